@@ -1,0 +1,22 @@
+//! What a frame is on the wire: sizes, line-rate arithmetic, addresses, and wirelab's test frame.
+//!
+//! This crate knows nobody: no I/O, no allocation, no `std`. Everything else in wirelab builds on it,
+//! and a Rust firmware can use it as it is. The formats are specified in `spec/test-frame.md`.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod check;
+pub mod frame;
+pub mod header;
+pub mod lfsr;
+pub mod rate;
+pub mod size;
+
+pub use check::{Flow, Verdict, classify};
+pub use frame::{FrameSpec, Transport};
+pub use header::{Flags, Header};
+pub use rate::{LineRate, Overhead};
+pub use size::{Framing, Layer, Size, SizeError, SizeUnit, Sizes};

@@ -1,0 +1,321 @@
+//! The four sizes of a frame, never mixed, and what headers lie between them.
+
+use crate::{header, lfsr};
+
+/// Length of the Ethernet header (destination, source, EtherType) in bytes.
+pub const ETHERNET_HEADER: u32 = 14;
+/// Length of one VLAN tag in bytes (IEEE 802.1Q).
+pub const VLAN_TAG: u32 = 4;
+/// Length of the frame check sequence in bytes.
+pub const FCS: u32 = 4;
+/// Smallest frame of Ethernet in bytes, with FCS (IEEE 802.3).
+pub const MIN_FRAME: u32 = 64;
+
+/// The layer whose data a trial sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Layer {
+    /// The payload is the test data itself.
+    #[default]
+    Ethernet,
+    /// UDP over IPv4 without options.
+    UdpIpv4,
+    /// UDP over IPv6 without extension headers.
+    UdpIpv6,
+    /// TCP over IPv4 without options.
+    TcpIpv4,
+    /// TCP over IPv6 without options.
+    TcpIpv6,
+}
+
+impl Layer {
+    /// Bytes of network and transport header at the start of the payload (RFC 791, 8200, 768, 9293).
+    pub const fn header_bytes(self) -> u32 {
+        match self {
+            Layer::Ethernet => 0,
+            Layer::UdpIpv4 => 20 + 8,
+            Layer::UdpIpv6 => 40 + 8,
+            Layer::TcpIpv4 => 20 + 20,
+            Layer::TcpIpv6 => 40 + 20,
+        }
+    }
+}
+
+/// What lies around the data: VLAN tags and the layer's headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Framing {
+    /// The layer the data belong to.
+    pub layer: Layer,
+    /// Number of VLAN tags, 0 to 2.
+    pub vlan_tags: u8,
+}
+
+impl Framing {
+    /// Header bytes in front of the payload: the Ethernet header and the tags.
+    pub const fn header_bytes(self) -> u32 {
+        ETHERNET_HEADER + VLAN_TAG * self.vlan_tags as u32
+    }
+
+    /// The smallest frame that carries a test header in this framing, in bytes with FCS.
+    pub const fn min_test_frame(self) -> u32 {
+        let needed = self.header_bytes() + self.layer.header_bytes() + header::LEN as u32 + FCS;
+        if needed > MIN_FRAME {
+            needed
+        } else {
+            MIN_FRAME
+        }
+    }
+
+    /// The largest frame whose LFSR part the payload table covers, in bytes with FCS.
+    pub const fn max_test_frame(self) -> u32 {
+        self.header_bytes()
+            + self.layer.header_bytes()
+            + (header::LEN + lfsr::MAX_BYTES) as u32
+            + FCS
+    }
+}
+
+/// Which of the four sizes a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SizeUnit {
+    /// Destination address through FCS (RFC 2544: 64 to 1518).
+    Frame,
+    /// The frame without its FCS, as a capture shows it.
+    Length,
+    /// What follows the Ethernet header and its tags, without FCS.
+    Payload,
+    /// UDP payload.
+    Datagram,
+}
+
+impl SizeUnit {
+    /// The word of the vocabulary for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SizeUnit::Frame => "frame",
+            SizeUnit::Length => "length",
+            SizeUnit::Payload => "payload",
+            SizeUnit::Datagram => "datagram",
+        }
+    }
+}
+
+/// A size as it was asked: a number of bytes and what they count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Size {
+    /// What the bytes count.
+    pub unit: SizeUnit,
+    /// The number of bytes.
+    pub bytes: u32,
+}
+
+/// All four sizes of one frame, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sizes {
+    /// Destination address through FCS.
+    pub frame: u32,
+    /// Without FCS.
+    pub length: u32,
+    /// After the Ethernet header and its tags, without FCS.
+    pub payload: u32,
+    /// UDP (or TCP) data; absent on Ethernet trials.
+    pub datagram: Option<u32>,
+}
+
+/// Why a size cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SizeError {
+    /// Smaller than the smallest frame that holds a test header here.
+    #[error(
+        "{} {bytes} is too small: with this framing a test frame has at least {min} bytes of {}",
+        unit.name(), unit.name()
+    )]
+    TooSmall {
+        /// The size that was asked.
+        unit: SizeUnit,
+        /// Its bytes.
+        bytes: u32,
+        /// The smallest value in the same unit.
+        min: u32,
+    },
+    /// Larger than the payload table covers.
+    #[error("{} {bytes} is too large: the test frame ends at {max} bytes of {}", unit.name(), unit.name())]
+    TooLarge {
+        /// The size that was asked.
+        unit: SizeUnit,
+        /// Its bytes.
+        bytes: u32,
+        /// The largest value in the same unit.
+        max: u32,
+    },
+    /// A datagram size on a layer without datagrams.
+    #[error("a datagram size needs UDP or TCP: choose --frame, --length or --payload on Ethernet")]
+    NoDatagram,
+}
+
+impl Size {
+    /// A size of `bytes` counted as `unit`.
+    pub const fn new(unit: SizeUnit, bytes: u32) -> Size {
+        Size { unit, bytes }
+    }
+
+    /// All four sizes in this framing, without any check of limits but padding: a frame is at least 64 bytes.
+    ///
+    /// # Errors
+    /// [`SizeError::NoDatagram`] where a datagram size meets a layer without datagrams.
+    pub fn resolve(self, framing: Framing) -> Result<Sizes, SizeError> {
+        let headers = framing.header_bytes();
+        let inner = framing.layer.header_bytes();
+        let payload = match self.unit {
+            SizeUnit::Frame => self.bytes.saturating_sub(headers + FCS),
+            SizeUnit::Length => self.bytes.saturating_sub(headers),
+            SizeUnit::Payload => self.bytes,
+            SizeUnit::Datagram if framing.layer == Layer::Ethernet => {
+                return Err(SizeError::NoDatagram);
+            }
+            SizeUnit::Datagram => self.bytes.saturating_add(inner),
+        };
+        let payload = payload.max((MIN_FRAME - FCS).saturating_sub(headers));
+        let length = payload.saturating_add(headers);
+        let datagram = match (framing.layer, self.unit) {
+            (Layer::Ethernet, _) => None,
+            // Padding of a short frame is no part of the datagram.
+            (_, SizeUnit::Datagram) => Some(self.bytes),
+            _ => Some(payload.saturating_sub(inner)),
+        };
+        Ok(Sizes {
+            frame: length.saturating_add(FCS),
+            length,
+            payload,
+            datagram,
+        })
+    }
+
+    /// All four sizes, checked against what a test frame can be in this framing.
+    ///
+    /// # Errors
+    /// [`SizeError`] names the limit in the unit that was asked.
+    pub fn resolve_test(self, framing: Framing) -> Result<Sizes, SizeError> {
+        let min = in_unit(framing.min_test_frame(), self.unit, framing);
+        let max = in_unit(framing.max_test_frame(), self.unit, framing);
+        let sizes = self.resolve(framing)?;
+        let (unit, bytes) = (self.unit, self.bytes);
+        if bytes < min {
+            return Err(SizeError::TooSmall { unit, bytes, min });
+        }
+        if bytes > max {
+            return Err(SizeError::TooLarge { unit, bytes, max });
+        }
+        Ok(sizes)
+    }
+}
+
+impl Sizes {
+    /// Length in bytes of the LFSR part of a test frame of this size.
+    pub const fn lfsr_len(&self) -> u32 {
+        match self.datagram {
+            Some(datagram) => datagram.saturating_sub(header::LEN as u32),
+            None => self.payload.saturating_sub(header::LEN as u32),
+        }
+    }
+}
+
+fn in_unit(frame: u32, unit: SizeUnit, framing: Framing) -> u32 {
+    let length = frame - FCS;
+    match unit {
+        SizeUnit::Frame => frame,
+        SizeUnit::Length => length,
+        SizeUnit::Payload => length - framing.header_bytes(),
+        // The test header is the least a datagram holds, whatever is padded around it.
+        SizeUnit::Datagram if frame == MIN_FRAME => header::LEN as u32,
+        SizeUnit::Datagram => length - framing.header_bytes() - framing.layer.header_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn framing(layer: Layer, vlan_tags: u8) -> Framing {
+        Framing { layer, vlan_tags }
+    }
+
+    #[test]
+    fn smallest_frames_are_those_of_the_specification() {
+        assert_eq!(framing(Layer::Ethernet, 0).min_test_frame(), 64);
+        assert_eq!(framing(Layer::Ethernet, 1).min_test_frame(), 64);
+        assert_eq!(framing(Layer::UdpIpv4, 0).min_test_frame(), 64);
+        assert_eq!(framing(Layer::UdpIpv4, 1).min_test_frame(), 68);
+        assert_eq!(framing(Layer::UdpIpv6, 0).min_test_frame(), 84);
+    }
+
+    #[test]
+    fn the_zynq_documents_64_bytes() {
+        // Its 64 bytes are a capture length: a 68-byte frame with 22 bytes of datagram.
+        let sizes = Size::new(SizeUnit::Length, 64)
+            .resolve(framing(Layer::UdpIpv4, 0))
+            .unwrap();
+        assert_eq!(
+            sizes,
+            Sizes {
+                frame: 68,
+                length: 64,
+                payload: 50,
+                datagram: Some(22)
+            }
+        );
+    }
+
+    #[test]
+    fn too_small_names_the_limit_in_the_unit_asked() {
+        let error = Size::new(SizeUnit::Frame, 60)
+            .resolve_test(Framing::default())
+            .unwrap_err();
+        assert_eq!(
+            std::format!("{error}"),
+            "frame 60 is too small: with this framing a test frame has at least 64 bytes of frame"
+        );
+        let error = Size::new(SizeUnit::Datagram, 17)
+            .resolve_test(framing(Layer::UdpIpv4, 0))
+            .unwrap_err();
+        assert_eq!(
+            error,
+            SizeError::TooSmall {
+                unit: SizeUnit::Datagram,
+                bytes: 17,
+                min: 18
+            }
+        );
+        assert_eq!(
+            Size::new(SizeUnit::Datagram, 64).resolve(Framing::default()),
+            Err(SizeError::NoDatagram)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_four_sizes_agree(bytes in 64u32..9000, tags in 0u8..3, layer in 0usize..5, unit in 0usize..3) {
+            let layer =
+                [Layer::Ethernet, Layer::UdpIpv4, Layer::UdpIpv6, Layer::TcpIpv4, Layer::TcpIpv6][layer];
+            let unit = [SizeUnit::Frame, SizeUnit::Length, SizeUnit::Payload][unit];
+            let f = framing(layer, tags);
+            let s = Size::new(unit, bytes + 100).resolve(f).unwrap();
+            prop_assert_eq!(s.frame, s.length + 4);
+            prop_assert_eq!(s.length, s.payload + 14 + 4 * u32::from(tags));
+            if let Some(d) = s.datagram {
+                prop_assert_eq!(s.payload, d + layer.header_bytes());
+            }
+            // Asking for any other of the four sizes gives the same frame.
+            for (unit, bytes) in [(SizeUnit::Frame, s.frame), (SizeUnit::Length, s.length),
+                (SizeUnit::Payload, s.payload)] {
+                prop_assert_eq!(Size::new(unit, bytes).resolve(f).unwrap(), s);
+            }
+        }
+
+        #[test]
+        fn no_size_panics(bytes: u32, tags in 0u8..3, unit in 0usize..4) {
+            let unit = [SizeUnit::Frame, SizeUnit::Length, SizeUnit::Payload, SizeUnit::Datagram][unit];
+            let _ = Size::new(unit, bytes).resolve_test(framing(Layer::UdpIpv4, tags));
+        }
+    }
+}
