@@ -1,1 +1,17 @@
-//! (under construction)
+//! Frames in and out of Linux interfaces, and the private lab of network namespaces they run in.
+//!
+//! - [`xdp`]: the fast path, generation and checking inside the kernel (eBPF programs of `bpf/`);
+//! - [`packet`]: the portable path, AF_PACKET rings and TAP;
+//! - [`pcapng`]: captures, written and verified;
+//! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
+//! - [`impair`]: a seeded forwarder that drops, duplicates, swaps, delays and damages frames;
+//! - [`inject`]: faults that a sender makes on purpose, with their ledger.
+
+pub mod iface;
+pub mod impair;
+pub mod inject;
+pub mod lab;
+pub mod netns;
+pub mod packet;
+pub mod pcapng;
+pub mod xdp;
