@@ -29,11 +29,14 @@ rustc_version() {
     return 0
 }
 
-# Folders that may hold a toolchain, the preferred first: PATH itself (shown as "."), rustup's, the
-# project's own, and the distribution's versioned packages (Ubuntu keeps them out of PATH).
+# Folders that may hold a toolchain, the preferred first: PATH itself (shown as "."), rustup's (also
+# when another toolchain is its default), and the distribution's versioned packages, which Ubuntu
+# keeps out of PATH.
 rust_folders() {
     echo .
     echo "${CARGO_HOME:-$HOME/.cargo}/bin"
+    find "${RUSTUP_HOME:-$HOME/.rustup}/toolchains" -maxdepth 1 -name 'stable-*' 2>/dev/null |
+        sed 's|$|/bin|'
     find "$WIRELAB_ROOT_DIR"/usr/lib -maxdepth 1 -name 'rust-*' 2>/dev/null | sort -rV | sed 's|$|/bin|'
 }
 
@@ -46,7 +49,8 @@ rust_folder() {
         [ -z "$folder" ] || [ -x "$folder/cargo" ] || continue
         have "${folder:+$folder/}cargo" || continue
         version=$(rustc_version "$folder")
-        [ -n "$version" ] && version_at_least "$version" "$WIRELAB_MSRV" || continue
+        [ -n "$version" ] || continue
+        version_at_least "$version" "$WIRELAB_MSRV" || continue
         for tool in "$@"; do
             # A rustup shim exists for components that are not installed, so the tool is run.
             "${folder:+$folder/}cargo-$tool" --version >/dev/null 2>&1 || continue 2
@@ -73,5 +77,5 @@ root_words() {
 }
 
 # Root's folders hold netsniff-ng, ip and xdp-trafficgen, and an ordinary user's PATH lacks them.
-PATH="$PATH:$WIRELAB_TOOLS/bin:/usr/sbin:/sbin"
+PATH="$PATH:$WIRELAB_TOOLS/bin:$WIRELAB_ROOT_DIR/usr/sbin:$WIRELAB_ROOT_DIR/sbin"
 export PATH

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Style, lints, licences and rules: check.sh [--root DIR] [STEP…]; without steps all of them.
+# Every step runs even if an earlier one failed, so that one call shows everything.
+set -uo pipefail
+WIRELAB_SAY=check
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+# shellcheck source=scripts/lib/env.sh
+. "$here/lib/env.sh"
+export CARGO_TERM_COLOR="${CARGO_TERM_COLOR:-auto}"
+not_checked=()
+
+# Tracked or new files of the tree that match; nothing is fine.
+sources() { git ls-files -co --exclude-standard -z -- "$@"; }
+
+step_rules() { python3 -B "$here/rules.py" --root "$PWD"; }
+
+step_rustfmt() {
+    cargo fmt --all --check || return 1
+    if [ -f fuzz/Cargo.toml ]; then cargo fmt --manifest-path fuzz/Cargo.toml --check; fi
+}
+
+step_clippy() { cargo clippy --workspace --all-targets --all-features --locked -- -D warnings; }
+
+step_clang_format() { sources '*.c' '*.h' | xargs -0 -r clang-format --dry-run -Werror; }
+
+step_shellcheck() { sources '*.sh' .ci/run | xargs -0 -r shellcheck -x; }
+
+step_deny() {
+    cargo-deny --locked --all-features check --hide-inclusion-graph licenses bans sources
+}
+
+step_advisories() {
+    local log
+    log=$(mktemp)
+    if ! cargo-deny fetch db >"$log" 2>&1; then
+        say "the advisory database (https://github.com/rustsec/advisory-db) could not be fetched:"
+        tail -n 3 "$log" >&2
+        not_checked+=("advisories: the database could not be fetched; run \`make check\` again with access to github.com")
+        rm -f "$log"
+        return 0
+    fi
+    rm -f "$log"
+    cargo-deny --locked --all-features check --disable-fetch advisories
+}
+
+steps=(rules rustfmt clippy clang_format shellcheck deny advisories)
+
+main() {
+    local root=$WIRELAB_TREE wanted=() failed=() step
+    while [ $# -gt 0 ]; do
+        case "$1" in
+            --root) root=$2 && shift 2 ;;
+            *) wanted+=("$1") && shift ;;
+        esac
+    done
+    use_rust fmt clippy
+    cd "$root" || exit 1
+    for step in "${wanted[@]:-${steps[@]}}"; do
+        [ "$(type -t "step_$step")" = function ] || die "no step '$step'; there are ${steps[*]}"
+        say "$step"
+        "step_$step" || failed+=("$step")
+    done
+    for step in "${not_checked[@]}"; do say "NOT CHECKED: $step"; done
+    [ ${#failed[@]} -eq 0 ] || die "FAILED: ${failed[*]}"
+    say "all is well${not_checked[*]:+, apart from what was not checked}"
+}
+
+main "$@"

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""The rules of the project that no ready-made linter knows: `rules.py [--root DIR] [RULE…]`.
+
+Each rule is a function from a tree to findings; `scripts/check-selftest.sh` breaks each of them.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+MAX_LINES = 500
+HEADER_LINES = 10
+LINE_SUFFIXES = {".rs", ".c", ".h", ".py", ".sh", ".vhd", ".ts", ".js", ".css", ".html", ".md", ".mk"}
+# What starts a comment in the languages whose files say in the first lines what they are.
+COMMENTS = {".rs": "//", ".c": "/*|//| *", ".h": "/*|//| *", ".py": '"""|#', ".sh": "#", ".vhd": "--", ".ts": "/*|//"}
+NOT_A_HEADER = re.compile(r"^#!|SPDX-License-Identifier|shellcheck |^#!?\[")
+UNSAFE = re.compile(r"\bunsafe\s*(\{|fn\b|impl\b|extern\b|trait\b)")
+# Paths of one machine and remarks that belong in no public tree.
+PRIVATE = re.compile(
+    r"(?<![\w.])/(root|home/\w+|Users/\w+|work)/\w|/tmp/target-|\bas an AI\b|\blanguage model\b|^co-authored-by:", re.I
+)
+REFERENCE = re.compile(r"`([\w./-]+\.(?:rs|py|sh))::([\w:]+)`|`make ([a-z-]+)`")
+MAKE_TARGETS_THAT_TEST = {"demo", "test", "test-long", "bench", "fuzz", "check"}
+
+
+def files(root):
+    """Paths of all files that are, or are about to be, in the repository."""
+    listed = subprocess.run(
+        ["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z"], check=True, stdout=subprocess.PIPE
+    ).stdout
+    names = sorted({name.decode() for name in listed.split(b"\0") if name})
+    return [Path(name) for name in names if Path(root, name).is_file()]
+
+
+def text(root, path):
+    """The text of a file, or nothing for one that is not text."""
+    try:
+        return Path(root, path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def lines(root):
+    """No file is longer than a reader's patience."""
+    for path in files(root):
+        if path.suffix in LINE_SUFFIXES or path.name == "Makefile":
+            count = text(root, path).count("\n")
+            if count > MAX_LINES:
+                yield f"{path}: {count} lines, the limit is {MAX_LINES}; split it by subject"
+
+
+def header(root):
+    """The first ten lines of a source file say what it is."""
+    for path in files(root):
+        if path.suffix not in COMMENTS:
+            continue
+        marks = tuple(COMMENTS[path.suffix].split("|"))
+        head = text(root, path).split("\n")[:HEADER_LINES]
+        comments = [line for line in head if line.lstrip().startswith(marks) or line.startswith(marks)]
+        if not any(re.search(r"\w{2}", line) for line in comments if not NOT_A_HEADER.search(line)):
+            yield f"{path}: nothing in its first {HEADER_LINES} lines says what it is"
+
+
+def unsafe(root):
+    """`unsafe` lives in modules named sys or ffi, and each block says why it is sound."""
+    for path in files(root):
+        if path.suffix != ".rs":
+            continue
+        source = text(root, path).split("\n")
+        sound_place = {"sys", "ffi"} & {*path.parts[:-1], path.stem}
+        for number, line in enumerate(source, 1):
+            if not UNSAFE.search(line.split("//")[0]):
+                continue
+            if not sound_place:
+                yield f"{path}:{number}: unsafe outside a module named sys or ffi"
+            elif "unsafe fn" not in line and not any("SAFETY:" in near for near in source[max(0, number - 8) : number]):
+                yield f"{path}:{number}: unsafe without a SAFETY comment just above"
+
+
+def private(root):
+    """No paths of somebody's machine and no remarks about how the text came about."""
+    patterns = [PRIVATE]
+    more = Path(root, ".git/info/words")
+    if more.is_file():
+        patterns += [re.compile(line) for line in more.read_text().split("\n") if line.strip()]
+    for path in files(root):
+        # The rule and its test have to spell out what they forbid.
+        if path.as_posix() in ("scripts/rules.py", "scripts/check-selftest.sh"):
+            continue
+        for number, line in enumerate(text(root, path).split("\n"), 1):
+            for pattern in patterns:
+                if found := pattern.search(line):
+                    yield f"{path}:{number}: '{found.group(0)}' belongs to one machine or workplace"
+
+
+def is_test(source, name, suffix):
+    """Whether a source text defines the test `name`, not just a function of that name."""
+    if suffix == ".py":
+        return re.search(rf"^\s*def {re.escape(name)}\(self", source, re.M) is not None
+    if suffix == ".sh":
+        return re.search(rf"^{re.escape(name)}\(\)", source, re.M) is not None
+    # An attribute, other attributes, then the function; macros such as proptest! keep that form.
+    return re.search(rf"#\[test\]\s*(?:#\[[^\n]*\]\s*|//[^\n]*\n\s*)*fn {re.escape(name)}\b", source) is not None
+
+
+def acceptance(root):
+    """Each row of docs/acceptance.md names tests that exist."""
+    document = Path(root, "docs/acceptance.md")
+    if not document.is_file():
+        yield "docs/acceptance.md is missing"
+        return
+    rows = 0
+    in_table = False
+    for number, line in enumerate(document.read_text().split("\n"), 1):
+        if not line.startswith("|"):
+            in_table = False
+            continue
+        if re.fullmatch(r"\|[\s:|-]+\|", line):
+            in_table = True
+            continue
+        if not in_table:
+            continue
+        rows += 1
+        found = REFERENCE.findall(line)
+        if not found:
+            yield f"docs/acceptance.md:{number}: names no test (`path/to/file.rs::test_name` or `make demo`)"
+        for path, name, target in found:
+            if target:
+                if target not in MAKE_TARGETS_THAT_TEST:
+                    yield f"docs/acceptance.md:{number}: `make {target}` tests nothing"
+            elif not Path(root, path).is_file():
+                yield f"docs/acceptance.md:{number}: there is no file {path}"
+            elif not is_test(text(root, path), name.split("::")[-1], Path(path).suffix):
+                yield f"docs/acceptance.md:{number}: {path} has no test {name}"
+    if rows == 0:
+        yield "docs/acceptance.md has no row"
+
+
+def skiplist(root):
+    """tests/skips.toml lists what tests skip for, no more and no less, with all it takes."""
+    used = {}
+    for path in files(root):
+        if path.suffix in {".rs", ".py", ".sh", ".ts", ".js"} and path.parts[0] != "scripts":
+            # In a message the feature may come from a constant, so any literal mention counts as use.
+            used[path] = text(root, path)
+    try:
+        entries = tomllib.loads(Path(root, "tests/skips.toml").read_text()).get("skip", [])
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        yield f"tests/skips.toml: {error}"
+        return
+    features = {entry.get("feature", "") for entry in entries}
+    for feature in sorted(features):
+        if not any(re.search(rf"WIRELAB-SKIP {re.escape(feature)}\b|\"{re.escape(feature)}\"", t) for t in used.values()):
+            yield f"tests/skips.toml: no test skips for want of {feature or 'an unnamed feature'}"
+    for path, source in used.items():
+        for feature in re.findall(r"WIRELAB-SKIP ([\w.-]+)", source):
+            if feature not in features:
+                yield f"{path}: skips for want of {feature}, which tests/skips.toml does not list"
+
+
+def fuzz(root):
+    """Each fuzz target is registered, has a corpus, and its corpus is replayed by a test."""
+    names = {path.stem for path in Path(root, "fuzz/fuzz_targets").glob("*.rs")}
+    manifest = Path(root, "fuzz/Cargo.toml")
+    if not names and not manifest.is_file():
+        return
+    entries = tomllib.loads(manifest.read_text()).get("bin", [])
+    registered = {entry["name"]: entry.get("path") for entry in entries}
+    for name in sorted(names - set(registered)):
+        yield f"fuzz/fuzz_targets/{name}.rs is not in fuzz/Cargo.toml; run scripts/fuzz-list.sh --write"
+    for name in sorted(set(registered) - names):
+        yield f"fuzz/Cargo.toml lists {name}, which is not in fuzz/fuzz_targets"
+    sources = [text(root, path) for path in files(root) if path.parts[0] == "crates" and path.suffix == ".rs"]
+    for name in sorted(names):
+        if not any(Path(root, "fuzz/corpus", name).glob("*")):
+            yield f"fuzz/corpus/{name} is empty"
+        if not any("corpus" in source and re.search(rf"\b{name}\b", source) for source in sources):
+            yield f"fuzz/corpus/{name} is replayed by no test"
+
+
+def unknown_rooms(root):
+    """A room whose language has no style check is not let in without one."""
+    for room, tool in (("rtl", "a VHDL style check"), ("web", "eslint")):
+        if Path(root, room).is_dir() and any(path.parts[0] == room for path in files(root)):
+            if f"step_{room}" not in Path(root, "scripts/check.sh").read_text():
+                yield f"{room}/ is here and scripts/check.sh has no {tool} for it (step_{room})"
+
+
+RULES = [lines, header, unsafe, private, acceptance, skiplist, fuzz, unknown_rooms]
+
+
+def main():
+    """Runs the rules that are named, or all; the status says whether anything was found."""
+    names = [rule.__name__ for rule in RULES]
+    parser = argparse.ArgumentParser(description="Checks the rules of the project.")
+    parser.add_argument("--root", default=str(Path(__file__).resolve().parent.parent))
+    parser.add_argument("rules", nargs="*", metavar="RULE", help=", ".join(names))
+    options = parser.parse_args()
+    if unknown := set(options.rules) - set(names):
+        parser.error(f"no rule {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    found = 0
+    for rule in RULES:
+        if not options.rules or rule.__name__ in options.rules:
+            for finding in rule(options.root):
+                print(f"{rule.__name__}: {finding}")
+                found += 1
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# Installs what a target of the Makefile needs and is not there yet: scripts/setup.sh [--dry-run] GROUP…
+# Groups: build test bench check fuzz. Nothing is downloaded, and no root is asked for, when all is there.
+set -euo pipefail
+WIRELAB_SAY=setup
+# shellcheck source=scripts/lib/env.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
+# shellcheck source=scripts/lib/setup-rust.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-rust.sh"
+
+# group | package | how to see that it is there | without it
+packages() {
+    cat <<'TABLE'
+build|gcc|cmd:cc|!nothing can be linked
+build|libc6-dev|file:/usr/include/stdlib.h|!nothing can be linked
+build|make|cmd:make|!libbpf is not built
+build|pkg-config|cmd:pkg-config|!libelf and zlib are not found
+build|clang|cmd:clang|!the eBPF programs are not built
+build|llvm|cmd:llvm-strip|!the eBPF programs are not built
+build|libbpf-dev|file:/usr/include/bpf/bpf_helpers.h|!the eBPF programs are not built
+build|linux-libc-dev|file:/usr/include/linux/bpf.h|!the eBPF programs are not built
+build|libelf-dev|file:/usr/include/libelf.h|!libbpf is not built
+build|zlib1g-dev|file:/usr/include/zlib.h|!libbpf is not built
+build|iproute2|cmd:ip|!there are no network namespaces to work in
+build|git|cmd:git|results do not name the revision
+build|ca-certificates|file:/etc/ssl/certs/ca-certificates.crt|!cargo cannot fetch crates
+test|python3|cmd:python3|!the test runner does not start
+test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
+bench|python3|cmd:python3|!the figures are not evaluated
+bench|netsniff-ng|cmd:trafgen|!there is nothing to compare with
+bench|xdp-tools|cmd:xdp-trafficgen|xdp-trafficgen is left out of the comparison
+check|python3|cmd:python3|!the checks do not start
+check|clang-format|cmd:clang-format|!the C sources are not checked
+check|shellcheck|cmd:shellcheck|!the scripts are not checked
+fuzz|g++|cmd:c++|!libFuzzer is not built
+fuzz|python3|cmd:python3|!the list of targets is not checked
+TABLE
+}
+
+is_there() {
+    case "$1" in
+        cmd:*) have "${1#cmd:}" ;;
+        file:*) [ -e "$WIRELAB_ROOT_DIR${1#file:}" ] ;;
+    esac
+}
+
+# Prints package|meaning for what the groups lack.
+missing_packages() {
+    local group package probe meaning
+    while IFS='|' read -r group package probe meaning; do
+        [[ " $* " == *" $group "* ]] || continue
+        is_there "$probe" || printf '%s|%s\n' "$package" "$meaning"
+    done < <(packages) | sort -u
+}
+
+run() {
+    if [ "$dry" = yes ]; then echo "would run: $*"; return 0; fi
+    say "$*"
+    "$@"
+}
+
+as_root() {
+    local words
+    if [ "$dry" = yes ]; then words=$(root_words) || true; else
+        words=$(root_words) ||
+            die "no root and no sudo. As root, run: $*"
+    fi
+    # shellcheck disable=SC2086
+    run $words "$@"
+}
+
+updated=no
+apt_update() {
+    if [ "$updated" = yes ]; then return 0; fi
+    updated=yes
+    as_root apt-get update -qq || say "apt-get update failed; going on with the lists that are here"
+}
+
+in_archive() { apt-cache show "$1" >/dev/null 2>&1; }
+
+apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+}
+
+# Installs what the archive has; a package that fails must not take the others with it.
+install_packages() {
+    local known=() package
+    for package in "$@"; do
+        # A dry run cannot have fetched the lists, so there every package counts as known.
+        if [ "$dry" = yes ] || in_archive "$package"; then known+=("$package"); fi
+    done
+    if [ ${#known[@]} -eq 0 ]; then return 0; fi
+    if apt_install "${known[@]}" || [ ${#known[@]} -eq 1 ]; then return 0; fi
+    say "that failed; trying the packages one by one"
+    for package in "${known[@]}"; do apt_install "$package" || true; done
+}
+
+# Names what is still missing; returns 1 if something of it is indispensable.
+name_missing() {
+    local package meaning fatal=0
+    while IFS='|' read -r package meaning; do
+        if [ "${meaning#!}" != "$meaning" ]; then fatal=1; fi
+        say "$package is missing: ${meaning#!}. Way out: install the package $package (or what provides it)."
+    done < <(missing_packages "$@")
+    return $fatal
+}
+
+setup_packages() {
+    local missing
+    mapfile -t missing < <(missing_packages "$@" | cut -d'|' -f1)
+    if [ ${#missing[@]} -eq 0 ]; then return 0; fi
+    say "not here yet: ${missing[*]}"
+    if ! have apt-get; then
+        say "this is no Debian or Ubuntu (no apt-get), so nothing can be installed automatically"
+    else
+        apt_update
+        install_packages "${missing[@]}"
+    fi
+    [ "$dry" = yes ] || name_missing "$@"
+}
+
+main() {
+    local groups=() word
+    dry=no
+    for word in "$@"; do
+        case "$word" in
+            --dry-run) dry=yes ;;
+            build | test | bench | check | fuzz) groups+=("$word") ;;
+            *) die "unknown group '$word'; there are build, test, bench, check and fuzz" ;;
+        esac
+    done
+    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, bench, check or fuzz"
+    setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
+    setup_rust "${groups[@]}"
+}
+
+main "$@"

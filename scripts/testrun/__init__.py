@@ -1,0 +1,1 @@
+"""The test runner behind `make test`: runs the suites, judges skips, counts."""

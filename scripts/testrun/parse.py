@@ -1,0 +1,230 @@
+"""Readers of test output: libtest (cargo), unittest (Python) and TAP (shell, Node).
+
+Each reader gets the merged output line by line and fills a `Tally` for each crate or suite.
+What cannot be read as the format says is a problem, never a pass.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A test that did not run: what was missing (a feature of tests/skips.toml) and why."""
+
+    owner: str
+    test: str
+    feature: str
+    why: str
+
+
+@dataclass
+class Tally:
+    """What came of the tests of one crate or suite."""
+
+    passed: int = 0
+    failed: int = 0
+    skips: list = field(default_factory=list)
+    problems: list = field(default_factory=list)
+
+
+class Reader:
+    """Common part: a tally for each owner, made on first use."""
+
+    def __init__(self):
+        self.tallies = {}
+
+    def tally(self, owner):
+        """The tally of a crate or suite."""
+        return self.tallies.setdefault(owner, Tally())
+
+    def feed(self, line):
+        """Takes one line; returns whether it is worth showing."""
+        raise NotImplementedError
+
+    def finish(self):
+        """Takes note of what is missing at the end of the output."""
+
+
+class Libtest(Reader):
+    """Reads `cargo test … -- --show-output`, whose success sections carry the WIRELAB-SKIP lines."""
+
+    RUNNING = re.compile(r"^\s*Running .*\((?P<exe>[^()]+)\)\s*$")
+    DOCTESTS = re.compile(r"^\s*Doc-tests (?P<crate>\S+)\s*$")
+    BEGIN = re.compile(r"running \d+ tests?$")
+    RESULT = re.compile(
+        r"test result: (ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; "
+        r"(?P<ignored>\d+) ignored; \d+ measured; (?P<filtered>\d+) filtered out"
+    )
+    IGNORED = re.compile(r"^test (?P<test>.+?) \.\.\. ignored")
+    OUTPUT_OF = re.compile(r"^---- (?P<test>.+) stdout ----$")
+    SKIP = re.compile(r"WIRELAB-SKIP(?:\s+(?P<feature>[\w.-]+)\s*:?\s*(?P<why>.*))?$")
+
+    def __init__(self, binaries):
+        """`binaries`: file name of each test binary → its crate; all of them must give a result."""
+        super().__init__()
+        self.binaries = binaries
+        self.pending = set(binaries)
+        self.crate = "cargo"
+        self.binary = ""
+        self.open = False
+        self.section = ""
+        self.test = ""
+        self.skips = {}
+
+    def feed(self, line):
+        line = line.rstrip("\n")
+        if match := self.RUNNING.match(line):
+            self._start(PurePath(match["exe"]).name)
+        elif match := self.DOCTESTS.match(line):
+            self._close_open()
+            self.crate, self.binary = match["crate"].replace("_", "-"), "doc tests"
+        elif self.BEGIN.search(line):
+            self._close_open()
+            self.open, self.section, self.skips = True, "", {}
+        elif match := self.RESULT.search(line):
+            self._result(match)
+        else:
+            return self._inside(line)
+        return True
+
+    def finish(self):
+        self._close_open()
+        for binary in sorted(self.pending):
+            tally = self.tally(self.binaries[binary])
+            tally.failed += 1
+            tally.problems.append(f"{binary} was built and gave no result")
+
+    def _start(self, binary):
+        self._close_open()
+        self.crate, self.binary = self.binaries.get(binary, "unknown"), binary
+        self.section = ""
+
+    def _close_open(self):
+        if self.open:
+            tally = self.tally(self.crate)
+            tally.failed += 1
+            tally.problems.append(f"{self.binary} ended in the middle (crash, exit or kill)")
+            self.pending.discard(self.binary)
+            self.open = False
+
+    def _inside(self, line):
+        if line in ("successes:", "failures:"):
+            self.section, self.test = line[:-1], ""
+        elif match := self.OUTPUT_OF.match(line):
+            self.test = match["test"]
+        elif match := self.IGNORED.match(line):
+            self.tally(self.crate).problems.append(f"{match['test']} is ignored; a test runs or does not exist")
+        elif (match := self.SKIP.search(line)) and self.section != "failures":
+            # The first line of a test counts; without capture the line itself stands for the test.
+            self.skips.setdefault(self.test or line, (match["feature"] or "", match["why"] or ""))
+            return True
+        return self.section != "successes"
+
+    def _result(self, match):
+        tally = self.tally(self.crate)
+        if not self.open:
+            tally.failed += 1
+            tally.problems.append(f"{self.binary} gave a second result")
+            return
+        self.open, self.section = False, ""
+        self.pending.discard(self.binary)
+        ignored = int(match["ignored"])
+        tally.passed += int(match["passed"]) - len(self.skips)
+        tally.failed += int(match["failed"]) + ignored
+        for test, (feature, why) in self.skips.items():
+            tally.skips.append(Skip(self.crate, test, feature, why))
+        if int(match["filtered"]) > 0:
+            tally.problems.append(f"{self.binary}: {match['filtered']} tests were filtered out")
+
+
+class Unittest(Reader):
+    """Reads `python3 -m unittest -v`; a skip's reason is "feature: why"."""
+
+    SKIPPED = re.compile(r"^(?P<test>.*?)\s*\.\.\. skipped (['\"])(?P<reason>.*)\2$")
+    RAN = re.compile(r"^Ran (?P<ran>\d+) tests? in ")
+    END = re.compile(r"^(OK|FAILED|NO TESTS RAN)(?: \((?P<counts>.*)\))?$")
+
+    def __init__(self, owner):
+        super().__init__()
+        self.owner = owner
+        self.ran = None
+        self.ended = False
+        self.tally(owner)
+
+    def feed(self, line):
+        line = line.rstrip("\n")
+        tally = self.tally(self.owner)
+        if match := self.SKIPPED.match(line):
+            feature, _, why = match["reason"].partition(":")
+            tally.skips.append(Skip(self.owner, match["test"], feature.strip(), why.strip()))
+        elif match := self.RAN.match(line):
+            self.ran = int(match["ran"])
+        elif (match := self.END.match(line)) and self.ran is not None and not self.ended:
+            self.ended = True
+            self._end(dict(part.split("=") for part in (match["counts"] or "").split(", ") if part))
+        return True
+
+    def _end(self, counts):
+        tally = self.tally(self.owner)
+        bad = sum(int(counts.get(key, 0)) for key in ("failures", "errors", "unexpected successes"))
+        skipped = int(counts.get("skipped", 0))
+        tally.failed += bad
+        tally.passed += max(0, self.ran - bad - skipped)
+        if skipped != len(tally.skips):
+            tally.problems.append(f"{skipped} skips were counted and {len(tally.skips)} named")
+
+    def finish(self):
+        if not self.ended:
+            tally = self.tally(self.owner)
+            tally.failed += 1
+            tally.problems.append("ended without a result")
+
+
+class Tap(Reader):
+    """Reads the Test Anything Protocol; a skip is `ok N - name # SKIP feature: why`."""
+
+    POINT = re.compile(r"^(?P<bad>not )?ok\b\s*(?P<number>\d*)\s*-?\s*(?P<test>.*)$")
+    PLAN = re.compile(r"^1\.\.(?P<count>\d+)\b")
+    DIRECTIVE = re.compile(r"^(?P<test>.*?)\s*#\s*(?P<what>SKIP|TODO)\b\S*\s*(?P<reason>.*)$", re.I)
+
+    def __init__(self, owner):
+        super().__init__()
+        self.owner = owner
+        self.plan = None
+        self.points = 0
+        self.tally(owner)
+
+    def feed(self, line):
+        line = line.rstrip("\n")
+        if match := self.PLAN.match(line):
+            self.plan = int(match["count"])
+        elif line.startswith("Bail out!"):
+            self._problem(line)
+        elif match := self.POINT.match(line):
+            self.points += 1
+            self._point(match)
+        return True
+
+    def _problem(self, text):
+        tally = self.tally(self.owner)
+        tally.failed += 1
+        tally.problems.append(text)
+
+    def _point(self, match):
+        tally = self.tally(self.owner)
+        directive = self.DIRECTIVE.match(match["test"])
+        if match["bad"]:
+            tally.failed += 1
+        elif directive and directive["what"].upper() == "SKIP":
+            feature, _, why = directive["reason"].partition(":")
+            tally.skips.append(Skip(self.owner, directive["test"], feature.strip(), why.strip()))
+        elif directive:
+            self._problem(f"{directive['test']} is marked TODO")
+        else:
+            tally.passed += 1
+
+    def finish(self):
+        if self.plan is None or self.plan != self.points:
+            self._problem(f"planned {self.plan} tests, saw {self.points}")
