@@ -5,11 +5,13 @@
 //! - [`pcapng`]: captures, written and verified;
 //! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
 //! - [`impair`]: a seeded forwarder that drops, duplicates, swaps, delays and damages frames;
+//! - [`job`]: what senders and checkers are asked and answer, whatever their path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 
 pub mod iface;
 pub mod impair;
 pub mod inject;
+pub mod job;
 pub mod lab;
 pub mod netns;
 pub mod packet;

@@ -1,1 +1,28 @@
-//! (under construction)
+//! The contract of wirelab: a [`Trial`] is asked of a [`Node`], an [`Observation`] comes of it.
+//!
+//! The same trial can be asked of Linux ports, an iperf peer, a board, HDL in simulation or a model, which is
+//! why published, predicted and measured figures stand side by side. This room also holds the statistics that
+//! every kind of node shares, and the results file.
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod field;
+pub mod load;
+pub mod node;
+pub mod observation;
+pub mod results;
+pub mod series;
+pub mod trial;
+
+pub use clock::{Clock, ClockKind, Owner};
+pub use field::{Field, Kind};
+pub use load::{Load, LoadError};
+pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
+pub use observation::{
+    Counts, CpuLoad, Elapsed, FlowObservation, Ledger, Observation, SenderObservation, Spans,
+    Status, TesterObservation, Warning,
+};
+pub use results::{Environment, ResultsFile};
+pub use series::{Histogram, Series};
+pub use trial::{Buffers, Direction, Extent, FaultRates, Trial};
+pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};

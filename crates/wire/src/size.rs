@@ -13,17 +13,26 @@ pub const MIN_FRAME: u32 = 64;
 
 /// The layer whose data a trial sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Layer {
     /// The payload is the test data itself.
     #[default]
     Ethernet,
     /// UDP over IPv4 without options.
+    #[cfg_attr(feature = "serde", serde(rename = "udp_ipv4"))]
     UdpIpv4,
     /// UDP over IPv6 without extension headers.
+    #[cfg_attr(feature = "serde", serde(rename = "udp_ipv6"))]
     UdpIpv6,
     /// TCP over IPv4 without options.
+    #[cfg_attr(feature = "serde", serde(rename = "tcp_ipv4"))]
     TcpIpv4,
     /// TCP over IPv6 without options.
+    #[cfg_attr(feature = "serde", serde(rename = "tcp_ipv6"))]
     TcpIpv6,
 }
 
@@ -42,6 +51,11 @@ impl Layer {
 
 /// What lies around the data: VLAN tags and the layer's headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Framing {
     /// The layer the data belong to.
     pub layer: Layer,
@@ -76,6 +90,11 @@ impl Framing {
 
 /// Which of the four sizes a number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum SizeUnit {
     /// Destination address through FCS (RFC 2544: 64 to 1518).
     Frame,
@@ -101,6 +120,11 @@ impl SizeUnit {
 
 /// A size as it was asked: a number of bytes and what they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Size {
     /// What the bytes count.
     pub unit: SizeUnit,
@@ -110,14 +134,22 @@ pub struct Size {
 
 /// All four sizes of one frame, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)
+)]
 pub struct Sizes {
     /// Destination address through FCS.
+    #[cfg_attr(feature = "serde", serde(rename = "frame_bytes"))]
     pub frame: u32,
     /// Without FCS.
+    #[cfg_attr(feature = "serde", serde(rename = "length_bytes"))]
     pub length: u32,
     /// After the Ethernet header and its tags, without FCS.
+    #[cfg_attr(feature = "serde", serde(rename = "payload_bytes"))]
     pub payload: u32,
     /// UDP (or TCP) data; absent on Ethernet trials.
+    #[cfg_attr(feature = "serde", serde(rename = "datagram_bytes"))]
     pub datagram: Option<u32>,
 }
 

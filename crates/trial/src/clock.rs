@@ -1,0 +1,49 @@
+//! Which clock a time was taken with. Times of different kinds never mix.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The kind of a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockKind {
+    /// Real time.
+    Wall,
+    /// Time of a simulation.
+    Simulated,
+    /// A count of instructions. Never converted into time; no throughput is taken from it.
+    Instructions,
+}
+
+/// Whose clock it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    /// The tester's.
+    Tester,
+    /// The node's.
+    Node,
+}
+
+/// A clock: what one tick is and how fine it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct Clock {
+    /// Its kind.
+    pub kind: ClockKind,
+    /// Picoseconds a tick; `None` for a clock that counts instructions.
+    pub tick_ps: Option<u64>,
+    /// The smallest step the clock makes, in ticks.
+    pub resolution_ticks: u64,
+    /// Whose it is.
+    pub owner: Owner,
+}
+
+impl Clock {
+    /// The tester's own clock in nanoseconds (CLOCK_MONOTONIC).
+    pub const TESTER_NS: Clock = Clock {
+        kind: ClockKind::Wall,
+        tick_ps: Some(1000),
+        resolution_ticks: 1,
+        owner: Owner::Tester,
+    };
+}

@@ -1,0 +1,281 @@
+//! How much to offer: `max`, a share of the link, frames/s, bit/s, or the gap between frames.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelab_wire::{Layer, LineRate, Sizes};
+
+/// The load of a trial. On Ethernet, bit/s are link bits (with preamble, FCS and gap); on UDP and TCP they are
+/// application bits, as iperf counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Load {
+    /// As fast as the sender can.
+    Max,
+    /// Share of the link rate in percent.
+    LinkShare {
+        /// Percent, above 0 to 100.
+        percent: f64,
+    },
+    /// Frames per second.
+    FrameRate {
+        /// Frames/s.
+        frames_per_s: f64,
+    },
+    /// Bits per second.
+    BitRate {
+        /// Bit/s.
+        bits_per_s: f64,
+    },
+    /// Inter-packet gap in bytes of the link rate.
+    Gap {
+        /// Bytes between the end of one frame and the preamble of the next.
+        gap_bytes: u32,
+    },
+}
+
+/// Why a load cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LoadError {
+    /// The text is no load.
+    #[error("'{0}' is no load: write max, 95%, 50kpps, 800M (bit/s) or gap=96B")]
+    Syntax(String),
+    /// A share or gap of a link whose rate is not known.
+    #[error(
+        "a load of {0} needs the link's rate, and this port has none: give it with --rate, e.g. --rate 1G"
+    )]
+    NoLinkRate(Load),
+    /// More than the link carries.
+    #[error(
+        "a load of {load} is {asked:.0} frames/s, but a link of {link_bits_per_s} bit/s carries {limit:.0} frames/s of this size"
+    )]
+    AboveLink {
+        /// The load asked.
+        load: Load,
+        /// In frames/s.
+        asked: f64,
+        /// What the link carries in frames/s.
+        limit: f64,
+        /// The link's rate.
+        link_bits_per_s: u64,
+    },
+}
+
+impl Load {
+    /// Frames per second of this load, or `None` for [`Load::Max`].
+    ///
+    /// # Errors
+    /// [`LoadError::NoLinkRate`] where a share or a gap meets a port without a link rate,
+    /// [`LoadError::AboveLink`] where the link cannot carry it.
+    pub fn frames_per_s(
+        &self,
+        sizes: &Sizes,
+        layer: Layer,
+        link: Option<LineRate>,
+    ) -> Result<Option<f64>, LoadError> {
+        let needs_link = || link.ok_or(LoadError::NoLinkRate(*self));
+        let rate = match *self {
+            Load::Max => return Ok(None),
+            Load::LinkShare { percent } => needs_link()?.frames_per_s(sizes) * percent / 100.0,
+            Load::FrameRate { frames_per_s } => frames_per_s,
+            Load::BitRate { bits_per_s } => bits_per_s / self.bits_per_frame(sizes, layer, link),
+            Load::Gap { gap_bytes } => {
+                let link = needs_link()?;
+                let overhead = wirelab_wire::Overhead {
+                    gap: gap_bytes,
+                    ..link.overhead
+                };
+                link.with_overhead(overhead).frames_per_s(sizes)
+            }
+        };
+        match link {
+            // A millionth of tolerance: the same load written as a share and as a rate must both pass.
+            Some(link) if rate > link.frames_per_s(sizes) * 1.000_001 => {
+                Err(LoadError::AboveLink {
+                    load: *self,
+                    asked: rate,
+                    limit: link.frames_per_s(sizes),
+                    link_bits_per_s: link.bits_per_s(),
+                })
+            }
+            _ => Ok(Some(rate)),
+        }
+    }
+
+    fn bits_per_frame(&self, sizes: &Sizes, layer: Layer, link: Option<LineRate>) -> f64 {
+        let bytes = match (layer, sizes.datagram) {
+            (Layer::Ethernet, _) | (_, None) => link
+                .map(|l| l.overhead)
+                .unwrap_or_default()
+                .link_bytes(sizes),
+            (_, Some(datagram)) => u64::from(datagram),
+        };
+        8.0 * bytes as f64
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Load::Max => f.write_str("max"),
+            Load::LinkShare { percent } => write!(f, "{percent}%"),
+            Load::FrameRate { frames_per_s } => write!(f, "{frames_per_s}pps"),
+            Load::BitRate { bits_per_s } => write!(f, "{bits_per_s}"),
+            Load::Gap { gap_bytes } => write!(f, "gap={gap_bytes}B"),
+        }
+    }
+}
+
+impl FromStr for Load {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Load, LoadError> {
+        let syntax = || LoadError::Syntax(text.to_owned());
+        let positive = |n: f64| {
+            if n.is_finite() && n > 0.0 {
+                Ok(n)
+            } else {
+                Err(syntax())
+            }
+        };
+        if text == "max" {
+            return Ok(Load::Max);
+        }
+        if let Some(gap) = text.strip_prefix("gap=") {
+            let bytes = gap.strip_suffix('B').unwrap_or(gap);
+            return Ok(Load::Gap {
+                gap_bytes: bytes.parse().map_err(|_| syntax())?,
+            });
+        }
+        if let Some(share) = text.strip_suffix('%') {
+            let percent = positive(share.parse().map_err(|_| syntax())?)?;
+            return if percent <= 100.0 {
+                Ok(Load::LinkShare { percent })
+            } else {
+                Err(syntax())
+            };
+        }
+        if let Some(rate) = text
+            .strip_suffix("pps")
+            .or_else(|| text.strip_suffix("fps"))
+        {
+            return Ok(Load::FrameRate {
+                frames_per_s: positive(parse_si(rate).ok_or_else(syntax)?)?,
+            });
+        }
+        let bits = text.strip_suffix("bit/s").unwrap_or(text).trim_end();
+        Ok(Load::BitRate {
+            bits_per_s: positive(parse_si(bits).ok_or_else(syntax)?)?,
+        })
+    }
+}
+
+/// A number with an SI prefix (k, M, G, T: powers of ten), e.g. `100M`; `None` if it is none.
+pub fn parse_si(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (digits, factor) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 1e3),
+        (at, 'M') => (&text[..at], 1e6),
+        (at, 'G') => (&text[..at], 1e9),
+        (at, 'T') => (&text[..at], 1e12),
+        _ => (text, 1.0),
+    };
+    let plain = digits.trim_end();
+    // The standard parser also takes "inf" and "nan", which are no figures.
+    if !plain.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    plain
+        .parse::<f64>()
+        .ok()
+        .map(|n| n * factor)
+        .filter(|n| n.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_wire::{Framing, Size, SizeUnit};
+
+    fn frame(bytes: u32) -> Sizes {
+        Size::new(SizeUnit::Frame, bytes)
+            .resolve(Framing::default())
+            .unwrap()
+    }
+
+    #[test]
+    fn every_way_to_write_a_load() {
+        let cases = [
+            ("max", Load::Max),
+            ("95%", Load::LinkShare { percent: 95.0 }),
+            (
+                "50kpps",
+                Load::FrameRate {
+                    frames_per_s: 50_000.0,
+                },
+            ),
+            ("1.5G", Load::BitRate { bits_per_s: 1.5e9 }),
+            ("gap=96B", Load::Gap { gap_bytes: 96 }),
+        ];
+        for (text, load) in cases {
+            assert_eq!(text.parse::<Load>().unwrap(), load);
+            assert_eq!(load.to_string().parse::<Load>().unwrap(), load, "{load}");
+        }
+        for bad in [
+            "", "0", "-5M", "101%", "0%", "inf", "nan", "fast", "gap=-1", "5 Mbit", "%", "µ",
+        ] {
+            assert!(bad.parse::<Load>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn loads_become_frames_per_second() {
+        let link = LineRate::new(100_000_000);
+        let fps = |load: &str| {
+            load.parse::<Load>()
+                .unwrap()
+                .frames_per_s(&frame(64), Layer::Ethernet, link)
+                .unwrap()
+                .unwrap()
+        };
+        assert!((fps("100%") - 148_809.523_8).abs() < 0.001);
+        assert!((fps("100M") - 148_809.523_8).abs() < 0.001);
+        assert!((fps("50%") - 74_404.761_9).abs() < 0.001);
+        assert!((fps("gap=96B") - 100e6 / (8.0 * 168.0)).abs() < 0.001);
+    }
+
+    #[test]
+    fn no_rate_and_too_much() {
+        let share = Load::LinkShare { percent: 50.0 };
+        assert_eq!(
+            share.frames_per_s(&frame(64), Layer::Ethernet, None),
+            Err(LoadError::NoLinkRate(share))
+        );
+        let load: Load = "200kpps".parse().unwrap();
+        let error = load
+            .frames_per_s(&frame(64), Layer::Ethernet, LineRate::new(100_000_000))
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("carries 148810 frames/s"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn udp_bits_are_application_bits() {
+        let framing = Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let sizes = Size::new(SizeUnit::Datagram, 1000)
+            .resolve(framing)
+            .unwrap();
+        let load = Load::BitRate { bits_per_s: 8e6 };
+        assert_eq!(
+            load.frames_per_s(&sizes, Layer::UdpIpv4, None).unwrap(),
+            Some(1000.0)
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! The results file: versioned JSON, generated from these types; `spec/results.schema.json` is made from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::field::Field;
+use crate::observation::Observation;
+
+/// Word that marks a results file.
+pub const FORMAT: &str = "wirelab-results";
+/// Version of the format; a reader refuses another.
+pub const VERSION: u32 = 1;
+
+/// The host the tester ran on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Operating system and kernel release.
+    pub kernel: Field<String>,
+    /// CPU model.
+    pub cpu: Field<String>,
+    /// Processors the tester may use.
+    pub cpus: Field<u32>,
+    /// Memory in bytes.
+    pub memory_bytes: Field<u64>,
+    /// Whether the host is a virtual machine.
+    pub virtual_machine: Field<bool>,
+}
+
+/// A results file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultsFile {
+    /// [`FORMAT`].
+    pub format: String,
+    /// [`VERSION`].
+    pub version: u32,
+    /// Version of wirelab that wrote it.
+    pub wirelab_version: String,
+    /// The command that made it.
+    pub command: Vec<String>,
+    /// When it was begun, ns since 1970.
+    pub created_unix_ns: u64,
+    /// The tester's host.
+    pub environment: Environment,
+    /// Whether the run was ended before its plan was done.
+    pub interrupted: bool,
+    /// What came of each trial, in order.
+    pub observations: Vec<Observation>,
+}
+
+/// Why a text is no results file.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// Not JSON, or a field is missing or of another type; line and column are in the text.
+    #[error("not a results file: {0}")]
+    Json(#[from] serde_json::Error),
+    /// JSON of something else.
+    #[error("not a results file: its format is '{0}', expected '{FORMAT}'")]
+    Format(String),
+    /// Written by another version.
+    #[error(
+        "results file of version {0}, but this wirelab reads version {VERSION}: use the wirelab that wrote it"
+    )]
+    Version(u32),
+}
+
+impl ResultsFile {
+    /// Read and check a results file's text.
+    ///
+    /// # Errors
+    /// [`ResultsError`] says what is wrong and where.
+    pub fn parse(text: &str) -> Result<ResultsFile, ResultsError> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+            version: u32,
+        }
+        // The head first, so that another version is named instead of a field that it lacks.
+        let head: Head = serde_json::from_str(text)?;
+        if head.format != FORMAT {
+            return Err(ResultsError::Format(head.format));
+        }
+        if head.version != VERSION {
+            return Err(ResultsError::Version(head.version));
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The file's text: pretty-printed JSON with a newline at the end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("plain data always serialise");
+        text.push('\n');
+        text
+    }
+
+    /// The JSON schema of the format, as `spec/results.schema.json` holds it.
+    pub fn schema_json() -> String {
+        let schema = schemars::schema_for!(ResultsFile);
+        let mut text = serde_json::to_string_pretty(&schema).expect("a schema always serialises");
+        text.push('\n');
+        text
+    }
+}
