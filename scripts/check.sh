@@ -12,6 +12,9 @@ not_checked=()
 # Tracked or new files of the tree that match; nothing is fine.
 sources() { git ls-files -co --exclude-standard -z -- "$@"; }
 
+# The steps that call other tools must be able to fail, too; the rules prove it in `make test`.
+step_selftest() { "$here/check-selftest.sh" --tools; }
+
 step_rules() { python3 -B "$here/rules.py" --root "$PWD"; }
 
 step_rustfmt() {
@@ -43,7 +46,7 @@ step_advisories() {
     cargo-deny --locked --all-features check --disable-fetch advisories
 }
 
-steps=(rules rustfmt clippy clang_format shellcheck deny advisories)
+steps=(selftest rules rustfmt clippy clang_format shellcheck deny advisories)
 
 main() {
     local root=$WIRELAB_TREE wanted=() failed=() step

@@ -3,9 +3,9 @@
 
 WIRELAB_MSRV="${WIRELAB_MSRV:-1.85}"
 WIRELAB_TREE="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
-WIRELAB_TOOLS="$WIRELAB_TREE/.cache/tools"
 # WIRELAB_ROOT_DIR puts a fake file system in front of every absolute path; only the tests set it.
 WIRELAB_ROOT_DIR="${WIRELAB_ROOT_DIR:-}"
+WIRELAB_TOOLS="${WIRELAB_ROOT_DIR:-$WIRELAB_TREE}/.cache/tools"
 
 say() { printf '%s: %s\n' "${WIRELAB_SAY:-wirelab}" "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -67,6 +67,8 @@ use_rust() {
     folder=$(rust_folder "$@") ||
         die "no Rust of at least $WIRELAB_MSRV${*:+ with cargo $*} is here; run \`make setup\`"
     [ "$folder" = . ] || PATH="$folder:$PATH"
+    # Subcommands that were installed by hand (cargo-deny, cargo-fuzz) are there whatever Rust is used.
+    PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
     export PATH
 }
 

@@ -100,7 +100,23 @@ setup_rust() {
             say "Rust $(rustc_version "${folder#.}") is here"
         fi
     fi
+    if [[ " $* " == *" check "* ]]; then setup_deny; fi
     if [[ " $* " == *" fuzz "* ]]; then setup_fuzz; fi
+}
+
+# cargo-deny is in no distribution, so it is built: without optimisation, which takes minutes off.
+setup_deny() {
+    local version=0.18.3 folder
+    if have cargo-deny || [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo-deny" ]; then return 0; fi
+    if folder=$(rust_folder fmt clippy) && [ "$folder" != . ]; then local PATH="$folder:$PATH"; fi
+    # The newer one reads every advisory and needs a newer Rust.
+    if version_at_least "$(rustc_version '')" 1.88; then version=0.20.2; fi
+    say "building cargo-deny $version into .cache/tools (about two minutes, once)"
+    CARGO_TARGET_DIR="$WIRELAB_TREE/.cache/build" CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off \
+        CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 \
+        run cargo install --quiet --locked --no-track --root "$WIRELAB_TOOLS" "cargo-deny@$version" ||
+        die "cargo-deny could not be built, so licences cannot be checked. Way out: cargo install cargo-deny"
+    run rm -rf "$WIRELAB_TREE/.cache/build"
 }
 
 setup_fuzz() {
@@ -116,6 +132,8 @@ setup_fuzz() {
     if ! have cargo-fuzz; then
         say "building cargo-fuzz $CARGO_FUZZ_VERSION into .cache/tools (a minute or two)"
         CARGO_TARGET_DIR="$WIRELAB_TREE/.cache/build" RUSTUP_TOOLCHAIN=nightly \
-            run cargo install --locked --root "$WIRELAB_TOOLS" "cargo-fuzz@$CARGO_FUZZ_VERSION"
+            run cargo install --quiet --locked --no-track --root "$WIRELAB_TOOLS" "cargo-fuzz@$CARGO_FUZZ_VERSION" ||
+            die "cargo-fuzz could not be built. Way out: cargo install cargo-fuzz"
+        run rm -rf "$WIRELAB_TREE/.cache/build"
     fi
 }

@@ -52,7 +52,7 @@ def stream(command, reader, cwd, env=None):
     left_open = False
     while True:
         try:
-            # Waiting without end is right while the suite lives; afterwards a stray child may hold the pipe.
+            # A suite may be silent as long as it lives; once it has ended a stray child may hold the pipe.
             line = lines.get(timeout=DRAIN_SECONDS)
         except queue.Empty:
             if process.poll() is None:
@@ -66,7 +66,9 @@ def stream(command, reader, cwd, env=None):
             sys.stdout.flush()
     status = process.wait()
     reader.finish()
-    if left_open:
+    if not left_open:
+        process.stdout.close()
+    else:
         raise SuiteError("a process that the tests started outlives them and holds their output")
     return status
 

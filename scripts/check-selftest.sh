@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Proves that the checks can fail: breaks one thing after another in a small tree and requires the finding.
+# Prints TAP. Without arguments the project's own rules; with --tools the steps that call other tools.
+set -uo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+count=0
+status=0
+
+report() {
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then echo "ok $count - $2"; else
+        status=1
+        echo "not ok $count - $2"
+        sed 's/^/# /' "$scratch/log"
+    fi
+}
+
+# A tree in which every rule is kept.
+good_tree() {
+    local tree=$1
+    mkdir -p "$tree"/{bpf,crates/a/src,crates/a/tests,docs,fuzz/fuzz_targets,fuzz/corpus/fuzz_a,scripts,tests}
+    git -C "$tree" init -q
+    cp "$here/../deny.toml" "$here/../.clang-format" "$tree/"
+    cat >"$tree/Cargo.toml" <<'X'
+[workspace]
+resolver = "3"
+members = ["crates/*"]
+X
+    cat >"$tree/crates/a/Cargo.toml" <<'X'
+[package]
+name = "a"
+version = "0.1.0"
+edition = "2024"
+license = "MIT"
+X
+    cat >"$tree/Cargo.lock" <<'X'
+version = 4
+
+[[package]]
+name = "a"
+version = "0.1.0"
+X
+    cat >"$tree/crates/a/src/lib.rs" <<'X'
+//! A crate that keeps all rules.
+
+pub mod sys;
+X
+    cat >"$tree/crates/a/src/sys.rs" <<'X'
+//! The one place for unsafe code.
+
+/// The first byte.
+pub fn first(bytes: &[u8; 2]) -> u8 {
+    // SAFETY: the array has two bytes.
+    unsafe { *bytes.as_ptr() }
+}
+X
+    cat >"$tree/crates/a/tests/replay.rs" <<'X'
+//! Replays the corpus of fuzz_a.
+
+#[test]
+fn corpus_is_replayed() {
+    if std::env::var_os("HAVE_TAP").is_none() {
+        eprintln!("WIRELAB-SKIP tap: none");
+    }
+}
+X
+    cat >"$tree/docs/acceptance.md" <<'X'
+| what | test |
+|---|---|
+| the corpus is replayed | `crates/a/tests/replay.rs::corpus_is_replayed` |
+| the demo runs | `make demo` |
+X
+    cat >"$tree/fuzz/Cargo.toml" <<'X'
+[package]
+name = "f"
+version = "0.1.0"
+edition = "2024"
+
+[workspace]
+
+[[bin]]
+name = "fuzz_a"
+path = "fuzz_targets/fuzz_a.rs"
+X
+    printf '//! Feeds a parser.\nfn main() {}\n' >"$tree/fuzz/fuzz_targets/fuzz_a.rs"
+    echo x >"$tree/fuzz/corpus/fuzz_a/empty"
+    printf '[[skip]]\nfeature = "tap"\nwhy = "w"\nprobe = "false"\n' >"$tree/tests/skips.toml"
+    printf '/* A program. */\nint one(void)\n{\n\treturn 1;\n}\n' >"$tree/bpf/one.bpf.c"
+    printf '#!/bin/sh\n# Says yes.\necho yes\n' >"$tree/scripts/yes.sh"
+    printf '#!/bin/sh\n# The steps.\n' >"$tree/scripts/check.sh"
+}
+
+# must_find RULE WHAT COMMAND…: the rule holds in the good tree and not after the command, run inside it.
+must_find() {
+    local rule=$1 what=$2 tree="$scratch/tree"
+    shift 2
+    rm -rf "$tree"
+    good_tree "$tree"
+    if ! python3 -B "$here/rules.py" --root "$tree" "$rule" >"$scratch/log" 2>&1; then
+        report 1 "$rule holds in a good tree"
+        return
+    fi
+    (cd "$tree" && eval "$*") >"$scratch/log" 2>&1
+    python3 -B "$here/rules.py" --root "$tree" "$rule" >"$scratch/log" 2>&1
+    [ $? -eq 1 ] && grep -q "^$rule: " "$scratch/log"
+    report $? "$rule finds $what"
+}
+
+own_rules() {
+    local acceptance=docs/acceptance.md
+    must_find lines "a file of 501 lines" 'yes "// line" | head -n 501 >>crates/a/src/lib.rs'
+    must_find header "a source file that does not say what it is" 'echo "pub fn f() {}" >crates/a/src/f.rs'
+    must_find header "a script with nothing but its interpreter" 'printf "#!/bin/sh\necho\n" >scripts/f.sh'
+    must_find header "a C file with nothing but a licence" 'printf "// SPDX-License-Identifier: MIT\nint a;\n" >bpf/f.c'
+    must_find unsafe "unsafe code outside sys" 'cp crates/a/src/sys.rs crates/a/src/fast.rs'
+    must_find unsafe "an unsafe block without a reason" 'sed -i /SAFETY/d crates/a/src/sys.rs'
+    must_find private "somebody's home directory" 'echo "see /home/somebody/notes" >docs/x.md'
+    must_find private "root's home directory" 'echo "see /root/notes" >docs/x.md'
+    must_find private "a word of the local list" 'echo "secret (host|path)" >.git/info/words; echo "a secret host" >docs/x.md'
+    must_find acceptance "no document" "rm $acceptance"
+    must_find acceptance "no rows" "echo nothing >$acceptance"
+    must_find acceptance "a row without a test" "echo '| it is fast | sure |' >>$acceptance"
+    must_find acceptance "a test that does not exist" "sed -i s/corpus_is_replayed/corpus_is_gone/ $acceptance"
+    must_find acceptance "a file that does not exist" "sed -i s/replay.rs/gone.rs/ $acceptance"
+    must_find acceptance "a function that is no test" "sed -i 's/#\\[test\\]//' crates/a/tests/replay.rs"
+    must_find acceptance "a target that tests nothing" "sed -i 's/make demo/make clean/' $acceptance"
+    must_find skiplist "no list" 'rm tests/skips.toml'
+    must_find skiplist "a feature that no test asks for" 'sed -i s/tap/tun/ tests/skips.toml'
+    must_find skiplist "a skip that is not listed" 'echo "// WIRELAB-SKIP moon: full" >>crates/a/tests/replay.rs'
+    must_find fuzz "a target that is not registered" 'cp fuzz/fuzz_targets/fuzz_a.rs fuzz/fuzz_targets/fuzz_b.rs'
+    must_find fuzz "a registered target that is gone" 'rm fuzz/fuzz_targets/fuzz_a.rs'
+    must_find fuzz "an empty corpus" 'rm fuzz/corpus/fuzz_a/empty'
+    must_find fuzz "a corpus that is not replayed" 'sed -i s/fuzz_a/fuzz_x/ crates/a/tests/replay.rs'
+    must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
+    must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
+}
+
+# must_fail STEP WHAT COMMAND…: the step of check.sh passes in the good tree and fails after the command.
+must_fail() {
+    local step=$1 what=$2 tree="$scratch/tree"
+    shift 2
+    rm -rf "$tree"
+    good_tree "$tree"
+    if ! CARGO_TARGET_DIR="$scratch/target" "$here/check.sh" --root "$tree" "$step" >"$scratch/log" 2>&1; then
+        report 1 "$step passes in a good tree"
+        return
+    fi
+    (cd "$tree" && eval "$*")
+    ! CARGO_TARGET_DIR="$scratch/target" "$here/check.sh" --root "$tree" "$step" >"$scratch/log" 2>&1
+    report $? "$step finds $what"
+}
+
+tool_steps() {
+    must_fail rules "a broken rule" 'rm docs/acceptance.md'
+    must_fail rustfmt "ill-formatted Rust" 'echo "pub  fn f( ) {}" >>crates/a/src/lib.rs'
+    must_fail rustfmt "ill-formatted Rust among the fuzz targets" 'echo "fn  f( ) {}" >>fuzz/fuzz_targets/fuzz_a.rs'
+    must_fail clippy "a lint" 'echo "pub fn f(v: &Vec<u8>) -> bool { v.len() == 0 }" >>crates/a/src/lib.rs'
+    must_fail clippy "a lint in a test" 'echo "fn unused() {}" >>crates/a/tests/replay.rs'
+    must_fail clang_format "ill-formatted C" 'echo "int two( void ){return 2;}" >>bpf/one.bpf.c'
+    # shellcheck disable=SC2016
+    must_fail shellcheck "an unquoted variable" 'echo "rm \$1" >>scripts/yes.sh'
+    must_fail deny "a licence that is not permissive" 'sed -i s/MIT/GPL-3.0-only/ crates/a/Cargo.toml'
+}
+
+if [ "${1:-}" = --tools ]; then tool_steps; else own_rules; fi
+echo "1..$count"
+exit $status

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for SECONDS (30), starting from its corpus; ends at the first finding.
+set -euo pipefail
+WIRELAB_SAY=fuzz
+# shellcheck source=scripts/lib/env.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
+PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+seconds=${1:-30}
+cd "$WIRELAB_TREE"
+mapfile -t targets < <(scripts/fuzz-list.sh)
+[ ${#targets[@]} -gt 0 ] || die "fuzz/fuzz_targets has no target"
+python3 -B scripts/rules.py fuzz || die "the targets are not in order (see above)"
+cd fuzz
+for target in "${targets[@]}"; do
+    say "$target for $seconds s"
+    # New inputs go to a scratch corpus: the one in the repository is chosen by hand and stays small.
+    scratch="target/corpus/$target"
+    mkdir -p "$scratch"
+    RUSTUP_TOOLCHAIN=nightly cargo fuzz run "$target" "$scratch" "corpus/$target" -- \
+        -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 ||
+        die "$target found something; the input is in fuzz/artifacts/$target"
+done
+say "${#targets[@]} targets, $seconds s each, nothing found"

@@ -1,0 +1,259 @@
+"""Tests of the test runner: what must fail a run does fail it, and the counts are right."""
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from testrun import main, parse, skips, suites, summary  # noqa: E402
+
+CLEAN = """\
+     Running unittests src/lib.rs (target/debug/deps/wirelab_wire-0123456789abcdef)
+
+running 2 tests
+test rate::tests::gigabit ... ok
+test rate::tests::hundred ... ok
+
+successes:
+
+successes:
+    rate::tests::gigabit
+    rate::tests::hundred
+
+test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+     Running tests/lab.rs (target/debug/deps/lab-fedcba9876543210)
+
+running 1 test
+test lab_goes_away ... ok
+
+successes:
+
+---- lab_goes_away stdout ----
+{output}
+
+successes:
+    lab_goes_away
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+
+   Doc-tests wirelab_wire
+
+running 1 test
+test crates/wire/src/lib.rs - (line 12) ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.20s
+"""
+BINARIES = {"wirelab_wire-0123456789abcdef": "wirelab-wire", "lab-fedcba9876543210": "wirelab-port"}
+LISTED = '[[skip]]\nfeature = "tap"\nwhy = "no TAP"\nprobe = "probe-tap"\n'
+
+
+def run(text, present=False, binaries=BINARIES, listed=LISTED):
+    """The summary of a fake cargo output, on a machine where the probe of `tap` says `present`."""
+    reader = parse.Libtest(binaries)
+    for line in text.splitlines(keepends=True):
+        reader.feed(line)
+    reader.finish()
+    return total(reader, present, listed)
+
+
+def total(reader, present=False, listed=LISTED):
+    """The summary of what a reader read."""
+    result = summary.Summary(skips.Judge(skips.load(listed), lambda _: present))
+    result.add(reader.tallies)
+    return result
+
+
+class Libtest(unittest.TestCase):
+    """Output of cargo."""
+
+    def last(self, result, line, ok):
+        """The last line and the verdict."""
+        self.assertEqual(result.lines()[-1], line, "\n".join(result.lines()))
+        self.assertEqual(result.ok(), ok, "\n".join(result.lines()))
+
+    def test_clean_run_passes_and_is_counted_by_crate(self):
+        result = run(CLEAN.format(output="all fine"))
+        self.last(result, "4 passed, 0 failed, 0 skipped", True)
+        self.assertEqual(result.rows, {"wirelab-wire": [3, 0, 0], "wirelab-port": [1, 0, 0]})
+
+    def test_listed_skip_of_an_absent_feature_passes(self):
+        result = run(CLEAN.format(output="WIRELAB-SKIP tap: no /dev/net/tun"))
+        self.last(result, "3 passed, 0 failed, 1 skipped", True)
+        self.assertIn("  wirelab-port lab_goes_away: no /dev/net/tun", result.lines())
+
+    def test_unlisted_skip_fails(self):
+        self.last(run(CLEAN.format(output="WIRELAB-SKIP moon: not full")), "3 passed, 1 failed, 0 skipped", False)
+
+    def test_skip_of_a_present_feature_fails(self):
+        result = run(CLEAN.format(output="WIRELAB-SKIP tap: felt like it"), present=True)
+        self.last(result, "3 passed, 1 failed, 0 skipped", False)
+
+    def test_skip_that_names_nothing_fails(self):
+        self.last(run(CLEAN.format(output="WIRELAB-SKIP")), "3 passed, 1 failed, 0 skipped", False)
+
+    def test_two_skip_lines_of_one_test_are_one_skip(self):
+        output = "WIRELAB-SKIP tap: first\nWIRELAB-SKIP tap: second"
+        self.last(run(CLEAN.format(output=output)), "3 passed, 0 failed, 1 skipped", True)
+
+    def test_skip_outside_capture_counts(self):
+        text = CLEAN.format(output="x").replace("test lab_goes_away", "WIRELAB-SKIP moon: raw\ntest lab_goes_away", 1)
+        self.last(run(text), "3 passed, 1 failed, 0 skipped", False)
+
+    def test_failing_test_fails(self):
+        text = CLEAN.format(output="x").replace("ok. 1 passed; 0 failed", "FAILED. 0 passed; 1 failed", 1)
+        self.last(run(text), "3 passed, 1 failed, 0 skipped", False)
+
+    def test_ignored_test_fails(self):
+        text = CLEAN.format(output="x").replace("test lab_goes_away ... ok", "test lab_goes_away ... ignored, slow")
+        text = text.replace("1 passed; 0 failed; 0 ignored", "0 passed; 0 failed; 1 ignored", 1)
+        result = run(text)
+        self.last(result, "3 passed, 1 failed, 0 skipped", False)
+        self.assertIn("PROBLEM: wirelab-port: lab_goes_away is ignored", "\n".join(result.lines()))
+
+    def test_crashed_binary_fails(self):
+        text = CLEAN.format(output="x").replace("test result: ok. 1 passed", "killed", 1)
+        result = run(text)
+        self.last(result, "3 passed, 1 failed, 0 skipped", False)
+        self.assertIn("ended in the middle", "\n".join(result.lines()))
+
+    def test_binary_that_never_ran_fails(self):
+        result = run(CLEAN.format(output="x"), binaries={**BINARIES, "quiet-00": "wirelab-quiet"})
+        self.last(result, "4 passed, 1 failed, 0 skipped", False)
+
+    def test_result_printed_by_a_test_is_noticed(self):
+        forged = "test result: ok. 90 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"
+        self.assertFalse(run(CLEAN.format(output=forged)).ok())
+
+    def test_filtered_run_is_not_a_full_run(self):
+        self.assertFalse(run(CLEAN.format(output="x").replace("0 filtered", "7 filtered")).ok())
+
+    def test_no_output_fails(self):
+        self.last(run("", binaries={}), "0 passed, 0 failed, 0 skipped", False)
+
+    def test_zero_tests_fail(self):
+        text = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n"
+        self.last(run(text, binaries={}), "0 passed, 0 failed, 0 skipped", False)
+
+    def test_captured_output_of_passing_tests_is_not_shown(self):
+        reader = parse.Libtest(BINARIES)
+        text = CLEAN.format(output="chatter\nWIRELAB-SKIP tap: why")
+        shown = [line for line in text.splitlines() if reader.feed(line + "\n")]
+        self.assertNotIn("chatter", shown)
+        self.assertIn("WIRELAB-SKIP tap: why", shown)
+
+
+class Unittest(unittest.TestCase):
+    """Output of Python's unittest."""
+
+    def read(self, text):
+        """The totals and the verdict."""
+        reader = parse.Unittest("py")
+        for line in text.splitlines(keepends=True):
+            reader.feed(line)
+        reader.finish()
+        result = total(reader)
+        return result.totals(), result.ok()
+
+    def test_passes_and_skips(self):
+        text = "test_a (m.C.test_a) ... ok\ntest_b (m.C.test_b) ... skipped 'tap: none'\n\nRan 2 tests in 0.1s\n\nOK (skipped=1)\n"
+        self.assertEqual(self.read(text), ([1, 0, 1], True))
+
+    def test_failures_and_errors(self):
+        text = "Ran 3 tests in 0.1s\n\nFAILED (failures=1, errors=1)\n"
+        self.assertEqual(self.read(text), ([1, 2, 0], False))
+
+    def test_unnamed_skip_fails(self):
+        self.assertFalse(self.read("Ran 2 tests in 0.1s\n\nOK (skipped=1)\n")[1])
+
+    def test_missing_end_fails(self):
+        self.assertFalse(self.read("test_a (m.C.test_a) ... ok\n")[1])
+
+
+class Tap(unittest.TestCase):
+    """The Test Anything Protocol."""
+
+    def read(self, text):
+        """The totals and the verdict."""
+        reader = parse.Tap("sh")
+        for line in text.splitlines(keepends=True):
+            reader.feed(line)
+        reader.finish()
+        result = total(reader)
+        return result.totals(), result.ok()
+
+    def test_passes_and_skips(self):
+        self.assertEqual(self.read("ok 1 - a\nok 2 - b # SKIP tap: none\n1..2\n"), ([1, 0, 1], True))
+
+    def test_not_ok_fails(self):
+        self.assertEqual(self.read("1..2\nok 1 - a\nnot ok 2 - b\n"), ([1, 1, 0], False))
+
+    def test_short_run_fails(self):
+        self.assertFalse(self.read("1..3\nok 1 - a\n")[1])
+
+    def test_todo_fails(self):
+        self.assertFalse(self.read("1..2\nok 1 - a\nok 2 - b # TODO later\n")[1])
+
+
+class SkipList(unittest.TestCase):
+    """tests/skips.toml itself."""
+
+    def test_bad_lists_are_refused(self):
+        entry = '[[skip]]\nfeature = "tap"\nwhy = "w"\nprobe = "p"\n'
+        for bad in ["[[skip", "[other]\n", "[[skip]]\nfeature = 'tap'\n", entry.replace('"p"', '""'), entry * 2]:
+            with self.assertRaises(skips.SkipListError, msg=bad):
+                skips.load(bad)
+
+    def test_probe_tells_present_from_absent(self):
+        self.assertTrue(skips.run_probe("exit 0", [], "/"))
+        self.assertFalse(skips.run_probe("exit 3", [], "/"))
+        self.assertFalse(skips.run_probe("no-such-command-at-all", [], "/"))
+
+
+class WholeRun(unittest.TestCase):
+    """The runner with real processes."""
+
+    def runs(self, *scripts, listed=LISTED.replace("probe-tap", "false")):
+        """The status and the output of a run whose suites are shell scripts that print TAP."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "tests").mkdir()
+            Path(folder, "tests/skips.toml").write_text(listed)
+            table = "".join(
+                f'[[suite]]\nname = "s{i}"\nformat = "tap"\ncommand = ["sh", "-c", {json.dumps(script)}]\n'
+                for i, script in enumerate(scripts)
+            )
+            Path(folder, "tests/suites.toml").write_text(table)
+            out = []
+            with contextlib.redirect_stdout(io.StringIO()):
+                return main.run(folder, out=out.append), out
+
+    def test_good_suites_pass(self):
+        status, out = self.runs("echo 1..1; echo ok 1 a", "echo 1..1; echo 'ok 1 b # SKIP tap: none'")
+        self.assertEqual((status, out[-1]), (0, "1 passed, 0 failed, 1 skipped"))
+
+    def test_probe_decides(self):
+        status, out = self.runs(
+            "echo 1..2; echo ok 1 a; echo 'ok 2 b # SKIP tap: none'", listed=LISTED.replace("probe-tap", "true")
+        )
+        self.assertEqual((status, out[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_bad_status_without_a_failed_test_fails(self):
+        status, out = self.runs("echo 1..1; echo ok 1 a; exit 7")
+        self.assertEqual((status, out[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_one_bad_suite_does_not_hide_the_others(self):
+        status, out = self.runs("exit 1", "echo 1..1; echo ok 1 b")
+        self.assertEqual((status, out[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_empty_or_broken_registry_fails(self):
+        self.assertEqual(self.runs()[0], 1)
+        with self.assertRaises(suites.SuiteError):
+            suites.load('[[suite]]\nname = "x"\nformat = "vibes"\ncommand = ["true"]\n')
+
+
+if __name__ == "__main__":
+    unittest.main()
