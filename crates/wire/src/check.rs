@@ -41,9 +41,11 @@ pub enum Verdict {
 
 /// Where a frame's test header may be: offset, and the end of the data it may describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Location {
-    offset: usize,
-    end: usize,
+pub struct Location {
+    /// Offset in bytes of the test header from the start of the frame, at most `end`.
+    pub offset: usize,
+    /// Where the data of the test frame end, in bytes from the start of the frame; never behind its end.
+    pub end: usize,
 }
 
 /// Judge a frame (destination address first, without FCS).
@@ -80,7 +82,7 @@ pub fn classify(frame: &[u8], flow: &Flow) -> Verdict {
 }
 
 /// Find the test header behind tags, IP and UDP; `None` where the frame is not of the test flow's kind.
-fn locate(frame: &[u8], flow: &Flow) -> Option<Location> {
+pub fn locate(frame: &[u8], flow: &Flow) -> Option<Location> {
     let mut offset = 12;
     let mut ethertype = be16(frame, offset)?;
     for _ in 0..2 {
