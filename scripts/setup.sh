@@ -78,8 +78,10 @@ apt_update() {
 
 in_archive() { apt-cache show "$1" >/dev/null 2>&1; }
 
+# What apt prints on the way is noise; its errors are not.
 apt_install() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    local command=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@")
+    if [ "$dry" = yes ]; then as_root "${command[@]}"; else as_root "${command[@]}" >/dev/null; fi
 }
 
 # Installs what the archive has; a package that fails must not take the others with it.
