@@ -1,1 +1,316 @@
-//! (empty so far)
+//! Named network namespaces, the same that `ip netns` shows: `/run/netns/NAME`.
+//!
+//! The calling thread never changes its namespace: whatever must happen inside one runs on a thread of its own
+//! ([`NetNs::run_in`]), or in a process of its own ([`NetNs::spawn`]). A socket belongs for ever to the
+//! namespace of the thread that opened it, so a socket made by `run_in` can be used from anywhere.
+
+mod error;
+mod privilege;
+mod tool;
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+
+pub use error::NetNsError;
+pub use privilege::{GRANT, Privilege};
+pub(crate) use tool::Tool;
+pub use tool::ToolError;
+
+/// Where `ip netns` keeps the names.
+const DIRECTORY: &str = "/run/netns";
+
+/// The namespace of the calling thread.
+const OWN: &str = "/proc/thread-self/ns/net";
+
+/// An open network namespace. It lives at least as long as this value, even if its name is deleted.
+#[derive(Debug)]
+pub struct NetNs {
+    name: Option<String>,
+    file: File,
+}
+
+impl NetNs {
+    /// The namespace that the calling thread is in.
+    ///
+    /// # Errors
+    /// [`NetNsError::Io`] where `/proc` is not mounted.
+    pub fn current() -> Result<NetNs, NetNsError> {
+        let file = File::open(OWN).map_err(|source| NetNsError::io(OWN, source))?;
+        Ok(NetNs { name: None, file })
+    }
+
+    /// The namespace called `name`.
+    ///
+    /// # Errors
+    /// [`NetNsError::Unknown`], which lists those that exist; [`NetNsError::BadName`]; [`NetNsError::Privilege`].
+    pub fn open(name: &str) -> Result<NetNs, NetNsError> {
+        let path = path_of(name)?;
+        let file = File::open(&path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => NetNsError::Unknown {
+                name: name.to_owned(),
+                known: NetNs::list().unwrap_or_default(),
+            },
+            std::io::ErrorKind::PermissionDenied => {
+                Privilege::new(format!("to open network namespace {name}"), &["CAP_SYS_ADMIN"])
+                    .into()
+            }
+            _ => NetNsError::io(path.display(), source),
+        })?;
+        Ok(NetNs {
+            name: Some(name.to_owned()),
+            file,
+        })
+    }
+
+    /// Makes a namespace called `name`, as `ip netns add` does, and opens it.
+    ///
+    /// # Errors
+    /// [`NetNsError::Exists`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
+    pub fn create(name: &str) -> Result<NetNs, NetNsError> {
+        if path_of(name)?.exists() {
+            return Err(NetNsError::Exists {
+                name: name.to_owned(),
+            });
+        }
+        Tool::Ip.run(&["netns", "add", name])?;
+        NetNs::open(name)
+    }
+
+    /// Deletes the name `name`, as `ip netns del` does. The namespace itself goes when its last user has gone.
+    ///
+    /// # Errors
+    /// [`NetNsError::Unknown`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
+    pub fn delete(name: &str) -> Result<(), NetNsError> {
+        if !path_of(name)?.exists() {
+            return Err(NetNsError::Unknown {
+                name: name.to_owned(),
+                known: NetNs::list().unwrap_or_default(),
+            });
+        }
+        Tool::Ip.run(&["netns", "del", name])?;
+        Ok(())
+    }
+
+    /// The names of all namespaces that have one, sorted.
+    ///
+    /// # Errors
+    /// [`NetNsError::Io`] if `/run/netns` exists and cannot be read.
+    pub fn list() -> Result<Vec<String>, NetNsError> {
+        let entries = match fs::read_dir(DIRECTORY) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(NetNsError::io(DIRECTORY, e)),
+        };
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// The name it was opened by; `None` for [`NetNs::current`].
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// How messages call it.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("network namespace {name}"),
+            None => "this network namespace".to_owned(),
+        }
+    }
+
+    /// Device and inode number, which tell two namespaces apart.
+    ///
+    /// # Errors
+    /// [`NetNsError::Io`] if the kernel does not say.
+    pub fn id(&self) -> Result<(u64, u64), NetNsError> {
+        let meta = self
+            .file
+            .metadata()
+            .map_err(|source| NetNsError::io(self.label(), source))?;
+        Ok((meta.dev(), meta.ino()))
+    }
+
+    /// Runs `work` inside the namespace on a thread of its own and waits for it. A panic in `work` goes on in
+    /// the caller. Needs no privilege if the caller is in that namespace already.
+    ///
+    /// # Errors
+    /// [`NetNsError::Privilege`] naming CAP_SYS_ADMIN if the kernel does not let the thread in.
+    pub fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NetNsError> {
+        self.on_thread(|| {
+            self.enter()?;
+            Ok(work())
+        })
+    }
+
+    /// Like [`NetNs::run_in`], and `/sys/class/net` shows the namespace's own interfaces meanwhile: the thread
+    /// has a mount namespace of its own with a sysfs of its own, which goes with it.
+    ///
+    /// # Errors
+    /// [`NetNsError::Privilege`] naming CAP_SYS_ADMIN; [`NetNsError::Io`] if sysfs cannot be mounted.
+    pub fn run_with_sysfs<T: Send>(
+        &self,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<T, NetNsError> {
+        self.on_thread(|| {
+            self.enter()?;
+            mount_sysfs(&self.label())?;
+            Ok(work())
+        })
+    }
+
+    /// Starts a process inside the namespace, with a `/sys` that shows the namespace's own interfaces.
+    ///
+    /// # Errors
+    /// [`NetNsError::Command`] naming the program if it cannot be started; [`NetNsError::Privilege`].
+    pub fn spawn(&self, command: &mut Command) -> Result<Child, NetNsError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        self.run_with_sysfs(|| command.spawn())?
+            .map_err(|source| NetNsError::Command {
+                program,
+                namespace: self.label(),
+                source,
+            })
+    }
+
+    fn on_thread<T: Send>(
+        &self,
+        work: impl FnOnce() -> Result<T, NetNsError> + Send,
+    ) -> Result<T, NetNsError> {
+        std::thread::scope(|scope| {
+            std::thread::Builder::new()
+                .name("netns".to_owned())
+                .spawn_scoped(scope, work)
+                .map_err(|source| NetNsError::io("a thread for a network namespace", source))?
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Moves the calling thread. Private, so that no thread but one of our own is ever moved.
+    fn enter(&self) -> Result<(), NetNsError> {
+        if NetNs::current()?.id()? == self.id()? {
+            return Ok(());
+        }
+        setns(&self.file, CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
+            nix::Error::EPERM => {
+                Privilege::new(format!("to enter {}", self.label()), &["CAP_SYS_ADMIN"]).into()
+            }
+            _ => NetNsError::io(self.label(), errno.into()),
+        })
+    }
+}
+
+/// Whether namespaces can be made and entered here: makes one, enters it and deletes it. Tests that need
+/// namespaces ask this, and skip (feature `netns`) if the answer is an error.
+///
+/// # Errors
+/// What the first failing step says.
+pub fn probe() -> Result<(), NetNsError> {
+    let name = format!("wirelab-probe-{}", std::process::id());
+    // Two threads of a process may probe at once; the second must not take the first one's name for a failure.
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
+    let namespace = NetNs::create(&name)?;
+    let entered = namespace.run_in(|| ());
+    NetNs::delete(&name)?;
+    entered
+}
+
+fn mount_sysfs(label: &str) -> Result<(), NetNsError> {
+    let failed = |step: &str, errno: nix::Error| match errno {
+        nix::Error::EPERM => {
+            Privilege::new(format!("{step} for {label}"), &["CAP_SYS_ADMIN"]).into()
+        }
+        _ => NetNsError::io(format!("{step} for {label}"), errno.into()),
+    };
+    // Threads share one root and working directory by default, and the kernel refuses a private mount namespace then.
+    unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS)
+        .map_err(|e| failed("to make a private mount namespace", e))?;
+    // Without this the mount below would spread to the rest of the host.
+    mount(
+        None::<&str>,
+        "/",
+        None::<&str>,
+        MsFlags::MS_SLAVE | MsFlags::MS_REC,
+        None::<&str>,
+    )
+    .map_err(|e| failed("to make the mounts private", e))?;
+    mount(
+        Some("sysfs"),
+        "/sys",
+        Some("sysfs"),
+        MsFlags::empty(),
+        None::<&str>,
+    )
+    .map_err(|e| failed("to mount sysfs", e))
+}
+
+/// Checks a namespace's name: it becomes a file name, and a word on the command line of `ip`.
+pub(crate) fn check_name(name: &str) -> Result<(), NetNsError> {
+    let bad = |why| {
+        Err(NetNsError::BadName {
+            name: name.to_owned(),
+            why,
+        })
+    };
+    if name.is_empty() {
+        return bad("it is empty");
+    }
+    if name.len() > 255 {
+        return bad("it is longer than 255 bytes");
+    }
+    if name.starts_with(['-', '.']) {
+        return bad("it starts with '-' or '.'");
+    }
+    if name.contains(|c: char| c == '/' || c.is_whitespace() || c.is_control()) {
+        return bad("it contains a slash, a space or a control character");
+    }
+    Ok(())
+}
+
+fn path_of(name: &str) -> Result<PathBuf, NetNsError> {
+    check_name(name)?;
+    Ok(Path::new(DIRECTORY).join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_escape_or_confuse_are_refused() {
+        for name in ["", ".", "..", "a/b", "-force", "a b", "a\nb", "a\0b"] {
+            let error = NetNs::open(name).unwrap_err();
+            assert!(matches!(error, NetNsError::BadName { .. }), "{name:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_own_namespace_is_entered_without_privilege() {
+        let here = NetNs::current().unwrap();
+        let there = here.run_in(|| NetNs::current().unwrap().id().unwrap()).unwrap();
+        assert_eq!(there, here.id().unwrap());
+    }
+
+    #[test]
+    fn a_panic_inside_goes_on_in_the_caller() {
+        let caught = std::panic::catch_unwind(|| {
+            let _ = NetNs::current().unwrap().run_in(|| panic!("inside"));
+        });
+        assert!(caught.is_err());
+    }
+
+    #[test]
+    fn an_unknown_namespace_is_named() {
+        let error = NetNs::open("wirelab-there-is-none").unwrap_err();
+        assert!(error.to_string().contains("wirelab-there-is-none"), "{error}");
+    }
+}

@@ -1,0 +1,85 @@
+//! What can go wrong with network namespaces, each with the way out.
+
+use std::fmt::Display;
+
+use super::{Privilege, ToolError};
+
+/// An error about a network namespace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetNsError {
+    /// The name cannot be a namespace's name.
+    #[error("'{name}' cannot be the name of a network namespace: {why}")]
+    BadName {
+        /// The name that was given.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// No namespace of that name.
+    #[error("there is no network namespace '{name}'; {}", known_names(.known))]
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// Those that exist.
+        known: Vec<String>,
+    },
+    /// The name is taken.
+    #[error(
+        "network namespace '{name}' exists already; choose another name, or delete it with `ip netns del {name}`"
+    )]
+    Exists {
+        /// The name that was given.
+        name: String,
+    },
+    /// The kernel refused for want of a capability.
+    #[error(transparent)]
+    Privilege(#[from] Privilege),
+    /// A tool is missing or failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// A program could not be started inside a namespace.
+    #[error("{program} cannot be started in {namespace}: {source}; is it installed and in PATH?")]
+    Command {
+        /// The program.
+        program: String,
+        /// Where it should have run.
+        namespace: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The system refused something else.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done, or to which file.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl NetNsError {
+    pub(crate) fn io(what: impl Display, source: std::io::Error) -> NetNsError {
+        NetNsError::Io {
+            what: what.to_string(),
+            source,
+        }
+    }
+
+    /// Whether a missing capability is the reason, so that a test may skip.
+    pub fn is_privilege(&self) -> bool {
+        matches!(
+            self,
+            NetNsError::Privilege(_) | NetNsError::Tool(ToolError::Privilege(_))
+        )
+    }
+}
+
+/// Says which names there are, in words that end an error message.
+pub(crate) fn known_names(known: &[String]) -> String {
+    match known {
+        [] => "there are none here".to_owned(),
+        [one] => format!("the only one here is {one}"),
+        many => format!("those here are {}", many.join(", ")),
+    }
+}

@@ -1,0 +1,113 @@
+//! Runs iproute2's `ip` and `tc`, which do the work of making namespaces, veth pairs and shapers.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use super::Privilege;
+
+/// A program of iproute2.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tool {
+    Ip,
+    Tc,
+}
+
+/// What can go wrong with a tool.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// It is not installed.
+    #[error(
+        "{tool} is not installed; it comes with the package iproute2 (`sudo apt-get install iproute2`)"
+    )]
+    Missing {
+        /// The program.
+        tool: &'static str,
+    },
+    /// It said that something is not permitted.
+    #[error(transparent)]
+    Privilege(#[from] Privilege),
+    /// It failed otherwise.
+    #[error("`{command}` failed: {said}")]
+    Failed {
+        /// The command line.
+        command: String,
+        /// What it printed.
+        said: String,
+    },
+    /// It could not be run.
+    #[error("`{command}` could not be run: {source}")]
+    Io {
+        /// The command line.
+        command: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Tool {
+    fn name(self) -> &'static str {
+        match self {
+            Tool::Ip => "ip",
+            Tool::Tc => "tc",
+        }
+    }
+
+    /// The program as a word that can be started. PATH of a plain user often lacks the sbin directories.
+    pub(crate) fn program(self) -> String {
+        ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
+            .iter()
+            .map(|directory| format!("{directory}/{}", self.name()))
+            .find(|path| Path::new(path).exists())
+            .unwrap_or_else(|| self.name().to_owned())
+    }
+
+    /// Runs it and returns what it printed.
+    pub(crate) fn run(self, arguments: &[&str]) -> Result<String, ToolError> {
+        self.run_with_input(arguments, "")
+    }
+
+    /// Runs it with `input` on its standard input (`-batch -`) and returns what it printed.
+    pub(crate) fn run_with_input(
+        self,
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<String, ToolError> {
+        let command = format!("{} {}", self.name(), arguments.join(" "));
+        let output = self.output(arguments, input).map_err(|source| {
+            if source.kind() == std::io::ErrorKind::NotFound {
+                ToolError::Missing { tool: self.name() }
+            } else {
+                ToolError::Io {
+                    command: command.clone(),
+                    source,
+                }
+            }
+        })?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+        if ["Operation not permitted", "Permission denied"].iter().any(|s| said.contains(s)) {
+            let what = format!("to run `{command}`");
+            return Err(Privilege::root(what, &["CAP_NET_ADMIN", "CAP_SYS_ADMIN"]).into());
+        }
+        Err(ToolError::Failed { command, said })
+    }
+
+    fn output(self, arguments: &[&str], input: &str) -> std::io::Result<Output> {
+        let mut child = Command::new(self.program())
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A tool that stops reading has failed, and its exit status says so better than a broken pipe.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        child.wait_with_output()
+    }
+}
