@@ -12,6 +12,7 @@ pub mod node;
 pub mod observation;
 pub mod results;
 pub mod series;
+pub mod tracker;
 pub mod trial;
 
 pub use clock::{Clock, ClockKind, Owner};
@@ -24,5 +25,6 @@ pub use observation::{
 };
 pub use results::{Environment, ResultsFile};
 pub use series::{Histogram, Series};
+pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
 pub use trial::{Buffers, Direction, Extent, FaultRates, Trial};
 pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};
