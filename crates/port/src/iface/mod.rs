@@ -1,1 +1,255 @@
-//! (empty so far)
+//! What is known of an interface: its address, MTU, state, driver, link rate and queues, and the lock on it.
+//!
+//! Everything is asked through a socket that was opened inside the interface's namespace, because sysfs shows
+//! the namespace it was mounted in and not the one that was meant.
+
+mod error;
+mod lock;
+mod name;
+pub(crate) mod sys;
+
+use std::fmt;
+
+use crate::netns::{NetNs, Privilege};
+
+pub use error::IfaceError;
+pub use lock::PortLock;
+pub use name::{PortName, PortNameError};
+
+/// Length of the Ethernet header in bytes, which the MTU does not count (IEEE 802.3).
+const HEADER: u32 = 14;
+
+/// Length of a VLAN tag in bytes, which the MTU does not count either (IEEE 802.1Q).
+const VLAN_TAG: u32 = 4;
+
+/// Drivers of interfaces that are made of software. What `ethtool` shows as their speed is a constant in the
+/// driver's source (veth and bridge 10 Gbit/s, tun 10 Mbit/s), not the rate of a link.
+const WITHOUT_LINK: [&str; 9] = [
+    "veth", "tun", "dummy", "bridge", "ifb", "macvlan", "ipvlan", "vxlan", "lo",
+];
+
+/// An Ethernet address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mac(pub [u8; 6]);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// What is known of an interface at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Where it is.
+    pub port: PortName,
+    /// Its number inside its namespace.
+    pub index: u32,
+    /// Its Ethernet address.
+    pub mac: Mac,
+    /// Its MTU in bytes: what follows the Ethernet header, without FCS.
+    pub mtu: u32,
+    /// Whether it was set up (`ip link set … up`).
+    pub up: bool,
+    /// Whether it has a carrier: the other end is there and up too.
+    pub carrier: bool,
+    /// Whether it is the loopback.
+    pub loopback: bool,
+    /// The driver's name; `None` where it has none to tell.
+    pub driver: Option<String>,
+    /// The link rate in bit/s; `None` where there is no carrier, no link or the driver does not know.
+    pub link_rate: Option<u64>,
+    /// Number of transmit queues in use, where the driver says so.
+    pub tx_queues: Option<u32>,
+    /// Number of receive queues in use, where the driver says so.
+    pub rx_queues: Option<u32>,
+}
+
+impl Interface {
+    /// Asks the kernel about a port.
+    ///
+    /// # Errors
+    /// [`IfaceError::Unknown`], which lists the interfaces that exist there; errors of the namespace.
+    pub fn query(port: &PortName) -> Result<Interface, IfaceError> {
+        let namespace = port.netns()?;
+        let socket = sys::ControlSocket::open(&namespace)?;
+        Interface::query_on(&socket, &namespace, port)
+    }
+
+    fn query_on(
+        socket: &sys::ControlSocket,
+        namespace: &NetNs,
+        port: &PortName,
+    ) -> Result<Interface, IfaceError> {
+        let name = port.interface.as_str();
+        let failed = |what: &'static str| {
+            move |source: std::io::Error| IfaceError::Ask {
+                port: port.clone(),
+                what,
+                source,
+            }
+        };
+        let index = socket.index(name).map_err(|source| {
+            if source.raw_os_error() == Some(libc::ENODEV) {
+                IfaceError::Unknown {
+                    port: port.clone(),
+                    known: names_in(namespace).unwrap_or_default(),
+                }
+            } else {
+                failed("number")(source)
+            }
+        })?;
+        let flags = socket.flags(name).map_err(failed("flags"))?;
+        let driver = socket.driver(name);
+        let carrier = socket.carrier(name).unwrap_or(flags & libc::IFF_RUNNING != 0);
+        let has_link = driver.as_deref().is_some_and(|d| !WITHOUT_LINK.contains(&d));
+        let queues = socket.channels(name);
+        Ok(Interface {
+            port: port.clone(),
+            index,
+            mac: Mac(socket.mac(name).map_err(failed("address"))?),
+            mtu: socket.mtu(name).map_err(failed("MTU"))?,
+            up: flags & libc::IFF_UP != 0,
+            carrier,
+            loopback: flags & libc::IFF_LOOPBACK != 0,
+            link_rate: if has_link && carrier { socket.link_rate(name) } else { None },
+            driver,
+            tx_queues: queues.map(|q| q.tx),
+            rx_queues: queues.map(|q| q.rx),
+        })
+    }
+
+    /// Refuses an interface that is down, with the command that brings it up.
+    ///
+    /// # Errors
+    /// [`IfaceError::Down`].
+    pub fn require_up(&self) -> Result<(), IfaceError> {
+        if self.up {
+            return Ok(());
+        }
+        Err(IfaceError::Down {
+            port: self.port.clone(),
+        })
+    }
+
+    /// Refuses an interface that is down or without a carrier.
+    ///
+    /// # Errors
+    /// [`IfaceError::Down`], [`IfaceError::NoCarrier`].
+    pub fn require_carrier(&self) -> Result<(), IfaceError> {
+        self.require_up()?;
+        if self.carrier {
+            return Ok(());
+        }
+        Err(IfaceError::NoCarrier {
+            port: self.port.clone(),
+        })
+    }
+
+    /// The greatest length in bytes (without FCS) that fits, with or without a VLAN tag in the frame.
+    pub fn greatest_length(&self, tagged: bool) -> u32 {
+        let tag = if tagged { VLAN_TAG } else { 0 };
+        self.mtu.saturating_add(HEADER + tag)
+    }
+
+    /// Refuses a length (without FCS) that the MTU does not allow.
+    ///
+    /// # Errors
+    /// [`IfaceError::MtuTooSmall`], which names both numbers and the command that raises the MTU.
+    pub fn require_length(&self, length: u32, tagged: bool) -> Result<(), IfaceError> {
+        if length <= self.greatest_length(tagged) {
+            return Ok(());
+        }
+        Err(IfaceError::MtuTooSmall {
+            port: self.port.clone(),
+            length,
+            mtu: self.mtu,
+            needed: length - HEADER - if tagged { VLAN_TAG } else { 0 },
+        })
+    }
+}
+
+/// The names of all interfaces in a namespace.
+///
+/// # Errors
+/// Errors of the namespace, or what the kernel says.
+pub fn names_in(namespace: &NetNs) -> Result<Vec<String>, IfaceError> {
+    let found = namespace.run_in(|| {
+        nix::net::if_::if_nameindex().map(|all| {
+            all.iter()
+                .map(|interface| interface.name().to_string_lossy().into_owned())
+                .collect()
+        })
+    })?;
+    found.map_err(|errno| IfaceError::List {
+        place: namespace.label(),
+        source: errno.into(),
+    })
+}
+
+/// Turns a feature of the driver on or off by one of ethtool's old one-value commands (`ETHTOOL_S…`).
+pub(crate) fn set_feature(
+    namespace: &NetNs,
+    interface: &str,
+    feature: sys::Feature,
+    on: bool,
+) -> Result<(), IfaceError> {
+    let socket = sys::ControlSocket::open(namespace)?;
+    match socket.set_feature(interface, feature, on) {
+        // A driver that does not have the feature has it off.
+        Err(e) if !on && e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
+        Err(e) if e.raw_os_error() == Some(libc::EPERM) => Err(IfaceError::Privilege(
+            Privilege::new(format!("to set {feature:?} of {interface}"), &["CAP_NET_ADMIN"]),
+        )),
+        Err(source) => Err(IfaceError::Feature {
+            interface: interface.to_owned(),
+            feature: format!("{feature:?}"),
+            source,
+        }),
+        Ok(()) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loopback() -> Interface {
+        Interface::query(&"lo".parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_loopback_is_known_and_has_no_link_rate() {
+        let lo = loopback();
+        assert!(lo.loopback);
+        assert_eq!(lo.mac, Mac::default());
+        assert_eq!(lo.link_rate, None);
+        assert!(lo.mtu >= 1280, "{}", lo.mtu);
+    }
+
+    #[test]
+    fn an_unknown_interface_is_named_beside_those_that_exist() {
+        let text = Interface::query(&"nosuch0".parse().unwrap()).unwrap_err().to_string();
+        assert!(text.contains("nosuch0") && text.contains("lo"), "{text}");
+    }
+
+    #[test]
+    fn down_and_no_carrier_and_a_small_mtu_say_what_to_do() {
+        let mut interface = loopback();
+        interface.port = "lab-node/n0".parse().unwrap();
+        interface.mtu = 1500;
+        interface.up = false;
+        let text = interface.require_carrier().unwrap_err().to_string();
+        assert!(text.contains("`sudo ip -n lab-node link set dev n0 up`"), "{text}");
+        interface.up = true;
+        interface.carrier = false;
+        let text = interface.require_carrier().unwrap_err().to_string();
+        assert!(text.contains("carrier"), "{text}");
+        assert!(interface.require_length(1514, false).is_ok());
+        assert!(interface.require_length(1518, true).is_ok());
+        let text = interface.require_length(1515, false).unwrap_err().to_string();
+        assert!(text.contains("1515") && text.contains("1500"), "{text}");
+        assert!(text.contains("`sudo ip -n lab-node link set dev n0 mtu 1501`"), "{text}");
+    }
+}

@@ -18,6 +18,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 pub use error::NetNsError;
 pub use privilege::{GRANT, Privilege};
+pub(crate) use error::known_names;
 pub(crate) use tool::Tool;
 pub use tool::ToolError;
 

@@ -1,0 +1,98 @@
+//! What can go wrong with an interface, each with the way out.
+
+use super::PortName;
+use crate::netns::{NetNsError, Privilege, known_names};
+
+/// An error about an interface.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IfaceError {
+    /// Its namespace cannot be opened or entered.
+    #[error(transparent)]
+    NetNs(#[from] NetNsError),
+    /// A capability is missing.
+    #[error(transparent)]
+    Privilege(#[from] Privilege),
+    /// No interface of that name.
+    #[error("there is no interface '{port}'; {}", known_names(.known))]
+    Unknown {
+        /// The port that was asked for.
+        port: PortName,
+        /// The interfaces that exist in that namespace.
+        known: Vec<String>,
+    },
+    /// It is down.
+    #[error("{port} is down; bring it up with `{}`", .port.ip_command(&format!("link set dev {} up", .port.interface)))]
+    Down {
+        /// The port.
+        port: PortName,
+    },
+    /// It has no carrier.
+    #[error(
+        "{port} has no carrier: nothing answers at the other end; check the cable, and that the other end is up (see `{}`)",
+        .port.ip_command(&format!("link show dev {}", .port.interface))
+    )]
+    NoCarrier {
+        /// The port.
+        port: PortName,
+    },
+    /// Its MTU does not allow a length.
+    #[error(
+        "length {length} does not fit {port}, whose MTU is {mtu}; it needs an MTU of {needed}: `{}`",
+        .port.ip_command(&format!("link set dev {} mtu {needed}", .port.interface))
+    )]
+    MtuTooSmall {
+        /// The port.
+        port: PortName,
+        /// The length asked for in bytes, without FCS.
+        length: u32,
+        /// The MTU in bytes.
+        mtu: u32,
+        /// The MTU that this length needs.
+        needed: u32,
+    },
+    /// Another run uses the port.
+    #[error("{port} is in use by another run of wirelab ({holder}); wait for it, or stop it")]
+    InUse {
+        /// The port.
+        port: PortName,
+        /// Who holds it, as far as it can be told.
+        holder: String,
+    },
+    /// The port's lock could not be taken for another reason.
+    #[error("the lock of {port} could not be taken: {source}")]
+    Lock {
+        /// The port.
+        port: PortName,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The kernel did not answer a question about it.
+    #[error("the {what} of {port} could not be asked: {source}")]
+    Ask {
+        /// The port.
+        port: PortName,
+        /// What was asked for.
+        what: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The interfaces of a namespace could not be listed.
+    #[error("the interfaces of {place} could not be listed: {source}")]
+    List {
+        /// The namespace.
+        place: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A feature could not be set.
+    #[error("{feature} of {interface} could not be set: {source}")]
+    Feature {
+        /// The interface.
+        interface: String,
+        /// The feature.
+        feature: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
