@@ -44,4 +44,4 @@ install: build ## put wirelab, its man page and completions under PREFIX (/usr/l
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove what was built
-	rm -rf target fuzz/target .cache
+	rm -rf target fuzz/target

@@ -18,7 +18,7 @@ if [ "${1:-}" != --write ]; then
 fi
 grep -qxF "$marker" Cargo.toml || { echo "fuzz/Cargo.toml has lost the line '$marker'" >&2; exit 1; }
 {
-    sed "/^$marker\$/q" Cargo.toml
+    sed "\|^$marker\$|q" Cargo.toml
     while read -r name; do
         printf '\n[[bin]]\nname = "%s"\npath = "fuzz_targets/%s.rs"\ntest = false\ndoc = false\nbench = false\n' "$name" "$name"
     done < <(targets)
