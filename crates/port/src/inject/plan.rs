@@ -1,0 +1,518 @@
+//! Which frame gets which fault: decided from rates and a seed, without a loop over the frames in between.
+
+use wirelab_trial::FaultRates;
+
+use super::{Mutation, Schedule, Step};
+
+/// Most steps a schedule may have; each takes 32 bytes of memory.
+pub const MAX_STEPS: usize = 4_000_000;
+
+/// Why faults cannot be planned.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum InjectError {
+    /// No probability.
+    #[error("the rate of the fault '{fault}' is {rate}: give a probability per frame, from 0 to 1")]
+    Rate {
+        /// The fault's name.
+        fault: &'static str,
+        /// The rate that was asked.
+        rate: f64,
+    },
+    /// Faults of which a frame can have only one are more probable together than certainty.
+    #[error(
+        "a frame can have only one fault of {faults}, but their rates add up to {sum}: lower them to 1 or less"
+    )]
+    Sum {
+        /// Their names.
+        faults: String,
+        /// The sum of their rates.
+        sum: f64,
+    },
+    /// The frame is too small for the fault.
+    #[error(
+        "frames of this size cannot have the fault '{fault}': it needs an LFSR part of {needed} bytes or more and \
+         these have {lfsr_len}; add {} to the size, or leave the fault out",
+        needed - lfsr_len
+    )]
+    TooSmall {
+        /// The fault's name.
+        fault: &'static str,
+        /// Bytes of LFSR part that it needs.
+        needed: u32,
+        /// Bytes of LFSR part that the frames have.
+        lfsr_len: u32,
+    },
+    /// More steps than the schedule may have.
+    #[error(
+        "the fault '{fault}' at a rate of {rate} over {sequences} frames needs more than {MAX_STEPS} steps: \
+         lower its rate to {lower} or less, or send fewer frames"
+    )]
+    TooMany {
+        /// The fault with the highest rate.
+        fault: &'static str,
+        /// Its rate.
+        rate: f64,
+        /// Sequences to be sent.
+        sequences: u64,
+        /// A rate that fits.
+        lower: f64,
+    },
+}
+
+/// Faults of order; a frame has at most one of them.
+#[derive(Clone, Copy, PartialEq)]
+enum Arrangement {
+    Drop,
+    Duplicate,
+    Swap,
+}
+
+/// Faults of content; a frame has at most one of them.
+#[derive(Clone, Copy, PartialEq)]
+enum Damage {
+    HeaderCorrupt,
+    Truncate,
+    Stale,
+    Corrupt,
+}
+
+impl Schedule {
+    /// Decide the faults of sequences 0 to `sequences` − 1 of frames with an LFSR part of `lfsr_len` bytes.
+    ///
+    /// Every sequence has at most one fault of order (drop, duplicate, swap with its successor) and at most one
+    /// of content (header-corrupt, truncate, stale, corrupt), each with the probability of its rate. The
+    /// successor in a swap has no fault of order of its own, and the last sequence is not swapped. A second
+    /// copy follows its frame directly and is damaged alike. The same rates, number and seed give the same
+    /// faults. Sequences from `sequences` on have none.
+    ///
+    /// # Errors
+    /// [`InjectError`] names the rate that cannot be met and what to do.
+    pub fn plan(
+        rates: &FaultRates,
+        sequences: u64,
+        lfsr_len: u32,
+    ) -> Result<Schedule, InjectError> {
+        check(rates, sequences, lfsr_len)?;
+        let order = Hits::new(
+            rates.seed,
+            1,
+            [
+                (Arrangement::Drop, rates.drop),
+                (Arrangement::Duplicate, rates.duplicate),
+                (Arrangement::Swap, rates.swap),
+            ],
+        );
+        let content = Hits::new(
+            rates.seed,
+            2,
+            [
+                (Damage::HeaderCorrupt, rates.header_corrupt),
+                (Damage::Truncate, rates.truncate),
+                (Damage::Stale, rates.stale),
+                (Damage::Corrupt, rates.corrupt),
+            ],
+        );
+        let planner = Planner {
+            steps: Vec::new(),
+            offset: 0,
+            skipping: false,
+            cursor: 0,
+            sequences,
+            lfsr_len,
+            order,
+            content,
+            detail: SplitMix64::new(rates.seed, 3),
+        };
+        planner.run().ok_or_else(|| too_many(rates, sequences))
+    }
+}
+
+struct Planner {
+    steps: Vec<Step>,
+    offset: i64,
+    /// Sequences were left out and no emission has said so yet.
+    skipping: bool,
+    /// The next sequence to be dealt with.
+    cursor: u64,
+    sequences: u64,
+    lfsr_len: u32,
+    order: Hits<Arrangement, 3>,
+    content: Hits<Damage, 4>,
+    detail: SplitMix64,
+}
+
+impl Planner {
+    /// `None` where there would be too many steps.
+    fn run(mut self) -> Option<Schedule> {
+        loop {
+            let at = self.order.at.min(self.content.at);
+            if at >= self.sequences {
+                break;
+            }
+            self.pass(at);
+            self.one(at);
+            if self.steps.len() > MAX_STEPS {
+                return None;
+            }
+        }
+        self.pass(self.sequences);
+        if self.skipping {
+            self.emit(self.sequences, Mutation::None);
+        }
+        Some(Schedule { steps: self.steps })
+    }
+
+    /// Sequences up to `to` have no fault; the first of them may have to say that others were left out.
+    fn pass(&mut self, to: u64) {
+        if self.cursor < to && self.skipping {
+            self.emit(self.cursor, Mutation::None);
+        }
+        self.cursor = to;
+    }
+
+    fn one(&mut self, sequence: u64) {
+        self.cursor = sequence + 1;
+        let damage = self.damage(sequence);
+        match self.order.take(sequence) {
+            Some(Arrangement::Drop) => {
+                self.offset += 1;
+                self.skipping = true;
+            }
+            Some(Arrangement::Duplicate) => {
+                if damage != Mutation::None || self.skipping {
+                    self.emit(sequence, damage);
+                }
+                self.offset -= 1;
+                self.emit(sequence, damage);
+            }
+            Some(Arrangement::Swap) if self.cursor < self.sequences => {
+                let successor = self.cursor;
+                let its_damage = self.damage(successor);
+                self.order.take(successor);
+                self.emit_at(
+                    sequence.wrapping_add_signed(-self.offset),
+                    successor,
+                    its_damage,
+                );
+                self.emit_at(
+                    successor.wrapping_add_signed(-self.offset),
+                    sequence,
+                    damage,
+                );
+                self.cursor = successor + 1;
+            }
+            Some(Arrangement::Swap) | None => {
+                if damage != Mutation::None || self.skipping {
+                    self.emit(sequence, damage);
+                }
+            }
+        }
+    }
+
+    /// Emit `sequence` where the present offset puts it.
+    fn emit(&mut self, sequence: u64, mutation: Mutation) {
+        self.emit_at(
+            sequence.wrapping_add_signed(-self.offset),
+            sequence,
+            mutation,
+        );
+    }
+
+    fn emit_at(&mut self, emission: u64, sequence: u64, mutation: Mutation) {
+        self.skipping = false;
+        self.steps.push(Step {
+            emission,
+            sequence: sequence as u32,
+            mutation,
+            offset_after: self.offset,
+        });
+    }
+
+    fn damage(&mut self, sequence: u64) -> Mutation {
+        let Some(damage) = self.content.take(sequence) else {
+            return Mutation::None;
+        };
+        let mut below = |n: u32| self.detail.below(n);
+        match damage {
+            Damage::HeaderCorrupt => Mutation::HeaderBit(below(144) as u16),
+            Damage::Truncate => Mutation::Truncate(1 + below(self.lfsr_len.min(0xFFFF)) as u16),
+            Damage::Stale => Mutation::Stale(1 + below(4095) as u16),
+            Damage::Corrupt => Mutation::LfsrBit(below(self.lfsr_len * 8)),
+        }
+    }
+}
+
+/// Sequences hit by one of a group of faults, ascending.
+struct Hits<T, const N: usize> {
+    rng: SplitMix64,
+    faults: [(T, f64); N],
+    total: f64,
+    /// The next sequence that is hit.
+    at: u64,
+}
+
+impl<T: Copy, const N: usize> Hits<T, N> {
+    fn new(seed: u64, stream: u64, faults: [(T, f64); N]) -> Hits<T, N> {
+        let total = faults.iter().map(|f| f.1).sum();
+        let mut hits = Hits {
+            rng: SplitMix64::new(seed, stream),
+            faults,
+            total,
+            at: 0,
+        };
+        hits.at = hits.gap();
+        hits
+    }
+
+    /// Sequences that are spared before the next hit: geometric, by inversion of its distribution function.
+    fn gap(&mut self) -> u64 {
+        if self.total <= 0.0 {
+            return u64::MAX;
+        }
+        if self.total >= 1.0 {
+            return 0;
+        }
+        // A uniform figure above 0, so that the logarithm is finite; the conversion saturates.
+        let uniform = 1.0 - self.rng.uniform();
+        (uniform.ln() / (-self.total).ln_1p()) as u64
+    }
+
+    /// The fault of `sequence`, if it is hit; then on to the next hit.
+    fn take(&mut self, sequence: u64) -> Option<T> {
+        if self.at != sequence {
+            return None;
+        }
+        let mut rest = self.rng.uniform() * self.total;
+        let mut chosen = None;
+        for (fault, rate) in self.faults.iter().filter(|f| f.1 > 0.0) {
+            chosen = Some(*fault);
+            rest -= rate;
+            if rest < 0.0 {
+                break;
+            }
+        }
+        self.at = (sequence + 1).saturating_add(self.gap());
+        chosen
+    }
+}
+
+/// SplitMix64 (G. Steele, D. Lea, C. Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn new(seed: u64, stream: u64) -> SplitMix64 {
+        let mut seeded = SplitMix64(seed);
+        let mixed = seeded.next() ^ stream.wrapping_mul(0xD134_2543_DE82_EF95);
+        SplitMix64(mixed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A figure of 0 to 1, without 1, of 53 bits.
+    fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number below `n`.
+    fn below(&mut self, n: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
+    }
+}
+
+fn check(rates: &FaultRates, sequences: u64, lfsr_len: u32) -> Result<(), InjectError> {
+    let named = rates.named();
+    for (fault, rate) in named {
+        if !(0.0..=1.0).contains(&rate) {
+            return Err(InjectError::Rate { fault, rate });
+        }
+        let needed = match fault {
+            "truncate" | "corrupt" => 1,
+            "stale" => 4,
+            _ => 0,
+        };
+        if rate > 0.0 && lfsr_len < needed {
+            return Err(InjectError::TooSmall {
+                fault,
+                needed,
+                lfsr_len,
+            });
+        }
+    }
+    for group in [&named[..3], &named[3..]] {
+        let sum: f64 = group.iter().map(|f| f.1).sum();
+        // Rates written in decimal may add up to a hair above 1.
+        if sum > 1.0 + 1e-9 {
+            let names: Vec<&str> = group.iter().filter(|f| f.1 > 0.0).map(|f| f.0).collect();
+            let faults = names.join(", ");
+            return Err(InjectError::Sum { faults, sum });
+        }
+    }
+    let hits: f64 = named.iter().map(|f| f.1).sum::<f64>() * sequences as f64;
+    if hits > 2.0 * MAX_STEPS as f64 {
+        return Err(too_many(rates, sequences));
+    }
+    Ok(())
+}
+
+fn too_many(rates: &FaultRates, sequences: u64) -> InjectError {
+    let named = rates.named();
+    let active = named.iter().filter(|f| f.1 > 0.0).count() as f64;
+    let (fault, rate) = named
+        .into_iter()
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .expect("there are seven faults");
+    // A swap takes two steps; round down to one digit, so that the advice holds.
+    let most = MAX_STEPS as f64 / (2.0 * active * sequences as f64);
+    let digit = 10f64.powf(most.log10().floor());
+    let lower = (most / digit).floor() * digit;
+    InjectError::TooMany {
+        fault,
+        rate,
+        sequences,
+        lower,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splitmix_gives_the_published_numbers() {
+        // First outputs for seed 1234567, as Rosetta Code prints them for its task Splitmix64.
+        let mut rng = SplitMix64(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| rng.next()).collect();
+        assert_eq!(
+            first,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+    }
+
+    #[test]
+    fn steps_of_each_fault_as_documented() {
+        let plan = |rates: FaultRates| Schedule::plan(&rates, 3, 28).unwrap().steps;
+        let none = FaultRates::default();
+        let short = |steps: Vec<Step>| -> Vec<(u64, u32, i64)> {
+            steps
+                .iter()
+                .map(|s| (s.emission, s.sequence, s.offset_after))
+                .collect()
+        };
+        let duplicate = plan(FaultRates {
+            duplicate: 1.0,
+            ..none
+        });
+        assert_eq!(short(duplicate), [(1, 0, -1), (3, 1, -2), (5, 2, -3)]);
+        let swap = plan(FaultRates { swap: 1.0, ..none });
+        assert_eq!(short(swap), [(0, 1, 0), (1, 0, 0)]);
+        let drop = plan(FaultRates { drop: 1.0, ..none });
+        assert_eq!(short(drop), [(0, 3, 3)]);
+        let stale = plan(FaultRates { stale: 1.0, ..none });
+        assert_eq!(short(stale), [(0, 0, 0), (1, 1, 0), (2, 2, 0)]);
+        assert!(plan(none).is_empty());
+    }
+
+    #[test]
+    fn faults_happen_as_often_as_asked() {
+        let rates = FaultRates {
+            drop: 0.002,
+            duplicate: 0.001,
+            corrupt: 0.01,
+            stale: 0.005,
+            seed: 7,
+            ..FaultRates::default()
+        };
+        let n = 1_000_000;
+        let schedule = Schedule::plan(&rates, n, 28).unwrap();
+        let ledger = schedule.ledger(schedule.emissions(n));
+        for (count, rate) in [
+            (ledger.dropped_frames, rates.drop),
+            (ledger.duplicated_frames, rates.duplicate),
+            (ledger.corrupted_frames, rates.corrupt),
+            (ledger.stale_frames, rates.stale),
+        ] {
+            let expected = rate * n as f64;
+            assert!(
+                (count as f64 - expected).abs() < 6.0 * expected.sqrt(),
+                "{count} of {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_planned_is_named() {
+        let none = FaultRates::default();
+        let refuse = |rates: FaultRates, sequences: u64, lfsr_len: u32| {
+            Schedule::plan(&rates, sequences, lfsr_len)
+                .unwrap_err()
+                .to_string()
+        };
+        for rate in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
+            let text = refuse(FaultRates { swap: rate, ..none }, 10, 28);
+            assert!(text.contains("'swap' is"), "{text}");
+        }
+        for (rates, lfsr_len, part) in [
+            (
+                FaultRates {
+                    truncate: 0.1,
+                    ..none
+                },
+                0,
+                "'truncate'",
+            ),
+            (
+                FaultRates {
+                    corrupt: 0.1,
+                    ..none
+                },
+                0,
+                "'corrupt'",
+            ),
+            (FaultRates { stale: 0.1, ..none }, 3, "add 1 to the size"),
+        ] {
+            let text = refuse(rates, 10, lfsr_len);
+            assert!(text.contains(part), "{text}");
+        }
+        let both = FaultRates {
+            drop: 0.6,
+            swap: 0.6,
+            ..none
+        };
+        assert!(refuse(both, 10, 28).contains("drop, swap, but their rates add up to 1.2"));
+        let many = FaultRates {
+            corrupt: 0.5,
+            ..none
+        };
+        let text = refuse(many, 100_000_000, 28);
+        assert!(text.contains("lower its rate to 0.02 or less"), "{text}");
+        assert!(
+            Schedule::plan(
+                &FaultRates {
+                    corrupt: 0.02,
+                    ..none
+                },
+                100_000_000,
+                28
+            )
+            .is_ok()
+        );
+        let text = refuse(
+            FaultRates {
+                corrupt: 0.99,
+                ..none
+            },
+            5_000_000,
+            28,
+        );
+        assert!(text.contains("'corrupt'"), "{text}");
+    }
+}
