@@ -37,8 +37,8 @@ impl PortLock {
             port: port.clone(),
             source: errno.into(),
         };
-        let address = UnixAddr::new_abstract(format!("wirelab-port-{index}").as_bytes())
-            .map_err(failed)?;
+        let address =
+            UnixAddr::new_abstract(format!("wirelab-port-{index}").as_bytes()).map_err(failed)?;
         let socket = unix_socket(&namespace)?.map_err(failed)?;
         match bind(socket.as_raw_fd(), &address) {
             Ok(()) => {}
@@ -102,7 +102,10 @@ mod tests {
         let port: PortName = "lo".parse().unwrap();
         let lock = PortLock::acquire(&port).unwrap();
         let text = PortLock::acquire(&port).unwrap_err().to_string();
-        assert!(text.contains("lo") && text.contains(&std::process::id().to_string()), "{text}");
+        assert!(
+            text.contains("lo") && text.contains(&std::process::id().to_string()),
+            "{text}"
+        );
         drop(lock);
         assert_eq!(PortLock::acquire(&port).unwrap().port(), &port);
     }

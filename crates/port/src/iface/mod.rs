@@ -102,8 +102,12 @@ impl Interface {
         })?;
         let flags = socket.flags(name).map_err(failed("flags"))?;
         let driver = socket.driver(name);
-        let carrier = socket.carrier(name).unwrap_or(flags & libc::IFF_RUNNING != 0);
-        let has_link = driver.as_deref().is_some_and(|d| !WITHOUT_LINK.contains(&d));
+        let carrier = socket
+            .carrier(name)
+            .unwrap_or(flags & libc::IFF_RUNNING != 0);
+        let has_link = driver
+            .as_deref()
+            .is_some_and(|d| !WITHOUT_LINK.contains(&d));
         let queues = socket.channels(name);
         Ok(Interface {
             port: port.clone(),
@@ -113,11 +117,31 @@ impl Interface {
             up: flags & libc::IFF_UP != 0,
             carrier,
             loopback: flags & libc::IFF_LOOPBACK != 0,
-            link_rate: if has_link && carrier { socket.link_rate(name) } else { None },
+            link_rate: if has_link && carrier {
+                socket.link_rate(name)
+            } else {
+                None
+            },
             driver,
             tx_queues: queues.map(|q| q.tx),
             rx_queues: queues.map(|q| q.rx),
         })
+    }
+
+    /// Whether frames sent now would leave: set up, with carrier, and its queues started by the kernel's link
+    /// watch, which runs some time after the carrier came.
+    pub(crate) fn is_running(port: &PortName) -> Result<bool, IfaceError> {
+        let socket = sys::ControlSocket::open(&port.netns()?)?;
+        let flags = socket
+            .flags(&port.interface)
+            .map_err(|source| IfaceError::Ask {
+                port: port.clone(),
+                what: "flags",
+                source,
+            })?;
+        // The link watch sets the flag and starts the queues under one lock, which asking for the carrier takes.
+        let carrier = socket.carrier(&port.interface).unwrap_or(true);
+        Ok(flags & libc::IFF_RUNNING != 0 && carrier)
     }
 
     /// Refuses an interface that is down, with the command that brings it up.
@@ -199,9 +223,12 @@ pub(crate) fn set_feature(
     match socket.set_feature(interface, feature, on) {
         // A driver that does not have the feature has it off.
         Err(e) if !on && e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
-        Err(e) if e.raw_os_error() == Some(libc::EPERM) => Err(IfaceError::Privilege(
-            Privilege::new(format!("to set {feature:?} of {interface}"), &["CAP_NET_ADMIN"]),
-        )),
+        Err(e) if e.raw_os_error() == Some(libc::EPERM) => {
+            Err(IfaceError::Privilege(Privilege::new(
+                format!("to set {feature:?} of {interface}"),
+                &["CAP_NET_ADMIN"],
+            )))
+        }
         Err(source) => Err(IfaceError::Feature {
             interface: interface.to_owned(),
             feature: format!("{feature:?}"),
@@ -230,7 +257,9 @@ mod tests {
 
     #[test]
     fn an_unknown_interface_is_named_beside_those_that_exist() {
-        let text = Interface::query(&"nosuch0".parse().unwrap()).unwrap_err().to_string();
+        let text = Interface::query(&"nosuch0".parse().unwrap())
+            .unwrap_err()
+            .to_string();
         assert!(text.contains("nosuch0") && text.contains("lo"), "{text}");
     }
 
@@ -241,15 +270,24 @@ mod tests {
         interface.mtu = 1500;
         interface.up = false;
         let text = interface.require_carrier().unwrap_err().to_string();
-        assert!(text.contains("`sudo ip -n lab-node link set dev n0 up`"), "{text}");
+        assert!(
+            text.contains("`sudo ip -n lab-node link set dev n0 up`"),
+            "{text}"
+        );
         interface.up = true;
         interface.carrier = false;
         let text = interface.require_carrier().unwrap_err().to_string();
         assert!(text.contains("carrier"), "{text}");
         assert!(interface.require_length(1514, false).is_ok());
         assert!(interface.require_length(1518, true).is_ok());
-        let text = interface.require_length(1515, false).unwrap_err().to_string();
+        let text = interface
+            .require_length(1515, false)
+            .unwrap_err()
+            .to_string();
         assert!(text.contains("1515") && text.contains("1500"), "{text}");
-        assert!(text.contains("`sudo ip -n lab-node link set dev n0 mtu 1501`"), "{text}");
+        assert!(
+            text.contains("`sudo ip -n lab-node link set dev n0 mtu 1501`"),
+            "{text}"
+        );
     }
 }

@@ -19,7 +19,9 @@ pub struct PortName {
 
 /// Why a text is not a port's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not a port: {why}; write INTERFACE or NAMESPACE/INTERFACE, such as eth0 or lab-node/n0")]
+#[error(
+    "'{text}' is not a port: {why}; write INTERFACE or NAMESPACE/INTERFACE, such as eth0 or lab-node/n0"
+)]
 pub struct PortNameError {
     /// The text that was given.
     pub text: String,
@@ -114,7 +116,10 @@ mod tests {
     #[test]
     fn both_forms_are_read_and_written() {
         let plain: PortName = "eth0".parse().unwrap();
-        assert_eq!((plain.namespace.as_deref(), plain.interface.as_str()), (None, "eth0"));
+        assert_eq!(
+            (plain.namespace.as_deref(), plain.interface.as_str()),
+            (None, "eth0")
+        );
         let inside: PortName = "lab-node/n0".parse().unwrap();
         assert_eq!(inside.namespace.as_deref(), Some("lab-node"));
         assert_eq!(inside.to_string(), "lab-node/n0");
@@ -122,9 +127,23 @@ mod tests {
 
     #[test]
     fn what_is_not_a_port_is_refused_with_the_reason() {
-        for text in ["", "a/", "/b", "a/b/c", "sixteen-bytes-it", "a b", "eth0:1", "../x", "-x", "x\n"] {
+        for text in [
+            "",
+            "a/",
+            "/b",
+            "a/b/c",
+            "sixteen-bytes-it",
+            "a b",
+            "eth0:1",
+            "../x",
+            "-x",
+            "x\n",
+        ] {
             let error = text.parse::<PortName>().unwrap_err();
-            assert!(error.to_string().contains("NAMESPACE/INTERFACE"), "{text:?}: {error}");
+            assert!(
+                error.to_string().contains("NAMESPACE/INTERFACE"),
+                "{text:?}: {error}"
+            );
         }
     }
 

@@ -95,14 +95,17 @@ struct LinkSettings {
 impl ControlSocket {
     pub(crate) fn open(namespace: &NetNs) -> Result<ControlSocket, IfaceError> {
         let opened = namespace.run_in(|| {
-            socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+            socket(
+                AddressFamily::Inet,
+                SockType::Datagram,
+                SockFlag::SOCK_CLOEXEC,
+                None,
+            )
         })?;
-        opened
-            .map(ControlSocket)
-            .map_err(|errno| IfaceError::List {
-                place: namespace.label(),
-                source: errno.into(),
-            })
+        opened.map(ControlSocket).map_err(|errno| IfaceError::List {
+            place: namespace.label(),
+            source: errno.into(),
+        })
     }
 
     pub(crate) fn index(&self, name: &str) -> io::Result<u32> {
@@ -146,7 +149,11 @@ impl ControlSocket {
             rest: [0; 160],
         };
         self.ethtool(name, &mut info).ok()?;
-        let end = info.driver.iter().position(|b| *b == 0).unwrap_or(info.driver.len());
+        let end = info
+            .driver
+            .iter()
+            .position(|b| *b == 0)
+            .unwrap_or(info.driver.len());
         let driver = String::from_utf8_lossy(&info.driver[..end]).into_owned();
         (!driver.is_empty()).then_some(driver)
     }

@@ -17,8 +17,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 
 pub use error::NetNsError;
-pub use privilege::{GRANT, Privilege};
 pub(crate) use error::known_names;
+pub use privilege::{GRANT, Privilege};
 pub(crate) use tool::Tool;
 pub use tool::ToolError;
 
@@ -56,10 +56,11 @@ impl NetNs {
                 name: name.to_owned(),
                 known: NetNs::list().unwrap_or_default(),
             },
-            std::io::ErrorKind::PermissionDenied => {
-                Privilege::new(format!("to open network namespace {name}"), &["CAP_SYS_ADMIN"])
-                    .into()
-            }
+            std::io::ErrorKind::PermissionDenied => Privilege::new(
+                format!("to open network namespace {name}"),
+                &["CAP_SYS_ADMIN"],
+            )
+            .into(),
             _ => NetNsError::io(path.display(), source),
         })?;
         Ok(NetNs {
@@ -290,14 +291,19 @@ mod tests {
     fn names_that_would_escape_or_confuse_are_refused() {
         for name in ["", ".", "..", "a/b", "-force", "a b", "a\nb", "a\0b"] {
             let error = NetNs::open(name).unwrap_err();
-            assert!(matches!(error, NetNsError::BadName { .. }), "{name:?}: {error}");
+            assert!(
+                matches!(error, NetNsError::BadName { .. }),
+                "{name:?}: {error}"
+            );
         }
     }
 
     #[test]
     fn the_own_namespace_is_entered_without_privilege() {
         let here = NetNs::current().unwrap();
-        let there = here.run_in(|| NetNs::current().unwrap().id().unwrap()).unwrap();
+        let there = here
+            .run_in(|| NetNs::current().unwrap().id().unwrap())
+            .unwrap();
         assert_eq!(there, here.id().unwrap());
     }
 
@@ -312,6 +318,9 @@ mod tests {
     #[test]
     fn an_unknown_namespace_is_named() {
         let error = NetNs::open("wirelab-there-is-none").unwrap_err();
-        assert!(error.to_string().contains("wirelab-there-is-none"), "{error}");
+        assert!(
+            error.to_string().contains("wirelab-there-is-none"),
+            "{error}"
+        );
     }
 }

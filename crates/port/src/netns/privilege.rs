@@ -50,9 +50,15 @@ mod tests {
     #[test]
     fn the_message_names_capability_and_way_out() {
         let text = Privilege::new("to open eth0", &["CAP_NET_RAW", "CAP_NET_ADMIN"]).to_string();
-        assert!(text.starts_with("missing CAP_NET_RAW and CAP_NET_ADMIN, needed to open eth0"), "{text}");
+        assert!(
+            text.starts_with("missing CAP_NET_RAW and CAP_NET_ADMIN, needed to open eth0"),
+            "{text}"
+        );
         assert!(text.contains("sudo setcap cap_net_raw"), "{text}");
         let text = Privilege::root("to make a lab", &["CAP_SYS_ADMIN"]).to_string();
-        assert!(text.contains("sudo wirelab") && !text.contains("setcap"), "{text}");
+        assert!(
+            text.contains("sudo wirelab") && !text.contains("setcap"),
+            "{text}"
+        );
     }
 }

@@ -88,8 +88,13 @@ impl Tool {
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-        if ["Operation not permitted", "Permission denied"].iter().any(|s| said.contains(s)) {
+        let said = String::from_utf8_lossy(&output.stderr)
+            .trim()
+            .replace('\n', "; ");
+        if ["Operation not permitted", "Permission denied"]
+            .iter()
+            .any(|s| said.contains(s))
+        {
             let what = format!("to run `{command}`");
             return Err(Privilege::root(what, &["CAP_NET_ADMIN", "CAP_SYS_ADMIN"]).into());
         }

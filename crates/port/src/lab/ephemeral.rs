@@ -1,0 +1,141 @@
+//! A lab that goes with its process: on drop, on panic, and through a watchdog also when the process is killed.
+//!
+//! The watchdog is a shell that waits for the end of a pipe whose other end only the owner holds. When the
+//! owner dies the kernel closes the pipe, and the shell removes what the owner could not. Should even the
+//! watchdog be killed, the next operation on any lab finds the record without a lock and removes the lab.
+
+use std::fs::File;
+use std::ops::Deref;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use nix::fcntl::Flock;
+
+use super::record::{self, Record};
+use super::{Lab, LabError, LabSpec, Side, build};
+use crate::netns::Tool;
+
+/// Arguments: the list's lock, the record, its token, `ip`, the node's namespace, the tester's, the number of
+/// pairs. Under the lock it looks whether the record is still that of its own lab: the name may have been given
+/// to another lab since.
+const WATCHDOG: &str = r#"
+trap '' HUP INT TERM
+read -r _
+exec 9>>"$1"
+flock 9 2>/dev/null
+grep -qsx "token=$3" "$2" || exit 0
+for namespace in "$5" "$6"; do
+    for pid in $("$4" netns pids "$namespace" 2>/dev/null); do kill -9 "$pid" 2>/dev/null; done
+done
+pair=0
+while [ "$pair" -lt "$7" ]; do
+    "$4" -n "$5" link del dev "n$pair" 2>/dev/null
+    pair=$((pair + 1))
+done
+"$4" netns del "$5" 2>/dev/null
+"$4" netns del "$6" 2>/dev/null
+rm -f "$2"
+"#;
+
+/// A lab that is removed when this value is dropped, and also if the process dies before.
+#[derive(Debug)]
+pub struct EphemeralLab {
+    lab: Lab,
+    record: Record,
+    watchdog: Option<Watchdog>,
+    /// Says to others that the owner lives.
+    _held: Option<Flock<File>>,
+}
+
+impl EphemeralLab {
+    /// Makes a lab for as long as this process lives, and waits until its links are up.
+    ///
+    /// # Errors
+    /// As [`Lab::up`], and if no watchdog can be started.
+    pub fn up(spec: &LabSpec) -> Result<EphemeralLab, LabError> {
+        let mut watchdog = None;
+        let (record, held) = build::up_watched(spec, Some(std::process::id()), |record| {
+            watchdog = Some(Watchdog::start(record)?);
+            Ok(())
+        })?;
+        Ok(EphemeralLab {
+            lab: Lab { spec: spec.clone() },
+            record,
+            watchdog,
+            _held: held,
+        })
+    }
+
+    /// Removes the lab now and says what went wrong, which dropping cannot.
+    ///
+    /// # Errors
+    /// Errors of the tools. The watchdog tries again.
+    pub fn down(mut self) -> Result<(), LabError> {
+        self.remove()
+    }
+
+    fn remove(&mut self) -> Result<(), LabError> {
+        let Some(watchdog) = self.watchdog.take() else {
+            return Ok(());
+        };
+        let result = build::down_own(&self.record);
+        drop(watchdog);
+        result
+    }
+}
+
+impl Deref for EphemeralLab {
+    type Target = Lab;
+
+    fn deref(&self) -> &Lab {
+        &self.lab
+    }
+}
+
+impl Drop for EphemeralLab {
+    fn drop(&mut self) {
+        if let Err(error) = self.remove() {
+            eprintln!(
+                "wirelab: lab {} could not be removed: {error}",
+                self.lab.name()
+            );
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Watchdog {
+    child: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Watchdog {
+    fn start(record: &Record) -> Result<Watchdog, LabError> {
+        let spec = &record.spec;
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", WATCHDOG, "wirelab-watchdog", record::LOCK])
+            .arg(record::path(&spec.name))
+            .arg(&record.token)
+            .arg(Tool::Ip.program())
+            .args([spec.namespace(Side::Node), spec.namespace(Side::Tester)])
+            .arg(spec.pairs.to_string())
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Ctrl-C goes to the whole foreground group, and would take the watchdog along.
+            .process_group(0)
+            .spawn()
+            .map_err(|e| LabError::io("to start the watchdog of a lab (/bin/sh)", e))?;
+        let pipe = child.stdin.take();
+        Ok(Watchdog { child, pipe })
+    }
+}
+
+impl Drop for Watchdog {
+    /// Lets it go: it sees that its lab is gone, or removes what is left, and ends.
+    fn drop(&mut self) {
+        drop(self.pipe.take());
+        let _ = self.child.wait();
+    }
+}

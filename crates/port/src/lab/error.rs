@@ -1,0 +1,119 @@
+//! What can go wrong with a lab, each with the way out.
+
+use std::fmt::Display;
+
+use crate::iface::IfaceError;
+use crate::netns::{NetNsError, Privilege, ToolError, known_names};
+
+/// An error about a lab.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LabError {
+    /// What was asked for cannot be.
+    #[error("{why}")]
+    Spec {
+        /// What is wrong and what is allowed.
+        why: String,
+    },
+    /// There is a lab of that name.
+    #[error("lab {name} exists already; {way_out}")]
+    Exists {
+        /// Its name.
+        name: String,
+        /// What to do about it.
+        way_out: String,
+    },
+    /// A namespace that is not wirelab's has the name.
+    #[error(
+        "network namespace {namespace} exists already and is not part of a lab; choose another name for the lab, or delete it with `sudo ip netns del {namespace}`"
+    )]
+    NamespaceTaken {
+        /// The namespace.
+        namespace: String,
+    },
+    /// No lab of that name.
+    #[error("there is no lab '{name}'; {}", known_names(.known))]
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// Those that exist.
+        known: Vec<String>,
+    },
+    /// The lab belongs to a running process.
+    #[error(
+        "lab {name} belongs to process {pid}, which is running; it goes when that process ends"
+    )]
+    InUse {
+        /// Its name.
+        name: String,
+        /// The process.
+        pid: u32,
+    },
+    /// The links did not come up.
+    #[error(
+        "{port} did not come up within {seconds} s; see `ip -n {namespace} link` and the kernel's log"
+    )]
+    NotUp {
+        /// The interface.
+        port: String,
+        /// Its namespace.
+        namespace: String,
+        /// How long was waited, in seconds.
+        seconds: u64,
+    },
+    /// Neither shaper is there.
+    #[error(
+        "this kernel has neither TBF nor HTB (modules sch_tbf, sch_htb), so {port} cannot be shaped; let the sender's pacing keep the rate instead"
+    )]
+    NoShaper {
+        /// The interface.
+        port: String,
+    },
+    /// Receive threads cannot be had or found.
+    #[error("{what} of {port}: {why}")]
+    Napi {
+        /// What was wanted.
+        what: &'static str,
+        /// The interface.
+        port: String,
+        /// Why not.
+        why: String,
+    },
+    /// The list of labs cannot be read or written.
+    #[error("the list of labs in {}: {what}: {source}", super::record::DIRECTORY)]
+    Registry {
+        /// What was being done.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A capability is missing.
+    #[error(transparent)]
+    Privilege(#[from] Privilege),
+    /// An error of a namespace.
+    #[error(transparent)]
+    NetNs(#[from] NetNsError),
+    /// An error of an interface.
+    #[error(transparent)]
+    Iface(#[from] IfaceError),
+    /// A tool is missing or failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The system refused something else.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl LabError {
+    pub(super) fn io(what: impl Display, source: std::io::Error) -> LabError {
+        LabError::Io {
+            what: what.to_string(),
+            source,
+        }
+    }
+}

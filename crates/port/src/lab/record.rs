@@ -1,0 +1,214 @@
+//! The list of labs: one file a lab in `/run/wirelab/labs`, written before anything is made, so that whatever
+//! a crash leaves behind is found.
+//!
+//! A lab that belongs to a process has its file locked by that process. The kernel frees the lock when the
+//! process dies, however it dies, so a lab whose file can be locked has no owner any more; a process number
+//! alone could have been given to another process since.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use nix::fcntl::{Flock, FlockArg};
+
+use super::{LabError, LabSpec};
+use crate::netns::Privilege;
+
+/// Where the files are. Gone after a restart of the host, as the labs are.
+pub(super) const DIRECTORY: &str = "/run/wirelab/labs";
+
+/// Held while labs are made, removed or looked for.
+pub(super) const LOCK: &str = "/run/wirelab/lock";
+
+/// What is known of a lab that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    pub spec: LabSpec,
+    /// The process that it goes with; `None` for a lab that stays.
+    pub owner: Option<u32>,
+    /// Tells this lab from a later one of the same name.
+    pub token: String,
+}
+
+impl Record {
+    pub(super) fn new(spec: &LabSpec, owner: Option<u32>) -> Record {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let time = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |passed| passed.as_nanos());
+        Record {
+            spec: spec.clone(),
+            owner,
+            token: format!(
+                "{}-{time}-{}",
+                std::process::id(),
+                NUMBER.fetch_add(1, Ordering::Relaxed)
+            ),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let LabSpec {
+            name,
+            pairs,
+            mtu,
+            queues,
+            offloads,
+            threaded,
+        } = &self.spec;
+        let owner = self.owner.unwrap_or(0);
+        let token = &self.token;
+        format!(
+            "name={name}\npairs={pairs}\nmtu={mtu}\nqueues={queues}\noffloads={offloads}\nthreaded={threaded}\nowner={owner}\ntoken={token}\n"
+        )
+    }
+
+    fn from_text(text: &str) -> Option<Record> {
+        let field = |key: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
+        };
+        let spec = LabSpec {
+            name: field("name")?.to_owned(),
+            pairs: field("pairs")?.parse().ok()?,
+            mtu: field("mtu")?.parse().ok()?,
+            queues: field("queues")?.parse().ok()?,
+            offloads: field("offloads")?.parse().ok()?,
+            threaded: field("threaded")?.parse().ok()?,
+        };
+        spec.check().ok()?;
+        let owner: u32 = field("owner")?.parse().ok()?;
+        Some(Record {
+            spec,
+            owner: (owner != 0).then_some(owner),
+            token: field("token")?.to_owned(),
+        })
+    }
+}
+
+fn registry(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> LabError {
+    let what = what.into();
+    move |source| {
+        if source.kind() == std::io::ErrorKind::PermissionDenied {
+            return Privilege::root(format!("to {what} in {DIRECTORY}"), &["CAP_SYS_ADMIN"]).into();
+        }
+        LabError::Registry { what, source }
+    }
+}
+
+/// Waits for the list and takes it. Held until the value is dropped.
+pub(super) fn lock() -> Result<Flock<File>, LabError> {
+    fs::create_dir_all(DIRECTORY).map_err(registry("make the directory"))?;
+    let file = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(LOCK)
+        .map_err(registry("take the lock"))?;
+    Flock::lock(file, FlockArg::LockExclusive)
+        .map_err(|(_, errno)| registry("take the lock")(errno.into()))
+}
+
+pub(super) fn path(name: &str) -> PathBuf {
+    Path::new(DIRECTORY).join(name)
+}
+
+/// Writes the record of a new lab. The file comes back locked if the lab has an owner, and appears in the list
+/// only then. The caller holds the list.
+pub(super) fn create(record: &Record) -> Result<Option<Flock<File>>, LabError> {
+    let name = &record.spec.name;
+    let unfinished = path(&format!(".{name}"));
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .open(&unfinished)
+        .map_err(registry(format!("write the record of lab {name}")))?;
+    file.write_all(record.to_text().as_bytes())
+        .map_err(registry(format!("write the record of lab {name}")))?;
+    let locked = match record.owner {
+        None => None,
+        Some(_) => Some(Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(
+            |(_, errno)| registry(format!("lock the record of lab {name}"))(errno.into()),
+        )?),
+    };
+    fs::rename(&unfinished, path(name))
+        .map_err(registry(format!("name the record of lab {name}")))?;
+    Ok(locked)
+}
+
+/// The record of a lab; `None` if there is none. One that cannot be read counts as none.
+pub(super) fn read(name: &str) -> Result<Option<Record>, LabError> {
+    match fs::read_to_string(path(name)) {
+        Ok(text) => Ok(Record::from_text(&text).filter(|record| record.spec.name == name)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(registry(format!("read the record of lab {name}"))(e)),
+    }
+}
+
+/// All records, by name.
+pub(super) fn all() -> Result<Vec<Record>, LabError> {
+    let entries = match fs::read_dir(DIRECTORY) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(registry("read the list")(e)),
+    };
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    names.sort();
+    names
+        .iter()
+        .filter_map(|name| read(name).transpose())
+        .collect()
+}
+
+/// Whether the process that the lab belongs to still runs. A lab without an owner has none to lose.
+pub(super) fn is_orphan(record: &Record) -> bool {
+    if record.owner.is_none() {
+        return false;
+    }
+    match File::open(path(&record.spec.name)) {
+        Ok(file) => Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// Takes a lab from the list.
+pub(super) fn remove(name: &str) -> Result<(), LabError> {
+    match fs::remove_file(path(name)) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(registry(format!("remove the record of lab {name}"))(e))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_record_comes_back_as_it_was() {
+        for owner in [None, Some(4711)] {
+            let record = Record::new(&LabSpec::new("a", 3), owner);
+            assert_eq!(Record::from_text(&record.to_text()), Some(record));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_record_is_refused_without_panic(cut in 0usize..120, byte in any::<char>()) {
+            let mut text = Record::new(&LabSpec::new("a", 3), Some(1)).to_text();
+            if cut < text.len() {
+                text.replace_range(cut..=cut, &byte.to_string());
+            }
+            if let Some(record) = Record::from_text(&text) {
+                prop_assert!(record.spec.check().is_ok());
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A link rate for an interface that has none of its own: a token bucket (TBF, else HTB) set by `tc`.
+//!
+//! The shaper counts the length of a frame (without FCS). To make its rate one of link bits it is told to add
+//! 24 bytes a frame (FCS 4, preamble 8, gap 12) and to count no frame as less than 84 (64 + 20), as on a wire.
+
+use super::LabError;
+use crate::iface::PortName;
+use crate::netns::{Tool, ToolError};
+
+/// Bytes of the wire that the length does not count: FCS 4, preamble with SFD 8, inter-packet gap 12.
+const OVERHEAD: u64 = 24;
+
+/// The smallest frame with preamble and gap: 64 + 20.
+const SMALLEST: u64 = 84;
+
+/// Ethernet header and VLAN tag, which the MTU does not count.
+const HEADER: u64 = 18;
+
+/// Time that the bucket holds, in parts of a second: a timer or softirq of the host may be this late without the
+/// rate falling. One millisecond is far above what a host without load shows and, at 8 frames of 1514 bytes at
+/// 100 Mbit/s, still a small burst.
+const BURSTS_PER_S: u64 = 1000;
+
+/// Time that the queue holds, in parts of a second.
+const QUEUES_PER_S: u64 = 20;
+
+/// The queue holds at least this many bytes: more than the socket buffer of one sender (212,992 bytes by
+/// default, in which frames count with the kernel's own overhead), so that a sender is held back before the
+/// queue drops what it sent.
+const SMALLEST_QUEUE: u64 = 256 * 1024;
+
+/// The parameters of a shaper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Rate in link bits per second.
+    pub rate_bits_per_s: u64,
+    /// Depth of the bucket in link bytes: 1 ms of the rate, and never less than two of the largest frames.
+    pub burst_bytes: u64,
+    /// Length of the queue in bytes: 50 ms of the rate, and never less than 256 KiB.
+    pub queue_bytes: u64,
+}
+
+impl Shape {
+    /// The shaper for a rate in link bits per second on an interface with this MTU.
+    pub fn new(rate_bits_per_s: u64, mtu: u32) -> Shape {
+        let largest = u64::from(mtu) + HEADER + OVERHEAD;
+        Shape {
+            rate_bits_per_s,
+            burst_bytes: (rate_bits_per_s / 8 / BURSTS_PER_S).max(2 * largest),
+            queue_bytes: (rate_bits_per_s / 8 / QUEUES_PER_S).max(SMALLEST_QUEUE),
+        }
+    }
+
+    fn tbf(&self, interface: &str) -> Vec<String> {
+        words(&format!(
+            "qdisc replace dev {interface} root tbf rate {}bit burst {}b limit {}b mpu {SMALLEST} overhead {OVERHEAD}",
+            self.rate_bits_per_s, self.burst_bytes, self.queue_bytes
+        ))
+    }
+
+    fn htb(&self, interface: &str) -> [Vec<String>; 3] {
+        let (rate, burst) = (self.rate_bits_per_s, self.burst_bytes);
+        [
+            words(&format!(
+                "qdisc replace dev {interface} root handle 1: htb default 1"
+            )),
+            words(&format!(
+                "class replace dev {interface} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst {burst}b cburst {burst}b mpu {SMALLEST} overhead {OVERHEAD}"
+            )),
+            words(&format!(
+                "qdisc replace dev {interface} parent 1:1 bfifo limit {}b",
+                self.queue_bytes
+            )),
+        ]
+    }
+}
+
+/// Sets or takes away the shaper of a port.
+pub(super) fn set(port: &PortName, mtu: u32, bits_per_s: Option<u64>) -> Result<(), LabError> {
+    match bits_per_s {
+        None => take_away(port),
+        Some(0) => Err(LabError::Spec {
+            why: format!("a link rate of 0 for {port}; give one above 0, or none"),
+        }),
+        Some(rate) => put(port, &Shape::new(rate, mtu)),
+    }
+}
+
+fn put(port: &PortName, shape: &Shape) -> Result<(), LabError> {
+    take_away(port)?;
+    match tc(port, &shape.tbf(&port.interface)) {
+        Err(error) if is_unknown_kind(&error) => {}
+        result => return Ok(result.map(drop)?),
+    }
+    for command in shape.htb(&port.interface) {
+        match tc(port, &command) {
+            Err(error) if is_unknown_kind(&error) => {
+                return Err(LabError::NoShaper {
+                    port: port.to_string(),
+                });
+            }
+            result => result.map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+fn take_away(port: &PortName) -> Result<(), LabError> {
+    match tc(
+        port,
+        &words(&format!("qdisc del dev {} root", port.interface)),
+    ) {
+        // Without a shaper the interface has the kernel's own queue, which cannot be deleted.
+        Err(ToolError::Failed { said, .. })
+            if said.contains("handle of zero") || said.contains("No such file") =>
+        {
+            Ok(())
+        }
+        result => Ok(result.map(drop)?),
+    }
+}
+
+fn is_unknown_kind(error: &ToolError) -> bool {
+    let ToolError::Failed { said, .. } = error else {
+        return false;
+    };
+    ["qdisc kind is unknown", "qdisc not found", "Unknown qdisc"]
+        .iter()
+        .any(|words| said.contains(words))
+}
+
+fn tc(port: &PortName, arguments: &[String]) -> Result<String, ToolError> {
+    let namespace = port.namespace.iter().flat_map(|name| ["-n", name.as_str()]);
+    let all: Vec<&str> = namespace
+        .chain(arguments.iter().map(String::as_str))
+        .collect();
+    Tool::Tc.run(&all)
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bucket_holds_a_millisecond_or_two_frames() {
+        assert_eq!(Shape::new(100_000_000, 1500).burst_bytes, 12_500);
+        assert_eq!(Shape::new(1_000_000_000, 1500).burst_bytes, 125_000);
+        assert_eq!(Shape::new(10_000_000, 1500).burst_bytes, 2 * 1542);
+        assert_eq!(Shape::new(10_000_000, 1500).queue_bytes, 262_144);
+        assert_eq!(Shape::new(1_000_000_000, 1500).queue_bytes, 6_250_000);
+    }
+
+    #[test]
+    fn the_rate_is_one_of_link_bits() {
+        let command = Shape::new(100_000_000, 1500).tbf("n0").join(" ");
+        assert!(
+            command.ends_with("rate 100000000bit burst 12500b limit 625000b mpu 84 overhead 24"),
+            "{command}"
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! A plain AF_PACKET socket on a port, for tests that send and receive single frames.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::Duration;
+
+use wirelab_port::iface::{Interface, PortName};
+
+/// Sends and receives whole frames (without FCS) of one EtherType.
+pub struct RawSocket(OwnedFd);
+
+impl RawSocket {
+    /// Receives only frames of `ethertype`; 3 (`ETH_P_ALL`) receives all.
+    pub fn open(port: &PortName, ethertype: u16) -> RawSocket {
+        let index = Interface::query(port).unwrap().index;
+        let namespace = port.netns().unwrap();
+        // SAFETY: no pointers; a failure is -1, which is looked for.
+        let fd = namespace
+            .run_in(|| unsafe {
+                libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0)
+            })
+            .unwrap();
+        assert!(fd >= 0, "{}", io::Error::last_os_error());
+        // SAFETY: the socket was just opened and nobody else has it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 64 << 20);
+        set(&fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1);
+        // SAFETY: all-zero is a valid sockaddr_ll.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = ethertype.to_be();
+        address.sll_ifindex = index as i32;
+        // SAFETY: the address is initialised, outlives the call, and its size is the one given.
+        let result = unsafe {
+            libc::bind(
+                fd.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as u32,
+            )
+        };
+        assert_eq!(result, 0, "{}", io::Error::last_os_error());
+        RawSocket(fd)
+    }
+
+    pub fn send(&self, frame: &[u8]) -> io::Result<()> {
+        // SAFETY: the kernel reads `frame` within its length only.
+        match unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The next frame with its VLAN tag control information; `None` if none comes within `wait`.
+    pub fn receive(&self, wait: Duration) -> Option<(Vec<u8>, Option<u16>)> {
+        set(&self.0, libc::SOL_PACKET, libc::PACKET_AUXDATA, 1);
+        let mut poll = libc::pollfd {
+            fd: self.0.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one initialised pollfd that outlives the call.
+        if unsafe { libc::poll(&raw mut poll, 1, wait.as_millis() as i32) } != 1 {
+            return None;
+        }
+        let mut frame = vec![0u8; 65_536];
+        let mut control = [0u64; 16];
+        let mut part = libc::iovec {
+            iov_base: frame.as_mut_ptr().cast(),
+            iov_len: frame.len(),
+        };
+        // SAFETY: all-zero is a valid msghdr.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&control) as _;
+        // SAFETY: the message points to buffers that outlive the call, with their true sizes.
+        let size = unsafe { libc::recvmsg(self.0.as_raw_fd(), &raw mut message, 0) };
+        if size < 0 {
+            return None;
+        }
+        frame.truncate(size as usize);
+        // SAFETY: the kernel has filled the control buffer, and the walk stays inside of it.
+        let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
+        let mut tag = None;
+        if !header.is_null() {
+            // SAFETY: the only control message asked for is PACKET_AUXDATA, which holds a tpacket_auxdata.
+            let aux: libc::tpacket_auxdata =
+                unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(header).cast()) };
+            if aux.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
+                tag = Some(aux.tp_vlan_tci);
+            }
+        }
+        Some((frame, tag))
+    }
+}
+
+fn set(fd: &OwnedFd, level: i32, option: i32, value: i32) {
+    // SAFETY: the value is an int that outlives the call, as these options want.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of::<i32>() as u32,
+        )
+    };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
+}
