@@ -7,24 +7,31 @@
 
 pub mod clock;
 pub mod field;
+pub mod jitter;
 pub mod load;
 pub mod node;
 pub mod observation;
+pub mod pdv;
+pub mod random;
 pub mod results;
 pub mod series;
+pub mod summary;
 pub mod tracker;
 pub mod trial;
 
 pub use clock::{Clock, ClockKind, Owner};
 pub use field::{Field, Kind};
+pub use jitter::Jitter;
 pub use load::{Load, LoadError};
 pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
 pub use observation::{
     Counts, CpuLoad, Elapsed, FlowObservation, Ledger, Observation, SenderObservation, Spans,
     Status, TesterObservation, Warning,
 };
+pub use pdv::{Ipdv, Pdv};
 pub use results::{Environment, ResultsFile};
-pub use series::{Histogram, Series};
+pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};
+pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
 pub use trial::{Buffers, Direction, Extent, FaultRates, Trial};
 pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};
