@@ -22,7 +22,7 @@ step_rustfmt() {
     if [ -f fuzz/Cargo.toml ]; then cargo fmt --manifest-path fuzz/Cargo.toml --check; fi
 }
 
-step_clippy() { cargo clippy --workspace --all-targets --all-features --locked -- -D warnings; }
+step_clippy() { cargo clippy --workspace --all-targets --all-features --locked --keep-going -- -D warnings; }
 
 step_clang_format() { sources '*.c' '*.h' | xargs -0 -r clang-format --dry-run -Werror; }
 

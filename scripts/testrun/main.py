@@ -8,9 +8,8 @@ from pathlib import Path
 from . import skips, suites, summary
 
 
-def run(tree, long=False, only=None, out=print):
-    """Runs the suites of a tree; returns the exit status."""
-    prefix = suites.root_prefix(tree)
+def run(tree, prefix=(), long=False, only=None, out=print):
+    """Runs the suites of a tree, with `prefix` before what needs root; returns the exit status."""
     try:
         features = skips.load(Path(tree, "tests/skips.toml").read_text())
         listed = suites.load(Path(tree, "tests/suites.toml").read_text())
@@ -41,11 +40,13 @@ def main():
     parser.add_argument("--long", action="store_true", help="run only the tests behind the feature `long`")
     parser.add_argument("--suite", help="run only this suite of tests/suites.toml")
     options = parser.parse_args()
+    # Through a pipe, too, the runner's words must appear before the suite's.
+    sys.stdout.reconfigure(line_buffering=True)
     # Ctrl-C reaches the suite as well, which cleans up; the runner then ends like any interrupted program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     tree = Path(__file__).resolve().parents[2]
     try:
-        return run(tree, options.long, options.suite)
+        return run(tree, suites.root_prefix(tree), options.long, options.suite)
     except KeyboardInterrupt:
         print("interrupted; nothing was judged", file=sys.stderr)
         return 130
