@@ -22,11 +22,9 @@ version_at_least() {
 
 # The version of the rustc in a folder, or of the one in PATH; nothing if there is none.
 rustc_version() {
-    local rustc="${1:+$1/}rustc" words
-    # shellcheck disable=SC2207
-    words=($("$rustc" --version 2>/dev/null)) || return 0
-    [[ "${words[1]:-}" =~ ^[0-9]+\.[0-9]+ ]] && printf '%s\n' "${words[1]%%-*}"
-    return 0
+    local version
+    read -r _ version _ < <("${1:+$1/}rustc" --version 2>/dev/null) || return 0
+    if [[ "$version" =~ ^[0-9]+\.[0-9]+ ]]; then printf '%s\n' "${version%%-*}"; fi
 }
 
 # Folders that may hold a toolchain, the preferred first: PATH itself (shown as "."), rustup's (also
