@@ -117,8 +117,9 @@ class Libtest(Reader):
         elif match := self.IGNORED.match(line):
             self.tally(self.crate).problems.append(f"{match['test']} is ignored; a test runs or does not exist")
         elif (match := self.SKIP.search(line)) and self.section != "failures":
-            # The first line of a test counts; without capture the line itself stands for the test.
-            self.skips.setdefault(self.test or line, (match["feature"] or "", match["why"] or ""))
+            # The first captured line of a test counts. A line past the capture names no test: each is one.
+            test = self.test or f"(test {len(self.skips) + 1} that skipped)"
+            self.skips.setdefault(test, (match["feature"] or "", match["why"] or ""))
             return True
         return self.section != "successes"
 

@@ -104,6 +104,11 @@ class Libtest(unittest.TestCase):
         text = CLEAN.format(output="x").replace("test lab_goes_away", "WIRELAB-SKIP moon: raw\ntest lab_goes_away", 1)
         self.last(run(text), "3 passed, 1 failed, 0 skipped", False)
 
+    def test_equal_skips_outside_capture_are_counted_each(self):
+        text = CLEAN.replace("test rate::tests::gigabit", "WIRELAB-SKIP tap: no\ntest rate::tests::gigabit", 1)
+        text = text.replace("test rate::tests::hundred", "WIRELAB-SKIP tap: no\ntest rate::tests::hundred", 1)
+        self.last(run(text.format(output="x")), "2 passed, 0 failed, 2 skipped", True)
+
     def test_failing_test_fails(self):
         text = CLEAN.format(output="x").replace("ok. 1 passed; 0 failed", "FAILED. 0 passed; 1 failed", 1)
         self.last(run(text), "3 passed, 1 failed, 0 skipped", False)
