@@ -1,1 +1,34 @@
-//! (empty so far)
+//! Captures: written, read and judged (pcapng; pcap is read too).
+//!
+//! - [`CaptureWriter`] writes frames of several interfaces with ns times; a full disk leaves a readable file;
+//! - [`CaptureReader`] walks the frames of a capture that somebody took, in bounded memory;
+//! - [`verify`] judges it: is every frame there, and every byte right?
+//! - [`generate`] writes test frames into a capture instead of sending them.
+//!
+//! Formats: draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. `docs/captures.md` is the page for users.
+
+mod classic;
+mod decode;
+mod encode;
+mod error;
+mod flow;
+mod generate;
+mod interface;
+mod judge;
+mod reader;
+mod report;
+mod slots;
+mod verify;
+mod window;
+mod writer;
+
+pub use encode::InterfaceSpec;
+pub use error::{CaptureError, End};
+pub use generate::{GenerateSpec, Generated, generate, generate_into};
+pub use interface::{Interface, LINKTYPE_ETHERNET, Resolution};
+pub use reader::{CaptureReader, CapturedFrame};
+pub use report::{
+    FINDINGS, Fault, Finding, FlowReport, LENGTHS, Lengths, SlotReport, VerifyReport, WrongByte,
+};
+pub use verify::{VerifyOptions, fuzz_capture, verify, verify_from};
+pub use writer::{CaptureSummary, CaptureWriter, WriterOptions};

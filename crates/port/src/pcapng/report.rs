@@ -1,0 +1,313 @@
+//! What the judge of a capture found: per flow, over the file, and the first findings in detail.
+
+use std::fmt;
+
+use serde::Serialize;
+use wirelab_trial::{Counts, Histogram};
+
+use super::error::End;
+use super::interface::Interface;
+
+/// Findings and gaps that are kept in detail.
+pub const FINDINGS: usize = 16;
+/// Different lengths that are kept of each flow.
+pub const LENGTHS: usize = 16;
+
+/// The lengths (frames without FCS) of a flow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lengths {
+    /// Smallest, in bytes.
+    pub min_bytes: u32,
+    /// Largest, in bytes.
+    pub max_bytes: u32,
+    /// Different lengths in bytes, ascending, the first [`LENGTHS`] that came.
+    pub distinct_bytes: Vec<u32>,
+    /// Whether there were more.
+    pub more: bool,
+}
+
+/// Whether the slots of repeating frames followed one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SlotReport {
+    /// Slots K: as given, or highest slot + 1.
+    pub slots: u32,
+    /// Frames whose slot did not follow the one before.
+    pub order_breaks: u64,
+    /// Slots passed over: at least so many frames are missing, unless frames were swapped.
+    pub skipped: u64,
+}
+
+/// One flow: frames of one stream from one source address on one interface.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowReport {
+    /// Index in [`VerifyReport::interfaces`].
+    pub interface: u32,
+    /// Source MAC address.
+    pub source: [u8; 6],
+    /// Stream number.
+    pub stream: u8,
+    /// What arrived and how. `received_frames` does not hold [`FlowReport::cut_by_snaplen_frames`].
+    /// `lost_frames` counts against `sent` where that was given, else within the sequences seen.
+    pub counts: Counts,
+    /// Frames right as far as the capture kept them; their sequence is tracked.
+    pub cut_by_snaplen_frames: u64,
+    /// Sequences sent, where that was given.
+    pub sent_frames: Option<u64>,
+    /// First and highest sequence seen, not wrapped; absent for repeating frames.
+    pub sequences: Option<(u64, u64)>,
+    /// Sequences at or above the number that is said to have been sent.
+    pub beyond_sent_sequences: u64,
+    /// Present where the frames repeat; then `distinct_sequences` is the number of intact headers.
+    pub slots: Option<SlotReport>,
+    /// Time of the earliest frame in ps since 1970; absent where the capture has no times.
+    pub first_time_ps: Option<i128>,
+    /// Time of the latest frame in ps since 1970.
+    pub last_time_ps: Option<i128>,
+    /// Elapsed on the wire in ps, measured: (t_last − t_first)·N/(N−1); absent below two frames with a time.
+    pub elapsed_ps: Option<u64>,
+    /// Frames whose time is before that of the frame in front of them.
+    pub time_backwards_frames: u64,
+    /// Lengths of the frames on the link.
+    pub lengths: Lengths,
+    /// Sum of the lengths in bytes, without FCS.
+    pub length_bytes: u64,
+    /// Sum of the payloads in bytes.
+    pub payload_bytes: u64,
+    /// Time from the start of each frame to the start of the next, in ns.
+    pub gap: Histogram,
+}
+
+impl FlowReport {
+    /// Frames of the flow with an intact header, in whatever state.
+    pub fn tracked_frames(&self) -> u64 {
+        self.counts.received_frames + self.cut_by_snaplen_frames - self.counts.header_corrupt_frames
+    }
+
+    /// Frames/s, measured from the times of the capture.
+    pub fn frames_per_s(&self) -> Option<f64> {
+        self.per_second(self.tracked_frames() as f64)
+    }
+
+    /// Payload bit/s, measured.
+    pub fn payload_bits_per_s(&self) -> Option<f64> {
+        self.per_second(self.payload_bytes as f64 * 8.0)
+    }
+
+    /// Link bit/s, measured: with FCS, and the standard's preamble and gap.
+    pub fn link_bits_per_s(&self) -> Option<f64> {
+        let bytes = self.length_bytes + self.tracked_frames() * (4 + 8 + 12);
+        self.per_second(bytes as f64 * 8.0)
+    }
+
+    fn per_second(&self, amount: f64) -> Option<f64> {
+        self.elapsed_ps
+            .filter(|&ps| ps > 0)
+            .map(|ps| amount * 1e12 / ps as f64)
+    }
+
+    /// The count identity of the contract, with the frames that the snap length cut taken in.
+    ///
+    /// # Errors
+    /// Which sum does not hold.
+    pub fn check_identity(&self) -> Result<(), String> {
+        let cut = self.cut_by_snaplen_frames;
+        let counts = Counts {
+            received_frames: self.counts.received_frames + cut,
+            good_frames: self.counts.good_frames + cut,
+            ..self.counts
+        };
+        let sent = counts.distinct_sequences + counts.lost_frames;
+        let expected = match (self.sent_frames, self.sequences) {
+            (Some(sent), _) => sent.max(counts.distinct_sequences),
+            (None, Some((first, highest))) => highest - first + 1,
+            (None, None) => sent,
+        };
+        counts.check_identity(expected)
+    }
+
+    /// Whether every frame is there and right. Frames cut by the snap length are not known to be right.
+    pub fn is_clean(&self) -> bool {
+        self.counts.is_clean()
+            && self.cut_by_snaplen_frames == 0
+            && self.beyond_sent_sequences == 0
+            && self.slots.is_none_or(|slots| slots.order_breaks == 0)
+    }
+}
+
+/// What is wrong with one frame, or with its place among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Fault {
+    /// Test header damaged.
+    HeaderCorrupt,
+    /// Shorter than its header says.
+    Truncated,
+    /// Intact content of another sequence.
+    Stale {
+        /// Start word of the content: its sequence modulo 4096.
+        start_word: u16,
+    },
+    /// A wrong byte in the LFSR part.
+    Corrupted,
+    /// A sequence that had arrived before.
+    Duplicated,
+    /// Arrived after a later sequence.
+    Reordered {
+        /// RFC 4737 extent in frames.
+        extent: u64,
+    },
+    /// Too late to tell.
+    TooLate,
+    /// Sequences missing in front of it (they may come later).
+    Gap {
+        /// How many.
+        missing: u64,
+    },
+    /// A repeating frame whose slot does not follow the one before.
+    SlotOrder {
+        /// Slots passed over by what is known at that point; 0 where the slot repeats or does not exist.
+        skipped: u32,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::HeaderCorrupt => f.write_str("header-corrupt"),
+            Fault::Truncated => f.write_str("truncated"),
+            Fault::Stale { start_word } => {
+                write!(f, "stale, content of sequence {start_word} mod 4096")
+            }
+            Fault::Corrupted => f.write_str("corrupted"),
+            Fault::Duplicated => f.write_str("duplicated"),
+            Fault::Reordered { extent } => write!(f, "reordered, extent {extent} frames"),
+            Fault::TooLate => f.write_str("too late"),
+            Fault::Gap { missing } => write!(f, "{missing} sequences missing before it"),
+            Fault::SlotOrder { skipped: 0 } => f.write_str("slot does not follow the one before"),
+            Fault::SlotOrder { skipped } => write!(f, "{skipped} slots skipped before it"),
+        }
+    }
+}
+
+/// The first wrong byte of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WrongByte {
+    /// Offset in bytes from the start of the frame.
+    pub offset: u32,
+    /// What should be there.
+    pub expected: u8,
+    /// What is there.
+    pub got: u8,
+}
+
+/// One finding, with what is needed to look at the frame in Wireshark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Number of the frame in the file, counted from 1.
+    pub frame: u64,
+    /// Its time in ps since 1970, if it has one.
+    pub time_ps: Option<i128>,
+    /// Index of its interface.
+    pub interface: u32,
+    /// Its stream; absent where the header cannot be trusted.
+    pub stream: Option<u8>,
+    /// Its sequence; absent where the header cannot be trusted.
+    pub sequence: Option<u32>,
+    /// What is wrong.
+    pub fault: Fault,
+    /// The first wrong byte, for wrong content.
+    pub wrong_byte: Option<WrongByte>,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "frame {}", self.frame)?;
+        if let (Some(stream), Some(sequence)) = (self.stream, self.sequence) {
+            write!(f, ", stream {stream}, sequence {sequence}")?;
+        }
+        write!(f, ": {}", self.fault)?;
+        if let Some(byte) = self.wrong_byte {
+            let WrongByte {
+                offset,
+                expected,
+                got,
+            } = byte;
+            write!(f, "; byte {offset} is {got:02x}, not {expected:02x}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What the judge found in a capture. Every figure is measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VerifyReport {
+    /// The file.
+    pub name: String,
+    /// Its format.
+    pub format: &'static str,
+    /// How reading ended.
+    pub end: End,
+    /// Its interfaces.
+    pub interfaces: Vec<Interface>,
+    /// Its flows, by interface, source address and stream.
+    pub flows: Vec<FlowReport>,
+    /// Blocks read.
+    pub blocks: u64,
+    /// Frames read, of whatever kind.
+    pub frames: u64,
+    /// Bytes of the file that were read.
+    pub bytes: u64,
+    /// Frames that belong to no test flow.
+    pub foreign_frames: u64,
+    /// Header-corrupt frames which cannot be said to belong to one flow: their source sent several streams, or
+    /// nothing intact at all.
+    pub unattributed_header_corrupt_frames: u64,
+    /// Frames of a test flow's kind that the capture kept so short that their header is not whole.
+    pub cut_in_header_frames: u64,
+    /// Frames on interfaces that are not Ethernet, which are not judged.
+    pub other_link_type_frames: u64,
+    /// Frames of flows beyond the most that are followed (256), which are judged but not tracked.
+    pub untracked_frames: u64,
+    /// The first wrong frames.
+    pub findings: Vec<Finding>,
+    /// The first gaps; not every gap is a loss.
+    pub gaps: Vec<Finding>,
+    /// Payload bytes of frames whose every byte was compared.
+    pub verified_payload_bytes: u64,
+    /// Time that verifying took, in ns (`call`, the tester's clock).
+    pub call_ns: u64,
+}
+
+impl VerifyReport {
+    /// Frames of all test flows.
+    pub fn test_frames(&self) -> u64 {
+        let flows = self.flows.iter();
+        flows
+            .map(|f| f.counts.received_frames + f.cut_by_snaplen_frames)
+            .sum::<u64>()
+            + self.unattributed_header_corrupt_frames
+            + self.cut_in_header_frames
+            + self.untracked_frames
+    }
+
+    /// Whether the capture is whole, holds test frames, and every one of them is there and right.
+    pub fn is_clean(&self) -> bool {
+        self.end.is_whole()
+            && !self.flows.is_empty()
+            && self.flows.iter().all(FlowReport::is_clean)
+            && self.unattributed_header_corrupt_frames
+                + self.cut_in_header_frames
+                + self.untracked_frames
+                == 0
+    }
+
+    /// Bytes of the file verified per second.
+    pub fn bytes_per_s(&self) -> f64 {
+        self.bytes as f64 * 1e9 / self.call_ns.max(1) as f64
+    }
+
+    /// Frames that whoever took the capture says he lost: a loss in a flow may be his.
+    pub fn dropped_by_capture(&self) -> u64 {
+        self.interfaces.iter().map(|i| i.dropped_by_capture).sum()
+    }
+}

@@ -1,0 +1,357 @@
+//! The judge: is every frame of a capture there, and right?
+//!
+//! One pass. A frame whose magic is damaged can be told from a foreign one only by its source address; such
+//! frames are set aside by source, and settled at the end, when the sources of the test flows are known.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::Instant;
+
+use wirelab_wire::{Flags, Flow, Header, Verdict};
+
+use super::error::CaptureError;
+use super::flow::{FlowState, Key, State};
+use super::interface::LINKTYPE_ETHERNET;
+use super::judge::{self, Judged};
+use super::reader::{CaptureReader, CapturedFrame};
+use super::report::{FINDINGS, Fault, Finding, VerifyReport, WrongByte};
+
+/// Most flows that are followed; each costs half a megabyte.
+const MAX_FLOWS: usize = 256;
+/// Most source addresses whose damaged frames are set aside.
+const MAX_SENDERS: usize = 4096;
+
+/// What to judge by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyOptions {
+    /// Destination UDP port of test frames; 0 stands for the standard one (5003).
+    pub udp_port: u16,
+    /// The only stream to judge; others are foreign.
+    pub stream: Option<u8>,
+    /// Frames that were sent on each flow, from sequence 0 on: then losses at both ends are found too.
+    pub sent: Option<u64>,
+    /// Slots K of repeating frames; absent, it is taken from the highest slot.
+    pub slots: Option<u32>,
+}
+
+/// Judge the capture at `path`; `-` is the standard input.
+///
+/// # Errors
+/// [`CaptureError`] where the file cannot be read or is no capture. A file that is cut off or damaged is no
+/// error: the report's `end` says so, and what lies before is judged.
+pub fn verify(path: &Path, options: &VerifyOptions) -> Result<VerifyReport, CaptureError> {
+    if path == Path::new("-") {
+        return judge_all(
+            CaptureReader::new("standard input", io::stdin().lock())?,
+            options,
+        );
+    }
+    judge_all(CaptureReader::open(path)?, options)
+}
+
+/// Judge a capture called `name` that is read from `source`.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_from(
+    name: &str,
+    source: impl Read,
+    options: &VerifyOptions,
+) -> Result<VerifyReport, CaptureError> {
+    judge_all(CaptureReader::new(name, source)?, options)
+}
+
+/// Read and judge hostile bytes: the entry for fuzzing. Panics never.
+pub fn fuzz_capture(bytes: &[u8]) {
+    for sent in [None, Some(3)] {
+        let options = VerifyOptions {
+            sent,
+            ..VerifyOptions::default()
+        };
+        if let Ok(report) = verify_from("fuzz", bytes, &options) {
+            assert!(report.bytes <= bytes.len() as u64);
+            for flow in &report.flows {
+                if let Err(broken) = flow.check_identity() {
+                    panic!("{broken}: {flow:?}");
+                }
+            }
+        }
+    }
+}
+
+fn judge_all<R: Read>(
+    mut reader: CaptureReader<R>,
+    options: &VerifyOptions,
+) -> Result<VerifyReport, CaptureError> {
+    let start = Instant::now();
+    let mut judge = Judge::new(*options);
+    while let Some(frame) = reader.next_frame()? {
+        judge.take(&frame);
+    }
+    let mut report = judge.finish(&reader);
+    report.call_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok(report)
+}
+
+/// What is known of one source address on one interface.
+#[derive(Default)]
+struct Sender {
+    /// Damaged beyond doubt: the magic is right, the checksum is not.
+    header_corrupt: u64,
+    /// Damaged if this source sends test frames, foreign if it does not.
+    doubtful: u64,
+    /// The first of the doubtful ones.
+    findings: Vec<Finding>,
+}
+
+struct Judge {
+    options: VerifyOptions,
+    flow: Flow,
+    flows: Vec<FlowState>,
+    index: HashMap<Key, usize>,
+    /// The flow of the frame before, which the next one mostly belongs to.
+    recent: Option<usize>,
+    senders: HashMap<(u32, [u8; 6]), Sender>,
+    foreign: u64,
+    cut_in_header: u64,
+    other_link_type: u64,
+    untracked: u64,
+    /// Header-corrupt frames of more sources than are kept apart.
+    unattributed: u64,
+    findings: Vec<Finding>,
+    gaps: Vec<Finding>,
+}
+
+impl Judge {
+    fn new(options: VerifyOptions) -> Judge {
+        Judge {
+            options,
+            flow: Flow {
+                source: None,
+                udp_port: options.udp_port,
+                stream: options.stream,
+            },
+            flows: Vec::new(),
+            index: HashMap::new(),
+            recent: None,
+            senders: HashMap::new(),
+            foreign: 0,
+            cut_in_header: 0,
+            other_link_type: 0,
+            untracked: 0,
+            unattributed: 0,
+            findings: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, frame: &CapturedFrame) {
+        if frame.link_type != LINKTYPE_ETHERNET {
+            self.other_link_type += 1;
+            return;
+        }
+        match judge::judge(frame.bytes, frame.original_len, &self.flow) {
+            Judged::Verdict(Verdict::Good(header)) => self.observe(frame, &header, State::Good),
+            Judged::CutBySnaplen(header) => self.observe(frame, &header, State::CutBySnaplen),
+            Judged::CutInHeader => self.cut_in_header += 1,
+            Judged::Verdict(verdict) => self.bad(frame, verdict),
+        }
+    }
+
+    #[cold]
+    fn bad(&mut self, frame: &CapturedFrame, verdict: Verdict) {
+        match verdict {
+            Verdict::Good(header) => self.observe(frame, &header, State::Good),
+            Verdict::Foreign => self.foreign_or_damaged(frame),
+            Verdict::HeaderCorrupt => {
+                self.keep(finding(frame, None, Fault::HeaderCorrupt));
+                match self.sender(frame) {
+                    Some(sender) => sender.header_corrupt += 1,
+                    None => self.unattributed += 1,
+                }
+            }
+            Verdict::Truncated(header) => {
+                self.keep(finding(frame, Some(&header), Fault::Truncated));
+                self.observe(frame, &header, State::Truncated);
+            }
+            Verdict::Stale { header, start_word } => {
+                self.wrong_content(frame, &header, Fault::Stale { start_word });
+                self.observe(frame, &header, State::Stale);
+            }
+            Verdict::Corrupted(header) => {
+                self.wrong_content(frame, &header, Fault::Corrupted);
+                self.observe(frame, &header, State::Corrupted);
+            }
+        }
+    }
+
+    /// A frame that is foreign unless its source turns out to send test frames.
+    fn foreign_or_damaged(&mut self, frame: &CapturedFrame) {
+        let Some(source) = source(frame) else {
+            self.foreign += 1;
+            return;
+        };
+        let ours = Flow {
+            source: Some(source),
+            ..self.flow
+        };
+        let judged = judge::judge(frame.bytes, frame.original_len, &ours);
+        if judged != Judged::Verdict(Verdict::HeaderCorrupt) {
+            self.foreign += 1;
+            return;
+        }
+        let Some(sender) = self.sender(frame) else {
+            self.foreign += 1;
+            return;
+        };
+        sender.doubtful += 1;
+        if sender.findings.len() < FINDINGS {
+            sender
+                .findings
+                .push(finding(frame, None, Fault::HeaderCorrupt));
+        }
+    }
+
+    /// The entry of a frame's source; `None` where there are too many.
+    fn sender(&mut self, frame: &CapturedFrame) -> Option<&mut Sender> {
+        let key = (frame.interface, source(frame)?);
+        if self.senders.len() >= MAX_SENDERS && !self.senders.contains_key(&key) {
+            return None;
+        }
+        Some(self.senders.entry(key).or_default())
+    }
+
+    #[inline]
+    fn observe(&mut self, frame: &CapturedFrame, header: &Header, state: State) {
+        let key = Key {
+            interface: frame.interface,
+            source: source(frame).unwrap_or_default(),
+            stream: header.stream,
+            repeating: header.flags.contains(Flags::REPEATING),
+        };
+        let at = match self.recent {
+            Some(at) if self.flows[at].key == key => at,
+            _ => match self.find_flow(key, header.sequence) {
+                Some(at) => at,
+                None => {
+                    self.untracked += 1;
+                    return;
+                }
+            },
+        };
+        self.recent = Some(at);
+        if let Some(fault) = self.flows[at].observe(frame, header, state) {
+            let found = finding(frame, Some(header), fault);
+            match fault {
+                Fault::Gap { .. } if self.gaps.len() < FINDINGS => self.gaps.push(found),
+                Fault::Gap { .. } => {}
+                _ => self.keep(found),
+            }
+        }
+    }
+
+    fn find_flow(&mut self, key: Key, sequence: u32) -> Option<usize> {
+        if let Some(&at) = self.index.get(&key) {
+            return Some(at);
+        }
+        let at = self.flows.len();
+        if at == MAX_FLOWS {
+            return None;
+        }
+        self.flows
+            .push(FlowState::new(key, sequence, &self.options));
+        self.index.insert(key, at);
+        Some(at)
+    }
+
+    fn wrong_content(&mut self, frame: &CapturedFrame, header: &Header, fault: Fault) {
+        let mut found = finding(frame, Some(header), fault);
+        found.wrong_byte = judge::first_wrong_byte(frame.bytes, &self.flow, header).map(
+            |(offset, expected, got)| WrongByte {
+                offset,
+                expected,
+                got,
+            },
+        );
+        self.keep(found);
+    }
+
+    fn keep(&mut self, finding: Finding) {
+        if self.findings.len() < FINDINGS {
+            self.findings.push(finding);
+        }
+    }
+
+    fn finish<R: Read>(mut self, reader: &CaptureReader<R>) -> VerifyReport {
+        let mut per_sender: HashMap<(u32, [u8; 6]), u32> = HashMap::new();
+        for flow in &self.flows {
+            *per_sender
+                .entry((flow.key.interface, flow.key.source))
+                .or_default() += 1;
+        }
+        let mut own: HashMap<(u32, [u8; 6]), u64> = HashMap::new();
+        for (key, sender) in self.senders {
+            let mut bad = sender.header_corrupt;
+            let flows = per_sender.get(&key).copied().unwrap_or(0);
+            if flows > 0 {
+                bad += sender.doubtful;
+                self.findings.extend(sender.findings);
+            } else {
+                self.foreign += sender.doubtful;
+            }
+            match flows {
+                1 => _ = own.insert(key, bad),
+                _ => self.unattributed += bad,
+            }
+        }
+        self.findings.sort_by_key(|finding| finding.frame);
+        self.findings.truncate(FINDINGS);
+        self.flows.sort_by_key(|flow| flow.key);
+        let options = self.options;
+        let flows: Vec<_> = self
+            .flows
+            .into_iter()
+            .map(|flow| {
+                let key = (flow.key.interface, flow.key.source);
+                flow.report(own.remove(&key).unwrap_or(0), &options)
+            })
+            .collect();
+        VerifyReport {
+            name: reader.name().to_owned(),
+            format: reader.format(),
+            end: reader.end().cloned().unwrap_or(super::End::Whole),
+            interfaces: reader.interfaces().to_vec(),
+            blocks: reader.blocks(),
+            frames: reader.frames(),
+            bytes: reader.bytes(),
+            foreign_frames: self.foreign,
+            unattributed_header_corrupt_frames: self.unattributed,
+            cut_in_header_frames: self.cut_in_header,
+            other_link_type_frames: self.other_link_type,
+            untracked_frames: self.untracked,
+            findings: self.findings,
+            gaps: self.gaps,
+            verified_payload_bytes: flows.iter().map(|f| f.counts.verified_payload_bytes).sum(),
+            flows,
+            call_ns: 0,
+        }
+    }
+}
+
+fn source(frame: &CapturedFrame) -> Option<[u8; 6]> {
+    frame.bytes.get(6..12)?.try_into().ok()
+}
+
+fn finding(frame: &CapturedFrame, header: Option<&Header>, fault: Fault) -> Finding {
+    Finding {
+        frame: frame.number,
+        time_ps: frame.time_ps,
+        interface: frame.interface,
+        stream: header.map(|h| h.stream),
+        sequence: header.map(|h| h.sequence),
+        fault,
+        wrong_byte: None,
+    }
+}
