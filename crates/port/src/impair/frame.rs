@@ -96,6 +96,41 @@ pub(super) fn invert(frame: &mut [u8], bit: u32) {
     }
 }
 
+/// Any bytes as what the kernel hands to the impairer, its header first: nothing panics, the frame's length stays,
+/// a tag makes it 4 bytes longer, and an inverted bit changes one bit.
+pub fn fuzz_frame(bytes: &[u8]) {
+    let Some((header, frame)) = bytes.split_first_chunk::<VNET_HEADER>() else {
+        return;
+    };
+    let mut frame = frame.to_vec();
+    if let Offload::Checksum { start, offset } = offload(header) {
+        complete_checksum(&mut frame, start, offset);
+    }
+    let before = (ethertype(&frame), frame.len());
+    let bit = u32::from(u16::from_ne_bytes([header[2], header[3]]));
+    let whole = frame.clone();
+    invert(&mut frame, bit);
+    let changed: u32 = frame
+        .iter()
+        .zip(&whole)
+        .map(|(a, b)| (a ^ b).count_ones())
+        .sum();
+    assert_eq!(
+        changed,
+        u32::from((bit as usize) < 8 * whole.len()),
+        "one bit, if it is there"
+    );
+    let mut tagged = whole;
+    tagged.extend([0; 4]);
+    let length = insert_tag(&mut tagged, before.1, [0x81, 0, 0, 1]);
+    if before.1 >= ADDRESSES {
+        assert_eq!(length, before.1 + 4, "there was room for the tag");
+        assert_eq!(tagged[ADDRESSES..ADDRESSES + 4], [0x81, 0, 0, 1]);
+    } else {
+        assert_eq!((length, ethertype(&tagged[..length])), (before.1, before.0));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,7 +182,29 @@ mod tests {
         assert_eq!(frame, [0x80, 1]);
     }
 
+    #[test]
+    fn the_corpus_of_the_fuzzer_passes() {
+        let corpus = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fuzz/corpus/impair_frame"
+        );
+        let mut replayed = 0;
+        for entry in std::fs::read_dir(corpus).unwrap() {
+            fuzz_frame(&std::fs::read(entry.unwrap().path()).unwrap());
+            replayed += 1;
+        }
+        assert!(
+            replayed >= 5,
+            "the corpus in {corpus} has only {replayed} files"
+        );
+    }
+
     proptest! {
+        #[test]
+        fn any_frame_passes_the_fuzzers_checks(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            fuzz_frame(&bytes);
+        }
+
         #[test]
         fn no_frame_makes_it_panic(mut frame in proptest::collection::vec(any::<u8>(), 0..40), at in 0usize..70_000, offset in 0usize..70_000) {
             let _ = ethertype(&frame);

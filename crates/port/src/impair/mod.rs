@@ -24,6 +24,7 @@ use std::thread::JoinHandle;
 use crate::iface::{Interface, PortLock, PortName};
 
 pub use error::ImpairError;
+pub use frame::fuzz_frame;
 pub use ledger::{Action, DirectionReport, Event, ImpairReport, MOST_EVENTS, OwnLoss};
 pub use spec::{BitErrors, Delay, DirectionSpec, ImpairSpec, When};
 

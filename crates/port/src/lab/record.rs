@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::{LabError, LabSpec};
@@ -101,13 +102,19 @@ fn registry(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> LabError 
 /// Waits for the list and takes it. Held until the value is dropped.
 pub(super) fn lock() -> Result<Flock<File>, LabError> {
     fs::create_dir_all(DIRECTORY).map_err(registry("make the directory"))?;
-    let file = OpenOptions::new()
+    let mut file = OpenOptions::new()
         .create(true)
         .append(true)
         .open(LOCK)
         .map_err(registry("take the lock"))?;
-    Flock::lock(file, FlockArg::LockExclusive)
-        .map_err(|(_, errno)| registry("take the lock")(errno.into()))
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusive) {
+            Ok(held) => return Ok(held),
+            // A signal is for the command line to look at; whoever waits here is about to clean up.
+            Err((unlocked, Errno::EINTR)) => file = unlocked,
+            Err((_, errno)) => return Err(registry("take the lock")(errno.into())),
+        }
+    }
 }
 
 pub(super) fn path(name: &str) -> PathBuf {

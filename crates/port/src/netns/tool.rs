@@ -1,6 +1,7 @@
 //! Runs iproute2's `ip` and `tc`, which do the work of making namespaces, veth pairs and shapers.
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -108,6 +109,8 @@ impl Tool {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            // Ctrl-C goes to the whole foreground group; a lab must not be left half made or half removed.
+            .process_group(0)
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             // A tool that stops reading has failed, and its exit status says so better than a broken pipe.
