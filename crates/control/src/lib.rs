@@ -1,1 +1,31 @@
-//! (under construction)
+//! The node control protocol: codec, client, server core and transports.
+//!
+//! A tester asks a node, whatever it is, to run a trial and to tell what it saw: lines of at most 512 bytes of text,
+//! over TCP, UDP or a UART. `spec/node-control.md` specifies it; `firmware/` has the other implementation.
+//!
+//! - [`line`] is the checked view of one line and the buffer to write one: no I/O, no allocation;
+//! - [`message`], [`page`] and [`refusal`] are the plain representation;
+//! - [`client::Client`] asks over any [`transport::Transport`] and gets each thing done once;
+//! - [`server::Server`] is a node without I/O around a [`server::NodeHandler`]; [`serve`] connects it.
+#![forbid(unsafe_code)]
+
+pub mod assemble;
+pub mod client;
+pub mod line;
+pub mod message;
+pub mod page;
+pub mod refusal;
+pub mod serve;
+pub mod server;
+pub mod transport;
+pub mod value;
+
+mod fuzz;
+
+pub use client::{Client, ClientError};
+pub use fuzz::{fuzz_line, fuzz_server};
+pub use line::{Line, LineBuf, RequestId};
+pub use message::{PORT, Reply, Request, VERSION};
+pub use refusal::{Code, Refusal};
+pub use server::{Config, NodeHandler, Peer, Server};
+pub use transport::Transport;

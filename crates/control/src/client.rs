@@ -1,0 +1,459 @@
+//! Asks a node: one request at a time, repeated until its answer comes, done once however often it was sent.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use crate::line::{Kind, Line, LineBuf, RequestId};
+use crate::message::{
+    AskCaptures, AskCounters, AskLoad, AskSetup, AskStatus, CpuLoad, Hello, Identity, Opened,
+    Point, Reply, Request, Start, Started, Status, Stop, VERSION,
+};
+use crate::page::{Record, Span};
+use crate::refusal::{Code, Refusal};
+use crate::transport::Transport;
+
+/// Most items that are collected from the pages of one list, whatever the node says.
+pub const MAX_ITEMS: usize = 65_536;
+
+/// How long to wait, and how often to ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Wait after the first try; doubled after each.
+    pub first: Duration,
+    /// The longest wait after one try.
+    pub longest: Duration,
+    /// Tries.
+    pub tries: u32,
+}
+
+impl Default for Patience {
+    /// 100 ms, doubled up to 2 s, eight tries: 9.1 s in all.
+    fn default() -> Patience {
+        Patience {
+            first: Duration::from_millis(100),
+            longest: Duration::from_secs(2),
+            tries: 8,
+        }
+    }
+}
+
+/// Why there is no answer, or no usable one.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nothing came.
+    #[error(
+        "no answer to '{command}' after {tries} tries: is the node running, and is its control port reachable?"
+    )]
+    Silent {
+        /// The command.
+        command: &'static str,
+        /// Times that it was sent.
+        tries: u32,
+    },
+    /// The node said no.
+    #[error("the node refuses '{command}': {refusal}")]
+    Refused {
+        /// The command.
+        command: &'static str,
+        /// What it said.
+        refusal: Refusal,
+    },
+    /// The node has forgotten the session.
+    #[error(
+        "the node does not know this session any more: it was restarted, or others pushed this client out"
+    )]
+    SessionLost,
+    /// The answer breaks the protocol.
+    #[error("the answer to '{command}' breaks the protocol: {what}")]
+    Protocol {
+        /// The command.
+        command: &'static str,
+        /// How.
+        what: String,
+    },
+    /// The request does not fit a line.
+    #[error("the request '{0}' does not fit a line of 512 bytes")]
+    TooLong(&'static str),
+    /// The transport failed.
+    #[error("control connection: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// What was seen besides the answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientCounts {
+    /// Lines sent.
+    pub sent: u64,
+    /// Of these, repetitions.
+    pub repeated: u64,
+    /// Answers to an earlier request, or a second answer.
+    pub stale: u64,
+    /// Lines that could not be read: noise, echo, damaged lines.
+    pub unreadable: u64,
+}
+
+/// Records of one capture point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointRecords {
+    /// The point and its clock.
+    pub point: Point,
+    /// All its records.
+    pub records: Vec<Record>,
+}
+
+/// A client in a session with a node.
+#[derive(Debug)]
+pub struct Client<T> {
+    transport: T,
+    patience: Patience,
+    session: u32,
+    number: u32,
+    counts: ClientCounts,
+    opened: Opened,
+    identity: Identity,
+}
+
+impl<T: Transport> Client<T> {
+    /// Say hello and open a session.
+    ///
+    /// # Errors
+    /// [`ClientError`], e.g. where nothing answers.
+    pub fn open(transport: T, patience: Patience) -> Result<Client<T>, ClientError> {
+        use std::hash::{BuildHasher, Hasher};
+        // A nonce, so that the hello of an earlier client at the same place is not taken for this one.
+        let nonce = std::hash::RandomState::new().build_hasher().finish() as u32;
+        Client::open_with(transport, patience, nonce)
+    }
+
+    /// The same with a given nonce, for repeatable tests.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn open_with(
+        transport: T,
+        patience: Patience,
+        nonce: u32,
+    ) -> Result<Client<T>, ClientError> {
+        let mut link = Link {
+            transport,
+            patience,
+            counts: ClientCounts::default(),
+        };
+        let id = RequestId {
+            session: 0,
+            number: nonce,
+        };
+        let Reply::Hello(opened, identity) =
+            link.exchange(&Request::Hello(Hello { version: VERSION }), id)?
+        else {
+            return Err(unexpected("hello"));
+        };
+        if !(1..=VERSION).contains(&opened.version) || opened.session == 0 {
+            return Err(ClientError::Protocol {
+                command: "hello",
+                what: format!("version {}", opened.version),
+            });
+        }
+        let Link {
+            transport, counts, ..
+        } = link;
+        Ok(Client {
+            transport,
+            patience,
+            session: opened.session,
+            number: 0,
+            counts,
+            opened,
+            identity,
+        })
+    }
+
+    /// What the node is and allows.
+    pub const fn identity(&self) -> &Identity {
+        &self.identity
+    }
+    /// Version and session.
+    pub const fn opened(&self) -> &Opened {
+        &self.opened
+    }
+    /// What was seen besides the answers.
+    pub const fn counts(&self) -> ClientCounts {
+        self.counts
+    }
+    /// The transport.
+    pub fn transport(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
+    /// Ask, with a number of its own, until there is an answer.
+    ///
+    /// # Errors
+    /// [`ClientError`]; a refusal of the node is [`ClientError::Refused`].
+    pub fn ask(&mut self, request: &Request) -> Result<Reply, ClientError> {
+        self.number = self.number.checked_add(1).ok_or(ClientError::SessionLost)?;
+        let id = RequestId {
+            session: self.session,
+            number: self.number,
+        };
+        let mut link = Link {
+            transport: &mut self.transport,
+            patience: self.patience,
+            counts: self.counts,
+        };
+        let answer = link.exchange(request, id);
+        self.counts = link.counts;
+        answer
+    }
+
+    /// All set-up keys.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn setup(&mut self) -> Result<Vec<(String, String)>, ClientError> {
+        self.pages(
+            "hello",
+            |from| Request::Setup(AskSetup { from }),
+            |reply| match reply {
+                Reply::Setup(page) => Some((page.span, page.keys)),
+                _ => None,
+            },
+        )
+    }
+
+    /// Start a trial.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn start(&mut self, start: Start) -> Result<Started, ClientError> {
+        match self.ask(&Request::Start(start))? {
+            Reply::Start(started) => Ok(started),
+            _ => Err(unexpected("start")),
+        }
+    }
+
+    /// How far a trial is, or the last one.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn status(&mut self, trial: Option<u32>) -> Result<Status, ClientError> {
+        match self.ask(&Request::Status(AskStatus { trial }))? {
+            Reply::Status(status) => Ok(status),
+            _ => Err(unexpected("status")),
+        }
+    }
+
+    /// End a trial.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn stop(&mut self, trial: u32) -> Result<Status, ClientError> {
+        match self.ask(&Request::Stop(Stop { trial }))? {
+            Reply::Stop(status) => Ok(status),
+            _ => Err(unexpected("stop")),
+        }
+    }
+
+    /// All counters of a port.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn counters(
+        &mut self,
+        trial: u32,
+        port: u32,
+    ) -> Result<BTreeMap<String, u64>, ClientError> {
+        let ask = |from| {
+            Request::Counters(AskCounters {
+                trial,
+                port: Some(port),
+                from,
+            })
+        };
+        let all = self.pages("counters", ask, |reply| match reply {
+            Reply::Counters(page) if (page.trial, page.port) == (trial, port) => {
+                Some((page.span, page.counters))
+            }
+            _ => None,
+        })?;
+        Ok(all.into_iter().collect())
+    }
+
+    /// CPU load of a core.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn load(&mut self, trial: u32, core: u32) -> Result<CpuLoad, ClientError> {
+        match self.ask(&Request::Load(AskLoad {
+            trial,
+            core: Some(core),
+        }))? {
+            Reply::Load(load) if (load.trial, load.core) == (trial, core) => Ok(load),
+            _ => Err(unexpected("load")),
+        }
+    }
+
+    /// All records of a capture point.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn captures(&mut self, trial: u32, point: u32) -> Result<PointRecords, ClientError> {
+        let mut about = None;
+        let ask = |from| Request::Captures(AskCaptures { trial, point, from });
+        let records = self.pages("captures", ask, |reply| match reply {
+            Reply::Captures(page) if (page.point.trial, page.point.point) == (trial, point) => {
+                about = Some(page.point);
+                Some((page.span, page.records))
+            }
+            _ => None,
+        })?;
+        let point = about.ok_or_else(|| unexpected("captures"))?;
+        Ok(PointRecords { point, records })
+    }
+
+    /// Collect a list from its pages.
+    fn pages<I>(
+        &mut self,
+        command: &'static str,
+        ask: impl Fn(u32) -> Request,
+        mut page: impl FnMut(Reply) -> Option<(Span, Vec<I>)>,
+    ) -> Result<Vec<I>, ClientError> {
+        let mut all = Vec::new();
+        let mut from = 0;
+        loop {
+            let (span, items) = page(self.ask(&ask(from))?).ok_or_else(|| unexpected(command))?;
+            if span.from != from {
+                return Err(ClientError::Protocol {
+                    command,
+                    what: format!("page {} for {from}", span.from),
+                });
+            }
+            all.extend(items);
+            if all.len() > MAX_ITEMS {
+                return Err(ClientError::Protocol {
+                    command,
+                    what: format!("more than {MAX_ITEMS} items"),
+                });
+            }
+            if span.next >= span.count {
+                return Ok(all);
+            }
+            from = span.next;
+        }
+    }
+}
+
+fn unexpected(command: &'static str) -> ClientError {
+    ClientError::Protocol {
+        command,
+        what: "it answers something else".to_owned(),
+    }
+}
+
+/// A transport with what is counted on it.
+struct Link<T> {
+    transport: T,
+    patience: Patience,
+    counts: ClientCounts,
+}
+
+/// What one received line means for the request that waits.
+enum Heard {
+    Answer(Reply),
+    /// The node got something it could not read, which may have been our request: say it again now.
+    SayAgain,
+    Nothing,
+}
+
+impl<T: Transport> Link<T> {
+    fn exchange(&mut self, request: &Request, id: RequestId) -> Result<Reply, ClientError> {
+        let command = request.command();
+        let mut out = LineBuf::new();
+        let line = request
+            .emit(id, &mut out)
+            .ok_or(ClientError::TooLong(command))?;
+        let mut wait = self.patience.first;
+        for attempt in 0..self.patience.tries {
+            self.counts.repeated += u64::from(attempt > 0);
+            self.counts.sent += 1;
+            self.transport.send(line)?;
+            let deadline = self.transport.now() + wait;
+            if let Some(reply) = self.listen(command, id, deadline)? {
+                return self.judge(command, id, reply);
+            }
+            wait = (wait * 2).min(self.patience.longest);
+        }
+        Err(ClientError::Silent {
+            command,
+            tries: self.patience.tries,
+        })
+    }
+
+    fn listen(
+        &mut self,
+        command: &'static str,
+        id: RequestId,
+        deadline: Duration,
+    ) -> Result<Option<Reply>, ClientError> {
+        let mut buffer = [0; crate::line::MAX_LINE];
+        // However much noise comes in, one try ends at its deadline.
+        while self.transport.now() < deadline {
+            let Some(len) = self.transport.receive(&mut buffer, deadline)? else {
+                return Ok(None);
+            };
+            match self.hear(&buffer[..len.min(buffer.len())], command, id)? {
+                Heard::Answer(reply) => return Ok(Some(reply)),
+                Heard::SayAgain => return Ok(None),
+                Heard::Nothing => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn hear(
+        &mut self,
+        bytes: &[u8],
+        command: &'static str,
+        id: RequestId,
+    ) -> Result<Heard, ClientError> {
+        let Ok(line) = Line::parse(bytes, self.transport.needs_check()) else {
+            self.counts.unreadable += 1;
+            return Ok(Heard::Nothing);
+        };
+        if line.kind == Kind::Request {
+            // Our own line, echoed by a terminal or a loopback.
+            self.counts.unreadable += 1;
+            return Ok(Heard::Nothing);
+        }
+        if line.kind == Kind::Error && line.id == RequestId::default() && id != line.id {
+            self.counts.unreadable += 1;
+            return Ok(Heard::SayAgain);
+        }
+        if line.id != id || (line.kind == Kind::Reply && line.name != command) {
+            self.counts.stale += 1;
+            return Ok(Heard::Nothing);
+        }
+        match Reply::parse(&line) {
+            Ok(reply) => Ok(Heard::Answer(reply)),
+            Err(error) => Err(ClientError::Protocol {
+                command,
+                what: format!("{error:?}"),
+            }),
+        }
+    }
+
+    fn judge(
+        &self,
+        command: &'static str,
+        id: RequestId,
+        reply: Reply,
+    ) -> Result<Reply, ClientError> {
+        match reply {
+            Reply::Error(r) if r.code == Code::NoSession && id.session != 0 => {
+                Err(ClientError::SessionLost)
+            }
+            Reply::Error(refusal) => Err(ClientError::Refused { command, refusal }),
+            reply => Ok(reply),
+        }
+    }
+}

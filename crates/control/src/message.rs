@@ -1,0 +1,458 @@
+//! Requests and replies as plain structures; each field's name is its key in the line.
+
+use core::net::IpAddr;
+
+use wirelab_trial::{Buffers, ClockKind, Direction, Owner, Spans};
+use wirelab_wire::{Layer, Size};
+
+use crate::line::{Kind, Line, LineBuf, RequestId};
+use crate::page::{Capture, Counters, Setup};
+use crate::refusal::Refusal;
+use crate::value::{Extent, FieldError, Load, Mac, Path, Slot, State, Traffic};
+
+/// The version of the protocol that this crate speaks.
+pub const VERSION: u16 = 1;
+/// Port of the protocol, UDP and TCP.
+pub const PORT: u16 = 5002;
+
+macro_rules! message {
+    ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name { $($(#[$field_meta])* pub $field: $type,)* }
+        impl $name {
+            pub(crate) fn take(line: &Line<'_>) -> Result<$name, FieldError> {
+                let _ = line;
+                Ok($name { $($field: Slot::take(line, stringify!($field))?,)* })
+            }
+            pub(crate) fn put(&self, out: &mut LineBuf) {
+                let _ = &out;
+                $(Slot::put(&self.$field, stringify!($field), out);)*
+            }
+            /// Whether the message has a field of this name.
+            #[allow(dead_code)]
+            pub(crate) fn knows(asked: &str) -> bool {
+                let _ = asked;
+                $(<$type as Slot>::knows(stringify!($field), asked) ||)* false
+            }
+        }
+    };
+}
+
+message! {
+    /// Opens a session.
+    Hello {
+        /// Highest version of the protocol that the client speaks.
+        version: u16,
+    }
+}
+message! {
+    /// Asks for set-up keys, from this index on.
+    AskSetup {
+        /// Index of the first key wanted.
+        from: u32,
+    }
+}
+message! {
+    /// Asks for one trial, which is bounded by its extent and by the node's limits.
+    Start {
+        /// As the node sees it.
+        direction: Direction,
+        /// Layer of the trial.
+        layer: Layer,
+        /// VLAN tags of each frame, 0 to 2; none where absent.
+        vlan_tags: Option<u8>,
+        /// Test frames where absent.
+        traffic: Option<Traffic>,
+        /// The stack where absent.
+        path: Option<Path>,
+        /// The one size asked. With TCP, a datagram is one write.
+        size: Option<Size>,
+        /// What the node is to send; needed where it sends unasked.
+        load: Option<Load>,
+        /// When the trial ends.
+        extent: Extent,
+        /// Latest end in picoseconds after the start, for trials that count frames; the node's own limit
+        /// where absent.
+        limit_ps: Option<u64>,
+        /// The node's ports in use at once, one where absent.
+        ports: Option<u32>,
+        /// Stream of the frames that the node sends on its first port, the next ports count up; 0 where absent.
+        tx_stream: Option<u8>,
+        /// Stream of the frames that the node expects on its first port; 0 where absent.
+        rx_stream: Option<u8>,
+        /// How frame data reach the MAC; the node's own way where absent.
+        buffers: Option<Buffers>,
+        /// Descriptors of the transmit ring to use.
+        descriptors: Option<u16>,
+        /// Frames whose capture points are to be recorded, 0 (none) where absent.
+        captures: Option<u32>,
+        /// The node's UDP or TCP port.
+        node_port: Option<u16>,
+        /// The client's UDP or TCP port.
+        peer_port: Option<u16>,
+        /// Link-layer address to send to; see "Where traffic may go" in the specification.
+        peer_mac: Option<Mac>,
+        /// Network address to send to; must be the client's own where the client has one.
+        peer_ip: Option<IpAddr>,
+    }
+}
+message! {
+    /// What was started.
+    Started {
+        /// Number of the trial, counted by the node.
+        trial: u32,
+        /// Latest end in picoseconds after the start.
+        limit_ps: u64,
+        /// All frames have this many bytes with FCS.
+        frame_bytes: Option<u32>,
+        /// Slots of repeating frames.
+        slots: Option<u32>,
+        /// Kind of buffers in use.
+        buffers: Option<Buffers>,
+        /// The node's link-layer address.
+        node_mac: Option<Mac>,
+        /// The node's network address.
+        node_ip: Option<IpAddr>,
+        /// The node's UDP or TCP port.
+        node_port: Option<u16>,
+        /// Where frames are sent.
+        peer_mac: Option<Mac>,
+        /// Where datagrams are sent.
+        peer_ip: Option<IpAddr>,
+        /// And to which port.
+        peer_port: Option<u16>,
+    }
+}
+message! {
+    /// Asks how far a trial is.
+    AskStatus {
+        /// The last one where absent.
+        trial: Option<u32>,
+    }
+}
+message! {
+    /// How far the last trial is.
+    Status {
+        /// Its number, 0 before the first.
+        trial: u32,
+        /// How far it is.
+        state: State,
+        /// Frames sent so far.
+        tx_frames: Option<u64>,
+        /// Frames received so far.
+        rx_frames: Option<u64>,
+        /// Time of the trial so far, or of all of it, in ticks.
+        elapsed_ticks: Option<u64>,
+        /// What that time spans.
+        spans: Option<Spans>,
+        /// Clock of the ticks.
+        clock: Option<ClockKind>,
+        /// Picoseconds a tick; absent where ticks are instructions.
+        tick_ps: Option<u64>,
+        /// Why it failed or was stopped by the node.
+        why: Option<String>,
+    }
+}
+message! {
+    /// Ends a trial.
+    Stop {
+        /// Its number.
+        trial: u32,
+    }
+}
+message! {
+    /// Asks for counters of a port in a trial.
+    AskCounters {
+        /// Number of the trial.
+        trial: u32,
+        /// The node's port, counted from 0; the first where absent.
+        port: Option<u32>,
+        /// Index of the first counter wanted.
+        from: u32,
+    }
+}
+message! {
+    /// Asks for the CPU load over a trial.
+    AskLoad {
+        /// Number of the trial.
+        trial: u32,
+        /// The node's core, counted from 0; the first where absent.
+        core: Option<u32>,
+    }
+}
+message! {
+    /// CPU load of one core over a trial.
+    CpuLoad {
+        /// Number of the trial.
+        trial: u32,
+        /// The core, counted from 0.
+        core: u32,
+        /// Cores that take part in the trial.
+        cores: u32,
+        /// Ticks in which the core was busy within the window.
+        busy_ticks: u64,
+        /// Length of the window: from the first frame of the trial to its last.
+        window_ticks: u64,
+        /// Busy ticks of an equal load-free stretch before the trial.
+        idle_busy_ticks: Option<u64>,
+        /// Length of that stretch.
+        idle_window_ticks: Option<u64>,
+        /// Clock of the ticks.
+        clock: ClockKind,
+        /// Picoseconds a tick; absent where ticks are instructions.
+        tick_ps: Option<u64>,
+        /// Whether the tester's work ran on the same core, so that the figure is not the node's alone.
+        shared: bool,
+    }
+}
+message! {
+    /// Asks for the records of one capture point.
+    AskCaptures {
+        /// Number of the trial.
+        trial: u32,
+        /// The capture point, counted from 0.
+        point: u32,
+        /// Index of the first record wanted.
+        from: u32,
+    }
+}
+message! {
+    /// A capture point and its clock.
+    Point {
+        /// Number of the trial.
+        trial: u32,
+        /// The capture point, counted from 0.
+        point: u32,
+        /// Capture points of the trial.
+        points: u32,
+        /// Name of the stage that begins here.
+        name: String,
+        /// Stream of the frames recorded.
+        stream: u8,
+        /// Kind of the clock.
+        clock: ClockKind,
+        /// Picoseconds a tick; absent where ticks are instructions.
+        tick_ps: Option<u64>,
+        /// Smallest step of the clock in ticks.
+        resolution_ticks: u64,
+        /// Whose clock it is.
+        owner: Owner,
+        /// Records that did not fit the node's memory.
+        lost: u64,
+    }
+}
+message! {
+    /// What the node is and allows.
+    Identity {
+        /// Name of the node: a key of at most 32 bytes, e.g. `lpc1768`.
+        name: String,
+        /// Number of set-up keys.
+        setup: u32,
+        /// What it can do, as it sees it.
+        directions: Vec<Direction>,
+        /// Layers.
+        layers: Vec<Layer>,
+        /// Kinds of buffers.
+        buffers: Vec<Buffers>,
+        /// Traffic.
+        traffic: Vec<Traffic>,
+        /// Ways through the node.
+        paths: Vec<Path>,
+        /// Ports.
+        ports: u32,
+        /// Smallest frame in bytes with FCS.
+        min_frame_bytes: u32,
+        /// Largest frame in bytes with FCS.
+        max_frame_bytes: u32,
+        /// Most frames of a trial.
+        max_frames: u64,
+        /// Longest trial in picoseconds.
+        max_time_ps: u64,
+        /// Records that one capture point holds, 0 without capture points.
+        max_captures: u32,
+        /// A trial whose client was silent for so many milliseconds is abandoned.
+        idle_ms: u32,
+    }
+}
+message! {
+    /// Version and session, in front of the identity.
+    Opened {
+        /// The version spoken in this session.
+        version: u16,
+        /// The session for all further requests.
+        session: u32,
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// `hello` in session 0.
+    Hello(Hello),
+    /// `hello` within a session.
+    Setup(AskSetup),
+    /// `start`
+    Start(Start),
+    /// `status`
+    Status(AskStatus),
+    /// `stop`
+    Stop(Stop),
+    /// `counters`
+    Counters(AskCounters),
+    /// `load`
+    Load(AskLoad),
+    /// `captures`
+    Captures(AskCaptures),
+}
+
+/// A reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// A session was opened.
+    Hello(Opened, Identity),
+    /// Set-up keys.
+    Setup(Setup),
+    /// A trial was started.
+    Start(Started),
+    /// How far it is.
+    Status(Status),
+    /// How far it came.
+    Stop(Status),
+    /// Counters.
+    Counters(Counters),
+    /// CPU load.
+    Load(CpuLoad),
+    /// Capture records.
+    Captures(Capture),
+    /// The request was refused.
+    Error(Refusal),
+}
+
+/// Refuse fields that the node does not know: to ignore them would measure something else than was asked.
+fn strict<T>(
+    line: &Line<'_>,
+    knows: fn(&str) -> bool,
+    take: fn(&Line<'_>) -> Result<T, FieldError>,
+) -> Result<T, Refusal> {
+    if let Some((key, _)) = line.fields().find(|(key, _)| !knows(key)) {
+        return Err(FieldError::Unknown(key.to_owned()).into());
+    }
+    Ok(take(line)?)
+}
+
+impl Request {
+    /// The command.
+    pub const fn command(&self) -> &'static str {
+        match self {
+            Request::Hello(_) | Request::Setup(_) => "hello",
+            Request::Start(_) => "start",
+            Request::Status(_) => "status",
+            Request::Stop(_) => "stop",
+            Request::Counters(_) => "counters",
+            Request::Load(_) => "load",
+            Request::Captures(_) => "captures",
+        }
+    }
+
+    /// The plain form of a request line.
+    ///
+    /// # Errors
+    /// The [`Refusal`] that a node answers.
+    pub fn parse(line: &Line<'_>) -> Result<Request, Refusal> {
+        match line.name {
+            "hello" if line.id.session == 0 => {
+                strict(line, Hello::knows, Hello::take).map(Request::Hello)
+            }
+            "hello" => strict(line, AskSetup::knows, AskSetup::take).map(Request::Setup),
+            "start" => strict(line, Start::knows, Start::take).map(Request::Start),
+            "status" => strict(line, AskStatus::knows, AskStatus::take).map(Request::Status),
+            "stop" => strict(line, Stop::knows, Stop::take).map(Request::Stop),
+            "counters" => {
+                strict(line, AskCounters::knows, AskCounters::take).map(Request::Counters)
+            }
+            "load" => strict(line, AskLoad::knows, AskLoad::take).map(Request::Load),
+            "captures" => {
+                strict(line, AskCaptures::knows, AskCaptures::take).map(Request::Captures)
+            }
+            _ => Err(Refusal::unknown_command()),
+        }
+    }
+
+    /// Write the line. `None` where it would be too long.
+    pub fn emit<'a>(&self, id: RequestId, out: &'a mut LineBuf) -> Option<&'a [u8]> {
+        out.begin(Kind::Request, id, self.command());
+        match self {
+            Request::Hello(m) => m.put(out),
+            Request::Setup(m) => m.put(out),
+            Request::Start(m) => m.put(out),
+            Request::Status(m) => m.put(out),
+            Request::Stop(m) => m.put(out),
+            Request::Counters(m) => m.put(out),
+            Request::Load(m) => m.put(out),
+            Request::Captures(m) => m.put(out),
+        }
+        out.finish()
+    }
+}
+
+impl Reply {
+    /// The command that it answers; nothing for an error, which may answer any.
+    pub const fn command(&self) -> Option<&'static str> {
+        match self {
+            Reply::Hello(..) | Reply::Setup(_) => Some("hello"),
+            Reply::Start(_) => Some("start"),
+            Reply::Status(_) => Some("status"),
+            Reply::Stop(_) => Some("stop"),
+            Reply::Counters(_) => Some("counters"),
+            Reply::Load(_) => Some("load"),
+            Reply::Captures(_) => Some("captures"),
+            Reply::Error(_) => None,
+        }
+    }
+
+    /// The plain form of a reply or error line; fields that nobody knows here are passed over.
+    ///
+    /// # Errors
+    /// [`FieldError`] names the first field that cannot be used.
+    pub fn parse(line: &Line<'_>) -> Result<Reply, FieldError> {
+        if line.kind == Kind::Error {
+            return Ok(Reply::Error(Refusal::take(line)?));
+        }
+        Ok(match line.name {
+            "hello" if line.id.session == 0 => {
+                Reply::Hello(Opened::take(line)?, Identity::take(line)?)
+            }
+            "hello" => Reply::Setup(Setup::take(line)?),
+            "start" => Reply::Start(Started::take(line)?),
+            "status" => Reply::Status(Status::take(line)?),
+            "stop" => Reply::Stop(Status::take(line)?),
+            "counters" => Reply::Counters(Counters::take(line)?),
+            "load" => Reply::Load(CpuLoad::take(line)?),
+            "captures" => Reply::Captures(Capture::take(line)?),
+            other => return Err(FieldError::Unknown(other.to_owned())),
+        })
+    }
+
+    /// Write the line. `None` where it would be too long; lists are cut to what fits and say so in `next`.
+    pub fn emit<'a>(&self, id: RequestId, out: &'a mut LineBuf) -> Option<&'a [u8]> {
+        match self {
+            Reply::Error(m) => m.begin(id, out),
+            _ => out.begin(Kind::Reply, id, self.command().unwrap_or_default()),
+        }
+        match self {
+            Reply::Hello(opened, identity) => {
+                opened.put(out);
+                identity.put(out);
+            }
+            Reply::Setup(m) => m.put(out),
+            Reply::Start(m) => m.put(out),
+            Reply::Status(m) | Reply::Stop(m) => m.put(out),
+            Reply::Counters(m) => m.put(out),
+            Reply::Load(m) => m.put(out),
+            Reply::Captures(m) => m.put(out),
+            Reply::Error(_) => {}
+        }
+        out.finish()
+    }
+}

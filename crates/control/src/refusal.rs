@@ -1,0 +1,231 @@
+//! Why a node does not do what it was asked: a code for programs, and words for people.
+
+use core::fmt;
+
+use crate::line::{Fault, Kind, Line, LineBuf, RequestId};
+use crate::value::{FieldError, Slot};
+
+/// Longest explanation in bytes, before encoding.
+pub const MAX_WHY: usize = 120;
+
+macro_rules! codes {
+    ($($(#[$meta:meta])* $code:ident = $word:literal,)+) => {
+        /// The code of an error line.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[$meta])* $code,)+
+            /// A code of a newer node.
+            Other,
+        }
+        impl Code {
+            /// As it stands in the line.
+            pub const fn word(self) -> &'static str {
+                match self { $(Code::$code => $word,)+ Code::Other => "other" }
+            }
+            /// The code of a word.
+            pub fn of(word: &str) -> Code {
+                match word { $($word => Code::$code,)+ _ => Code::Other }
+            }
+            /// Every code of this version.
+            pub const ALL: &'static [Code] = &[$(Code::$code),+];
+        }
+    };
+}
+codes! {
+    /// The grammar is not kept.
+    BadLine = "bad-line",
+    /// The check does not fit the line: send it again.
+    BadCheck = "bad-check",
+    /// This transport asks for a check.
+    NoCheck = "no-check",
+    /// More than 512 bytes.
+    TooLong = "too-long",
+    /// No version in common.
+    Version = "version",
+    /// The session is not (or no longer) known: say hello again.
+    NoSession = "no-session",
+    /// All sessions are taken.
+    Full = "full",
+    /// An older number than the last of this session: never done twice.
+    Stale = "stale",
+    /// No such command.
+    UnknownCommand = "unknown-command",
+    /// No such field.
+    UnknownField = "unknown-field",
+    /// A field that must be there is not.
+    MissingField = "missing-field",
+    /// A value of the wrong type, or fields that exclude one another.
+    BadValue = "bad-value",
+    /// The node cannot do this at all.
+    Unsupported = "unsupported",
+    /// Above or below what the node allows.
+    Limit = "limit",
+    /// Traffic may not go there.
+    Peer = "peer",
+    /// Another trial runs.
+    Busy = "busy",
+    /// The trial is not the last one.
+    NoTrial = "no-trial",
+    /// The trial belongs to another client.
+    NotOwner = "not-owner",
+    /// The node tried and failed.
+    Failed = "failed",
+}
+
+/// An error line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What kind of error.
+    pub code: Code,
+    /// The field it is about.
+    pub field: Option<String>,
+    /// The limit that was passed, in the unit of the field.
+    pub limit: Option<u64>,
+    /// The trial it is about.
+    pub trial: Option<u32>,
+    /// In words; at most [`MAX_WHY`] bytes are sent.
+    pub why: Option<String>,
+}
+
+impl Refusal {
+    /// A code alone.
+    pub const fn new(code: Code) -> Refusal {
+        Refusal {
+            code,
+            field: None,
+            limit: None,
+            trial: None,
+            why: None,
+        }
+    }
+    /// The node cannot do what `field` asks.
+    pub fn unsupported(field: &str, why: &str) -> Refusal {
+        Refusal {
+            field: Some(field.to_owned()),
+            ..Refusal::new(Code::Unsupported)
+        }
+        .because(why)
+    }
+    /// `field` is beyond `limit`.
+    pub fn limit(field: &str, limit: u64) -> Refusal {
+        Refusal {
+            field: Some(field.to_owned()),
+            limit: Some(limit),
+            ..Refusal::new(Code::Limit)
+        }
+    }
+    /// `field` must be there.
+    pub fn missing(field: &str) -> Refusal {
+        Refusal {
+            field: Some(field.to_owned()),
+            ..Refusal::new(Code::MissingField)
+        }
+    }
+    /// Traffic may not go where `field` says.
+    pub fn peer(field: &str, why: &str) -> Refusal {
+        Refusal {
+            field: Some(field.to_owned()),
+            ..Refusal::new(Code::Peer)
+        }
+        .because(why)
+    }
+    /// The node tried and failed.
+    pub fn failed(why: &str) -> Refusal {
+        Refusal::new(Code::Failed).because(why)
+    }
+    pub(crate) fn unknown_command() -> Refusal {
+        Refusal::new(Code::UnknownCommand)
+            .because("commands: hello start status stop counters load captures")
+    }
+    /// The same with words.
+    #[must_use]
+    pub fn because(self, why: &str) -> Refusal {
+        Refusal {
+            why: Some(cut(why, MAX_WHY).to_owned()),
+            ..self
+        }
+    }
+
+    pub(crate) fn take(line: &Line<'_>) -> Result<Refusal, FieldError> {
+        Ok(Refusal {
+            code: Code::of(line.name),
+            field: Slot::take(line, "field")?,
+            limit: Slot::take(line, "limit")?,
+            trial: Slot::take(line, "trial")?,
+            why: Slot::take(line, "why")?,
+        })
+    }
+
+    /// Start the line; names are cut so that it always fits.
+    pub(crate) fn begin(&self, id: RequestId, out: &mut LineBuf) {
+        out.begin(Kind::Error, id, self.code.word());
+        if let Some(field) = &self.field {
+            out.field("field", cut(field, crate::line::MAX_KEY).as_bytes());
+        }
+        self.limit.put("limit", out);
+        self.trial.put("trial", out);
+        if let Some(why) = &self.why {
+            out.field("why", cut(why, MAX_WHY).as_bytes());
+        }
+    }
+}
+
+/// The longest beginning of a text with at most `max` bytes.
+pub(crate) fn cut(text: &str, max: usize) -> &str {
+    let mut end = text.len().min(max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+impl From<FieldError> for Refusal {
+    fn from(error: FieldError) -> Refusal {
+        let (code, field) = match error {
+            FieldError::Missing(key) => (Code::MissingField, key.to_owned()),
+            FieldError::Value(key) => (Code::BadValue, key.to_owned()),
+            FieldError::Unknown(key) => (Code::UnknownField, key),
+        };
+        Refusal {
+            field: Some(field),
+            ..Refusal::new(code)
+        }
+    }
+}
+
+impl Refusal {
+    /// What a node answers to bytes that are no line; nothing where they are not even the start of one.
+    pub(crate) fn of_fault(fault: Fault) -> Option<Refusal> {
+        Some(match fault {
+            Fault::NotALine => return None,
+            Fault::TooLong => Refusal {
+                limit: Some(crate::line::MAX_LINE as u64),
+                ..Refusal::new(Code::TooLong)
+            },
+            Fault::BadCheck => Refusal::new(Code::BadCheck),
+            Fault::NoCheck => Refusal::new(Code::NoCheck),
+            Fault::Syntax(place) => Refusal::new(Code::BadLine).because(place),
+        })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code.word())?;
+        if let Some(field) = &self.field {
+            write!(f, ": {}", field.escape_debug())?;
+        }
+        if let Some(limit) = self.limit {
+            write!(f, " (limit {limit})")?;
+        }
+        if let Some(trial) = self.trial {
+            write!(f, " (trial {trial})")?;
+        }
+        // The words come from the node: control characters must not reach a terminal.
+        self.why
+            .as_ref()
+            .map_or(Ok(()), |why| write!(f, ": {}", why.escape_debug()))
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,0 +1,235 @@
+//! A server on real transports. One [`Shared`] server may be served on several of them at once.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::assemble::{Assembled, Assembler};
+use crate::line::{LineBuf, MAX_LINE};
+use crate::server::{NodeHandler, Peer, Server};
+use crate::transport::{Stopwatch, is_timeout};
+
+/// Longest wait between two looks at the stop flag.
+const TICK: Duration = Duration::from_millis(50);
+/// TCP connections at once; one more is closed as soon as it is made.
+pub const MAX_CONNECTIONS: usize = 32;
+/// TCP connections of one address at once.
+pub const MAX_CONNECTIONS_PER_PEER: usize = 8;
+/// A TCP connection that sent no line for so long is closed.
+const IDLE: Duration = Duration::from_secs(120);
+/// A peer that does not read its answers for so long is cut off.
+const UNREAD: Duration = Duration::from_secs(2);
+
+/// A server for several transports, and the flag that ends them.
+#[derive(Debug)]
+pub struct Shared<H> {
+    server: Mutex<Server<H>>,
+    stop: AtomicBool,
+    clock: Stopwatch,
+    connections: Mutex<Vec<IpAddr>>,
+    refused: AtomicUsize,
+}
+
+impl<H: NodeHandler> Shared<H> {
+    /// Share a server.
+    pub fn new(server: Server<H>) -> Arc<Shared<H>> {
+        Arc::new(Shared {
+            server: Mutex::new(server),
+            stop: AtomicBool::new(false),
+            clock: Stopwatch::start(),
+            connections: Mutex::new(Vec::new()),
+            refused: AtomicUsize::new(0),
+        })
+    }
+
+    /// End all transports soon.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// TCP connections that were refused because there were too many.
+    pub fn refused(&self) -> usize {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Do something with the server between two lines.
+    pub fn with<R>(&self, work: impl FnOnce(&mut Server<H>) -> R) -> R {
+        // A panic of the handler must not take the other clients down.
+        work(&mut self.server.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn handle(&self, bytes: &[u8], peer: Peer, out: &mut LineBuf) -> bool {
+        self.with(|server| server.handle(bytes, peer, self.clock.now(), out).is_some())
+    }
+
+    fn poll(&self) {
+        self.with(|server| server.poll(self.clock.now()));
+    }
+
+    /// Serve datagrams until [`Shared::stop`].
+    ///
+    /// # Errors
+    /// What the socket gives, but not what a single peer can cause.
+    pub fn serve_udp(&self, socket: &UdpSocket) -> io::Result<()> {
+        socket.set_read_timeout(Some(TICK))?;
+        let mut bytes = [0; MAX_LINE + 1];
+        let mut out = LineBuf::new();
+        while !self.stopped() {
+            match socket.recv_from(&mut bytes) {
+                Ok((len, from)) => {
+                    let peer = Peer::Host(from.ip().to_canonical());
+                    if self.handle(&bytes[..len], peer, &mut out) {
+                        // The client repeats what does not get through.
+                        let _ = socket.send_to(out.as_bytes(), from);
+                    }
+                }
+                Err(error) if is_timeout(&error) || is_of_peer(&error) => self.poll(),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Serve TCP connections, each in a thread of its own, until [`Shared::stop`].
+    ///
+    /// # Errors
+    /// What the listener gives, but not what a single peer can cause.
+    pub fn serve_tcp(self: &Arc<Self>, listener: &TcpListener) -> io::Result<()>
+    where
+        H: Send + 'static,
+    {
+        listener.set_nonblocking(true)?;
+        while !self.stopped() {
+            match listener.accept() {
+                Ok((stream, from)) => self.admit(stream, from),
+                Err(error) if is_timeout(&error) => {
+                    self.poll();
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                // Out of file descriptors, or a peer that is gone already: others go on.
+                Err(_) => std::thread::sleep(TICK),
+            }
+        }
+        Ok(())
+    }
+
+    fn admit(self: &Arc<Self>, stream: TcpStream, from: SocketAddr)
+    where
+        H: Send + 'static,
+    {
+        let ip = from.ip().to_canonical();
+        {
+            let mut open = self
+                .connections
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let own = open.iter().filter(|other| **other == ip).count();
+            if open.len() >= MAX_CONNECTIONS || own >= MAX_CONNECTIONS_PER_PEER {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
+            open.push(ip);
+        }
+        let place = Place {
+            shared: Arc::clone(self),
+            ip,
+        };
+        // Where no thread can be had, the place is given back and the connection closed.
+        let _ = std::thread::Builder::new().spawn(move || {
+            let _ = place.shared.serve_connection(stream, place.ip);
+        });
+    }
+
+    fn serve_connection(&self, stream: TcpStream, ip: IpAddr) -> io::Result<()> {
+        stream.set_nonblocking(false)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(TICK))?;
+        stream.set_write_timeout(Some(UNREAD))?;
+        self.serve_bytes(stream, Peer::Host(ip), Some(IDLE))
+    }
+
+    /// Serve a UART, a pipe or a pseudo-terminal until its end or [`Shared::stop`]. `read` must give up after a
+    /// while ([`io::ErrorKind::WouldBlock`] or `TimedOut`), so that the flag is seen.
+    ///
+    /// # Errors
+    /// What the stream gives.
+    pub fn serve_stream(&self, stream: impl Read + Write, number: u32) -> io::Result<()> {
+        self.serve_bytes(stream, Peer::Serial(number), None)
+    }
+
+    fn serve_bytes(
+        &self,
+        mut stream: impl Read + Write,
+        peer: Peer,
+        idle: Option<Duration>,
+    ) -> io::Result<()> {
+        let mut assembler = Assembler::new();
+        let mut bytes = [0; 2048];
+        let mut out = LineBuf::new();
+        let mut heard = self.clock.now();
+        while !self.stopped() {
+            let len = match stream.read(&mut bytes) {
+                Ok(0) => return Ok(()),
+                Ok(len) => len,
+                Err(error) if is_timeout(&error) => {
+                    self.poll();
+                    if idle.is_some_and(|idle| self.clock.now() - heard > idle) {
+                        return Ok(());
+                    }
+                    0
+                }
+                Err(error) => return Err(error),
+            };
+            for byte in &bytes[..len] {
+                let answer = match assembler.push_byte(*byte) {
+                    None => false,
+                    Some(Assembled::Line(line)) => {
+                        heard = self.clock.now();
+                        self.handle(line, peer, &mut out)
+                    }
+                    Some(Assembled::TooLong { request }) => {
+                        self.with(|server| server.handle_too_long(&mut out).len());
+                        request
+                    }
+                };
+                if answer {
+                    crate::transport::write_patiently(&mut stream, out.as_bytes())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A place in the list of connections, given back however the connection ends.
+struct Place<H> {
+    shared: Arc<Shared<H>>,
+    ip: IpAddr,
+}
+
+impl<H> Drop for Place<H> {
+    fn drop(&mut self) {
+        let mut open = self
+            .shared
+            .connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = open.iter().position(|ip| *ip == self.ip) {
+            open.swap_remove(at);
+        }
+    }
+}
+
+/// What a peer's ICMP message makes of the next call on an unconnected socket.
+fn is_of_peer(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset
+    )
+}

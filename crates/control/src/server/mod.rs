@@ -1,0 +1,386 @@
+//! A node without I/O: a line and its sender in, at most one line out.
+
+mod check;
+pub mod demo;
+mod handler;
+mod session;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+pub use check::check_start;
+pub use handler::NodeHandler;
+use session::Sessions;
+
+use crate::line::{Kind, Line, LineBuf, RequestId, word};
+use crate::message::{Opened, Reply, Request, Start, Status, VERSION};
+use crate::page::{Capture, Counters, Setup, Span};
+use crate::refusal::{Code, MAX_WHY, Refusal, cut};
+use crate::value::State;
+
+/// Most capture records that can fit one line: `0:0,` each.
+const MAX_RECORDS_A_LINE: usize = 100;
+
+/// Where a line came from. Traffic goes only there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// A host: TCP or UDP from this address, whatever the port.
+    Host(IpAddr),
+    /// Whoever is at the other end of this UART or pipe.
+    Serial(u32),
+}
+
+impl Peer {
+    /// Whether lines need a check, because nothing below finds errors.
+    pub const fn needs_check(self) -> bool {
+        matches!(self, Peer::Serial(_))
+    }
+}
+
+/// Limits of the server itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Sessions at once; each takes less than 1 KiB.
+    pub max_sessions: usize,
+    /// Sessions of one peer at once.
+    pub max_sessions_per_peer: usize,
+    /// Seed of session numbers. Must not be guessable where untrusted hosts can reach the node.
+    pub seed: u64,
+}
+
+impl Config {
+    /// 16 sessions, 4 of each peer, seeded by the host's randomness.
+    pub fn random() -> Config {
+        use std::hash::{BuildHasher, Hasher};
+        let seed = std::hash::RandomState::new().build_hasher().finish();
+        Config {
+            max_sessions: 16,
+            max_sessions_per_peer: 4,
+            seed,
+        }
+    }
+}
+
+/// The trial that was started last.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    trial: u32,
+    owner: Peer,
+    heard: Duration,
+}
+
+/// A node behind the protocol.
+#[derive(Debug)]
+pub struct Server<H> {
+    handler: H,
+    sessions: Sessions,
+    trials: u32,
+    current: Option<Current>,
+}
+
+impl<H: NodeHandler> Server<H> {
+    /// A node that nobody has talked to.
+    pub fn new(handler: H, config: Config) -> Server<H> {
+        let sessions = Sessions::new(
+            config.max_sessions.max(1),
+            config.max_sessions_per_peer.max(1),
+            config.seed,
+        );
+        Server {
+            handler,
+            sessions,
+            trials: 0,
+            current: None,
+        }
+    }
+
+    /// The node itself.
+    pub fn handler(&mut self) -> &mut H {
+        &mut self.handler
+    }
+
+    /// Sessions in use.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Do what time asks for: abandon the trial of a client that fell silent. Call it now and then.
+    pub fn poll(&mut self, now: Duration) {
+        let Some(current) = self.current else { return };
+        let idle = self.idle();
+        if now.saturating_sub(current.heard) >= idle
+            && self.handler.status(now).state == State::Running
+        {
+            self.handler.stop(State::Abandoned, now);
+        }
+    }
+
+    fn idle(&self) -> Duration {
+        Duration::from_millis(u64::from(self.handler.identity().idle_ms))
+    }
+
+    /// Take one line (or what should be one) and write the answer into `out`, if there is any.
+    pub fn handle<'o>(
+        &mut self,
+        bytes: &[u8],
+        peer: Peer,
+        now: Duration,
+        out: &'o mut LineBuf,
+    ) -> Option<&'o [u8]> {
+        self.poll(now);
+        // Answers are never answered, and noise is not either: two nodes cannot get into a conversation.
+        if bytes.first() != Some(&b'?') {
+            return None;
+        }
+        match Line::parse(bytes, peer.needs_check()) {
+            Err(error) => refuse(Refusal::of_fault(error.fault)?, error.id, out),
+            Ok(line) if line.id.session == 0 => self.open(&line, peer, now, out),
+            Ok(line) => self.within(&line, peer, now, out),
+        }
+        (!out.as_bytes().is_empty()).then_some(out.as_bytes())
+    }
+
+    /// Answer a line of a request that was too long to be kept.
+    pub fn handle_too_long<'o>(&self, out: &'o mut LineBuf) -> &'o [u8] {
+        if let Some(refusal) = Refusal::of_fault(crate::line::Fault::TooLong) {
+            refuse(refusal, RequestId::default(), out);
+        }
+        out.as_bytes()
+    }
+
+    fn open(&mut self, line: &Line<'_>, peer: Peer, now: Duration, out: &mut LineBuf) {
+        let hello = match Request::parse(line) {
+            Ok(Request::Hello(hello)) => hello,
+            Ok(_) => return refuse(Refusal::new(Code::NoSession), line.id, out),
+            Err(refusal) => return refuse(refusal, line.id, out),
+        };
+        if hello.version < 1 {
+            return refuse(
+                Refusal {
+                    limit: Some(1),
+                    ..Refusal::new(Code::Version)
+                },
+                line.id,
+                out,
+            );
+        }
+        if let Some(session) = self.sessions.opened_by(peer, line.id.number) {
+            out.clone_from(&session.reply);
+            return;
+        }
+        let identity = self.handler.identity().clone();
+        let idle = self.idle();
+        let Some(session) = self.sessions.open(peer, line.id.number, now, idle) else {
+            return refuse(Refusal::new(Code::Full), line.id, out);
+        };
+        let opened = Opened {
+            version: hello.version.min(VERSION),
+            session: session.number,
+        };
+        answer(Reply::Hello(opened, identity), line.id, out);
+        session.reply.clone_from(out);
+    }
+
+    fn within(&mut self, line: &Line<'_>, peer: Peer, now: Duration, out: &mut LineBuf) {
+        let Some(session) = self.sessions.get(line.id.session, peer, now) else {
+            return refuse(Refusal::new(Code::NoSession), line.id, out);
+        };
+        let (last, number) = (session.last, line.id.number);
+        if number != 0 && number == last {
+            out.clone_from(&session.reply);
+        } else if number < last || number == 0 {
+            refuse(Refusal::new(Code::Stale), line.id, out);
+        } else {
+            let reply = match Request::parse(line) {
+                Ok(request) => self
+                    .execute(&request, peer, now)
+                    .unwrap_or_else(Reply::Error),
+                Err(refusal) => Reply::Error(refusal),
+            };
+            answer(reply, line.id, out);
+            if let Some(session) = self.sessions.get(line.id.session, peer, now) {
+                session.last = number;
+                session.reply.clone_from(out);
+            }
+        }
+        if let Some(current) = self.current.as_mut().filter(|c| c.owner == peer) {
+            current.heard = now;
+        }
+    }
+
+    fn execute(&mut self, request: &Request, peer: Peer, now: Duration) -> Result<Reply, Refusal> {
+        match request {
+            Request::Hello(_) => Err(Refusal::new(Code::NoSession)),
+            Request::Setup(ask) => self.setup(ask.from).map(Reply::Setup),
+            Request::Start(start) => self.start(start, peer, now),
+            Request::Status(ask) => {
+                if let Some(trial) = ask.trial {
+                    self.is_last(trial)?;
+                }
+                Ok(Reply::Status(self.status(now)))
+            }
+            Request::Stop(stop) => {
+                if self.is_last(stop.trial)?.owner != peer {
+                    return Err(Refusal {
+                        trial: Some(stop.trial),
+                        ..Refusal::new(Code::NotOwner)
+                    });
+                }
+                if self.handler.status(now).state == State::Running {
+                    self.handler.stop(State::Stopped, now);
+                }
+                Ok(Reply::Stop(self.status(now)))
+            }
+            Request::Counters(ask) => {
+                self.is_last(ask.trial)?;
+                self.counters(ask.trial, ask.port.unwrap_or(0), ask.from)
+                    .map(Reply::Counters)
+            }
+            Request::Load(ask) => {
+                self.is_last(ask.trial)?;
+                let load = self.handler.load(ask.core.unwrap_or(0))?;
+                Ok(Reply::Load(crate::message::CpuLoad {
+                    trial: ask.trial,
+                    ..load
+                }))
+            }
+            Request::Captures(ask) => {
+                self.is_last(ask.trial)?;
+                self.captures(ask.trial, ask.point, ask.from)
+                    .map(Reply::Captures)
+            }
+        }
+    }
+
+    fn start(&mut self, start: &Start, peer: Peer, now: Duration) -> Result<Reply, Refusal> {
+        let limit_ps = check_start(start, self.handler.identity(), peer)?;
+        if let Some(current) = self
+            .current
+            .filter(|_| self.handler.status(now).state == State::Running)
+        {
+            return Err(Refusal {
+                trial: Some(current.trial),
+                ..Refusal::new(Code::Busy)
+            });
+        }
+        // 0 stands for "no trial yet".
+        let trial = self.trials.checked_add(1).unwrap_or(1);
+        let started = self.handler.start(
+            trial,
+            start,
+            Duration::from_nanos(limit_ps / 1000),
+            peer,
+            now,
+        )?;
+        self.trials = trial;
+        self.current = Some(Current {
+            trial,
+            owner: peer,
+            heard: now,
+        });
+        Ok(Reply::Start(crate::message::Started {
+            trial,
+            limit_ps,
+            ..started
+        }))
+    }
+
+    fn is_last(&self, trial: u32) -> Result<Current, Refusal> {
+        let refusal = Refusal {
+            trial: Some(trial),
+            ..Refusal::new(Code::NoTrial)
+        };
+        self.current.filter(|c| c.trial == trial).ok_or(refusal)
+    }
+
+    fn status(&mut self, now: Duration) -> Status {
+        let status = self.handler.status(now);
+        let why = status
+            .why
+            .as_deref()
+            .map(|why| cut(why, MAX_WHY).to_owned());
+        Status {
+            trial: self.current.map_or(0, |c| c.trial),
+            why,
+            ..status
+        }
+    }
+
+    fn setup(&self, from: u32) -> Result<Setup, Refusal> {
+        let all = self.handler.setup();
+        let span = page(from, all.len())?;
+        let keys: Vec<_> = all[from as usize..]
+            .iter()
+            .map(|(k, v)| (k.clone(), cut(v, MAX_WHY).to_owned()))
+            .collect();
+        names(keys.iter().map(|(key, _)| key))?;
+        Ok(Setup { span, keys })
+    }
+
+    fn counters(&mut self, trial: u32, port: u32, from: u32) -> Result<Counters, Refusal> {
+        let mut counters = self.handler.counters(port);
+        if counters.is_empty() {
+            return Err(Refusal::unsupported("port", "no counters here"));
+        }
+        names(counters.iter().map(|(name, _)| name))?;
+        let span = page(from, counters.len())?;
+        counters.drain(..from as usize);
+        Ok(Counters {
+            trial,
+            port,
+            span,
+            counters,
+        })
+    }
+
+    fn captures(&mut self, trial: u32, at: u32, from: u32) -> Result<Capture, Refusal> {
+        let (point, count) = self.handler.point(at)?;
+        let span = page(from, count as usize)?;
+        let mut records = self.handler.records(at, from, MAX_RECORDS_A_LINE);
+        records.truncate((count - from) as usize);
+        let point = crate::message::Point {
+            trial,
+            point: at,
+            ..point
+        };
+        Ok(Capture {
+            point,
+            span,
+            records,
+        })
+    }
+}
+
+/// The span of a page that begins at `from`.
+fn page(from: u32, count: usize) -> Result<Span, Refusal> {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    if from > count {
+        return Err(Refusal::limit("from", u64::from(count)));
+    }
+    Ok(Span {
+        from,
+        count,
+        next: from,
+    })
+}
+
+/// Whether each name, behind its prefix, is a key: a mistake in the node must not become an unreadable line.
+fn names<'a>(mut all: impl Iterator<Item = &'a String>) -> Result<(), Refusal> {
+    match all.find(|name| word(format!("set.{name}").as_bytes()).is_none()) {
+        Some(bad) => Err(Refusal::failed(&format!("'{bad}' is no key"))),
+        None => Ok(()),
+    }
+}
+
+fn refuse(refusal: Refusal, id: RequestId, out: &mut LineBuf) {
+    answer(Reply::Error(refusal), id, out);
+}
+
+/// Write a reply; one that does not fit a line becomes an error that says so.
+fn answer(reply: Reply, id: RequestId, out: &mut LineBuf) {
+    if reply.emit(id, out).is_none() {
+        out.begin(Kind::Error, id, Code::Failed.word());
+        out.field("why", b"the reply does not fit a line");
+        let _ = out.finish();
+    }
+}

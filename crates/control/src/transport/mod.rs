@@ -1,0 +1,106 @@
+//! How lines travel: TCP, UDP, and anything that reads and writes bytes.
+
+mod stream;
+mod tcp;
+mod udp;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+pub use stream::StreamTransport;
+pub(crate) use stream::write_patiently;
+pub use tcp::TcpTransport;
+pub use udp::UdpTransport;
+
+use crate::line::MAX_LINE;
+
+/// A way to one node. Lines may be lost, repeated, swapped and damaged; the client copes.
+pub trait Transport {
+    /// Send one line, with its line feed.
+    ///
+    /// # Errors
+    /// Only what no repetition can mend.
+    fn send(&mut self, line: &[u8]) -> io::Result<()>;
+
+    /// Wait for one line until `deadline`, which is a time of [`Transport::now`]; give its length, or `None` when
+    /// the deadline is reached.
+    ///
+    /// # Errors
+    /// Only what no repetition can mend.
+    fn receive(
+        &mut self,
+        line: &mut [u8; MAX_LINE],
+        deadline: Duration,
+    ) -> io::Result<Option<usize>>;
+
+    /// Time since any fixed moment.
+    fn now(&self) -> Duration;
+
+    /// Whether nothing below finds damaged bytes, so that a line needs its check.
+    fn needs_check(&self) -> bool;
+}
+
+impl<T: Transport + ?Sized> Transport for &mut T {
+    fn send(&mut self, line: &[u8]) -> io::Result<()> {
+        (**self).send(line)
+    }
+    fn receive(
+        &mut self,
+        line: &mut [u8; MAX_LINE],
+        deadline: Duration,
+    ) -> io::Result<Option<usize>> {
+        (**self).receive(line, deadline)
+    }
+    fn now(&self) -> Duration {
+        (**self).now()
+    }
+    fn needs_check(&self) -> bool {
+        (**self).needs_check()
+    }
+}
+
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn send(&mut self, line: &[u8]) -> io::Result<()> {
+        (**self).send(line)
+    }
+    fn receive(
+        &mut self,
+        line: &mut [u8; MAX_LINE],
+        deadline: Duration,
+    ) -> io::Result<Option<usize>> {
+        (**self).receive(line, deadline)
+    }
+    fn now(&self) -> Duration {
+        (**self).now()
+    }
+    fn needs_check(&self) -> bool {
+        (**self).needs_check()
+    }
+}
+
+/// Real time since its making.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch(Instant::now())
+    }
+    pub(crate) fn now(self) -> Duration {
+        self.0.elapsed()
+    }
+    /// Time left until `deadline`, `None` when it is reached.
+    pub(crate) fn left(self, deadline: Duration) -> Option<Duration> {
+        deadline
+            .checked_sub(self.now())
+            .filter(|left| !left.is_zero())
+    }
+}
+
+/// Whether a read only ran out of time.
+pub(crate) fn is_timeout(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
+}
