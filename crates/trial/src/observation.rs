@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Sizes;
 
+use crate::clock::ClockKind;
 use crate::field::Field;
 use crate::node::Description;
 use crate::series::{Histogram, Series};
@@ -48,6 +49,8 @@ pub struct Elapsed {
     pub ps: u64,
     /// What they span.
     pub spans: Spans,
+    /// Real or simulated time. Never instructions: those are no time, and stand in a series of their own.
+    pub clock: ClockKind,
 }
 
 /// Frames of one flow as its receiver counted them. Each frame of the flow is exactly one of good,
@@ -82,6 +85,9 @@ pub struct Counts {
     pub foreign_frames: u64,
     /// Frames whose every byte was compared, as payload bytes.
     pub verified_payload_bytes: u64,
+    /// Repeating frames whose slot did not follow the one before; 0 for all other flows.
+    #[serde(default)]
+    pub order_breaks: u64,
 }
 
 impl Counts {
@@ -128,6 +134,7 @@ impl Counts {
                 + self.duplicated_frames
                 + self.reordered_frames
                 + self.too_late_frames
+                + self.order_breaks
                 == 0
     }
 }
@@ -252,6 +259,10 @@ pub struct FlowObservation {
     pub receiver_path: String,
     /// Latency and other series of this flow.
     pub series: Vec<Series>,
+    /// Further counters of this flow by name, e.g. what an iperf server reports: it checks no content, so its
+    /// numbers are no [`Counts`].
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub counters: BTreeMap<String, Field<u64>>,
 }
 
 /// Busy share of the node's CPU between first and last frame.

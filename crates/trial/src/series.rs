@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
+use crate::field::Kind;
 use crate::random::SplitMix64;
 
 /// Raw samples kept of each series.
@@ -33,6 +34,8 @@ pub struct Histogram {
 pub struct Series {
     /// What was measured, e.g. `latency` or a stage's name.
     pub name: String,
+    /// Where its samples come from.
+    pub kind: Kind,
     /// The clock of its ticks.
     pub clock: Clock,
     /// Raw samples in ticks: all of them, or a seeded reservoir where `sampled` is set.
@@ -327,12 +330,13 @@ impl SeriesBuilder {
         self.histogram.count
     }
 
-    /// The series.
+    /// The series, measured unless its kind is changed afterwards.
     pub fn finish(self) -> Series {
         Series {
             histogram: self.histogram.finish(self.clock.tick_ps),
             sampled: self.histogram.count > self.raw.len() as u64,
             name: self.name,
+            kind: Kind::Measured,
             clock: self.clock,
             raw_ticks: self.raw,
         }
