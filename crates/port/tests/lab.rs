@@ -250,7 +250,11 @@ fn labs_can_be_made_at_the_same_time() {
         for spec in &specs {
             scope.spawn(|| {
                 let lab = EphemeralLab::up(spec).unwrap();
-                assert!(lab.interface(0, Side::Node).unwrap().carrier);
+                let socket = |side| RawSocket::open(&lab.port(0, side).unwrap(), 3);
+                let (node, tester) = (socket(Side::Node), socket(Side::Tester));
+                // An interface whose queues have not started yet would drop the first frame silently.
+                node.send(&[9; 60]).unwrap();
+                assert_eq!(tester.receive(PATIENCE), Some((vec![9; 60], None)));
             });
         }
     });
