@@ -92,6 +92,10 @@ fn put(port: &PortName, shape: &Shape) -> Result<(), LabError> {
         Err(error) if is_unknown_kind(&error) => {}
         result => return Ok(result.map(drop)?),
     }
+    put_htb(port, shape)
+}
+
+fn put_htb(port: &PortName, shape: &Shape) -> Result<(), LabError> {
     for command in shape.htb(&port.interface) {
         match tc(port, &command) {
             Err(error) if is_unknown_kind(&error) => {
@@ -161,5 +165,37 @@ mod tests {
             command.ends_with("rate 100000000bit burst 12500b limit 625000b mpu 84 overhead 24"),
             "{command}"
         );
+    }
+    #[test]
+    fn htb_takes_the_same_parameters_where_tbf_is_missing() {
+        use crate::lab::{EphemeralLab, LabSpec, Side};
+        use std::io::Write;
+        if let Err(error) = crate::netns::probe() {
+            assert!(error.is_privilege(), "{error}");
+            let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
+            return;
+        }
+        let lab = EphemeralLab::up(&LabSpec::unique("wlt", 1)).unwrap();
+        let port = lab.port(0, Side::Node).unwrap();
+        put_htb(&port, &Shape::new(100_000_000, 1500)).unwrap();
+        let classes = tc(&port, &words("-d class show dev n0")).unwrap();
+        for part in ["rate 100Mbit ", "burst 12500b", "mpu 84b", "overhead 24"] {
+            assert!(classes.contains(part), "{part}: {classes}");
+        }
+        take_away(&port).unwrap();
+        assert_eq!(tc(&port, &words("class show dev n0")).unwrap(), "");
+    }
+
+    #[test]
+    fn a_kernel_without_a_shaper_is_recognised() {
+        let said = |text: &str| ToolError::Failed {
+            command: "tc".to_owned(),
+            said: text.to_owned(),
+        };
+        assert!(is_unknown_kind(&said(
+            "Error: Specified qdisc kind is unknown."
+        )));
+        assert!(is_unknown_kind(&said("Error: Specified qdisc not found.")));
+        assert!(!is_unknown_kind(&said("Cannot find device \"n0\"")));
     }
 }
