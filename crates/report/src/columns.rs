@@ -1,0 +1,220 @@
+//! Which columns the tables have: one list for all formats that a person reads.
+
+use wirelab_trial::{Extent, Field, FlowObservation, Status};
+
+use crate::escape::{clip, line};
+use crate::finding::clean;
+use crate::format;
+use crate::row::{self, Row, bad};
+use crate::table::{Cell, Head, Shown, Table};
+
+/// Longest name that a table cell shows, in characters.
+const NAME: usize = 40;
+
+type Get = fn(&Row<'_>) -> Cell;
+
+const fn words(name: &'static str, shown: Shown, rank: u8) -> Head {
+    Head {
+        name,
+        unit: "",
+        number: false,
+        shown,
+        rank,
+    }
+}
+
+const fn figures(name: &'static str, unit: &'static str, shown: Shown, rank: u8) -> Head {
+    Head {
+        name,
+        unit,
+        number: true,
+        shown,
+        rank,
+    }
+}
+
+fn text(text: &str) -> Cell {
+    Cell::Text(clip(&line(text), NAME))
+}
+
+fn percent_range((low, high): (f64, f64)) -> String {
+    let (low, high) = (format::percent(low), format::percent(high));
+    if low == high {
+        low
+    } else {
+        format!("{low}–{high}")
+    }
+}
+
+/// The columns, in the order they are read: what was asked, what came of it, what the tester could do.
+fn columns(each_flow: bool) -> Vec<(Head, Get)> {
+    use Shown::{Always, IfObserved, IfVaries};
+    let mut list: Vec<(Head, Get)> = vec![
+        (figures("trial", "", Always, 0), |r| {
+            Cell::Text(r.trial.to_string())
+        }),
+        (words("node", IfVaries, 9), |r| {
+            text(&r.observation.node.name)
+        }),
+        (words("layer", IfVaries, 0), layer),
+        (words("direction", Always, 0), |r| Cell::Text(r.way())),
+    ];
+    if each_flow {
+        list.push((words("port", Always, 0), |r| {
+            text(r.flows.first().map_or("", |f| &f.port))
+        }));
+    }
+    list.extend::<Vec<(Head, Get)>>(vec![
+        (words("buffers", IfVaries, 0), |r| {
+            let buffers = r.observation.trial.buffers;
+            Cell::Text(buffers.map_or_else(|| "node's own".to_owned(), |b| b.to_string()))
+        }),
+        (words("load", IfVaries, 0), |r| {
+            Cell::Text(row::load(&r.observation.trial.load))
+        }),
+        (words("extent", IfVaries, 1), |r| {
+            Cell::Text(extent(r.observation.trial.extent))
+        }),
+        (words("link rate", IfVaries, 8), |r| {
+            let link = row::link(r.observation);
+            Cell::Text(link.map_or_else(
+                || "none".to_owned(),
+                |l| format::si(l.bits_per_s() as f64, "bit/s"),
+            ))
+        }),
+        (words("path", IfVaries, 3), path),
+        (figures("payload", "B", Always, 0), |r| {
+            Cell::Text(format::integer(r.observation.sizes.payload.into()))
+        }),
+        (figures("frame", "B", Always, 10), |r| {
+            Cell::Text(format::integer(r.observation.sizes.frame.into()))
+        }),
+        (figures("length", "B", Always, 2), |r| {
+            Cell::Text(format::integer(r.observation.sizes.length.into()))
+        }),
+        (figures("datagram", "B", IfVaries, 11), |r| {
+            let datagram = r.observation.sizes.datagram;
+            Cell::Text(datagram.map_or_else(String::new, |d| format::integer(d.into())))
+        }),
+        (figures("rate", "frames/s", Always, 0), |r| {
+            Cell::of(r.sum(|f| &f.frames_per_s), format::frame_rate)
+        }),
+        (figures("payload", "Mbit/s", Always, 0), |r| {
+            Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit)
+        }),
+        (figures("link load", "Mbit/s", IfObserved, 2), |r| {
+            Cell::of(r.sum(|f| &f.link_bits_per_s), format::mbit)
+        }),
+        (figures("goodput", "Mbit/s", IfObserved, 0), |r| {
+            Cell::of(r.sum(|f| &f.goodput_bits_per_s), format::mbit)
+        }),
+        (figures("efficiency", "%", Always, 12), |r| {
+            Cell::of(r.range(|f| f.efficiency.clone()), percent_range)
+        }),
+        (figures("of line rate", "%", IfObserved, 4), |r| {
+            Cell::of(r.of_line_rate(), percent_range)
+        }),
+        (figures("lost", "frames", Always, 0), |r| {
+            Cell::fault(r.count(|c| c.lost_frames))
+        }),
+        (figures("bad", "frames", Always, 0), |r| {
+            Cell::fault(r.count(bad))
+        }),
+        (figures("jitter", "µs", IfObserved, 6), |r| {
+            let worst = r.fold(|f| f.jitter_ps.clone(), u64::max);
+            Cell::of(worst, |ps| format::decimal(ps as f64 / 1e6, 3))
+        }),
+        (figures("CPU load", "%", IfObserved, 7), |r| {
+            let busy = r.observation.cpu_load.clone();
+            Cell::of(busy, |c| {
+                let shared = if c.shared { " shared" } else { "" };
+                format!("{}{shared}", format::percent(c.busy_ratio))
+            })
+        }),
+        (
+            figures("tester's ceiling", "frames/s", IfObserved, 3),
+            |r| {
+                let ceiling = r.observation.tester.ceiling_frames_per_s.clone();
+                Cell::of(ceiling, format::frame_rate)
+            },
+        ),
+        (words("tester limited", IfObserved, 5), |r| {
+            Cell::of(r.observation.tester.was_limit.clone(), |tester| {
+                if tester { "yes" } else { "no" }.to_owned()
+            })
+        }),
+        (words("result", IfVaries, 0), result),
+    ]);
+    list
+}
+
+/// The main table: a row for each trial and direction, or for each flow.
+pub fn table(caption: &str, rows: &[Row<'_>], each_flow: bool) -> Table {
+    let columns = columns(each_flow);
+    let cells = rows
+        .iter()
+        .map(|row| columns.iter().map(|(_, get)| get(row)).collect())
+        .collect();
+    let heads = columns.into_iter().map(|(head, _)| head).collect();
+    Table::new(caption, heads, cells)
+}
+
+fn layer(r: &Row<'_>) -> Cell {
+    let framing = r.observation.trial.framing;
+    let mut name = row::layer(framing.layer).to_owned();
+    match framing.vlan_tags {
+        0 => {}
+        1 => name.push_str(", 1 VLAN tag"),
+        n => name.push_str(&format!(", {n} VLAN tags")),
+    }
+    Cell::Text(name)
+}
+
+/// An extent in words.
+pub fn extent(extent: Extent) -> String {
+    match extent {
+        Extent::Frames { frames: 1 } => "1 frame".to_owned(),
+        Extent::Frames { frames } => format!("{} frames", format::integer(frames)),
+        Extent::Time { time_ps } => format::time(time_ps),
+    }
+}
+
+/// Paths out and in, e.g. `xdp → xdp`.
+fn path(r: &Row<'_>) -> Cell {
+    let of = |f: &FlowObservation| {
+        let out = match &f.sender {
+            Field::Observed { value, .. } => value.path.clone(),
+            Field::Absent { .. } => "–".to_owned(),
+        };
+        format!("{out} → {}", f.receiver_path)
+    };
+    let mut paths = r.flows.iter().map(|f| of(f));
+    let Some(first) = paths.next() else {
+        return Cell::Text(String::new());
+    };
+    if paths.all(|p| p == first) {
+        text(&first)
+    } else {
+        Cell::Text("several".to_owned())
+    }
+}
+
+fn result(r: &Row<'_>) -> Cell {
+    let word = match r.observation.status {
+        Status::Void { .. } => "VOID",
+        Status::Partial { .. } => "PARTIAL",
+        Status::Complete => {
+            let flows = r.flows.iter().filter_map(|f| f.counts.value());
+            if flows.clone().count() == 0 {
+                "not judged"
+            } else if flows.clone().any(|c| c.lost_frames > 0) {
+                "LOSS"
+            } else if flows.clone().all(clean) {
+                "clean"
+            } else {
+                "FAULTY"
+            }
+        }
+    };
+    Cell::Text(word.to_owned())
+}

@@ -1,0 +1,259 @@
+//! CSV (RFC 4180): one row a flow, stable column names with units, plain numbers without separators.
+//!
+//! Each figure has a second column `…_kind`: measured, predicted, calibrated or published, or `absent: ` and why,
+//! in which case the figure's own column is empty.
+
+use std::fmt::Display;
+
+use wirelab_trial::{
+    Buffers, Counts, Extent, Field, FlowObservation, Observation, ResultsFile, Status,
+};
+
+use crate::escape;
+use crate::row;
+
+/// The header's first part: what was asked.
+const ASKED: [&str; 25] = [
+    "trial",
+    "started_unix_ns",
+    "status",
+    "status_why",
+    "passed",
+    "run_interrupted",
+    "node",
+    "node_kind",
+    "layer",
+    "vlan_tags",
+    "trial_direction",
+    "size_unit",
+    "size_bytes",
+    "frame_bytes",
+    "length_bytes",
+    "payload_bytes",
+    "datagram_bytes",
+    "load",
+    "extent_frames",
+    "extent_ps",
+    "ports",
+    "buffers",
+    "link_rate_bits_per_s",
+    "direction",
+    "port",
+];
+
+/// The names of the receiver's counters.
+const COUNTS: [&str; 14] = [
+    "received_frames",
+    "good_frames",
+    "lost_frames",
+    "header_corrupt_frames",
+    "truncated_frames",
+    "stale_frames",
+    "corrupted_frames",
+    "duplicated_frames",
+    "reordered_frames",
+    "reordering_extent_frames",
+    "too_late_frames",
+    "distinct_sequences",
+    "foreign_frames",
+    "verified_payload_bytes",
+];
+
+/// Figures of a flow, each with a column for its kind.
+const FIGURES: [&str; 15] = [
+    "elapsed_ps",
+    "frames_per_s",
+    "payload_bits_per_s",
+    "link_bits_per_s",
+    "efficiency_ratio",
+    "goodput_bits_per_s",
+    "loss_ratio",
+    "jitter_ps",
+    "sender_asked_frames_per_s",
+    "sender_achieved_frames_per_s",
+    "sender_kept_rate",
+    "kernel_copied",
+    "cpu_busy_ratio",
+    "tester_ceiling_frames_per_s",
+    "tester_was_limit",
+];
+
+/// All flows of all trials; a trial without flows has one row with the flow's columns absent.
+pub fn render(file: &ResultsFile) -> String {
+    let mut out = String::new();
+    push_line(&mut out, header().into_iter());
+    for (at, o) in file.observations.iter().enumerate() {
+        let asked = asked(at + 1, o, file.interrupted);
+        if o.flows.is_empty() {
+            push_line(&mut out, asked.iter().cloned().chain(cells(o, None)));
+        }
+        for flow in &o.flows {
+            push_line(&mut out, asked.iter().cloned().chain(cells(o, Some(flow))));
+        }
+    }
+    out
+}
+
+fn header() -> Vec<String> {
+    let mut names: Vec<String> = ASKED.iter().map(|n| (*n).to_owned()).collect();
+    names.extend(["stream", "sender_path", "receiver_path"].map(str::to_owned));
+    names.extend(["sent_frames", "sent_frames_kind"].map(str::to_owned));
+    names.extend(COUNTS.iter().map(|n| (*n).to_owned()));
+    names.push("counts_kind".to_owned());
+    for name in FIGURES {
+        names.push(name.to_owned());
+        names.push(format!("{name}_kind"));
+    }
+    names.push("elapsed_spans".to_owned());
+    names
+}
+
+fn push_line(out: &mut String, cells: impl Iterator<Item = String>) {
+    for (at, cell) in cells.enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push_str(&cell);
+    }
+    out.push_str("\r\n");
+}
+
+fn number(value: Option<impl Display>) -> String {
+    value.map_or_else(String::new, |v| v.to_string())
+}
+
+/// The cells of [`ASKED`] that all flows of a trial share.
+fn asked(number_of_trial: usize, o: &Observation, interrupted: bool) -> Vec<String> {
+    let t = &o.trial;
+    let why = match &o.status {
+        Status::Complete => "",
+        Status::Partial { why } | Status::Void { why } => why,
+    };
+    let (frames, ps) = match t.extent {
+        Extent::Frames { frames } => (Some(frames), None),
+        Extent::Time { time_ps } => (None, Some(time_ps)),
+    };
+    vec![
+        number_of_trial.to_string(),
+        number(o.started_unix_ns.value()),
+        row::status(&o.status).to_owned(),
+        escape::csv(why),
+        crate::passed(o).to_string(),
+        interrupted.to_string(),
+        escape::csv(&o.node.name),
+        escape::csv(&o.node.kind),
+        escape::csv(row::layer(t.framing.layer)),
+        t.framing.vlan_tags.to_string(),
+        t.direction.to_string(),
+        t.size.unit.name().to_owned(),
+        t.size.bytes.to_string(),
+        o.sizes.frame.to_string(),
+        o.sizes.length.to_string(),
+        o.sizes.payload.to_string(),
+        number(o.sizes.datagram),
+        escape::csv(&t.load.to_string()),
+        number(frames),
+        number(ps),
+        t.ports.to_string(),
+        number(t.buffers.map(|b: Buffers| b.to_string())),
+        number(row::link(o).map(|l| l.bits_per_s())),
+    ]
+}
+
+/// The cells of one flow, from its direction on.
+fn cells(o: &Observation, flow: Option<&FlowObservation>) -> Vec<String> {
+    let mut out = match flow {
+        Some(f) => vec![
+            f.direction.to_string(),
+            escape::csv(&f.port),
+            f.stream.to_string(),
+            escape::csv(f.sender.value().map_or("", |s| &s.path)),
+            escape::csv(&f.receiver_path),
+        ],
+        None => vec![String::new(); 5],
+    };
+    let sender = |get: fn(&wirelab_trial::SenderObservation) -> Field<f64>| {
+        field(flow, |f| flatten(f.sender.clone().map(|s| get(&s))))
+    };
+    let sender_bool = |get: fn(&wirelab_trial::SenderObservation) -> Field<bool>| {
+        field(flow, |f| flatten(f.sender.clone().map(|s| get(&s))))
+    };
+    push(&mut out, field(flow, |f| f.sent_frames.clone()));
+    out.extend(counts(&field(flow, |f| f.counts.clone())));
+    push(&mut out, field(flow, |f| f.elapsed.clone().map(|e| e.ps)));
+    push(&mut out, field(flow, |f| f.frames_per_s.clone()));
+    push(&mut out, field(flow, |f| f.payload_bits_per_s.clone()));
+    push(&mut out, field(flow, |f| f.link_bits_per_s.clone()));
+    push(&mut out, field(flow, |f| f.efficiency.clone()));
+    push(&mut out, field(flow, |f| f.goodput_bits_per_s.clone()));
+    push(&mut out, field(flow, |f| f.loss_ratio.clone()));
+    push(&mut out, field(flow, |f| f.jitter_ps.clone()));
+    push(&mut out, sender(|s| s.asked_frames_per_s.clone()));
+    push(&mut out, sender(|s| s.achieved_frames_per_s.clone()));
+    push(&mut out, sender_bool(|s| s.kept_rate.clone()));
+    push(&mut out, sender_bool(|s| s.kernel_copied.clone()));
+    push(&mut out, o.cpu_load.clone().map(|c| c.busy_ratio));
+    push(&mut out, o.tester.ceiling_frames_per_s.clone());
+    push(&mut out, o.tester.was_limit.clone());
+    let spans = flow.and_then(|f| f.elapsed.value()).map(|e| match e.spans {
+        wirelab_trial::Spans::Wire => "wire",
+        wirelab_trial::Spans::Pin => "pin",
+        wirelab_trial::Spans::Call => "call",
+    });
+    out.push(number(spans));
+    out
+}
+
+fn field<T>(
+    flow: Option<&FlowObservation>,
+    get: impl Fn(&FlowObservation) -> Field<T>,
+) -> Field<T> {
+    flow.map_or_else(|| Field::absent("this node reported no flow"), get)
+}
+
+fn flatten<T>(field: Field<Field<T>>) -> Field<T> {
+    match field {
+        Field::Observed { value, .. } => value,
+        Field::Absent { absent } => Field::Absent { absent },
+    }
+}
+
+fn kind_of<T>(field: &Field<T>) -> String {
+    match field {
+        Field::Observed { kind, .. } => row::kind(*kind).to_owned(),
+        Field::Absent { absent } => escape::csv(&format!("absent: {absent}")),
+    }
+}
+
+fn push<T: Display>(out: &mut Vec<String>, field: Field<T>) {
+    out.push(number(field.value()));
+    out.push(kind_of(&field));
+}
+
+fn counts(field: &Field<Counts>) -> Vec<String> {
+    let c = field.value().copied();
+    let mut out: Vec<String> = match c {
+        None => vec![String::new(); COUNTS.len()],
+        Some(c) => [
+            c.received_frames,
+            c.good_frames,
+            c.lost_frames,
+            c.header_corrupt_frames,
+            c.truncated_frames,
+            c.stale_frames,
+            c.corrupted_frames,
+            c.duplicated_frames,
+            c.reordered_frames,
+            c.reordering_extent_frames,
+            c.too_late_frames,
+            c.distinct_sequences,
+            c.foreign_frames,
+            c.verified_payload_bytes,
+        ]
+        .iter()
+        .map(u64::to_string)
+        .collect(),
+    };
+    out.push(kind_of(field));
+    out
+}

@@ -1,0 +1,175 @@
+//! Tables beside the main one: series of times, series of instruction counts, a node's own counters.
+
+use wirelab_trial::{ClockKind, Field, Kind, Observation, Owner, ResultsFile, Series};
+
+use crate::escape::{clip, line};
+use crate::format;
+use crate::stats::percentile;
+use crate::table::{Cell, Head, Shown, Table};
+
+const fn head(name: &'static str, unit: &'static str, number: bool, rank: u8) -> Head {
+    Head {
+        name,
+        unit,
+        number,
+        shown: Shown::Always,
+        rank,
+    }
+}
+
+/// A series and where it was taken.
+pub struct Place<'a> {
+    /// Number of the trial, from 1.
+    pub trial: usize,
+    /// The flow's name, or the trial as a whole.
+    pub of: String,
+    /// The series.
+    pub series: &'a Series,
+    /// A model's series are predicted, all others measured.
+    pub kind: Kind,
+}
+
+/// Every series of a file with samples in it, in order.
+pub fn series(file: &ResultsFile) -> Vec<Place<'_>> {
+    let mut out = Vec::new();
+    for (at, o) in file.observations.iter().enumerate() {
+        let mut add = |of: &str, series| {
+            let of = of.to_owned();
+            out.push(Place {
+                trial: at + 1,
+                of,
+                series,
+                kind: series_kind(o),
+            });
+        };
+        for flow in &o.flows {
+            let of = crate::finding::name(flow);
+            flow.series.iter().for_each(|s| add(&of, s));
+        }
+        o.series.iter().for_each(|s| add("whole trial", s));
+    }
+    out
+}
+
+/// A series holds no kind of its own: it has that of the node it comes from.
+pub fn series_kind(observation: &Observation) -> Kind {
+    if observation.node.kind == "model" {
+        Kind::Predicted
+    } else {
+        Kind::Measured
+    }
+}
+
+/// One table for each kind of clock that occurs, since these never mix.
+pub fn series_tables(file: &ResultsFile) -> Vec<Table> {
+    let all = series(file);
+    [
+        (ClockKind::Wall, "Times"),
+        (ClockKind::Simulated, "Simulated times"),
+        (
+            ClockKind::Instructions,
+            "Instruction counts (no times: an instruction has no fixed duration)",
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(clock, caption)| {
+        let of: Vec<&Place<'_>> = all
+            .iter()
+            .filter(|p| p.series.clock.kind == clock)
+            .collect();
+        (!of.is_empty()).then(|| series_table(caption, &of))
+    })
+    .collect()
+}
+
+fn series_table(caption: &str, places: &[&Place<'_>]) -> Table {
+    let heads = vec![
+        head("trial", "", true, 0),
+        head("of", "", false, 0),
+        head("series", "", false, 0),
+        head("clock", "", false, 2),
+        head("samples", "", true, 4),
+        head("unit", "", false, 0),
+        head("min", "", true, 3),
+        head("median", "", true, 0),
+        head("mean", "", true, 0),
+        head("99 %", "", true, 0),
+        head("max", "", true, 0),
+        head("std. dev.", "", true, 1),
+    ];
+    Table::new(
+        caption,
+        heads,
+        places.iter().map(|p| series_row(p)).collect(),
+    )
+}
+
+fn series_row(place: &Place<'_>) -> Vec<Cell> {
+    let series = place.series;
+    let h = &series.histogram;
+    let median = percentile(h, 0.5);
+    // A unit for the whole row, chosen by what is typical; a clock without a tick has no time.
+    let (unit, scale) = match series.clock.kind {
+        ClockKind::Instructions => ("instructions", 1.0),
+        ClockKind::Wall | ClockKind::Simulated => match series.clock.tick_ps {
+            Some(tick) => {
+                let tick = tick as f64;
+                let (unit, ps) = format::time_unit(median.unwrap_or(h.max_ticks) as f64 * tick);
+                (unit, tick / ps)
+            }
+            None => ("ticks", 1.0),
+        },
+    };
+    let places = if scale == 1.0 { 0 } else { 3 };
+    let empty = || Field::absent("the series has no samples");
+    let ticks = |ticks: Option<f64>, places| {
+        let field = match ticks {
+            Some(value) => Field::Observed {
+                value: value * scale,
+                kind: place.kind,
+            },
+            None => empty(),
+        };
+        Cell::of(field, |v| format::decimal(v, places))
+    };
+    let some = |v: u64| (h.count > 0).then_some(v as f64);
+    let name = |text: &str| Cell::Text(clip(&line(text), 40));
+    let owner = match series.clock.owner {
+        Owner::Tester => "tester",
+        Owner::Node => "node",
+    };
+    vec![
+        Cell::Text(place.trial.to_string()),
+        name(&place.of),
+        name(&series.name),
+        Cell::Text(format!("{owner}'s")),
+        Cell::Text(format::integer(h.count)),
+        Cell::Text(unit.to_owned()),
+        ticks(some(h.min_ticks), places),
+        ticks(median.map(|v| v as f64), places),
+        ticks((h.count > 0).then_some(h.mean_ticks), places.max(1)),
+        ticks(percentile(h, 0.99).map(|v| v as f64), places),
+        ticks(some(h.max_ticks), places),
+        ticks((h.count > 0).then_some(h.stddev_ticks), places.max(1)),
+    ]
+}
+
+/// The nodes' own counters; `None` where there are none.
+pub fn counters(file: &ResultsFile) -> Option<Table> {
+    let mut rows = Vec::new();
+    for (at, o) in file.observations.iter().enumerate() {
+        for (name, value) in &o.counters {
+            rows.push(vec![
+                Cell::Text((at + 1).to_string()),
+                Cell::Text(clip(&line(name), 60)),
+                Cell::of(value.clone(), format::integer),
+            ]);
+        }
+    }
+    let heads = vec![
+        head("trial", "", true, 0),
+        head("counter", "", false, 0),
+        head("value", "", true, 0),
+    ];
+    (!rows.is_empty()).then(|| Table::new("Counters of the node", heads, rows))
+}

@@ -1,0 +1,119 @@
+//! Text from a results file is hostile: what it may hold is made harmless here, for each way out.
+
+/// Whether a character could move, recolour or reverse what a reader sees: control characters and the
+/// overrides of writing direction.
+fn deceives(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+}
+
+/// One line of harmless characters: line ends and tabs become spaces, whatever else deceives becomes U+FFFD.
+pub fn line(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\r' | '\t' => ' ',
+            c if deceives(c) => '\u{FFFD}',
+            c => c,
+        })
+        .collect()
+}
+
+/// The first `max` characters of a line, with an ellipsis in place of the last where some were left out.
+pub fn clip(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    let mut out: String = text.chars().take(max.saturating_sub(1)).collect();
+    out.push('…');
+    out
+}
+
+/// Text for XML 1.0 and HTML, in elements and in attributes.
+pub fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' => out.push('\n'),
+            '\t' | '\r' => out.push(' '),
+            // XML 1.0 section 2.2 has no place for these, escaped or not.
+            '\u{FFFE}' | '\u{FFFF}' => out.push('\u{FFFD}'),
+            c if deceives(c) => out.push('\u{FFFD}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text for a table cell or a list item of GitHub Flavored Markdown.
+pub fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text field of CSV (RFC 4180), quoted where it must be. A spreadsheet takes text that begins with `=`, `+`,
+/// `-` or `@` for a formula, so an apostrophe goes before it.
+pub fn csv(text: &str) -> String {
+    let clean = line(text);
+    let guard = if clean.starts_with(['=', '+', '-', '@']) {
+        "'"
+    } else {
+        ""
+    };
+    if clean.contains([',', '"']) {
+        format!("\"{guard}{}\"", clean.replace('"', "\"\""))
+    } else {
+        format!("{guard}{clean}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hostile_passes() {
+        let hostile = "a\x1b[31m\u{202e}<script>&\"'\0\n|`=";
+        assert_eq!(
+            line(hostile),
+            "a\u{FFFD}[31m\u{FFFD}<script>&\"'\u{FFFD} |`="
+        );
+        assert_eq!(
+            xml(hostile),
+            "a\u{FFFD}[31m\u{FFFD}&lt;script&gt;&amp;&quot;&#39;\u{FFFD}\n|`="
+        );
+        assert_eq!(markdown("a|b<i>*x*"), "a\\|b&lt;i&gt;\\*x\\*");
+        assert_eq!(markdown("![x](y)"), "\\!\\[x\\](y)");
+    }
+
+    #[test]
+    fn csv_quotes_and_disarms() {
+        assert_eq!(csv("plain"), "plain");
+        assert_eq!(csv("a,b"), "\"a,b\"");
+        assert_eq!(csv("say \"x\""), "\"say \"\"x\"\"\"");
+        assert_eq!(csv("=1+1"), "'=1+1");
+        assert_eq!(csv("=a,b"), "\"'=a,b\"");
+    }
+
+    #[test]
+    fn clipping_counts_characters() {
+        assert_eq!(clip("µµµ", 3), "µµµ");
+        assert_eq!(clip("µµµµ", 3), "µµ…");
+    }
+}

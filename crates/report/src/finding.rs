@@ -1,0 +1,180 @@
+//! What was wrong with a trial, in words: the same sentences in every format.
+
+use wirelab_trial::{Counts, FlowObservation, Observation, ResultsFile, Status};
+
+use crate::format::integer;
+use crate::row::bad;
+
+/// Something wrong with a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Number of the trial, from 1.
+    pub trial: usize,
+    /// The sentence.
+    pub text: String,
+}
+
+/// Everything wrong with one observation; empty for one that passed and whose figures are sound.
+pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
+    let mut texts = Vec::new();
+    match &observation.status {
+        Status::Complete => {}
+        Status::Partial { why } => texts.push(format!(
+            "ended early: {why}. The figures cover what was seen until then."
+        )),
+        Status::Void { why } => {
+            texts.push(format!("is void: {why}. Its figures must not be used."));
+        }
+    }
+    let mut wrong: Vec<(&FlowObservation, &Counts)> = observation
+        .flows
+        .iter()
+        .filter_map(|flow| flow.counts.value().map(|counts| (flow, counts)))
+        .filter(|(_, counts)| !clean(counts))
+        .collect();
+    wrong.sort_by_key(|(_, c)| std::cmp::Reverse(severity(c)));
+    if let Some((worst, counts)) = wrong.first() {
+        let text = format!("{}: {}", name(worst), counts_in_words(worst, counts));
+        texts.push(match wrong.len() {
+            1 => format!("{text}."),
+            n => format!("{n} flows are not clean, the worst: {text}."),
+        });
+    }
+    for flow in &observation.flows {
+        texts.extend(contradictions(flow));
+    }
+    texts
+        .into_iter()
+        .map(|text| Finding { trial, text })
+        .collect()
+}
+
+/// What was wrong with any trial of a file, in order.
+pub fn all(file: &ResultsFile) -> Vec<Finding> {
+    file.observations
+        .iter()
+        .enumerate()
+        .flat_map(|(at, observation)| findings(at + 1, observation))
+        .collect()
+}
+
+/// Whether every frame sent arrived once, in order, intact; for counts that may come from a hostile file, where a
+/// plain sum could overflow.
+pub fn clean(counts: &Counts) -> bool {
+    counts.good_frames == counts.received_frames && severity(counts) == 0
+}
+
+/// Whether an observation passed, for counts that may come from a hostile file.
+pub fn passed(observation: &Observation) -> bool {
+    observation.status == Status::Complete
+        && observation
+            .flows
+            .iter()
+            .all(|flow| flow.counts.value().is_none_or(clean))
+}
+
+fn severity(counts: &Counts) -> u64 {
+    [
+        counts.lost_frames,
+        counts.duplicated_frames,
+        counts.reordered_frames,
+        counts.too_late_frames,
+    ]
+    .iter()
+    .fold(bad(counts), |sum, n| sum.saturating_add(*n))
+}
+
+/// A flow's name: way and port.
+pub fn name(flow: &FlowObservation) -> String {
+    format!("{} on {}", flow.direction, flow.port)
+}
+
+fn counts_in_words(flow: &FlowObservation, counts: &Counts) -> String {
+    let words: Vec<String> = [
+        ("lost", counts.lost_frames),
+        ("header-corrupt", counts.header_corrupt_frames),
+        ("truncated", counts.truncated_frames),
+        ("stale", counts.stale_frames),
+        ("corrupted", counts.corrupted_frames),
+        ("duplicated", counts.duplicated_frames),
+        ("reordered", counts.reordered_frames),
+        ("too late", counts.too_late_frames),
+    ]
+    .iter()
+    .filter(|(_, n)| *n > 0)
+    .map(|(word, n)| format!("{} {word}", integer(*n)))
+    .collect();
+    let of = match flow.sent_frames.value() {
+        Some(sent) => format!("of {} frames sent", integer(*sent)),
+        None => format!("of {} frames received", integer(counts.received_frames)),
+    };
+    if words.is_empty() {
+        return format!(
+            "{} good frames {of}, and nothing says what became of the rest",
+            integer(counts.good_frames)
+        );
+    }
+    format!("{} {of}", words.join(", "))
+}
+
+/// Sums that do not hold, and differences from what an injector says it did.
+fn contradictions(flow: &FlowObservation) -> Vec<String> {
+    let Some(counts) = flow.counts.value() else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    let ledger = flow.sender.value().and_then(|sender| sender.ledger);
+    if let Some(sent) = flow.sent_frames.value() {
+        if let Err(sum) = identity(counts, *sent) {
+            out.push(format!(
+                "{}: the counts contradict each other: {sum}.",
+                name(flow)
+            ));
+        }
+    }
+    if let Some(ledger) = ledger {
+        let differences: Vec<String> = ledger
+            .differences(counts)
+            .iter()
+            .map(|(field, injected, counted)| {
+                let field = field.trim_end_matches("_frames").replace('_', "-");
+                format!(
+                    "{field} {} injected, {} counted",
+                    integer(*injected),
+                    integer(*counted)
+                )
+            })
+            .collect();
+        out.push(if differences.is_empty() {
+            format!("{}: the counts equal the injector's ledger.", name(flow))
+        } else {
+            format!(
+                "{}: the counts differ from the injector's ledger: {}.",
+                name(flow),
+                differences.join("; ")
+            )
+        });
+    }
+    out
+}
+
+/// [`Counts::check_identity`] for counts that may come from a hostile file, where a sum could overflow.
+fn identity(counts: &Counts, sent: u64) -> Result<(), String> {
+    const SAFE: u64 = u64::MAX / 8;
+    let all = [
+        counts.received_frames,
+        counts.distinct_sequences,
+        counts.lost_frames,
+        counts.duplicated_frames,
+        counts.too_late_frames,
+        counts.good_frames,
+        counts.header_corrupt_frames,
+        counts.truncated_frames,
+        counts.stale_frames,
+        counts.corrupted_frames,
+    ];
+    if all.iter().any(|n| *n > SAFE) {
+        return Err("a count is larger than any trial could give".to_owned());
+    }
+    counts.check_identity(sent)
+}

@@ -1,0 +1,154 @@
+//! One self-contained HTML page: no script, no font, no picture from elsewhere. It is well-formed XML too, so that
+//! a test can hold it to that.
+
+mod histogram;
+mod loss;
+mod parts;
+mod rate;
+mod svg;
+
+use wirelab_trial::{Field, ResultsFile};
+
+use crate::escape::xml;
+use crate::options::Options;
+use crate::row::{Row, rows};
+use crate::table::Notes;
+use crate::{columns, detail, finding, format, summary};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The whole page.
+pub fn render(file: &ResultsFile, options: &Options) -> String {
+    let title = xml(&options.title_of(file));
+    format!(
+        "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n\
+         <meta charset=\"utf-8\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+         base-uri 'none'; form-action 'none'\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"generator\" content=\"wirelab\"/>\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+        body(file, options, &title)
+    )
+}
+
+fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
+    let together = rows(&file.observations, false);
+    let flows = rows(&file.observations, true);
+    let mut notes = Notes::default();
+    let mut out = header(file, title);
+    out.push_str(&parts::findings(file));
+    if !together.is_empty() {
+        let (shown, of_flows) = if options.each_flow {
+            (&flows, true)
+        } else {
+            (&together, false)
+        };
+        let table = columns::table("", shown, of_flows);
+        out.push_str(&parts::table(&table, "Results", &mut notes));
+    }
+    out.push_str(&pictures(file, &together));
+    for table in detail::series_tables(file)
+        .iter()
+        .chain(&detail::counters(file))
+    {
+        out.push_str(&parts::table(table, &table.caption, &mut notes));
+    }
+    if !options.each_flow && flows.len() > together.len() {
+        let table = columns::table("", &flows, true);
+        out.push_str(&parts::table(&table, "Each flow", &mut notes));
+    }
+    out.push_str(&parts::notes(&notes));
+    out.push_str("<div class=\"columns\">\n");
+    out.push_str(&parts::nodes(file));
+    out.push_str(&parts::environment(file));
+    out.push_str("</div>\n");
+    out.push_str(&footer(file));
+    out
+}
+
+fn header(file: &ResultsFile, title: &str) -> String {
+    let sound = !file.interrupted && file.observations.iter().all(finding::passed);
+    let (class, word) = match (file.observations.is_empty(), sound) {
+        (true, _) => (" bad", "– Empty."),
+        (false, true) => ("", "✓ Clean."),
+        (false, false) => (" bad", "✗ Not clean."),
+    };
+    format!(
+        "<header>\n<h1>{title}</h1>\n<p class=\"quiet\">{}, wirelab {}</p>\n\
+         <p class=\"verdict{class}\"><strong>{word}</strong>{}</p>\n</header>\n",
+        format::utc(file.created_unix_ns),
+        xml(&file.wirelab_version),
+        xml(&summary::verdict(file))
+    )
+}
+
+fn wide(svg: &str, caption: &str) -> String {
+    format!("<figure class=\"wide\">\n<figcaption>{caption}</figcaption>\n{svg}</figure>\n")
+}
+
+fn pictures(file: &ResultsFile, rows: &[Row<'_>]) -> String {
+    let mut out = String::new();
+    if let Some(svg) = rate::efficiency(&file.observations) {
+        out.push_str("<h2>Efficiency against payload</h2>\n");
+        out.push_str(&wide(
+            &svg,
+            "Each mark is one flow; the dashed line is the most a link can carry, whatever its rate: the payload \
+             over the payload with 18 B of Ethernet header and FCS, 8 B of preamble and 12 B of gap.",
+        ));
+    }
+    if let Some(svg) = rate::frame_rate(&file.observations) {
+        out.push_str("<h2>Frames per second against frame size</h2>\n");
+        out.push_str(&wide(
+            &svg,
+            "Flows on ports without a link rate, where there is no efficiency. Each mark is one flow; a dashed line \
+             is what the tester reached against itself.",
+        ));
+    }
+    if let Some(svg) = loss::loss(rows) {
+        out.push_str("<h2>Loss</h2>\n");
+        out.push_str(&wide(
+            &svg,
+            "Frames sent that never arrived with an intact header, for each trial and direction; the scale is \
+             logarithmic, and no loss stands left of it.",
+        ));
+    }
+    if let Some(panels) = histogram::gaps(rows) {
+        out.push_str(
+            "<h2>Gaps of the sender</h2>\n<p class=\"quiet\">Time from the start of one frame to the start of the \
+             next, by the sender's own clock; both scales are logarithmic. The dashed line is the gap that was \
+             asked.</p>\n",
+        );
+        out.push_str(&panels);
+    }
+    if let Some(panels) = histogram::series(file) {
+        out.push_str(
+            "<h2>Latency and other series</h2>\n<p class=\"quiet\">Both scales are logarithmic. Instruction counts \
+             are no times.</p>\n",
+        );
+        out.push_str(&panels);
+    }
+    out
+}
+
+fn footer(file: &ResultsFile) -> String {
+    let begun = file
+        .observations
+        .iter()
+        .find_map(|o| match o.started_unix_ns {
+            Field::Observed { value, .. } => Some(value),
+            Field::Absent { .. } => None,
+        });
+    let begun = begun.map_or_else(String::new, |ns| {
+        format!(" The first trial began {}.", format::utc(ns))
+    });
+    format!(
+        "<footer class=\"quiet\">\n<p><strong>Sizes.</strong> frame: destination address through FCS; length: the \
+         same without FCS; payload: what follows the Ethernet header and its tags; datagram: UDP or TCP data.</p>\n\
+         <p><strong>Figures.</strong> measured: seen in this run; predicted: computed by a model that was not fitted \
+         to it; calibrated: computed by a model that was; published: printed by somebody else. efficiency: payload \
+         bits over the link's bits. bad: damaged header, truncated, stale or corrupted. Prefixes are powers of \
+         ten.</p>\n<p>Command: <code>{}</code>.{begun}</p>\n</footer>\n",
+        xml(&file.command.join(" "))
+    )
+}

@@ -1,0 +1,107 @@
+//! GitHub Flavored Markdown: the tables, notes and warnings of the report, to be pasted into a page or an issue.
+
+use wirelab_trial::ResultsFile;
+
+use crate::escape::markdown as escape;
+use crate::options::Options;
+use crate::row::{self, rows};
+use crate::table::{Cell, Notes, Table};
+use crate::{columns, detail, finding, format, summary};
+
+/// The whole report as Markdown.
+pub fn render(file: &ResultsFile, options: &Options) -> String {
+    let mut notes = Notes::default();
+    let mut out = format!("# {}\n\n", escape(&options.title_of(file)));
+    out.push_str(&format!("{}\n", summary::verdict(file)));
+    let rows = rows(&file.observations, options.each_flow);
+    let mut tables = Vec::new();
+    if !rows.is_empty() {
+        tables.push(columns::table("Results", &rows, options.each_flow));
+    }
+    tables.extend(detail::series_tables(file));
+    tables.extend(detail::counters(file));
+    for table in &tables {
+        out.push_str(&format!("\n## {}\n\n", table.caption));
+        if let Some(common) = table.common_text() {
+            out.push_str(&format!("All trials: {}\n\n", escape(&common)));
+        }
+        out.push_str(&draw(table, &mut notes));
+    }
+    let reasons: Vec<String> = notes
+        .iter()
+        .map(|(number, reason)| format!("\\[{number}\\] {}\n", escape(reason)))
+        .collect();
+    // A blank line between, or they would run into one paragraph.
+    if !reasons.is_empty() {
+        out.push_str(&format!("\n{}", reasons.join("\n")));
+    }
+    let findings = finding::all(file);
+    if !findings.is_empty() {
+        out.push_str("\n## Findings\n\n");
+    }
+    for finding in findings {
+        out.push_str(&format!(
+            "- Trial {} {}\n",
+            finding.trial,
+            escape(&finding.text)
+        ));
+    }
+    let warnings = row::warnings(file);
+    if !warnings.is_empty() {
+        out.push_str("\n## Warnings\n\n");
+    }
+    for (trials, warning) in warnings {
+        out.push_str(&format!(
+            "- **{}** ({trials}): {} *Way out:* {}\n",
+            escape(&warning.code),
+            escape(&warning.text),
+            escape(&warning.way_out)
+        ));
+    }
+    out.push_str(&format!(
+        "\n`wirelab` {}, {}\n",
+        escape(&file.wirelab_version),
+        format::utc(file.created_unix_ns)
+    ));
+    out
+}
+
+fn draw(table: &Table, notes: &mut Notes) -> String {
+    let kinds: Vec<_> = (0..table.heads.len())
+        .map(|at| table.column_kind(at))
+        .collect();
+    let mut out = String::from("|");
+    for (head, kind) in table.heads.iter().zip(&kinds) {
+        let unit = if head.unit.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", head.unit)
+        };
+        let kind = match kind.head() {
+            "" => String::new(),
+            kind => format!("<br>*{kind}*"),
+        };
+        out.push_str(&format!(" {}{unit}{kind} |", head.name));
+    }
+    out.push_str("\n|");
+    for head in &table.heads {
+        out.push_str(if head.number { " ---: |" } else { " --- |" });
+    }
+    out.push('\n');
+    for cells in &table.rows {
+        out.push('|');
+        for (cell, column) in cells.iter().zip(&kinds) {
+            let text = match cell {
+                Cell::Text(text) => escape(text),
+                Cell::Figure { text, kind, alarm } => {
+                    let text = format!("{}{}", escape(text), column.mark(*kind));
+                    if *alarm { format!("**{text}**") } else { text }
+                }
+                Cell::Absent(reason) => format!("– \\[{}\\]", notes.number(reason)),
+            };
+            out.push_str(&format!(" {text} |"));
+        }
+        out.push('\n');
+    }
+    out
+}

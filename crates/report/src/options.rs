@@ -1,0 +1,163 @@
+//! Which formats there are, and what a reader can ask of them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use wirelab_trial::ResultsFile;
+
+/// A way to write results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Plain text for a person at a terminal.
+    Terminal,
+    /// GitHub Flavored Markdown.
+    Markdown,
+    /// RFC 4180 with a header, one row a flow.
+    Csv,
+    /// The results file itself.
+    Json,
+    /// JUnit XML, one test case a trial.
+    Junit,
+    /// One page that needs nothing else.
+    Html,
+}
+
+/// Names by which a format can be asked for, the first being its own, and extensions of files.
+const FORMATS: [(Format, &str, &[&str]); 6] = [
+    (Format::Terminal, "terminal", &["txt"]),
+    (Format::Markdown, "markdown", &["md", "markdown"]),
+    (Format::Csv, "csv", &["csv"]),
+    (Format::Json, "json", &["json"]),
+    (Format::Junit, "junit", &["xml"]),
+    (Format::Html, "html", &["html", "htm", "xhtml"]),
+];
+
+/// Why a format cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// No format has this name.
+    #[error("'{0}' is no format: choose one of terminal, markdown, csv, json, junit, html")]
+    Name(String),
+    /// No format has this extension.
+    #[error(
+        "the name '{0}' does not say which format to write: let it end in .html, .md, .csv, .json, .xml (JUnit) or .txt, or name the format"
+    )]
+    Extension(String),
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 6] = [
+        Format::Terminal,
+        Format::Markdown,
+        Format::Csv,
+        Format::Json,
+        Format::Junit,
+        Format::Html,
+    ];
+
+    /// The format that a file's extension stands for, whatever its case.
+    ///
+    /// # Errors
+    /// [`FormatError::Extension`] names the extensions there are.
+    pub fn of_path(path: &Path) -> Result<Format, FormatError> {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        FORMATS
+            .iter()
+            .find(|(_, _, known)| known.iter().any(|k| extension.eq_ignore_ascii_case(k)))
+            .map(|(format, _, _)| *format)
+            .ok_or_else(|| FormatError::Extension(path.display().to_string()))
+    }
+}
+
+impl FromStr for Format {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Format, FormatError> {
+        FORMATS
+            .iter()
+            .find(|(_, name, short)| *name == text || (short.contains(&text) && text != "xml"))
+            .map(|(format, _, _)| *format)
+            .ok_or_else(|| FormatError::Name(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = FORMATS.iter().find(|(format, _, _)| format == self);
+        f.pad(known.map_or("", |(_, name, _)| name))
+    }
+}
+
+/// What a reader can ask of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Title; without one, the nodes' names make it.
+    pub title: Option<String>,
+    /// A row for each flow instead of one for each trial and direction. CSV always has each flow.
+    pub each_flow: bool,
+    /// Colour on the terminal, beside what words say; see [`use_colour`].
+    pub colour: bool,
+    /// Width of the terminal in characters; `None` for no limit. Columns that have no room are named below.
+    pub width: Option<usize>,
+}
+
+impl Options {
+    pub(crate) fn title_of(&self, file: &ResultsFile) -> String {
+        if let Some(title) = &self.title {
+            return title.clone();
+        }
+        let nodes: BTreeSet<&str> = file.observations.iter().map(|o| &*o.node.name).collect();
+        match nodes.len() {
+            0 => "Ethernet performance".to_owned(),
+            1..=3 => {
+                let nodes: Vec<&str> = nodes.into_iter().collect();
+                format!("Ethernet performance of {}", nodes.join(", "))
+            }
+            n => format!("Ethernet performance of {n} nodes"),
+        }
+    }
+}
+
+/// Whether to colour: only when it is wanted and the value of `NO_COLOR` is unset or empty (no-color.org).
+pub fn use_colour(wanted: bool, no_color: Option<&std::ffi::OsStr>) -> bool {
+    wanted && no_color.is_none_or(|value| value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_by_name_and_by_extension() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
+        }
+        assert_eq!("md".parse::<Format>().unwrap(), Format::Markdown);
+        for (path, format) in [
+            ("a/page.html", Format::Html),
+            ("T.MD", Format::Markdown),
+            ("junit.xml", Format::Junit),
+            ("r.json", Format::Json),
+            ("r.csv", Format::Csv),
+            ("r.txt", Format::Terminal),
+        ] {
+            assert_eq!(Format::of_path(Path::new(path)).unwrap(), format);
+        }
+        let error = Format::of_path(Path::new("page.pdf")).unwrap_err();
+        assert!(error.to_string().contains(".html"), "{error}");
+        let error = "xml".parse::<Format>().unwrap_err();
+        assert!(error.to_string().contains("junit"), "{error}");
+    }
+
+    #[test]
+    fn no_color_wins() {
+        use std::ffi::OsStr;
+        assert!(use_colour(true, None));
+        assert!(use_colour(true, Some(OsStr::new(""))));
+        assert!(!use_colour(true, Some(OsStr::new("1"))));
+        assert!(!use_colour(false, None));
+    }
+}

@@ -1,0 +1,258 @@
+//! What a row of a table stands for: one flow, or the flows of a trial that go the same way taken together.
+
+use std::collections::HashMap;
+
+use wirelab_trial::{
+    Counts, Direction, Field, FlowObservation, Kind, Load, Observation, ResultsFile, Status,
+    Warning,
+};
+use wirelab_wire::{Layer, LineRate};
+
+use crate::format;
+
+/// Flows of one trial that go the same way; none where a node reports series or counters alone.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// Number of the trial in the results file, from 1.
+    pub trial: usize,
+    /// What came of the trial.
+    pub observation: &'a Observation,
+    /// As the node sees it.
+    pub direction: Direction,
+    /// The flows.
+    pub flows: Vec<&'a FlowObservation>,
+}
+
+/// Rows of all observations: each flow by itself, or the flows of one direction together.
+pub fn rows(observations: &[Observation], each_flow: bool) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for (at, observation) in observations.iter().enumerate() {
+        let first = rows.len();
+        for flow in &observation.flows {
+            // At most one row a direction to look through; each flow by itself needs no look.
+            let begun = if each_flow { rows.len() } else { first };
+            let row = rows[begun..]
+                .iter_mut()
+                .find(|r: &&mut Row<'_>| r.direction == flow.direction);
+            match row {
+                Some(row) => row.flows.push(flow),
+                None => rows.push(Row {
+                    trial: at + 1,
+                    observation,
+                    direction: flow.direction,
+                    flows: vec![flow],
+                }),
+            }
+        }
+        if observation.flows.is_empty() {
+            rows.push(Row {
+                trial: at + 1,
+                observation,
+                direction: observation.trial.direction,
+                flows: Vec::new(),
+            });
+        }
+    }
+    rows
+}
+
+/// The link rate a trial ran at: what the user gave, else the carrier's.
+pub fn link(observation: &Observation) -> Option<LineRate> {
+    observation.trial.link().or_else(|| {
+        let carrier = observation.node.capabilities.link_bits_per_s;
+        carrier.and_then(LineRate::new)
+    })
+}
+
+/// Frames that arrived damaged, in whatever way.
+pub fn bad(counts: &Counts) -> u64 {
+    [
+        counts.header_corrupt_frames,
+        counts.truncated_frames,
+        counts.stale_frames,
+        counts.corrupted_frames,
+    ]
+    .iter()
+    .fold(0, |sum, n| sum.saturating_add(*n))
+}
+
+impl<'a> Row<'a> {
+    /// One figure of each flow folded into one. Kinds never mix: if one flow has none, or they are of different
+    /// kinds, there is no common figure, and the reason says why.
+    pub fn fold<T: Clone>(
+        &self,
+        get: impl Fn(&FlowObservation) -> Field<T>,
+        join: impl Fn(T, T) -> T,
+    ) -> Field<T> {
+        let mut sum: Option<(T, Kind)> = None;
+        for flow in &self.flows {
+            let (value, kind) = match get(flow) {
+                Field::Observed { value, kind } => (value, kind),
+                Field::Absent { absent } => return Field::Absent { absent },
+            };
+            sum = match sum {
+                None => Some((value, kind)),
+                Some((so_far, its)) if its == kind => Some((join(so_far, value), kind)),
+                Some(_) => return Field::absent("figures of different kinds are not summed"),
+            };
+        }
+        match sum {
+            Some((value, kind)) => Field::Observed { value, kind },
+            None => Field::absent("this node reported no flow"),
+        }
+    }
+
+    /// Sum of a rate over the flows.
+    pub fn sum(&self, get: impl Fn(&FlowObservation) -> &Field<f64>) -> Field<f64> {
+        self.fold(|flow| get(flow).clone(), |a, b| a + b)
+    }
+
+    /// Smallest and largest of a figure over the flows.
+    pub fn range(&self, get: impl Fn(&FlowObservation) -> Field<f64>) -> Field<(f64, f64)> {
+        self.fold(
+            |flow| get(flow).map(|v| (v, v)),
+            |a, b| (a.0.min(b.0), a.1.max(b.1)),
+        )
+    }
+
+    /// Sum of one of the receiver's counters over the flows.
+    pub fn count(&self, get: impl Fn(&Counts) -> u64) -> Field<u64> {
+        self.fold(
+            |flow| flow.counts.clone().map(|c| get(&c)),
+            u64::saturating_add,
+        )
+    }
+
+    /// Frames sent, summed over the flows.
+    pub fn sent(&self) -> Field<u64> {
+        self.fold(|flow| flow.sent_frames.clone(), u64::saturating_add)
+    }
+
+    /// Forwarding rate over the highest frame rate of the link, 0 to 1, smallest and largest of the flows.
+    pub fn of_line_rate(&self) -> Field<(f64, f64)> {
+        let Some(link) = link(self.observation) else {
+            return Field::absent(NO_LINK_RATE);
+        };
+        let limit = link.frames_per_s(&self.observation.sizes);
+        self.range(|flow| flow.frames_per_s.clone().map(|f| f / limit))
+    }
+
+    /// Share of frames that were lost, over all flows together.
+    pub fn loss(&self) -> Field<f64> {
+        let (lost, sent) = (self.count(|c| c.lost_frames), self.sent());
+        match (lost, sent) {
+            (Field::Observed { value: lost, kind }, Field::Observed { value: sent, .. }) => {
+                if sent == 0 {
+                    return Field::absent("no frame was sent");
+                }
+                Field::Observed {
+                    value: lost as f64 / sent as f64,
+                    kind,
+                }
+            }
+            (Field::Absent { absent }, _) | (_, Field::Absent { absent }) => {
+                Field::Absent { absent }
+            }
+        }
+    }
+
+    /// The way and the number of ports, e.g. `transmit ×4`.
+    pub fn way(&self) -> String {
+        match self.flows.len() {
+            0 | 1 => self.direction.to_string(),
+            n => format!("{} ×{n}", self.direction),
+        }
+    }
+
+    /// The row in a few words, for labels: trial, size and way.
+    pub fn label(&self) -> String {
+        let o = self.observation;
+        let mut text = format!("{} · {} B", self.trial, o.sizes.payload);
+        if let Some(buffers) = o.trial.buffers {
+            text.push_str(&format!(" · {buffers}"));
+        }
+        format!("{text} · {}", self.way())
+    }
+}
+
+/// Why a figure that needs a link rate is absent.
+pub const NO_LINK_RATE: &str = "the port has no link rate; --rate gives one";
+
+/// A layer in words.
+pub const fn layer(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Ethernet => "Ethernet",
+        Layer::UdpIpv4 => "UDP over IPv4",
+        Layer::UdpIpv6 => "UDP over IPv6",
+        Layer::TcpIpv4 => "TCP over IPv4",
+        Layer::TcpIpv6 => "TCP over IPv6",
+    }
+}
+
+/// A load in words.
+pub fn load(load: &Load) -> String {
+    match load {
+        Load::Max => "max".to_owned(),
+        Load::LinkShare { percent } => format!("{percent} %"),
+        Load::FrameRate { frames_per_s } => {
+            format!("{} frames/s", format::frame_rate(*frames_per_s))
+        }
+        Load::BitRate { bits_per_s } => format::si(*bits_per_s, "bit/s"),
+        Load::Gap { gap_bytes } => format!("gap {gap_bytes} B"),
+    }
+}
+
+/// A status in one word.
+pub const fn status(status: &Status) -> &'static str {
+    match status {
+        Status::Complete => "complete",
+        Status::Partial { .. } => "partial",
+        Status::Void { .. } => "void",
+    }
+}
+
+/// The word for where a figure comes from.
+pub const fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Measured => "measured",
+        Kind::Predicted => "predicted",
+        Kind::Calibrated => "calibrated",
+        Kind::Published => "published",
+    }
+}
+
+/// Warnings of a file, each with the trials it belongs to; the same warning of several trials is shown once.
+pub fn warnings(file: &ResultsFile) -> Vec<(String, &Warning)> {
+    let mut found: Vec<(Vec<usize>, &Warning)> = Vec::new();
+    let mut known: HashMap<(&str, &str, &str), usize> = HashMap::new();
+    for (at, o) in file.observations.iter().enumerate() {
+        for warning in &o.warnings {
+            let key = (&*warning.code, &*warning.text, &*warning.way_out);
+            let place = *known.entry(key).or_insert_with(|| {
+                found.push((Vec::new(), warning));
+                found.len() - 1
+            });
+            let trials = &mut found[place].0;
+            if trials.last() != Some(&(at + 1)) {
+                trials.push(at + 1);
+            }
+        }
+    }
+    let total = file.observations.len();
+    found
+        .into_iter()
+        .map(|(trials, warning)| (trials_in_words(&trials, total), warning))
+        .collect()
+}
+
+fn trials_in_words(trials: &[usize], total: usize) -> String {
+    match trials {
+        [one] => format!("trial {one}"),
+        all if all.len() == total => "all trials".to_owned(),
+        some if some.len() <= 12 => {
+            let numbers: Vec<String> = some.iter().map(usize::to_string).collect();
+            format!("trials {}", numbers.join(", "))
+        }
+        some => format!("{} trials", some.len()),
+    }
+}

@@ -1,0 +1,150 @@
+//! Figures taken from histograms: percentiles, several histograms as one, bins for a picture.
+
+use wirelab_trial::{ClockKind, Histogram};
+
+/// The value of a bucket, in ticks, below or at which `share` of the samples lie; `None` without samples.
+pub fn percentile(histogram: &Histogram, share: f64) -> Option<u64> {
+    let total = total(histogram);
+    let rank = (share * total as f64).ceil().max(1.0) as u128;
+    let mut seen = 0u128;
+    for (value, count) in &histogram.buckets {
+        seen += u128::from(*count);
+        if seen >= rank && *count > 0 {
+            return Some(*value);
+        }
+    }
+    None
+}
+
+/// Samples in the buckets.
+pub fn total(histogram: &Histogram) -> u128 {
+    histogram.buckets.iter().map(|(_, n)| u128::from(*n)).sum()
+}
+
+/// Samples of one kind of clock as values in picoseconds, or in instructions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Whether values are instructions; otherwise picoseconds.
+    pub instructions: bool,
+    /// Value and how often it occurred, not sorted.
+    pub values: Vec<(f64, u64)>,
+}
+
+impl Samples {
+    /// The samples of histograms of the same clock kind taken together; `None` where there are none.
+    pub fn of<'a>(
+        kind: Option<ClockKind>,
+        histograms: impl Iterator<Item = &'a Histogram>,
+    ) -> Option<Samples> {
+        let mut samples = Samples {
+            instructions: kind == Some(ClockKind::Instructions),
+            values: Vec::new(),
+        };
+        for histogram in histograms {
+            // Without a tick there is no time to show, whatever the clock calls itself.
+            let scale = match (samples.instructions, histogram.tick_ps) {
+                (true, _) => 1.0,
+                (false, Some(tick)) => tick as f64,
+                (false, None) => continue,
+            };
+            let buckets = histogram.buckets.iter().filter(|(_, n)| *n > 0);
+            samples
+                .values
+                .extend(buckets.map(|(ticks, n)| (*ticks as f64 * scale, *n)));
+        }
+        (!samples.values.is_empty()).then_some(samples)
+    }
+
+    /// Smallest and largest value.
+    pub fn range(&self) -> (f64, f64) {
+        let start = (f64::INFINITY, 0.0f64);
+        let fold = |(low, high): (f64, f64), (v, _): &(f64, u64)| (low.min(*v), high.max(*v));
+        self.values.iter().fold(start, fold)
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        let count = |sum: u64, (_, n): &(f64, u64)| sum.saturating_add(*n);
+        self.values.iter().fold(0, count)
+    }
+
+    /// The value below or at which `share` of the samples lie.
+    pub fn percentile(&self, share: f64) -> f64 {
+        let mut sorted = self.values.clone();
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let total: u128 = sorted.iter().map(|(_, n)| u128::from(*n)).sum();
+        let rank = (share * total as f64).ceil().max(1.0) as u128;
+        let mut seen = 0u128;
+        for (value, n) in &sorted {
+            seen += u128::from(*n);
+            if seen >= rank {
+                return *value;
+            }
+        }
+        self.range().1
+    }
+
+    /// Counts in `bins` steps of equal width on a logarithmic scale from `low` to `high`, which are above 0;
+    /// values outside fall into the first or the last.
+    pub fn log_bins(&self, low: f64, high: f64, bins: usize) -> Vec<u64> {
+        let mut out = vec![0u64; bins];
+        let span = (high / low).ln();
+        for (value, n) in &self.values {
+            let place = ((value / low).ln() / span * bins as f64).floor();
+            // A value of 0 gives minus infinity, which the conversion saturates to the first bin.
+            let at = (place.max(0.0) as usize).min(bins.saturating_sub(1));
+            out[at] = out[at].saturating_add(*n);
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram() -> Histogram {
+        Histogram {
+            tick_ps: Some(1000),
+            buckets: vec![(10, 90), (100, 9), (1000, 1)],
+            count: 100,
+            min_ticks: 10,
+            max_ticks: 1000,
+            mean_ticks: 28.0,
+            stddev_ticks: 100.0,
+        }
+    }
+
+    #[test]
+    fn percentiles_of_buckets() {
+        let h = histogram();
+        assert_eq!(percentile(&h, 0.5), Some(10));
+        assert_eq!(percentile(&h, 0.9), Some(10));
+        assert_eq!(percentile(&h, 0.99), Some(100));
+        assert_eq!(percentile(&h, 1.0), Some(1000));
+        assert_eq!(percentile(&Histogram::default(), 0.5), None);
+    }
+
+    #[test]
+    fn bins_hold_every_sample() {
+        let h = histogram();
+        let samples = Samples::of(Some(ClockKind::Wall), [&h, &h].into_iter()).unwrap();
+        assert_eq!(samples.count(), 200);
+        assert_eq!(samples.range(), (10e3, 1e6));
+        assert_eq!(samples.log_bins(10e3, 1e6, 2), [180, 20]);
+        assert_eq!(samples.percentile(0.5), 10e3);
+        assert_eq!(samples.percentile(0.999), 1e6);
+    }
+
+    #[test]
+    fn instructions_are_never_time() {
+        let h = Histogram {
+            tick_ps: None,
+            ..histogram()
+        };
+        assert_eq!(Samples::of(Some(ClockKind::Wall), [&h].into_iter()), None);
+        let samples = Samples::of(Some(ClockKind::Instructions), [&h].into_iter()).unwrap();
+        assert!(samples.instructions);
+        assert_eq!(samples.range(), (10.0, 1000.0));
+    }
+}

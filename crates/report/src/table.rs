@@ -1,0 +1,232 @@
+//! A table before it has a format: columns that know their unit, cells that know their kind or why they are
+//! empty, and the numbered notes that say so.
+
+use std::collections::HashMap;
+
+use wirelab_trial::{Field, Kind};
+
+use crate::row;
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// What was asked, or a name.
+    Text(String),
+    /// A figure with its kind; `alarm` where a reader must look.
+    Figure {
+        /// As it is shown, without its unit.
+        text: String,
+        /// Where it comes from.
+        kind: Kind,
+        /// Whether it tells of a fault.
+        alarm: bool,
+    },
+    /// No figure, and why.
+    Absent(String),
+}
+
+impl Cell {
+    /// A field as it is shown.
+    pub fn of<T>(field: Field<T>, show: impl Fn(T) -> String) -> Cell {
+        match field {
+            Field::Observed { value, kind } => Cell::Figure {
+                text: show(value),
+                kind,
+                alarm: false,
+            },
+            Field::Absent { absent } => Cell::Absent(absent),
+        }
+    }
+
+    /// A count that should be 0.
+    pub fn fault(field: Field<u64>) -> Cell {
+        let wrong = field.value().is_some_and(|n| *n > 0);
+        match Cell::of(field, crate::format::integer) {
+            Cell::Figure { text, kind, .. } => Cell::Figure {
+                text,
+                kind,
+                alarm: wrong,
+            },
+            cell => cell,
+        }
+    }
+
+    /// The kind of a figure.
+    pub const fn kind(&self) -> Option<Kind> {
+        match self {
+            Cell::Figure { kind, .. } => Some(*kind),
+            _ => None,
+        }
+    }
+}
+
+/// When a column is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// In every table.
+    Always,
+    /// Where any row has a figure in it.
+    IfObserved,
+    /// Where rows differ in it; what they have in common is said above the table.
+    IfVaries,
+}
+
+/// Head of a column.
+#[derive(Clone, Copy, Debug)]
+pub struct Head {
+    /// Its name.
+    pub name: &'static str,
+    /// The unit of its figures; empty for words.
+    pub unit: &'static str,
+    /// Whether it holds numbers, which are set to the right.
+    pub number: bool,
+    /// When it is shown.
+    pub shown: Shown,
+    /// Where room is short, the column with the lowest number goes first; 0 stays.
+    pub rank: u8,
+}
+
+/// Columns and rows.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// What the table shows.
+    pub caption: String,
+    /// Name, unit and rank of each column.
+    pub heads: Vec<Head>,
+    /// Rows of as many cells as there are heads.
+    pub rows: Vec<Vec<Cell>>,
+    /// Columns left out because every row is alike in them: name and text.
+    pub common: Vec<(&'static str, String)>,
+}
+
+impl Table {
+    /// A table of all columns, less those that `shown` takes out.
+    pub fn new(caption: impl Into<String>, heads: Vec<Head>, rows: Vec<Vec<Cell>>) -> Table {
+        let mut table = Table {
+            caption: caption.into(),
+            heads,
+            rows,
+            common: Vec::new(),
+        };
+        for at in (0..table.heads.len()).rev() {
+            let head = table.heads[at];
+            let mut cells = table.rows.iter().map(|row| &row[at]);
+            let keep = match head.shown {
+                Shown::Always => true,
+                Shown::IfObserved => cells.any(|c| c.kind().is_some()),
+                Shown::IfVaries => {
+                    let first = cells.next();
+                    let alike = cells.all(|c| Some(c) == first);
+                    if let (true, Some(Cell::Text(text))) = (alike, first) {
+                        if !text.is_empty() {
+                            table.common.insert(0, (head.name, text.clone()));
+                        }
+                    }
+                    !alike
+                }
+            };
+            if !keep {
+                table.drop_column(at);
+            }
+        }
+        table
+    }
+
+    /// Take out one column.
+    pub fn drop_column(&mut self, at: usize) {
+        self.heads.remove(at);
+        for row in &mut self.rows {
+            row.remove(at);
+        }
+    }
+
+    /// The kind that all figures of a column share.
+    pub fn column_kind(&self, at: usize) -> ColumnKind {
+        let mut kinds = self.rows.iter().filter_map(|row| row[at].kind());
+        match kinds.next() {
+            None => ColumnKind::None,
+            Some(first) if kinds.all(|k| k == first) => ColumnKind::One(first),
+            Some(_) => ColumnKind::Several,
+        }
+    }
+
+    /// The kind that all figures of the table share, where they do.
+    pub fn kind(&self) -> Option<Kind> {
+        let mut kinds = self.rows.iter().flatten().filter_map(Cell::kind);
+        let first = kinds.next()?;
+        kinds.all(|k| k == first).then_some(first)
+    }
+
+    /// What the rows have in common, in words.
+    pub fn common_text(&self) -> Option<String> {
+        if self.common.is_empty() {
+            return None;
+        }
+        let texts: Vec<String> = self
+            .common
+            .iter()
+            .map(|(name, text)| format!("{name} {text}"))
+            .collect();
+        Some(texts.join(", "))
+    }
+}
+
+/// Where the figures of a column come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// It holds no figures.
+    None,
+    /// All are of one kind, which the head names.
+    One(Kind),
+    /// They differ, so that each figure names its own.
+    Several,
+}
+
+impl ColumnKind {
+    /// What the head says of the kind.
+    pub const fn head(self) -> &'static str {
+        match self {
+            ColumnKind::None => "",
+            ColumnKind::One(kind) => row::kind(kind),
+            ColumnKind::Several => "kind marked",
+        }
+    }
+
+    /// What a figure says of its kind, with a space before it.
+    pub const fn mark(self, kind: Kind) -> &'static str {
+        match (self, kind) {
+            (ColumnKind::None | ColumnKind::One(_), _) => "",
+            (ColumnKind::Several, Kind::Measured) => " meas.",
+            (ColumnKind::Several, Kind::Predicted) => " pred.",
+            (ColumnKind::Several, Kind::Calibrated) => " calib.",
+            (ColumnKind::Several, Kind::Published) => " publ.",
+        }
+    }
+}
+
+/// Reasons for absent figures, numbered as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Notes {
+    texts: Vec<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Notes {
+    /// The number of a reason, from 1; the same reason keeps its number.
+    pub fn number(&mut self, reason: &str) -> usize {
+        if let Some(number) = self.numbers.get(reason) {
+            return *number;
+        }
+        self.texts.push(reason.to_owned());
+        self.numbers.insert(reason.to_owned(), self.texts.len());
+        self.texts.len()
+    }
+
+    /// Numbers and reasons.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.texts
+            .iter()
+            .enumerate()
+            .map(|(at, t)| (at + 1, t.as_str()))
+    }
+}

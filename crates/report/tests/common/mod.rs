@@ -1,0 +1,421 @@
+//! Worked results for the tests: a lab of Linux ports, a faulty run, and nodes of other kinds.
+#![allow(dead_code, reason = "each test binary uses some of it")]
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::*;
+use wirelab_wire::LineRate;
+
+pub fn file(observations: Vec<Observation>) -> ResultsFile {
+    ResultsFile {
+        format: results::FORMAT.to_owned(),
+        version: results::VERSION,
+        wirelab_version: "0.1.0".to_owned(),
+        command: [
+            "wirelab",
+            "measure",
+            "lab:4",
+            "--payload",
+            "66,438,810,1182,1498",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        created_unix_ns: 1_795_254_017_000_000_000,
+        environment: Environment {
+            kernel: Field::measured("Linux 6.12.48".to_owned()),
+            cpu: Field::measured("Example CPU @ 2.60GHz".to_owned()),
+            cpus: Field::measured(2),
+            memory_bytes: Field::measured(8 << 30),
+            virtual_machine: Field::absent("not told by this host"),
+        },
+        interrupted: false,
+        observations,
+    }
+}
+
+pub fn trial(payload: u32, direction: Direction, ports: u32, link: Option<u64>) -> Trial {
+    Trial {
+        framing: Framing::default(),
+        direction,
+        size: Size::new(SizeUnit::Payload, payload),
+        load: Load::Max,
+        extent: Extent::Time {
+            time_ps: 3_000_000_000_000,
+        },
+        ports,
+        link_bits_per_s: link,
+        buffers: None,
+        faults: FaultRates::default(),
+    }
+}
+
+/// A histogram around `ps`, with a tail.
+pub fn histogram(ps: u64, count: u64) -> Histogram {
+    let ns = ps / 1000;
+    let tail = count / 1000;
+    let buckets = vec![
+        (ns * 98 / 100, count / 4),
+        (ns, count - count / 4 - count / 5 - tail - 3),
+        (ns * 103 / 100, count / 5),
+        (ns * 3, tail),
+        (ns * 40, 3),
+    ];
+    Histogram {
+        tick_ps: Some(1000),
+        count: buckets.iter().map(|b| b.1).sum(),
+        min_ticks: buckets[0].0,
+        max_ticks: buckets[4].0,
+        mean_ticks: ns as f64 * 1.004,
+        stddev_ticks: ns as f64 * 0.11,
+        buckets,
+    }
+}
+
+fn clean(n: u64, payload: u32) -> Counts {
+    Counts {
+        received_frames: n,
+        good_frames: n,
+        distinct_sequences: n,
+        verified_payload_bytes: n * u64::from(payload),
+        ..Counts::default()
+    }
+}
+
+/// One flow of `fps` frames/s over three seconds.
+pub fn flow(
+    port: &str,
+    direction: Direction,
+    sizes: &Sizes,
+    fps: f64,
+    link: Option<u64>,
+) -> FlowObservation {
+    let frames = (fps * 3.0) as u64;
+    let payload_bits = fps * f64::from(sizes.payload) * 8.0;
+    let line = link.and_then(LineRate::new);
+    FlowObservation {
+        port: port.to_owned(),
+        direction,
+        stream: 1,
+        sent_frames: Field::measured(frames),
+        counts: Field::measured(clean(frames, sizes.payload)),
+        elapsed: Field::measured(Elapsed {
+            ps: 3_000_000_000_000,
+            spans: Spans::Wire,
+            clock: ClockKind::Wall,
+        }),
+        frames_per_s: Field::measured(fps),
+        payload_bits_per_s: Field::measured(payload_bits),
+        link_bits_per_s: Field::measured(fps * f64::from(sizes.frame + 20) * 8.0),
+        efficiency: Field::measured_or(
+            line.map(|l| payload_bits / l.bits_per_s() as f64),
+            "the port has no link rate; --rate gives one",
+        ),
+        goodput_bits_per_s: Field::absent("an Ethernet trial has no application data"),
+        loss_ratio: Field::measured(0.0),
+        jitter_ps: Field::measured(412_000),
+        sender: Field::measured(SenderObservation {
+            path: "xdp".to_owned(),
+            asked_frames_per_s: Field::measured_or(
+                line.map(|l| l.frames_per_s(sizes)),
+                "maximum load was asked",
+            ),
+            achieved_frames_per_s: Field::measured(fps),
+            kept_rate: Field::measured(true),
+            gap: Field::measured(histogram((1e12 / fps) as u64, frames)),
+            slips: Field::measured(0),
+            slipped_ps: Field::measured(0),
+            kernel_copied: Field::measured(false),
+            ledger: None,
+        }),
+        receiver_path: "xdp".to_owned(),
+        series: Vec::new(),
+        counters: BTreeMap::new(),
+    }
+}
+
+pub fn observation(trial: Trial, node: &str, kind: &str) -> Observation {
+    let sizes = trial.size.resolve(trial.framing).unwrap();
+    Observation {
+        sizes,
+        node: Description {
+            name: node.to_owned(),
+            kind: kind.to_owned(),
+            capabilities: Capabilities {
+                layers: vec![Layer::Ethernet],
+                directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],
+                buffers: vec![Buffers::Prefilled, Buffers::Copied, Buffers::InPlace],
+                ports: trial.ports,
+                min_frame_bytes: 64,
+                max_frame_bytes: 1518,
+                link_bits_per_s: None,
+            },
+            setup: BTreeMap::from([
+                ("core".to_owned(), "Example CPU".to_owned()),
+                ("interface".to_owned(), "veth, native XDP".to_owned()),
+                ("offloads".to_owned(), "off".to_owned()),
+            ]),
+        },
+        trial,
+        status: Status::Complete,
+        started_unix_ns: Field::measured(1_795_254_017_000_000_000),
+        flows: Vec::new(),
+        cpu_load: Field::absent("tester and node are one host"),
+        series: Vec::new(),
+        counters: BTreeMap::new(),
+        tester: TesterObservation {
+            ceiling_frames_per_s: Field::absent("the ceiling was not measured"),
+            was_limit: Field::absent("the ceiling was not measured"),
+        },
+        warnings: Vec::new(),
+    }
+}
+
+/// Four port pairs full duplex at 100 Mbit/s over the payloads of the Ethernet FMC table, then one pair at `max`.
+pub fn lab() -> ResultsFile {
+    let link = 100_000_000;
+    let line = LineRate::new(link).unwrap();
+    let mut observations = Vec::new();
+    for (at, payload) in [66, 438, 810, 1182, 1498].into_iter().enumerate() {
+        let mut o = observation(
+            trial(payload, Direction::Both, 4, Some(link)),
+            "lab:4",
+            "ports",
+        );
+        for direction in [Direction::Transmit, Direction::Receive] {
+            for port in 0..4 {
+                let share = 0.9998 - 0.0002 * f64::from(port) - 0.0001 * at as f64;
+                let fps = line.frames_per_s(&o.sizes) * share;
+                let name = format!("lab-node/n{port}");
+                o.flows
+                    .push(flow(&name, direction, &o.sizes, fps, Some(link)));
+            }
+        }
+        o.tester.ceiling_frames_per_s = Field::measured(2_310_000.0);
+        o.tester.was_limit = Field::measured(false);
+        observations.push(o);
+    }
+    for (payload, fps) in [
+        (66, 2.91e6),
+        (438, 2.64e6),
+        (810, 2.32e6),
+        (1182, 2.05e6),
+        (1498, 1.83e6),
+    ] {
+        let mut o = observation(
+            trial(payload, Direction::Transmit, 1, None),
+            "lab:1",
+            "ports",
+        );
+        o.flows.push(flow(
+            "lab-node/n0",
+            Direction::Transmit,
+            &o.sizes,
+            fps,
+            None,
+        ));
+        o.flows[0].series.push(series("latency", 8_300_000, 60_000));
+        o.tester.ceiling_frames_per_s = Field::measured(fps * 1.002);
+        o.tester.was_limit = Field::measured(true);
+        o.warnings.push(Warning {
+            code: "tester-was-limit".to_owned(),
+            text: "the tester reached its own ceiling, so the node may be faster than this"
+                .to_owned(),
+            way_out: "give the tester more cores, or a rate with --rate".to_owned(),
+        });
+        observations.push(o);
+    }
+    file(observations)
+}
+
+pub fn series(name: &str, ps: u64, count: u64) -> Series {
+    Series {
+        name: name.to_owned(),
+        kind: Kind::Measured,
+        clock: Clock::TESTER_NS,
+        raw_ticks: Vec::new(),
+        sampled: false,
+        histogram: histogram(ps, count),
+    }
+}
+
+/// A run with loss and damage, a partial trial, a void one, ended by its user.
+pub fn faulty() -> ResultsFile {
+    let mut file = lab();
+    file.interrupted = true;
+    file.observations.truncate(4);
+    let o = &mut file.observations[1];
+    for (at, lost) in [(1, 3), (2, 12)] {
+        let flow = &mut o.flows[at];
+        let sent = *flow.sent_frames.value().unwrap();
+        let counts = Counts {
+            received_frames: sent - lost + 1,
+            good_frames: sent - lost - 1,
+            lost_frames: lost,
+            corrupted_frames: 2,
+            duplicated_frames: 1,
+            distinct_sequences: sent - lost,
+            ..Counts::default()
+        };
+        counts.check_identity(sent).unwrap();
+        flow.counts = Field::measured(counts);
+        flow.loss_ratio = Field::measured(lost as f64 / sent as f64);
+    }
+    let o = &mut file.observations[2];
+    o.trial.faults.drop = 0.001;
+    if let Field::Observed { value, .. } = &mut o.flows[0].sender {
+        value.ledger = Some(Ledger {
+            sent_frames: 1000,
+            dropped_frames: 1,
+            lost_frames: 1,
+            ..Ledger::default()
+        });
+    }
+    file.observations[2].status = Status::Partial {
+        why: "Ctrl-C after 1.2 s".to_owned(),
+    };
+    file.observations[3].status = Status::Void {
+        why: "the receiver died".to_owned(),
+    };
+    file
+}
+
+/// An iperf peer over UDP, a board that counts instructions, a simulation, and a model.
+pub fn kinds() -> ResultsFile {
+    file(vec![iperf(), board(), hdl(), model()])
+}
+
+fn iperf() -> Observation {
+    let mut t = trial(0, Direction::Receive, 1, Some(1_000_000_000));
+    t.framing.layer = Layer::UdpIpv4;
+    t.size = Size::new(SizeUnit::Datagram, 1470);
+    t.load = Load::BitRate { bits_per_s: 50e6 };
+    let mut o = observation(t, "iperf:192.0.2.7", "iperf");
+    let mut f = flow(
+        "192.0.2.7:5001",
+        Direction::Receive,
+        &o.sizes,
+        4251.7,
+        Some(1_000_000_000),
+    );
+    f.goodput_bits_per_s = Field::measured(4251.7 * 1470.0 * 8.0);
+    f.sender = Field::absent("iperf does not tell how its sender did");
+    f.receiver_path = "iperf".to_owned();
+    o.flows.push(f);
+    o.cpu_load = Field::measured(CpuLoad {
+        busy_ratio: 0.62,
+        idle_baseline_ratio: 0.01,
+        shared: false,
+    });
+    o
+}
+
+fn board() -> Observation {
+    let mut t = trial(1500, Direction::Transmit, 1, Some(100_000_000));
+    t.buffers = Some(Buffers::Copied);
+    t.extent = Extent::Frames { frames: 50 };
+    let mut o = observation(t, "board:lpc1768", "board");
+    let mut s = series("copy of a frame", 1_914_000, 50_000);
+    s.clock = Clock {
+        kind: ClockKind::Instructions,
+        tick_ps: None,
+        resolution_ticks: 1,
+        owner: Owner::Node,
+    };
+    s.histogram.tick_ps = None;
+    o.series.push(s);
+    o.counters
+        .insert("mac_tx_frames".to_owned(), Field::measured(50));
+    o.counters.insert(
+        "mac_tx_underrun".to_owned(),
+        Field::absent("this emulator has no such counter"),
+    );
+    o
+}
+
+fn hdl() -> Observation {
+    let mut o = observation(
+        trial(46, Direction::Transmit, 1, Some(1_000_000_000)),
+        "hdl:reference",
+        "hdl",
+    );
+    let f = flow(
+        "port0",
+        Direction::Transmit,
+        &o.sizes,
+        1_488_095.2,
+        Some(1_000_000_000),
+    );
+    o.flows.push(f);
+    let mut s = series("latency", 672_000, 5_000);
+    s.clock.kind = ClockKind::Simulated;
+    o.series.push(s);
+    o
+}
+
+fn model() -> Observation {
+    let mut o = observation(
+        trial(1500, Direction::Transmit, 1, Some(100_000_000)),
+        "lpc1768",
+        "model",
+    );
+    let mut f = flow(
+        "model",
+        Direction::Transmit,
+        &o.sizes,
+        7042.3,
+        Some(100_000_000),
+    );
+    let predicted = |field: &Field<f64>| match field.value() {
+        Some(value) => Field::Observed {
+            value: *value,
+            kind: Kind::Predicted,
+        },
+        None => field.clone(),
+    };
+    f.frames_per_s = predicted(&f.frames_per_s);
+    f.payload_bits_per_s = predicted(&f.payload_bits_per_s);
+    f.link_bits_per_s = predicted(&f.link_bits_per_s);
+    f.efficiency = predicted(&f.efficiency);
+    f.counts = Field::absent("a model moves no frames");
+    f.sent_frames = Field::absent("a model moves no frames");
+    f.loss_ratio = Field::absent("a model moves no frames");
+    f.jitter_ps = Field::absent("the model has no jitter");
+    f.sender = Field::absent("a model has no sender");
+    o.flows.push(f);
+    o
+}
+
+/// Text that tries to break out of every format.
+pub const HOSTILE: &str =
+    "=cmd|' /C calc'!A0</td><script>alert(1)</script>\"\x1b[2J\u{202e}]]>\u{0},\r\n|`&amp;";
+
+/// A file with hostile text wherever text can be.
+pub fn hostile() -> ResultsFile {
+    let mut file = faulty();
+    let bad = || HOSTILE.to_owned();
+    file.wirelab_version = bad();
+    file.command = vec![bad()];
+    file.environment.cpu = Field::measured(bad());
+    file.environment.kernel = Field::absent(bad());
+    for o in &mut file.observations {
+        o.node.name = bad();
+        o.node.kind = bad();
+        o.node.setup.insert(bad(), bad());
+        o.status = Status::Partial { why: bad() };
+        o.counters.insert(bad(), Field::absent(bad()));
+        o.warnings.push(Warning {
+            code: bad(),
+            text: bad(),
+            way_out: bad(),
+        });
+        let mut s = series(HOSTILE, 5_000_000, 100_000);
+        s.clock.tick_ps = None;
+        o.series.push(s);
+        for flow in &mut o.flows {
+            flow.port = bad();
+            flow.receiver_path = bad();
+            flow.jitter_ps = Field::absent(bad());
+        }
+    }
+    file
+}

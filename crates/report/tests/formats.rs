@@ -1,0 +1,151 @@
+//! Each format on worked results, as snapshots, and what other programs make of it.
+
+mod common;
+
+use wirelab_report::{Format, Options, render, summary_line};
+use wirelab_trial::ResultsFile;
+
+fn text(file: &ResultsFile, format: Format) -> String {
+    render(file, format, &Options::default())
+}
+
+fn terminal(file: &ResultsFile, width: usize, each_flow: bool) -> String {
+    let options = Options {
+        width: Some(width),
+        each_flow,
+        ..Options::default()
+    };
+    render(file, Format::Terminal, &options)
+}
+
+#[test]
+fn terminal_wide() {
+    insta::assert_snapshot!(terminal(&common::lab(), 200, false));
+}
+
+#[test]
+fn terminal_of_eighty_columns() {
+    let shown = terminal(&common::lab(), 80, false);
+    let longest = |part: &str| part.lines().map(|l| l.chars().count()).max().unwrap();
+    let table = shown.split("no room for").next().unwrap();
+    let rows: Vec<&str> = table
+        .lines()
+        .skip_while(|l| !l.contains("direction"))
+        .collect();
+    assert!(longest(&rows.join("\n")) <= 80, "{shown}");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn terminal_with_faults() {
+    insta::assert_snapshot!(terminal(&common::faulty(), 120, false));
+}
+
+#[test]
+fn terminal_of_each_flow() {
+    insta::assert_snapshot!(terminal(&common::faulty(), 140, true));
+}
+
+#[test]
+fn terminal_of_other_kinds() {
+    insta::assert_snapshot!(terminal(&common::kinds(), 160, false));
+}
+
+#[test]
+fn markdown() {
+    insta::assert_snapshot!(text(&common::faulty(), Format::Markdown));
+    insta::assert_snapshot!("markdown_kinds", text(&common::kinds(), Format::Markdown));
+}
+
+#[test]
+fn csv() {
+    let mut file = common::faulty();
+    file.observations.truncate(2);
+    insta::assert_snapshot!(text(&file, Format::Csv));
+}
+
+#[test]
+fn junit() {
+    insta::assert_snapshot!(text(&common::faulty(), Format::Junit));
+}
+
+#[test]
+fn html() {
+    let mut file = common::faulty();
+    file.observations.truncate(2);
+    insta::assert_snapshot!(text(&file, Format::Html));
+}
+
+#[test]
+fn summary_lines() {
+    let files = [common::lab(), common::faulty(), common::kinds()];
+    let lines: Vec<String> = files
+        .iter()
+        .flat_map(|f| f.observations.iter().map(summary_line))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn json_is_the_results_file() {
+    let file = common::kinds();
+    let again = ResultsFile::parse(&text(&file, Format::Json)).unwrap();
+    assert_eq!(again, file);
+}
+
+#[test]
+fn csv_comes_back_as_it_went() {
+    let file = common::lab();
+    let text = text(&file, Format::Csv);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let at = |name: &str| header.iter().position(|h| h == name).unwrap();
+    let names: std::collections::BTreeSet<&str> = header.iter().collect();
+    assert_eq!(
+        names.len(),
+        header.len(),
+        "every column has a name of its own"
+    );
+    let flows: Vec<_> = file.observations.iter().flat_map(|o| &o.flows).collect();
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), flows.len());
+    for (record, flow) in records.iter().zip(flows) {
+        assert_eq!(&record[at("port")], flow.port);
+        let counts = flow.counts.value().unwrap();
+        assert_eq!(record[at("good_frames")].parse(), Ok(counts.good_frames));
+        let fps = flow.frames_per_s.value().unwrap();
+        assert_eq!(record[at("frames_per_s")].parse(), Ok(*fps));
+        assert_eq!(&record[at("frames_per_s_kind")], "measured");
+        match flow.efficiency.value() {
+            Some(e) => assert_eq!(record[at("efficiency_ratio")].parse(), Ok(*e)),
+            None => {
+                assert_eq!(&record[at("efficiency_ratio")], "");
+                assert!(record[at("efficiency_ratio_kind")].starts_with("absent: the port has"));
+            }
+        }
+    }
+}
+
+#[test]
+fn junit_fails_what_did_not_pass() {
+    let file = common::faulty();
+    let text = text(&file, Format::Junit);
+    let doc = roxmltree::Document::parse(&text).unwrap();
+    let cases: Vec<_> = doc
+        .descendants()
+        .filter(|n| n.has_tag_name("testcase"))
+        .collect();
+    // One for the run itself, which was interrupted.
+    assert_eq!(cases.len(), file.observations.len() + 1);
+    for (case, o) in cases.iter().zip(&file.observations) {
+        let failed = case.children().any(|n| n.has_tag_name("failure"));
+        assert_eq!(failed, !o.passed(), "{case:?}");
+    }
+    let suite = doc.root_element();
+    assert_eq!(suite.attribute("failures"), Some("4"));
+    let messages: Vec<_> = doc
+        .descendants()
+        .filter_map(|n| n.attribute("message"))
+        .collect();
+    assert!(messages[0].contains("12 lost, 2 corrupted"), "{messages:?}");
+}

@@ -1,0 +1,192 @@
+//! What arrives in a results file is hostile: nothing panics, nothing breaks out, every page is well-formed.
+
+mod common;
+
+use proptest::prelude::*;
+use wirelab_report::{Format, Options, render, summary_line, verdict};
+use wirelab_trial::ResultsFile;
+
+/// Everything that can be made of a file, and the checks that hold for any.
+fn render_all(file: &ResultsFile) {
+    for each_flow in [false, true] {
+        for width in [None, Some(0), Some(80)] {
+            let options = Options {
+                each_flow,
+                width,
+                ..Options::default()
+            };
+            let text = render(file, Format::Terminal, &options);
+            assert!(
+                !text.chars().any(|c| c.is_control() && c != '\n'),
+                "{text:?}"
+            );
+        }
+    }
+    let options = Options::default();
+    for format in [Format::Markdown, Format::Csv, Format::Json] {
+        assert!(render(file, format, &options).ends_with('\n'));
+    }
+    let html = render(file, Format::Html, &options);
+    let allow = roxmltree::ParsingOptions {
+        allow_dtd: true,
+        nodes_limit: u32::MAX,
+        ..Default::default()
+    };
+    let page = roxmltree::Document::parse_with_options(&html, allow);
+    let page = page.unwrap_or_else(|e| panic!("{e}\n{html}"));
+    check_page(&page);
+    let junit = render(file, Format::Junit, &options);
+    roxmltree::Document::parse(&junit).unwrap_or_else(|e| panic!("{e}\n{junit}"));
+    for o in &file.observations {
+        assert!(!summary_line(o).contains(|c: char| c.is_control()));
+    }
+    assert!(!verdict(file).is_empty());
+}
+
+/// No script, nothing from elsewhere, no figure that is no number, unique ids, and links that lead somewhere.
+fn check_page(page: &roxmltree::Document<'_>) {
+    let mut ids = std::collections::HashSet::new();
+    for node in page.descendants().filter(|n| n.is_element()) {
+        let name = node.tag_name().name();
+        assert!(
+            ![
+                "script", "link", "img", "iframe", "object", "form", "image", "use"
+            ]
+            .contains(&name)
+        );
+        for a in node.attributes() {
+            assert!(!a.name().starts_with("on") && a.name() != "style" && a.name() != "src");
+            if a.name() == "id" {
+                assert!(ids.insert(a.value().to_owned()), "id {} twice", a.value());
+            }
+            let coordinate = [
+                "x", "y", "x1", "y1", "x2", "y2", "d", "points", "width", "height",
+            ];
+            if coordinate.contains(&a.name()) {
+                let text = a.value().to_lowercase();
+                assert!(!text.contains("nan") && !text.contains("inf"), "{a:?}");
+            }
+        }
+    }
+    for node in page.descendants() {
+        if let Some(link) = node.attribute("href") {
+            let id = link.strip_prefix('#').expect("links stay in the page");
+            assert!(ids.contains(id), "{link}");
+        }
+        for id in node
+            .attribute("aria-labelledby")
+            .unwrap_or("")
+            .split_whitespace()
+        {
+            assert!(ids.contains(id), "{id}");
+        }
+    }
+}
+
+#[test]
+fn every_worked_result_in_every_format() {
+    for file in [
+        common::lab(),
+        common::faulty(),
+        common::kinds(),
+        common::hostile(),
+        common::file(vec![]),
+    ] {
+        render_all(&file);
+    }
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let file = common::hostile();
+    let options = Options::default();
+    let html = render(&file, Format::Html, &options);
+    assert!(!html.contains("<script"));
+    assert!(html.contains("&lt;script&gt;"), "it is shown, not dropped");
+    let csv = render(&file, Format::Csv, &options);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    for record in reader.records() {
+        for cell in &record.unwrap() {
+            assert!(!cell.starts_with(['=', '@', '+']), "{cell}");
+        }
+    }
+    let markdown = render(&file, Format::Markdown, &options);
+    assert!(!markdown.contains("<script") && !markdown.contains("!["));
+}
+
+#[test]
+fn a_broken_page_is_found() {
+    // The check itself must be able to fail.
+    let html = render(&common::lab(), Format::Html, &Options::default());
+    let broken = html.replacen("</td>", "", 1);
+    let allow = roxmltree::ParsingOptions {
+        allow_dtd: true,
+        ..Default::default()
+    };
+    assert!(roxmltree::Document::parse_with_options(&broken, allow).is_err());
+}
+
+/// Numbers at the ends of their ranges, as JSON can hold them.
+fn extreme() -> impl Strategy<Value = serde_json::Value> {
+    prop_oneof![
+        Just(serde_json::json!(0)),
+        Just(serde_json::json!(1)),
+        Just(serde_json::json!(u64::MAX)),
+        Just(serde_json::json!(u32::MAX)),
+        Just(serde_json::json!(-1.5)),
+        Just(serde_json::json!(1e308)),
+        Just(serde_json::json!(5e-324)),
+        Just(serde_json::json!(null)),
+        Just(serde_json::json!("")),
+        Just(serde_json::json!([])),
+        any::<u64>().prop_map(|n| serde_json::json!(n)),
+        any::<f64>().prop_map(|n| serde_json::json!(n)),
+        ".{0,40}".prop_map(|s| serde_json::json!(s)),
+    ]
+}
+
+/// All places of a JSON value that hold no other values.
+fn leaves(value: &serde_json::Value, path: String, out: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            for (key, v) in map {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                leaves(v, format!("{path}/{key}"), out);
+            }
+        }
+        serde_json::Value::Array(list) => {
+            for (at, v) in list.iter().enumerate() {
+                leaves(v, format!("{path}/{at}"), out);
+            }
+        }
+        _ => out.push(path),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_parses_is_shown(
+        which in 0..3usize,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), extreme()), 1..6),
+    ) {
+        let mut file = vec![common::faulty(), common::kinds(), common::lab()].swap_remove(which);
+        file.observations.truncate(4);
+        for o in &mut file.observations {
+            o.flows.truncate(2);
+        }
+        let mut value = serde_json::to_value(&file).unwrap();
+        let mut places = Vec::new();
+        leaves(&value, String::new(), &mut places);
+        for (index, new) in changes {
+            // One change at a time, kept only where the file still parses.
+            let mut changed = value.clone();
+            *changed.pointer_mut(index.get(&places).as_str()).unwrap() = new;
+            if ResultsFile::parse(&changed.to_string()).is_ok() {
+                value = changed;
+            }
+        }
+        render_all(&ResultsFile::parse(&value.to_string()).unwrap());
+    }
+}
