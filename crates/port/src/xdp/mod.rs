@@ -1,1 +1,70 @@
-//! (empty so far)
+//! The fast path: frames generated and checked inside the kernel by the eBPF programs of `bpf/`.
+//!
+//! A [`Generator`] runs a program over live frames on one core and serves up to 16 ports; a [`Checker`] is an
+//! XDP program on a receiving port. Both need a driver with native XDP and kernel 6.1 or newer. Frames that XDP
+//! sends or drops pass no packet tap and no queueing discipline: a capture sees them only if the checker passes
+//! them on, and `tc` does not shape them.
+
+mod abi;
+mod checker;
+mod error;
+mod generator;
+mod object;
+mod sys;
+
+pub use checker::{Checker, CheckerOptions, Mode};
+pub use error::XdpError;
+pub use generator::{Generator, GeneratorOptions};
+
+/// The longest frame of the fast path in bytes without FCS.
+pub const MAX_LENGTH: u32 = abi::MAX_LENGTH;
+/// Ports that one generator can serve.
+pub const MAX_PORTS: usize = abi::GEN_PORTS;
+
+use std::path::Path;
+
+use crate::iface::PortName;
+
+/// The compiled generator, for `wirelab selftest` and tests that look at it.
+const GENERATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o"));
+/// The compiled checker.
+const CHECKER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/checker.bpf.o"));
+
+/// Whether programs can be loaded here at all; what is missing is in the error.
+///
+/// # Errors
+/// [`XdpError`] names the privilege or the kernel feature.
+pub fn probe() -> Result<(), XdpError> {
+    object::load(GENERATOR, "generate", |_| Ok(())).map(|_| ())
+}
+
+/// Whether the kernel counts time for eBPF with its JIT compiler; without it the fast path is slow.
+pub fn jit_enabled() -> Option<bool> {
+    let text = std::fs::read_to_string(Path::new("/proc/sys/net/core/bpf_jit_enable")).ok()?;
+    Some(text.trim() != "0")
+}
+
+/// The name and id of the XDP program on a port, if there is one.
+///
+/// # Errors
+/// [`XdpError::NetNs`] or [`XdpError::Iface`] where the port cannot be looked at.
+pub fn program_on(port: &PortName) -> Result<Option<(String, u32)>, XdpError> {
+    let interface = crate::iface::Interface::query(port)?;
+    let id = port
+        .netns()?
+        .run_in(|| sys::attached_program(interface.index))?;
+    Ok(id.map(|id| {
+        (
+            sys::program_name(id).unwrap_or_else(|| "unnamed".to_owned()),
+            id,
+        )
+    }))
+}
+
+/// CLOCK_MONOTONIC in ns: the clock that eBPF programs read too.
+fn monotonic_ns() -> u64 {
+    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
+    now.map_or(0, |t| {
+        t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
+    })
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the checker and user space share; mirrored in crates/port/src/xdp/abi.rs. */
+#ifndef WIRELAB_CHECKER_H
+#define WIRELAB_CHECKER_H
+
+#include "test_frame.h"
+
+#define WL_CHK_CPUS 64
+#define WL_TRACK_WINDOW 65536
+#define WL_SAMPLES 65536
+
+/* Written by user space before the program is attached. */
+struct wl_chk_cfg {
+	__u8 source[6];
+	__u8 source_known;
+	__u8 stream;
+	__u8 stream_known;
+	__u8 pass; /* hand frames on to the stack after the check, e.g. for a capture */
+	__u16 udp_port;
+	__u32 time_mask; /* take the time of frames whose number & mask is 0 */
+	__u32 latency; /* record latency of timed frames */
+	__u32 slots; /* K of repeating frames, 0 for none */
+	__u32 pad;
+};
+
+/* Counted by each CPU for itself. Each frame of the flow is exactly one of the first five. */
+struct wl_chk_counts {
+	__u64 good;
+	__u64 header_corrupt;
+	__u64 truncated;
+	__u64 stale;
+	__u64 corrupted;
+	__u64 foreign;
+	__u64 verified_bytes; /* payload bytes of frames whose every byte was compared */
+	__u64 too_long; /* longer than the fast path checks; counted corrupted as well */
+};
+
+/* Sequences of the stream. One receive queue at a time runs the checker, and a flow keeps to one queue. */
+struct wl_track {
+	__u64 next;
+	__u64 observed;
+	__u64 distinct;
+	__u64 duplicated;
+	__u64 reordered;
+	__u64 max_extent;
+	__u64 too_late;
+	__u64 slot_lost;
+	__u64 order_breaks;
+	__u64 last_slot;
+	__u64 seen[WL_TRACK_WINDOW / 64];
+	__u32 jumped_at[WL_TRACK_WINDOW];
+};
+
+struct wl_chk_state {
+	struct wl_chk_counts counts[WL_CHK_CPUS];
+	__u64 first_ns;
+	__u64 first_frame;
+	__u64 last_ns;
+	__u64 last_frame;
+	__u64 queue; /* 1 + the queue the flow came on */
+	__u64 queue_moved; /* frames of the flow that came on another */
+	__u64 transit;
+	__u64 jitter; /* RFC 3550, times 16 */
+	__u64 jitter_frames;
+	struct wl_hist latency;
+	__u32 samples[WL_SAMPLES]; /* the first latencies in ns */
+	struct wl_track track;
+};
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* The generator of the fast path: run over live frames, it turns each into the next test frame of a port and
+ * hands it to that port's driver. Ports take turns; a paced run waits here for each frame's due time.
+ *
+ * Pages of live frames are used again and again, so whatever differs between frames is written each time.
+ */
+#include "generator.h"
+
+volatile struct wl_gen_cfg cfg SEC(".data.cfg");
+struct wl_gen_state state SEC(".data.state");
+const volatile struct wl_window window SEC(".rodata.window");
+/* Folded sums of the window's 16-bit words before each word: makes any UDP checksum two look-ups. */
+const volatile __u16 window_sum[WL_WINDOW_SUMS] SEC(".rodata.sums");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP);
+	__uint(max_entries, WL_GEN_PORTS);
+	__type(key, __u32);
+	__type(value, __u32);
+} ports SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wl_step);
+} steps SEC(".maps");
+
+/* Tells the compiler to forget what it knows of a value, so that a bound checked afterwards stays a check. */
+#define FORGET(x) asm volatile("" : "+r"(x))
+
+struct wait {
+	__u64 due;
+	__u64 now;
+};
+
+static long wait_step(__u32 i, struct wait *w)
+{
+	w->now = bpf_ktime_get_ns();
+	return w->now >= w->due || state.stop;
+}
+
+/* Wait for the frame's due time and return the time it leaves; a sender held up too long moves its schedule,
+ * it never catches up with a burst. */
+static __always_inline __u64 wait_until_due(struct wl_gen_port_state *s, __u64 now)
+{
+	struct wait w = { .now = now };
+
+	w.due = s->due_ns + state.shift_ns;
+	if (now < w.due) {
+		bpf_loop(1 << 22, wait_step, &w, 0);
+	} else if (now - w.due > cfg.tolerance_ns) {
+		state.shift_ns += now - w.due;
+		state.slipped_ns += now - w.due;
+		state.slips += 1;
+	}
+	s->due_ns += cfg.interval_ns;
+	s->due_ps += cfg.interval_ps;
+	if (s->due_ps >= 1000) {
+		s->due_ps -= 1000;
+		s->due_ns += 1;
+	}
+	return w.now;
+}
+
+static __always_inline void note_departure(struct wl_gen_port_state *s, __u64 now)
+{
+	if (s->emission == 0)
+		s->first_ns = now;
+	else
+		wl_hist_add(&s->gap, now - s->last_ns);
+	s->last_ns = now;
+}
+
+static __always_inline __u32 fold(__u32 sum)
+{
+	sum = (sum & 0xFFFF) + (sum >> 16);
+	return (sum & 0xFFFF) + (sum >> 16);
+}
+
+/* UDP checksum of prefix sum and LFSR part; the test header's own checksum makes its words sum to nothing. */
+static __always_inline __u16 udp_checksum(__u32 sum, __u32 start, __u32 len)
+{
+	__u32 first = start / 2, last = (start + len) / 2;
+
+	if (first > WL_WINDOW_BYTES / 2 || last > WL_WINDOW_BYTES / 2)
+		return 0;
+	sum += window_sum[last] + (0xFFFF & ~window_sum[first]);
+	if (len & 1) {
+		__u32 odd = start + len - 1;
+
+		FORGET(odd);
+		if (odd < WL_WINDOW_BYTES)
+			sum += (__u32)window.bytes[odd] << 8;
+	}
+	sum = 0xFFFF & ~fold(fold(sum));
+	return sum ? sum : 0xFFFF;
+}
+
+struct plan {
+	__u32 sequence;
+	__u32 content; /* sequence whose LFSR part is sent */
+	__u32 mutation;
+	__u32 arg;
+};
+
+/* What this emission sends: the plain sequence, or the next step of the injector's schedule. */
+static __always_inline void plan_emission(struct wl_gen_port_state *s, volatile struct wl_gen_port_cfg *c,
+					  struct plan *plan)
+{
+	struct wl_step *step;
+	__u32 at;
+
+	plan->mutation = WL_MUT_NONE;
+	plan->arg = 0;
+	plan->sequence = (__u32)(s->emission + s->offset);
+	plan->content = plan->sequence;
+	if (s->step >= c->step_count)
+		return;
+	at = c->first_step + s->step;
+	step = bpf_map_lookup_elem(&steps, &at);
+	if (!step || step->emission != s->emission)
+		return;
+	plan->sequence = step->sequence;
+	plan->content = step->sequence;
+	plan->mutation = step->mutation;
+	plan->arg = step->arg;
+	if (step->mutation == WL_MUT_STALE)
+		plan->content -= step->arg;
+	s->offset = step->offset_after;
+	s->step += 1;
+}
+
+static __always_inline void flip(struct xdp_md *ctx, __u32 at, __u32 bit)
+{
+	__u8 byte;
+
+	at += bit / 8;
+	if (at >= WL_MAX_LENGTH || bpf_xdp_load_bytes(ctx, at, &byte, 1))
+		return;
+	byte ^= 0x80 >> (bit % 8);
+	bpf_xdp_store_bytes(ctx, at, &byte, 1);
+}
+
+static __noinline int mutate(struct xdp_md *ctx, struct plan *plan, __u32 header_at)
+{
+	if (!plan)
+		return 0;
+	switch (plan->mutation) {
+	case WL_MUT_HEADER_BIT:
+		flip(ctx, header_at, plan->arg);
+		break;
+	case WL_MUT_LFSR_BIT:
+		flip(ctx, header_at + WL_HEADER_LEN, plan->arg);
+		break;
+	case WL_MUT_TRUNCATE:
+		bpf_xdp_adjust_tail(ctx, -(int)plan->arg);
+		break;
+	}
+	return 0;
+}
+
+static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_gen_port_cfg *c,
+				       struct plan *plan, __u64 now)
+{
+	__u32 at = c->prefix_len, start = (plan->content & (WL_START_WORDS - 1)) * 4, len = c->lfsr_len;
+	struct wl_header header = {
+		.magic = WL_MAGIC_LE,
+		.version_flags = (WL_VERSION << 4) | cfg.flags,
+		.stream = c->stream,
+		.sequence = bpf_htonl(plan->sequence),
+		.time_high = bpf_htons((__u16)(now >> 32)),
+		.time_low = bpf_htonl((__u32)now),
+		.lfsr_len = bpf_htons(len),
+	};
+
+	header.checksum = ~wl_sum16(&header);
+	FORGET(at);
+	if (at < 14 || at > WL_PREFIX_MAX)
+		return -1;
+	if (cfg.write_prefix && bpf_xdp_store_bytes(ctx, 0, (void *)c->prefix, at))
+		return -1;
+	if (c->udp_checksum_at) {
+		__u16 sum = bpf_htons(udp_checksum(c->udp_sum, start, len));
+
+		if (bpf_xdp_store_bytes(ctx, c->udp_checksum_at, &sum, 2))
+			return -1;
+	}
+	if (bpf_xdp_store_bytes(ctx, at, &header, WL_HEADER_LEN))
+		return -1;
+	FORGET(len);
+	if (len > 0 && len <= WL_MAX_LENGTH) {
+		FORGET(start);
+		if (start > (WL_START_WORDS - 1) * 4)
+			return -1;
+		if (bpf_xdp_store_bytes(ctx, at + WL_HEADER_LEN, (void *)&window.bytes[start], len))
+			return -1;
+	}
+	return 0;
+}
+
+SEC("xdp")
+int generate(struct xdp_md *ctx)
+{
+	__u64 turn = state.turn, now;
+	volatile struct wl_gen_port_cfg *c;
+	struct wl_gen_port_state *s;
+	struct plan plan;
+
+	state.turn = turn + 1 < cfg.ports ? turn + 1 : 0;
+	if (turn >= WL_GEN_PORTS)
+		return XDP_DROP;
+	c = &cfg.port[turn];
+	s = &state.port[turn];
+	if (state.stop || s->emission >= c->emissions)
+		return XDP_DROP;
+	now = bpf_ktime_get_ns();
+	if (cfg.interval_ns) {
+		if (state.start_ns == 0)
+			state.start_ns = now;
+		if (s->emission == 0)
+			s->due_ns = state.start_ns + c->phase_ns;
+		now = wait_until_due(s, now);
+		if (state.stop)
+			return XDP_DROP;
+	}
+	plan_emission(s, c, &plan);
+	note_departure(s, now);
+	s->emission += 1;
+	if (write_frame(ctx, c, &plan, now)) {
+		s->redirect_errors += 1;
+		return XDP_ABORTED;
+	}
+	if (plan.mutation)
+		mutate(ctx, &plan, c->prefix_len);
+	return bpf_redirect_map(&ports, turn, XDP_ABORTED);
+}
+
+char wl_license[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What the generator and user space share; mirrored in crates/port/src/xdp/abi.rs. */
+#ifndef WIRELAB_GENERATOR_H
+#define WIRELAB_GENERATOR_H
+
+#include "test_frame.h"
+
+#define WL_GEN_PORTS 16
+#define WL_PREFIX_MAX 80
+
+enum wl_mutation {
+	WL_MUT_NONE = 0,
+	WL_MUT_HEADER_BIT = 1,
+	WL_MUT_TRUNCATE = 2,
+	WL_MUT_STALE = 3,
+	WL_MUT_LFSR_BIT = 4,
+};
+
+/* One emission that differs from the plain sequence; see Step in crates/port/src/inject.rs. */
+struct wl_step {
+	__u64 emission;
+	__s64 offset_after;
+	__u32 sequence;
+	__u32 mutation;
+	__u32 arg;
+	__u32 pad;
+};
+
+/* What one port of the generator is to send. Written by user space before the run. */
+struct wl_gen_port_cfg {
+	__u8 prefix[WL_PREFIX_MAX]; /* everything in front of the test header */
+	__u32 prefix_len;
+	__u32 lfsr_len;
+	__u32 length; /* of the frame, without FCS */
+	__u32 udp_checksum_at; /* offset in the prefix, 0 for none */
+	__u32 udp_sum; /* folded sum of pseudo header and UDP header with a checksum of 0 */
+	__u32 stream;
+	__u32 first_step; /* in the array of steps */
+	__u32 step_count;
+	__u64 emissions; /* stop after this many */
+	__u64 phase_ns; /* how much later than the first port this one starts */
+};
+
+struct wl_gen_cfg {
+	__u32 ports;
+	__u32 flags; /* test header flags */
+	__u64 interval_ns; /* of one port; 0 for as fast as it goes */
+	__u32 interval_ps; /* the rest, 0 to 999 */
+	__u32 write_prefix; /* more than one port shares the live frames' pages */
+	__u64 tolerance_ns; /* lateness up to this does not move the schedule */
+	struct wl_gen_port_cfg port[WL_GEN_PORTS];
+};
+
+struct wl_gen_port_state {
+	__u64 emission;
+	__s64 offset;
+	__u64 step;
+	__u64 due_ns;
+	__u64 due_ps;
+	__u64 first_ns;
+	__u64 last_ns;
+	__u64 redirect_errors;
+	struct wl_hist gap;
+};
+
+struct wl_gen_state {
+	__u64 stop; /* set by user space */
+	__u64 turn;
+	__u64 start_ns;
+	__u64 shift_ns;
+	__u64 slips;
+	__u64 slipped_ns;
+	struct wl_gen_port_state port[WL_GEN_PORTS];
+};
+
+#endif

@@ -1,0 +1,101 @@
+//! What can go wrong on the fast path, in words that name the thing and the way out.
+
+use std::io;
+
+use crate::iface::IfaceError;
+use crate::netns::{GRANT, NetNsError};
+
+/// Why the fast path did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum XdpError {
+    /// A privilege is missing.
+    #[error(
+        "{what} needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: {GRANT}; or take the slower path with --path packet"
+    )]
+    Privilege {
+        /// What was tried.
+        what: &'static str,
+    },
+    /// The kernel cannot do it.
+    #[error("{what}: {why}; the slower path works without: --path packet")]
+    Unsupported {
+        /// What was tried.
+        what: &'static str,
+        /// Why it does not work here.
+        why: String,
+    },
+    /// Another XDP program is on the port.
+    #[error(
+        "{port} has an XDP program already ({program}, id {id}); wirelab does not replace it: detach it with \\
+         'ip link set dev {interface} xdp off' or choose another port"
+    )]
+    Occupied {
+        /// The port.
+        port: String,
+        /// Its interface.
+        interface: String,
+        /// Name of the other program.
+        program: String,
+        /// Its id.
+        id: u32,
+    },
+    /// A frame is longer than a live frame's page holds.
+    #[error(
+        "frames of length {length} are longer than the fast path's {max} bytes: --path packet takes them"
+    )]
+    TooLong {
+        /// The length asked.
+        length: u32,
+        /// The longest.
+        max: u32,
+    },
+    /// The job contradicts itself.
+    #[error("{0}")]
+    BadJob(String),
+    /// The port is not usable.
+    #[error(transparent)]
+    Iface(#[from] IfaceError),
+    /// The namespace cannot be entered.
+    #[error(transparent)]
+    NetNs(#[from] NetNsError),
+    /// libbpf or the kernel refused.
+    #[error("{what}: {source}")]
+    Kernel {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl XdpError {
+    pub(super) fn kernel(what: &'static str, source: io::Error) -> XdpError {
+        match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => XdpError::Privilege { what },
+            // 524 is ENOTSUPP, which the kernel returns and the C library does not name.
+            Some(libc::ENOSYS | libc::EOPNOTSUPP | 524) => XdpError::Unsupported {
+                what,
+                why: source.to_string(),
+            },
+            _ => XdpError::Kernel {
+                what: what.to_owned(),
+                source,
+            },
+        }
+    }
+
+    pub(super) fn libbpf(what: &'static str, error: libbpf_rs::Error) -> XdpError {
+        let errno = match error.kind() {
+            libbpf_rs::ErrorKind::PermissionDenied => Some(libc::EPERM),
+            libbpf_rs::ErrorKind::Unsupported => Some(libc::EOPNOTSUPP),
+            _ => None,
+        };
+        match errno {
+            Some(errno) => XdpError::kernel(what, io::Error::from_raw_os_error(errno)),
+            None => XdpError::Kernel {
+                what: what.to_owned(),
+                source: io::Error::other(error.to_string()),
+            },
+        }
+    }
+}

@@ -1,0 +1,399 @@
+//! The generator's user side: what each port sends, how long, and how it went.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+use libbpf_rs::{MapCore, MapHandle};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use wirelab_trial::{Cancel, Extent, Histogram};
+use wirelab_wire::{Flags, Header, Transport, header};
+
+use super::abi::{self, GenCfg, GenPortCfg, GenState, RawStep};
+use super::error::XdpError;
+use super::object::{self, Loaded};
+use super::sys::{self, RunEnd, Shared};
+use crate::iface::{Interface, PortName};
+use crate::job::{Pace, SendJob, SendReport};
+
+/// Frames handed to the driver at a time at maximum load; more than 64 gains nothing.
+const BATCH: u32 = 64;
+/// From this time between calls on, each frame is a call of its own, so that the kernel is not held up waiting.
+const CALL_INTERVAL_NS: u64 = 100_000;
+/// How long before a frame's due time its call is made; the program waits for the rest.
+const CALL_LEAD_NS: u64 = 60_000;
+
+/// How a generator runs, beside what it sends.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GeneratorOptions {
+    /// The processor to run on.
+    pub cpu: Option<usize>,
+    /// Frames handed to the driver at a time; 0 chooses.
+    pub batch: u32,
+}
+
+/// A loaded generator for one or several ports.
+pub struct Generator {
+    loaded: Loaded,
+    cfg: Shared<GenCfg>,
+    state: Shared<GenState>,
+    jobs: Vec<SendJob>,
+    template: Vec<u8>,
+    options: GeneratorOptions,
+}
+
+impl Generator {
+    /// Load a generator that sends `jobs`, each from its port. All jobs share pace, size and flags.
+    ///
+    /// # Errors
+    /// [`XdpError`] where a job cannot be done on this path or a privilege is missing.
+    pub fn load(
+        jobs: &[(PortName, SendJob)],
+        options: GeneratorOptions,
+    ) -> Result<Generator, XdpError> {
+        let first = check_jobs(jobs)?;
+        let steps: usize = jobs.iter().map(|(_, job)| job.faults.steps.len()).sum();
+        let loaded = object::load(super::GENERATOR, "generate", |open| {
+            let mut maps = open.maps_mut();
+            let map = maps
+                .find(|m| m.name() == "steps")
+                .expect("generator.bpf.c has it");
+            { map }.set_max_entries(steps.max(1) as u32)
+        })?;
+        let ports = MapHandle::try_from(&loaded.map("ports"))
+            .map_err(|e| XdpError::libbpf("opening an eBPF map", e))?;
+        for (index, (port, _)) in jobs.iter().enumerate() {
+            let ifindex = Interface::query(port)?.index;
+            let key = (index as u32).to_ne_bytes();
+            port.netns()?
+                .run_in(|| ports.update(&key, &ifindex.to_ne_bytes(), libbpf_rs::MapFlags::ANY))?
+                .map_err(|e| XdpError::libbpf("handing frames to a port's driver", e))?;
+        }
+        let steps_memory: Shared<RawStep> = loaded.shared("steps", steps.max(1))?;
+        for (i, step) in jobs
+            .iter()
+            .flat_map(|(_, job)| &job.faults.steps)
+            .enumerate()
+        {
+            steps_memory.write(i, &RawStep::from(step));
+        }
+        let cfg: Shared<GenCfg> = loaded.shared(".data.cfg", 1)?;
+        let state = loaded.shared(".data.state", 1)?;
+        cfg.write(0, &configuration(jobs));
+        let template = build_template(first);
+        let jobs = jobs.iter().map(|(_, job)| job.clone()).collect();
+        Ok(Generator {
+            loaded,
+            cfg,
+            state,
+            jobs,
+            template,
+            options,
+        })
+    }
+
+    /// Send until the jobs' extent is reached or `cancel` is set. Blocks; one report for each job.
+    ///
+    /// # Errors
+    /// [`XdpError`] where the kernel refuses the run.
+    pub fn run(&self, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> {
+        sys::install_wake_handler()
+            .map_err(|e| XdpError::kernel("installing a signal handler", e))?;
+        if let Some(cpu) = self.options.cpu {
+            pin(cpu)?;
+        }
+        let deadline = match self.jobs[0].extent {
+            Extent::Time { time_ps } if self.jobs[0].pace == Pace::Max => {
+                Some(Duration::from_nanos(time_ps / 1000))
+            }
+            _ => None,
+        };
+        let (thread, done) = (AtomicI32::new(sys::thread_id()), AtomicBool::new(false));
+        let begun = Instant::now();
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| self.watch(deadline, cancel, &thread, &done));
+            let result = self.send_all(cancel);
+            done.store(true, Ordering::Release);
+            result
+        });
+        result?;
+        Ok(self.reports(begun.elapsed()))
+    }
+
+    /// Stop the run at its deadline or on cancel: the program sees the word, the signal ends the system call.
+    fn watch(
+        &self,
+        deadline: Option<Duration>,
+        cancel: &Cancel,
+        thread: &AtomicI32,
+        done: &AtomicBool,
+    ) {
+        let mut begun = None;
+        while !done.load(Ordering::Acquire) {
+            // The first call takes a while to begin; the time asked counts from the first frame.
+            if begun.is_none() && self.state.word(EMITTED_OFFSET) > 0 {
+                begun = Some(Instant::now());
+            }
+            let over = matches!((begun, deadline), (Some(b), Some(d)) if b.elapsed() >= d);
+            if over || cancel.is_cancelled() {
+                self.state.set_word(0, 1);
+                sys::wake(thread.load(Ordering::Relaxed));
+            }
+            std::thread::sleep(Duration::from_micros(500));
+        }
+    }
+
+    fn send_all(&self, cancel: &Cancel) -> Result<(), XdpError> {
+        let cfg = self.cfg.read(0);
+        let ports = u64::from(cfg.ports);
+        let emissions: u64 = cfg.port[..self.jobs.len()]
+            .iter()
+            .map(|p| p.emissions)
+            .max()
+            .unwrap_or(0);
+        let per_call = cfg.interval_ns / ports;
+        if cfg.interval_ns > 0 && per_call >= CALL_INTERVAL_NS {
+            return self.send_singly(&cfg, emissions.saturating_mul(ports), cancel);
+        }
+        let batch = match self.options.batch {
+            0 if cfg.interval_ns == 0 => BATCH,
+            0 => batch_for(per_call),
+            given => given,
+        };
+        let mut left = emissions.saturating_mul(ports);
+        while left > 0 && self.state.word(0) == 0 {
+            let chunk = left.min(i32::MAX as u64) as u32;
+            if self.call(chunk, batch.min(chunk))? == RunEnd::Interrupted && cancel.is_cancelled() {
+                break;
+            }
+            let sent: u64 = self.emitted();
+            left = emissions.saturating_mul(ports).saturating_sub(sent);
+        }
+        Ok(())
+    }
+
+    /// One call a frame, made shortly before the frame is due; the program waits for the exact time.
+    fn send_singly(&self, cfg: &GenCfg, frames: u64, cancel: &Cancel) -> Result<(), XdpError> {
+        let ports = u64::from(cfg.ports);
+        let mut sent = 0;
+        while sent < frames && !cancel.is_cancelled() && self.state.word(0) == 0 {
+            let state = self.state.read(0);
+            if state.start_ns > 0 {
+                let turn = state.turn as usize % self.jobs.len();
+                let due = match state.port[turn].emission {
+                    0 => state.start_ns + cfg.port[turn].phase_ns,
+                    _ => state.port[turn].due_ns,
+                } + state.shift_ns;
+                sleep_until(due.saturating_sub(CALL_LEAD_NS), cancel);
+            }
+            self.call(1, 1)?;
+            sent = self.emitted();
+            if sent >= ports * u64::MAX / 2 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn emitted(&self) -> u64 {
+        self.state.read(0).port[..self.jobs.len()]
+            .iter()
+            .map(|p| p.emission)
+            .sum()
+    }
+
+    fn call(&self, repeat: u32, batch: u32) -> Result<RunEnd, XdpError> {
+        sys::run_live_frames(self.loaded.program(), &self.template, repeat, batch).map_err(|e| {
+            if e.raw_os_error() == Some(libc::EINVAL) {
+                XdpError::Unsupported {
+                    what: "running a program over live frames",
+                    why: "the kernel refused it (it needs Linux 5.18 or newer)".to_owned(),
+                }
+            } else {
+                XdpError::kernel("running a program over live frames", e)
+            }
+        })
+    }
+
+    fn reports(&self, call: Duration) -> Vec<SendReport> {
+        let state = self.state.read(0);
+        let report = |(i, job): (usize, &SendJob)| {
+            let port = &state.port[i];
+            SendReport {
+                emitted_frames: port.emission,
+                sequences: job.faults.sequences_used(port.emission),
+                first_ns: port.first_ns,
+                last_ns: port.last_ns,
+                gap: histogram(&port.gap),
+                slips: state.slips,
+                slipped_ns: state.slipped_ns,
+                refused_frames: port.write_errors,
+                // The program writes into the page that the driver takes; veth hands the page on as it is.
+                kernel_copied: Some(false),
+                call_ns: call.as_nanos() as u64,
+            }
+        };
+        self.jobs.iter().enumerate().map(report).collect()
+    }
+}
+
+/// Where the first port's emission count lies in [`GenState`].
+const EMITTED_OFFSET: usize = std::mem::offset_of!(GenState, port);
+
+/// Histogram of an eBPF program's log-linear buckets, in ns.
+pub(super) fn histogram(h: &abi::Hist) -> Histogram {
+    Histogram::from_log_linear(Some(1000), &h.buckets, h.min, h.max, u128::from(h.sum))
+}
+
+/// The smallest batch that keeps the rate: handing over one frame costs about a microsecond more than its share.
+fn batch_for(per_frame_ns: u64) -> u32 {
+    match per_frame_ns {
+        10_000.. => 1,
+        2_000.. => 2,
+        700.. => 8,
+        _ => 32,
+    }
+}
+
+fn check_jobs(jobs: &[(PortName, SendJob)]) -> Result<&SendJob, XdpError> {
+    let Some((_, first)) = jobs.first() else {
+        return Err(XdpError::BadJob(
+            "a generator needs at least one port".to_owned(),
+        ));
+    };
+    if jobs.len() > abi::GEN_PORTS {
+        let text = format!(
+            "a generator serves {} ports at most, {} were given",
+            abi::GEN_PORTS,
+            jobs.len()
+        );
+        return Err(XdpError::BadJob(text));
+    }
+    for (port, job) in jobs {
+        if job.sizes.length > abi::MAX_LENGTH {
+            return Err(XdpError::TooLong {
+                length: job.sizes.length,
+                max: abi::MAX_LENGTH,
+            });
+        }
+        let same =
+            job.pace == first.pace && job.sizes == first.sizes && job.with_time == first.with_time;
+        if !same {
+            let text = format!("{port}: the ports of one generator share pace, size and flags");
+            return Err(XdpError::BadJob(text));
+        }
+        if let Some(buffers) = job.buffers {
+            let text =
+                format!("buffers {buffers} are a matter of the ring: the packet path has them");
+            return Err(XdpError::BadJob(text));
+        }
+        Interface::query(port)?.require_up()?;
+    }
+    Ok(first)
+}
+
+fn flags(job: &SendJob) -> Flags {
+    if job.with_time {
+        Flags::TIME_VALID
+    } else {
+        Flags::NONE
+    }
+}
+
+fn build_template(job: &SendJob) -> Vec<u8> {
+    let header = Header {
+        flags: flags(job),
+        stream: job.stream,
+        sequence: 0,
+        time_ns: 0,
+        lfsr_len: 0,
+    };
+    let mut frame = vec![0; job.sizes.length as usize];
+    job.frame.build(&job.sizes, &header, &mut frame);
+    frame
+}
+
+fn configuration(jobs: &[(PortName, SendJob)]) -> Box<GenCfg> {
+    let mut cfg = sys::zeroed::<GenCfg>();
+    let first = &jobs[0].1;
+    let interval_ps = match first.pace {
+        Pace::Max => 0,
+        Pace::Interval { ps } => ps.max(1000),
+    };
+    cfg.ports = jobs.len() as u32;
+    cfg.flags = u32::from(flags(first).bits());
+    cfg.interval_ns = interval_ps / 1000;
+    cfg.interval_ps = (interval_ps % 1000) as u32;
+    cfg.write_prefix = u32::from(jobs.len() > 1);
+    cfg.tolerance_ns = (10 * cfg.interval_ns).max(20_000);
+    let mut first_step = 0;
+    for (i, (_, job)) in jobs.iter().enumerate() {
+        cfg.port[i] = port_configuration(job, interval_ps, first_step);
+        cfg.port[i].phase_ns = cfg.interval_ns * i as u64 / jobs.len() as u64;
+        first_step += job.faults.steps.len() as u32;
+    }
+    cfg
+}
+
+fn port_configuration(job: &SendJob, interval_ps: u64, first_step: u32) -> GenPortCfg {
+    let frame = build_template(job);
+    let prefix_len = job.frame.header_offset();
+    let mut prefix = [0; abi::PREFIX_MAX];
+    prefix[..prefix_len].copy_from_slice(&frame[..prefix_len]);
+    let (udp_checksum_at, udp_sum) = match job.frame.transport {
+        Transport::Ethernet => (0, 0),
+        _ => (prefix_len as u32 - 2, udp_sum(job, &frame)),
+    };
+    let emissions = match (job.extent, interval_ps) {
+        (Extent::Frames { frames }, _) => job.faults.emissions(frames),
+        (Extent::Time { .. }, 0) => u64::MAX / 64,
+        (Extent::Time { time_ps }, _) => job.faults.emissions((time_ps / interval_ps).max(1)),
+    };
+    GenPortCfg {
+        prefix,
+        prefix_len: prefix_len as u32,
+        lfsr_len: job.sizes.lfsr_len(),
+        length: job.sizes.length,
+        udp_checksum_at,
+        udp_sum,
+        stream: u32::from(job.stream),
+        first_step,
+        step_count: job.faults.steps.len() as u32,
+        emissions,
+        phase_ns: 0,
+    }
+}
+
+/// What pseudo header and UDP header add to the checksum: the built frame's sum less its LFSR part's. The test
+/// header adds nothing, since its own checksum makes it sum to all ones.
+fn udp_sum(job: &SendJob, frame: &[u8]) -> u32 {
+    let at = job.frame.header_offset();
+    let checksum = u32::from(!u16::from_be_bytes([frame[at - 2], frame[at - 1]]));
+    let start = at + header::LEN;
+    let content = &frame[start..start + job.sizes.lfsr_len() as usize];
+    let sum: u32 = content
+        .chunks(2)
+        .map(|w| u32::from(w[0]) << 8 | w.get(1).map_or(0, |b| u32::from(*b)))
+        .sum();
+    let fold = |s: u32| (s & 0xFFFF) + (s >> 16);
+    let content = fold(fold(sum));
+    fold(fold(checksum + (0xFFFF & !content)))
+}
+
+fn pin(cpu: usize) -> Result<(), XdpError> {
+    let mut set = CpuSet::new();
+    set.set(cpu)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
+        .map_err(|e| XdpError::kernel("running on the chosen processor", e.into()))
+}
+
+/// Sleep until a CLOCK_MONOTONIC time in ns, in steps so that a cancel is seen.
+fn sleep_until(due_ns: u64, cancel: &Cancel) {
+    loop {
+        let now = super::monotonic_ns();
+        if now >= due_ns || cancel.is_cancelled() {
+            return;
+        }
+        std::thread::sleep(Duration::from_nanos((due_ns - now).min(50_000_000)));
+    }
+}
