@@ -389,3 +389,67 @@ fn the_caller_stays_in_its_own_namespace() {
     assert_ne!(seen, before);
     assert_eq!(NetNs::current().unwrap().id().unwrap(), before);
 }
+
+#[test]
+fn a_lab_that_somebody_took_apart_is_shown_so_and_still_taken_down() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let spec = LabSpec::unique("wlt", 1);
+    Lab::up(&spec).unwrap();
+    NetNs::delete(&spec.namespace(Side::Node)).unwrap();
+    let status = Lab::status()
+        .unwrap()
+        .into_iter()
+        .find(|s| s.name == spec.name);
+    Lab::down(&spec.name).unwrap();
+    assert!(is_gone(&spec.name));
+    let status = status.unwrap();
+    assert_eq!(status.owner, LabOwner::Nobody);
+    let node = &status.interfaces[0];
+    let reason = node.interface.as_ref().unwrap_err();
+    assert!(
+        !node.is_up() && reason.contains(&spec.namespace(Side::Node)),
+        "{reason}"
+    );
+}
+
+/// Root without capabilities is what a container often has. The test starts itself again like that.
+#[test]
+fn without_capabilities_each_error_names_them_and_the_way_out() {
+    if let Ok(lab) = std::env::var("WIRELAB_TEST_WITHOUT_CAPABILITIES") {
+        let enter = NetNs::open(&format!("{lab}-node"))
+            .unwrap()
+            .run_in(|| ())
+            .unwrap_err();
+        let text = enter.to_string();
+        assert!(
+            text.contains("CAP_SYS_ADMIN") && text.contains("sudo setcap"),
+            "{text}"
+        );
+        let spec = LabSpec::new(format!("{lab}-more"), 1);
+        let text = EphemeralLab::up(&spec).unwrap_err().to_string();
+        assert!(
+            text.contains("CAP_NET_ADMIN") && text.contains("sudo wirelab"),
+            "{text}"
+        );
+        assert!(is_gone(&spec.name));
+        return;
+    }
+    let Some(lab) = lab(1) else { return };
+    let status = Command::new("setpriv")
+        .args(["--bounding-set=-all", "--inh-caps=-all"])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "without_capabilities_each_error_names_them_and_the_way_out",
+        ])
+        .env("WIRELAB_TEST_WITHOUT_CAPABILITIES", lab.name())
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status}");
+    assert!(
+        lab.interface(0, Side::Node).unwrap().carrier,
+        "the lab is untouched"
+    );
+}
