@@ -21,6 +21,7 @@ pub mod transport;
 pub mod value;
 
 mod fuzz;
+mod linebuf;
 
 pub use client::{Client, ClientError};
 pub use fuzz::{fuzz_line, fuzz_server};

@@ -281,11 +281,14 @@ pub enum Extent {
     TimePs(u64),
 }
 
-/// Exactly one of several keys may be there; `first` names the choice when there are none or several.
+/// A key and how its value is read.
+type Choice<T> = (&'static str, fn(Value<'_>) -> Option<T>);
+
+/// At most one of several keys may be there; `first` names the choice when there are several.
 fn choice<T>(
     line: &Line<'_>,
     first: &'static str,
-    keys: &[(&'static str, fn(Value<'_>) -> Option<T>)],
+    keys: &[Choice<T>],
 ) -> Result<Option<T>, FieldError> {
     let mut found = None;
     for (key, parse) in keys {

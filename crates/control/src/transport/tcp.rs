@@ -35,6 +35,11 @@ impl TcpTransport {
         Ok(transport)
     }
 
+    /// Close the connection; the next line is sent on a new one.
+    pub fn disconnect(&mut self) {
+        self.stream = None;
+    }
+
     fn stream(&mut self) -> io::Result<&mut StreamTransport<TcpStream>> {
         let stream = match self.stream.take() {
             Some(stream) => stream,
