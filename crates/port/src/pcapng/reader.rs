@@ -286,17 +286,20 @@ impl<R: Read> CaptureReader<R> {
             self.damaged(unlike_lengths(len, again));
             return Ok(None);
         }
-        let content = match kind {
-            kind::SECTION_HEADER => Ok(None),
-            kind::ENHANCED_PACKET => {
-                decode::enhanced(bytes, order).map(|p| Some(Content::Packet(p)))
+        let taken = match kind {
+            kind::ENHANCED_PACKET => decode::enhanced(bytes, order)
+                .and_then(|packet| self.packet(packet, size))
+                .map(Some),
+            kind::OBSOLETE_PACKET => decode::obsolete(bytes, order)
+                .and_then(|packet| self.packet(packet, size))
+                .map(Some),
+            kind::SECTION_HEADER => {
+                self.base = self.interfaces.len();
+                self.sections += 1;
+                Ok(None)
             }
-            kind::OBSOLETE_PACKET => {
-                decode::obsolete(bytes, order).map(|p| Some(Content::Packet(p)))
-            }
-            _ => decode::content(bytes, order),
+            _ => decode::content(bytes, order).and_then(|content| self.take_in(size, content)),
         };
-        let taken = content.and_then(|content| self.take_in(kind, size, content));
         match taken {
             Ok(found) => {
                 self.blocks += 1;
@@ -312,17 +315,8 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    fn take_in(
-        &mut self,
-        kind: u32,
-        block: usize,
-        content: Option<Content>,
-    ) -> Result<Option<Found>, String> {
+    fn take_in(&mut self, block: usize, content: Option<Content>) -> Result<Option<Found>, String> {
         match content {
-            None if kind == kind::SECTION_HEADER => {
-                self.base = self.interfaces.len();
-                self.sections += 1;
-            }
             None => {}
             Some(Content::Interface(_)) if self.interfaces.len() == MAX_INTERFACES => {
                 return Err(format!("more than {MAX_INTERFACES} interfaces"));
