@@ -96,25 +96,34 @@ impl Counts {
     /// # Errors
     /// Which sum does not hold, with its numbers.
     pub fn check_identity(&self, sent: u64) -> Result<(), String> {
-        if self.distinct_sequences + self.lost_frames != sent {
+        // Counts may come from a hostile file: their sums need not fit.
+        let sum = |counts: &[u64]| counts.iter().copied().map(u128::from).sum::<u128>();
+        if sum(&[self.distinct_sequences, self.lost_frames]) != u128::from(sent) {
             return Err(format!(
                 "distinct {} + lost {} is not sent {sent}",
                 self.distinct_sequences, self.lost_frames
             ));
         }
-        let states = self.good_frames
-            + self.header_corrupt_frames
-            + self.truncated_frames
-            + self.stale_frames
-            + self.corrupted_frames;
-        if states != self.received_frames {
+        let states = sum(&[
+            self.good_frames,
+            self.header_corrupt_frames,
+            self.truncated_frames,
+            self.stale_frames,
+            self.corrupted_frames,
+        ]);
+        if states != u128::from(self.received_frames) {
             return Err(format!(
                 "good and bad frames are {states}, received {}",
                 self.received_frames
             ));
         }
-        let tracked = self.distinct_sequences + self.duplicated_frames + self.too_late_frames;
-        if tracked + self.header_corrupt_frames != self.received_frames {
+        let tracked = sum(&[
+            self.distinct_sequences,
+            self.duplicated_frames,
+            self.too_late_frames,
+            self.header_corrupt_frames,
+        ]);
+        if tracked != u128::from(self.received_frames) {
             return Err(format!(
                 "distinct {} + duplicated {} + too late {} + header-corrupt {} is not received {}",
                 self.distinct_sequences,
@@ -130,12 +139,15 @@ impl Counts {
     /// Whether nothing is wrong: every frame sent arrived once, in order, intact.
     pub fn is_clean(&self) -> bool {
         self.good_frames == self.received_frames
-            && self.lost_frames
-                + self.duplicated_frames
-                + self.reordered_frames
-                + self.too_late_frames
-                + self.order_breaks
-                == 0
+            && [
+                self.lost_frames,
+                self.duplicated_frames,
+                self.reordered_frames,
+                self.too_late_frames,
+                self.order_breaks,
+            ]
+            .iter()
+            .all(|n| *n == 0)
     }
 }
 

@@ -30,8 +30,10 @@ pub struct Environment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultsFile {
     /// [`FORMAT`].
+    #[schemars(extend("const" = FORMAT))]
     pub format: String,
     /// [`VERSION`].
+    #[schemars(extend("const" = VERSION))]
     pub version: u32,
     /// Version of wirelab that wrote it.
     pub wirelab_version: String,
@@ -99,4 +101,32 @@ impl ResultsFile {
         text.push('\n');
         text
     }
+}
+
+/// Entry for fuzzing: read hostile bytes as a results file, and take everything out of it that a report does.
+///
+/// # Panics
+/// If a file that was read does not read the same once it was written.
+pub fn fuzz_results(bytes: &[u8]) {
+    let Some(file) = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| ResultsFile::parse(text).ok())
+    else {
+        return;
+    };
+    for observation in &file.observations {
+        let _ = (observation.passed(), observation.trial.sizes());
+        for flow in &observation.flows {
+            if let (Some(sent), Some(counts)) = (flow.sent_frames.value(), flow.counts.value()) {
+                let _ = counts.check_identity(*sent);
+            }
+            for series in flow.series.iter().chain(&observation.series) {
+                let _ = (series.percentile(99.9), crate::pdv::Pdv::of(series));
+                let _ = series.histogram.clone().merge(&series.histogram);
+            }
+        }
+    }
+    let text = file.to_json();
+    let again = ResultsFile::parse(&text).expect("what was written can be read");
+    assert!(again.to_json() == text, "written twice, not the same");
 }

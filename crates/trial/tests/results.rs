@@ -1,0 +1,184 @@
+//! The results file: its schema, a worked file of each kind of node, and files that must be refused.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use wirelab_trial::{ClockKind, Field, Kind, ResultsFile, Status, results};
+
+const EXAMPLES: [&str; 5] = ["ports", "iperf", "board-instructions", "hdl", "model"];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn example(name: &str) -> String {
+    let path = root()
+        .join("spec/examples")
+        .join(name)
+        .with_extension("json");
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn schema() -> jsonschema::Validator {
+    let schema: Value = serde_json::from_str(&ResultsFile::schema_json()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+#[test]
+fn the_schema_file_is_that_of_the_types() {
+    let file = std::fs::read_to_string(root().join("spec/results.schema.json")).unwrap();
+    assert!(
+        file == ResultsFile::schema_json(),
+        "spec/results.schema.json differs from the types: run\n  \
+         cargo run -p wirelab-trial --example schema > spec/results.schema.json"
+    );
+}
+
+#[test]
+fn each_worked_file_reads_and_writes_the_same() {
+    let schema = schema();
+    for name in EXAMPLES {
+        let text = example(name);
+        let file = ResultsFile::parse(&text).unwrap();
+        assert!(file.to_json() == text, "{name}");
+        let value: Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> = schema.iter_errors(&value).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+}
+
+#[test]
+fn the_figures_of_each_worked_file_agree() {
+    for name in EXAMPLES {
+        for o in ResultsFile::parse(&example(name)).unwrap().observations {
+            assert_eq!(o.status, Status::Complete);
+            assert_eq!(o.sizes, o.trial.size.resolve(o.trial.framing).unwrap());
+            for f in &o.flows {
+                if let (Some(sent), Some(counts)) = (f.sent_frames.value(), f.counts.value()) {
+                    counts.check_identity(*sent).unwrap();
+                    let sender = f.sender.value().and_then(|s| s.ledger);
+                    if let Some(ledger) = sender {
+                        assert_eq!(ledger.differences(counts), []);
+                    }
+                }
+                let per_frame = |bits: &Field<f64>| {
+                    bits.value()
+                        .map(|b| b / f.frames_per_s.value().unwrap() / 8.0)
+                };
+                let near = |got: Option<f64>, bytes: u32| {
+                    got.is_none_or(|got| (got - f64::from(bytes)).abs() < 1e-6)
+                };
+                assert!(
+                    near(per_frame(&f.payload_bits_per_s), o.sizes.payload),
+                    "{name}"
+                );
+                assert!(
+                    near(per_frame(&f.link_bits_per_s), o.sizes.frame + 20),
+                    "{name}"
+                );
+                if let Some(efficiency) = f.efficiency.value() {
+                    let most = f64::from(o.sizes.payload) / f64::from(o.sizes.frame + 20);
+                    assert!(
+                        *efficiency <= most * 1.000_001,
+                        "{name}: {efficiency} of {most}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn each_kind_says_what_it_cannot_know() {
+    let read = |name| {
+        ResultsFile::parse(&example(name))
+            .unwrap()
+            .observations
+            .remove(0)
+    };
+    let board = read("board-instructions");
+    assert!(
+        board.flows[0].elapsed.value().is_none() && board.flows[0].frames_per_s.value().is_none()
+    );
+    let clock = board.series[0].clock;
+    assert_eq!((clock.kind, clock.tick_ps), (ClockKind::Instructions, None));
+    let model = read("model");
+    assert_eq!(model.flows[0].frames_per_s.kind(), Some(Kind::Predicted));
+    assert_eq!(model.series[0].kind, Kind::Predicted);
+    assert!(model.flows[0].counts.value().is_none());
+    let hdl = read("hdl");
+    let elapsed = hdl.flows[0].elapsed.value().unwrap();
+    assert_eq!(
+        (elapsed.clock, elapsed.ps),
+        (ClockKind::Simulated, 672_000_000)
+    );
+    let iperf = read("iperf");
+    assert!(iperf.flows[0].counts.value().is_none());
+    assert_eq!(
+        iperf.flows[0].counters["received_datagrams"],
+        Field::measured(42_515)
+    );
+}
+
+#[test]
+fn broken_files_are_refused_and_named() {
+    let schema = schema();
+    let text = example("ports");
+    type Change = fn(&mut Value);
+    let changes: [(Change, &str); 7] = [
+        (|v| v["format"] = json!("other"), "its format is 'other'"),
+        (
+            |v| v["version"] = json!(2),
+            "version 2, but this wirelab reads version 1",
+        ),
+        (|v| v["interrupted"] = json!("no"), "invalid type: string"),
+        (
+            |v| {
+                drop(
+                    v["observations"][0]
+                        .as_object_mut()
+                        .unwrap()
+                        .remove("flows"),
+                )
+            },
+            "missing field `flows`",
+        ),
+        (
+            |v| v["observations"][0]["status"] = json!("fine"),
+            "unknown variant `fine`",
+        ),
+        (
+            |v| v["observations"][0]["flows"][0]["jitter_ps"] = json!(0),
+            "did not match any variant of untagged enum Field",
+        ),
+        (
+            |v| v["observations"][0]["flows"][0]["sent_frames"]["value"] = json!(-1),
+            "did not match any variant of untagged enum Field",
+        ),
+    ];
+    for (change, part) in changes {
+        let mut value: Value = serde_json::from_str(&text).unwrap();
+        change(&mut value);
+        let error = ResultsFile::parse(&value.to_string())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(part), "{error}");
+        assert!(!schema.is_valid(&value), "the schema lets pass: {part}");
+    }
+    let cut = ResultsFile::parse(&text[..text.len() / 2])
+        .unwrap_err()
+        .to_string();
+    assert!(cut.contains("EOF while parsing"), "{cut}");
+}
+
+#[test]
+fn the_fuzz_corpus_is_read_without_panic() {
+    let folder = root().join("fuzz/corpus/results");
+    let mut files = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        results::fuzz_results(&bytes);
+        files += 1;
+    }
+    assert!(files >= 5, "{files} files in {}", folder.display());
+}
