@@ -1,7 +1,8 @@
 //! Frames in and out of Linux interfaces, and the private lab of network namespaces they run in.
 //!
 //! - [`xdp`]: the fast path, generation and checking inside the kernel (eBPF programs of `bpf/`);
-//! - [`packet`]: the portable path, AF_PACKET rings and TAP;
+//! - [`packet`]: the portable path, AF_PACKET;
+//! - [`tap`]: interfaces whose other end is this process;
 //! - [`pcapng`]: captures, written and verified;
 //! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
 //! - [`impair`]: a seeded forwarder that drops, duplicates, swaps, delays and damages frames;
@@ -16,4 +17,5 @@ pub mod lab;
 pub mod netns;
 pub mod packet;
 pub mod pcapng;
+pub mod tap;
 pub mod xdp;

@@ -1,0 +1,146 @@
+//! What can go wrong on the portable path, each with the way out.
+
+use std::io;
+
+use wirelab_trial::{NodeError, Unsupported};
+
+use crate::iface::{IfaceError, PortName};
+use crate::job::SendReport;
+use crate::netns::{NetNsError, Privilege};
+
+/// An error of the portable path.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PacketError {
+    /// The interface is unknown, down, without carrier, or its MTU is too small.
+    #[error(transparent)]
+    Iface(#[from] IfaceError),
+    /// The port's namespace cannot be entered.
+    #[error(transparent)]
+    NetNs(#[from] NetNsError),
+    /// A capability is missing.
+    #[error(transparent)]
+    Privilege(#[from] Privilege),
+    /// The portable path cannot do what was asked.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The kernel would not set the socket up.
+    #[error("{port}: the kernel refused {what}: {source}")]
+    Setup {
+        /// The port.
+        port: PortName,
+        /// What was asked of it.
+        what: &'static str,
+        /// What it said.
+        source: io::Error,
+    },
+    /// Not even the smallest ring could be had.
+    #[error(
+        "{port}: no memory for a ring of {bytes} bytes: {source}; stop other captures, or raise the memory limit of this process or container"
+    )]
+    NoMemory {
+        /// The port.
+        port: PortName,
+        /// The smallest size that was tried.
+        bytes: usize,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A run that had begun broke off; what was done until then is kept.
+    #[error("{port}: sending broke off after {} frames: {source}{}", partial.emitted_frames, way_out(source, port))]
+    Broken {
+        /// The port.
+        port: PortName,
+        /// What the kernel said.
+        source: io::Error,
+        /// What was done.
+        partial: Box<SendReport>,
+    },
+    /// The thread of a sender or checker died.
+    #[error("{port}: the {what} died; its results are lost, run it again")]
+    Died {
+        /// The port.
+        port: PortName,
+        /// Which thread.
+        what: &'static str,
+    },
+}
+
+fn way_out(source: &io::Error, port: &PortName) -> String {
+    let command = |rest: &str| format!("; `{}`", port.ip_command(rest));
+    match source.raw_os_error() {
+        Some(libc::ENETDOWN) => command(&format!("link set dev {} up", port.interface)),
+        Some(libc::ENXIO | libc::ENODEV) => "; the interface was removed".to_owned(),
+        _ => String::new(),
+    }
+}
+
+impl PacketError {
+    /// An error of setting up, told apart by what the kernel said.
+    pub(super) fn setup(port: &PortName, what: &'static str, source: io::Error) -> PacketError {
+        match source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => Privilege::new(
+                format!("to open a packet socket on {port}"),
+                &["CAP_NET_RAW"],
+            )
+            .into(),
+            _ => PacketError::Setup {
+                port: port.clone(),
+                what,
+                source,
+            },
+        }
+    }
+}
+
+impl From<PacketError> for NodeError {
+    fn from(error: PacketError) -> NodeError {
+        match error {
+            PacketError::Unsupported(unsupported) => NodeError::Unsupported(unsupported),
+            PacketError::Privilege(_) => NodeError::Privilege(error.to_string()),
+            _ => NodeError::Failed(error.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port() -> PortName {
+        "lab-node/n0".parse().unwrap()
+    }
+
+    #[test]
+    fn a_missing_capability_is_named_with_the_way_out() {
+        let error = PacketError::setup(
+            &port(),
+            "a socket",
+            io::Error::from_raw_os_error(libc::EPERM),
+        );
+        let text = error.to_string();
+        assert!(
+            text.contains("CAP_NET_RAW") && text.contains("setcap"),
+            "{text}"
+        );
+        assert!(matches!(NodeError::from(error), NodeError::Privilege(_)));
+    }
+
+    #[test]
+    fn a_broken_run_says_how_far_it_came_and_what_to_do() {
+        let error = PacketError::Broken {
+            port: port(),
+            source: io::Error::from_raw_os_error(libc::ENETDOWN),
+            partial: Box::new(SendReport {
+                emitted_frames: 7,
+                ..SendReport::default()
+            }),
+        };
+        let text = error.to_string();
+        assert!(text.contains("after 7 frames"), "{text}");
+        assert!(
+            text.contains("`sudo ip -n lab-node link set dev n0 up`"),
+            "{text}"
+        );
+    }
+}

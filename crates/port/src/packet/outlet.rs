@@ -1,0 +1,306 @@
+//! Ways for frames to get into the kernel: batches of a system call, and the transmit ring with each kind of
+//! buffers.
+
+use std::io;
+use std::time::Duration;
+
+use wirelab_trial::Cancel;
+
+use super::build::FrameBuilder;
+use super::clock::now_ns;
+use super::sys::socket::{MOST_FRAMES, PacketSocket};
+use super::sys::tx::{Owner, TxRing};
+
+/// Slots of the ring where the application builds frames in it: more than a batch, and few enough for caches.
+const IN_PLACE_SLOTS: usize = 256;
+
+/// Frames made ready in the ring before the kernel is told.
+const RING_BATCH: usize = 32;
+
+/// How long a slot that the kernel has is watched before sleeping begins, in ns.
+const WATCH_NS: u64 = 200_000;
+
+/// How long to leave a full queue alone.
+const NAP: Duration = Duration::from_micros(50);
+
+/// How long after the last frame to wait for it to leave, in ns.
+const LAST_FRAME_NS: u64 = 1_000_000_000;
+
+/// Why an outlet stopped.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The run was cancelled while it waited.
+    Cancelled,
+    /// The kernel would not go on.
+    Kernel(io::Error),
+}
+
+/// What a sender puts frames into.
+pub(super) trait Outlet {
+    /// Frames to commit before a flush, at most.
+    fn batch(&self) -> usize;
+
+    /// Memory that holds a laid-out frame, for the next one; `None` if a flush has to come first.
+    fn frame(&mut self, cancel: &Cancel) -> Result<Option<&mut [u8]>, Stop>;
+
+    /// The frame in that memory is ready and has `length` bytes.
+    fn commit(&mut self, length: usize, cancel: &Cancel) -> Result<(), Stop>;
+
+    /// Sends what was committed; how many frames the kernel refused for good.
+    fn flush(&mut self, cancel: &Cancel) -> Result<u64, Stop>;
+
+    /// Waits until everything has left; how many frames never did.
+    fn finish(&mut self) -> u64;
+}
+
+/// Batches of `sendmmsg`: the kernel copies each frame.
+pub(super) struct Batches {
+    socket: PacketSocket,
+    memory: Box<[u8]>,
+    stride: usize,
+    lengths: [usize; MOST_FRAMES],
+    filled: usize,
+    /// Whether a frame that finds the queue full is tried again; a paced one is not, its time has passed.
+    retry: bool,
+}
+
+impl Batches {
+    pub(super) fn new(socket: PacketSocket, builder: &FrameBuilder, retry: bool) -> Batches {
+        let stride = builder.length().next_multiple_of(64);
+        let mut memory = vec![0; stride * MOST_FRAMES].into_boxed_slice();
+        memory
+            .chunks_mut(stride)
+            .for_each(|frame| builder.lay_out(frame));
+        Batches {
+            socket,
+            memory,
+            stride,
+            lengths: [0; MOST_FRAMES],
+            filled: 0,
+            retry,
+        }
+    }
+}
+
+impl Outlet for Batches {
+    fn batch(&self) -> usize {
+        MOST_FRAMES
+    }
+
+    #[inline]
+    fn frame(&mut self, _: &Cancel) -> Result<Option<&mut [u8]>, Stop> {
+        let start = self.filled * self.stride;
+        Ok(Some(&mut self.memory[start..start + self.stride]))
+    }
+
+    #[inline]
+    fn commit(&mut self, length: usize, _: &Cancel) -> Result<(), Stop> {
+        self.lengths[self.filled] = length;
+        self.filled += 1;
+        Ok(())
+    }
+
+    fn flush(&mut self, cancel: &Cancel) -> Result<u64, Stop> {
+        let (mut sent, mut refused) = (0, 0);
+        let filled = std::mem::take(&mut self.filled);
+        while sent < filled {
+            let memory = &mut self.memory[sent * self.stride..];
+            let error =
+                match self
+                    .socket
+                    .send_frames(memory, self.stride, &self.lengths[sent..filled])
+                {
+                    Ok(taken) => {
+                        sent += taken;
+                        continue;
+                    }
+                    Err(error) => error,
+                };
+            match error.raw_os_error() {
+                Some(libc::ENOBUFS) if !self.retry => {
+                    sent += 1;
+                    refused += 1;
+                }
+                // The queue is full, or the patience of the socket is over.
+                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR) => {
+                    if cancel.is_cancelled() {
+                        return Ok(refused + (filled - sent) as u64);
+                    }
+                    std::thread::sleep(NAP);
+                }
+                _ => {
+                    self.filled = filled - sent + refused as usize;
+                    return Err(Stop::Kernel(error));
+                }
+            }
+        }
+        Ok(refused)
+    }
+
+    fn finish(&mut self) -> u64 {
+        // Only an error leaves frames behind; what the system call took has left or is in the queue.
+        self.filled as u64
+    }
+}
+
+/// How frames get into the ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// They lie there.
+    Prefilled {
+        /// How many.
+        slots: usize,
+    },
+    /// Built there.
+    InPlace,
+    /// Copied from the application's memory; the next copy waits until the frame has left.
+    Copied,
+    /// Copied while the frame before is on its way.
+    CopiedAhead,
+}
+
+/// The transmit ring: the kernel takes frames from memory that it shares with us.
+pub(super) struct Ring {
+    socket: PacketSocket,
+    ring: TxRing,
+    filling: Filling,
+    /// The application's own frame, where it is copied.
+    own: Box<[u8]>,
+    next: usize,
+    filled: usize,
+}
+
+impl Ring {
+    pub(super) fn new(
+        socket: PacketSocket,
+        filling: Filling,
+        builder: &FrameBuilder,
+    ) -> io::Result<Ring> {
+        let slots = match filling {
+            Filling::Prefilled { slots } => slots,
+            Filling::InPlace => IN_PLACE_SLOTS,
+            Filling::Copied => 1,
+            Filling::CopiedAhead => 2,
+        };
+        let mut ring = TxRing::new(&socket, slots, builder.length())?;
+        for slot in 0..slots {
+            let frame = ring.frame(slot);
+            builder.lay_out(frame);
+            if matches!(filling, Filling::Prefilled { .. }) {
+                builder.write_content(frame, slot as u32);
+                builder.write_header(frame, slot as u32, 0);
+            }
+        }
+        let mut own = vec![0; builder.length()].into_boxed_slice();
+        builder.lay_out(&mut own);
+        Ok(Ring {
+            socket,
+            ring,
+            filling,
+            own,
+            next: 0,
+            filled: 0,
+        })
+    }
+
+    fn copies(&self) -> bool {
+        matches!(self.filling, Filling::Copied | Filling::CopiedAhead)
+    }
+
+    /// Tells the kernel; a full queue is no error, because the slots stay ready.
+    fn kick(&self) -> Result<(), Stop> {
+        match self.socket.kick() {
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(()),
+                _ => Err(Stop::Kernel(error)),
+            },
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Waits until a slot is ours.
+    fn wait_for(&self, slot: usize, cancel: &Cancel) -> Result<(), Stop> {
+        let mut began = None;
+        loop {
+            match self.ring.owner(slot) {
+                Owner::Application => return Ok(()),
+                Owner::Waiting => self.kick()?,
+                Owner::Refused => {
+                    return Err(Stop::Kernel(io::Error::from_raw_os_error(libc::EMSGSIZE)));
+                }
+                Owner::Kernel => std::hint::spin_loop(),
+            }
+            let now = now_ns();
+            if now - *began.get_or_insert(now) > WATCH_NS {
+                if cancel.is_cancelled() {
+                    return Err(Stop::Cancelled);
+                }
+                std::thread::sleep(NAP);
+            }
+        }
+    }
+}
+
+impl Outlet for Ring {
+    fn batch(&self) -> usize {
+        match self.filling {
+            Filling::Prefilled { slots } => RING_BATCH.min(slots.div_ceil(2)),
+            Filling::InPlace => RING_BATCH,
+            Filling::Copied | Filling::CopiedAhead => 1,
+        }
+    }
+
+    #[inline]
+    fn frame(&mut self, cancel: &Cancel) -> Result<Option<&mut [u8]>, Stop> {
+        if self.copies() {
+            return Ok(Some(&mut self.own));
+        }
+        if self.ring.owner(self.next) != Owner::Application {
+            if self.filled > 0 {
+                return Ok(None);
+            }
+            self.wait_for(self.next, cancel)?;
+        }
+        Ok(Some(self.ring.frame(self.next)))
+    }
+
+    #[inline]
+    fn commit(&mut self, length: usize, cancel: &Cancel) -> Result<(), Stop> {
+        if self.copies() {
+            self.wait_for(self.next, cancel)?;
+            self.ring.frame(self.next)[..length].copy_from_slice(&self.own[..length]);
+        }
+        self.ring.ready(self.next, length);
+        self.next = (self.next + 1) % self.ring.slots();
+        self.filled += 1;
+        Ok(())
+    }
+
+    fn flush(&mut self, cancel: &Cancel) -> Result<u64, Stop> {
+        if std::mem::take(&mut self.filled) > 0 {
+            self.kick()?;
+            if self.filling == Filling::Copied {
+                self.wait_for(0, cancel)?;
+            }
+        }
+        Ok(0)
+    }
+
+    fn finish(&mut self) -> u64 {
+        let deadline = now_ns() + LAST_FRAME_NS;
+        loop {
+            let owners = (0..self.ring.slots()).map(|slot| self.ring.owner(slot));
+            let (waiting, away) = owners.fold((0, false), |(waiting, away), owner| match owner {
+                Owner::Waiting => (waiting + 1, true),
+                Owner::Refused => (waiting + 1, away),
+                Owner::Kernel => (waiting, true),
+                Owner::Application => (waiting, away),
+            });
+            // What the kernel has taken is on its way, also where it takes longer than we wait.
+            if !away || now_ns() > deadline || self.kick().is_err() {
+                return waiting;
+            }
+            std::thread::sleep(NAP);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The sender of the portable path: every frame with its own sequence, time and content, on its schedule.
+
+use std::io;
+use std::time::Duration;
+
+use wirelab_trial::series::{BUCKETS, bucket_of};
+use wirelab_trial::{Buffers, Cancel, Extent, Histogram, Unsupported};
+use wirelab_wire::Flags;
+
+use super::build::FrameBuilder;
+use super::clock::{now_ns, wait_until};
+use super::error::PacketError;
+use super::outlet::{Batches, Filling, Outlet, Ring, Stop};
+use super::pace::Pacer;
+use super::sys::socket::PacketSocket;
+use super::thread;
+use crate::iface::{Interface, PortName};
+use crate::inject::{Mutation, ScheduleCursor};
+use crate::job::{Pace, SendJob, SendReport};
+
+/// Slots K of repeating frames that lie ready with [`Buffers::Prefilled`].
+pub const PREFILLED_SLOTS: u32 = 64;
+
+/// How long a system call may wait for room in a queue before a cancelled run is noticed.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Drivers that copy what a ring shares before they hand it on (`skb_orphan_frags` in veth's `dev_forward_skb`
+/// and in `tun_net_xmit`); others fetch it from the ring's pages, or do not say.
+const COPYING_DRIVERS: [&str; 2] = ["veth", "tun"];
+
+/// How to run a sender, beside what the job says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SendOptions {
+    /// The CPU to run on; `None` leaves it to the kernel.
+    pub cpu: Option<usize>,
+}
+
+/// Sends what `job` says on `port`, until its extent is reached or `cancel` is set.
+///
+/// Works from any thread: the socket is opened in the port's namespace, and the sender runs on a thread of its
+/// own. Without [`SendJob::buffers`] frames go out in batches of one system call, which is faster than the ring
+/// on the drivers measured (`docs/portable-path.md`); the kinds of buffers use the ring.
+///
+/// # Errors
+/// [`PacketError::Iface`] for an interface that is unknown, down, without carrier or has too small an MTU,
+/// [`PacketError::Privilege`], [`PacketError::Unsupported`] for buffers or faults that cannot be had,
+/// [`PacketError::Broken`] with what was done where the interface fails on the way.
+pub fn send(
+    port: &PortName,
+    job: &SendJob,
+    options: &SendOptions,
+    cancel: &Cancel,
+) -> Result<SendReport, PacketError> {
+    let filling = filling(job)?;
+    let interface = Interface::query(port)?;
+    interface.require_carrier()?;
+    // The kernel allows the tag beyond the MTU only behind 802.1Q's own TPID, which the outer of two is not.
+    interface.require_length(job.sizes.length, job.frame.framing().vlan_tags == 1)?;
+    let ready = matches!(filling, Some(Filling::Prefilled { .. }));
+    let flags = match (ready, job.with_time) {
+        (true, _) => Flags::REPEATING,
+        (false, true) => Flags::TIME_VALID,
+        (false, false) => Flags::NONE,
+    };
+    let builder = FrameBuilder::new(&job.frame, &job.sizes, job.stream, flags);
+    let socket = open(port, &interface, &builder)?;
+    let copying = interface
+        .driver
+        .as_deref()
+        .is_some_and(|d| COPYING_DRIVERS.contains(&d));
+    let run = || {
+        thread::prepare(port, options.cpu)?;
+        // The run starts when the outlet is ready, not before.
+        let sending = || Sending::new(job, &builder, ready, cancel);
+        let (report, stop) = match filling {
+            None => {
+                let retry = job.pace == Pace::Max;
+                let mut batches = Batches::new(socket, &builder, retry);
+                sending().run(&mut batches, Some(true))
+            }
+            Some(filling) => {
+                let mut ring = Ring::new(socket, filling, &builder)
+                    .map_err(|e| PacketError::setup(port, "a transmit ring", e))?;
+                sending().run(&mut ring, copying.then_some(true))
+            }
+        };
+        match stop {
+            Some(source) => Err(PacketError::Broken {
+                port: port.clone(),
+                source,
+                partial: Box::new(report),
+            }),
+            None => Ok(report),
+        }
+    };
+    thread::run(port, "sender", run)
+}
+
+/// Which way into the ring the job asks for; `None` for batches.
+fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
+    let unsupported = |field, why: &str| {
+        Err(Unsupported {
+            field,
+            why: why.to_owned(),
+        })
+    };
+    match job.buffers {
+        None => Ok(None),
+        Some(Buffers::InPlace) => Ok(Some(Filling::InPlace)),
+        Some(Buffers::Copied) => Ok(Some(Filling::Copied)),
+        Some(Buffers::CopiedAhead) => Ok(Some(Filling::CopiedAhead)),
+        Some(Buffers::DmaCopied) => unsupported(
+            "buffers",
+            "no packet socket lets the application copy by DMA; choose prefilled, copied, copied-ahead or in-place",
+        ),
+        Some(Buffers::Prefilled) if !job.faults.steps.is_empty() => unsupported(
+            "faults",
+            "frames that lie ready are sent as they are; choose in-place or copied buffers to inject faults",
+        ),
+        Some(Buffers::Prefilled) => Ok(Some(Filling::Prefilled {
+            slots: PREFILLED_SLOTS as usize,
+        })),
+    }
+}
+
+fn open(
+    port: &PortName,
+    interface: &Interface,
+    builder: &FrameBuilder,
+) -> Result<PacketSocket, PacketError> {
+    let failed = |what| move |e| PacketError::setup(port, what, e);
+    let socket = port
+        .netns()?
+        .run_in(PacketSocket::open)?
+        .map_err(failed("a socket"))?;
+    socket.hear_nothing().map_err(failed("a filter"))?;
+    socket
+        .set_patience(PATIENCE)
+        .map_err(failed("a time limit"))?;
+    // Bound to their EtherType, frames need not be parsed for it one by one.
+    socket
+        .bind(interface.index, builder.ethertype())
+        .map_err(failed("the interface"))?;
+    Ok(socket)
+}
+
+/// A run of a sender.
+struct Sending<'a> {
+    job: &'a SendJob,
+    builder: &'a FrameBuilder,
+    cancel: &'a Cancel,
+    cursor: ScheduleCursor<'a>,
+    pacer: Option<Pacer>,
+    /// Whether frames lie ready, and nothing is to be written.
+    ready: bool,
+    /// Whether the clock is read for every frame, or once a batch.
+    timed: bool,
+    start_ns: u64,
+    end_ns: u64,
+    emissions: u64,
+    emitted: u64,
+    time_ns: u64,
+    gaps: Gaps,
+    report: SendReport,
+}
+
+impl<'a> Sending<'a> {
+    fn new(
+        job: &'a SendJob,
+        builder: &'a FrameBuilder,
+        ready: bool,
+        cancel: &'a Cancel,
+    ) -> Sending<'a> {
+        let start_ns = now_ns();
+        let (emissions, end_ns) = match job.extent {
+            Extent::Frames { frames } => (job.faults.emissions(frames), u64::MAX),
+            Extent::Time { time_ps } => (u64::MAX, start_ns.saturating_add(time_ps / 1000)),
+        };
+        let pacer = match job.pace {
+            Pace::Max => None,
+            Pace::Interval { ps } => Some(Pacer::new(start_ns, ps)),
+        };
+        Sending {
+            timed: job.with_time || pacer.is_some(),
+            cursor: job.faults.cursor(),
+            job,
+            builder,
+            cancel,
+            pacer,
+            ready,
+            start_ns,
+            end_ns,
+            emissions,
+            emitted: 0,
+            time_ns: start_ns,
+            gaps: Gaps::new(),
+            report: SendReport::default(),
+        }
+    }
+
+    /// Sends everything; what was done, and the error that ended it early.
+    fn run(
+        mut self,
+        outlet: &mut impl Outlet,
+        kernel_copied: Option<bool>,
+    ) -> (SendReport, Option<io::Error>) {
+        let mut failure = None;
+        while !self.is_done() {
+            let filled = self.fill(outlet);
+            let flushed = outlet
+                .flush(self.cancel)
+                .map(|refused| self.report.refused_frames += refused);
+            match filled.and(flushed) {
+                Ok(()) => {}
+                Err(Stop::Cancelled) => break,
+                Err(Stop::Kernel(error)) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        self.report.refused_frames += outlet.finish();
+        self.report.call_ns = now_ns() - self.start_ns;
+        self.report.emitted_frames = self.emitted - self.report.refused_frames.min(self.emitted);
+        self.report.sequences = self.job.faults.sequences_used(self.emitted);
+        self.report.gap = self.gaps.histogram();
+        if let Some(pacer) = &self.pacer {
+            self.report.slips = pacer.slips;
+            self.report.slipped_ns = pacer.slipped_ns;
+        }
+        self.report.kernel_copied = kernel_copied;
+        (self.report, failure)
+    }
+
+    fn is_done(&self) -> bool {
+        let next_ns = self.pacer.as_ref().map_or(self.time_ns, Pacer::due_ns);
+        self.emitted == self.emissions || next_ns >= self.end_ns || self.cancel.is_cancelled()
+    }
+
+    /// Commits the next frames: a batch at full speed, and of a paced flow those that are due.
+    fn fill(&mut self, outlet: &mut impl Outlet) -> Result<(), Stop> {
+        for filled in 0..outlet.batch() {
+            let due = self.pacer.as_ref().map(Pacer::due_ns);
+            if self.emitted == self.emissions
+                || due.is_some_and(|due| due >= self.end_ns || (filled > 0 && due > self.time_ns))
+            {
+                break;
+            }
+            let Some(frame) = outlet.frame(self.cancel)? else {
+                break;
+            };
+            let (sequence, mutation) = self.cursor.next();
+            if !self.ready {
+                self.builder.write_content(frame, sequence);
+            }
+            let last_ns = self.time_ns;
+            if let (Some(due), Some(pacer)) = (due, &mut self.pacer) {
+                self.time_ns = wait_until(due, self.cancel);
+                if self.time_ns < due {
+                    return Err(Stop::Cancelled);
+                }
+                pacer.start(self.time_ns);
+            } else if self.timed || filled == 0 {
+                self.time_ns = now_ns();
+            }
+            let length = if self.ready {
+                self.builder.length()
+            } else {
+                self.finish_frame(frame, sequence, mutation)
+            };
+            outlet.commit(length, self.cancel)?;
+            self.note(last_ns);
+        }
+        Ok(())
+    }
+
+    /// Writes what is known last, and what is to be wrong; the frame's length.
+    #[inline]
+    fn finish_frame(&self, frame: &mut [u8], sequence: u32, mutation: Mutation) -> usize {
+        let time_ns = if self.job.with_time { self.time_ns } else { 0 };
+        self.builder.write_header(frame, sequence, time_ns);
+        let length = self.builder.length();
+        match mutation {
+            Mutation::None => length,
+            mutation => mutation.apply(&mut frame[..length], self.builder.header_offset()),
+        }
+    }
+
+    #[inline]
+    fn note(&mut self, last_ns: u64) {
+        if self.emitted == 0 {
+            self.report.first_ns = self.time_ns;
+        } else if self.timed {
+            self.gaps.record(self.time_ns - last_ns);
+        }
+        self.report.last_ns = self.time_ns;
+        self.emitted += 1;
+    }
+}
+
+/// Gaps in log-linear buckets: a few ns a frame, and no allocation on the way.
+struct Gaps {
+    counts: Box<[u64]>,
+    least: u64,
+    most: u64,
+    sum: u128,
+}
+
+impl Gaps {
+    fn new() -> Gaps {
+        Gaps {
+            counts: vec![0; BUCKETS].into_boxed_slice(),
+            least: u64::MAX,
+            most: 0,
+            sum: 0,
+        }
+    }
+
+    #[inline]
+    fn record(&mut self, ns: u64) {
+        self.counts[bucket_of(ns)] += 1;
+        self.least = self.least.min(ns);
+        self.most = self.most.max(ns);
+        self.sum += u128::from(ns);
+    }
+
+    fn histogram(&self) -> Histogram {
+        Histogram::from_log_linear(Some(1000), &self.counts, self.least, self.most, self.sum)
+    }
+}

@@ -1,0 +1,46 @@
+//! The threads that senders and checkers run on: pinned where that is asked, and woken in time.
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+use super::error::PacketError;
+use crate::iface::PortName;
+
+/// Pins the calling thread to a CPU, if one is given, and has it woken without the usual slack of 50 µs.
+pub(super) fn prepare(port: &PortName, cpu: Option<usize>) -> Result<(), PacketError> {
+    // Without it the sender only wakes later and spins less; frames are late, and their times say so.
+    let _ = nix::sys::prctl::set_timerslack(1);
+    let Some(cpu) = cpu else { return Ok(()) };
+    let mut set = CpuSet::new();
+    set.set(cpu)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
+        .map_err(|errno| PacketError::Setup {
+            port: port.clone(),
+            what: "the CPU that was asked for (see `lscpu --online`)",
+            source: errno.into(),
+        })
+}
+
+/// Runs `work` on a thread of its own and waits for it.
+pub(super) fn run<T: Send>(
+    port: &PortName,
+    what: &'static str,
+    work: impl FnOnce() -> Result<T, PacketError> + Send,
+) -> Result<T, PacketError> {
+    let died = || PacketError::Died {
+        port: port.clone(),
+        what,
+    };
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name(format!("wirelab-{what}"))
+            .spawn_scoped(scope, work)
+            .map_err(|source| PacketError::Setup {
+                port: port.clone(),
+                what: "a thread",
+                source,
+            })?
+            .join()
+            .unwrap_or_else(|_| Err(died()))
+    })
+}

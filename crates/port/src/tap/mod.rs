@@ -1,0 +1,173 @@
+//! TAP devices: an interface whose other end is a file descriptor of this process.
+//!
+//! What the kernel sends out of the interface is read here, and what is written here comes in on it. So an
+//! emulated board or a simulated MAC gets a wire to the kernel, and senders and checkers of
+//! [`crate::packet`] work on the interface as on any other.
+
+mod sys;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::iface::{Mac, PortName};
+use crate::netns::{NetNsError, Privilege};
+
+/// What a TAP device shall be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TapSpec {
+    /// Its name, and the namespace that it is made in.
+    pub port: PortName,
+    /// Its Ethernet address on the kernel's side; `None` for one of the kernel's choice.
+    pub mac: Option<Mac>,
+    /// Its MTU in bytes.
+    pub mtu: u32,
+}
+
+impl TapSpec {
+    /// A device with an MTU of 1500 and an address of the kernel's choice.
+    pub fn new(port: PortName) -> TapSpec {
+        TapSpec {
+            port,
+            mac: None,
+            mtu: 1500,
+        }
+    }
+}
+
+/// A TAP device that goes with this value.
+#[derive(Debug)]
+pub struct TapPort {
+    port: PortName,
+    device: sys::Device,
+}
+
+/// What can go wrong with a TAP device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TapError {
+    /// The namespace cannot be entered.
+    #[error(transparent)]
+    NetNs(#[from] NetNsError),
+    /// A capability is missing.
+    #[error(transparent)]
+    Privilege(#[from] Privilege),
+    /// This host has no TAP devices.
+    #[error(
+        "/dev/net/tun cannot be opened: {0}; load the driver with `sudo modprobe tun`, or hand the device to the container (`--device /dev/net/tun`)"
+    )]
+    NoDriver(io::Error),
+    /// There is an interface of that name already.
+    #[error("{port} is there already and in use; choose another name, or remove it with `{}`", .port.ip_command(&format!("link del {}", .port.interface)))]
+    Exists {
+        /// The port.
+        port: PortName,
+    },
+    /// The kernel refused a step of making it.
+    #[error("{port}: the kernel refused {what}: {source}")]
+    Setup {
+        /// The port.
+        port: PortName,
+        /// What was asked.
+        what: &'static str,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+impl TapPort {
+    /// Makes the device in its port's namespace and brings it up.
+    ///
+    /// # Errors
+    /// [`TapError::NoDriver`], [`TapError::Exists`], [`TapError::Privilege`] (CAP_NET_ADMIN), and
+    /// [`TapError::Setup`] with what the kernel said, e.g. of an MTU it does not allow.
+    pub fn create(spec: &TapSpec) -> Result<TapPort, TapError> {
+        let port = &spec.port;
+        let made = port.netns()?.run_in(|| sys::Device::create(spec))?;
+        let device = made.map_err(|(what, source)| match source.raw_os_error() {
+            Some(libc::EPERM) => {
+                Privilege::new(format!("to make the TAP device {port}"), &["CAP_NET_ADMIN"]).into()
+            }
+            Some(libc::EBUSY | libc::EEXIST) => TapError::Exists { port: port.clone() },
+            _ if what == sys::OPENING => TapError::NoDriver(source),
+            _ => TapError::Setup {
+                port: port.clone(),
+                what,
+                source,
+            },
+        })?;
+        Ok(TapPort {
+            port: port.clone(),
+            device,
+        })
+    }
+
+    /// The interface on the kernel's side.
+    pub fn port(&self) -> &PortName {
+        &self.port
+    }
+
+    /// The next frame that the kernel sent (destination address first, without FCS), and its length in
+    /// `buffer`; `None` if none came within `patience`, forever without one. A frame longer than the buffer is
+    /// cut to it.
+    ///
+    /// # Errors
+    /// What the kernel says, e.g. that the interface was removed.
+    pub fn read_frame(
+        &self,
+        buffer: &mut [u8],
+        patience: Option<Duration>,
+    ) -> io::Result<Option<usize>> {
+        loop {
+            match nix::unistd::read(self.device.as_fd(), buffer) {
+                Ok(length) => return Ok(Some(length)),
+                Err(Errno::EAGAIN) => {
+                    if !self.wait(PollFlags::POLLIN, patience)? {
+                        return Ok(None);
+                    }
+                }
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    /// Has a frame (destination address first, without FCS) come in on the interface.
+    ///
+    /// # Errors
+    /// What the kernel says, e.g. `EINVAL` for less than an Ethernet header and `EIO` for an interface that is
+    /// down.
+    pub fn write_frame(&self, frame: &[u8]) -> io::Result<()> {
+        loop {
+            match nix::unistd::write(self.device.as_fd(), frame) {
+                Ok(_) => return Ok(()),
+                Err(Errno::EAGAIN) => {
+                    self.wait(PollFlags::POLLOUT, None)?;
+                }
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
+    fn wait(&self, events: PollFlags, patience: Option<Duration>) -> io::Result<bool> {
+        let timeout = match patience {
+            None => PollTimeout::NONE,
+            Some(time) => PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX),
+        };
+        match poll(&mut [PollFd::new(self.device.as_fd(), events)], timeout) {
+            Ok(count) => Ok(count > 0),
+            Err(Errno::EINTR) => Ok(true),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+impl AsFd for TapPort {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}

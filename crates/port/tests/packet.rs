@@ -1,0 +1,673 @@
+//! The portable path on real veth pairs: clean runs, every fault, every kind of buffers, and bad days.
+
+mod common;
+#[path = "packet/rig.rs"]
+mod rig;
+
+use std::time::Duration;
+
+use common::{lab, lab_of, may_make_namespaces};
+use rig::{DRAIN, Rig, job, sizes, spec};
+use wirelab_port::iface::PortName;
+use wirelab_port::inject::Schedule;
+use wirelab_port::job::{CheckJob, Pace, SendJob};
+use wirelab_port::lab::{LabSpec, Side};
+use wirelab_port::packet::{
+    CheckOptions, Checker, FrameSink, PREFILLED_SLOTS, PacketError, SendOptions, send,
+};
+use wirelab_trial::{Buffers, Cancel, Extent, FaultRates};
+use wirelab_wire::{Flow, FrameSpec, Transport};
+
+#[test]
+fn clean_runs_at_every_size_and_framing_have_no_finding() {
+    let mut big = LabSpec::unique("wlp", 1);
+    big.mtu = 9216;
+    let Some(lab) = lab_of(big) else { return };
+    let rig = Rig::new(&lab);
+    let tagged = FrameSpec {
+        vlans: [Some(0x2005), None],
+        ..rig.spec
+    };
+    let twice = FrameSpec {
+        vlans: [Some(0x2005), Some(6)],
+        ..rig.spec
+    };
+    let udp = FrameSpec {
+        transport: Transport::UdpIpv4 {
+            addresses: [[198, 18, 0, 1].into(), [198, 18, 0, 2].into()],
+            ports: [5003, 5003],
+        },
+        ..rig.spec
+    };
+    for (spec, frame) in [
+        (rig.spec, 64),
+        (rig.spec, 1518),
+        (rig.spec, 3500),
+        (rig.spec, 9018),
+        (tagged, 64),
+        (tagged, 1522),
+        (twice, 128),
+        (udp, 64),
+        (udp, 1518),
+        (udp, 9018),
+    ] {
+        let job = SendJob {
+            frame: spec,
+            sizes: sizes(&spec, frame),
+            ..job(rig.spec, 64, 5000)
+        };
+        let (sent, seen) = rig.run(&job);
+        let what = format!("{spec:?} of {frame}");
+        assert_eq!(
+            (sent.sequences, sent.emitted_frames, sent.refused_frames),
+            (5000, 5000, 0),
+            "{what}"
+        );
+        assert_eq!(sent.gap.count, 4999, "{what}");
+        assert!(seen.counts.is_clean(), "{what}: {seen:?}");
+        assert_eq!(seen.counts.check_identity(5000), Ok(()), "{what}");
+        let payload = u64::from(job.sizes.payload) * 5000;
+        assert_eq!(seen.counts.verified_payload_bytes, payload, "{what}");
+        assert_eq!(
+            (seen.missed_frames, seen.counts.good_frames),
+            (0, 5000),
+            "{what}: {seen:?}"
+        );
+        assert_eq!(
+            seen.series[0].histogram.count, 5000,
+            "{what}: {:?}",
+            seen.notes
+        );
+        assert!(
+            seen.jitter_ns.is_some() && seen.notes.is_empty(),
+            "{what}: {seen:?}"
+        );
+        let ((first, n0), (last, n1)) = (seen.first.unwrap(), seen.last.unwrap());
+        assert_eq!((n0, n1), (0, 4999));
+        assert!(first + 1000 >= sent.first_ns && last >= sent.last_ns && first < last);
+    }
+}
+
+#[test]
+fn each_fault_alone_and_all_together_are_found_as_the_ledger_has_them() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let rate = 0.01;
+    let one = |set: fn(&mut FaultRates, f64)| {
+        let mut rates = FaultRates {
+            seed: 7,
+            ..FaultRates::default()
+        };
+        set(&mut rates, rate);
+        rates
+    };
+    let all = FaultRates {
+        drop: rate,
+        duplicate: rate,
+        swap: rate,
+        header_corrupt: rate,
+        truncate: rate,
+        stale: rate,
+        corrupt: rate,
+        seed: 9,
+    };
+    let every = [
+        one(|r, p| r.drop = p),
+        one(|r, p| r.duplicate = p),
+        one(|r, p| r.swap = p),
+        one(|r, p| r.header_corrupt = p),
+        one(|r, p| r.truncate = p),
+        one(|r, p| r.stale = p),
+        one(|r, p| r.corrupt = p),
+        all,
+    ];
+    for rates in every {
+        for buffers in [None, Some(Buffers::InPlace), Some(Buffers::Copied)] {
+            let plain = job(rig.spec, 512, 20_000);
+            let faults = Schedule::plan(&rates, 20_000, plain.sizes.lfsr_len()).unwrap();
+            let emissions = faults.emissions(20_000);
+            let ledger = faults.ledger(emissions);
+            let job = SendJob {
+                faults,
+                buffers,
+                ..plain
+            };
+            let (sent, seen) = rig.run(&job);
+            assert_eq!(
+                (sent.sequences, sent.emitted_frames),
+                (20_000, emissions),
+                "{rates:?}"
+            );
+            assert_eq!(
+                ledger.differences(&seen.counts),
+                [],
+                "{rates:?} {buffers:?}"
+            );
+            assert_eq!(seen.counts.check_identity(20_000), Ok(()), "{rates:?}");
+            assert!(!seen.counts.is_clean(), "{rates:?} must leave a trace");
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_buffers_delivers_every_frame() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    for (buffers, frames) in [
+        (Buffers::InPlace, 10_000),
+        (Buffers::Copied, 3_000),
+        (Buffers::CopiedAhead, 3_000),
+        (Buffers::Copied, 50),
+        (Buffers::InPlace, 50),
+    ] {
+        for frame in [64, 1518] {
+            let job = SendJob {
+                buffers: Some(buffers),
+                ..job(rig.spec, frame, frames)
+            };
+            let (sent, seen) = rig.run(&job);
+            assert_eq!(
+                (sent.sequences, sent.emitted_frames),
+                (frames, frames),
+                "{buffers}"
+            );
+            assert_eq!(
+                sent.kernel_copied,
+                Some(true),
+                "veth copies what the ring shares"
+            );
+            assert!(
+                seen.counts.is_clean() && seen.missed_frames == 0,
+                "{buffers} {frame}: {seen:?}"
+            );
+            assert_eq!(seen.counts.check_identity(frames), Ok(()), "{buffers}");
+        }
+    }
+}
+
+#[test]
+fn prefilled_frames_repeat_their_slots() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    for frames in [50, 10_000] {
+        let job = SendJob {
+            buffers: Some(Buffers::Prefilled),
+            ..job(rig.spec, 1518, frames)
+        };
+        let check = CheckJob {
+            slots: Some(PREFILLED_SLOTS),
+            ..rig.check()
+        };
+        let (sent, seen) = rig.run_with(&job, &check);
+        assert_eq!(sent.emitted_frames, frames);
+        assert!(seen.counts.is_clean(), "{seen:?}");
+        assert_eq!(seen.counts.check_identity(frames), Ok(()));
+        assert!(
+            seen.series.is_empty(),
+            "frames that lie ready have no time: {seen:?}"
+        );
+        // A receiver that takes the slots for sequences must not find the flow clean.
+        let (_, seen) = rig.run_with(&job, &rig.check());
+        assert_eq!(seen.counts.is_clean(), frames < u64::from(PREFILLED_SLOTS));
+        assert!(
+            seen.notes.iter().any(|n| n.contains("repeating")),
+            "{:?}",
+            seen.notes
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_had_says_so() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let try_send =
+        |job: &SendJob| send(&rig.node, job, &SendOptions::default(), &Cancel::new()).unwrap_err();
+    let plain = job(rig.spec, 512, 10);
+    let text = try_send(&SendJob {
+        buffers: Some(Buffers::DmaCopied),
+        ..plain.clone()
+    })
+    .to_string();
+    assert!(text.starts_with("buffers: no packet socket"), "{text}");
+    let rates = FaultRates {
+        drop: 0.5,
+        ..FaultRates::default()
+    };
+    let faults = Schedule::plan(&rates, 10, plain.sizes.lfsr_len()).unwrap();
+    let text = try_send(&SendJob {
+        buffers: Some(Buffers::Prefilled),
+        faults,
+        ..plain.clone()
+    })
+    .to_string();
+    assert!(text.starts_with("faults: frames that lie ready"), "{text}");
+    let text = try_send(&job(rig.spec, 9018, 10)).to_string();
+    assert!(
+        text.contains("9014") && text.contains("1500") && text.contains("mtu 9000"),
+        "{text}"
+    );
+    let twice = FrameSpec {
+        vlans: [Some(1), Some(2)],
+        ..rig.spec
+    };
+    let text = try_send(&SendJob {
+        frame: twice,
+        sizes: sizes(&twice, 1526),
+        ..plain.clone()
+    })
+    .to_string();
+    assert!(
+        text.contains("mtu 1508"),
+        "the kernel allows one customer tag only: {text}"
+    );
+    let nowhere = PortName::new(rig.node.namespace.as_deref(), "nosuch0").unwrap();
+    let error = Checker::start(&nowhere, &rig.check(), CheckOptions::default()).unwrap_err();
+    assert!(
+        error.to_string().contains("n0"),
+        "the interfaces there are named: {error}"
+    );
+    rig::ip(
+        &rig.node,
+        &["link", "set", "dev", &rig.node.interface, "down"],
+    );
+    let text = try_send(&plain).to_string();
+    assert!(text.contains("is down") && text.contains("up`"), "{text}");
+}
+
+#[test]
+fn an_interface_that_goes_down_breaks_the_run_off_and_keeps_what_was_done() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let endless = SendJob {
+        extent: Extent::Time {
+            time_ps: 3_600_000_000_000_000,
+        },
+        pace: Pace::Interval { ps: 1_000_000_000 },
+        ..job(rig.spec, 64, 0)
+    };
+    for buffers in [None, Some(Buffers::InPlace)] {
+        let checker = rig.start();
+        let job = SendJob {
+            buffers,
+            ..endless.clone()
+        };
+        let error = std::thread::scope(|scope| {
+            let sender =
+                scope.spawn(|| send(&rig.node, &job, &SendOptions::default(), &Cancel::new()));
+            rig::until("some frames have come", || checker.received_frames() > 20);
+            rig::ip(
+                &rig.node,
+                &["link", "set", "dev", &rig.node.interface, "down"],
+            );
+            sender.join().unwrap().unwrap_err()
+        });
+        let text = error.to_string();
+        let PacketError::Broken { partial, .. } = error else {
+            panic!("{text}")
+        };
+        assert!(partial.emitted_frames > 20, "{partial:?}");
+        assert!(
+            text.contains("broke off after") && text.contains("up`"),
+            "{text}"
+        );
+        let seen = checker.finish(DRAIN).unwrap().with_sent(partial.sequences);
+        assert_eq!(
+            seen.counts.check_identity(partial.sequences),
+            Ok(()),
+            "{seen:?}"
+        );
+        assert_eq!(seen.counts.distinct_sequences, seen.counts.good_frames);
+        // What the kernel said it took has arrived.
+        assert_eq!(
+            seen.counts.good_frames, partial.emitted_frames,
+            "{buffers:?}"
+        );
+        rig::ip(
+            &rig.node,
+            &["link", "set", "dev", &rig.node.interface, "up"],
+        );
+        rig::until("the link is up again", || {
+            lab.interface(0, Side::Node).unwrap().carrier
+        });
+    }
+}
+
+#[test]
+fn the_checkers_interface_may_go_down_and_the_report_says_so() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let checker = rig.start();
+    rig::ip(
+        &rig.tester,
+        &["link", "set", "dev", &rig.tester.interface, "down"],
+    );
+    // The report must carry the note whenever it was read: wait for the thread to have polled.
+    std::thread::sleep(Duration::from_millis(50));
+    let seen = checker.finish(DRAIN).unwrap();
+    assert!(
+        seen.notes.iter().any(|n| n.contains("down")),
+        "{:?}",
+        seen.notes
+    );
+}
+
+#[test]
+fn frames_that_go_out_and_foreign_frames_are_not_of_the_flow() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    // A checker beside the sender, on the same port: whatever it sends is not received there.
+    let beside = Checker::start(&rig.node, &rig.check(), CheckOptions::default()).unwrap();
+    let other = FrameSpec {
+        source: [2, 0, 0, 0, 0, 9],
+        ..rig.spec
+    };
+    let mut check = rig.check();
+    check.flow.stream = Some(0);
+    let checker = Checker::start(&rig.tester, &check, CheckOptions::default()).unwrap();
+    let stream = SendJob {
+        stream: 9,
+        ..job(other, 64, 100)
+    };
+    send(&rig.node, &stream, &SendOptions::default(), &Cancel::new()).unwrap();
+    send(
+        &rig.node,
+        &job(rig.spec, 64, 1000),
+        &SendOptions::default(),
+        &Cancel::new(),
+    )
+    .unwrap();
+    let seen = checker.finish(DRAIN).unwrap().with_sent(1000);
+    assert!(seen.counts.is_clean(), "{seen:?}");
+    assert_eq!(seen.counts.received_frames, 1000);
+    assert!(seen.counts.foreign_frames >= 100, "{:?}", seen.counts);
+    let beside = beside.finish(DRAIN).unwrap();
+    assert_eq!(beside.counts.received_frames, 0, "{beside:?}");
+}
+
+#[test]
+fn a_paced_flow_keeps_its_number_and_its_schedule() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let interval = 200_000_000;
+    let job = SendJob {
+        pace: Pace::Interval { ps: interval },
+        extent: Extent::Time {
+            time_ps: 200_000_000_000,
+        },
+        ..job(rig.spec, 64, 0)
+    };
+    let (sent, seen) = rig.run(&job);
+    // However busy the host: never more than the schedule has, and what is missing was a slip.
+    let slipped = sent.slipped_ns * 1000 / interval + sent.slips;
+    assert!(
+        sent.sequences <= 1000 && sent.sequences + slipped + 1 >= 1000,
+        "{sent:?}"
+    );
+    assert!(
+        seen.counts.is_clean() && sent.refused_frames == 0,
+        "{seen:?}"
+    );
+    // No catching up: whatever span of frames, its times are never shorter than the schedule less ten intervals.
+    let span = sent.last_ns - sent.first_ns;
+    assert!(
+        span + 10 * interval / 1000 + 20_000 >= (sent.sequences - 1) * interval / 1000,
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn cancelling_ends_a_run_and_keeps_it() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    for pace in [Pace::Max, Pace::Interval { ps: 1_000_000_000 }] {
+        for buffers in [None, Some(Buffers::InPlace), Some(Buffers::Copied)] {
+            let job = SendJob {
+                pace,
+                buffers,
+                extent: Extent::Time {
+                    time_ps: 3_600_000_000_000_000,
+                },
+                ..job(rig.spec, 64, 0)
+            };
+            let checker = rig.start();
+            let cancel = Cancel::new();
+            let sent = std::thread::scope(|scope| {
+                let sender =
+                    scope.spawn(|| send(&rig.node, &job, &SendOptions::default(), &cancel));
+                rig::until("some frames have come", || checker.received_frames() > 5);
+                cancel.cancel();
+                sender.join().unwrap().unwrap()
+            });
+            let seen = checker.finish(DRAIN).unwrap().with_sent(sent.sequences);
+            let missed = seen.missed_frames;
+            assert_eq!(
+                seen.counts.lost_frames,
+                missed + sent.refused_frames,
+                "{pace:?} {buffers:?} {seen:?}"
+            );
+            assert_eq!(seen.counts.check_identity(sent.sequences), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn a_sender_with_wrong_content_is_found() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let wire = rig::Wire::open(&rig.node);
+    let checker = rig.start();
+    let mut frame = rig::built(&rig.spec, 128, 0);
+    wire.send(&frame);
+    // A generator that forgets to write the content of the next sequence.
+    let header = rig::built(&rig.spec, 128, 1);
+    frame[14..32].copy_from_slice(&header[14..32]);
+    wire.send(&frame);
+    // One that writes constants, as others do.
+    let mut constant = rig::built(&rig.spec, 128, 2);
+    constant[32..].fill(0xAA);
+    wire.send(&constant);
+    let seen = checker.finish(DRAIN).unwrap().with_sent(3);
+    let c = seen.counts;
+    assert_eq!(
+        (
+            c.good_frames,
+            c.stale_frames,
+            c.corrupted_frames,
+            c.lost_frames
+        ),
+        (1, 1, 1, 0),
+        "{c:?}"
+    );
+}
+
+#[test]
+fn a_ring_that_is_too_small_misses_frames_and_says_so() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    struct Slow;
+    impl FrameSink for Slow {
+        fn frame(&mut self, _: u64, _: &[u8]) -> std::io::Result<()> {
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(())
+        }
+    }
+    let options = CheckOptions {
+        ring_bytes: Some(1),
+        sink: Some(Box::new(Slow)),
+        ..CheckOptions::default()
+    };
+    let checker = Checker::start(&rig.tester, &rig.check(), options).unwrap();
+    let sent = send(
+        &rig.node,
+        &job(rig.spec, 1518, 2000),
+        &SendOptions::default(),
+        &Cancel::new(),
+    )
+    .unwrap();
+    let seen = checker.finish(DRAIN).unwrap().with_sent(sent.sequences);
+    assert!(seen.missed_frames > 0);
+    assert_eq!(seen.counts.lost_frames, seen.missed_frames, "{seen:?}");
+    assert!(
+        seen.notes.iter().any(|n| n.contains("too slow")),
+        "{:?}",
+        seen.notes
+    );
+}
+
+#[test]
+fn frames_reach_a_sink_whole_until_it_fails() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let tagged = FrameSpec {
+        vlans: [Some(0x2005), None],
+        ..rig.spec
+    };
+    let (sink, frames) = rig::Memory::new(60);
+    let options = CheckOptions {
+        sink: Some(Box::new(sink)),
+        ..CheckOptions::default()
+    };
+    let checker = Checker::start(&rig.tester, &rig.check(), options).unwrap();
+    let job = SendJob {
+        frame: tagged,
+        sizes: sizes(&tagged, 256),
+        ..job(rig.spec, 64, 100)
+    };
+    let started = rig::unix_ns();
+    send(&rig.node, &job, &SendOptions::default(), &Cancel::new()).unwrap();
+    let seen = checker.finish(DRAIN).unwrap().with_sent(100);
+    assert!(
+        seen.counts.is_clean(),
+        "the check goes on when the capture fails: {seen:?}"
+    );
+    assert!(
+        seen.notes
+            .iter()
+            .any(|n| n.contains("capture ended after 60 frames")),
+        "{:?}",
+        seen.notes
+    );
+    let frames: Vec<_> = frames
+        .lock()
+        .unwrap()
+        .drain(..)
+        .filter(|(_, f)| f.get(6..12) == Some(&rig.spec.source))
+        .collect();
+    assert!(!frames.is_empty());
+    for (unix_ns, frame) in frames {
+        assert_eq!(frame.len(), 252);
+        assert_eq!(
+            frame[12..16],
+            [0x81, 0, 0x20, 5],
+            "the tag is back in its place"
+        );
+        assert!(unix_ns >= started && unix_ns <= rig::unix_ns());
+    }
+}
+
+#[test]
+fn a_shaped_link_is_filled_without_loss() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    lab.set_link_rate(0, Side::Node, Some(1_000_000_000))
+        .unwrap();
+    for buffers in [
+        None,
+        Some(Buffers::InPlace),
+        Some(Buffers::Copied),
+        Some(Buffers::CopiedAhead),
+    ] {
+        let job = SendJob {
+            buffers,
+            ..job(rig.spec, 1518, 3000)
+        };
+        let (sent, seen) = rig.run(&job);
+        assert_eq!(
+            (sent.emitted_frames, sent.refused_frames),
+            (3000, 0),
+            "{buffers:?}"
+        );
+        assert!(seen.counts.is_clean(), "{buffers:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_tap_carries_frames_both_ways() {
+    use wirelab_port::netns::NetNs;
+    use wirelab_port::tap::{TapError, TapPort, TapSpec};
+    if !may_make_namespaces() || !rig::tap_here() {
+        return;
+    }
+    let name = format!("wlt-tap-{}", std::process::id());
+    NetNs::create(&name).unwrap();
+    let _gone = rig::Namespace(name.clone());
+    let port = PortName::new(Some(&name), "tap0").unwrap();
+    let mac = wirelab_port::iface::Mac([2, 0x57, 0x4C, 0, 0, 7]);
+    let wanted = TapSpec {
+        mac: Some(mac),
+        mtu: 9000,
+        ..TapSpec::new(port.clone())
+    };
+    let tap = TapPort::create(&wanted).unwrap();
+    assert!(matches!(
+        TapPort::create(&wanted),
+        Err(TapError::Exists { .. })
+    ));
+    rig::until("the tap runs", || {
+        let found = wirelab_port::iface::Interface::query(&port).unwrap();
+        assert_eq!((found.mac, found.mtu), (mac, 9000));
+        found.up && found.carrier
+    });
+    let spec = spec(mac.0, [2, 0x57, 0x4C, 0, 0, 8]);
+    let check = CheckJob {
+        flow: Flow {
+            source: Some(spec.source),
+            ..Flow::default()
+        },
+        slots: None,
+        time_every: 1,
+    };
+    // From user space into the kernel.
+    let checker = Checker::start(&port, &check, CheckOptions::default()).unwrap();
+    for n in 0..500 {
+        tap.write_frame(&rig::built(&spec, 9018, n)).unwrap();
+    }
+    let seen = checker.finish(DRAIN).unwrap().with_sent(500);
+    assert!(
+        seen.counts.is_clean() && seen.counts.good_frames == 500,
+        "{seen:?}"
+    );
+    // From the kernel to user space, paced, because the device's queue holds 1000 frames only.
+    let job = SendJob {
+        pace: Pace::Interval { ps: 100_000_000 },
+        ..job(spec, 1518, 500)
+    };
+    let mut good = 0;
+    std::thread::scope(|scope| {
+        let sender =
+            scope.spawn(|| send(&port, &job, &SendOptions::default(), &Cancel::new()).unwrap());
+        let mut buffer = vec![0; 10_000];
+        while let Some(length) = tap
+            .read_frame(&mut buffer, Some(Duration::from_secs(2)))
+            .unwrap()
+        {
+            if let wirelab_wire::Verdict::Good(h) =
+                wirelab_wire::classify(&buffer[..length], &check.flow)
+            {
+                assert_eq!(h.sequence, good);
+                good += 1;
+                if good == 500 {
+                    break;
+                }
+            }
+        }
+        assert_eq!(sender.join().unwrap().kernel_copied, Some(true));
+    });
+    assert_eq!(good, 500);
+    drop(tap);
+    assert!(
+        wirelab_port::iface::Interface::query(&port).is_err(),
+        "the interface goes with its descriptor"
+    );
+}
