@@ -30,8 +30,12 @@ unsafe impl Plain for abi::ChkState {}
 
 /// A plain value of zeros, on the heap because these structures are large.
 pub fn zeroed<T: Plain>() -> Box<T> {
-    // SAFETY: zeros are a value of every Plain type.
-    unsafe { Box::<T>::new_zeroed().assume_init() }
+    let mut value = Box::<T>::new_uninit();
+    // SAFETY: the box is writable for one T, and zeros are a value of every Plain type.
+    unsafe {
+        value.as_mut_ptr().write_bytes(0, 1);
+        value.assume_init()
+    }
 }
 
 /// The memory of an array map, shared with the running program.
