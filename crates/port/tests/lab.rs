@@ -440,10 +440,9 @@ fn without_capabilities_each_error_names_them_and_the_way_out() {
     let status = Command::new("setpriv")
         .args(["--bounding-set=-all", "--inh-caps=-all"])
         .arg(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "without_capabilities_each_error_names_them_and_the_way_out",
-        ])
+        .args(["--nocapture", "--exact"])
+        .arg("without_capabilities_each_error_names_them_and_the_way_out")
+        .stdout(Stdio::null())
         .env("WIRELAB_TEST_WITHOUT_CAPABILITIES", lab.name())
         .status()
         .unwrap();
