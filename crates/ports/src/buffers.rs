@@ -1,0 +1,111 @@
+//! Trials of buffers: a few frames, sent many times over; median and spread, and void if any frame was bad.
+
+use wirelab_port::packet::{self, SendOptions};
+use wirelab_trial::{
+    Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress, SeriesBuilder,
+    Spans, Status, Summary, Warning,
+};
+
+use crate::PortsNode;
+use crate::flow::Plan;
+use crate::observe::{self, Ran};
+use crate::run::{self, AnyChecker};
+
+/// Name of the series of times, one for each run.
+pub const RUN_TIMES: &str = "time of a run";
+
+/// Run the trial as often as the options say.
+pub fn run(
+    node: &PortsNode,
+    plan: &Plan,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Observation, NodeError> {
+    let Extent::Frames { frames } = plan.trial.extent else {
+        let text = "a trial of buffers counts frames: give --frames, e.g. --frames 50";
+        return Err(NodeError::BadTrial(text.to_owned()));
+    };
+    let [flow] = &plan.flows[..] else {
+        let text = "a trial of buffers has one sender: use one port and --direction tx or rx";
+        return Err(NodeError::BadTrial(text.to_owned()));
+    };
+    let runs = u64::from(node.options.buffer_runs.max(1));
+    let started = observe::unix_ns();
+    let (mut times_ns, mut warnings, mut last, mut void) = (Vec::new(), Vec::new(), None, None);
+    for n in 0..runs {
+        if cancel.is_cancelled() {
+            break;
+        }
+        progress.report(n, runs, "buffers");
+        let run_warnings = if n == 0 { &mut warnings } else { &mut Vec::new() };
+        let ran = one_run(node, plan, started, run_warnings, cancel)?;
+        let seen = ran.seen[0].clone().with_sent(ran.sent[0].sequences);
+        match wire_time_ns(&seen, frames) {
+            Some(ns) if seen.counts.is_clean() && seen.counts.received_frames == frames => times_ns.push(ns),
+            _ => void = Some(format!("run {} of {runs} had an error: {:?}", n + 1, seen.counts)),
+        }
+        last = Some(ran);
+        if void.is_some() {
+            break;
+        }
+    }
+    let ran = last.ok_or_else(|| NodeError::Failed("ended before the first run".to_owned()))?;
+    let cancelled = cancel.is_cancelled();
+    let mut observation = observe::observation(node, plan, ran, cancelled, warnings);
+    observation.started_unix_ns = Field::measured(started);
+    if let Some(why) = void {
+        observation.status = Status::Void { why: format!("{}: {why}", flow.to) };
+    }
+    summarise(&mut observation, &times_ns, frames, plan);
+    Ok(observation)
+}
+
+fn one_run(
+    node: &PortsNode,
+    plan: &Plan,
+    started: u64,
+    warnings: &mut Vec<Warning>,
+    cancel: &Cancel,
+) -> Result<Ran, NodeError> {
+    let mut checkers = run::start_checkers(&plan.flows, &node.options, warnings)?;
+    let checker = checkers.remove(0);
+    let flow = &plan.flows[0];
+    let options = SendOptions { cpu: run::processors().first().copied() };
+    let sent = packet::send(&flow.from, &flow.job, &options, cancel)?;
+    run::drain_short(&checker, sent.emitted_frames);
+    let receiver_path = AnyChecker::path(&checker);
+    let seen = vec![checker.finish()?];
+    Ok(Ran { started, sent: vec![sent], seen, sender_path: "packet", receiver_path })
+}
+
+/// From the arrival times: (t_last − t_first)·N/(N−1).
+fn wire_time_ns(seen: &wirelab_port::job::CheckReport, frames: u64) -> Option<u64> {
+    let ((t0, n0), (t1, n1)) = (seen.first?, seen.last?);
+    (n1 > n0).then(|| (t1 - t0) * frames / (n1 - n0))
+}
+
+/// Put median and spread of all runs where a single run's figures stood.
+fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan: &Plan) {
+    let seconds: Vec<f64> = times_ns.iter().map(|ns| *ns as f64 * 1e-9).collect();
+    let Some(summary) = Summary::of(&seconds, 0.95) else {
+        return;
+    };
+    let mut series = SeriesBuilder::new(RUN_TIMES, Clock::TESTER_NS, 1);
+    times_ns.iter().for_each(|ns| series.push(*ns));
+    observation.series.push(series.finish());
+    let rate = frames as f64 / summary.median;
+    let flow = &mut observation.flows[0];
+    flow.elapsed = Field::measured(Elapsed {
+        ps: (summary.median * 1e12) as u64,
+        spans: Spans::Wire,
+        clock: ClockKind::Wall,
+    });
+    flow.frames_per_s = Field::measured(rate);
+    flow.payload_bits_per_s = Field::measured(rate * 8.0 * f64::from(plan.sizes.payload));
+    let link_bytes = plan.link.map(|l| l.overhead).unwrap_or_default().link_bytes(&plan.sizes);
+    flow.link_bits_per_s = Field::measured(rate * 8.0 * link_bytes as f64);
+    if let Some(link) = plan.link {
+        flow.efficiency =
+            Field::measured(rate * 8.0 * f64::from(plan.sizes.payload) / link.bits_per_s() as f64);
+    }
+}

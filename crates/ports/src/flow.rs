@@ -1,0 +1,217 @@
+//! From a trial to its flows: which port sends what to which, checked before anything is touched.
+
+use wirelab_port::iface::{IfaceError, Interface, PortName};
+use wirelab_port::inject::Schedule;
+use wirelab_port::job::{CheckJob, Pace, SendJob};
+use wirelab_trial::{
+    Buffers, Direction, Extent, Layer, NodeError, Sizes, Trial, Unsupported,
+};
+use wirelab_wire::{Flow, FrameSpec, LineRate, Transport, header};
+
+use crate::Pair;
+
+/// More frames/s than any sender of this host reaches on one flow; bounds what is planned for timed trials.
+const MOST_FRAMES_PER_S: u64 = 20_000_000;
+
+/// One sending and one receiving port of a trial.
+#[derive(Clone, Debug)]
+pub struct FlowPlan {
+    /// The node's port of the pair.
+    pub port: PortName,
+    /// Transmit or receive, as the node sees it.
+    pub direction: Direction,
+    /// Where frames leave.
+    pub from: PortName,
+    /// Where they arrive.
+    pub to: PortName,
+    /// What is sent.
+    pub job: SendJob,
+    /// What is looked for.
+    pub check: CheckJob,
+}
+
+/// A trial made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What was asked.
+    pub trial: Trial,
+    /// All four sizes.
+    pub sizes: Sizes,
+    /// The link, from `--rate` or the carrier.
+    pub link: Option<LineRate>,
+    /// Frames/s of each flow; `None` for maximum load.
+    pub frames_per_s: Option<f64>,
+    /// The flows.
+    pub flows: Vec<FlowPlan>,
+}
+
+impl Plan {
+    /// Frames/s of all flows together; `None` for maximum load.
+    pub fn total_frames_per_s(&self) -> Option<f64> {
+        self.frames_per_s.map(|rate| rate * self.flows.len() as f64)
+    }
+}
+
+fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
+    Unsupported { field, why: why.into() }.into()
+}
+
+fn bad(error: impl std::fmt::Display) -> NodeError {
+    NodeError::BadTrial(error.to_string())
+}
+
+pub fn interface_error(error: IfaceError) -> NodeError {
+    match error {
+        IfaceError::NetNs(_) | IfaceError::Privilege(_) => NodeError::Privilege(error.to_string()),
+        _ => NodeError::Failed(error.to_string()),
+    }
+}
+
+/// Check the trial against what ports can do, and lay out its flows.
+pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
+    check_asked(trial, pairs)?;
+    let sizes = trial.sizes().map_err(bad)?;
+    let pairs = &pairs[..trial.ports as usize];
+    let link = match trial.link() {
+        Some(link) => Some(link),
+        None => carrier_rate(pairs)?,
+    };
+    let frames_per_s =
+        trial.load.frames_per_s(&sizes, trial.framing.layer, link).map_err(bad)?;
+    let pace = match frames_per_s {
+        None => Pace::Max,
+        Some(rate) => Pace::Interval { ps: ((1e12 / rate).round() as u64).max(1) },
+    };
+    let faults = schedule(trial, &sizes, frames_per_s)?;
+    let mut flows = Vec::new();
+    for (n, pair) in pairs.iter().enumerate() {
+        let ends = [(Direction::Transmit, &pair.node, &pair.tester), (Direction::Receive, &pair.tester, &pair.node)];
+        for (i, (direction, from, to)) in ends.into_iter().enumerate() {
+            if trial.direction != direction && trial.direction != Direction::Both {
+                continue;
+            }
+            let mut seeded = faults.clone();
+            if trial.direction == Direction::Both && !trial.faults.is_clean() {
+                seeded = schedule_for(trial, &sizes, frames_per_s, (2 * n + i) as u64)?;
+            }
+            let stream = (2 * n + i) as u8;
+            flows.push(flow(trial, &sizes, pair, direction, from, to, stream, pace, seeded)?);
+        }
+    }
+    Ok(Plan { trial: trial.clone(), sizes, link, frames_per_s, flows })
+}
+
+fn check_asked(trial: &Trial, pairs: &[Pair]) -> Result<(), NodeError> {
+    if !matches!(trial.framing.layer, Layer::Ethernet | Layer::UdpIpv4 | Layer::UdpIpv6) {
+        return Err(unsupported("layer", "ports send frames themselves, and TCP needs a stack: ask an iperf peer"));
+    }
+    if trial.direction == Direction::Echo {
+        return Err(unsupported("direction", "nothing behind a port sends frames back: use transmit, receive or both"));
+    }
+    if trial.ports == 0 || trial.ports as usize > pairs.len() {
+        let why = format!("{} asked, the node has {}", trial.ports, pairs.len());
+        return Err(unsupported("ports", why));
+    }
+    if trial.buffers == Some(Buffers::DmaCopied) {
+        let why = "a Linux port has no copy DMA that a program could use: choose prefilled, copied, copied-ahead \
+                   or in-place";
+        return Err(unsupported("buffers", why));
+    }
+    if trial.buffers.is_some() && !trial.faults.is_clean() {
+        return Err(unsupported("faults", "trials of buffers run without faults: a run with an error is void"));
+    }
+    if trial.link_bits_per_s == Some(0) {
+        return Err(bad("a link rate of 0 carries nothing: give e.g. --rate 1G"));
+    }
+    Ok(())
+}
+
+/// The carrier's rate if all ports have one; the smallest of them.
+fn carrier_rate(pairs: &[Pair]) -> Result<Option<LineRate>, NodeError> {
+    let mut slowest = Some(u64::MAX);
+    for port in pairs.iter().flat_map(|p| [&p.node, &p.tester]) {
+        let rate = Interface::query(port).map_err(interface_error)?.link_rate;
+        slowest = slowest.zip(rate).map(|(a, b)| a.min(b));
+    }
+    Ok(slowest.and_then(LineRate::new))
+}
+
+fn schedule(trial: &Trial, sizes: &Sizes, rate: Option<f64>) -> Result<Schedule, NodeError> {
+    schedule_for(trial, sizes, rate, 0)
+}
+
+/// Each flow has faults of its own, drawn from the trial's seed and the flow's number.
+fn schedule_for(trial: &Trial, sizes: &Sizes, rate: Option<f64>, flow: u64) -> Result<Schedule, NodeError> {
+    if trial.faults.is_clean() {
+        return Ok(Schedule::default());
+    }
+    let sequences = match trial.extent {
+        Extent::Frames { frames } => frames,
+        Extent::Time { time_ps } => {
+            let rate = rate.unwrap_or(MOST_FRAMES_PER_S as f64);
+            (rate * time_ps as f64 / 1e12).ceil() as u64
+        }
+    };
+    let mut rates = trial.faults;
+    rates.seed = rates.seed.wrapping_add(flow);
+    Schedule::plan(&rates, sequences, sizes.lfsr_len()).map_err(bad)
+}
+
+#[allow(clippy::too_many_arguments, reason = "one call, all of it needed to lay out a flow")]
+fn flow(
+    trial: &Trial,
+    sizes: &Sizes,
+    pair: &Pair,
+    direction: Direction,
+    from: &PortName,
+    to: &PortName,
+    stream: u8,
+    pace: Pace,
+    faults: Schedule,
+) -> Result<FlowPlan, NodeError> {
+    let sender = Interface::query(from).map_err(interface_error)?;
+    let receiver = Interface::query(to).map_err(interface_error)?;
+    for interface in [&sender, &receiver] {
+        interface.require_up().map_err(interface_error)?;
+        interface.require_carrier().map_err(interface_error)?;
+        interface.require_length(sizes.length, trial.framing.vlan_tags > 0).map_err(interface_error)?;
+    }
+    let job = SendJob {
+        frame: frame_spec(trial, sender.mac.0, receiver.mac.0, stream),
+        sizes: *sizes,
+        stream,
+        with_time: true,
+        pace,
+        extent: trial.extent,
+        faults,
+        buffers: trial.buffers,
+    };
+    let check = CheckJob {
+        flow: Flow { source: Some(sender.mac.0), udp_port: header::UDP_PORT, stream: Some(stream) },
+        slots: (trial.buffers == Some(Buffers::Prefilled)).then_some(wirelab_port::packet::PREFILLED_SLOTS),
+        // A clock read costs a sixth of a frame's budget at full speed; where there is time, take every one.
+        time_every: if pace == Pace::Max && trial.buffers.is_none() { 16 } else { 1 },
+    };
+    Ok(FlowPlan { port: pair.node.clone(), direction, from: from.clone(), to: to.clone(), job, check })
+}
+
+/// Addresses from RFC 2544's range 198.18.0.0/15 (RFC 2544, C.2.2) and RFC 5180's 2001:2::/48 for IPv6.
+fn frame_spec(trial: &Trial, source: [u8; 6], destination: [u8; 6], stream: u8) -> FrameSpec {
+    let (pair, side) = (stream / 2, stream % 2);
+    let host = [1 + side, 2 - side];
+    let ports = [header::UDP_PORT; 2];
+    let transport = match trial.framing.layer {
+        Layer::UdpIpv4 => Transport::UdpIpv4 { addresses: host.map(|h| [198, 18, pair, h].into()), ports },
+        Layer::UdpIpv6 => Transport::UdpIpv6 {
+            addresses: host.map(|h| [0x2001, 2, 0, 0, 0, 0, u16::from(pair), u16::from(h)].into()),
+            ports,
+        },
+        _ => Transport::Ethernet,
+    };
+    let vlans = match trial.framing.vlan_tags {
+        0 => [None, None],
+        1 => [Some(100), None],
+        _ => [Some(100), Some(101)],
+    };
+    FrameSpec { destination, source, vlans, transport }
+}
