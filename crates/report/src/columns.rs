@@ -1,15 +1,20 @@
 //! Which columns the tables have: one list for all formats that a person reads.
 
-use wirelab_trial::{Extent, Field, FlowObservation, Status};
+use wirelab_trial::{ClockKind, Counts, Extent, Field, FlowObservation, Status};
 
 use crate::escape::{clip, line};
-use crate::finding::clean;
 use crate::format;
 use crate::row::{self, Row, bad};
 use crate::table::{Cell, Head, Shown, Table};
 
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
+
+/// The column of the share of frames lost.
+const LOSS: &str = "loss";
+
+/// The column that tells rates in simulated time from those in real time.
+const TIME: &str = "time";
 
 type Get = fn(&Row<'_>) -> Cell;
 
@@ -50,10 +55,10 @@ fn percent_range((low, high): (f64, f64)) -> String {
 fn columns(each_flow: bool) -> Vec<(Head, Get)> {
     use Shown::{Always, IfObserved, IfVaries};
     let mut list: Vec<(Head, Get)> = vec![
-        (figures("trial", "", Always, 0), |r| {
+        (figures("#", "", Always, 0), |r| {
             Cell::Text(r.trial.to_string())
         }),
-        (words("node", IfVaries, 9), |r| {
+        (words("node", IfVaries, 11), |r| {
             text(&r.observation.node.name)
         }),
         (words("layer", IfVaries, 0), layer),
@@ -83,6 +88,9 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
             ))
         }),
         (words("path", IfVaries, 3), path),
+        (words(TIME, IfVaries, 0), |r| {
+            Cell::Text(if simulated(r) { "simulated" } else { "real" }.to_owned())
+        }),
         (figures("payload", "B", Always, 0), |r| {
             Cell::Text(format::integer(r.observation.sizes.payload.into()))
         }),
@@ -102,23 +110,26 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
         (figures("payload", "Mbit/s", Always, 0), |r| {
             Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit)
         }),
-        (figures("link load", "Mbit/s", IfObserved, 2), |r| {
-            Cell::of(r.sum(|f| &f.link_bits_per_s), format::mbit)
-        }),
         (figures("goodput", "Mbit/s", IfObserved, 0), |r| {
             Cell::of(r.sum(|f| &f.goodput_bits_per_s), format::mbit)
         }),
         (figures("efficiency", "%", Always, 12), |r| {
             Cell::of(r.range(|f| f.efficiency.clone()), percent_range)
         }),
-        (figures("of line rate", "%", IfObserved, 4), |r| {
-            Cell::of(r.of_line_rate(), percent_range)
-        }),
         (figures("lost", "frames", Always, 0), |r| {
             Cell::fault(r.count(|c| c.lost_frames))
         }),
+        (figures(LOSS, "%", IfObserved, 0), |r| {
+            Cell::of(r.loss(), format::percent)
+        }),
         (figures("bad", "frames", Always, 0), |r| {
             Cell::fault(r.count(bad))
+        }),
+        (figures("of line rate", "%", IfObserved, 4), |r| {
+            Cell::of(r.of_line_rate(), percent_range)
+        }),
+        (figures("link load", "Mbit/s", IfObserved, 2), |r| {
+            Cell::of(r.sum(|f| &f.link_bits_per_s), format::mbit)
         }),
         (figures("jitter", "µs", IfObserved, 6), |r| {
             let worst = r.fold(|f| f.jitter_ps.clone(), u64::max);
@@ -150,13 +161,26 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
 
 /// The main table: a row for each trial and direction, or for each flow.
 pub fn table(caption: &str, rows: &[Row<'_>], each_flow: bool) -> Table {
-    let columns = columns(each_flow);
+    let mut columns = columns(each_flow);
+    // Counts say more than a share, so that the share is shown only where some node tells nothing else.
+    if !rows.iter().any(Row::only_share_of_loss) {
+        columns.retain(|(head, _)| head.name != LOSS);
+    }
+    if !rows.iter().any(simulated) {
+        columns.retain(|(head, _)| head.name != TIME);
+    }
     let cells = rows
         .iter()
         .map(|row| columns.iter().map(|(_, get)| get(row)).collect())
         .collect();
     let heads = columns.into_iter().map(|(head, _)| head).collect();
     Table::new(caption, heads, cells)
+}
+
+/// Whether the row's rates are per second of simulated time.
+fn simulated(r: &Row<'_>) -> bool {
+    let mut elapsed = r.flows.iter().filter_map(|f| f.elapsed.value());
+    elapsed.any(|e| e.clock == ClockKind::Simulated)
 }
 
 fn layer(r: &Row<'_>) -> Cell {
@@ -209,7 +233,7 @@ fn result(r: &Row<'_>) -> Cell {
                 "not judged"
             } else if flows.clone().any(|c| c.lost_frames > 0) {
                 "LOSS"
-            } else if flows.clone().all(clean) {
+            } else if flows.clone().all(Counts::is_clean) {
                 "clean"
             } else {
                 "FAULTY"

@@ -42,7 +42,7 @@ const ASKED: [&str; 25] = [
 ];
 
 /// The names of the receiver's counters.
-const COUNTS: [&str; 14] = [
+const COUNTS: [&str; 15] = [
     "received_frames",
     "good_frames",
     "lost_frames",
@@ -54,6 +54,7 @@ const COUNTS: [&str; 14] = [
     "reordered_frames",
     "reordering_extent_frames",
     "too_late_frames",
+    "order_breaks",
     "distinct_sequences",
     "foreign_frames",
     "verified_payload_bytes",
@@ -104,7 +105,7 @@ fn header() -> Vec<String> {
         names.push(name.to_owned());
         names.push(format!("{name}_kind"));
     }
-    names.push("elapsed_spans".to_owned());
+    names.extend(["elapsed_spans", "elapsed_clock"].map(str::to_owned));
     names
 }
 
@@ -138,7 +139,7 @@ fn asked(number_of_trial: usize, o: &Observation, interrupted: bool) -> Vec<Stri
         number(o.started_unix_ns.value()),
         row::status(&o.status).to_owned(),
         escape::csv(why),
-        crate::passed(o).to_string(),
+        o.passed().to_string(),
         interrupted.to_string(),
         escape::csv(&o.node.name),
         escape::csv(&o.node.kind),
@@ -201,6 +202,12 @@ fn cells(o: &Observation, flow: Option<&FlowObservation>) -> Vec<String> {
         wirelab_trial::Spans::Call => "call",
     });
     out.push(number(spans));
+    let clock = flow.and_then(|f| f.elapsed.value()).map(|e| match e.clock {
+        wirelab_trial::ClockKind::Wall => "wall",
+        wirelab_trial::ClockKind::Simulated => "simulated",
+        wirelab_trial::ClockKind::Instructions => "instructions",
+    });
+    out.push(number(clock));
     out
 }
 
@@ -246,6 +253,7 @@ fn counts(field: &Field<Counts>) -> Vec<String> {
             c.reordered_frames,
             c.reordering_extent_frames,
             c.too_late_frames,
+            c.order_breaks,
             c.distinct_sequences,
             c.foreign_frames,
             c.verified_payload_bytes,

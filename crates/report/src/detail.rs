@@ -1,8 +1,9 @@
 //! Tables beside the main one: series of times, series of instruction counts, a node's own counters.
 
-use wirelab_trial::{ClockKind, Field, Kind, Observation, Owner, ResultsFile, Series};
+use wirelab_trial::{ClockKind, Field, Owner, ResultsFile, Series};
 
 use crate::escape::{clip, line};
+use crate::finding;
 use crate::format;
 use crate::stats::percentile;
 use crate::table::{Cell, Head, Shown, Table};
@@ -25,8 +26,6 @@ pub struct Place<'a> {
     pub of: String,
     /// The series.
     pub series: &'a Series,
-    /// A model's series are predicted, all others measured.
-    pub kind: Kind,
 }
 
 /// Every series of a file with samples in it, in order.
@@ -39,25 +38,15 @@ pub fn series(file: &ResultsFile) -> Vec<Place<'_>> {
                 trial: at + 1,
                 of,
                 series,
-                kind: series_kind(o),
             });
         };
         for flow in &o.flows {
-            let of = crate::finding::name(flow);
+            let of = finding::name(flow);
             flow.series.iter().for_each(|s| add(&of, s));
         }
         o.series.iter().for_each(|s| add("whole trial", s));
     }
     out
-}
-
-/// A series holds no kind of its own: it has that of the node it comes from.
-pub fn series_kind(observation: &Observation) -> Kind {
-    if observation.node.kind == "model" {
-        Kind::Predicted
-    } else {
-        Kind::Measured
-    }
 }
 
 /// One table for each kind of clock that occurs, since these never mix.
@@ -84,7 +73,7 @@ pub fn series_tables(file: &ResultsFile) -> Vec<Table> {
 
 fn series_table(caption: &str, places: &[&Place<'_>]) -> Table {
     let heads = vec![
-        head("trial", "", true, 0),
+        head("#", "", true, 0),
         head("of", "", false, 0),
         head("series", "", false, 0),
         head("clock", "", false, 2),
@@ -107,7 +96,7 @@ fn series_table(caption: &str, places: &[&Place<'_>]) -> Table {
 fn series_row(place: &Place<'_>) -> Vec<Cell> {
     let series = place.series;
     let h = &series.histogram;
-    let median = percentile(h, 0.5);
+    let median = percentile(series, 0.5);
     // A unit for the whole row, chosen by what is typical; a clock without a tick has no time.
     let (unit, scale) = match series.clock.kind {
         ClockKind::Instructions => ("instructions", 1.0),
@@ -126,7 +115,7 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         let field = match ticks {
             Some(value) => Field::Observed {
                 value: value * scale,
-                kind: place.kind,
+                kind: place.series.kind,
             },
             None => empty(),
         };
@@ -148,7 +137,7 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         ticks(some(h.min_ticks), places),
         ticks(median.map(|v| v as f64), places),
         ticks((h.count > 0).then_some(h.mean_ticks), places.max(1)),
-        ticks(percentile(h, 0.99).map(|v| v as f64), places),
+        ticks(percentile(series, 0.99).map(|v| v as f64), places),
         ticks(some(h.max_ticks), places),
         ticks((h.count > 0).then_some(h.stddev_ticks), places.max(1)),
     ]
@@ -158,18 +147,24 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
 pub fn counters(file: &ResultsFile) -> Option<Table> {
     let mut rows = Vec::new();
     for (at, o) in file.observations.iter().enumerate() {
-        for (name, value) in &o.counters {
-            rows.push(vec![
-                Cell::Text((at + 1).to_string()),
-                Cell::Text(clip(&line(name), 60)),
-                Cell::of(value.clone(), format::integer),
-            ]);
+        let flows = o.flows.iter().map(|f| (finding::name(f), &f.counters));
+        let whole = ("whole trial".to_owned(), &o.counters);
+        for (of, counters) in flows.chain(std::iter::once(whole)) {
+            for (name, value) in counters {
+                rows.push(vec![
+                    Cell::Text((at + 1).to_string()),
+                    Cell::Text(clip(&line(&of), 40)),
+                    Cell::Text(clip(&line(name), 60)),
+                    Cell::of(value.clone(), format::integer),
+                ]);
+            }
         }
     }
     let heads = vec![
-        head("trial", "", true, 0),
+        head("#", "", true, 0),
+        head("of", "", false, 1),
         head("counter", "", false, 0),
         head("value", "", true, 0),
     ];
-    (!rows.is_empty()).then(|| Table::new("Counters of the node", heads, rows))
+    (!rows.is_empty()).then(|| Table::new("Counters of nodes and flows", heads, rows))
 }

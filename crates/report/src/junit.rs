@@ -16,7 +16,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
     let mut cases = String::new();
     let mut failures = 0;
     for (at, observation) in file.observations.iter().enumerate() {
-        failures += u32::from(!finding::passed(observation));
+        failures += u32::from(!observation.passed());
         cases.push_str(&case(at + 1, observation));
     }
     let mut tests = file.observations.len();
@@ -57,7 +57,7 @@ fn case(number: usize, o: &Observation) -> String {
         xml(&o.node.name),
         xml(&name)
     );
-    if !finding::passed(o) {
+    if !o.passed() {
         let reasons: Vec<String> = finding::findings(number, o)
             .into_iter()
             .map(|f| f.text)

@@ -25,7 +25,7 @@ mod terminal;
 pub use options::{Format, FormatError, Options, use_colour};
 pub use summary::{summary_line, verdict};
 
-use wirelab_trial::{Observation, ResultsFile};
+use wirelab_trial::ResultsFile;
 
 /// A results file in one of the formats, as text that ends with a line end.
 pub fn render(file: &ResultsFile, format: Format, options: &Options) -> String {
@@ -37,10 +37,4 @@ pub fn render(file: &ResultsFile, format: Format, options: &Options) -> String {
         Format::Junit => junit::render(file, options),
         Format::Html => html::render(file, options),
     }
-}
-
-/// Whether a trial ran to its end and every flow that was counted is clean. As [`Observation::passed`], but safe
-/// for counts near the end of their range, as only a hostile file holds them.
-pub fn passed(observation: &Observation) -> bool {
-    finding::passed(observation)
 }

@@ -41,7 +41,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
     }
     for finding in findings {
         out.push_str(&format!(
-            "- Trial {} {}\n",
+            "- Trial {}: {}\n",
             finding.trial,
             escape(&finding.text)
         ));

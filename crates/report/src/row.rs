@@ -137,23 +137,26 @@ impl<'a> Row<'a> {
         self.range(|flow| flow.frames_per_s.clone().map(|f| f / limit))
     }
 
-    /// Share of frames that were lost, over all flows together.
+    /// Share of frames that were lost, over all flows together; where frames were not counted here, the worst
+    /// share that a flow tells by itself.
     pub fn loss(&self) -> Field<f64> {
         let (lost, sent) = (self.count(|c| c.lost_frames), self.sent());
         match (lost, sent) {
-            (Field::Observed { value: lost, kind }, Field::Observed { value: sent, .. }) => {
-                if sent == 0 {
-                    return Field::absent("no frame was sent");
-                }
+            (Field::Observed { value: lost, kind }, Field::Observed { value: sent, .. })
+                if sent > 0 =>
+            {
                 Field::Observed {
                     value: lost as f64 / sent as f64,
                     kind,
                 }
             }
-            (Field::Absent { absent }, _) | (_, Field::Absent { absent }) => {
-                Field::Absent { absent }
-            }
+            _ => self.fold(|flow| flow.loss_ratio.clone(), f64::max),
         }
+    }
+
+    /// Whether only a share of loss is known, and no count.
+    pub fn only_share_of_loss(&self) -> bool {
+        self.count(|c| c.lost_frames).value().is_none() && self.loss().value().is_some()
     }
 
     /// The way and the number of ports, e.g. `transmit ×4`.

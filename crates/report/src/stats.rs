@@ -1,23 +1,36 @@
 //! Figures taken from histograms: percentiles, several histograms as one, bins for a picture.
 
-use wirelab_trial::{ClockKind, Histogram};
+use wirelab_trial::{ClockKind, Histogram, Series};
 
-/// The value of a bucket, in ticks, below or at which `share` of the samples lie; `None` without samples.
-pub fn percentile(histogram: &Histogram, share: f64) -> Option<u64> {
+/// The value, in ticks, below or at which `share` of the samples of a series lie: exact where all samples are at
+/// hand, else to the resolution of the histogram; `None` without samples.
+pub fn percentile(series: &Series, share: f64) -> Option<u64> {
+    let raw = &series.raw_ticks;
+    if series.sampled || raw.is_empty() || raw.len() as u64 != series.histogram.count {
+        return bucket_percentile(&series.histogram, share);
+    }
+    let mut sorted = raw.clone();
+    sorted.sort_unstable();
+    let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
+    sorted.get(rank - 1).copied()
+}
+
+fn bucket_percentile(histogram: &Histogram, share: f64) -> Option<u64> {
     let total = total(histogram);
     let rank = (share * total as f64).ceil().max(1.0) as u128;
     let mut seen = 0u128;
     for (value, count) in &histogram.buckets {
         seen += u128::from(*count);
         if seen >= rank && *count > 0 {
-            return Some(*value);
+            // A bucket is known by its upper end, which may lie above the largest sample.
+            return Some((*value).min(histogram.max_ticks));
         }
     }
     None
 }
 
 /// Samples in the buckets.
-pub fn total(histogram: &Histogram) -> u128 {
+fn total(histogram: &Histogram) -> u128 {
     histogram.buckets.iter().map(|(_, n)| u128::from(*n)).sum()
 }
 
@@ -48,9 +61,11 @@ impl Samples {
                 (false, None) => continue,
             };
             let buckets = histogram.buckets.iter().filter(|(_, n)| *n > 0);
-            samples
-                .values
-                .extend(buckets.map(|(ticks, n)| (*ticks as f64 * scale, *n)));
+            samples.values.extend(buckets.map(|(ticks, n)| {
+                // A bucket is known by its upper end, which may lie above the largest sample.
+                let ticks = (*ticks).min(histogram.max_ticks);
+                (ticks as f64 * scale, *n)
+            }));
         }
         (!samples.values.is_empty()).then_some(samples)
     }
@@ -117,12 +132,36 @@ mod tests {
 
     #[test]
     fn percentiles_of_buckets() {
-        let h = histogram();
-        assert_eq!(percentile(&h, 0.5), Some(10));
-        assert_eq!(percentile(&h, 0.9), Some(10));
-        assert_eq!(percentile(&h, 0.99), Some(100));
-        assert_eq!(percentile(&h, 1.0), Some(1000));
-        assert_eq!(percentile(&Histogram::default(), 0.5), None);
+        let mut h = histogram();
+        assert_eq!(bucket_percentile(&h, 0.5), Some(10));
+        assert_eq!(bucket_percentile(&h, 0.9), Some(10));
+        assert_eq!(bucket_percentile(&h, 0.99), Some(100));
+        assert_eq!(bucket_percentile(&h, 1.0), Some(1000));
+        h.max_ticks = 990;
+        assert_eq!(bucket_percentile(&h, 1.0), Some(990));
+        assert_eq!(bucket_percentile(&Histogram::default(), 0.5), None);
+    }
+
+    #[test]
+    fn percentiles_are_exact_where_all_samples_are_at_hand() {
+        let mut series = Series {
+            name: String::new(),
+            kind: wirelab_trial::Kind::Measured,
+            clock: wirelab_trial::Clock::TESTER_NS,
+            raw_ticks: vec![30, 10, 20],
+            sampled: false,
+            histogram: Histogram {
+                buckets: vec![(15, 1), (25, 1), (35, 1)],
+                count: 3,
+                max_ticks: 30,
+                ..Histogram::default()
+            },
+        };
+        assert_eq!(percentile(&series, 0.5), Some(20));
+        series.sampled = true;
+        assert_eq!(percentile(&series, 0.5), Some(25));
+        series.raw_ticks.clear();
+        assert_eq!(percentile(&series, 1.0), Some(30));
     }
 
     #[test]

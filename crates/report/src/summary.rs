@@ -3,7 +3,7 @@
 use wirelab_trial::{Field, Kind, Observation, ResultsFile, Status};
 
 use crate::escape;
-use crate::finding::passed;
+use crate::finding::judged;
 use crate::format::{self, integer};
 use crate::row::{self, bad};
 
@@ -13,13 +13,17 @@ pub fn verdict(file: &ResultsFile) -> String {
     if total == 0 {
         return "No trial was run.".to_owned();
     }
-    let good = file.observations.iter().filter(|o| passed(o)).count();
+    let good = file.observations.iter().filter(|o| o.passed()).count();
     let trials = if total == 1 { "trial" } else { "trials" };
     let mut text = if good == total {
         format!("{total} {trials}, none with a fault")
     } else {
         format!("{} of {total} {trials} with a fault", total - good)
     };
+    let unjudged = file.observations.iter().filter(|o| !judged(o)).count();
+    if unjudged > 0 {
+        text.push_str(&format!(", {unjudged} without counted frames"));
+    }
     text.push_str(&totals(file));
     if file.interrupted {
         text.push_str(" The run was interrupted: its plan was not finished.");

@@ -60,6 +60,9 @@ impl Cell {
     }
 }
 
+/// Columns of this rank and above are worth more than a generous layout.
+pub const WORTH: u8 = 8;
+
 /// When a column is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
@@ -148,6 +151,36 @@ impl Table {
             Some(first) if kinds.all(|k| k == first) => ColumnKind::One(first),
             Some(_) => ColumnKind::Several,
         }
+    }
+
+    /// Leave out side figures until a row is about `room` characters long; their names.
+    pub fn narrow(&mut self, room: usize) -> Vec<&'static str> {
+        let mut left_out = Vec::new();
+        while self.estimate() > room {
+            let side = self.heads.iter().enumerate();
+            let side = side.filter(|(_, h)| (1..WORTH).contains(&h.rank));
+            let Some((at, head)) = side.min_by_key(|(_, h)| h.rank) else {
+                break;
+            };
+            left_out.push(head.name);
+            self.drop_column(at);
+        }
+        left_out
+    }
+
+    /// Characters of the widest head or cell of each column, with a gap.
+    fn estimate(&self) -> usize {
+        let of = |at: usize| {
+            let head = &self.heads[at];
+            let kind = self.column_kind(at).head();
+            let heads = [head.name, head.unit, kind].map(|t| t.chars().count());
+            let cells = self.rows.iter().map(|row| match &row[at] {
+                Cell::Text(text) | Cell::Figure { text, .. } => text.chars().count(),
+                Cell::Absent(_) => 2,
+            });
+            cells.chain(heads).max().unwrap_or(0) + 2
+        };
+        (0..self.heads.len()).map(of).sum()
     }
 
     /// The kind that all figures of the table share, where they do.

@@ -5,7 +5,7 @@ use wirelab_trial::ResultsFile;
 use crate::escape::line;
 use crate::options::Options;
 use crate::row::{self, rows};
-use crate::table::{Cell, Notes, Table};
+use crate::table::{Cell, Notes, Table, WORTH};
 use crate::{columns, detail, finding, summary};
 
 const BOLD: &str = "\x1b[1m";
@@ -46,7 +46,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
         below.push_str(&format!("[{number}] {}\n", line(reason)));
     }
     for finding in finding::all(file) {
-        let text = format!("trial {} {}", finding.trial, line(&finding.text));
+        let text = format!("trial {}: {}", finding.trial, line(&finding.text));
         below.push_str(&format!("{}\n", paint(RED, &text)));
     }
     for (trials, warning) in row::warnings(file) {
@@ -106,8 +106,6 @@ fn draw(mut table: Table, options: &Options, notes: &mut Notes) -> String {
 
 /// Make a table fit: side figures go first, then wide gaps, then the sizes and the efficiency.
 fn fit(table: &mut Table, room: usize, notes: &Notes) -> Fit {
-    /// Columns of this rank and above are worth more than a generous layout.
-    const WORTH: u8 = 8;
     let mut fit = Fit {
         gap: 2,
         kinds: true,

@@ -52,6 +52,13 @@ fn terminal_of_other_kinds() {
 }
 
 #[test]
+fn terminal_of_the_examples() {
+    for (name, file) in common::examples() {
+        insta::assert_snapshot!(format!("example_{name}"), terminal(&file, 120, false));
+    }
+}
+
+#[test]
 fn markdown() {
     insta::assert_snapshot!(text(&common::faulty(), Format::Markdown));
     insta::assert_snapshot!("markdown_kinds", text(&common::kinds(), Format::Markdown));
@@ -148,4 +155,58 @@ fn junit_fails_what_did_not_pass() {
         .filter_map(|n| n.attribute("message"))
         .collect();
     assert!(messages[0].contains("12 lost, 2 corrupted"), "{messages:?}");
+}
+
+#[test]
+fn what_was_not_counted_is_not_called_clean() {
+    let mut file = common::kinds();
+    let shown = text(&file, Format::Html);
+    assert!(shown.contains("3 without counted frames"), "{shown}");
+    assert!(shown.contains("✓ Clean."));
+    file.observations.retain(|o| o.node.kind == "model");
+    let shown = text(&file, Format::Html);
+    assert!(!shown.contains("✓ Clean.") && shown.contains("Not judged."));
+}
+
+#[test]
+fn colour_is_only_an_addition() {
+    let file = common::faulty();
+    let plain = text(&file, Format::Terminal);
+    let options = Options {
+        colour: true,
+        ..Options::default()
+    };
+    let coloured = render(&file, Format::Terminal, &options);
+    assert!(!plain.contains('\x1b') && coloured.contains("\x1b[1;31m15\x1b[0m"));
+    let mut bare = String::new();
+    for part in coloured.split('\x1b') {
+        let code = part.split_once('m').filter(|(c, _)| c.starts_with('['));
+        bare.push_str(code.map_or(part, |(_, rest)| rest));
+    }
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn instructions_are_never_shown_as_time() {
+    let mut file = common::kinds();
+    file.observations.retain(|o| o.node.kind == "board");
+    for format in [Format::Terminal, Format::Markdown, Format::Html] {
+        let shown = text(&file, format);
+        assert!(shown.contains("instructions"), "{shown}");
+        assert!(shown.contains("1,914"), "{shown}");
+        for unit in [" ns", " µs", " ps<", "frames/s<br>*measured*"] {
+            assert!(!shown.contains(unit), "{unit} in {shown}");
+        }
+    }
+}
+
+#[test]
+fn each_figure_names_its_kind() {
+    let shown = text(&common::kinds(), Format::Markdown);
+    assert!(
+        shown.contains("4,252 meas.") && shown.contains("7,042 pred."),
+        "{shown}"
+    );
+    let csv = text(&common::kinds(), Format::Csv);
+    assert!(csv.contains(",predicted,") && csv.contains("absent: a model moves no frames"));
 }

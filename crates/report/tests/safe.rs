@@ -97,6 +97,13 @@ fn every_worked_result_in_every_format() {
 }
 
 #[test]
+fn every_example_of_the_specification_in_every_format() {
+    for (_, file) in common::examples() {
+        render_all(&file);
+    }
+}
+
+#[test]
 fn hostile_text_stays_text() {
     let file = common::hostile();
     let options = Options::default();

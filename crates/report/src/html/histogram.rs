@@ -69,7 +69,7 @@ pub fn series(file: &ResultsFile) -> Option<String> {
                     place.trial, series.name, place.of
                 ),
                 samples: Samples::of(Some(clock), std::iter::once(&series.histogram))?,
-                kind: place.kind,
+                kind: series.kind,
                 mark: None,
             })
         })
@@ -138,7 +138,7 @@ fn draw(panel: &Panel, title: &str, figures: &str) -> String {
         low,
         high,
         from: 44.0,
-        to: WIDTH - 12.0,
+        to: WIDTH - 20.0,
         log: true,
     };
     let bins = panel.samples.log_bins(low, high, BINS);
@@ -158,10 +158,8 @@ fn draw(panel: &Panel, title: &str, figures: &str) -> String {
         "time"
     };
     picture.axes(
-        (&x, name, 5, &|v| value_text(panel, v)),
-        (&y, "samples", 4, &|v| {
-            format::si(v, "").trim_end().to_owned()
-        }),
+        (&x, name, 7, &|v| value_text(panel, v)),
+        (&y, "", 4, &|v| format::si(v, "").trim_end().to_owned()),
     );
     let width = (x.to - x.from) / BINS as f64;
     let factor = (high / low).powf(1.0 / BINS as f64);

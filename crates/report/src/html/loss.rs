@@ -1,21 +1,26 @@
 //! A picture of loss: one bar a trial and direction, on a scale that shows one frame in a billion and all of them.
 
+use wirelab_trial::{Field, Kind};
+
 use super::svg::{Picture, Scale};
 use crate::format::integer;
 use crate::row::{self, Row};
 
 /// Bars in the picture; the table has all.
 const BARS: usize = 60;
-const WIDTH: f64 = 720.0;
+const WIDTH: f64 = 800.0;
 const STEP: f64 = 22.0;
 /// Where no loss stands, left of the logarithmic scale.
 const ZERO: f64 = 250.0;
 
 /// Share of frames lost, or `None` where no trial counted frames.
 pub fn loss(rows: &[Row<'_>]) -> Option<String> {
-    let counted: Vec<(&Row<'_>, f64)> = rows
+    let counted: Vec<(&Row<'_>, f64, Kind)> = rows
         .iter()
-        .filter_map(|r| r.loss().value().map(|loss| (r, *loss)))
+        .filter_map(|r| match r.loss() {
+            Field::Observed { value, kind } => Some((r, value, kind)),
+            Field::Absent { .. } => None,
+        })
         .collect();
     if counted.is_empty() {
         return None;
@@ -38,27 +43,25 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
     picture.line("axis", (ZERO, 24.0), (ZERO, bottom));
     picture.text("tick", "middle", (ZERO, bottom + 16.0), "none");
     let mut described = Vec::new();
-    for (at, (row, loss)) in shown.iter().enumerate() {
+    for (at, (row, loss, kind)) in shown.iter().enumerate() {
         let top = 28.0 + STEP * at as f64;
-        let (lost, sent) = (row.count(|c| c.lost_frames), row.sent());
-        let (lost, sent) = (
-            lost.value().copied().unwrap_or(0),
-            sent.value().copied().unwrap_or(0),
-        );
-        let mut text = match lost {
-            0 => format!("0 of {}", integer(sent)),
-            lost => format!("{} of {}", integer(lost), integer(sent)),
+        let count = (row.count(|c| c.lost_frames), row.sent());
+        let mut text = match (count.0.value(), count.1.value()) {
+            (Some(lost), Some(sent)) => format!("{} of {}", integer(*lost), integer(*sent)),
+            _ => format!("{} %", crate::format::percent(*loss)),
         };
+        let none = *loss <= 0.0;
+        text.push_str(&format!(", {}", row::kind(*kind)));
         let status = row::status(&row.observation.status);
         if status != "complete" {
             text.push_str(&format!(", {status}"));
         }
         let label = row.label();
         picture.text("tick", "end", (ZERO - 10.0, top + 13.0), &label);
-        let end = if lost == 0 { ZERO } else { x.at(*loss) };
+        let end = if none { ZERO } else { x.at(*loss) };
         let title = format!("{label}: {text} frames lost");
         picture.bar(
-            if lost == 0 { "none" } else { "lost" },
+            if none { "none" } else { "lost" },
             (ZERO - 1.5, top + 2.0),
             (end - ZERO + 3.0, STEP - 8.0),
             &title,
@@ -74,32 +77,44 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
 }
 
 /// Whole decades from the smallest loss that is not 0 to everything.
-fn scale(shown: &[(&Row<'_>, f64)]) -> Scale {
-    let losses = shown.iter().map(|(_, loss)| *loss).filter(|l| *l > 0.0);
+fn scale(shown: &[(&Row<'_>, f64, Kind)]) -> Scale {
+    let losses = shown.iter().map(|(_, loss, _)| *loss).filter(|l| *l > 0.0);
     let least = losses.fold(1e-5, f64::min).max(1e-12);
     Scale {
         low: 10f64.powf(least.log10().floor()),
         high: 1.0,
-        from: ZERO + 30.0,
-        to: WIDTH - 150.0,
+        from: ZERO + 64.0,
+        to: WIDTH - 190.0,
         log: true,
     }
 }
 
-/// A tick of the scale.
+/// A tick of the scale, a power of ten: percent down to 0.001 %, then parts per million and per billion.
 fn share(value: f64) -> String {
-    if value > 0.99 {
-        return "all".to_owned();
+    let places = |v: f64| (-v.log10()).round().max(0.0) as usize;
+    match value {
+        v if v > 0.99 => "all".to_owned(),
+        v if v > 0.9e-5 => {
+            let percent = v * 100.0;
+            format!("{} %", crate::format::decimal(percent, places(percent)))
+        }
+        v if v > 0.9e-7 => format!("{} ppm", crate::format::decimal(v * 1e6, places(v * 1e6))),
+        v => format!("{} ppb", crate::format::decimal(v * 1e9, places(v * 1e9))),
     }
-    if value > 0.000_99 {
-        return format!(
-            "{} %",
-            crate::format::decimal(value * 100.0, if value < 0.009 { 1 } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_in_words() {
+        let ticks = [1.0, 0.1, 1e-3, 1e-5, 1e-6, 1e-7, 1e-8, 1e-10].map(share);
+        assert_eq!(
+            ticks,
+            [
+                "all", "10 %", "0.1 %", "0.001 %", "1 ppm", "0.1 ppm", "10 ppb", "0.1 ppb"
+            ]
         );
     }
-    let one_in = (1.0 / value).round();
-    format!(
-        "1 in {}",
-        crate::format::si(one_in, "").trim_end().replace(' ', "")
-    )
 }

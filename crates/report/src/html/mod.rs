@@ -7,7 +7,7 @@ mod parts;
 mod rate;
 mod svg;
 
-use wirelab_trial::{Field, ResultsFile};
+use wirelab_trial::{Field, Observation, ResultsFile};
 
 use crate::escape::xml;
 use crate::options::Options;
@@ -16,6 +16,9 @@ use crate::table::Notes;
 use crate::{columns, detail, finding, format, summary};
 
 const STYLE: &str = include_str!("style.css");
+
+/// Characters that a row of the first table may have, so that it is read without scrolling.
+const ROOM: usize = 140;
 
 /// The whole page.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
@@ -38,13 +41,15 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
     let mut notes = Notes::default();
     let mut out = header(file, title);
     out.push_str(&parts::findings(file));
+    let mut left_out = Vec::new();
     if !together.is_empty() {
-        let (shown, of_flows) = if options.each_flow {
+        let (shown, each) = if options.each_flow {
             (&flows, true)
         } else {
             (&together, false)
         };
-        let table = columns::table("", shown, of_flows);
+        let mut table = columns::table("", shown, each);
+        left_out = table.narrow(ROOM);
         out.push_str(&parts::table(&table, "Results", &mut notes));
     }
     out.push_str(&pictures(file, &together));
@@ -54,9 +59,13 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
     {
         out.push_str(&parts::table(table, &table.caption, &mut notes));
     }
-    if !options.each_flow && flows.len() > together.len() {
+    if !left_out.is_empty() || flows.len() > together.len() {
         let table = columns::table("", &flows, true);
-        out.push_str(&parts::table(&table, "Each flow", &mut notes));
+        out.push_str(&parts::table(
+            &table,
+            "All figures of each flow",
+            &mut notes,
+        ));
     }
     out.push_str(&parts::notes(&notes));
     out.push_str("<div class=\"columns\">\n");
@@ -68,11 +77,13 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
 }
 
 fn header(file: &ResultsFile, title: &str) -> String {
-    let sound = !file.interrupted && file.observations.iter().all(finding::passed);
-    let (class, word) = match (file.observations.is_empty(), sound) {
-        (true, _) => (" bad", "– Empty."),
-        (false, true) => ("", "✓ Clean."),
-        (false, false) => (" bad", "✗ Not clean."),
+    let sound = !file.interrupted && file.observations.iter().all(Observation::passed);
+    let (class, word) = if !sound {
+        (" bad", "✗ Not clean.")
+    } else if file.observations.iter().any(finding::judged) {
+        ("", "✓ Clean.")
+    } else {
+        (" open", "– Not judged.")
     };
     format!(
         "<header>\n<h1>{title}</h1>\n<p class=\"quiet\">{}, wirelab {}</p>\n\
@@ -116,15 +127,15 @@ fn pictures(file: &ResultsFile, rows: &[Row<'_>]) -> String {
     if let Some(panels) = histogram::gaps(rows) {
         out.push_str(
             "<h2>Gaps of the sender</h2>\n<p class=\"quiet\">Time from the start of one frame to the start of the \
-             next, by the sender's own clock; both scales are logarithmic. The dashed line is the gap that was \
-             asked.</p>\n",
+             next, by the sender's own clock, and how many of each; both scales are logarithmic. The dashed line is the \
+             gap that was asked.</p>\n",
         );
         out.push_str(&panels);
     }
     if let Some(panels) = histogram::series(file) {
         out.push_str(
-            "<h2>Latency and other series</h2>\n<p class=\"quiet\">Both scales are logarithmic. Instruction counts \
-             are no times.</p>\n",
+            "<h2>Latency and other series</h2>\n<p class=\"quiet\">How many samples of each value; both scales are \
+             logarithmic. Instruction counts are no times.</p>\n",
         );
         out.push_str(&panels);
     }

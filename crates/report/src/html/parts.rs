@@ -159,7 +159,7 @@ pub fn findings(file: &ResultsFile) -> String {
         out.push_str("<h2>Findings</h2>\n<ul class=\"findings\">\n");
         for f in findings {
             out.push_str(&format!(
-                "<li><strong>Trial {}</strong> {}</li>\n",
+                "<li><strong>Trial {}:</strong> {}</li>\n",
                 f.trial,
                 xml(&f.text)
             ));

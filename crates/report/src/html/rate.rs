@@ -14,6 +14,8 @@ use crate::row;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 380.0;
+/// A letter of a legend is about this wide; no font is at hand to measure it.
+const LETTER: f64 = 6.4;
 
 /// One figure of one flow.
 struct Point<'a> {
@@ -94,14 +96,13 @@ fn draw_points(
     }
 }
 
-/// A line of marks and what they stand for, for those that occur.
+/// Marks and what they stand for, for those that occur.
 fn legend(picture: &mut Picture, points: &[Point<'_>], curve: Option<&str>) {
-    let mut at = 56.0;
-    let y = HEIGHT - 10.0;
+    let (mut at, mut y) = (56.0, HEIGHT - 14.0);
     if let Some(name) = curve {
-        picture.line("limit", (at, y - 4.0), (at + 22.0, y - 4.0));
-        picture.text("tick", "start", (at + 28.0, y), name);
-        at += 44.0 + 6.4 * name.chars().count() as f64;
+        picture.line("limit", (at, y), (at + 22.0, y));
+        picture.text("tick", "start", (at + 28.0, y + 4.0), name);
+        at += 44.0 + LETTER * name.chars().count() as f64;
     }
     let mut seen: Vec<(Direction, Kind)> = Vec::new();
     for p in points {
@@ -111,14 +112,15 @@ fn legend(picture: &mut Picture, points: &[Point<'_>], curve: Option<&str>) {
     }
     for (direction, kind) in seen {
         let name = format!("{direction}, {}", row::kind(kind));
-        picture.mark(
-            mark(direction),
-            &class(direction, kind),
-            (at + 6.0, y - 4.0),
-            &name,
-        );
-        picture.text("tick", "start", (at + 18.0, y), &name);
-        at += 34.0 + 6.4 * name.chars().count() as f64;
+        let room = 34.0 + LETTER * name.chars().count() as f64;
+        if at + room > WIDTH {
+            (at, y) = (56.0, y + 20.0);
+            picture.grow(20.0);
+        }
+        let style = class(direction, kind);
+        picture.mark(mark(direction), &style, (at + 6.0, y), &name);
+        picture.text("tick", "start", (at + 18.0, y + 4.0), &name);
+        at += room;
     }
 }
 
@@ -199,14 +201,25 @@ pub fn efficiency(observations: &[Observation]) -> Option<String> {
             } else {
                 format!("{}–{}", format::percent(*low), format::percent(*high))
             };
-            let place = (x.at(f64::from(*payload)), y.at(*low) + 26.0);
-            picture.text("value", "middle", place, &text);
+            let (at, level) = (x.at(f64::from(*payload)), y.at(*low));
+            // To the right where the curve is steep, so that it does not cross the words.
+            if at < x.at(x.high / 6.0) {
+                picture.text("value", "start", (at + 12.0, level + 10.0), &text);
+            } else {
+                let below = level + 26.0;
+                let place = if below < y.from - 4.0 {
+                    below
+                } else {
+                    level - 14.0
+                };
+                picture.text("value", "middle", (at, place), &text);
+            }
         }
     }
     legend(
         &mut picture,
         &points,
-        Some("limit of the link, p / (p + 38) without VLAN tag"),
+        Some("limit of the link, p / (p + 38)"),
     );
     let described: Vec<String> = ranges
         .iter()
@@ -312,7 +325,7 @@ pub fn frame_rate(observations: &[Observation]) -> Option<String> {
     legend(
         &mut picture,
         &points,
-        ceilings.then_some("the tester's own ceiling"),
+        ceilings.then_some("the tester's own ceiling, measured"),
     );
     let described: Vec<String> = points
         .iter()

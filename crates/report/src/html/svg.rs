@@ -104,6 +104,11 @@ impl Picture {
         }
     }
 
+    /// Make room below what was planned.
+    pub fn grow(&mut self, by: f64) {
+        self.height += by;
+    }
+
     /// A line between two points.
     pub fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
         self.body.push_str(&format!(
@@ -170,7 +175,9 @@ impl Picture {
         self.line("axis", (x.from, y.from), (x.to, y.from));
         let middle = (x.from + x.to) / 2.0;
         self.text("name", "middle", (middle, y.from + 34.0), x_name);
-        self.text("name", "start", (x.from - 40.0, y.to - 10.0), y_name);
+        if !y_name.is_empty() {
+            self.text("name", "start", (x.from - 40.0, y.to - 14.0), y_name);
+        }
     }
 
     /// The picture with what it shows in words, for those who cannot see it.
