@@ -132,6 +132,7 @@ own_rules() {
     must_find fuzz "a target that is not registered" 'cp fuzz/fuzz_targets/fuzz_a.rs fuzz/fuzz_targets/fuzz_b.rs'
     must_find fuzz "a registered target that is gone" 'rm fuzz/fuzz_targets/fuzz_a.rs'
     must_find fuzz "an empty corpus" 'rm fuzz/corpus/fuzz_a/empty'
+    must_find fuzz "a corpus that git ignores" 'echo "*.pcapng" >.gitignore; echo x >fuzz/corpus/fuzz_a/a.pcapng'
     must_find fuzz "a corpus that is not replayed" 'sed -i s/fuzz_a/fuzz_x/ crates/a/tests/replay.rs'
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'

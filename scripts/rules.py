@@ -174,8 +174,12 @@ def fuzz(root):
         yield f"fuzz/fuzz_targets/{name}.rs is not in fuzz/Cargo.toml; run scripts/fuzz-list.sh --write"
     for name in sorted(set(registered) - names):
         yield f"fuzz/Cargo.toml lists {name}, which is not in fuzz/fuzz_targets"
-    sources = [text(root, path) for path in files(root) if path.parts[0] == "crates" and path.suffix == ".rs"]
+    kept = set(files(root))
+    sources = [text(root, path) for path in kept if path.parts[0] == "crates" and path.suffix == ".rs"]
     for name in sorted(names):
+        for path in sorted(Path(root, "fuzz/corpus", name).glob("*")):
+            if path.relative_to(root) not in kept:
+                yield f"{path.relative_to(root)}: .gitignore keeps it out of the repository"
         if not any(Path(root, "fuzz/corpus", name).glob("*")):
             yield f"fuzz/corpus/{name} is empty"
         if not any("corpus" in source and re.search(rf"\b{name}\b", source) for source in sources):
