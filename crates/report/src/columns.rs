@@ -58,7 +58,7 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
         (figures("#", "", Always, 0), |r| {
             Cell::Text(r.trial.to_string())
         }),
-        (words("node", IfVaries, 11), |r| {
+        (words("node", IfVaries, 13), |r| {
             text(&r.observation.node.name)
         }),
         (words("layer", IfVaries, 0), layer),
@@ -70,7 +70,7 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
         }));
     }
     list.extend::<Vec<(Head, Get)>>(vec![
-        (words("buffers", IfVaries, 0), |r| {
+        (words("buffers", IfVaries, 9), |r| {
             let buffers = r.observation.trial.buffers;
             Cell::Text(buffers.map_or_else(|| "node's own".to_owned(), |b| b.to_string()))
         }),

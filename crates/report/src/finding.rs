@@ -42,6 +42,13 @@ pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
     }
     for flow in &observation.flows {
         texts.extend(contradictions(flow));
+        if let Some(share) = told_loss(flow) {
+            let share = crate::format::percent(share);
+            texts.push(format!(
+                "{}: {share} % lost, as the node tells it.",
+                name(flow)
+            ));
+        }
     }
     texts
         .into_iter()
@@ -56,6 +63,22 @@ pub fn all(file: &ResultsFile) -> Vec<Finding> {
         .enumerate()
         .flat_map(|(at, observation)| findings(at + 1, observation))
         .collect()
+}
+
+/// The share of frames lost above 0 that a flow tells which was not counted here.
+fn told_loss(flow: &FlowObservation) -> Option<f64> {
+    if flow.counts.value().is_some() {
+        return None;
+    }
+    flow.loss_ratio
+        .value()
+        .copied()
+        .filter(|share| *share > 0.0)
+}
+
+/// Whether a trial passed and no flow tells of a loss that was not counted here.
+pub fn faultless(observation: &Observation) -> bool {
+    observation.passed() && !observation.flows.iter().any(|f| told_loss(f).is_some())
 }
 
 /// Whether any flow's frames were counted, so that it could fail at all.

@@ -5,14 +5,19 @@ use wirelab_trial::{ClockKind, Histogram, Series};
 /// The value, in ticks, below or at which `share` of the samples of a series lie: exact where all samples are at
 /// hand, else to the resolution of the histogram; `None` without samples.
 pub fn percentile(series: &Series, share: f64) -> Option<u64> {
-    let raw = &series.raw_ticks;
-    if series.sampled || raw.is_empty() || raw.len() as u64 != series.histogram.count {
+    if !complete(series) {
         return bucket_percentile(&series.histogram, share);
     }
-    let mut sorted = raw.clone();
+    let mut sorted = series.raw_ticks.clone();
     sorted.sort_unstable();
     let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied()
+}
+
+/// Whether all samples of a series are at hand.
+fn complete(series: &Series) -> bool {
+    let raw = &series.raw_ticks;
+    !series.sampled && !raw.is_empty() && raw.len() as u64 == series.histogram.count
 }
 
 fn bucket_percentile(histogram: &Histogram, share: f64) -> Option<u64> {
@@ -68,6 +73,21 @@ impl Samples {
             }));
         }
         (!samples.values.is_empty()).then_some(samples)
+    }
+
+    /// The samples of a series, exact where all are at hand; `None` where there are none.
+    pub fn of_series(series: &Series) -> Option<Samples> {
+        let kind = Some(series.clock.kind);
+        if !complete(series) {
+            return Samples::of(kind, std::iter::once(&series.histogram));
+        }
+        let each = Histogram {
+            tick_ps: series.clock.tick_ps,
+            buckets: series.raw_ticks.iter().map(|t| (*t, 1)).collect(),
+            max_ticks: u64::MAX,
+            ..Histogram::default()
+        };
+        Samples::of(kind, std::iter::once(&each))
     }
 
     /// Smallest and largest value.

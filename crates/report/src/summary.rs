@@ -3,7 +3,7 @@
 use wirelab_trial::{Field, Kind, Observation, ResultsFile, Status};
 
 use crate::escape;
-use crate::finding::judged;
+use crate::finding::{faultless, judged};
 use crate::format::{self, integer};
 use crate::row::{self, bad};
 
@@ -13,12 +13,12 @@ pub fn verdict(file: &ResultsFile) -> String {
     if total == 0 {
         return "No trial was run.".to_owned();
     }
-    let good = file.observations.iter().filter(|o| o.passed()).count();
+    let good = file.observations.iter().filter(|o| faultless(o)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
     let mut text = if good == total {
-        format!("{total} {trials}, none with a fault")
+        format!("{total} {trials}, none with a fault or loss")
     } else {
-        format!("{} of {total} {trials} with a fault", total - good)
+        format!("{} of {total} {trials} with a fault or loss", total - good)
     };
     let unjudged = file.observations.iter().filter(|o| !judged(o)).count();
     if unjudged > 0 {

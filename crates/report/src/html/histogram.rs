@@ -68,7 +68,7 @@ pub fn series(file: &ResultsFile) -> Option<String> {
                     "Trial {} · {} · {}{simulated}",
                     place.trial, series.name, place.of
                 ),
-                samples: Samples::of(Some(clock), std::iter::once(&series.histogram))?,
+                samples: Samples::of_series(series)?,
                 kind: series.kind,
                 mark: None,
             })
@@ -143,9 +143,9 @@ fn draw(panel: &Panel, title: &str, figures: &str) -> String {
     };
     let bins = panel.samples.log_bins(low, high, BINS);
     let tallest = bins.iter().copied().max().unwrap_or(1).max(1);
-    // Half a sample is the floor, so that a single one still stands above it.
+    // The floor lies below one sample, so that a single one still stands above it.
     let y = Scale {
-        low: 0.5,
+        low: 0.7,
         high: (tallest as f64 * 1.3).max(10.0),
         from: HEIGHT - 40.0,
         to: 22.0,
@@ -158,7 +158,10 @@ fn draw(panel: &Panel, title: &str, figures: &str) -> String {
         "time"
     };
     picture.axes(
-        (&x, name, 7, &|v| value_text(panel, v)),
+        (&x, name, 6, &|v| match panel.samples.instructions {
+            true => format::si(v, "").trim_end().to_owned(),
+            false => format::time_f(v),
+        }),
         (&y, "", 4, &|v| format::si(v, "").trim_end().to_owned()),
     );
     let width = (x.to - x.from) / BINS as f64;

@@ -7,7 +7,7 @@ mod parts;
 mod rate;
 mod svg;
 
-use wirelab_trial::{Field, Observation, ResultsFile};
+use wirelab_trial::{Field, ResultsFile};
 
 use crate::escape::xml;
 use crate::options::Options;
@@ -77,7 +77,7 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
 }
 
 fn header(file: &ResultsFile, title: &str) -> String {
-    let sound = !file.interrupted && file.observations.iter().all(Observation::passed);
+    let sound = !file.interrupted && file.observations.iter().all(finding::faultless);
     let (class, word) = if !sound {
         (" bad", "✗ Not clean.")
     } else if file.observations.iter().any(finding::judged) {

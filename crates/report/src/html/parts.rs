@@ -14,6 +14,7 @@ pub fn table(table: &Table, heading: &str, notes: &mut Notes) -> String {
     let kinds: Vec<_> = (0..table.heads.len())
         .map(|at| table.column_kind(at))
         .collect();
+    let units = table.heads.iter().any(|head| !head.unit.is_empty());
     let mut out = format!("<h2>{}</h2>\n", xml(heading));
     if let Some(common) = table.common_text() {
         out.push_str(&format!("<p>All trials: {}.</p>\n", xml(&common)));
@@ -22,8 +23,9 @@ pub fn table(table: &Table, heading: &str, notes: &mut Notes) -> String {
     for (head, column) in table.heads.iter().zip(&kinds) {
         let class = if head.number { " class=\"n\"" } else { "" };
         out.push_str(&format!("<th scope=\"col\"{class}>{}", xml(head.name)));
-        for small in [head.unit, column.head()] {
-            // A line each, empty or not, so that heads stand level.
+        // A line each, empty or not, so that heads stand level.
+        let unit = units.then_some(head.unit);
+        for small in unit.into_iter().chain([column.head()]) {
             out.push_str(&format!("<small>{}&#160;</small>", xml(small)));
         }
         out.push_str("</th>");

@@ -37,7 +37,8 @@ impl Scale {
     /// Values for ticks: about `wanted` of them, at 1, 2 or 5 times a power of ten, or at powers of ten where a
     /// logarithmic scale spans many.
     pub fn ticks(&self, wanted: usize) -> Vec<f64> {
-        if self.log {
+        // Within a decade, even steps mark a logarithmic scale better than its few round powers.
+        if self.log && self.high > 10.0 * self.low {
             return self.log_ticks(wanted);
         }
         let step = nice((self.high - self.low) / wanted.max(1) as f64);
@@ -251,9 +252,19 @@ mod tests {
             ..X
         };
         assert_eq!(log.ticks(5), [1e3, 1e4, 1e5, 1e6]);
-        let narrow = Scale { high: 5e3, ..log };
-        let ticks: Vec<u64> = narrow.ticks(5).iter().map(|v| v.round() as u64).collect();
-        assert_eq!(ticks, [1000, 2000, 5000]);
+        let ticks = |scale: Scale| -> Vec<u64> {
+            scale.ticks(7).iter().map(|v| v.round() as u64).collect()
+        };
+        assert_eq!(
+            ticks(Scale { high: 2e4, ..log }),
+            [1000, 2000, 5000, 10_000, 20_000]
+        );
+        let narrow = Scale {
+            low: 1400.0,
+            high: 2900.0,
+            ..log
+        };
+        assert_eq!(ticks(narrow), [1500, 2000, 2500]);
         assert_eq!(nice(f64::NAN), 1.0);
         assert_eq!(nice(0.3), 0.5);
     }
