@@ -3,12 +3,14 @@
 //! - [`xdp`]: the fast path, generation and checking inside the kernel (eBPF programs of `bpf/`);
 //! - [`packet`]: the portable path, AF_PACKET;
 //! - [`tap`]: interfaces whose other end is this process;
+//! - [`host`]: what the host is, for the record of a run;
 //! - [`pcapng`]: captures, written and verified;
 //! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
 //! - [`impair`]: a seeded forwarder that drops, duplicates, swaps, delays and damages frames;
 //! - [`job`]: what senders and checkers are asked and answer, whatever their path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 
+pub mod host;
 pub mod iface;
 pub mod impair;
 pub mod inject;

@@ -2,8 +2,8 @@
 
 use wirelab_port::packet::{self, SendOptions};
 use wirelab_trial::{
-    Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress, SeriesBuilder,
-    Spans, Status, Summary, Warning,
+    Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress,
+    SeriesBuilder, Spans, Status, Summary, Warning,
 };
 
 use crate::PortsNode;
@@ -37,12 +37,24 @@ pub fn run(
             break;
         }
         progress.report(n, runs, "buffers");
-        let run_warnings = if n == 0 { &mut warnings } else { &mut Vec::new() };
+        let run_warnings = if n == 0 {
+            &mut warnings
+        } else {
+            &mut Vec::new()
+        };
         let ran = one_run(node, plan, started, run_warnings, cancel)?;
         let seen = ran.seen[0].clone().with_sent(ran.sent[0].sequences);
         match wire_time_ns(&seen, frames) {
-            Some(ns) if seen.counts.is_clean() && seen.counts.received_frames == frames => times_ns.push(ns),
-            _ => void = Some(format!("run {} of {runs} had an error: {:?}", n + 1, seen.counts)),
+            Some(ns) if seen.counts.is_clean() && seen.counts.received_frames == frames => {
+                times_ns.push(ns)
+            }
+            _ => {
+                void = Some(format!(
+                    "run {} of {runs} had an error: {:?}",
+                    n + 1,
+                    seen.counts
+                ))
+            }
         }
         last = Some(ran);
         if void.is_some() {
@@ -54,7 +66,9 @@ pub fn run(
     let mut observation = observe::observation(node, plan, ran, cancelled, warnings);
     observation.started_unix_ns = Field::measured(started);
     if let Some(why) = void {
-        observation.status = Status::Void { why: format!("{}: {why}", flow.to) };
+        observation.status = Status::Void {
+            why: format!("{}: {why}", flow.to),
+        };
     }
     summarise(&mut observation, &times_ns, frames, plan);
     Ok(observation)
@@ -70,12 +84,20 @@ fn one_run(
     let mut checkers = run::start_checkers(&plan.flows, &node.options, warnings)?;
     let checker = checkers.remove(0);
     let flow = &plan.flows[0];
-    let options = SendOptions { cpu: run::processors().first().copied() };
+    let options = SendOptions {
+        cpu: run::processors().first().copied(),
+    };
     let sent = packet::send(&flow.from, &flow.job, &options, cancel)?;
     run::drain_short(&checker, sent.emitted_frames);
     let receiver_path = AnyChecker::path(&checker);
     let seen = vec![checker.finish()?];
-    Ok(Ran { started, sent: vec![sent], seen, sender_path: "packet", receiver_path })
+    Ok(Ran {
+        started,
+        sent: vec![sent],
+        seen,
+        sender_path: "packet",
+        receiver_path,
+    })
 }
 
 /// From the arrival times: (t_last − t_first)·N/(N−1).
@@ -102,7 +124,11 @@ fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan:
     });
     flow.frames_per_s = Field::measured(rate);
     flow.payload_bits_per_s = Field::measured(rate * 8.0 * f64::from(plan.sizes.payload));
-    let link_bytes = plan.link.map(|l| l.overhead).unwrap_or_default().link_bytes(&plan.sizes);
+    let link_bytes = plan
+        .link
+        .map(|l| l.overhead)
+        .unwrap_or_default()
+        .link_bytes(&plan.sizes);
     flow.link_bits_per_s = Field::measured(rate * 8.0 * link_bytes as f64);
     if let Some(link) = plan.link {
         flow.efficiency =

@@ -13,12 +13,6 @@ const TIME_PS: u64 = 200_000_000_000;
 /// # Errors
 /// [`NodeError`] where the lab cannot be made or the trial cannot be run there.
 pub fn ceiling_observation(trial: &Trial, options: PortsOptions) -> Result<Observation, NodeError> {
-    let sizes = trial.sizes().map_err(|e| NodeError::BadTrial(e.to_string()))?;
-    let pairs = u8::try_from(trial.ports).unwrap_or(u8::MAX);
-    let mut spec = LabSpec::unique("ceiling", pairs);
-    spec.mtu = spec.mtu.max(sizes.payload);
-    let mut node =
-        PortsNode::in_lab(&spec, options).map_err(|e| NodeError::Failed(e.to_string()))?;
     let asked = Trial {
         load: Load::Max,
         extent: Extent::Time { time_ps: TIME_PS },
@@ -26,7 +20,19 @@ pub fn ceiling_observation(trial: &Trial, options: PortsOptions) -> Result<Obser
         faults: FaultRates::default(),
         ..trial.clone()
     };
-    node.run(&asked, &(), &Cancel::new())
+    in_private_lab(&asked, options)
+}
+
+/// Run a trial between ports of a lab made for it.
+pub fn in_private_lab(trial: &Trial, options: PortsOptions) -> Result<Observation, NodeError> {
+    let sizes = trial
+        .sizes()
+        .map_err(|e| NodeError::BadTrial(e.to_string()))?;
+    let mut spec = LabSpec::unique("ceiling", u8::try_from(trial.ports).unwrap_or(u8::MAX));
+    spec.mtu = spec.mtu.max(sizes.payload);
+    let mut node =
+        PortsNode::in_lab(&spec, options).map_err(|e| NodeError::Failed(e.to_string()))?;
+    node.run(trial, &(), &Cancel::new())
 }
 
 /// Frames/s of one flow that the tester reaches against itself with as many flows as the trial has.
@@ -34,7 +40,10 @@ pub fn ceiling_frames_per_s(trial: &Trial, options: PortsOptions) -> Field<f64> 
     match ceiling_observation(trial, options) {
         Err(error) => Field::absent(format!("could not be measured: {error}")),
         Ok(observation) => {
-            let rates = observation.flows.iter().filter_map(|f| f.frames_per_s.value().copied());
+            let rates = observation
+                .flows
+                .iter()
+                .filter_map(|f| f.frames_per_s.value().copied());
             Field::measured_or(rates.reduce(f64::min), "no frame arrived")
         }
     }

@@ -11,8 +11,11 @@ use crate::{Pair, Path};
 
 /// Describe the pairs; what cannot be asked of an interface is left out.
 pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
-    let known: Vec<Interface> =
-        pairs.iter().flat_map(|p| [&p.node, &p.tester]).filter_map(|p| Interface::query(p).ok()).collect();
+    let known: Vec<Interface> = pairs
+        .iter()
+        .flat_map(|p| [&p.node, &p.tester])
+        .filter_map(|p| Interface::query(p).ok())
+        .collect();
     let mtu = known.iter().map(|i| i.mtu).min().unwrap_or(0);
     let rates: Option<Vec<u64>> = known.iter().map(|i| i.link_rate).collect();
     let longest = Framing::default().max_test_frame().min(mtu + 18);
@@ -22,10 +25,19 @@ pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
         capabilities: Capabilities {
             layers: vec![Layer::Ethernet, Layer::UdpIpv4, Layer::UdpIpv6],
             directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],
-            buffers: vec![Buffers::Prefilled, Buffers::Copied, Buffers::CopiedAhead, Buffers::InPlace],
+            buffers: vec![
+                Buffers::Prefilled,
+                Buffers::Copied,
+                Buffers::CopiedAhead,
+                Buffers::InPlace,
+            ],
             ports: pairs.len() as u32,
             min_frame_bytes: Framing::default().min_test_frame(),
-            max_frame_bytes: if path == Path::Xdp { longest.min(xdp::MAX_LENGTH + 4) } else { longest },
+            max_frame_bytes: if path == Path::Xdp {
+                longest.min(xdp::MAX_LENGTH + 4)
+            } else {
+                longest
+            },
             link_bits_per_s: rates.and_then(|r| r.into_iter().min()),
             ..Capabilities::default()
         },
@@ -34,7 +46,10 @@ pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
 }
 
 fn setup(pairs: &[Pair], known: &[Interface]) -> BTreeMap<String, String> {
-    let names: Vec<String> = pairs.iter().map(|p| format!("{} to {}", p.node, p.tester)).collect();
+    let names: Vec<String> = pairs
+        .iter()
+        .map(|p| format!("{} to {}", p.node, p.tester))
+        .collect();
     let mut drivers: Vec<&str> = known.iter().filter_map(|i| i.driver.as_deref()).collect();
     drivers.sort_unstable();
     drivers.dedup();

@@ -3,9 +3,7 @@
 use wirelab_port::iface::{IfaceError, Interface, PortName};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
-use wirelab_trial::{
-    Buffers, Direction, Extent, Layer, NodeError, Sizes, Trial, Unsupported,
-};
+use wirelab_trial::{Buffers, Direction, Extent, Layer, NodeError, Sizes, Trial, Unsupported};
 use wirelab_wire::{Flow, FrameSpec, LineRate, Transport, header};
 
 use crate::Pair;
@@ -53,7 +51,11 @@ impl Plan {
 }
 
 fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
-    Unsupported { field, why: why.into() }.into()
+    Unsupported {
+        field,
+        why: why.into(),
+    }
+    .into()
 }
 
 fn bad(error: impl std::fmt::Display) -> NodeError {
@@ -76,16 +78,23 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
         Some(link) => Some(link),
         None => carrier_rate(pairs)?,
     };
-    let frames_per_s =
-        trial.load.frames_per_s(&sizes, trial.framing.layer, link).map_err(bad)?;
+    let frames_per_s = trial
+        .load
+        .frames_per_s(&sizes, trial.framing.layer, link)
+        .map_err(bad)?;
     let pace = match frames_per_s {
         None => Pace::Max,
-        Some(rate) => Pace::Interval { ps: ((1e12 / rate).round() as u64).max(1) },
+        Some(rate) => Pace::Interval {
+            ps: ((1e12 / rate).round() as u64).max(1),
+        },
     };
     let faults = schedule(trial, &sizes, frames_per_s)?;
     let mut flows = Vec::new();
     for (n, pair) in pairs.iter().enumerate() {
-        let ends = [(Direction::Transmit, &pair.node, &pair.tester), (Direction::Receive, &pair.tester, &pair.node)];
+        let ends = [
+            (Direction::Transmit, &pair.node, &pair.tester),
+            (Direction::Receive, &pair.tester, &pair.node),
+        ];
         for (i, (direction, from, to)) in ends.into_iter().enumerate() {
             if trial.direction != direction && trial.direction != Direction::Both {
                 continue;
@@ -95,18 +104,35 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
                 seeded = schedule_for(trial, &sizes, frames_per_s, (2 * n + i) as u64)?;
             }
             let stream = (2 * n + i) as u8;
-            flows.push(flow(trial, &sizes, pair, direction, from, to, stream, pace, seeded)?);
+            flows.push(flow(
+                trial, &sizes, pair, direction, from, to, stream, pace, seeded,
+            )?);
         }
     }
-    Ok(Plan { trial: trial.clone(), sizes, link, frames_per_s, flows })
+    Ok(Plan {
+        trial: trial.clone(),
+        sizes,
+        link,
+        frames_per_s,
+        flows,
+    })
 }
 
 fn check_asked(trial: &Trial, pairs: &[Pair]) -> Result<(), NodeError> {
-    if !matches!(trial.framing.layer, Layer::Ethernet | Layer::UdpIpv4 | Layer::UdpIpv6) {
-        return Err(unsupported("layer", "ports send frames themselves, and TCP needs a stack: ask an iperf peer"));
+    if !matches!(
+        trial.framing.layer,
+        Layer::Ethernet | Layer::UdpIpv4 | Layer::UdpIpv6
+    ) {
+        return Err(unsupported(
+            "layer",
+            "ports send frames themselves, and TCP needs a stack: ask an iperf peer",
+        ));
     }
     if trial.direction == Direction::Echo {
-        return Err(unsupported("direction", "nothing behind a port sends frames back: use transmit, receive or both"));
+        return Err(unsupported(
+            "direction",
+            "nothing behind a port sends frames back: use transmit, receive or both",
+        ));
     }
     if trial.ports == 0 || trial.ports as usize > pairs.len() {
         let why = format!("{} asked, the node has {}", trial.ports, pairs.len());
@@ -118,7 +144,10 @@ fn check_asked(trial: &Trial, pairs: &[Pair]) -> Result<(), NodeError> {
         return Err(unsupported("buffers", why));
     }
     if trial.buffers.is_some() && !trial.faults.is_clean() {
-        return Err(unsupported("faults", "trials of buffers run without faults: a run with an error is void"));
+        return Err(unsupported(
+            "faults",
+            "trials of buffers run without faults: a run with an error is void",
+        ));
     }
     if trial.link_bits_per_s == Some(0) {
         return Err(bad("a link rate of 0 carries nothing: give e.g. --rate 1G"));
@@ -141,7 +170,12 @@ fn schedule(trial: &Trial, sizes: &Sizes, rate: Option<f64>) -> Result<Schedule,
 }
 
 /// Each flow has faults of its own, drawn from the trial's seed and the flow's number.
-fn schedule_for(trial: &Trial, sizes: &Sizes, rate: Option<f64>, flow: u64) -> Result<Schedule, NodeError> {
+pub fn schedule_for(
+    trial: &Trial,
+    sizes: &Sizes,
+    rate: Option<f64>,
+    flow: u64,
+) -> Result<Schedule, NodeError> {
     if trial.faults.is_clean() {
         return Ok(Schedule::default());
     }
@@ -157,7 +191,10 @@ fn schedule_for(trial: &Trial, sizes: &Sizes, rate: Option<f64>, flow: u64) -> R
     Schedule::plan(&rates, sequences, sizes.lfsr_len()).map_err(bad)
 }
 
-#[allow(clippy::too_many_arguments, reason = "one call, all of it needed to lay out a flow")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "one call, all of it needed to lay out a flow"
+)]
 fn flow(
     trial: &Trial,
     sizes: &Sizes,
@@ -174,7 +211,9 @@ fn flow(
     for interface in [&sender, &receiver] {
         interface.require_up().map_err(interface_error)?;
         interface.require_carrier().map_err(interface_error)?;
-        interface.require_length(sizes.length, trial.framing.vlan_tags > 0).map_err(interface_error)?;
+        interface
+            .require_length(sizes.length, trial.framing.vlan_tags > 0)
+            .map_err(interface_error)?;
     }
     let job = SendJob {
         frame: frame_spec(trial, sender.mac.0, receiver.mac.0, stream),
@@ -187,21 +226,40 @@ fn flow(
         buffers: trial.buffers,
     };
     let check = CheckJob {
-        flow: Flow { source: Some(sender.mac.0), udp_port: header::UDP_PORT, stream: Some(stream) },
-        slots: (trial.buffers == Some(Buffers::Prefilled)).then_some(wirelab_port::packet::PREFILLED_SLOTS),
+        flow: Flow {
+            source: Some(sender.mac.0),
+            udp_port: header::UDP_PORT,
+            stream: Some(stream),
+        },
+        slots: (trial.buffers == Some(Buffers::Prefilled))
+            .then_some(wirelab_port::packet::PREFILLED_SLOTS),
         // A clock read costs a sixth of a frame's budget at full speed; where there is time, take every one.
-        time_every: if pace == Pace::Max && trial.buffers.is_none() { 16 } else { 1 },
+        time_every: if pace == Pace::Max && trial.buffers.is_none() {
+            16
+        } else {
+            1
+        },
     };
-    Ok(FlowPlan { port: pair.node.clone(), direction, from: from.clone(), to: to.clone(), job, check })
+    Ok(FlowPlan {
+        port: pair.node.clone(),
+        direction,
+        from: from.clone(),
+        to: to.clone(),
+        job,
+        check,
+    })
 }
 
 /// Addresses from RFC 2544's range 198.18.0.0/15 (RFC 2544, C.2.2) and RFC 5180's 2001:2::/48 for IPv6.
-fn frame_spec(trial: &Trial, source: [u8; 6], destination: [u8; 6], stream: u8) -> FrameSpec {
+pub fn frame_spec(trial: &Trial, source: [u8; 6], destination: [u8; 6], stream: u8) -> FrameSpec {
     let (pair, side) = (stream / 2, stream % 2);
     let host = [1 + side, 2 - side];
     let ports = [header::UDP_PORT; 2];
     let transport = match trial.framing.layer {
-        Layer::UdpIpv4 => Transport::UdpIpv4 { addresses: host.map(|h| [198, 18, pair, h].into()), ports },
+        Layer::UdpIpv4 => Transport::UdpIpv4 {
+            addresses: host.map(|h| [198, 18, pair, h].into()),
+            ports,
+        },
         Layer::UdpIpv6 => Transport::UdpIpv6 {
             addresses: host.map(|h| [0x2001, 2, 0, 0, 0, 0, u16::from(pair), u16::from(h)].into()),
             ports,
@@ -213,5 +271,10 @@ fn frame_spec(trial: &Trial, source: [u8; 6], destination: [u8; 6], stream: u8) 
         1 => [Some(100), None],
         _ => [Some(100), Some(101)],
     };
-    FrameSpec { destination, source, vlans, transport }
+    FrameSpec {
+        destination,
+        source,
+        vlans,
+        transport,
+    }
 }

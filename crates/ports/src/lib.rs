@@ -10,7 +10,9 @@ mod ceiling;
 mod describe;
 mod flow;
 mod observe;
+pub mod one_way;
 mod run;
+pub mod selftest;
 
 pub use ceiling::{ceiling_frames_per_s, ceiling_observation};
 
@@ -38,7 +40,9 @@ impl std::str::FromStr for Path {
             "auto" => Ok(Path::Auto),
             "xdp" => Ok(Path::Xdp),
             "packet" => Ok(Path::Packet),
-            _ => Err(format!("'{text}' is no path: choose one of auto, xdp, packet")),
+            _ => Err(format!(
+                "'{text}' is no path: choose one of auto, xdp, packet"
+            )),
         }
     }
 }
@@ -56,7 +60,11 @@ pub struct PortsOptions {
 
 impl Default for PortsOptions {
     fn default() -> PortsOptions {
-        PortsOptions { path: Path::Auto, buffer_runs: 200, latency: true }
+        PortsOptions {
+            path: Path::Auto,
+            buffer_runs: 200,
+            latency: true,
+        }
     }
 }
 
@@ -86,10 +94,20 @@ impl PortsNode {
     ///
     /// # Errors
     /// [`IfaceError`] where a port is unknown or another run has it.
-    pub fn new(name: &str, pairs: Vec<Pair>, options: PortsOptions) -> Result<PortsNode, IfaceError> {
+    pub fn new(
+        name: &str,
+        pairs: Vec<Pair>,
+        options: PortsOptions,
+    ) -> Result<PortsNode, IfaceError> {
         let ports = pairs.iter().flat_map(|p| [&p.node, &p.tester]);
         let locks = ports.map(PortLock::acquire).collect::<Result<_, _>>()?;
-        Ok(PortsNode { name: name.to_owned(), pairs, options, _locks: locks, _lab: None })
+        Ok(PortsNode {
+            name: name.to_owned(),
+            pairs,
+            options,
+            _locks: locks,
+            _lab: None,
+        })
     }
 
     /// A lab of `pairs` veth pairs that lives as long as the node, e.g. of `lab:4`.
@@ -116,7 +134,12 @@ impl PortsNode {
 /// [`LabError`] where a pair is missing.
 pub fn pairs_of(lab: &Lab) -> Result<Vec<Pair>, LabError> {
     (0..lab.pairs())
-        .map(|n| Ok(Pair { node: lab.port(n, Side::Node)?, tester: lab.port(n, Side::Tester)? }))
+        .map(|n| {
+            Ok(Pair {
+                node: lab.port(n, Side::Node)?,
+                tester: lab.port(n, Side::Tester)?,
+            })
+        })
         .collect()
 }
 
@@ -133,7 +156,9 @@ pub fn parse_pairs(text: &str) -> Result<Vec<Pair>, String> {
             let parse = |p: &str| p.parse::<PortName>().map_err(|e| e.to_string());
             let (node, tester) = (parse(node)?, parse(tester)?);
             if node == tester {
-                return Err(format!("'{pair}' names one port twice: a pair has two ends"));
+                return Err(format!(
+                    "'{pair}' names one port twice: a pair has two ends"
+                ));
             }
             Ok(Pair { node, tester })
         })
@@ -171,7 +196,11 @@ mod tests {
         assert_eq!(pairs[0].node.to_string(), "a/n0");
         assert_eq!(pairs[1].tester.to_string(), "eth1");
         assert!(parse_pairs("eth0").unwrap_err().contains("write A:B"));
-        assert!(parse_pairs("eth0:eth0").unwrap_err().contains("one port twice"));
+        assert!(
+            parse_pairs("eth0:eth0")
+                .unwrap_err()
+                .contains("one port twice")
+        );
         assert!(parse_pairs("").is_err());
     }
 }

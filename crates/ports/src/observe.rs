@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_trial::{
-    ClockKind, Elapsed, Extent, Field, FlowObservation, Node, Observation, SenderObservation, Spans,
-    Status, TesterObservation, Warning,
+    ClockKind, Elapsed, Extent, Field, FlowObservation, Node, Observation, SenderObservation,
+    Spans, Status, TesterObservation, Warning,
 };
 
 use crate::PortsNode;
@@ -26,7 +26,9 @@ pub struct Ran {
 
 /// Nanoseconds since 1970.
 pub fn unix_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_nanos() as u64)
 }
 
 /// The observation of a trial that ran.
@@ -44,12 +46,16 @@ pub fn observation(
         flows.push(flow_observation(plan, flow, sent, seen, &ran));
     }
     let status = if cancelled {
-        Status::Partial { why: "ended by the user; what was seen until then is kept".to_owned() }
+        Status::Partial {
+            why: "ended by the user; what was seen until then is kept".to_owned(),
+        }
     } else {
         status(plan, &ran.sent)
     };
     let slow = flows.iter().any(|f| {
-        f.sender.value().is_some_and(|s| s.kept_rate.value() == Some(&false))
+        f.sender
+            .value()
+            .is_some_and(|s| s.kept_rate.value() == Some(&false))
     });
     Observation {
         trial: plan.trial.clone(),
@@ -77,7 +83,12 @@ fn status(plan: &Plan, sent: &[SendReport]) -> Status {
     let Extent::Frames { frames } = plan.trial.extent else {
         return Status::Complete;
     };
-    match plan.flows.iter().zip(sent).find(|(_, s)| s.sequences < frames) {
+    match plan
+        .flows
+        .iter()
+        .zip(sent)
+        .find(|(_, s)| s.sequences < frames)
+    {
         None => Status::Complete,
         Some((flow, s)) => Status::Partial {
             why: format!("{} sent {} of {frames} frames", flow.from, s.sequences),
@@ -94,7 +105,11 @@ fn flow_observation(
 ) -> FlowObservation {
     let rate = Field::measured_or(seen.frames_per_s(), "fewer than two timed frames arrived");
     let bits = |bytes: u64| rate.clone().map(|r| r * 8.0 * bytes as f64);
-    let link_bytes = plan.link.map(|l| l.overhead).unwrap_or_default().link_bytes(&plan.sizes);
+    let link_bytes = plan
+        .link
+        .map(|l| l.overhead)
+        .unwrap_or_default()
+        .link_bytes(&plan.sizes);
     let payload = bits(u64::from(plan.sizes.payload));
     let counts = seen.counts;
     let elapsed = rate.value().map(|r| Elapsed {
@@ -104,7 +119,10 @@ fn flow_observation(
     });
     let mut counters = BTreeMap::new();
     if seen.missed_frames > 0 {
-        counters.insert("checker_missed_frames".to_owned(), Field::measured(seen.missed_frames));
+        counters.insert(
+            "checker_missed_frames".to_owned(),
+            Field::measured(seen.missed_frames),
+        );
     }
     FlowObservation {
         port: flow.port.to_string(),
@@ -142,7 +160,10 @@ fn flow_observation(
 
 /// Frames/s by the sender's own frame times.
 fn achieved(sent: &SendReport) -> Option<f64> {
-    let span = sent.last_ns.checked_sub(sent.first_ns).filter(|ns| *ns > 0)?;
+    let span = sent
+        .last_ns
+        .checked_sub(sent.first_ns)
+        .filter(|ns| *ns > 0)?;
     Some(sent.emitted_frames.saturating_sub(1) as f64 * 1e9 / span as f64)
 }
 
@@ -150,7 +171,12 @@ fn kept(plan: &Plan, sent: &SendReport) -> Option<bool> {
     Some(achieved(sent)? >= KEPT * plan.frames_per_s?)
 }
 
-fn sender_observation(plan: &Plan, flow: &FlowPlan, sent: &SendReport, path: &str) -> SenderObservation {
+fn sender_observation(
+    plan: &Plan,
+    flow: &FlowPlan,
+    sent: &SendReport,
+    path: &str,
+) -> SenderObservation {
     SenderObservation {
         path: path.to_owned(),
         asked_frames_per_s: Field::measured_or(plan.frames_per_s, "as fast as the sender can"),
@@ -164,16 +190,31 @@ fn sender_observation(plan: &Plan, flow: &FlowPlan, sent: &SendReport, path: &st
         slips: Field::measured(sent.slips),
         slipped_ps: Field::measured(sent.slipped_ns.saturating_mul(1000)),
         kernel_copied: Field::measured_or(sent.kernel_copied, "the driver does not say"),
-        ledger: (!flow.job.faults.steps.is_empty()).then(|| flow.job.faults.ledger(sent.emitted_frames)),
+        ledger: (!flow.job.faults.steps.is_empty())
+            .then(|| flow.job.faults.ledger(sent.emitted_frames)),
     }
 }
 
-fn warn(flow: &FlowPlan, sent: &SendReport, seen: &CheckReport, plan: &Plan, warnings: &mut Vec<Warning>) {
+fn warn(
+    flow: &FlowPlan,
+    sent: &SendReport,
+    seen: &CheckReport,
+    plan: &Plan,
+    warnings: &mut Vec<Warning>,
+) {
     let mut push = |code: &str, text: String, way_out: &str| {
-        warnings.push(Warning { code: code.to_owned(), text, way_out: way_out.to_owned() });
+        warnings.push(Warning {
+            code: code.to_owned(),
+            text,
+            way_out: way_out.to_owned(),
+        });
     };
     if let Err(why) = seen.counts.check_identity(sent.sequences) {
-        push("identity", format!("{}: the counts do not add up: {why}", flow.to), "do not use these figures; report it");
+        push(
+            "identity",
+            format!("{}: the counts do not add up: {why}", flow.to),
+            "do not use these figures; report it",
+        );
     }
     if kept(plan, sent) == Some(false) {
         let text = format!(
@@ -182,23 +223,47 @@ fn warn(flow: &FlowPlan, sent: &SendReport, seen: &CheckReport, plan: &Plan, war
             achieved(sent).unwrap_or(0.0),
             plan.frames_per_s.unwrap_or(0.0)
         );
-        push("sender-below-rate", text, "offer less, use fewer ports, or a host with more processors");
+        push(
+            "sender-below-rate",
+            text,
+            "offer less, use fewer ports, or a host with more processors",
+        );
     }
     if sent.refused_frames > 0 {
-        let text = format!("{}: the driver refused {} frames", flow.from, sent.refused_frames);
-        push("driver-refused", text, "offer less, or a longer transmit queue");
+        let text = format!(
+            "{}: the driver refused {} frames",
+            flow.from, sent.refused_frames
+        );
+        push(
+            "driver-refused",
+            text,
+            "offer less, or a longer transmit queue",
+        );
     }
     if seen.missed_frames > 0 {
-        let text = format!("{}: the checker's own queue overflowed; {} frames went by unseen", flow.to, seen.missed_frames);
-        push("checker-missed", text, "offer less: these frames are the tester's loss, not the node's");
+        let text = format!(
+            "{}: the checker's own queue overflowed; {} frames went by unseen",
+            flow.to, seen.missed_frames
+        );
+        push(
+            "checker-missed",
+            text,
+            "offer less: these frames are the tester's loss, not the node's",
+        );
     }
     for note in &seen.notes {
         push("checker", format!("{}: {note}", flow.to), "see the text");
     }
-    if let Some(ledger) = (!flow.job.faults.steps.is_empty()).then(|| flow.job.faults.ledger(sent.emitted_frames)) {
+    if let Some(ledger) =
+        (!flow.job.faults.steps.is_empty()).then(|| flow.job.faults.ledger(sent.emitted_frames))
+    {
         for (what, asked, counted) in ledger.differences(&seen.counts) {
             let text = format!("{}: {what}: injected {asked}, counted {counted}", flow.to);
-            push("ledger", text, "the path under test added or hid faults of its own");
+            push(
+                "ledger",
+                text,
+                "the path under test added or hid faults of its own",
+            );
         }
     }
 }

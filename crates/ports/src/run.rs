@@ -34,7 +34,7 @@ impl AnyChecker {
         }
     }
 
-    fn received(&self) -> u64 {
+    pub fn received(&self) -> u64 {
         match self {
             AnyChecker::Xdp(checker) => checker.received(),
             AnyChecker::Packet(checker) => checker.received_frames(),
@@ -56,10 +56,12 @@ pub fn xdp_error(error: XdpError) -> NodeError {
     }
 }
 
-
 /// Whether a failure of the fast path is one that the portable path does not have.
-fn can_fall_back(error: &XdpError) -> bool {
-    matches!(error, XdpError::Unsupported { .. } | XdpError::TooLong { .. } | XdpError::Privilege { .. })
+pub fn can_fall_back(error: &XdpError) -> bool {
+    matches!(
+        error,
+        XdpError::Unsupported { .. } | XdpError::TooLong { .. } | XdpError::Privilege { .. }
+    )
 }
 
 /// Start a checker for each flow, on the path asked or on the first that works.
@@ -70,9 +72,14 @@ pub fn start_checkers(
 ) -> Result<Vec<AnyChecker>, NodeError> {
     let too_long = flows.iter().any(|f| f.job.sizes.length > xdp::MAX_LENGTH);
     if options.path != Path::Packet && !(too_long && options.path == Path::Auto) {
-        let checker = xdp::CheckerOptions { latency: options.latency, ..Default::default() };
-        let attached: Result<Vec<_>, _> =
-            flows.iter().map(|f| xdp::Checker::attach(&f.to, f.check, checker)).collect();
+        let checker = xdp::CheckerOptions {
+            latency: options.latency,
+            ..Default::default()
+        };
+        let attached: Result<Vec<_>, _> = flows
+            .iter()
+            .map(|f| xdp::Checker::attach(&f.to, f.check, checker))
+            .collect();
         match attached {
             Ok(checkers) => return Ok(checkers.into_iter().map(AnyChecker::Xdp).collect()),
             Err(error) if options.path == Path::Auto && can_fall_back(&error) => {
@@ -87,8 +94,13 @@ pub fn start_checkers(
         .enumerate()
         .map(|(i, f)| {
             let cpu = (cpus.len() > 1).then(|| cpus[cpus.len() - 1 - i % (cpus.len() / 2)]);
-            let options = packet::CheckOptions { cpu, ..Default::default() };
-            packet::Checker::start(&f.to, &f.check, options).map(AnyChecker::Packet).map_err(NodeError::from)
+            let options = packet::CheckOptions {
+                cpu,
+                ..Default::default()
+            };
+            packet::Checker::start(&f.to, &f.check, options)
+                .map(AnyChecker::Packet)
+                .map_err(NodeError::from)
         })
         .collect()
 }
@@ -96,7 +108,9 @@ pub fn start_checkers(
 fn fallback_warning(error: &XdpError) -> Warning {
     Warning {
         code: "slow-path".to_owned(),
-        text: format!("the portable path was taken, since the fast one does not work here: {error}"),
+        text: format!(
+            "the portable path was taken, since the fast one does not work here: {error}"
+        ),
         way_out: "run 'wirelab selftest' to see what this host lacks".to_owned(),
     }
 }
@@ -105,15 +119,26 @@ fn fallback_warning(error: &XdpError) -> Warning {
 pub fn processors() -> Vec<usize> {
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
     let set = set.unwrap_or_default();
-    (0..nix::sched::CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
+    (0..nix::sched::CpuSet::count())
+        .filter(|cpu| set.is_set(*cpu).unwrap_or(false))
+        .collect()
 }
 
 /// Send all flows at once; one report for each, in order.
-fn send(plan: &Plan, fast: bool, progress: &dyn Progress, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError> {
+fn send(
+    plan: &Plan,
+    fast: bool,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Vec<SendReport>, NodeError> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let watch = scope.spawn(|| show_progress(plan, progress, &over));
-        let reports = if fast { send_fast(plan, cancel) } else { send_portably(plan, cancel) };
+        let reports = if fast {
+            send_fast(plan, cancel)
+        } else {
+            send_portably(plan, cancel)
+        };
         over.store(true, Ordering::Relaxed);
         watch.join().expect("showing progress does not panic");
         reports
@@ -129,7 +154,11 @@ fn show_progress(plan: &Plan, progress: &dyn Progress, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         if let Some(expected) = expected.filter(|s| *s > 0.5) {
             let done = begun.elapsed().as_secs_f64().min(expected);
-            progress.report((done * 1000.0) as u64, (expected * 1000.0) as u64, "sending");
+            progress.report(
+                (done * 1000.0) as u64,
+                (expected * 1000.0) as u64,
+                "sending",
+            );
         }
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -137,9 +166,13 @@ fn show_progress(plan: &Plan, progress: &dyn Progress, over: &AtomicBool) {
 
 fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError> {
     let cpus = processors();
-    let busy = plan.total_frames_per_s().is_none_or(|rate| rate > ONE_GENERATOR_FRAMES_PER_S);
+    let busy = plan
+        .total_frames_per_s()
+        .is_none_or(|rate| rate > ONE_GENERATOR_FRAMES_PER_S);
     let needed = if busy { cpus.len().max(1) } else { 1 };
-    let groups = needed.min(plan.flows.len()).max(plan.flows.len().div_ceil(xdp::MAX_PORTS));
+    let groups = needed
+        .min(plan.flows.len())
+        .max(plan.flows.len().div_ceil(xdp::MAX_PORTS));
     let mut generators = Vec::new();
     for group in 0..groups {
         let jobs: Vec<_> = plan
@@ -149,19 +182,32 @@ fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError>
             .step_by(groups)
             .map(|f| (f.from.clone(), f.job.clone()))
             .collect();
-        let options = GeneratorOptions { cpu: cpus.get(group % cpus.len().max(1)).copied(), batch: 0 };
+        let options = GeneratorOptions {
+            cpu: cpus.get(group % cpus.len().max(1)).copied(),
+            batch: 0,
+        };
         generators.push(Generator::load(&jobs, options).map_err(xdp_error)?);
     }
     let results: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = generators.iter().map(|g| scope.spawn(|| g.run(cancel))).collect();
-        threads.into_iter().map(|t| t.join().expect("a generator does not panic")).collect()
+        let threads: Vec<_> = generators
+            .iter()
+            .map(|g| scope.spawn(|| g.run(cancel)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|t| t.join().expect("a generator does not panic"))
+            .collect()
     });
     let mut groups_of_reports: Vec<_> = Vec::new();
     for result in results {
         groups_of_reports.push(result.map_err(xdp_error)?.into_iter());
     }
     // Flow i was job i / groups of group i % groups.
-    let next = |i: usize| groups_of_reports[i % groups].next().expect("one report a job");
+    let next = |i: usize| {
+        groups_of_reports[i % groups]
+            .next()
+            .expect("one report a job")
+    };
     Ok((0..plan.flows.len()).map(next).collect())
 }
 
@@ -175,9 +221,15 @@ fn send_portably(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeEr
             scope.spawn(move || packet::send(&from, &job, &options, cancel))
         };
         let threads: Vec<_> = plan.flows.iter().enumerate().map(send).collect();
-        threads.into_iter().map(|t| t.join().expect("a sender does not panic")).collect()
+        threads
+            .into_iter()
+            .map(|t| t.join().expect("a sender does not panic"))
+            .collect()
     });
-    results.into_iter().map(|r| r.or_else(keep_partial)).collect()
+    results
+        .into_iter()
+        .map(|r| r.or_else(keep_partial))
+        .collect()
 }
 
 /// A run that broke off half-way still counts what it did; the observation shows that it is not whole.
@@ -224,7 +276,22 @@ pub fn run(
     let sent = send(plan, fast, progress, cancel)?;
     drain(&checkers);
     let receiver_path = checkers.first().map_or("none", AnyChecker::path);
-    let seen = checkers.into_iter().map(AnyChecker::finish).collect::<Result<Vec<_>, _>>()?;
-    let ran = Ran { started, sent, seen, sender_path: if fast { "xdp" } else { "packet" }, receiver_path };
-    Ok(observe::observation(node, plan, ran, cancel.is_cancelled(), warnings))
+    let seen = checkers
+        .into_iter()
+        .map(AnyChecker::finish)
+        .collect::<Result<Vec<_>, _>>()?;
+    let ran = Ran {
+        started,
+        sent,
+        seen,
+        sender_path: if fast { "xdp" } else { "packet" },
+        receiver_path,
+    };
+    Ok(observe::observation(
+        node,
+        plan,
+        ran,
+        cancel.is_cancelled(),
+        warnings,
+    ))
 }

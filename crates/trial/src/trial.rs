@@ -91,6 +91,20 @@ impl FaultRates {
         ]
     }
 
+    /// The rate of the fault called `name`, to be set; `None` if there is no such fault.
+    pub fn rate_mut(&mut self, name: &str) -> Option<&mut f64> {
+        match name {
+            "drop" => Some(&mut self.drop),
+            "duplicate" => Some(&mut self.duplicate),
+            "swap" => Some(&mut self.swap),
+            "header-corrupt" => Some(&mut self.header_corrupt),
+            "truncate" => Some(&mut self.truncate),
+            "stale" => Some(&mut self.stale),
+            "corrupt" => Some(&mut self.corrupt),
+            _ => None,
+        }
+    }
+
     /// Whether no fault can happen.
     pub fn is_clean(&self) -> bool {
         self.named().iter().all(|(_, rate)| *rate == 0.0)
@@ -169,6 +183,16 @@ words!(Buffers, "kind of buffers",
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_named_rate_can_be_set() {
+        let mut rates = FaultRates::default();
+        for (i, (name, _)) in FaultRates::default().named().into_iter().enumerate() {
+            *rates.rate_mut(name).unwrap() = (i + 1) as f64;
+        }
+        assert_eq!(rates.named().map(|(_, rate)| rate), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert!(rates.rate_mut("melt").is_none());
+    }
 
     #[test]
     fn words_round_trip() {

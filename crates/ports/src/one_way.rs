@@ -1,0 +1,144 @@
+//! One direction by hand: a sender without a receiver, or a receiver without a sender, also across machines.
+
+use std::time::{Duration, Instant};
+
+use wirelab_port::iface::{Interface, PortLock, PortName};
+use wirelab_port::job::{CheckJob, CheckReport, Pace, SendJob, SendReport};
+use wirelab_port::packet::{self, FrameSink};
+use wirelab_port::xdp::{self, Generator, GeneratorOptions};
+use wirelab_trial::{Cancel, NodeError, Trial};
+use wirelab_wire::LineRate;
+
+use crate::Path;
+use crate::flow::{self, interface_error};
+use crate::run::{AnyChecker, xdp_error};
+
+/// Send what `trial` says out of `port` to the MAC address `to`. [`Path::Auto`] is the portable path: whether a
+/// driver takes frames from XDP depends on what is attached at the other end, which is not ours to see.
+///
+/// # Errors
+/// [`NodeError`] names what is wrong with port, trial or privilege.
+pub fn send(
+    port: &PortName,
+    to: [u8; 6],
+    stream: u8,
+    trial: &Trial,
+    path: Path,
+    cancel: &Cancel,
+) -> Result<SendReport, NodeError> {
+    let _lock = PortLock::acquire(port).map_err(interface_error)?;
+    let interface = Interface::query(port).map_err(interface_error)?;
+    interface.require_carrier().map_err(interface_error)?;
+    let link = trial.link().or(interface.link_rate.and_then(LineRate::new));
+    let job = one_way_job(trial, interface.mac.0, to, stream, link)?;
+    interface
+        .require_length(job.sizes.length, trial.framing.vlan_tags > 0)
+        .map_err(interface_error)?;
+    if path == Path::Xdp {
+        let generator = Generator::load(&[(port.clone(), job)], GeneratorOptions::default());
+        let mut reports = generator.and_then(|g| g.run(cancel)).map_err(xdp_error)?;
+        return Ok(reports.remove(0));
+    }
+    Ok(packet::send(
+        port,
+        &job,
+        &packet::SendOptions::default(),
+        cancel,
+    )?)
+}
+
+/// What a sender with `source` is to send.
+///
+/// # Errors
+/// [`NodeError::BadTrial`] names the limit that the trial breaks.
+pub fn one_way_job(
+    trial: &Trial,
+    source: [u8; 6],
+    to: [u8; 6],
+    stream: u8,
+    link: Option<LineRate>,
+) -> Result<SendJob, NodeError> {
+    let bad = |e: &dyn std::fmt::Display| NodeError::BadTrial(e.to_string());
+    let sizes = trial.sizes().map_err(|e| bad(&e))?;
+    let rate = trial
+        .load
+        .frames_per_s(&sizes, trial.framing.layer, link)
+        .map_err(|e| bad(&e))?;
+    Ok(SendJob {
+        frame: flow::frame_spec(trial, source, to, stream),
+        sizes,
+        stream,
+        with_time: true,
+        pace: rate.map_or(Pace::Max, |r| Pace::Interval {
+            ps: ((1e12 / r).round() as u64).max(1),
+        }),
+        extent: trial.extent,
+        faults: flow::schedule_for(trial, &sizes, rate, 0)?,
+        buffers: trial.buffers,
+    })
+}
+
+/// When a receiver ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Until {
+    /// After this long, if given.
+    pub time: Option<Duration>,
+    /// When nothing has come for so long, once something has.
+    pub idle: Duration,
+}
+
+/// Check what arrives on `port`. With a `sink` every frame goes there too, which needs the portable path.
+///
+/// # Errors
+/// [`NodeError`] names what is wrong with port or privilege.
+pub fn receive(
+    port: &PortName,
+    job: CheckJob,
+    path: Path,
+    sink: Option<Box<dyn FrameSink>>,
+    until: Until,
+    cancel: &Cancel,
+) -> Result<CheckReport, NodeError> {
+    let _lock = PortLock::acquire(port).map_err(interface_error)?;
+    let checker = start(port, job, path, sink)?;
+    let begun = Instant::now();
+    let (mut last, mut since) = (0, Instant::now());
+    while !cancel.is_cancelled() && until.time.is_none_or(|t| begun.elapsed() < t) {
+        let now = checker.received();
+        if now != last {
+            (last, since) = (now, Instant::now());
+        } else if now > 0 && since.elapsed() >= until.idle {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    checker.finish()
+}
+
+fn start(
+    port: &PortName,
+    job: CheckJob,
+    path: Path,
+    sink: Option<Box<dyn FrameSink>>,
+) -> Result<AnyChecker, NodeError> {
+    if sink.is_some() && path == Path::Xdp {
+        let text = "a capture needs the portable path: leave --path xdp out";
+        return Err(NodeError::BadTrial(text.to_owned()));
+    }
+    if path != Path::Packet && sink.is_none() {
+        match xdp::Checker::attach(port, job, xdp::CheckerOptions::default()) {
+            Ok(checker) => return Ok(AnyChecker::Xdp(checker)),
+            Err(error) if path == Path::Xdp || !crate::run::can_fall_back(&error) => {
+                return Err(xdp_error(error));
+            }
+            Err(_) => {}
+        }
+    }
+    let options = packet::CheckOptions {
+        sink,
+        ..Default::default()
+    };
+    Ok(AnyChecker::Packet(packet::Checker::start(
+        port, &job, options,
+    )?))
+}

@@ -1,0 +1,165 @@
+//! What the tester can do on this host, measured against itself, and what the host lacks.
+
+use serde::Serialize;
+use wirelab_port::{netns, xdp};
+use wirelab_trial::{
+    Direction, Extent, FaultRates, Field, Framing, Histogram, Load, NodeError, Size, SizeUnit,
+    Trial,
+};
+
+use crate::{Path, PortsOptions, ceiling_observation};
+
+/// One thing that a host may have.
+#[derive(Clone, Debug, Serialize)]
+pub struct Feature {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is needed for.
+    pub needed_for: &'static str,
+    /// Why it is missing, and the way out; `None` where it is there.
+    pub missing: Option<String>,
+}
+
+/// The ceiling of one path at one size: a veth pair with nothing between.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ceiling {
+    /// `xdp` or `packet`.
+    pub path: &'static str,
+    /// Frame size in bytes.
+    pub frame_bytes: u32,
+    /// Frames/s, every byte verified.
+    pub frames_per_s: Field<f64>,
+    /// Payload bit/s.
+    pub payload_bits_per_s: Field<f64>,
+    /// Frames lost between the tester's own ports.
+    pub lost_frames: Field<u64>,
+}
+
+/// How steadily a sender keeps a rate here.
+#[derive(Clone, Debug, Serialize)]
+pub struct Steadiness {
+    /// `xdp` or `packet`.
+    pub path: &'static str,
+    /// Rate asked in frames/s.
+    pub asked_frames_per_s: f64,
+    /// Gaps between the starts of its frames.
+    pub gap: Field<Histogram>,
+}
+
+/// The rate that the gap distribution is taken at: high enough to matter, low enough for every path.
+const STEADY_FRAMES_PER_S: f64 = 20_000.0;
+
+/// Look at each feature.
+pub fn features() -> Vec<Feature> {
+    let text = |r: Result<(), String>| r.err();
+    let jit = match xdp::jit_enabled() {
+        Some(false) => Some("the eBPF JIT is off: sysctl -w net.core.bpf_jit_enable=1".to_owned()),
+        _ => None,
+    };
+    vec![
+        Feature {
+            name: "network namespaces",
+            needed_for: "the lab",
+            missing: text(netns::probe().map_err(|e| e.to_string())),
+        },
+        Feature {
+            name: "XDP live frames",
+            needed_for: "the fast path",
+            missing: text(xdp::probe().map_err(|e| e.to_string())),
+        },
+        Feature {
+            name: "eBPF JIT",
+            needed_for: "speed of the fast path",
+            missing: jit,
+        },
+        Feature {
+            name: "two processors",
+            needed_for: "sending and checking at once",
+            missing: (crate::run::processors().len() < 2)
+                .then(|| "only one processor: ceilings are lower".to_owned()),
+        },
+    ]
+}
+
+fn trial(frame: u32, load: Load, time_ps: u64) -> Trial {
+    Trial {
+        framing: Framing::default(),
+        direction: Direction::Transmit,
+        size: Size::new(SizeUnit::Frame, frame),
+        load,
+        extent: Extent::Time { time_ps },
+        ports: 1,
+        link_bits_per_s: None,
+        buffers: None,
+        faults: FaultRates::default(),
+    }
+}
+
+fn options(path: Path) -> PortsOptions {
+    PortsOptions {
+        path,
+        ..PortsOptions::default()
+    }
+}
+
+const PATHS: [(&str, Path); 2] = [("xdp", Path::Xdp), ("packet", Path::Packet)];
+
+/// Measure the ceilings.
+pub fn ceilings() -> Vec<Ceiling> {
+    let mut all = Vec::new();
+    for (name, path) in PATHS {
+        for frame in [64, 512, 1518] {
+            all.push(ceiling(name, path, frame));
+        }
+    }
+    all
+}
+
+fn ceiling(name: &'static str, path: Path, frame_bytes: u32) -> Ceiling {
+    let seen = ceiling_observation(&trial(frame_bytes, Load::Max, 1), options(path));
+    let flow = seen.map(|o| o.flows.into_iter().next());
+    let flow = match flow {
+        Ok(Some(flow)) => flow,
+        Ok(None) | Err(_) => {
+            let why = flow
+                .err()
+                .map_or("no flow".to_owned(), |e: NodeError| e.to_string());
+            return Ceiling {
+                path: name,
+                frame_bytes,
+                frames_per_s: Field::absent(why.clone()),
+                payload_bits_per_s: Field::absent(why.clone()),
+                lost_frames: Field::absent(why),
+            };
+        }
+    };
+    Ceiling {
+        path: name,
+        frame_bytes,
+        frames_per_s: flow.frames_per_s,
+        payload_bits_per_s: flow.payload_bits_per_s,
+        lost_frames: flow.counts.map(|c| c.lost_frames),
+    }
+}
+
+/// Measure how steadily each path keeps a rate.
+pub fn steadiness() -> Vec<Steadiness> {
+    let load = Load::FrameRate {
+        frames_per_s: STEADY_FRAMES_PER_S,
+    };
+    let steady = |(name, path): (&'static str, Path)| {
+        let seen = crate::ceiling::in_private_lab(&trial(64, load, 300_000_000_000), options(path));
+        let gap = match seen.map(|o| o.flows.into_iter().next().map(|f| f.sender)) {
+            Ok(Some(Field::Observed { value, .. })) => value.gap,
+            Ok(Some(Field::Absent { absent })) => Field::absent(absent),
+            Ok(None) => Field::absent("no flow"),
+            Err(error) => Field::absent(error.to_string()),
+        };
+        Steadiness {
+            path: name,
+            asked_frames_per_s: STEADY_FRAMES_PER_S,
+            gap,
+        }
+    };
+    PATHS.map(steady).to_vec()
+}
