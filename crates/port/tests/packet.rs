@@ -1,22 +1,22 @@
-//! The portable path on real veth pairs: clean runs, every fault, every kind of buffers, and bad days.
+//! The portable path on real veth pairs: clean runs, every fault, every kind of buffers, captures.
 
 mod common;
 #[path = "packet/rig.rs"]
 mod rig;
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-use common::{lab, lab_of, may_make_namespaces};
-use rig::{DRAIN, Rig, job, sizes, spec};
-use wirelab_port::iface::PortName;
+use common::{lab, lab_of};
+use rig::{DRAIN, Rig, job, sizes};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_port::lab::{LabSpec, Side};
 use wirelab_port::packet::{
-    CheckOptions, Checker, FrameSink, PREFILLED_SLOTS, PacketError, SendOptions, send,
+    CaptureSink, CheckOptions, Checker, PREFILLED_SLOTS, SendOptions, send,
 };
+use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, VerifyOptions, WriterOptions, verify};
 use wirelab_trial::{Buffers, Cancel, Extent, FaultRates};
-use wirelab_wire::{Flow, FrameSpec, Transport};
+use wirelab_wire::{FrameSpec, Transport};
 
 #[test]
 fn clean_runs_at_every_size_and_framing_have_no_finding() {
@@ -218,141 +218,6 @@ fn prefilled_frames_repeat_their_slots() {
 }
 
 #[test]
-fn what_cannot_be_had_says_so() {
-    let Some(lab) = lab(1) else { return };
-    let rig = Rig::new(&lab);
-    let try_send =
-        |job: &SendJob| send(&rig.node, job, &SendOptions::default(), &Cancel::new()).unwrap_err();
-    let plain = job(rig.spec, 512, 10);
-    let text = try_send(&SendJob {
-        buffers: Some(Buffers::DmaCopied),
-        ..plain.clone()
-    })
-    .to_string();
-    assert!(text.starts_with("buffers: no packet socket"), "{text}");
-    let rates = FaultRates {
-        drop: 0.5,
-        ..FaultRates::default()
-    };
-    let faults = Schedule::plan(&rates, 10, plain.sizes.lfsr_len()).unwrap();
-    let text = try_send(&SendJob {
-        buffers: Some(Buffers::Prefilled),
-        faults,
-        ..plain.clone()
-    })
-    .to_string();
-    assert!(text.starts_with("faults: frames that lie ready"), "{text}");
-    let text = try_send(&job(rig.spec, 9018, 10)).to_string();
-    assert!(
-        text.contains("9014") && text.contains("1500") && text.contains("mtu 9000"),
-        "{text}"
-    );
-    let twice = FrameSpec {
-        vlans: [Some(1), Some(2)],
-        ..rig.spec
-    };
-    let text = try_send(&SendJob {
-        frame: twice,
-        sizes: sizes(&twice, 1526),
-        ..plain.clone()
-    })
-    .to_string();
-    assert!(
-        text.contains("mtu 1508"),
-        "the kernel allows one customer tag only: {text}"
-    );
-    let nowhere = PortName::new(rig.node.namespace.as_deref(), "nosuch0").unwrap();
-    let error = Checker::start(&nowhere, &rig.check(), CheckOptions::default()).unwrap_err();
-    assert!(
-        error.to_string().contains("n0"),
-        "the interfaces there are named: {error}"
-    );
-    rig::ip(
-        &rig.node,
-        &["link", "set", "dev", &rig.node.interface, "down"],
-    );
-    let text = try_send(&plain).to_string();
-    assert!(text.contains("is down") && text.contains("up`"), "{text}");
-}
-
-#[test]
-fn an_interface_that_goes_down_breaks_the_run_off_and_keeps_what_was_done() {
-    let Some(lab) = lab(1) else { return };
-    let rig = Rig::new(&lab);
-    let endless = SendJob {
-        extent: Extent::Time {
-            time_ps: 3_600_000_000_000_000,
-        },
-        pace: Pace::Interval { ps: 1_000_000_000 },
-        ..job(rig.spec, 64, 0)
-    };
-    for buffers in [None, Some(Buffers::InPlace)] {
-        let checker = rig.start();
-        let job = SendJob {
-            buffers,
-            ..endless.clone()
-        };
-        let error = std::thread::scope(|scope| {
-            let sender =
-                scope.spawn(|| send(&rig.node, &job, &SendOptions::default(), &Cancel::new()));
-            rig::until("some frames have come", || checker.received_frames() > 20);
-            rig::ip(
-                &rig.node,
-                &["link", "set", "dev", &rig.node.interface, "down"],
-            );
-            sender.join().unwrap().unwrap_err()
-        });
-        let text = error.to_string();
-        let PacketError::Broken { partial, .. } = error else {
-            panic!("{text}")
-        };
-        assert!(partial.emitted_frames > 20, "{partial:?}");
-        assert!(
-            text.contains("broke off after") && text.contains("up`"),
-            "{text}"
-        );
-        let seen = checker.finish(DRAIN).unwrap().with_sent(partial.sequences);
-        assert_eq!(
-            seen.counts.check_identity(partial.sequences),
-            Ok(()),
-            "{seen:?}"
-        );
-        assert_eq!(seen.counts.distinct_sequences, seen.counts.good_frames);
-        // What the kernel said it took has arrived.
-        assert_eq!(
-            seen.counts.good_frames, partial.emitted_frames,
-            "{buffers:?}"
-        );
-        rig::ip(
-            &rig.node,
-            &["link", "set", "dev", &rig.node.interface, "up"],
-        );
-        rig::until("the link is up again", || {
-            lab.interface(0, Side::Node).unwrap().carrier
-        });
-    }
-}
-
-#[test]
-fn the_checkers_interface_may_go_down_and_the_report_says_so() {
-    let Some(lab) = lab(1) else { return };
-    let rig = Rig::new(&lab);
-    let checker = rig.start();
-    rig::ip(
-        &rig.tester,
-        &["link", "set", "dev", &rig.tester.interface, "down"],
-    );
-    // The report must carry the note whenever it was read: wait for the thread to have polled.
-    std::thread::sleep(Duration::from_millis(50));
-    let seen = checker.finish(DRAIN).unwrap();
-    assert!(
-        seen.notes.iter().any(|n| n.contains("down")),
-        "{:?}",
-        seen.notes
-    );
-}
-
-#[test]
 fn frames_that_go_out_and_foreign_frames_are_not_of_the_flow() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
@@ -417,41 +282,6 @@ fn a_paced_flow_keeps_its_number_and_its_schedule() {
 }
 
 #[test]
-fn cancelling_ends_a_run_and_keeps_it() {
-    let Some(lab) = lab(1) else { return };
-    let rig = Rig::new(&lab);
-    for pace in [Pace::Max, Pace::Interval { ps: 1_000_000_000 }] {
-        for buffers in [None, Some(Buffers::InPlace), Some(Buffers::Copied)] {
-            let job = SendJob {
-                pace,
-                buffers,
-                extent: Extent::Time {
-                    time_ps: 3_600_000_000_000_000,
-                },
-                ..job(rig.spec, 64, 0)
-            };
-            let checker = rig.start();
-            let cancel = Cancel::new();
-            let sent = std::thread::scope(|scope| {
-                let sender =
-                    scope.spawn(|| send(&rig.node, &job, &SendOptions::default(), &cancel));
-                rig::until("some frames have come", || checker.received_frames() > 5);
-                cancel.cancel();
-                sender.join().unwrap().unwrap()
-            });
-            let seen = checker.finish(DRAIN).unwrap().with_sent(sent.sequences);
-            let missed = seen.missed_frames;
-            assert_eq!(
-                seen.counts.lost_frames,
-                missed + sent.refused_frames,
-                "{pace:?} {buffers:?} {seen:?}"
-            );
-            assert_eq!(seen.counts.check_identity(sent.sequences), Ok(()));
-        }
-    }
-}
-
-#[test]
 fn a_sender_with_wrong_content_is_found() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
@@ -478,40 +308,6 @@ fn a_sender_with_wrong_content_is_found() {
         ),
         (1, 1, 1, 0),
         "{c:?}"
-    );
-}
-
-#[test]
-fn a_ring_that_is_too_small_misses_frames_and_says_so() {
-    let Some(lab) = lab(1) else { return };
-    let rig = Rig::new(&lab);
-    struct Slow;
-    impl FrameSink for Slow {
-        fn frame(&mut self, _: u64, _: &[u8]) -> std::io::Result<()> {
-            std::thread::sleep(Duration::from_millis(1));
-            Ok(())
-        }
-    }
-    let options = CheckOptions {
-        ring_bytes: Some(1),
-        sink: Some(Box::new(Slow)),
-        ..CheckOptions::default()
-    };
-    let checker = Checker::start(&rig.tester, &rig.check(), options).unwrap();
-    let sent = send(
-        &rig.node,
-        &job(rig.spec, 1518, 2000),
-        &SendOptions::default(),
-        &Cancel::new(),
-    )
-    .unwrap();
-    let seen = checker.finish(DRAIN).unwrap().with_sent(sent.sequences);
-    assert!(seen.missed_frames > 0);
-    assert_eq!(seen.counts.lost_frames, seen.missed_frames, "{seen:?}");
-    assert!(
-        seen.notes.iter().any(|n| n.contains("too slow")),
-        "{:?}",
-        seen.notes
     );
 }
 
@@ -593,81 +389,48 @@ fn a_shaped_link_is_filled_without_loss() {
 }
 
 #[test]
-fn a_tap_carries_frames_both_ways() {
-    use wirelab_port::netns::NetNs;
-    use wirelab_port::tap::{TapError, TapPort, TapSpec};
-    if !may_make_namespaces() || !rig::tap_here() {
-        return;
-    }
-    let name = format!("wlt-tap-{}", std::process::id());
-    NetNs::create(&name).unwrap();
-    let _gone = rig::Namespace(name.clone());
-    let port = PortName::new(Some(&name), "tap0").unwrap();
-    let mac = wirelab_port::iface::Mac([2, 0x57, 0x4C, 0, 0, 7]);
-    let wanted = TapSpec {
-        mac: Some(mac),
-        mtu: 9000,
-        ..TapSpec::new(port.clone())
+fn a_capture_taken_while_checking_is_verified_as_clean() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("beside.pcapng");
+    let interfaces = [InterfaceSpec::named(rig.tester.to_string())];
+    let writer = CaptureWriter::create(&path, &interfaces, &WriterOptions::default()).unwrap();
+    let writer = Arc::new(Mutex::new(writer));
+    let sink = CaptureSink {
+        writer: Arc::clone(&writer),
+        interface: 0,
     };
-    let tap = TapPort::create(&wanted).unwrap();
-    assert!(matches!(
-        TapPort::create(&wanted),
-        Err(TapError::Exists { .. })
-    ));
-    rig::until("the tap runs", || {
-        let found = wirelab_port::iface::Interface::query(&port).unwrap();
-        assert_eq!((found.mac, found.mtu), (mac, 9000));
-        found.up && found.carrier
-    });
-    let spec = spec(mac.0, [2, 0x57, 0x4C, 0, 0, 8]);
-    let check = CheckJob {
-        flow: Flow {
-            source: Some(spec.source),
-            ..Flow::default()
-        },
-        slots: None,
-        time_every: 1,
+    let options = CheckOptions {
+        sink: Some(Box::new(sink)),
+        ..CheckOptions::default()
     };
-    // From user space into the kernel.
-    let checker = Checker::start(&port, &check, CheckOptions::default()).unwrap();
-    for n in 0..500 {
-        tap.write_frame(&rig::built(&spec, 9018, n)).unwrap();
-    }
-    let seen = checker.finish(DRAIN).unwrap().with_sent(500);
-    assert!(
-        seen.counts.is_clean() && seen.counts.good_frames == 500,
-        "{seen:?}"
+    let checker = Checker::start(&rig.tester, &rig.check(), options).unwrap();
+    let plain = job(rig.spec, 512, 2000);
+    let rates = FaultRates {
+        drop: 0.01,
+        seed: 3,
+        ..FaultRates::default()
+    };
+    let faults = Schedule::plan(&rates, 2000, plain.sizes.lfsr_len()).unwrap();
+    let dropped = faults.ledger(faults.emissions(2000)).lost_frames;
+    let job = SendJob { faults, ..plain };
+    send(&rig.node, &job, &SendOptions::default(), &Cancel::new()).unwrap();
+    let seen = checker.finish(DRAIN).unwrap().with_sent(2000);
+    assert!(seen.notes.is_empty(), "{:?}", seen.notes);
+    let writer = Arc::into_inner(writer).unwrap().into_inner().unwrap();
+    let written = writer.finish().unwrap();
+    assert_eq!(written.frames, 2000 - dropped + seen.counts.foreign_frames);
+    let options = VerifyOptions {
+        sent: Some(2000),
+        ..VerifyOptions::default()
+    };
+    let report = verify(&path, &options).unwrap();
+    assert_eq!(report.flows.len(), 1);
+    assert!(dropped > 0 && seen.counts.lost_frames == dropped);
+    assert_eq!(
+        report.flows[0].counts.lost_frames, dropped,
+        "both judges agree"
     );
-    // From the kernel to user space, paced, because the device's queue holds 1000 frames only.
-    let job = SendJob {
-        pace: Pace::Interval { ps: 100_000_000 },
-        ..job(spec, 1518, 500)
-    };
-    let mut good = 0;
-    std::thread::scope(|scope| {
-        let sender =
-            scope.spawn(|| send(&port, &job, &SendOptions::default(), &Cancel::new()).unwrap());
-        let mut buffer = vec![0; 10_000];
-        while let Some(length) = tap
-            .read_frame(&mut buffer, Some(Duration::from_secs(2)))
-            .unwrap()
-        {
-            if let wirelab_wire::Verdict::Good(h) =
-                wirelab_wire::classify(&buffer[..length], &check.flow)
-            {
-                assert_eq!(h.sequence, good);
-                good += 1;
-                if good == 500 {
-                    break;
-                }
-            }
-        }
-        assert_eq!(sender.join().unwrap().kernel_copied, Some(true));
-    });
-    assert_eq!(good, 500);
-    drop(tap);
-    assert!(
-        wirelab_port::iface::Interface::query(&port).is_err(),
-        "the interface goes with its descriptor"
-    );
+    assert_eq!(report.flows[0].counts.good_frames, seen.counts.good_frames);
 }

@@ -99,6 +99,7 @@ impl Header {
     ///
     /// # Errors
     /// [`HeaderError`] says which check failed; nothing of a header with a wrong checksum may be used.
+    #[inline]
     pub fn parse(bytes: &[u8]) -> Result<Header, HeaderError> {
         let Some(bytes) = bytes.first_chunk::<LEN>() else {
             return Err(HeaderError::Short);
@@ -125,6 +126,7 @@ impl Header {
     }
 
     /// Write the header with its checksum.
+    #[inline]
     pub fn emit(&self, out: &mut [u8; LEN]) {
         out[field::MAGIC].copy_from_slice(&MAGIC);
         out[field::VERSION_FLAGS] = (VERSION << 4) | self.flags.bits();
@@ -138,6 +140,7 @@ impl Header {
 }
 
 /// RFC 1071 checksum of the first 16 bytes: the complement of their ones' complement sum.
+#[inline]
 fn checksum(bytes: &[u8; LEN]) -> u16 {
     let sum: u32 = bytes[..16]
         .chunks_exact(2)

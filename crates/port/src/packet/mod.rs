@@ -3,14 +3,15 @@
 //! - [`send`] builds every frame with its own sequence, time and content, and sends it on its schedule: in
 //!   batches of a system call, or through the transmit ring where a kind of buffers is asked for;
 //! - [`Checker`] judges every frame that comes in on a port, from a receive ring;
-//! - [`FrameSink`] takes the frames meanwhile, e.g. into a capture.
+//! - [`FrameSink`] takes the frames meanwhile, [`CaptureSink`] into a capture.
 //!
 //! Sent times are read from CLOCK_MONOTONIC right before a frame's header is written: in a batch that is up to
-//! 15 frames before it leaves, on a paced flow right before the system call. Arrivals are stamped by the kernel
+//! 31 frames before it leaves, on a paced flow right before the system call. Arrivals are stamped by the kernel
 //! with CLOCK_REALTIME when it puts a frame into the ring (resolution 1 ns) and converted by the offset of the
 //! two clocks, which is read for each block, to some tens of ns.
 
 mod build;
+mod capture;
 mod clock;
 mod error;
 mod judge;
@@ -21,6 +22,7 @@ mod send;
 mod sys;
 mod thread;
 
+pub use capture::{CaptureSink, FrameSink};
 pub use error::PacketError;
-pub use receive::{CheckOptions, Checker, FrameSink, RING_BYTES};
+pub use receive::{CheckOptions, Checker, RING_BYTES};
 pub use send::{PREFILLED_SLOTS, SendOptions, send};

@@ -1,11 +1,11 @@
 //! The checker of the portable path: a receive ring, and a thread that judges every frame in it.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::capture::{Capture, FrameSink};
 use super::clock::{WallOffset, now_ns};
 use super::error::PacketError;
 use super::judge::Judge;
@@ -30,15 +30,6 @@ const LEAST_DRAIN: Duration = Duration::from_millis(3 * BLOCK_PATIENCE_MS as u64
 
 /// How much longer than the drain time to follow a flow that does not end.
 const LONGEST_TAIL: Duration = Duration::from_secs(10);
-
-/// Whatever frames are to be handed to while they are checked, e.g. a capture.
-pub trait FrameSink: Send {
-    /// Takes a frame (destination address first, without FCS, tags in place) that came `unix_ns` after 1970.
-    ///
-    /// # Errors
-    /// What keeps it from taking more. It is not asked again; the check goes on, and the report says so.
-    fn frame(&mut self, unix_ns: u64, frame: &[u8]) -> io::Result<()>;
-}
 
 /// How to run a checker, beside what the job says.
 #[derive(Default)]
@@ -94,8 +85,7 @@ impl Checker {
             socket,
             ring,
             judge: Judge::new(job),
-            sink: options.sink,
-            captured: 0,
+            capture: Capture::new(options.sink),
             cut: 0,
             steps: Vec::new(),
             offset: WallOffset::read(),
@@ -223,8 +213,7 @@ struct Checking {
     socket: PacketSocket,
     ring: RxRing,
     judge: Judge,
-    sink: Option<Box<dyn FrameSink>>,
-    captured: u64,
+    capture: Capture,
     /// Frames that the ring did not keep whole.
     cut: u64,
     /// Steps of the wall clock that were seen, in ns.
@@ -302,20 +291,8 @@ impl Checking {
                 continue;
             };
             self.judge.frame(bytes, arrival);
-            if let Some(sink) = &mut self.sink {
-                match sink.frame(unix_ns, bytes) {
-                    Ok(()) => self.captured += 1,
-                    Err(error) => {
-                        self.notes.push(format!(
-                            "the capture ended after {} frames: {error}",
-                            self.captured
-                        ));
-                        self.sink = None;
-                    }
-                }
-            }
+            self.capture.take(unix_ns, bytes);
         }
-        drop(block);
         self.ring.give_back(turn);
         let received = self.judge.received();
         self.shared.received.store(received, Ordering::Relaxed);
@@ -343,6 +320,8 @@ impl Checking {
             ));
         }
         report.notes.extend(self.notes);
+        let ended = self.capture.finish(report.missed_frames);
+        report.notes.extend(ended);
         report
     }
 }

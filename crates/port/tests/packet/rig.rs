@@ -1,4 +1,5 @@
 //! What the tests of the portable path share: a lab's first pair with jobs for it, and hand-made frames.
+#![allow(dead_code)]
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 /// Frames that one system call takes.
-pub(in crate::packet) const MOST_FRAMES: usize = 16;
+pub(in crate::packet) const MOST_FRAMES: usize = 32;
 
 /// An AF_PACKET socket that sees and sends whole frames.
 pub(in crate::packet) struct PacketSocket(OwnedFd);
