@@ -1,7 +1,7 @@
 //! Frames/s of the portable path, to be compared with another generator on the same port and CPU:
 //!
 //! ```text
-//! packet_rate [NS/]IFACE FRAME FRAMES [--cpu N] [--buffers KIND] [--check [NS/]IFACE [--check-cpu N]]
+//! packet_rate [NS/]IFACE FRAME FRAMES [--cpu N] [--buffers KIND] [--interval-ns N] [--check [NS/]IFACE [--check-cpu N]]
 //! ip netns exec NS trafgen -o IFACE -i CONF -P 1 -n FRAMES
 //! ```
 //! Prints one line: frames/s by the sender's own times, and with `--check` what the checker found.
@@ -16,7 +16,7 @@ use wirelab_port::packet::{CheckOptions, Checker, PREFILLED_SLOTS, SendOptions, 
 use wirelab_trial::{Buffers, Cancel, Extent};
 use wirelab_wire::{Flow, FrameSpec, Size, SizeUnit, Transport};
 
-const USAGE: &str = "usage: packet_rate [NS/]IFACE FRAME FRAMES [--cpu N] [--buffers KIND] [--check [NS/]IFACE [--check-cpu N]]";
+const USAGE: &str = "usage: packet_rate [NS/]IFACE FRAME FRAMES [--cpu N] [--buffers KIND] [--interval-ns N] [--check [NS/]IFACE [--check-cpu N]]";
 
 #[derive(Default)]
 struct Asked {
@@ -25,6 +25,7 @@ struct Asked {
     check_cpu: Option<usize>,
     buffers: Option<Buffers>,
     check: Option<PortName>,
+    interval_ns: Option<u64>,
 }
 
 fn asked() -> Result<Asked, Box<dyn Error>> {
@@ -36,6 +37,7 @@ fn asked() -> Result<Asked, Box<dyn Error>> {
             "--cpu" => asked.cpu = Some(value()?.parse()?),
             "--check-cpu" => asked.check_cpu = Some(value()?.parse()?),
             "--buffers" => asked.buffers = Some(value()?.parse()?),
+            "--interval-ns" => asked.interval_ns = Some(value()?.parse()?),
             "--check" => asked.check = Some(value()?.parse()?),
             _ => asked.plain.push(argument),
         }
@@ -60,7 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         sizes: Size::new(SizeUnit::Frame, frame.parse()?).resolve_test(spec.framing())?,
         stream: 0,
         with_time: true,
-        pace: Pace::Max,
+        pace: asked
+            .interval_ns
+            .map_or(Pace::Max, |ns| Pace::Interval { ps: ns * 1000 }),
         extent: Extent::Frames {
             frames: frames.parse()?,
         },
@@ -88,6 +92,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sent = send(&port, &job, &SendOptions { cpu: asked.cpu }, &Cancel::new())?;
     let rate = sent.emitted_frames as f64 * 1e9 / sent.call_ns as f64;
     print!("{rate:.0} frames/s sent");
+    if asked.interval_ns.is_some() {
+        let gap = |percent| sent.gap.percentile(percent).unwrap_or(0);
+        print!(
+            ", gap {} {} {} {} ns (1, 50, 99, 99.9 %), {} slips of {} ns",
+            gap(1.0),
+            gap(50.0),
+            gap(99.0),
+            gap(99.9),
+            sent.slips,
+            sent.slipped_ns
+        );
+    }
     if let Some(checker) = checker {
         let seen = checker
             .finish(Duration::from_millis(200))?
