@@ -48,4 +48,5 @@ step "One page of all of it" report "$OUT/link.json" "$OUT/max.json" "$OUT/buffe
     --title "Ethernet performance of this host's veth pairs" -o "$OUT/report.html" -o "$OUT/report.json"
 # Written as root, owned by whoever called.
 scripts/as-root.sh chown -R "$(id -u):$(id -g)" "$OUT"
+scripts/demo-check.py "$OUT"
 printf '\nDone: %s/report.html is the page, %s/report.json the results file.\n' "$OUT" "$OUT"

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Measures wirelab and other generators in turn on this machine and writes docs/benchmarks.md.
+# scripts/bench.sh [--rounds N] [--seconds S] [--write FILE]; exit status 1 where a requirement is missed.
+set -euo pipefail
+WIRELAB_SAY=bench
+# shellcheck source=scripts/lib/env.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
+use_rust
+cd "$WIRELAB_TREE"
+say "cargo build --release of the measuring subjects (Rust $(rustc_version ''))"
+cargo build --quiet --release --locked -p wirelab-port --example rate
+cargo build --quiet --release --locked -p wirelab-trial --example paired_ratio
+exec python3 scripts/bench/main.py --target "${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}" "$@"

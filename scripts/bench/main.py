@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
+
+main.py --target DIR [--rounds N] [--seconds S] [--write FILE]
+A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
+1 one is missed, 2 a run was void.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+import machine
+import page
+from subjects import TREE, Missing, Subjects, Void
+
+LEAST_ROUNDS = 7
+SMALL, LARGE = 60, 1514
+CAPTURE_BYTES = 400_000_000
+STARTS = 30
+
+
+def paired(subjects, pairs):
+    """Ratio of medians and its interval, by the statistics of crates/trial."""
+    tool = Path(subjects.rate.parent, "paired_ratio")
+    text = "".join(f"{a!r} {b!r}\n" for a, b in pairs)
+    done = subprocess.run([tool], input=text, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def attempt(missing, name, measure):
+    """One figure, or nothing where the subject cannot run here; why is kept."""
+    if name in missing:
+        return None
+    try:
+        return measure()
+    except Missing as why:
+        missing[name] = str(why)
+        return None
+
+
+def build_sink(folder):
+    """The program that takes a peer's frames where nobody checks them."""
+    sink = Path(folder, "sink.bpf.o")
+    source = TREE / "scripts/bench/sink.bpf.c"
+    words = ["clang", "-O2", "-g", "-target", "bpf", "-c", source, "-o", sink]
+    multiarch = subprocess.run(["cc", "-print-multiarch"], stdout=subprocess.PIPE, text=True).stdout.strip()
+    if multiarch:
+        words[1:1] = [f"-I/usr/include/{multiarch}"]
+    subprocess.run(words, check=True)
+    return sink
+
+
+def measure_rounds(subjects, rounds, folder):
+    """Everything that sends frames: each round runs all subjects once, every other round in reverse."""
+    sink = build_sink(folder)
+    subject = {
+        "trafgen 64": lambda: subjects.trafgen(SMALL),
+        "fast 64": lambda: subjects.fast(SMALL),
+        "xdp-trafficgen": lambda: subjects.xdp_trafficgen(sink),
+        "portable 64": lambda: subjects.portable(SMALL),
+        "trafgen 1518": lambda: subjects.trafgen(LARGE),
+        "portable 1518": lambda: subjects.portable(LARGE),
+        "fast 1518": lambda: subjects.fast(LARGE),
+    }
+    runs, missing = {name: [] for name in subject}, {}
+    for number in range(rounds):
+        names = list(subject)[:: -1 if number % 2 else 1]
+        for name in names:
+            found = attempt(missing, name, subject[name])
+            if found is not None:
+                runs[name].append(found)
+                rate = found if isinstance(found, float) else found["frames_per_s"]
+                print(f"round {number + 1}/{rounds}  {name:<16} {rate / 1e6:7.3f} M frames/s", file=sys.stderr)
+    for name, why in missing.items():
+        print(f"{name}: {why}", file=sys.stderr)
+    return runs, missing
+
+
+def rates(found):
+    return [run if isinstance(run, float) else run["frames_per_s"] for run in found]
+
+
+def against_peer(subjects, runs, missing, what, ours, peer, limit, goal, by_lower_bound=False):
+    """A row that compares frames/s."""
+    mine = rates(runs[ours])
+    row = {
+        "what": what,
+        "requirement": f"≥ {limit} × (lower bound)" if by_lower_bound else f"≥ {limit} ×" if limit else "–",
+        "goal": f"{'>' if goal == 1 else '≥'} {goal} ×" if goal else "–",
+        "ours": page.million(median(mine)),
+        "runs": [("wirelab", "M frames/s", [f / 1e6 for f in mine])],
+    }
+    if peer in missing:
+        return {**row, "peer": f"{peer.split()[0]}: {missing[peer]}", "ratio": "–", "verdict": "not compared"}
+    theirs = rates(runs[peer])
+    ratio = paired(subjects, list(zip(mine, theirs)))
+    deciding = ratio["low"] if by_lower_bound else ratio["ratio"]
+    row["runs"].append((peer.split()[0], "M frames/s", [f / 1e6 for f in theirs]))
+    return {
+        **row,
+        "peer": f"{peer.split()[0]} {page.million(median(theirs))}",
+        "ratio": page.ratio(ratio),
+        "verdict": page.verdict(limit is None or deciding >= limit, limit, None if goal is None else deciding > goal),
+    }
+
+
+def absolute(subjects, what, figures, unit, limit, goal, smaller=False):
+    """A row that compares with a number; the interval is that of the median over the requirement."""
+    middle = median(figures)
+    sign = "<" if smaller else "≥"
+    ratio = paired(subjects, [(figure, limit) for figure in figures])
+    met = middle < limit if smaller else middle >= limit
+    return {
+        "what": what,
+        "requirement": f"{sign} {limit} {unit}",
+        "goal": f"≥ {goal} {unit}" if goal else "–",
+        "ours": f"{middle:.3g} {unit}",
+        "peer": "–",
+        "ratio": f"{ratio['low'] * limit:.3g} to {ratio['high'] * limit:.3g} {unit}",
+        "verdict": page.verdict(met, limit, None if goal is None else middle >= goal),
+        "runs": [("wirelab", unit, figures)],
+    }
+
+
+def frame_rows(subjects, runs, missing):
+    def compare(*words, **more):
+        return against_peer(subjects, runs, missing, *words, **more)
+
+    gigabits = [run["payload_gbit_per_s"] for run in runs["fast 1518"]]
+    return [
+        compare("fast path, frame 64, beside trafgen", "fast 64", "trafgen 64", 4, 5),
+        compare("fast path, frame 64, beside xdp-trafficgen", "fast 64", "xdp-trafficgen", None, 1),
+        absolute(subjects, "fast path, length 1514, verified payload", gigabits, "Gbit/s", 25, 35),
+        compare("portable path, frame 64", "portable 64", "trafgen 64", 0.95, None, by_lower_bound=True),
+        compare("portable path, length 1514", "portable 1518", "trafgen 1518", 0.95, None, by_lower_bound=True),
+    ]
+
+
+def process_rows(subjects, rounds):
+    """What is timed as a whole process."""
+    rows = []
+    try:
+        starts = [subjects.limits() * 1e3 for _ in range(STARTS)]
+        rows.append(absolute(subjects, "`wirelab limits`, whole process", starts, "ms", 10, None, smaller=True))
+    except Missing as why:
+        rows.append({
+            "what": "`wirelab limits`, whole process", "requirement": "< 10 ms", "goal": "–", "ours": str(why),
+            "peer": "–", "ratio": "–", "verdict": "missed", "runs": [],
+        })
+    for length in (LARGE, SMALL):
+        path, size = subjects.capture(length, CAPTURE_BYTES)
+        speeds = [size / 1e9 / subjects.verify(length, path) for _ in range(max(rounds, LEAST_ROUNDS))]
+        path.unlink()
+        rows.append(absolute(subjects, f"verifying a capture, length {length}", speeds, "GB/s", 1, None))
+    return rows
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--target", required=True, type=Path)
+    parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
+    asked = parser.parse_args()
+    if asked.rounds < 1 or asked.seconds <= 0:
+        parser.error("at least one round of more than 0 s")
+    return asked
+
+
+def main():
+    asked = parse()
+    host = machine.describe(TREE)
+    with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:
+        subjects = Subjects(asked.target.resolve(), folder, asked.seconds)
+        try:
+            runs, missing = measure_rounds(subjects, asked.rounds, folder)
+            rows = frame_rows(subjects, runs, missing) + process_rows(subjects, asked.rounds)
+        except Void as why:
+            print(f"bench: void run, nothing written: {why}", file=sys.stderr)
+            return 2
+    text = page.render(host, rows, subjects, asked, folder)
+    print(page.table(rows))
+    destination = asked.write or (TREE / "docs/benchmarks.md" if asked.rounds >= LEAST_ROUNDS else None)
+    if destination:
+        destination.write_text(text)
+        print(f"bench: written to {destination}", file=sys.stderr)
+    else:
+        print(f"bench: {asked.rounds} rounds are too few for docs/benchmarks.md, not written", file=sys.stderr)
+    return 1 if any(row["verdict"].startswith("missed") for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

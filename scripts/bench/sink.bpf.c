@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Takes every frame and looks at none: what a generator that nobody checks sends to. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+SEC("xdp")
+int sink(struct xdp_md *ctx)
+{
+	return XDP_DROP;
+}
+
+char wl_license[] SEC("license") = "Dual MIT/GPL";

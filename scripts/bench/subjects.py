@@ -1,0 +1,131 @@
+"""What is measured: one function a subject, each of which runs a command once and gives its figure.
+
+A run that is not clean is void: it raises Void, and the bench stops with it instead of averaging it away.
+"""
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[2]
+# The same priority for everybody measured, so that what else runs on the machine disturbs all alike and little.
+PRIORITY = ["nice", "-n", "-20"]
+
+
+class Void(Exception):
+    """A run whose figure must not be used."""
+
+
+class Missing(Exception):
+    """A subject that this machine cannot run, and why."""
+
+
+class Subjects:
+    """Commands of one machine; `commands` keeps the exact words of each, for the page."""
+
+    def __init__(self, target, folder, seconds):
+        self.rate = Path(target, "release/examples/rate")
+        self.wirelab = Path(target, "release/wirelab")
+        self.folder = Path(folder)
+        self.seconds = seconds
+        self.commands = {}
+        self.remarks = {}
+
+    def run(self, name, words, root=True):
+        """Runs a command that prints one line of JSON."""
+        self.commands.setdefault(name, shown(words))
+        prefix = [TREE / "scripts/as-root.sh", *PRIORITY] if root else []
+        done = subprocess.run([*prefix, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise Void(f"{shown(words)}: {done.stderr.strip() or done.returncode}")
+        return json.loads(done.stdout)
+
+    def own(self, name, path, length, more=()):
+        """One run of wirelab's own generator and checker."""
+        words = [self.rate, path, "--length", str(length), "--seconds", str(self.seconds), "--cpu", "0", *more]
+        found = self.run(name, words)
+        if found["findings"] or not found["sender_time"]:
+            raise Void(f"{shown(words)}: {found['findings']} findings on a clean link: {found}")
+        if found["missed_frames"]:
+            share = found["missed_frames"] / found["sent_frames"]
+            self.remarks.setdefault(name, []).append(share)
+        return found
+
+    def fast(self, length):
+        return self.own(f"fast path, length {length}", "fast", length)
+
+    def portable(self, length):
+        return self.own(f"portable path, length {length}", "portable", length, ["--check-cpu", "1"])
+
+    def peer(self, name, command, more=()):
+        words = [self.rate, "peer", "--seconds", str(self.seconds), *more, "--", "taskset", "-c", "0", *command]
+        found = self.run(name, words)
+        if "failed" in found:
+            raise Missing(found["failed"])
+        return found["frames_per_s"]
+
+    def trafgen(self, length):
+        """The fastest way of trafgen: TX ring, qdisc bypassed (its default), no statistics, one process."""
+        if not shutil.which("trafgen"):
+            raise Missing("peer missing; install it with `sudo apt-get install netsniff-ng`")
+        config = self.folder / f"trafgen-{length}.cfg"
+        # One frame that never changes, of an EtherType that nobody takes.
+        config.write_text(f"{{ 0x02,0,0,0,0,2, 0x02,0,0,0,0,1, 0x88,0xb6, fill(0x5a,{length - 14}) }}\n")
+        command = ["trafgen", "-o", "{port}", "-i", str(config), "-P", "1", "-C"]
+        return self.peer(f"trafgen, length {length}", command)
+
+    def xdp_trafficgen(self, sink):
+        """UDP over IPv6 in the smallest frame it makes; the far end drops in XDP and counts."""
+        if not shutil.which("xdp-trafficgen"):
+            raise Missing("peer missing; install it with `sudo apt-get install xdp-tools`")
+        command = ["xdp-trafficgen", "udp", "-m", "{destination}", "-M", "{source}", "-t", "1", "{port}"]
+        return self.peer("xdp-trafficgen", command, ["--sink", str(sink)])
+
+    def limits(self):
+        """Seconds of one whole process."""
+        self.have_wirelab()
+        words = [self.wirelab, "limits", "--rate", "100M", "--payload", "46,1500"]
+        return self.timed("limits", words)
+
+    def capture(self, length, size):
+        """A capture that lies in the page cache; path and bytes."""
+        path = self.folder / f"capture-{length}.pcapng"
+        words = [self.rate, "capture", "--length", str(length), "--bytes", str(size), path]
+        made = self.run(f"capture, length {length}", words, root=False)
+        path.read_bytes()
+        return path, made["bytes"]
+
+    def verify(self, length, path):
+        """Seconds of one whole process that verifies a capture."""
+        command = [self.wirelab, "verify"] if self.can("verify") else [self.rate, "verify"]
+        return self.timed(f"verify, length {length}", [*command, path])
+
+    def timed(self, name, words):
+        self.commands.setdefault(name, shown(words))
+        begun = time.perf_counter()
+        done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        took = time.perf_counter() - begun
+        if done.returncode:
+            raise Void(f"{shown(words)}: {done.stderr.strip() or done.returncode}")
+        return took
+
+    def can(self, command):
+        """Whether the command line is built and has this command."""
+        if not self.wirelab.is_file():
+            return False
+        help_asked = [self.wirelab, command, "--help"]
+        return subprocess.run(help_asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+    def have_wirelab(self):
+        if not self.can("limits"):
+            raise Missing("the command line is not built; run `make build`")
+
+
+def shown(words):
+    """A command as somebody else would type it in the tree."""
+    text = " ".join(str(word) for word in words)
+    for old, new in ((f"{TREE}/", ""), ("\n", " ")):
+        text = text.replace(old, new)
+    return text
