@@ -154,10 +154,12 @@ static __always_inline void time_frame(struct wl_header *h, __u64 number)
 	}
 	state.last_ns = now;
 	state.last_frame = number;
-	if (!cfg.latency || !(h->version_flags & WL_FLAG_TIME))
+	if (!cfg.latency || (h->version_flags & (WL_FLAG_TIME | WL_FLAG_NODE_CLOCK)) != WL_FLAG_TIME)
 		return;
 	sent = (__u64)bpf_ntohs(h->time_high) << 32 | bpf_ntohl(h->time_low);
 	transit = (now - sent) & ((1ULL << 48) - 1);
+	if (transit >> 47) /* sent after it arrived: another clock */
+		return;
 	if (state.latency.count < WL_SAMPLES)
 		state.samples[state.latency.count & (WL_SAMPLES - 1)] = transit >> 32 ? ~0U : transit;
 	wl_hist_add(&state.latency, transit);
@@ -239,7 +241,7 @@ int check(struct xdp_md *ctx)
 	state.queue_moved += state.queue != queue;
 	if (!(state.track.observed & cfg.time_mask))
 		time_frame(&h, state.track.observed);
-	if (cfg.slots && h.version_flags & WL_FLAG_REPEATING)
+	if (cfg.slots)
 		wl_track_slot(&state.track, bpf_ntohl(h.sequence), cfg.slots);
 	else
 		wl_track(&state.track, bpf_ntohl(h.sequence));

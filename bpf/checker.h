@@ -46,7 +46,7 @@ struct wl_track {
 	__u64 too_late;
 	__u64 slot_lost;
 	__u64 order_breaks;
-	__u64 last_slot;
+	__u64 next_slot; /* 1 + the last slot, 0 before the first */
 	__u64 seen[WL_TRACK_WINDOW / 64];
 	__u32 jumped_at[WL_TRACK_WINDOW];
 };

@@ -17,6 +17,7 @@
 #define WL_VERSION 1
 #define WL_START_WORDS 4096
 #define WL_FLAG_TIME 1
+#define WL_FLAG_NODE_CLOCK 2
 #define WL_FLAG_REPEATING 4
 /* The longest frame of the fast path: what a live frame's page holds beside its headroom. */
 #define WL_MAX_LENGTH 3400

@@ -82,18 +82,23 @@ static __always_inline void wl_track(struct wl_track *t, __u32 sequence32)
 	t->next = sequence + 1;
 }
 
-/* Repeating frames carry their slot number: slots follow one another modulo K. */
+/* Repeating frames carry their slot number: slots follow one another modulo K. As SlotTracker in crates/trial. */
 static __always_inline void wl_track_slot(struct wl_track *t, __u32 slot, __u32 slots)
 {
-	__u32 expected = t->last_slot + 1 < slots ? t->last_slot + 1 : 0;
+	__u32 expected = t->next_slot < slots ? t->next_slot : 0;
 
-	if (t->observed && slot != expected) {
-		t->order_breaks += 1;
-		t->slot_lost += slot > expected ? slot - expected : slots - expected + slot;
-	}
 	t->observed += 1;
 	t->distinct += 1;
-	t->last_slot = slot;
+	if (slot >= slots) {
+		t->order_breaks += 1;
+		return;
+	}
+	if (t->next_slot && slot != expected) {
+		t->order_breaks += 1;
+		if (slot + 1 != t->next_slot)
+			t->slot_lost += slot > expected ? slot - expected : slots - expected + slot;
+	}
+	t->next_slot = slot + 1;
 }
 
 #endif

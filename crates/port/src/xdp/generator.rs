@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use wirelab_trial::{Cancel, Extent, Histogram};
 use wirelab_wire::{Flags, Header, Transport, header};
 
-use super::abi::{self, GenCfg, GenPortCfg, GenState, RawStep};
+use super::abi::{self, GenCfg, GenPortCfg, GenPortState, GenState, RawStep};
 use super::error::XdpError;
 use super::object::{self, Loaded};
 use super::sys::{self, RunEnd, Shared};
@@ -146,37 +146,29 @@ impl Generator {
     fn send_all(&self, cancel: &Cancel) -> Result<(), XdpError> {
         let cfg = self.cfg.read(0);
         let ports = u64::from(cfg.ports);
-        let emissions: u64 = cfg.port[..self.jobs.len()]
-            .iter()
-            .map(|p| p.emissions)
-            .max()
-            .unwrap_or(0);
         let per_call = cfg.interval_ns / ports;
         if cfg.interval_ns > 0 && per_call >= CALL_INTERVAL_NS {
-            return self.send_singly(&cfg, emissions.saturating_mul(ports), cancel);
+            return self.send_singly(&cfg, cancel);
         }
         let batch = match self.options.batch {
             0 if cfg.interval_ns == 0 => BATCH,
             0 => batch_for(per_call),
             given => given,
         };
-        let mut left = emissions.saturating_mul(ports);
+        let mut left = self.left(&cfg);
         while left > 0 && self.state.word(0) == 0 {
             let chunk = left.min(i32::MAX as u64) as u32;
             if self.call(chunk, batch.min(chunk))? == RunEnd::Interrupted && cancel.is_cancelled() {
                 break;
             }
-            let sent: u64 = self.emitted();
-            left = emissions.saturating_mul(ports).saturating_sub(sent);
+            left = self.left(&cfg);
         }
         Ok(())
     }
 
     /// One call a frame, made shortly before the frame is due; the program waits for the exact time.
-    fn send_singly(&self, cfg: &GenCfg, frames: u64, cancel: &Cancel) -> Result<(), XdpError> {
-        let ports = u64::from(cfg.ports);
-        let mut sent = 0;
-        while sent < frames && !cancel.is_cancelled() && self.state.word(0) == 0 {
+    fn send_singly(&self, cfg: &GenCfg, cancel: &Cancel) -> Result<(), XdpError> {
+        while self.left(cfg) > 0 && !cancel.is_cancelled() && self.state.word(0) == 0 {
             let state = self.state.read(0);
             if state.start_ns > 0 {
                 let turn = state.turn as usize % self.jobs.len();
@@ -187,19 +179,21 @@ impl Generator {
                 sleep_until(due.saturating_sub(CALL_LEAD_NS), cancel);
             }
             self.call(1, 1)?;
-            sent = self.emitted();
-            if sent >= ports * u64::MAX / 2 {
-                break;
-            }
         }
         Ok(())
     }
 
-    fn emitted(&self) -> u64 {
-        self.state.read(0).port[..self.jobs.len()]
-            .iter()
-            .map(|p| p.emission)
-            .sum()
+    /// Runs of the program until every port is through: ports take turns, and with faults one may have more to
+    /// send than another.
+    fn left(&self, cfg: &GenCfg) -> u64 {
+        let per_port = |i: usize| {
+            let emitted = self
+                .state
+                .word(EMITTED_OFFSET + i * size_of::<GenPortState>());
+            cfg.port[i].emissions.saturating_sub(emitted)
+        };
+        let most = (0..self.jobs.len()).map(per_port).max().unwrap_or(0);
+        most.saturating_mul(u64::from(cfg.ports))
     }
 
     fn call(&self, repeat: u32, batch: u32) -> Result<RunEnd, XdpError> {
@@ -238,7 +232,8 @@ impl Generator {
 }
 
 /// Where the first port's emission count lies in [`GenState`].
-const EMITTED_OFFSET: usize = std::mem::offset_of!(GenState, port);
+const EMITTED_OFFSET: usize =
+    std::mem::offset_of!(GenState, port) + std::mem::offset_of!(GenPortState, emission);
 
 /// Histogram of an eBPF program's log-linear buckets, in ns.
 pub(super) fn histogram(h: &abi::Hist) -> Histogram {

@@ -1,0 +1,419 @@
+//! The eBPF checker against the one in Rust: the same verdict for each frame, the same counts for each sequence.
+
+mod common;
+#[path = "xdp/fast.rs"]
+mod fast;
+#[path = "packet/rig.rs"]
+mod rig;
+
+use common::may_make_namespaces;
+use fast::verdict;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use rig::{built, spec};
+use wirelab_port::job::CheckJob;
+use wirelab_port::xdp::{Checker, CheckerOptions};
+use wirelab_trial::random::SplitMix64;
+use wirelab_trial::{Counts, SlotTracker, Tracker};
+use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, Verdict, classify, header, lfsr};
+
+const SOURCE: [u8; 6] = [2, 0, 0, 0, 0, 9];
+
+fn specs() -> Vec<FrameSpec> {
+    let plain = spec([2, 0, 0, 0, 0, 1], SOURCE);
+    let ports = [9, header::UDP_PORT];
+    let udp4 = Transport::UdpIpv4 {
+        addresses: [[10, 0, 0, 1].into(), [10, 0, 0, 2].into()],
+        ports,
+    };
+    let udp6 = Transport::UdpIpv6 {
+        addresses: [1, 2].map(|n| [0xFD00, 0, 0, 0, 0, 0, 0, n].into()),
+        ports,
+    };
+    let tags = [[None, None], [Some(5), None], [Some(0x2005), Some(6)]];
+    let transports = [Transport::Ethernet, udp4, udp6];
+    let all = transports
+        .iter()
+        .flat_map(|t| tags.iter().map(move |v| (*t, *v)));
+    all.map(|(transport, vlans)| FrameSpec {
+        vlans,
+        transport,
+        ..plain
+    })
+    .collect()
+}
+
+/// What may be done to a frame. Places are taken modulo what there is.
+#[derive(Clone, Debug)]
+enum Change {
+    Flip(usize, u8),
+    /// A bit in front of the end of the test header, where most rules look.
+    FlipEarly(usize, u8),
+    Cut(usize),
+    Grow(Vec<u8>),
+    Put(usize, u16),
+    IpOptions(u8),
+    Fragment(u16),
+    UdpLength(u16),
+    UdpPort(u16),
+    Source,
+    Content(u32),
+    Version(u8),
+    Claim(u16),
+    NotIp(u8),
+}
+
+fn changes() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        (any::<usize>(), 0u8..8).prop_map(|(at, bit)| Change::Flip(at, bit)),
+        (any::<usize>(), 0u8..8).prop_map(|(at, bit)| Change::FlipEarly(at, bit)),
+        any::<usize>().prop_map(Change::Cut),
+        proptest::collection::vec(any::<u8>(), 1..40).prop_map(Change::Grow),
+        (
+            0usize..60,
+            prop::sample::select(vec![0x8100u16, 0x88A8, 0x0800, 0x86DD, 0x88B5, 0])
+        )
+            .prop_map(|(at, value)| Change::Put(at, value)),
+        (0u8..16).prop_map(Change::IpOptions),
+        any::<u16>().prop_map(Change::Fragment),
+        prop_oneof![0u16..60, any::<u16>()].prop_map(Change::UdpLength),
+        prop_oneof![Just(7777u16), any::<u16>()].prop_map(Change::UdpPort),
+        Just(Change::Source),
+        any::<u32>().prop_map(Change::Content),
+        (0u8..16).prop_map(Change::Version),
+        prop_oneof![0u16..100, any::<u16>()].prop_map(Change::Claim),
+        any::<u8>().prop_map(Change::NotIp),
+    ]
+}
+
+fn put(frame: &mut [u8], at: usize, value: u16) {
+    if let Some(place) = frame.get_mut(at..at + 2) {
+        place.copy_from_slice(&value.to_be_bytes());
+    }
+}
+
+/// Writes the header again with one field changed and a right checksum.
+fn rewrite(frame: &mut [u8], at: usize, change: impl Fn(&mut [u8])) {
+    if let Some(head) = frame.get_mut(at..at + header::LEN) {
+        change(head);
+        let sum: u32 = head[..16]
+            .chunks(2)
+            .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
+            .sum();
+        let sum = (sum & 0xFFFF) + (sum >> 16);
+        let sum = !((sum & 0xFFFF) + (sum >> 16)) as u16;
+        head[16..].copy_from_slice(&sum.to_be_bytes());
+    }
+}
+
+fn apply(frame: &mut Vec<u8>, spec: &FrameSpec, change: &Change) {
+    let at = spec.header_offset();
+    let ip = spec.framing().header_bytes() as usize;
+    let data = at + header::LEN;
+    match change {
+        Change::Flip(place, bit) => {
+            let len = frame.len();
+            frame[place % len] ^= 1 << bit;
+        }
+        Change::FlipEarly(place, bit) => {
+            let len = frame.len().min(data);
+            frame[place % len] ^= 1 << bit;
+        }
+        Change::Cut(place) => {
+            let len = 14 + place % (frame.len() - 13);
+            frame.truncate(len);
+        }
+        Change::Grow(bytes) => frame.extend_from_slice(bytes),
+        Change::Put(place, value) => put(frame, *place, *value),
+        Change::IpOptions(words) => {
+            if let Some(first) = frame.get_mut(ip) {
+                *first = 0x40 | words;
+            }
+            // So that the options are really there, not only said to be.
+            let more = usize::from(*words).saturating_sub(5) * 4;
+            if frame.len() > ip + 20 {
+                frame.splice(ip + 20..ip + 20, vec![1; more]);
+            }
+        }
+        Change::Fragment(value) => put(frame, ip + 6, *value),
+        Change::UdpLength(value) => put(frame, at - 4, *value),
+        Change::UdpPort(value) => put(frame, at - 6, *value),
+        Change::Source => frame[6..12].copy_from_slice(&[2, 9, 9, 9, 9, 9]),
+        Change::Content(sequence) => {
+            if frame.len() > data {
+                let len = frame.len() - data;
+                frame[data..].copy_from_slice(lfsr::payload(*sequence, len));
+            }
+        }
+        Change::Version(version) => rewrite(frame, at, |h| h[2] = version << 4),
+        Change::Claim(len) => {
+            rewrite(frame, at, |h| h[14..16].copy_from_slice(&len.to_be_bytes()));
+        }
+        Change::NotIp(byte) => {
+            if let Some(first) = frame.get_mut(ip) {
+                *first = *byte;
+            }
+        }
+    }
+}
+
+fn name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Foreign => "foreign",
+        Verdict::HeaderCorrupt => "header_corrupt",
+        Verdict::Truncated(_) => "truncated",
+        Verdict::Stale { .. } => "stale",
+        Verdict::Corrupted(_) => "corrupted",
+        Verdict::Good(_) => "good",
+    }
+}
+
+fn checker(flow: Flow, slots: Option<u32>) -> Checker {
+    let job = CheckJob {
+        flow,
+        slots,
+        time_every: 1,
+    };
+    Checker::load(job, CheckerOptions::default()).unwrap()
+}
+
+#[test]
+fn both_checkers_judge_any_frame_alike() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let flows = [
+        Flow {
+            source: Some(SOURCE),
+            ..Flow::default()
+        },
+        Flow::default(),
+        Flow {
+            source: Some(SOURCE),
+            udp_port: 7777,
+            stream: Some(0),
+        },
+        Flow {
+            stream: Some(1),
+            ..Flow::default()
+        },
+    ];
+    let checkers = flows.map(|flow| (flow, checker(flow, None)));
+    let mut counts = flows.map(|_| Counts::default());
+    let mut seen = std::collections::BTreeMap::new();
+    let specs = specs();
+    let input = (
+        0..specs.len(),
+        prop::sample::select(vec![92u32, 93, 128, 257, 1500, 3300]),
+        any::<u32>(),
+        proptest::collection::vec(changes(), 0..4),
+    );
+    let config = Config {
+        cases: 3000,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let counts = std::cell::RefCell::new(&mut counts);
+    let kinds = std::cell::RefCell::new(&mut seen);
+    TestRunner::new(config)
+        .run(&input, |(which, size, sequence, changes)| {
+            let spec = &specs[which];
+            let mut frame = built(spec, size, sequence);
+            for change in &changes {
+                apply(&mut frame, spec, change);
+            }
+            frame.truncate(3400);
+            for (i, (flow, checker)) in checkers.iter().enumerate() {
+                let rust = name(&classify(&frame, flow));
+                let ebpf = verdict(checker, &mut counts.borrow_mut()[i], &frame);
+                prop_assert_eq!(ebpf, rust, "{:?} of {:02x?}", flow, frame);
+                *kinds.borrow_mut().entry(rust).or_insert(0) += 1;
+            }
+            Ok(())
+        })
+        .unwrap();
+    for kind in [
+        "good",
+        "header_corrupt",
+        "truncated",
+        "stale",
+        "corrupted",
+        "foreign",
+    ] {
+        assert!(seen.get(kind).is_some_and(|n| *n > 50), "{kind}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_longer_claim_than_the_fast_path_checks_is_never_good() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let checker = checker(Flow::default(), None);
+    let spec = &specs()[0];
+    let mut counts = Counts::default();
+    let right = built(spec, 3404, 7);
+    assert_eq!(verdict(&checker, &mut counts, &right), "good");
+    let mut frame = built(spec, 3504, 7);
+    let longer = frame.len();
+    assert_eq!(longer, 3500);
+    assert_eq!(
+        verdict(&checker, &mut counts, &frame),
+        "corrupted",
+        "of 3,468 bytes of content the fast path compares at most 3,400"
+    );
+    frame.truncate(3400);
+    assert_eq!(verdict(&checker, &mut counts, &frame), "truncated");
+}
+
+/// The next sequence of a story: mostly in order, with every kind of jump in between.
+fn next_sequence(dice: &mut SplitMix64, next: u32) -> u32 {
+    let small = (dice.next_u64() % 40) as u32;
+    match dice.next_u64() % 100 {
+        0..70 => next,
+        70..78 => next.wrapping_add(small),
+        78..92 => next.wrapping_sub(small),
+        92..94 => next.wrapping_sub((dice.next_u64() % 65_600) as u32),
+        94 => next.wrapping_sub(65_530 + small),
+        95 => next.wrapping_add(65_520 + small),
+        96 => next.wrapping_add(70_000 + small * 1000),
+        97 => next.wrapping_add(0x7FFF_FFFF - small),
+        98 => next.wrapping_add(0x4000_0000),
+        _ => next.wrapping_sub(0x7000_0000),
+    }
+}
+
+fn show(checker: &Checker, sequence: u32, repeating: bool) {
+    let spec = &specs()[0];
+    let mut frame = built(spec, 64, sequence);
+    if repeating {
+        rewrite(&mut frame, 14, |h| h[2] |= Flags::REPEATING.bits());
+    }
+    checker.judge(&frame).unwrap();
+}
+
+#[test]
+fn both_trackers_count_any_sequences_alike() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let mut wraps = 0;
+    for seed in 0..6 {
+        let mut dice = SplitMix64::stream(seed, 1);
+        let checker = checker(Flow::default(), None);
+        let mut tracker = Tracker::new();
+        for step in 0..4000 {
+            let sequence = next_sequence(&mut dice, tracker.next() as u32);
+            tracker.observe(sequence);
+            show(&checker, sequence, false);
+            if step % 50 != 0 && step < 3990 {
+                continue;
+            }
+            let counts = checker.report().counts;
+            let ebpf = [
+                counts.received_frames,
+                counts.distinct_sequences,
+                counts.duplicated_frames,
+                counts.reordered_frames,
+                counts.reordering_extent_frames,
+                counts.too_late_frames,
+            ];
+            let rust = [
+                tracker.received(),
+                tracker.distinct(),
+                tracker.duplicated(),
+                tracker.reordered(),
+                tracker.max_extent(),
+                tracker.too_late(),
+            ];
+            assert_eq!(ebpf, rust, "seed {seed}, step {step}, sequence {sequence}");
+        }
+        wraps += tracker.next() >> 32;
+        assert!(tracker.duplicated() > 50 && tracker.reordered() > 50);
+        assert!(tracker.too_late() > 20 && tracker.max_extent() > 10);
+    }
+    assert!(wraps > 6, "the sequences wrapped {wraps} times only");
+}
+
+#[test]
+fn both_trackers_count_any_slots_alike() {
+    if !may_make_namespaces() {
+        return;
+    }
+    for (seed, slots) in [(1, 1), (2, 2), (3, 4), (4, 64), (5, 4096)] {
+        let mut dice = SplitMix64::stream(seed, 2);
+        let checker = checker(Flow::default(), Some(slots));
+        let mut tracker = SlotTracker::new(slots);
+        let mut slot = 0;
+        for step in 0..600 {
+            slot = match dice.next_u64() % 10 {
+                0 => dice.next_u64() as u32 % (slots + 2),
+                1 => slot,
+                2 => dice.next_u64() as u32,
+                _ => (slot % slots + 1) % slots,
+            };
+            tracker.observe(slot);
+            show(&checker, slot, true);
+            let report = checker.report();
+            assert_eq!(
+                (report.counts.received_frames, report.counts.order_breaks),
+                (tracker.received(), tracker.order_breaks()),
+                "{slots} slots, step {step}"
+            );
+            assert_eq!(report.counts.distinct_sequences, tracker.received());
+            let skipped = format!("at least {} frames", tracker.skipped());
+            assert!(
+                tracker.order_breaks() == 0 || report.notes.iter().any(|n| n.contains(&skipped)),
+                "{slots} slots, step {step}: {:?}, not {skipped}",
+                report.notes
+            );
+        }
+        assert!(tracker.order_breaks() > 50);
+    }
+}
+
+#[test]
+fn latencies_of_another_clock_are_not_taken() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let job = CheckJob {
+        flow: Flow::default(),
+        slots: None,
+        time_every: 1,
+    };
+    let options = CheckerOptions {
+        latency: true,
+        ..CheckerOptions::default()
+    };
+    let checker = Checker::load(job, options).unwrap();
+    let spec = &specs()[0];
+    let now = || {
+        let t = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();
+        t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
+    };
+    let show = |flags: Flags, time_ns: u64, sequence: u32| {
+        let sizes = rig::sizes(spec, 64);
+        let mut frame = vec![0; 60];
+        let header = Header {
+            flags,
+            stream: 0,
+            sequence,
+            time_ns,
+            lfsr_len: 0,
+        };
+        spec.build(&sizes, &header, &mut frame);
+        checker.judge(&frame).unwrap();
+        checker
+            .report()
+            .series
+            .first()
+            .map_or(0, |s| s.histogram.count)
+    };
+    assert_eq!(show(Flags::NONE, now(), 0), 0);
+    assert_eq!(show(Flags::TIME_VALID.with(Flags::NODE_CLOCK), now(), 1), 0);
+    assert_eq!(show(Flags::TIME_VALID, now() + 60_000_000_000, 2), 0);
+    assert_eq!(show(Flags::TIME_VALID, now() - 5_000, 3), 1);
+    let series = checker.report().series.remove(0);
+    assert!(series.raw_ticks[0] >= 5_000, "{series:?}");
+}
