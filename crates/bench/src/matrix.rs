@@ -1,0 +1,150 @@
+//! From a plan to its trials, in an order that is always the same.
+
+use wirelab_trial::{Extent, LoadError, Sizes, Trial};
+use wirelab_wire::{LineRate, SizeError};
+
+use crate::plan::{Matrix, Plan};
+
+/// Most trials of one plan, with all repeats.
+pub const MAX_TRIALS: u64 = 10_000;
+/// What a trial is taken to last where nothing tells: frames at a rate that only the node knows.
+pub const UNKNOWN_PS: u64 = 1_000_000_000_000;
+
+/// One trial to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Name of its matrix.
+    pub matrix: String,
+    /// Which repeat it is, counted from 1.
+    pub repeat: u32,
+    /// Length of the unrecorded trial before it, in ps; 0 for none.
+    pub warmup_ps: u64,
+    /// The trial.
+    pub trial: Trial,
+    /// All four sizes of its frames.
+    pub sizes: Sizes,
+}
+
+/// Why a plan has no trials that could be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExpandError {
+    /// Nothing to do.
+    #[error("the plan has no trial: each of its lists needs at least one entry")]
+    Empty,
+    /// More than [`MAX_TRIALS`].
+    #[error(
+        "{0} trials asked, and at most {MAX_TRIALS} are run: shorten the lists or split the plan"
+    )]
+    TooMany(u64),
+    /// A size that a test frame cannot have.
+    #[error("{0}")]
+    Size(#[from] SizeError),
+    /// A load above the link whose rate was given.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+}
+
+/// All trials of a plan in order: matrix by matrix; in each the repeats outermost, so that a host that drifts
+/// does so for all trials alike; then framing, direction, ports, buffers, load and size.
+///
+/// `node_ports` stands where a matrix names no number of ports.
+///
+/// # Errors
+/// [`ExpandError`] before anything was run.
+pub fn expand(plan: &Plan, node_ports: u32) -> Result<Vec<Step>, ExpandError> {
+    match plan.trials() {
+        0 => return Err(ExpandError::Empty),
+        n if n > MAX_TRIALS => return Err(ExpandError::TooMany(n)),
+        _ => {}
+    }
+    let mut steps = Vec::new();
+    for matrix in &plan.matrices {
+        let once = trials(matrix, node_ports.max(1))?;
+        for repeat in 1..=matrix.repeats {
+            steps.extend(once.iter().map(|(trial, sizes)| Step {
+                matrix: matrix.name.clone(),
+                repeat,
+                warmup_ps: matrix.warmup_ps,
+                trial: trial.clone(),
+                sizes: *sizes,
+            }));
+        }
+    }
+    Ok(steps)
+}
+
+/// The trials of a matrix, each once.
+fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, ExpandError> {
+    let all_ports = [node_ports];
+    let ports = if matrix.ports.is_empty() {
+        &all_ports[..]
+    } else {
+        &matrix.ports
+    };
+    let mut trials = Vec::new();
+    for framing in &matrix.framings {
+        for direction in &matrix.directions {
+            for ports in ports {
+                for buffers in &matrix.buffers {
+                    for load in &matrix.loads {
+                        for size in &matrix.sizes {
+                            trials.push(Trial {
+                                framing: *framing,
+                                direction: *direction,
+                                size: *size,
+                                load: *load,
+                                extent: matrix.extent,
+                                ports: *ports,
+                                link_bits_per_s: matrix.link_bits_per_s,
+                                buffers: *buffers,
+                                faults: matrix.faults,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+    }
+    trials.into_iter().map(checked).collect()
+}
+
+fn checked(trial: Trial) -> Result<(Trial, Sizes), ExpandError> {
+    let sizes = trial.sizes()?;
+    if let Some(link) = trial.link() {
+        trial
+            .load
+            .frames_per_s(&sizes, trial.framing.layer, Some(link))?;
+    }
+    Ok((trial, sizes))
+}
+
+/// How long a trial will last, in ps; `None` where only the node knows how fast its frames go.
+/// `node_link` is the link rate that the node names, for a trial that names none.
+pub fn trial_estimate_ps(trial: &Trial, node_link: Option<LineRate>) -> Option<u64> {
+    let frames = match trial.extent {
+        Extent::Time { time_ps } => return Some(time_ps),
+        Extent::Frames { frames } => frames,
+    };
+    let sizes = trial.sizes().ok()?;
+    let link = trial.link().or(node_link);
+    let offered = trial
+        .load
+        .frames_per_s(&sizes, trial.framing.layer, link)
+        .ok()?;
+    let rate = offered.or_else(|| link.map(|l| l.frames_per_s(&sizes)))?;
+    // A cast from f64 saturates, so a rate near 0 gives the longest time there is.
+    (rate > 0.0).then(|| (frames as f64 / rate * 1e12) as u64)
+}
+
+/// How long the steps will last with their warm-ups, in ps; [`UNKNOWN_PS`] for each that cannot be told.
+pub fn estimate_ps(steps: &[Step], node_link: Option<LineRate>) -> u64 {
+    steps.iter().fold(0, |sum, step| {
+        sum.saturating_add(step_estimate_ps(step, node_link))
+    })
+}
+
+pub(crate) fn step_estimate_ps(step: &Step, node_link: Option<LineRate>) -> u64 {
+    trial_estimate_ps(&step.trial, node_link)
+        .unwrap_or(UNKNOWN_PS)
+        .saturating_add(step.warmup_ps)
+}

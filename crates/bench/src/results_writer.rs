@@ -1,0 +1,195 @@
+//! Keeps observations in a results file while a plan runs, so that an end at any moment loses next to nothing.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use wirelab_trial::results::{FORMAT, ResultsError, VERSION};
+use wirelab_trial::{Environment, Observation, ResultsFile};
+
+use crate::matrix::Step;
+use crate::run::Sink;
+use crate::save::{Target, atomically, check};
+
+/// Shortest time between two writings of the file while a plan runs.
+pub const SAVE_EVERY: Duration = Duration::from_secs(1);
+/// A writing may take at most one part in so many of the time, however long the file has become.
+const SHARE_OF_TIME: u32 = 10;
+
+/// A results file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}; what was saved there before is untouched: free the space or name another file with -o", path.display())]
+pub struct WriteError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: std::io::Error,
+}
+
+/// A results file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadResultsError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It holds something else.
+    #[error("{}: {source}", path.display())]
+    Bad {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and where.
+        source: ResultsError,
+    },
+}
+
+/// Write a results file whole, or leave what was there. A pipe or device is written into.
+///
+/// # Errors
+/// [`WriteError`] names the file and the reason, e.g. a full disk.
+pub fn save(file: &ResultsFile, path: &Path) -> Result<(), WriteError> {
+    let failed = |source| WriteError {
+        path: path.to_owned(),
+        source,
+    };
+    let json = file.to_json();
+    match Target::of(path).map_err(failed)? {
+        Target::Replace(real) => atomically(&real, |f| f.write_all(json.as_bytes())),
+        Target::Into(real) => std::fs::OpenOptions::new()
+            .write(true)
+            .open(real)
+            .and_then(|mut f| f.write_all(json.as_bytes())),
+    }
+    .map_err(failed)
+}
+
+/// Read a results file.
+///
+/// # Errors
+/// [`LoadResultsError`] names the file, and what is wrong with it.
+pub fn load(path: &Path) -> Result<ResultsFile, LoadResultsError> {
+    let text = std::fs::read_to_string(path).map_err(|source| LoadResultsError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    ResultsFile::parse(&text).map_err(|source| LoadResultsError::Bad {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// A [`Sink`] that keeps observations, in memory and, where it has a path, in a results file.
+///
+/// While the plan runs the file says `interrupted`, because that is what it is if nobody writes it again.
+#[derive(Debug)]
+pub struct ResultsWriter {
+    path: Option<PathBuf>,
+    file: ResultsFile,
+    every: Duration,
+    next_save: Instant,
+}
+
+impl ResultsWriter {
+    /// An empty results file of this host and command. `created_unix_ns` is the time of its beginning.
+    ///
+    /// With a path it finds out at once whether it could be written there; a file that stands there is not
+    /// touched before the first observation.
+    ///
+    /// # Errors
+    /// [`WriteError`] where the path cannot be written.
+    pub fn create(
+        path: Option<&Path>,
+        environment: Environment,
+        command: Vec<String>,
+        wirelab_version: &str,
+        created_unix_ns: u64,
+    ) -> Result<ResultsWriter, WriteError> {
+        if let Some(path) = path {
+            check(path).map_err(|source| WriteError {
+                path: path.to_owned(),
+                source,
+            })?;
+        }
+        Ok(ResultsWriter {
+            path: path.map(Path::to_owned),
+            file: ResultsFile {
+                format: FORMAT.to_owned(),
+                version: VERSION,
+                wirelab_version: wirelab_version.to_owned(),
+                command,
+                created_unix_ns,
+                environment,
+                interrupted: true,
+                observations: Vec::new(),
+            },
+            every: SAVE_EVERY,
+            next_save: Instant::now(),
+        })
+    }
+
+    /// The same with another shortest time between two writings; zero writes after every trial.
+    pub fn save_every(mut self, every: Duration) -> ResultsWriter {
+        self.every = every;
+        self
+    }
+
+    /// What was kept so far.
+    pub const fn file(&self) -> &ResultsFile {
+        &self.file
+    }
+
+    /// Keep one more observation, and write the file if the last time is long enough ago.
+    ///
+    /// # Errors
+    /// [`WriteError`]; the observation is kept in memory all the same.
+    pub fn push(&mut self, observation: Observation) -> Result<(), WriteError> {
+        self.file.observations.push(observation);
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        // A pipe takes one file, not one for each trial.
+        let replaced = matches!(Target::of(path), Ok(Target::Replace(_)));
+        let begun = Instant::now();
+        if !replaced || begun < self.next_save {
+            return Ok(());
+        }
+        save(&self.file, path)?;
+        let pause = begun
+            .elapsed()
+            .saturating_mul(SHARE_OF_TIME)
+            .max(self.every);
+        self.next_save = if self.every.is_zero() {
+            begun
+        } else {
+            Instant::now() + pause
+        };
+        Ok(())
+    }
+
+    /// End the file: say whether the plan was interrupted and write it.
+    ///
+    /// # Errors
+    /// [`WriteError`] together with what was kept, so that it can be shown or written elsewhere.
+    pub fn finish(
+        mut self,
+        interrupted: bool,
+    ) -> Result<ResultsFile, (WriteError, Box<ResultsFile>)> {
+        self.file.interrupted = interrupted;
+        if let Some(path) = &self.path {
+            if let Err(error) = save(&self.file, path) {
+                return Err((error, Box::new(self.file)));
+            }
+        }
+        Ok(self.file)
+    }
+}
+
+impl Sink for ResultsWriter {
+    fn take(&mut self, _: &Step, observation: Observation) -> Result<(), WriteError> {
+        self.push(observation)
+    }
+}

@@ -1,0 +1,131 @@
+//! Durations and rates as people write them: `3s`, `200ms`, `1m` to picoseconds, `100M` to bit/s.
+
+use wirelab_trial::load::parse_si;
+
+/// Longest duration that may be written: a week, in ps.
+pub const LONGEST_PS: u64 = 7 * 24 * 3_600 * 1_000_000_000_000;
+/// Highest rate that may be written, in bit/s.
+pub const HIGHEST_RATE: u64 = 10_000_000_000_000;
+
+/// Why a text is no duration or rate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// The text is no duration.
+    #[error("'{0}' is no duration: write a number with ps, ns, us, ms, s, m or h, e.g. 200ms")]
+    Duration(String),
+    /// Longer than [`LONGEST_PS`].
+    #[error("'{0}' is too long: a duration is at most 168h")]
+    TooLong(String),
+    /// The text is no rate.
+    #[error("'{0}' is no rate: write bit/s with k, M, G or T, from 1 to 10T, e.g. 100M")]
+    Rate(String),
+}
+
+/// Picoseconds of a duration such as `3s`, `200ms`, `1.5us` or `1m` (a minute); a part below 1 ps is cut off.
+///
+/// # Errors
+/// [`UnitError::Duration`] where the text is none, [`UnitError::TooLong`] beyond a week.
+pub fn parse_duration_ps(text: &str) -> Result<u64, UnitError> {
+    let bad = || UnitError::Duration(text.to_owned());
+    let unit_at = text.find(|c: char| c.is_alphabetic()).ok_or_else(bad)?;
+    let unit: u128 = match &text[unit_at..] {
+        "ps" => 1,
+        "ns" => 1_000,
+        // Both code points of the micro sign are in use.
+        "us" | "µs" | "μs" => 1_000_000,
+        "ms" => 1_000_000_000,
+        "s" => 1_000_000_000_000,
+        "m" | "min" => 60_000_000_000_000,
+        "h" => 3_600_000_000_000_000,
+        _ => return Err(bad()),
+    };
+    let digits = text[..unit_at].trim_end();
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    let only_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || digits.ends_with('.') || !only_digits(whole) || !only_digits(part) {
+        return Err(bad());
+    }
+    let too_long = || UnitError::TooLong(text.to_owned());
+    let whole: u128 = whole.parse().map_err(|_| too_long())?;
+    // Beyond 16 decimals not even an hour has a picosecond left.
+    let part = &part[..part.len().min(16)];
+    let fraction: u128 = part.parse().unwrap_or(0);
+    let scale = 10u128.pow(part.len() as u32);
+    let ps = whole
+        .checked_mul(unit)
+        .and_then(|ps| ps.checked_add(fraction * unit / scale));
+    match ps {
+        Some(ps) if ps <= u128::from(LONGEST_PS) => Ok(ps as u64),
+        _ => Err(too_long()),
+    }
+}
+
+/// Bit/s of a rate such as `100M` or `2.5G`.
+///
+/// # Errors
+/// [`UnitError::Rate`] where the text is no number, or one outside 1 to 10T.
+pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
+    parse_si(text)
+        .map(f64::round)
+        .filter(|rate| *rate >= 1.0 && *rate <= HIGHEST_RATE as f64)
+        .map(|rate| rate as u64)
+        .ok_or_else(|| UnitError::Rate(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_exact() {
+        let cases = [
+            ("1ps", 1),
+            ("3s", 3_000_000_000_000),
+            ("200ms", 200_000_000_000),
+            ("0.1s", 100_000_000_000),
+            ("1.5us", 1_500_000),
+            ("2 µs", 2_000_000),
+            ("1m", 60_000_000_000_000),
+            ("1min", 60_000_000_000_000),
+            ("168h", LONGEST_PS),
+            ("0s", 0),
+            ("0.00000000000000000000009s", 0),
+        ];
+        for (text, ps) in cases {
+            assert_eq!(parse_duration_ps(text), Ok(ps), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration_says_what_is() {
+        for bad in [
+            "", "3", "s", ".5s", "3.s", "-1s", "+1s", "1e3s", "3 sec", "3S", "1.2.3s", "1_0s", "٣s",
+        ] {
+            assert_eq!(
+                parse_duration_ps(bad),
+                Err(UnitError::Duration(bad.to_owned())),
+                "{bad}"
+            );
+        }
+        let endless = format!("{}s", "9".repeat(99));
+        for long in ["169h", &endless, "340282366920938463463374607431768211455h"] {
+            assert_eq!(
+                parse_duration_ps(long),
+                Err(UnitError::TooLong(long.to_owned()))
+            );
+        }
+        assert_eq!(
+            parse_duration_ps("3").unwrap_err().to_string(),
+            "'3' is no duration: write a number with ps, ns, us, ms, s, m or h, e.g. 200ms"
+        );
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!(parse_rate("100M"), Ok(100_000_000));
+        assert_eq!(parse_rate("2.5G"), Ok(2_500_000_000));
+        for bad in ["", "0", "0.4", "-1M", "11T", "nan", "fast"] {
+            assert_eq!(parse_rate(bad), Err(UnitError::Rate(bad.to_owned())));
+        }
+    }
+}
