@@ -74,8 +74,7 @@ impl Checker {
             )
         })?;
         let occupied = |id: u32| XdpError::Occupied {
-            port: port.to_string(),
-            interface: port.interface.clone(),
+            port: port.clone(),
             program: sys::program_name(id).unwrap_or_else(|| "unnamed".to_owned()),
             id,
         };

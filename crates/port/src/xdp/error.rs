@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::iface::IfaceError;
+use crate::iface::{IfaceError, PortName};
 use crate::netns::{GRANT, NetNsError};
 
 /// Why the fast path did not work.
@@ -26,14 +26,13 @@ pub enum XdpError {
     },
     /// Another XDP program is on the port.
     #[error(
-        "{port} has an XDP program already ({program}, id {id}); wirelab does not replace it: detach it with \\
-         'ip link set dev {interface} xdp off' or choose another port"
+        "{port} has an XDP program already ({program}, id {id}); wirelab does not replace it: end its owner, \
+         detach it with `{}`, or choose another port",
+        .port.ip_command(&format!("link set dev {} xdp off", .port.interface))
     )]
     Occupied {
         /// The port.
-        port: String,
-        /// Its interface.
-        interface: String,
+        port: PortName,
         /// Name of the other program.
         program: String,
         /// Its id.
