@@ -81,7 +81,7 @@ fn one_run(
     warnings: &mut Vec<Warning>,
     cancel: &Cancel,
 ) -> Result<Ran, NodeError> {
-    let mut checkers = run::start_checkers(&plan.flows, &node.options, warnings)?;
+    let mut checkers = run::start_checkers(node, &plan.flows, warnings)?;
     let checker = checkers.remove(0);
     let flow = &plan.flows[0];
     let options = SendOptions {

@@ -78,7 +78,10 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
         Some(link) => Some(link),
         None => carrier_rate(pairs)?,
     };
-    let asked = trial.load.frames_per_s(&sizes, trial.framing.layer, link).map_err(bad)?;
+    let asked = trial
+        .load
+        .frames_per_s(&sizes, trial.framing.layer, link)
+        .map_err(bad)?;
     // A link rate that the user gives stands for a link that is not there: nothing else would hold the sender back.
     let frames_per_s = asked.or_else(|| trial.link().map(|given| given.frames_per_s(&sizes)));
     let pace = match frames_per_s {

@@ -16,8 +16,11 @@ pub mod selftest;
 
 pub use ceiling::{ceiling_frames_per_s, ceiling_observation};
 
+use std::sync::{Arc, Mutex};
+
 use wirelab_port::iface::{IfaceError, PortLock, PortName};
 use wirelab_port::lab::{EphemeralLab, Lab, LabError, LabSpec, Side};
+use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec};
 use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial};
 
 /// Which way frames take through the kernel.
@@ -68,6 +71,9 @@ impl Default for PortsOptions {
     }
 }
 
+/// A capture that several checkers write into.
+pub type SharedCapture = Arc<Mutex<CaptureWriter>>;
+
 /// Two ports, one on each side of what is under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
@@ -78,11 +84,11 @@ pub struct Pair {
 }
 
 /// Pairs of ports as a node.
-#[derive(Debug)]
 pub struct PortsNode {
     name: String,
     pairs: Vec<Pair>,
     options: PortsOptions,
+    capture: Option<SharedCapture>,
     // Held until the node goes: no other run may use the ports meanwhile.
     _locks: Vec<PortLock>,
     // Declared last, so that the lab goes after everything that uses its ports.
@@ -105,6 +111,7 @@ impl PortsNode {
             name: name.to_owned(),
             pairs,
             options,
+            capture: None,
             _locks: locks,
             _lab: None,
         })
@@ -120,6 +127,25 @@ impl PortsNode {
         let mut node = PortsNode::new(&format!("lab:{}", spec.pairs), pairs, options)?;
         node._lab = Some(lab);
         Ok(node)
+    }
+
+    /// Write every frame that arrives on either side into `capture` from now on. Its interfaces are
+    /// [`PortsNode::capture_interfaces`]; whoever made it finishes it.
+    pub fn capture_into(&mut self, capture: SharedCapture) {
+        self.capture = Some(capture);
+    }
+
+    /// Write no more; the capture is left to whoever else holds it.
+    pub fn end_capture(&mut self) {
+        self.capture = None;
+    }
+
+    /// The interfaces that a capture of this node has: both ends of each pair, the node's first.
+    pub fn capture_interfaces(&self) -> Vec<InterfaceSpec> {
+        let ports = self.pairs.iter().flat_map(|p| [&p.node, &p.tester]);
+        ports
+            .map(|port| InterfaceSpec::named(port.to_string()))
+            .collect()
     }
 
     /// The pairs.

@@ -1,16 +1,17 @@
 //! Running a trial: checkers first, then senders, then what is still on its way, then the observation.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wirelab_port::job::{CheckReport, SendReport};
-use wirelab_port::packet::{self, PacketError};
+use wirelab_port::packet::{self, CaptureSink, FrameSink, PacketError};
 use wirelab_port::xdp::{self, Generator, GeneratorOptions, XdpError};
 use wirelab_trial::{Cancel, Extent, NodeError, Observation, Progress, Warning};
 
 use crate::flow::{FlowPlan, Plan};
 use crate::observe::{self, Ran};
-use crate::{Path, PortsNode, PortsOptions};
+use crate::{Path, PortsNode};
 
 /// No frame for so long after the senders ended means that all have arrived.
 const QUIET: Duration = Duration::from_millis(30);
@@ -66,14 +67,16 @@ pub fn can_fall_back(error: &XdpError) -> bool {
 
 /// Start a checker for each flow, on the path asked or on the first that works.
 pub fn start_checkers(
+    node: &PortsNode,
     flows: &[FlowPlan],
-    options: &PortsOptions,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<AnyChecker>, NodeError> {
+    let options = &node.options;
     let too_long = flows.iter().any(|f| f.job.sizes.length > xdp::MAX_LENGTH);
     if options.path != Path::Packet && !(too_long && options.path == Path::Auto) {
         let checker = xdp::CheckerOptions {
             latency: options.latency,
+            pass: node.capture.is_some(),
             ..Default::default()
         };
         let attached: Result<Vec<_>, _> = flows
@@ -94,8 +97,10 @@ pub fn start_checkers(
         .enumerate()
         .map(|(i, f)| {
             let cpu = (cpus.len() > 1).then(|| cpus[cpus.len() - 1 - i % (cpus.len() / 2)]);
+            let sink = sink_for(node, f);
             let options = packet::CheckOptions {
                 cpu,
+                sink,
                 ..Default::default()
             };
             packet::Checker::start(&f.to, &f.check, options)
@@ -103,6 +108,56 @@ pub fn start_checkers(
                 .map_err(NodeError::from)
         })
         .collect()
+}
+
+/// Where frames that arrive for this flow are captured, if they are.
+fn sink_for(node: &PortsNode, flow: &FlowPlan) -> Option<Box<dyn FrameSink>> {
+    let pair = node.pairs.iter().position(|p| p.node == flow.port)?;
+    let interface = (2 * pair + usize::from(flow.to != node.pairs[pair].node)) as u32;
+    let writer = Arc::clone(node.capture.as_ref()?);
+    Some(Box::new(CaptureSink { writer, interface }))
+}
+
+/// Beside XDP checkers, which see frames before the kernel has a copy to give away: those that capture.
+fn start_recorders(
+    node: &PortsNode,
+    flows: &[FlowPlan],
+) -> Result<Vec<packet::Checker>, NodeError> {
+    let start = |f: &FlowPlan| {
+        let sink = sink_for(node, f)?;
+        let options = packet::CheckOptions {
+            sink: Some(sink),
+            ..Default::default()
+        };
+        Some(packet::Checker::start(&f.to, &f.check, options).map_err(NodeError::from))
+    };
+    flows.iter().filter_map(start).collect()
+}
+
+/// End the captures; what they could not keep is said.
+fn finish_recorders(
+    recorders: Vec<packet::Checker>,
+    flows: &[FlowPlan],
+    warnings: &mut Vec<Warning>,
+) -> Result<(), NodeError> {
+    for (recorder, flow) in recorders.into_iter().zip(flows) {
+        let seen = recorder.finish(QUIET)?;
+        if seen.missed_frames > 0 || !seen.notes.is_empty() {
+            warnings.push(Warning {
+                code: "capture".to_owned(),
+                text: format!(
+                    "{}: the capture lacks {} frames {}",
+                    flow.to,
+                    seen.missed_frames,
+                    seen.notes.join("; ")
+                ),
+                way_out:
+                    "offer less, or capture fewer ports; the counts of the trial are not touched"
+                        .to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn fallback_warning(error: &XdpError) -> Warning {
@@ -270,11 +325,17 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
     let mut warnings = Vec::new();
-    let checkers = start_checkers(&plan.flows, &node.options, &mut warnings)?;
+    let checkers = start_checkers(node, &plan.flows, &mut warnings)?;
     let fast = checkers.iter().all(|c| matches!(c, AnyChecker::Xdp(_)));
+    let recorders = if fast {
+        start_recorders(node, &plan.flows)?
+    } else {
+        Vec::new()
+    };
     let started = observe::unix_ns();
     let sent = send(plan, fast, progress, cancel)?;
     drain(&checkers);
+    finish_recorders(recorders, &plan.flows, &mut warnings)?;
     let receiver_path = checkers.first().map_or("none", AnyChecker::path);
     let seen = checkers
         .into_iter()
