@@ -98,7 +98,7 @@ __noinline int matches(struct xdp_md *ctx, __u32 at, __u32 start, __u32 len)
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	const volatile __u8 *w;
 	__u8 *p;
-	__u32 i, tail;
+	__u32 i;
 
 	FORGET(at);
 	FORGET(start);
@@ -118,15 +118,30 @@ __noinline int matches(struct xdp_md *ctx, __u32 at, __u32 start, __u32 len)
 		w += 32;
 		len -= 32;
 	}
-	for (tail = 0; tail < 31; tail++) {
-		if (tail >= len)
+	for (i = 0; i < 3; i++) {
+		if (len < 8)
 			break;
-		if ((void *)p + 1 > end)
+		if ((void *)p + 8 > end || *(__u64 *)p != *(__u64 *)w)
 			return 0;
-		if (*p != *w)
+		p += 8;
+		w += 8;
+		len -= 8;
+	}
+	if (len & 4) {
+		if ((void *)p + 4 > end || *(__u32 *)p != *(__u32 *)w)
 			return 0;
-		p += 1;
-		w += 1;
+		p += 4;
+		w += 4;
+	}
+	if (len & 2) {
+		if ((void *)p + 2 > end || *(__u16 *)p != *(__u16 *)w)
+			return 0;
+		p += 2;
+		w += 2;
+	}
+	if (len & 1) {
+		if ((void *)p + 1 > end || *p != *w)
+			return 0;
 	}
 	return 1;
 }
