@@ -241,7 +241,7 @@ int check(struct xdp_md *ctx)
 		c->header_corrupt += 1;
 		goto done;
 	}
-	__builtin_memcpy(&h, data + at, WL_HEADER_LEN);
+	wl_copy_header(&h, data + at);
 	if (h.magic != WL_MAGIC_LE && !ours)
 		return count_foreign(c);
 	if (h.magic != WL_MAGIC_LE || h.checksum != (__u16)~wl_sum16(&h)) {

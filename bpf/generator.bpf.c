@@ -175,6 +175,8 @@ static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_ge
 		.lfsr_len = bpf_htons(len),
 	};
 
+	void *data, *end;
+
 	header.checksum = ~wl_sum16(&header);
 	FORGET(at);
 	if (at < 14 || at > WL_PREFIX_MAX)
@@ -189,8 +191,11 @@ static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_ge
 		if (bpf_xdp_store_bytes(ctx, c->udp_checksum_at, &sum, 2))
 			return -1;
 	}
-	if (bpf_xdp_store_bytes(ctx, at, &header, WL_HEADER_LEN))
+	data = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	if (data + at + WL_HEADER_LEN > end)
 		return -1;
+	wl_copy_header(data + at, &header);
 	FORGET(len);
 	if (len > 0 && len <= WL_MAX_LENGTH) {
 		FORGET(start);

@@ -41,12 +41,24 @@ struct wl_header {
 	__u32 time_low;
 	__u16 lfsr_len;
 	__u16 checksum;
-} __attribute__((packed));
+} __attribute__((packed, aligned(8)));
+
+typedef __u64 __attribute__((may_alias)) wl_u64;
+typedef __u32 __attribute__((may_alias)) wl_u32;
+typedef __u16 __attribute__((may_alias)) wl_u16;
+
+/* Copies the header's 18 bytes in words; for memcpy the compiler would take single bytes, knowing no alignment. */
+static __always_inline void wl_copy_header(void *to, const void *from)
+{
+	*(wl_u64 *)to = *(const wl_u64 *)from;
+	*(wl_u64 *)(to + 8) = *(const wl_u64 *)(from + 8);
+	*(wl_u16 *)(to + 16) = *(const wl_u16 *)(from + 16);
+}
 
 /* Ones' complement sum of the first 16 bytes, folded (RFC 1071; the sum does not depend on byte order). */
 static __always_inline __u16 wl_sum16(const void *header)
 {
-	const __u16 *w = header;
+	const wl_u16 *w = header;
 	__u32 sum = (__u32)w[0] + w[1] + w[2] + w[3] + w[4] + w[5] + w[6] + w[7];
 
 	sum = (sum & 0xFFFF) + (sum >> 16);
