@@ -161,6 +161,45 @@ static __noinline int mutate(struct xdp_md *ctx, struct plan *plan, __u32 header
 	return 0;
 }
 
+/* Up to this many bytes of LFSR part are written here; a call of the helper costs more. */
+#define WL_SHORT_LFSR 63
+
+static __always_inline int write_short(void *to, void *end, const volatile __u8 *from, __u32 len)
+{
+	__u32 i;
+
+	for (i = 0; i < WL_SHORT_LFSR / 8; i++) {
+		if (len < 8)
+			break;
+		if (to + 8 > end)
+			return -1;
+		*(__u64 *)to = *(__u64 *)from;
+		to += 8;
+		from += 8;
+		len -= 8;
+	}
+	if (len & 4) {
+		if (to + 4 > end)
+			return -1;
+		*(__u32 *)to = *(__u32 *)from;
+		to += 4;
+		from += 4;
+	}
+	if (len & 2) {
+		if (to + 2 > end)
+			return -1;
+		*(__u16 *)to = *(__u16 *)from;
+		to += 2;
+		from += 2;
+	}
+	if (len & 1) {
+		if (to + 1 > end)
+			return -1;
+		*(__u8 *)to = *from;
+	}
+	return 0;
+}
+
 static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_gen_port_cfg *c,
 				       struct plan *plan, __u64 now)
 {
@@ -197,13 +236,15 @@ static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_ge
 		return -1;
 	wl_copy_header(data + at, &header);
 	FORGET(len);
-	if (len > 0 && len <= WL_MAX_LENGTH) {
-		FORGET(start);
-		if (start > (WL_START_WORDS - 1) * 4)
-			return -1;
-		if (bpf_xdp_store_bytes(ctx, at + WL_HEADER_LEN, (void *)&window.bytes[start], len))
-			return -1;
-	}
+	FORGET(start);
+	if (start > (WL_START_WORDS - 1) * 4)
+		return -1;
+	if (len <= WL_SHORT_LFSR)
+		return write_short(data + at + WL_HEADER_LEN, end, &window.bytes[start], len);
+	if (len > WL_MAX_LENGTH)
+		return -1;
+	if (bpf_xdp_store_bytes(ctx, at + WL_HEADER_LEN, (void *)&window.bytes[start], len))
+		return -1;
 	return 0;
 }
 
