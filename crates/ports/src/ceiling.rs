@@ -16,6 +16,8 @@ pub fn ceiling_observation(trial: &Trial, options: PortsOptions) -> Result<Obser
     let asked = Trial {
         load: Load::Max,
         extent: Extent::Time { time_ps: TIME_PS },
+        // With a link rate the sender would keep to it.
+        link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
         ..trial.clone()

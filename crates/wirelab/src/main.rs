@@ -1,1 +1,39 @@
-fn main() {}
+//! The command line of wirelab. It wires the rooms together and holds no logic of its own.
+//!
+//! `args` defines all commands; `commands` has one file for each; `ask` turns words into trials and nodes.
+#![forbid(unsafe_code)]
+
+mod args;
+mod ask;
+mod commands;
+mod exit;
+mod terminal;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use exit::Outcome;
+
+fn main() -> std::process::ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Limits(args) => commands::limits::run(&args),
+        Command::Lab(args) => commands::lab::run(&args),
+        Command::Send(args) => commands::send::run(&args),
+        Command::Receive(args) => commands::receive::run(&args),
+        Command::Measure(args) => commands::measure::run(&args),
+        Command::Verify(args) => commands::verify::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Selftest(args) => commands::selftest::run(&args),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man { folder } => commands::manual::man(folder.as_deref()),
+    };
+    match outcome {
+        Ok(Outcome::Done) => 0.into(),
+        Ok(Outcome::Missed) => 1.into(),
+        Ok(Outcome::Code(code)) => code.into(),
+        Err(failure) => {
+            eprintln!("wirelab: {failure}");
+            failure.code().into()
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The command line: one definition that gives parsing, help, man page and completions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// How fast is an Ethernet node really, where does the time go, and what would a change buy?
+#[derive(Debug, Parser)]
+#[command(
+    name = "wirelab",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "Exit status: 0 done; 1 a trial failed or a limit was missed; 2 bad usage or missing privilege."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Limits(LimitsArgs),
+    Lab(LabArgs),
+    Send(SendArgs),
+    Receive(ReceiveArgs),
+    Measure(MeasureArgs),
+    Verify(VerifyArgs),
+    Report(ReportArgs),
+    Selftest(SelftestArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page, or write a page for each command into a folder
+    Man {
+        /// The folder; it must exist
+        folder: Option<PathBuf>,
+    },
+}
+
+/// Sizes, in one of the four ways to count them.
+#[derive(Args, Clone, Debug)]
+#[group(required = false, multiple = false)]
+pub struct SizeArgs {
+    /// Frame sizes in bytes, destination address through FCS (RFC 2544: 64 to 1518)
+    #[arg(long, value_delimiter = ',', value_name = "BYTES,…")]
+    pub frame: Vec<u32>,
+    /// Lengths in bytes: the frame without FCS, as a capture shows it
+    #[arg(long, value_delimiter = ',', value_name = "BYTES,…")]
+    pub length: Vec<u32>,
+    /// Payloads in bytes: what follows the Ethernet header, without FCS
+    #[arg(long, value_delimiter = ',', value_name = "BYTES,…")]
+    pub payload: Vec<u32>,
+    /// Datagrams in bytes: UDP payload
+    #[arg(long, value_delimiter = ',', value_name = "BYTES,…")]
+    pub datagram: Vec<u32>,
+}
+
+/// Layer and tags.
+#[derive(Args, Clone, Debug)]
+pub struct FramingArgs {
+    /// ethernet, udp4 or udp6
+    #[arg(long, default_value = "ethernet")]
+    pub layer: String,
+    /// Number of VLAN tags, 0 to 2
+    #[arg(long, default_value_t = 0, value_name = "TAGS", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub vlan: u8,
+}
+
+/// What a link can carry at most: frames/s, payload rate, efficiency, time and cycles per frame
+#[derive(Args, Debug)]
+pub struct LimitsArgs {
+    /// Link rate in bit/s, e.g. 100M or 1G
+    #[arg(long, value_name = "RATE", default_value = "1G")]
+    pub rate: String,
+    #[command(flatten)]
+    pub size: SizeArgs,
+    #[command(flatten)]
+    pub framing: FramingArgs,
+    /// Clock of a CPU in Hz, e.g. 100M: adds cycles per frame
+    #[arg(long, value_name = "HZ")]
+    pub cpu: Option<String>,
+    /// Preamble with SFD in bytes
+    #[arg(long, default_value_t = 8, value_name = "BYTES")]
+    pub preamble: u32,
+    /// Inter-packet gap in bytes
+    #[arg(long, default_value_t = 12, value_name = "BYTES")]
+    pub gap: u32,
+    /// JSON for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Private network namespaces with veth pairs between them
+#[derive(Args, Debug)]
+pub struct LabArgs {
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Make a lab that stays until it is taken down
+    Up {
+        /// Its name
+        #[arg(default_value = "lab")]
+        name: String,
+        /// Number of veth pairs
+        #[arg(long, default_value_t = 1)]
+        pairs: u8,
+        /// MTU in bytes
+        #[arg(long, default_value_t = 1500)]
+        mtu: u32,
+        /// Shape each interface to a link rate, e.g. 100M (frames of the fast path are not shaped)
+        #[arg(long, value_name = "RATE")]
+        rate: Option<String>,
+    },
+    /// Take a lab down
+    Down {
+        /// Its name
+        #[arg(default_value = "lab")]
+        name: String,
+    },
+    /// Show the labs of this host
+    Status {
+        /// JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a command on one side of a lab; its exit status is passed on
+    Exec {
+        /// node or tester
+        side: String,
+        /// The lab
+        #[arg(long, default_value = "lab")]
+        name: String,
+        /// The command
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<String>,
+    },
+}
+
+/// How much, how long, and through which way.
+#[derive(Args, Clone, Debug)]
+pub struct OfferArgs {
+    /// Link rate in bit/s where the carrier has none or another is wanted, e.g. 100M
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<String>,
+    /// Length of each trial, e.g. 3s or 200ms
+    #[arg(long, value_name = "TIME", conflicts_with = "frames")]
+    pub time: Option<String>,
+    /// Number of frames on each flow
+    #[arg(long)]
+    pub frames: Option<u64>,
+    /// Faults the sender makes, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7
+    #[arg(long, value_name = "FAULT=P,…")]
+    pub inject: Option<String>,
+    /// Way through the kernel: auto, xdp or packet
+    #[arg(long, default_value = "auto")]
+    pub path: String,
+}
+
+/// Send test frames out of one interface, by hand, also to another machine
+#[derive(Args, Debug)]
+pub struct SendArgs {
+    /// The port, [NAMESPACE/]INTERFACE; with --to-file only the capture's interface name
+    pub port: String,
+    #[command(flatten)]
+    pub size: SizeArgs,
+    #[command(flatten)]
+    pub framing: FramingArgs,
+    /// Load: max, 95%, 50kpps, 800M (bit/s) or gap=96B
+    #[arg(long, default_value = "max")]
+    pub load: String,
+    #[command(flatten)]
+    pub offer: OfferArgs,
+    /// Destination MAC address
+    #[arg(long, value_name = "MAC", default_value = "ff:ff:ff:ff:ff:ff")]
+    pub to: String,
+    /// Stream number
+    #[arg(long, default_value_t = 0)]
+    pub stream: u8,
+    /// Write the frames into a pcapng file instead of sending them
+    #[arg(long, value_name = "FILE", requires = "frames")]
+    pub to_file: Option<PathBuf>,
+    /// JSON for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Check the test frames that arrive on one interface, by hand, also from another machine
+#[derive(Args, Debug)]
+pub struct ReceiveArgs {
+    /// The port, [NAMESPACE/]INTERFACE
+    pub port: String,
+    /// Stop after this time
+    #[arg(long, value_name = "TIME")]
+    pub time: Option<String>,
+    /// Stop when nothing has come for this long, once something has
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    pub idle: String,
+    /// Source MAC address of the sender: frames of it with a damaged header are counted
+    #[arg(long, value_name = "MAC")]
+    pub from: Option<String>,
+    /// The only stream to check
+    #[arg(long, default_value_t = 0)]
+    pub stream: u8,
+    /// Sequences the sender used, so that losses at the end are found too
+    #[arg(long)]
+    pub sent: Option<u64>,
+    /// Write all frames of the port into a pcapng file
+    #[arg(long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+    /// Replace that file if it exists
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Way through the kernel: auto, xdp or packet
+    #[arg(long, default_value = "auto")]
+    pub path: String,
+    /// JSON for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Measure a node: a matrix of sizes, loads, directions and buffers
+#[derive(Args, Debug)]
+pub struct MeasureArgs {
+    /// lab:N (N veth pairs of its own), or ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side)
+    pub node: String,
+    #[command(flatten)]
+    pub size: SizeArgs,
+    #[command(flatten)]
+    pub framing: FramingArgs,
+    /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B
+    #[arg(long, value_delimiter = ',', default_value = "max")]
+    pub load: Vec<String>,
+    #[command(flatten)]
+    pub offer: OfferArgs,
+    /// As the node sees it: tx, rx or both
+    #[arg(long, value_delimiter = ',', default_value = "tx")]
+    pub direction: Vec<String>,
+    /// Number of the node's ports in use at once; all of them without it
+    #[arg(long, value_delimiter = ',')]
+    pub ports: Vec<u32>,
+    /// How frame data reach the MAC: prefilled, copied, dma-copied, copied-ahead, in-place
+    #[arg(long, value_delimiter = ',')]
+    pub buffers: Vec<String>,
+    /// Runs of each trial of buffers, of which median and spread are taken
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub buffer_runs: u32,
+    /// Repeats of each trial
+    #[arg(long, default_value_t = 1)]
+    pub repeat: u32,
+    /// Unrecorded trial before each, e.g. 200ms
+    #[arg(long, value_name = "TIME")]
+    pub warmup: Option<String>,
+    /// Do not measure the tester's own ceiling first
+    #[arg(long)]
+    pub no_ceiling: bool,
+    /// Write every frame that arrives into a pcapng file
+    #[arg(long, value_name = "FILE")]
+    pub capture: Option<PathBuf>,
+    /// A plan file instead of the options above
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// Where to write: .json (results file), .html, .md, .csv, .xml (JUnit); may be given several times
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// A row for each flow
+    #[arg(long)]
+    pub each_flow: bool,
+    /// The results file on standard output, for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Judge a capture: is every test frame there, and every byte right?
+#[derive(Args, Debug)]
+pub struct VerifyArgs {
+    /// The capture (pcapng or pcap); - for standard input
+    pub file: PathBuf,
+    /// Sequences the sender used, so that losses at both ends are found too
+    #[arg(long)]
+    pub sent: Option<u64>,
+    /// The only stream to judge
+    #[arg(long)]
+    pub stream: Option<u8>,
+    /// Destination UDP port of test frames
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    pub udp_port: u16,
+    /// JSON for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Make a page, table or file of results
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Results files (JSON)
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// Where to write; the name says the format: .html, .md, .csv, .json, .xml (JUnit), .txt
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// Format on standard output where no file is named: terminal, markdown, csv, json, junit, html
+    #[arg(long)]
+    pub format: Option<String>,
+    /// Title of the report
+    #[arg(long)]
+    pub title: Option<String>,
+    /// A row for each flow
+    #[arg(long)]
+    pub each_flow: bool,
+}
+
+/// What the tester itself can do on this host, and what this host lacks
+#[derive(Args, Debug)]
+pub struct SelftestArgs {
+    /// JSON for scripts
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,233 @@
+//! From words on the command line to sizes, loads, trials and nodes; every error says what to write instead.
+
+use wirelab_bench::parse_duration_ps;
+use wirelab_port::iface::PortName;
+use wirelab_port::lab::{Lab, LabError, LabSpec, MOST_PAIRS, Side};
+use wirelab_ports::{Path, PortsNode, PortsOptions, pairs_of, parse_pairs};
+use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit};
+
+use crate::args::{FramingArgs, OfferArgs, SizeArgs};
+use crate::exit::Failure;
+
+type Asked<T> = Result<T, Failure>;
+
+/// Sizes in the unit they were given in; `default` where none was given.
+pub fn sizes(args: &SizeArgs, default: &[Size]) -> Vec<Size> {
+    let with = |unit, list: &[u32]| list.iter().map(|b| Size::new(unit, *b)).collect::<Vec<_>>();
+    let given = [
+        with(SizeUnit::Frame, &args.frame),
+        with(SizeUnit::Length, &args.length),
+        with(SizeUnit::Payload, &args.payload),
+        with(SizeUnit::Datagram, &args.datagram),
+    ]
+    .concat();
+    if given.is_empty() {
+        default.to_vec()
+    } else {
+        given
+    }
+}
+
+/// RFC 2544's frame sizes for Ethernet.
+pub fn rfc_2544_sizes() -> Vec<Size> {
+    [64, 128, 256, 512, 1024, 1280, 1518]
+        .map(|b| Size::new(SizeUnit::Frame, b))
+        .to_vec()
+}
+
+/// Layer and tags.
+pub fn framing(args: &FramingArgs) -> Asked<Framing> {
+    let layer = match args.layer.as_str() {
+        "ethernet" => Layer::Ethernet,
+        "udp4" => Layer::UdpIpv4,
+        "udp6" => Layer::UdpIpv6,
+        other => {
+            return Err(Failure::usage(format!(
+                "--layer {other}: choose one of ethernet, udp4, udp6"
+            )));
+        }
+    };
+    Ok(Framing {
+        layer,
+        vlan_tags: args.vlan,
+    })
+}
+
+/// A rate in bit/s or Hz with an SI prefix.
+pub fn rate(option: &str, text: &str) -> Asked<u64> {
+    wirelab_trial::load::parse_si(text)
+        .filter(|n| *n >= 1.0 && *n < 1e15)
+        .map(|n| n.round() as u64)
+        .ok_or_else(|| {
+            Failure::usage(format!(
+                "{option} {text}: write a number with k, M, G or T, e.g. {option} 100M"
+            ))
+        })
+}
+
+/// A time in ps.
+pub fn time_ps(option: &str, text: &str) -> Asked<u64> {
+    parse_duration_ps(text).map_err(|e| Failure::usage(format!("{option}: {e}")))
+}
+
+/// When to end; `default_ps` where neither time nor frames were given.
+pub fn extent(args: &OfferArgs, default_ps: u64) -> Asked<Extent> {
+    match (args.frames, &args.time) {
+        (Some(0), _) => Err(Failure::usage(
+            "--frames 0 asks for nothing: give at least 1",
+        )),
+        (Some(frames), _) => Ok(Extent::Frames { frames }),
+        (None, Some(text)) => Ok(Extent::Time {
+            time_ps: time_ps("--time", text)?,
+        }),
+        (None, None) => Ok(Extent::Time {
+            time_ps: default_ps,
+        }),
+    }
+}
+
+/// Faults written as `drop=1e-4,corrupt=1e-5,seed=7`.
+pub fn faults(text: Option<&str>) -> Asked<FaultRates> {
+    let mut rates = FaultRates::default();
+    for part in text
+        .unwrap_or_default()
+        .split(',')
+        .filter(|p| !p.is_empty())
+    {
+        let bad = |why: &str| Failure::usage(format!("--inject {part}: {why}"));
+        let (name, value) = part
+            .split_once('=')
+            .ok_or_else(|| bad("write FAULT=PROBABILITY, e.g. drop=1e-4"))?;
+        if name == "seed" {
+            rates.seed = value.parse().map_err(|_| bad("a seed is a whole number"))?;
+            continue;
+        }
+        let known = rates.named().map(|(n, _)| n).join(", ");
+        let rate = rates
+            .rate_mut(name)
+            .ok_or_else(|| bad(&format!("no such fault: choose one of {known}, seed")))?;
+        *rate = value
+            .parse()
+            .map_err(|_| bad("a probability is a number from 0 to 1"))?;
+    }
+    Ok(rates)
+}
+
+/// The way through the kernel.
+pub fn path(text: &str) -> Asked<Path> {
+    text.parse()
+        .map_err(|e| Failure::usage(format!("--path: {e}")))
+}
+
+/// A port's name.
+pub fn port(text: &str) -> Asked<PortName> {
+    text.parse().map_err(Failure::usage)
+}
+
+/// A MAC address written as `02:57:4c:00:00:01`.
+pub fn mac(option: &str, text: &str) -> Asked<[u8; 6]> {
+    let bytes: Option<Vec<u8>> = text
+        .split([':', '-'])
+        .map(|part| {
+            if part.len() == 2 {
+                u8::from_str_radix(part, 16).ok()
+            } else {
+                None
+            }
+        })
+        .collect();
+    bytes.and_then(|b| b.try_into().ok()).ok_or_else(|| {
+        Failure::usage(format!(
+            "{option} {text}: write a MAC address, e.g. 02:57:4c:00:00:01"
+        ))
+    })
+}
+
+/// The node that a name stands for. `payload` is the largest that will be asked, for the MTU of a new lab.
+pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<PortsNode> {
+    if let Some(rest) = name.strip_prefix("lab:") {
+        return match rest.parse::<u8>() {
+            Ok(pairs) if (1..=MOST_PAIRS).contains(&pairs) => {
+                let mut spec = LabSpec::unique("measure", pairs);
+                spec.mtu = spec.mtu.max(payload);
+                PortsNode::in_lab(&spec, options).map_err(lab_failure)
+            }
+            Ok(_) => Err(Failure::usage(format!(
+                "{name}: a lab has 1 to {MOST_PAIRS} pairs"
+            ))),
+            // A name stands for a lab that is up already.
+            Err(_) => {
+                let lab = Lab::open(rest).map_err(lab_failure)?;
+                let pairs = pairs_of(&lab).map_err(lab_failure)?;
+                PortsNode::new(name, pairs, options).map_err(Failure::usage)
+            }
+        };
+    }
+    if let Some(rest) = name.strip_prefix("ports:") {
+        let pairs = parse_pairs(rest).map_err(Failure::usage)?;
+        return PortsNode::new(name, pairs, options).map_err(Failure::usage);
+    }
+    Err(Failure::usage(format!(
+        "'{name}' is no node that this version knows: write lab:N for a lab of N pairs, lab:NAME for one that is \
+         up, or ports:[NS/]A:[NS/]B,… for ports of this host"
+    )))
+}
+
+/// A lab's error as the command line tells it apart.
+pub fn lab_failure(error: LabError) -> Failure {
+    match error {
+        LabError::Privilege(_) => Failure::Privilege(error.to_string()),
+        LabError::NetNs(ref inner) if inner.is_privilege() => Failure::Privilege(error.to_string()),
+        _ => Failure::Usage(error.to_string()),
+    }
+}
+
+/// A side of a lab.
+pub fn side(text: &str) -> Asked<Side> {
+    text.parse().map_err(lab_failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_read_and_refused() {
+        let rates = faults(Some("drop=1e-4,header-corrupt=0.5,seed=7")).unwrap();
+        assert_eq!(
+            (rates.drop, rates.header_corrupt, rates.seed),
+            (1e-4, 0.5, 7)
+        );
+        assert!(faults(None).unwrap().is_clean());
+        let error = faults(Some("melt=1")).unwrap_err().to_string();
+        assert!(
+            error.contains("--inject melt=1: no such fault: choose one of drop,"),
+            "{error}"
+        );
+        assert!(faults(Some("drop")).is_err());
+    }
+
+    #[test]
+    fn mac_addresses_are_read_and_refused() {
+        assert_eq!(
+            mac("--to", "02:57:4c:00:00:01").unwrap(),
+            [2, 0x57, 0x4C, 0, 0, 1]
+        );
+        for bad in [
+            "",
+            "02:57:4c:00:00",
+            "02:57:4c:00:00:1",
+            "02:57:4c:00:00:0g",
+            "0257.4c00.0001",
+        ] {
+            assert!(mac("--to", bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_node_says_what_to_write() {
+        let failure = node("am263x", PortsOptions::default(), 1500).err().unwrap();
+        assert_eq!(failure.code(), 2);
+        assert!(failure.to_string().contains("write lab:N"));
+    }
+}

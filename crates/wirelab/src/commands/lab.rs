@@ -1,0 +1,109 @@
+//! `wirelab lab`: namespaces and veth pairs.
+
+use wirelab_port::lab::{Lab, LabOwner, LabSpec, LabStatus};
+
+use crate::args::{LabArgs, LabCommand};
+use crate::ask::{self, lab_failure};
+use crate::exit::{Failure, Outcome, Result};
+
+pub fn run(args: &LabArgs) -> Result {
+    match &args.command {
+        LabCommand::Up {
+            name,
+            pairs,
+            mtu,
+            rate,
+        } => {
+            let rate = rate
+                .as_deref()
+                .map(|r| ask::rate("--rate", r))
+                .transpose()?;
+            let mut spec = LabSpec::new(name, *pairs);
+            spec.mtu = *mtu;
+            let lab = Lab::up(&spec).map_err(lab_failure)?;
+            if rate.is_some() {
+                lab.set_link_rates(rate).map_err(lab_failure)?;
+            }
+            println!(
+                "lab {name} is up: measure it with 'wirelab measure lab:{name}', end it with 'wirelab lab down {name}'"
+            );
+            Ok(Outcome::Done)
+        }
+        LabCommand::Down { name } => {
+            Lab::down(name).map_err(lab_failure)?;
+            Ok(Outcome::Done)
+        }
+        LabCommand::Status { json } => status(*json),
+        LabCommand::Exec {
+            side,
+            name,
+            command,
+        } => {
+            let status = Lab::exec(name, ask::side(side)?, command).map_err(lab_failure)?;
+            Ok(Outcome::Code(u8::try_from(status).unwrap_or(1)))
+        }
+    }
+}
+
+fn status(json: bool) -> Result {
+    let labs = Lab::status().map_err(lab_failure)?;
+    if json {
+        let list: Vec<_> = labs.iter().map(as_json).collect();
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&list).map_err(Failure::failed)?
+        );
+        return Ok(Outcome::Done);
+    }
+    if labs.is_empty() {
+        println!("no lab on this host; make one with 'wirelab lab up'");
+    }
+    for lab in &labs {
+        println!("{} ({} pairs, {})", lab.name, lab.pairs, owner(lab));
+        for i in &lab.interfaces {
+            let state = match &i.interface {
+                Ok(found) if i.is_up() => format!("up    {}", found.mac),
+                Ok(found) => format!("down  {}", found.mac),
+                Err(why) => format!("gone  {why}"),
+            };
+            let addresses: Vec<String> = i.addresses.iter().map(ToString::to_string).collect();
+            println!(
+                "  pair {} {:<7} {state}  {}",
+                i.pair,
+                i.side.to_string(),
+                addresses.join(" ")
+            );
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn owner(lab: &LabStatus) -> String {
+    match lab.owner {
+        LabOwner::Nobody => "stays until it is taken down".to_owned(),
+        LabOwner::Process { pid, alive: true } => format!("goes with process {pid}"),
+        LabOwner::Process { pid, alive: false } => format!("left behind by process {pid}"),
+    }
+}
+
+fn as_json(lab: &LabStatus) -> serde_json::Value {
+    let interfaces: Vec<_> = lab
+        .interfaces
+        .iter()
+        .map(|i| {
+            serde_json::json!({
+                "pair": i.pair,
+                "side": i.side.to_string(),
+                "port": i.interface.as_ref().ok().map(|f| f.port.to_string()),
+                "mac": i.interface.as_ref().ok().map(|f| f.mac.to_string()),
+                "up": i.is_up(),
+                "addresses": i.addresses,
+            })
+        })
+        .collect();
+    let pid = match lab.owner {
+        LabOwner::Process { pid, .. } => Some(pid),
+        LabOwner::Nobody => None,
+    };
+    serde_json::json!({ "name": lab.name, "pairs": lab.pairs, "owner_pid": pid, "interfaces": interfaces })
+}

@@ -1,0 +1,114 @@
+//! `wirelab limits`: what a link can carry at most. Every figure is computed from the link's rate alone.
+
+use serde::Serialize;
+use wirelab_report::format;
+use wirelab_wire::{LineRate, Overhead, Sizes};
+
+use crate::args::LimitsArgs;
+use crate::ask;
+use crate::exit::{Failure, Outcome, Result};
+
+/// One size's limits. The kind of each figure is `predicted`: it follows from the rate.
+#[derive(Serialize)]
+struct Limit {
+    #[serde(flatten)]
+    sizes: Sizes,
+    link_bits_per_s: u64,
+    kind: &'static str,
+    frames_per_s: f64,
+    whole_frames_per_s: u64,
+    payload_bytes_per_s: u64,
+    payload_bits_per_s: f64,
+    efficiency: f64,
+    frame_time_ps: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_cycles_per_frame: Option<f64>,
+}
+
+pub fn run(args: &LimitsArgs) -> Result {
+    let overhead = Overhead {
+        preamble: args.preamble,
+        gap: args.gap,
+    };
+    let bits_per_s = ask::rate("--rate", &args.rate)?;
+    let link = LineRate::new(bits_per_s)
+        .ok_or_else(|| Failure::usage("--rate 0 carries nothing"))?
+        .with_overhead(overhead);
+    let cpu_hz = args
+        .cpu
+        .as_deref()
+        .map(|hz| ask::rate("--cpu", hz))
+        .transpose()?;
+    let framing = ask::framing(&args.framing)?;
+    let mut limits = Vec::new();
+    for size in ask::sizes(&args.size, &ask::rfc_2544_sizes()) {
+        let sizes = size.resolve(framing).map_err(Failure::usage)?;
+        limits.push(limit(&sizes, link, cpu_hz));
+    }
+    if args.json {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&limits).map_err(Failure::failed)?
+        );
+    } else {
+        print_table(&limits, bits_per_s);
+    }
+    Ok(Outcome::Done)
+}
+
+fn limit(sizes: &Sizes, link: LineRate, cpu_hz: Option<u64>) -> Limit {
+    let frames_per_s = link.frames_per_s(sizes);
+    Limit {
+        sizes: *sizes,
+        link_bits_per_s: link.bits_per_s(),
+        kind: "predicted",
+        frames_per_s,
+        whole_frames_per_s: link.whole_frames_per_s(sizes),
+        payload_bytes_per_s: link.payload_bytes_per_s(sizes),
+        payload_bits_per_s: frames_per_s * 8.0 * f64::from(sizes.payload),
+        efficiency: link.overhead.efficiency(sizes),
+        frame_time_ps: link.frame_time_ps(sizes),
+        cpu_cycles_per_frame: cpu_hz.map(|hz| link.cycles_per_frame(sizes, hz)),
+    }
+}
+
+fn print_table(limits: &[Limit], bits_per_s: u64) {
+    println!(
+        "Limits of a link of {} (predicted, from the rate alone)\n",
+        format::si(bits_per_s as f64, "bit/s")
+    );
+    let cycles = limits.iter().any(|l| l.cpu_cycles_per_frame.is_some());
+    println!(
+        "{:>9} {:>9} {:>9} {:>13} {:>13} {:>12} {:>11} {:>13}{}",
+        "frame",
+        "length",
+        "payload",
+        "frames/s",
+        "payload",
+        "payload",
+        "efficiency",
+        "time a frame",
+        if cycles { "  cycles a frame" } else { "" }
+    );
+    println!(
+        "{:>9} {:>9} {:>9} {:>13} {:>13} {:>12} {:>11} {:>13}",
+        "B", "B", "B", "whole", "MB/s", "Mbit/s", "%", "ns"
+    );
+    for l in limits {
+        let cycles = l
+            .cpu_cycles_per_frame
+            .map(|c| format!("  {c:>14.1}"))
+            .unwrap_or_default();
+        println!(
+            "{:>9} {:>9} {:>9} {:>13} {:>13.3} {:>12.2} {:>11.2} {:>13.2}{cycles}",
+            l.sizes.frame,
+            l.sizes.length,
+            l.sizes.payload,
+            format::integer(l.whole_frames_per_s),
+            l.payload_bytes_per_s as f64 / 1e6,
+            l.payload_bits_per_s / 1e6,
+            l.efficiency * 100.0,
+            l.frame_time_ps as f64 / 1e3,
+        );
+    }
+}

@@ -1,0 +1,11 @@
+//! One file for each command.
+
+pub mod lab;
+pub mod limits;
+pub mod manual;
+pub mod measure;
+pub mod receive;
+pub mod report;
+pub mod selftest;
+pub mod send;
+pub mod verify;

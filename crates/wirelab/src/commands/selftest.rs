@@ -1,0 +1,95 @@
+//! `wirelab selftest`: the tester's own ceiling on this host, and what the host lacks.
+
+use wirelab_port::host;
+use wirelab_ports::selftest::{Ceiling, Feature, Steadiness, ceilings, features, steadiness};
+use wirelab_report::format;
+
+use crate::args::SelftestArgs;
+use crate::exit::{Failure, Outcome, Result};
+
+pub fn run(args: &SelftestArgs) -> Result {
+    let environment = host::environment();
+    let features = features();
+    let (ceilings, steady) = (ceilings(), steadiness());
+    let whole = features.iter().all(|f| f.missing.is_none());
+    if args.json {
+        let value = serde_json::json!({
+            "environment": environment, "features": features, "ceilings": ceilings, "steadiness": steady,
+        });
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&value).map_err(Failure::failed)?
+        );
+        return Ok(Outcome::of(whole));
+    }
+    let name = |f: &wirelab_trial::Field<String>| {
+        f.value().cloned().unwrap_or_else(|| "unknown".to_owned())
+    };
+    println!("{}, {}", name(&environment.kernel), name(&environment.cpu));
+    features.iter().for_each(print_feature);
+    println!(
+        "\nCeiling of the tester against itself: one veth pair, every byte verified (measured)"
+    );
+    println!(
+        "{:>8} {:>8} {:>14} {:>16} {:>8}",
+        "path", "frame B", "frames/s", "payload Mbit/s", "lost"
+    );
+    ceilings.iter().for_each(print_ceiling);
+    println!("\nGap between frames of a sender that keeps a rate (measured)");
+    println!(
+        "{:>8} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "path", "frames/s", "asked", "median", "99.9 %", "max"
+    );
+    steady.iter().for_each(print_steadiness);
+    Ok(Outcome::of(whole))
+}
+
+fn print_feature(feature: &Feature) {
+    match &feature.missing {
+        None => println!("  has    {} ({})", feature.name, feature.needed_for),
+        Some(why) => println!("  LACKS  {} ({}): {why}", feature.name, feature.needed_for),
+    }
+}
+
+fn print_ceiling(c: &Ceiling) {
+    let rate = c
+        .frames_per_s
+        .value()
+        .map_or("–".to_owned(), |r| format::frame_rate(*r));
+    let bits = c
+        .payload_bits_per_s
+        .value()
+        .map_or("–".to_owned(), |b| format::mbit(*b));
+    let lost = c
+        .lost_frames
+        .value()
+        .map_or("–".to_owned(), |n| format::integer(*n));
+    println!(
+        "{:>8} {:>8} {rate:>14} {bits:>16} {lost:>8}",
+        c.path, c.frame_bytes
+    );
+    if let wirelab_trial::Field::Absent { absent } = &c.frames_per_s {
+        println!("         {absent}");
+    }
+}
+
+fn print_steadiness(s: &Steadiness) {
+    let asked_ps = 1e12 / s.asked_frames_per_s;
+    let rate = format::frame_rate(s.asked_frames_per_s);
+    match s.gap.value() {
+        None => println!("{:>8} {rate:>10} –", s.path),
+        Some(gap) => {
+            let at = |p| {
+                gap.percentile(p)
+                    .map_or("–".to_owned(), |ns| format::time(ns * 1000))
+            };
+            let (median, tail) = (at(50.0), at(99.9));
+            let most = format::time(gap.max_ticks * 1000);
+            let asked = format::time_f(asked_ps);
+            println!(
+                "{:>8} {rate:>10} {asked:>10} {median:>10} {tail:>10} {most:>10}",
+                s.path
+            );
+        }
+    }
+}

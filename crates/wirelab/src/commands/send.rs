@@ -1,0 +1,131 @@
+//! `wirelab send`: one direction by hand, or into a capture.
+
+use std::path::Path as FilePath;
+
+use wirelab_port::job::SendReport;
+use wirelab_port::pcapng::{GenerateSpec, WriterOptions, generate};
+use wirelab_ports::one_way;
+use wirelab_report::format;
+use wirelab_trial::{Direction, Ledger, Size, SizeUnit, Trial};
+use wirelab_wire::LineRate;
+
+use crate::args::SendArgs;
+use crate::ask;
+use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::cancel_on_signal;
+
+/// Ten seconds, as iperf sends for where nothing else was said.
+const DEFAULT_TIME_PS: u64 = 10_000_000_000_000;
+/// Link rate of a capture's times where none was given.
+const CAPTURE_BITS_PER_S: u64 = 1_000_000_000;
+
+pub fn run(args: &SendArgs) -> Result {
+    let sizes = ask::sizes(&args.size, &[Size::new(SizeUnit::Frame, 64)]);
+    let [size] = sizes[..] else {
+        return Err(Failure::usage(
+            "send takes one size; 'wirelab measure' takes many",
+        ));
+    };
+    let trial = Trial {
+        framing: ask::framing(&args.framing)?,
+        direction: Direction::Transmit,
+        size,
+        load: args.load.parse().map_err(Failure::usage)?,
+        extent: ask::extent(&args.offer, DEFAULT_TIME_PS)?,
+        ports: 1,
+        link_bits_per_s: args
+            .offer
+            .rate
+            .as_deref()
+            .map(|r| ask::rate("--rate", r))
+            .transpose()?,
+        buffers: None,
+        faults: ask::faults(args.offer.inject.as_deref())?,
+    };
+    let to = ask::mac("--to", &args.to)?;
+    if let Some(file) = &args.to_file {
+        return to_file(args, &trial, to, file);
+    }
+    let path = ask::path(&args.offer.path)?;
+    let cancel = cancel_on_signal();
+    let report = one_way::send(
+        &ask::port(&args.port)?,
+        to,
+        args.stream,
+        &trial,
+        path,
+        &cancel,
+    )?;
+    print(args.json, &report, report.emitted_frames)
+}
+
+fn print(json: bool, report: &SendReport, emitted: u64) -> Result {
+    let span_ns = report.last_ns.saturating_sub(report.first_ns);
+    let rate = (span_ns > 0).then(|| emitted.saturating_sub(1) as f64 * 1e9 / span_ns as f64);
+    if json {
+        let value = serde_json::json!({
+            "sent_frames": report.sequences, "emitted_frames": emitted, "refused_frames": report.refused_frames,
+            "achieved_frames_per_s": rate, "slips": report.slips, "slipped_ns": report.slipped_ns,
+            "gap": report.gap, "kind": "measured",
+        });
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&value).map_err(Failure::failed)?
+        );
+    } else {
+        let rate = rate.map_or("–".to_owned(), format::frame_rate);
+        println!(
+            "sent {} frames (sequences 0 to {}) at {rate} (measured); check with --sent {}",
+            format::integer(emitted),
+            report.sequences.saturating_sub(1),
+            report.sequences
+        );
+    }
+    Ok(Outcome::of(report.refused_frames == 0))
+}
+
+fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Result {
+    // A source of our own making: locally administered, "WL".
+    let source = [0x02, 0x57, 0x4C, 0, 0, args.stream];
+    let link = trial.link().or_else(|| LineRate::new(CAPTURE_BITS_PER_S));
+    let job = one_way::one_way_job(trial, source, to, args.stream, link)?;
+    let spec = GenerateSpec {
+        interface: args.port.clone(),
+        frame: job.frame,
+        sizes: vec![job.sizes],
+        stream: args.stream,
+        sequences: args.offer.frames.unwrap_or(0),
+        link: link.ok_or_else(|| Failure::usage("--rate 0 carries nothing"))?,
+        start_ns: 0,
+        with_time: true,
+        slots: None,
+        faults: job.faults,
+    };
+    let done = generate(file, &spec, &WriterOptions::default()).map_err(Failure::usage)?;
+    if args.json {
+        let value = serde_json::json!({
+            "file": file, "frames": done.file.frames, "bytes": done.file.bytes, "ledger": done.ledger,
+        });
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&value).map_err(Failure::failed)?
+        );
+    } else {
+        let faults = if done.ledger
+            == (Ledger {
+                sent_frames: done.ledger.sent_frames,
+                ..Ledger::default()
+            }) {
+            "no faults".to_owned()
+        } else {
+            format!("{:?}", done.ledger)
+        };
+        println!(
+            "{}: {} frames, {}; {faults}",
+            file.display(),
+            format::integer(done.file.frames),
+            format::memory(done.file.bytes)
+        );
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,113 @@
+//! `wirelab verify`: the judge of a capture.
+
+use wirelab_port::pcapng::{CaptureError, FlowReport, VerifyOptions, VerifyReport, verify};
+use wirelab_report::format;
+
+use crate::args::VerifyArgs;
+use crate::exit::{Failure, Outcome, Result};
+
+pub fn run(args: &VerifyArgs) -> Result {
+    let options = VerifyOptions {
+        udp_port: args.udp_port,
+        stream: args.stream,
+        sent: args.sent,
+        slots: None,
+    };
+    let report = verify(&args.file, &options).map_err(|e| match e {
+        CaptureError::Read { .. } => Failure::failed(e),
+        _ => Failure::usage(e),
+    })?;
+    if args.json {
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&report).map_err(Failure::failed)?
+        );
+    } else {
+        print(&report);
+    }
+    Ok(Outcome::of(report.is_clean()))
+}
+
+fn print(report: &VerifyReport) {
+    println!(
+        "{}: {}, {} frames, {} of test flows, {} foreign",
+        report.name,
+        report.format,
+        format::integer(report.frames),
+        format::integer(report.test_frames()),
+        format::integer(report.foreign_frames)
+    );
+    if !report.end.is_whole() {
+        println!("  {}", report.end);
+    }
+    report.flows.iter().for_each(print_flow);
+    let rest = [
+        (
+            "header-corrupt frames of no certain flow",
+            report.unattributed_header_corrupt_frames,
+        ),
+        (
+            "frames cut by the capture within their header",
+            report.cut_in_header_frames,
+        ),
+        (
+            "frames of more flows than are followed",
+            report.untracked_frames,
+        ),
+        (
+            "frames that the capture itself dropped",
+            report.dropped_by_capture(),
+        ),
+    ];
+    for (what, n) in rest.into_iter().filter(|(_, n)| *n > 0) {
+        println!("  {} {what}", format::integer(n));
+    }
+    for finding in report.findings.iter().chain(&report.gaps) {
+        println!("  {finding}");
+    }
+    let verdict = if report.is_clean() {
+        "every frame is there and right"
+    } else {
+        "NOT clean"
+    };
+    println!(
+        "{verdict}; verified at {:.2} GB/s (measured)",
+        report.bytes_per_s() / 1e9
+    );
+}
+
+fn print_flow(flow: &FlowReport) {
+    let [a, b, c, d, e, f] = flow.source;
+    println!(
+        "stream {} from {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}",
+        flow.stream
+    );
+    let n = &flow.counts;
+    let rows = [
+        ("good", n.good_frames),
+        ("lost", n.lost_frames),
+        ("header-corrupt", n.header_corrupt_frames),
+        ("truncated", n.truncated_frames),
+        ("stale", n.stale_frames),
+        ("corrupted", n.corrupted_frames),
+        ("duplicated", n.duplicated_frames),
+        ("reordered", n.reordered_frames),
+        ("too late", n.too_late_frames),
+        ("cut by the capture", flow.cut_by_snaplen_frames),
+    ];
+    let shown = rows
+        .iter()
+        .enumerate()
+        .filter(|(i, (_, n))| *i < 2 || *n > 0);
+    let text: Vec<String> = shown
+        .map(|(_, (what, n))| format!("{} {what}", format::integer(*n)))
+        .collect();
+    println!("  {}", text.join(", "));
+    if let (Some(fps), Some(bits)) = (flow.frames_per_s(), flow.payload_bits_per_s()) {
+        let rate = format::si(bits, "bit/s");
+        println!(
+            "  {} frames/s, payload {rate} (measured, from the capture's times)",
+            format::integer(fps as u64)
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! How a command ends: 0 done, 1 a trial failed or a limit was missed, 2 bad usage or missing privilege.
+
+use std::fmt;
+
+use wirelab_trial::NodeError;
+
+/// The end of a command that ran.
+pub enum Outcome {
+    /// All is well.
+    Done,
+    /// A trial failed or a limit was missed; the output says which.
+    Missed,
+    /// The exit status of a command that was run for the user.
+    Code(u8),
+}
+
+impl Outcome {
+    /// Done if `passed`.
+    pub fn of(passed: bool) -> Outcome {
+        if passed {
+            Outcome::Done
+        } else {
+            Outcome::Missed
+        }
+    }
+}
+
+/// Why a command did not run to its end.
+#[derive(Debug)]
+pub enum Failure {
+    /// The user asked for something that is not there or contradicts itself.
+    Usage(String),
+    /// A privilege is missing.
+    Privilege(String),
+    /// It began and failed.
+    Failed(String),
+}
+
+impl Failure {
+    pub fn usage(text: impl fmt::Display) -> Failure {
+        Failure::Usage(text.to_string())
+    }
+
+    pub fn failed(text: impl fmt::Display) -> Failure {
+        Failure::Failed(text.to_string())
+    }
+
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Usage(_) | Failure::Privilege(_) => 2,
+            Failure::Failed(_) => 1,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Failure::Usage(text) | Failure::Privilege(text) | Failure::Failed(text)) = self;
+        f.write_str(text)
+    }
+}
+
+impl From<NodeError> for Failure {
+    fn from(error: NodeError) -> Failure {
+        let text = error.to_string();
+        match error {
+            NodeError::Unsupported(_) | NodeError::BadTrial(_) => Failure::Usage(text),
+            NodeError::Privilege(_) => Failure::Privilege(text),
+            NodeError::Failed(_) => Failure::Failed(text),
+        }
+    }
+}
+
+/// What every command gives.
+pub type Result = std::result::Result<Outcome, Failure>;

@@ -1,0 +1,86 @@
+//! What a person at a terminal sees beside the result: progress on stderr, width, colour, and Ctrl-C.
+
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use wirelab_trial::{Cancel, Progress};
+
+/// A flag that Ctrl-C and termination set; a second Ctrl-C ends the program at once.
+pub fn cancel_on_signal() -> Cancel {
+    let cancel = Cancel::new();
+    let on_signal = cancel.clone();
+    let installed = ctrlc::set_handler(move || {
+        if on_signal.is_cancelled() {
+            std::process::exit(130);
+        }
+        on_signal.cancel();
+    });
+    if let Err(error) = installed {
+        eprintln!("wirelab: Ctrl-C will not keep results: {error}");
+    }
+    cancel
+}
+
+/// Progress in one line on stderr, only on a terminal and only for what takes longer than a second.
+pub struct Bar {
+    shown: Mutex<Option<Instant>>,
+    begun: Instant,
+    on: bool,
+}
+
+impl Bar {
+    pub fn new() -> Bar {
+        Bar {
+            shown: Mutex::new(None),
+            begun: Instant::now(),
+            on: stderr().is_terminal(),
+        }
+    }
+
+    /// A line that stays above the progress, on a terminal.
+    pub fn line(&self, text: &str) {
+        self.clear();
+        if self.on {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Take the line away, so that what follows starts at the margin.
+    pub fn clear(&self) {
+        let mut shown = self.shown.lock().unwrap_or_else(|e| e.into_inner());
+        if self.on && shown.take().is_some() {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn report(&self, done: u64, total: u64, what: &str) {
+        const EVERY: Duration = Duration::from_millis(100);
+        let mut shown = self.shown.lock().unwrap_or_else(|e| e.into_inner());
+        let due = shown.is_none_or(|at| at.elapsed() >= EVERY);
+        if !self.on || !due || self.begun.elapsed() < Duration::from_secs(1) {
+            return;
+        }
+        *shown = Some(Instant::now());
+        let percent = (done.saturating_mul(100) / total.max(1)).min(100);
+        let filled = (percent / 5) as usize;
+        let bar = format!("{}{}", "#".repeat(filled), "-".repeat(20 - filled));
+        let _ = write!(stderr(), "\r\x1b[K[{bar}] {percent:3} % {what}");
+        let _ = stderr().flush();
+    }
+}
+
+/// Options of a report on standard output.
+pub fn report_options(title: Option<String>, each_flow: bool) -> wirelab_report::Options {
+    let terminal = stdout().is_terminal();
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    wirelab_report::Options {
+        title,
+        each_flow,
+        colour: terminal && !no_colour,
+        width,
+    }
+}

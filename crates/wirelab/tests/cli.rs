@@ -1,0 +1,254 @@
+//! The command line as a user calls it: figures, exit statuses and errors. Nothing here needs a privilege.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn wirelab(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wirelab"))
+        .args(args)
+        .output()
+        .expect("the binary was built for this test")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(args: &[&str]) -> serde_json::Value {
+    let output = wirelab(args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+}
+
+/// A path in a folder that cargo keeps for this test.
+fn scratch(name: &str) -> PathBuf {
+    let path =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+#[test]
+fn limits_of_the_nxp_document() {
+    let limits = json(&[
+        "limits",
+        "--rate",
+        "100M",
+        "--payload",
+        "46,1500",
+        "--cpu",
+        "100M",
+        "--json",
+    ]);
+    assert_eq!(limits[0]["whole_frames_per_s"], 148_809);
+    assert_eq!(limits[1]["whole_frames_per_s"], 8_127);
+    assert_eq!(limits[0]["payload_bytes_per_s"], 6_845_214);
+    assert_eq!(limits[1]["payload_bytes_per_s"], 12_190_500);
+    assert_eq!(limits[1]["cpu_cycles_per_frame"], 12_304.0);
+    let table = stdout(&wirelab(&[
+        "limits",
+        "--rate",
+        "100M",
+        "--payload",
+        "46,1500",
+    ]));
+    for figure in ["148,809", "8,127", "6.845", "12.19"] {
+        assert!(table.contains(figure), "{figure} is missing in\n{table}");
+    }
+}
+
+#[test]
+fn limits_of_the_ethernet_fmc_sizes() {
+    let table = stdout(&wirelab(&[
+        "limits",
+        "--rate",
+        "1G",
+        "--payload",
+        "66,438,810,1182,1498",
+    ]));
+    for percent in ["63.46", "92.02", "95.52", "96.89", "97.53"] {
+        assert!(table.contains(percent), "{percent} is missing in\n{table}");
+    }
+}
+
+#[test]
+fn bad_usage_is_status_2_and_names_the_way_out() {
+    let cases: [(&[&str], &str); 9] = [
+        (&["limits", "--rate", "fast"], "e.g. --rate 100M"),
+        (
+            &["limits", "--layer", "token-ring"],
+            "choose one of ethernet, udp4, udp6",
+        ),
+        (
+            &["limits", "--datagram", "64"],
+            "a datagram size needs UDP or TCP",
+        ),
+        (&["measure", "am263x"], "write lab:N"),
+        (&["measure", "lab:0"], "a lab has 1 to"),
+        (&["measure", "ports:eth0"], "write A:B"),
+        (&["send", "lo", "--to", "nobody"], "write a MAC address"),
+        (&["report", "/nonexistent.json"], "give a results file"),
+        (&["verify", "/nonexistent.pcapng"], "/nonexistent.pcapng"),
+    ];
+    for (args, text) in cases {
+        let output = wirelab(args);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains(text),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn a_capture_is_written_and_judged() {
+    let file = scratch("clean.pcapng");
+    let file = file.to_str().expect("a plain path");
+    let output = wirelab(&[
+        "send",
+        "eth0",
+        "--frame",
+        "128",
+        "--frames",
+        "1000",
+        "--to-file",
+        file,
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = json(&["verify", file, "--sent", "1000", "--json"]);
+    assert_eq!(report["flows"][0]["counts"]["good_frames"], 1000);
+    assert_eq!(report["flows"][0]["counts"]["lost_frames"], 0);
+    // A file that is there is never overwritten.
+    let again = wirelab(&[
+        "send",
+        "eth0",
+        "--frame",
+        "128",
+        "--frames",
+        "1",
+        "--to-file",
+        file,
+    ]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("exists"), "{}", stderr(&again));
+}
+
+#[test]
+fn a_faulty_capture_is_status_1_and_equals_its_ledger() {
+    let file = scratch("faulty.pcapng");
+    let file = file.to_str().expect("a plain path");
+    let inject = "drop=0.01,duplicate=0.01,swap=0.01,corrupt=0.01,stale=0.01,truncate=0.01,header-corrupt=0.01,seed=3";
+    let ledger = json(&[
+        "send",
+        "eth0",
+        "--frames",
+        "10000",
+        "--inject",
+        inject,
+        "--to-file",
+        file,
+        "--json",
+    ]);
+    let output = wirelab(&["verify", file, "--sent", "10000", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("--json prints JSON");
+    let counts = &report["flows"][0]["counts"];
+    let ledger = &ledger["ledger"];
+    for field in [
+        "header_corrupt_frames",
+        "truncated_frames",
+        "stale_frames",
+        "corrupted_frames",
+        "duplicated_frames",
+        "reordered_frames",
+        "lost_frames",
+    ] {
+        assert!(
+            ledger[field].as_u64() > Some(0),
+            "{field} was never injected: {ledger}"
+        );
+        assert_eq!(counts[field], ledger[field], "{field}");
+    }
+}
+
+#[test]
+fn a_capture_cut_in_the_middle_is_judged_up_to_there() {
+    let file = scratch("cut.pcapng");
+    let path = file.to_str().expect("a plain path");
+    assert!(
+        wirelab(&["send", "eth0", "--frames", "100", "--to-file", path])
+            .status
+            .success()
+    );
+    let bytes = std::fs::read(&file).expect("it was written");
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).expect("it can be cut");
+    let output = wirelab(&["verify", path]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    assert!(
+        text.contains("cut off") && text.contains("NOT clean"),
+        "{text}"
+    );
+    assert!(text.contains("0 lost"), "{text}");
+}
+
+#[test]
+fn help_man_page_and_completions_come_from_one_definition() {
+    for command in [
+        "limits", "lab", "send", "receive", "measure", "verify", "report", "selftest",
+    ] {
+        let help = wirelab(&[command, "--help"]);
+        assert!(help.status.success());
+        assert!(
+            stdout(&wirelab(&["man"])).contains(command),
+            "man page lacks {command}"
+        );
+        for shell in ["bash", "zsh", "fish"] {
+            assert!(
+                stdout(&wirelab(&["completions", shell])).contains(command),
+                "{shell} lacks {command}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_worked_results_file_becomes_every_format() {
+    let example = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../spec/examples/ports.json"
+    );
+    for (format, mark) in [
+        ("terminal", "payload"),
+        ("markdown", "|"),
+        ("csv", "payload_bytes"),
+        ("json", "wirelab-results"),
+        ("junit", "<testsuite"),
+        ("html", "<svg"),
+    ] {
+        let output = wirelab(&["report", example, "--format", format]);
+        assert!(output.status.success(), "{format}: {}", stderr(&output));
+        assert!(stdout(&output).contains(mark), "{format} has no {mark}");
+    }
+    let broken = scratch("broken.json");
+    std::fs::write(&broken, "{\"format\":\"wirelab-results\",\"version\":99}")
+        .expect("scratch is writable");
+    let output = wirelab(&["report", broken.to_str().expect("a plain path")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("version 99"),
+        "{}",
+        stderr(&output)
+    );
+}
