@@ -1,0 +1,233 @@
+//! Expansion: what a plan becomes, in which order, and that nothing is left out or done twice.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use proptest::prelude::*;
+use wirelab_bench::{ExpandError, Matrix, Plan, Step, estimate_ps, expand, fuzz_plan};
+use wirelab_trial::*;
+use wirelab_wire::LineRate;
+
+const EVERYTHING: &str = r#"
+title = "all there is"
+node  = "lab:4"
+
+[[matrix]]
+name      = "wide"
+layer     = ["ethernet", "udp4"]
+vlan      = [0, 1]
+payload   = [66, 438]
+load      = ["max", "95%", "20kpps", "10M", "gap=96B"]
+direction = ["both", "rx"]
+ports     = [1, 4]
+time      = "3s"
+warmup    = "200ms"
+rate      = "100M"
+inject    = { drop = 1e-5, header-corrupt = 0.5, seed = 7 }
+
+[[matrix]]
+frame   = 64
+length  = [60, 1514]
+buffers = ["prefilled", "dma-copied"]
+frames  = 50
+repeat  = 3
+"#;
+
+fn line(step: &Step) -> String {
+    let t = &step.trial;
+    let buffers = t.buffers.map_or("any".to_owned(), |b| b.to_string());
+    format!(
+        "{} #{} {:?} vlan {} {} ports {} buffers {} load {} {} {}",
+        step.matrix,
+        step.repeat,
+        t.framing.layer,
+        t.framing.vlan_tags,
+        t.direction,
+        t.ports,
+        buffers,
+        t.load,
+        t.size.unit.name(),
+        t.size.bytes
+    )
+}
+
+#[test]
+fn a_plan_reads_as_it_is_written() {
+    let plan = Plan::parse(EVERYTHING, "p.toml").unwrap();
+    assert_eq!(plan.title.as_deref(), Some("all there is"));
+    assert_eq!(plan.node.as_deref(), Some("lab:4"));
+    let wide = &plan.matrices[0];
+    assert_eq!(wide.loads[1], Load::LinkShare { percent: 95.0 });
+    assert_eq!(wide.loads[3], Load::BitRate { bits_per_s: 10e6 });
+    assert_eq!(wide.directions, [Direction::Both, Direction::Receive]);
+    assert_eq!(
+        wide.extent,
+        Extent::Time {
+            time_ps: 3_000_000_000_000
+        }
+    );
+    assert_eq!(wide.warmup_ps, 200_000_000_000);
+    assert_eq!(wide.link_bits_per_s, Some(100_000_000));
+    let faults = FaultRates {
+        drop: 1e-5,
+        header_corrupt: 0.5,
+        seed: 7,
+        ..FaultRates::default()
+    };
+    assert_eq!(wide.faults, faults);
+    let second = &plan.matrices[1];
+    assert_eq!((second.name.as_str(), second.repeats), ("matrix 2", 3));
+    assert_eq!(second.sizes[0], Size::new(SizeUnit::Frame, 64));
+    assert_eq!(second.sizes[2], Size::new(SizeUnit::Length, 1514));
+    assert_eq!(second.extent, Extent::Frames { frames: 50 });
+}
+
+#[test]
+fn expansion_is_in_this_order() {
+    let steps = expand(&Plan::parse(EVERYTHING, "p.toml").unwrap(), 2).unwrap();
+    let lines: Vec<String> = steps.iter().map(line).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn what_cannot_be_expanded() {
+    let matrix = Matrix::new("m", vec![Size::new(SizeUnit::Frame, 64)]);
+    let with = |matrix: Matrix| {
+        let plan = Plan {
+            matrices: vec![matrix],
+            ..Plan::default()
+        };
+        expand(&plan, 1).unwrap_err()
+    };
+    assert_eq!(expand(&Plan::default(), 1), Err(ExpandError::Empty));
+    assert_eq!(
+        with(Matrix {
+            sizes: Vec::new(),
+            ..matrix.clone()
+        }),
+        ExpandError::Empty
+    );
+    let many = Matrix {
+        repeats: u32::MAX,
+        loads: vec![Load::Max; 9],
+        ..matrix.clone()
+    };
+    assert_eq!(with(many), ExpandError::TooMany(9 * u64::from(u32::MAX)));
+    let small = Matrix {
+        sizes: vec![Size::new(SizeUnit::Frame, 63)],
+        ..matrix.clone()
+    };
+    assert!(matches!(with(small), ExpandError::Size(_)));
+    let fast = Matrix {
+        loads: vec!["2G".parse().unwrap()],
+        link_bits_per_s: Some(1_000_000_000),
+        ..matrix
+    };
+    assert!(
+        with(fast)
+            .to_string()
+            .contains("a link of 1000000000 bit/s carries")
+    );
+}
+
+#[test]
+fn the_estimate_adds_up() {
+    let text = "[[matrix]]\nframe = 64\ntime = \"3s\"\nwarmup = \"500ms\"\nrepeat = 2\n\
+                [[matrix]]\nframe = 64\nframes = 148810\nrate = \"100M\"\n\
+                [[matrix]]\nframe = 64\nframes = 500\nload = \"1kpps\"\n";
+    let steps = expand(&Plan::parse(text, "p.toml").unwrap(), 1).unwrap();
+    let seconds = estimate_ps(&steps, None) as f64 / 1e12;
+    assert!((seconds - (7.0 + 1.0 + 0.5)).abs() < 1e-3, "{seconds}");
+    let unknown = expand(
+        &Plan::parse("[[matrix]]\nframe = 64\nframes = 14881", "p").unwrap(),
+        1,
+    );
+    let unknown = unknown.unwrap();
+    assert_eq!(estimate_ps(&unknown, None), 1_000_000_000_000);
+    let known = estimate_ps(&unknown, LineRate::new(10_000_000)) as f64 / 1e12;
+    assert!((known - 1.0).abs() < 1e-3, "{known}");
+}
+
+#[test]
+fn the_plans_of_the_project_expand() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let plan = Plan::load(&entry.unwrap().path()).unwrap_or_else(|e| panic!("{e}"));
+        assert!(plan.title.is_some());
+        expand(&plan, 4).unwrap();
+        seen += 1;
+    }
+    assert!(seen >= 4, "{seen} plans");
+}
+
+#[test]
+fn the_fuzz_corpus_is_replayed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/plan");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        fuzz_plan(&std::fs::read(entry.unwrap().path()).unwrap());
+        seen += 1;
+    }
+    assert!(seen > 0, "no corpus for plan");
+}
+
+fn some_of<T: Clone + std::fmt::Debug + 'static>(all: Vec<T>) -> impl Strategy<Value = Vec<T>> {
+    let most = all.len();
+    proptest::sample::subsequence(all, 1..=most)
+}
+
+prop_compose! {
+    fn matrices()(
+        vlan in some_of(vec![0u8, 1, 2]),
+        bytes in some_of(vec![64u32, 128, 512, 1518]),
+        loads in some_of(vec![Load::Max, Load::FrameRate { frames_per_s: 1e3 }, Load::BitRate { bits_per_s: 1e6 }]),
+        directions in some_of(vec![Direction::Transmit, Direction::Receive, Direction::Both]),
+        ports in some_of(vec![1u32, 2, 4]),
+        buffers in some_of(vec![None, Some(Buffers::Prefilled), Some(Buffers::Copied)]),
+        repeats in 1u32..5,
+    ) -> Matrix {
+        Matrix {
+            framings: vlan.iter().map(|tags| Framing { vlan_tags: *tags, ..Framing::default() }).collect(),
+            loads, directions, ports, buffers, repeats,
+            ..Matrix::new("m", bytes.iter().map(|b| Size::new(SizeUnit::Frame, *b)).collect())
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn every_combination_appears_once_per_repeat(matrix in matrices()) {
+        let plan = Plan { matrices: vec![matrix.clone()], ..Plan::default() };
+        let steps = expand(&plan, 1).unwrap();
+        prop_assert_eq!(steps.len() as u64, matrix.trials());
+        let mut times: HashMap<(u32, String), u32> = HashMap::new();
+        for step in &steps {
+            *times.entry((step.repeat, line(step))).or_default() += 1;
+        }
+        for repeat in 1..=matrix.repeats {
+            for framing in &matrix.framings { for size in &matrix.sizes { for load in &matrix.loads {
+                for direction in &matrix.directions { for ports in &matrix.ports {
+                    for buffers in &matrix.buffers {
+                        let trial = Trial {
+                            framing: *framing, direction: *direction, size: *size, load: *load,
+                            extent: matrix.extent, ports: *ports, link_bits_per_s: None,
+                            buffers: *buffers, faults: FaultRates::default(),
+                        };
+                        let sizes = trial.sizes().unwrap();
+                        let step = Step { matrix: "m".into(), repeat, warmup_ps: 0, trial, sizes };
+                        prop_assert_eq!(times.remove(&(repeat, line(&step))), Some(1));
+                    }
+                } }
+            } } }
+        }
+        prop_assert!(times.is_empty());
+    }
+
+    #[test]
+    fn nothing_that_is_written_panics(text in "(\\[\\[matrix\\]\\]\n)?((frame|load|ports|time|inject) ?= ?[\"\\[\\]{}0-9a-z.,%µ]{0,12}\n){0,4}") {
+        fuzz_plan(text.as_bytes());
+    }
+}
