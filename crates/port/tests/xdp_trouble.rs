@@ -221,8 +221,13 @@ fn an_mtu_that_xdp_does_not_take_is_an_error_and_no_panic() {
     let Some(lab) = lab_of(spec) else { return };
     let rig = Rig::new(&lab);
     let error = Checker::attach(&rig.tester, rig.check(), CheckerOptions::default());
-    let said = error.err().unwrap().to_string();
-    assert!(said.contains("XDP"), "{said}");
+    let error = error.err().unwrap();
+    assert!(matches!(error, XdpError::Unsupported { .. }));
+    let said = error.to_string();
+    assert!(
+        said.contains("9000") && said.contains("--path packet"),
+        "{said}"
+    );
     assert_eq!(program_on(&rig.tester).unwrap(), None);
 }
 

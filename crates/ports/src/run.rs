@@ -72,7 +72,12 @@ pub fn start_checkers(
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<AnyChecker>, NodeError> {
     let options = &node.options;
-    let too_long = flows.iter().any(|f| f.job.sizes.length > xdp::MAX_LENGTH);
+    let length = flows.iter().map(|f| f.job.sizes.length).max().unwrap_or(0);
+    let too_long = length > xdp::MAX_LENGTH;
+    if too_long && options.path == Path::Auto {
+        let max = xdp::MAX_LENGTH;
+        warnings.push(fallback_warning(&XdpError::TooLong { length, max }));
+    }
     if options.path != Path::Packet && !(too_long && options.path == Path::Auto) {
         let checker = xdp::CheckerOptions {
             latency: options.latency,

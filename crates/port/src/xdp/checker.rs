@@ -86,6 +86,16 @@ impl Checker {
             }),
             // Somebody was faster between the look and the attach.
             (None, Some(Err(e))) if e.raw_os_error() == Some(libc::EBUSY) => Err(occupied(0)),
+            // So veth says that a frame of its MTU does not fit into a page.
+            (None, Some(Err(e))) if e.raw_os_error() == Some(libc::ERANGE) => {
+                Err(XdpError::Unsupported {
+                    what: "attaching an XDP program",
+                    why: format!(
+                        "the MTU of {port} or its peer, {}, is too large for XDP",
+                        interface.mtu
+                    ),
+                })
+            }
             (None, Some(Err(e))) => Err(XdpError::kernel("attaching an XDP program", e)),
             (None, None) => unreachable!("attached or not"),
         }

@@ -1,0 +1,177 @@
+//! What the tests of pairs of ports share: a node in a lab of its own, trials, and what must hold of any flow.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use wirelab_port::iface::PortName;
+use wirelab_port::lab::LabSpec;
+use wirelab_ports::{Path, PortsNode, PortsOptions};
+use wirelab_trial::{
+    Cancel, Counts, Direction, Extent, FaultRates, FlowObservation, Framing, Load, Node,
+    Observation, SenderObservation, Size, SizeUnit, Trial,
+};
+
+/// Far longer than anything here takes; only a failure waits that long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether this host lets namespaces be made; says so in the way the test runner understands if it does not.
+pub fn may_make_namespaces() -> bool {
+    match wirelab_port::netns::probe() {
+        Ok(()) => true,
+        Err(error) if error.is_privilege() => {
+            let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Runs one after the other: two at once would only take each other's time.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn options(path: Path) -> PortsOptions {
+    PortsOptions {
+        path,
+        buffer_runs: 3,
+        ..PortsOptions::default()
+    }
+}
+
+/// A node in a lab of its own; `None` where namespaces cannot be made.
+pub fn node(pairs: u8, path: Path) -> Option<PortsNode> {
+    node_of(&LabSpec::unique("wln", pairs), path)
+}
+
+pub fn node_of(spec: &LabSpec, path: Path) -> Option<PortsNode> {
+    may_make_namespaces().then(|| PortsNode::in_lab(spec, options(path)).unwrap())
+}
+
+/// So many frames of 64 bytes as fast as possible from the node's side of the first pair.
+pub fn trial(frames: u64) -> Trial {
+    Trial {
+        framing: Framing::default(),
+        direction: Direction::Transmit,
+        size: Size::new(SizeUnit::Frame, 64),
+        load: Load::Max,
+        extent: Extent::Frames { frames },
+        ports: 1,
+        link_bits_per_s: None,
+        buffers: None,
+        faults: FaultRates::default(),
+    }
+}
+
+pub fn rates(faults: &[(&str, f64)], seed: u64) -> FaultRates {
+    let mut rates = FaultRates {
+        seed,
+        ..FaultRates::default()
+    };
+    for (fault, rate) in faults {
+        *rates.rate_mut(fault).unwrap() = *rate;
+    }
+    rates
+}
+
+pub fn run(node: &mut PortsNode, trial: &Trial) -> Observation {
+    node.run(trial, &(), &Cancel::new()).unwrap()
+}
+
+pub fn counts(flow: &FlowObservation) -> Counts {
+    *flow.counts.value().unwrap()
+}
+
+pub fn sent(flow: &FlowObservation) -> u64 {
+    *flow.sent_frames.value().unwrap()
+}
+
+pub fn sender(flow: &FlowObservation) -> &SenderObservation {
+    flow.sender.value().unwrap()
+}
+
+pub fn has_warning(observation: &Observation, code: &str) -> bool {
+    observation.warnings.iter().any(|w| w.code == code)
+}
+
+/// Nothing wrong in any flow, and the sums add up.
+pub fn assert_clean(observation: &Observation, what: &str) {
+    assert!(observation.passed(), "{what}: {observation:#?}");
+    for flow in &observation.flows {
+        let counts = counts(flow);
+        assert!(
+            counts.is_clean() && counts.good_frames > 0,
+            "{what}: {counts:?}"
+        );
+        assert_eq!(counts.check_identity(sent(flow)), Ok(()), "{what}");
+    }
+    assert!(!has_warning(observation, "identity") && !has_warning(observation, "ledger"));
+}
+
+/// What was injected is what was counted, and the sums add up.
+pub fn assert_as_injected(observation: &Observation, what: &str) {
+    for flow in &observation.flows {
+        let ledger = sender(flow).ledger.expect("faults were asked for");
+        let counts = counts(flow);
+        assert_eq!(ledger.differences(&counts), [], "{what}: {counts:?}");
+        assert_eq!(counts.check_identity(sent(flow)), Ok(()), "{what}");
+        assert_eq!(ledger.sent_frames, sent(flow), "{what}");
+        assert!(!counts.is_clean(), "{what}: {counts:?}");
+    }
+    assert!(!has_warning(observation, "identity"), "{what}");
+    assert!(!has_warning(observation, "ledger"), "{what}");
+}
+
+/// A sender that did not keep the rate says so; one that did was never faster than asked.
+pub fn assert_honest(observation: &Observation, what: &str) {
+    for flow in &observation.flows {
+        let sender = sender(flow);
+        let kept = *sender.kept_rate.value().expect("a rate was asked");
+        assert!(
+            kept || has_warning(observation, "sender-below-rate"),
+            "{what}: {sender:?}"
+        );
+        let asked = *sender.asked_frames_per_s.value().unwrap();
+        let achieved = *sender.achieved_frames_per_s.value().unwrap();
+        // A frame may be late by up to ten intervals (at least 20 µs) and those behind it on time again.
+        let held = (10.0 / asked).max(20e-6) * asked;
+        let most = asked * sent(flow) as f64 / (sent(flow) as f64 - 1.0 - held).max(1.0);
+        assert!(achieved <= most, "{what}: {achieved} of {asked} frames/s");
+    }
+}
+
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(
+            Instant::now() < deadline,
+            "waited {PATIENCE:?} in vain: {what}"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Frames that a port's driver has received.
+pub fn received(port: &PortName) -> u64 {
+    let file = format!("/sys/class/net/{}/statistics/rx_packets", port.interface);
+    let read = || std::fs::read_to_string(&file).unwrap_or_default();
+    let text = port.netns().map(|ns| ns.run_with_sysfs(read));
+    match text {
+        Ok(Ok(text)) => text.trim().parse().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// `ip` in the port's namespace.
+pub fn ip(port: &PortName, arguments: &[&str]) {
+    let namespace = port.namespace.as_deref().unwrap();
+    let status = std::process::Command::new("ip")
+        .args(["-n", namespace])
+        .args(arguments)
+        .status()
+        .unwrap();
+    assert!(status.success(), "ip -n {namespace} {arguments:?}");
+}
