@@ -7,6 +7,8 @@
 
 #define WL_GEN_PORTS 16
 #define WL_PREFIX_MAX 80
+/* Redirected frames that the kernel collects before it calls the driver (its DEV_MAP_BULK_SIZE). */
+#define WL_BULK 16
 
 enum wl_mutation {
 	WL_MUT_NONE = 0,
@@ -60,7 +62,7 @@ struct wl_gen_port_state {
 	__u64 first_ns;
 	__u64 last_ns;
 	__u64 redirect_errors;
-	struct wl_hist gap;
+	struct wl_hist gap; /* of paced frames one by one, else means over a bulk */
 };
 
 struct wl_gen_state {
