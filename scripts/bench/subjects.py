@@ -66,15 +66,18 @@ class Subjects:
             raise Missing(found["failed"])
         return found["frames_per_s"]
 
-    def trafgen(self, length):
-        """The fastest way of trafgen: TX ring, qdisc bypassed (its default), no statistics, one process."""
+    def trafgen(self, length, taker="nobody", more=()):
+        """The fastest way of trafgen: TX ring, qdisc bypassed (its default), no statistics, one process.
+
+        `more` says who takes its frames at the far end, `taker` is the name for that.
+        """
         if not shutil.which("trafgen"):
             raise Missing("peer missing; install it with `sudo apt-get install netsniff-ng`")
         config = self.folder / f"trafgen-{length}.cfg"
         # One frame that never changes, of an EtherType that nobody takes.
         config.write_text(f"{{ 0x02,0,0,0,0,2, 0x02,0,0,0,0,1, 0x88,0xb6, fill(0x5a,{length - 14}) }}\n")
         command = ["trafgen", "-o", "{port}", "-i", str(config), "-P", "1", "-C"]
-        return self.peer(f"trafgen, length {length}", command)
+        return self.peer(f"trafgen, length {length}, taken by {taker}", command, more)
 
     def xdp_trafficgen(self, sink):
         """UDP over IPv6 in the smallest frame it makes; the far end drops in XDP and counts."""

@@ -4,12 +4,13 @@
 //! ```text
 //! rate fast     --length N --seconds S [--cpu N] [--check-cpu N] [--no-time]
 //! rate portable --length N --seconds S [--cpu N] [--check-cpu N] [--no-time] [--buffers KIND]
-//! rate peer     --seconds S [--sink FILE.o] -- COMMAND {port} {source} {destination} …
+//! rate peer     --seconds S [--sink FILE.o | --ring CPU] -- COMMAND {port} {source} {destination} …
 //! rate capture  --length N --bytes N FILE
 //! rate verify   FILE
 //! ```
 //! Each run makes its own lab and removes it. `fast` and `portable` count frames at the checker, which compared
-//! every byte; `peer` counts them by the receiving interface's counter. One line of JSON goes to the output.
+//! every byte; `peer` counts them by the receiving interface's counter, with nobody taking them, an XDP program, or the portable
+//! path's receive ring. One line of JSON goes to the output.
 
 use std::error::Error;
 use std::fs;
@@ -49,6 +50,7 @@ struct Asked {
     no_time: bool,
     buffers: Option<Buffers>,
     sink: Option<PathBuf>,
+    ring: Option<usize>,
 }
 
 impl Asked {
@@ -72,6 +74,7 @@ impl Asked {
                 "--check-cpu" => asked.check_cpu = Some(value()?.parse()?),
                 "--no-time" => asked.no_time = true,
                 "--buffers" => asked.buffers = Some(value()?.parse()?),
+                "--ring" => asked.ring = Some(value()?.parse()?),
                 "--sink" => asked.sink = Some(value()?.into()),
                 "--" => asked.command.extend(arguments.by_ref()),
                 word if word.starts_with("--") => {
@@ -231,6 +234,17 @@ fn peer(asked: &Asked) -> Result<Value> {
     if let Some(sink) = &asked.sink {
         attach_sink(&bench.to, &far, sink)?;
     }
+    let taker = match asked.ring {
+        Some(cpu) => {
+            let options = packet::CheckOptions {
+                cpu: Some(cpu),
+                ..packet::CheckOptions::default()
+            };
+            let job = bench.check_job(asked, 1);
+            Some(packet::Checker::start(&bench.to, &job, options)?)
+        }
+        None => None,
+    };
     let mac = |bytes: [u8; 6]| bytes.map(|b| format!("{b:02x}")).join(":");
     let fill = |word: &String| {
         word.replace("{port}", &bench.from.interface)
@@ -259,13 +273,12 @@ fn peer(asked: &Asked) -> Result<Value> {
     std::thread::sleep(Duration::from_millis(100));
     let _ = killpg(group, Signal::SIGKILL);
     child.wait()?;
+    drop(taker);
     bench.lab.down()?;
     if ended_early.is_some() || after == before {
         let said = fs::read_to_string(output.path())?;
         let last = said.trim().lines().last().unwrap_or("nothing").to_owned();
-        return Ok(
-            json!({ "path": "peer", "failed": format!("sent nothing; it said: {last}") }),
-        );
+        return Ok(json!({ "path": "peer", "failed": format!("sent nothing; it said: {last}") }));
     }
     Ok(json!({
         "path": "peer",
