@@ -39,7 +39,6 @@ pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
                 longest
             },
             link_bits_per_s: rates.and_then(|r| r.into_iter().min()),
-            ..Capabilities::default()
         },
         setup: setup(pairs, &known),
     }
