@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from machine import first_line
+
 TREE = Path(__file__).resolve().parents[2]
 # The same priority for everybody measured, so that what else runs on the machine disturbs all alike and little.
 PRIORITY = ["nice", "-n", "-20"]
@@ -84,7 +86,11 @@ class Subjects:
         if not shutil.which("xdp-trafficgen"):
             raise Missing("peer missing; install it with `sudo apt-get install xdp-tools`")
         command = ["xdp-trafficgen", "udp", "-m", "{destination}", "-M", "{source}", "-t", "1", "{port}"]
-        return self.peer("xdp-trafficgen", command, ["--sink", str(sink)])
+        try:
+            return self.peer("xdp-trafficgen", command, ["--sink", str(sink)])
+        except Missing as why:
+            version = first_line("xdp-trafficgen", "udp", "--version")
+            raise Missing(f"does not work on this kernel ({version}): {why}") from None
 
     def limits(self):
         """Seconds of one whole process."""
