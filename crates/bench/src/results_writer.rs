@@ -170,7 +170,8 @@ impl ResultsWriter {
         Ok(())
     }
 
-    /// End the file: say whether the plan was interrupted and write it.
+    /// End the file: say whether the plan ended before it was done (by Ctrl-C or by an error), and write it.
+    /// Where nothing was observed nothing is written, so that a run that failed at once costs no older results.
     ///
     /// # Errors
     /// [`WriteError`] together with what was kept, so that it can be shown or written elsewhere.
@@ -179,6 +180,9 @@ impl ResultsWriter {
         interrupted: bool,
     ) -> Result<ResultsFile, (WriteError, Box<ResultsFile>)> {
         self.file.interrupted = interrupted;
+        if self.file.observations.is_empty() {
+            return Ok(self.file);
+        }
         if let Some(path) = &self.path {
             if let Err(error) = save(&self.file, path) {
                 return Err((error, Box::new(self.file)));

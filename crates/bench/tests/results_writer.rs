@@ -133,7 +133,11 @@ fn where_it_cannot_be_written_is_known_before_the_first_trial() {
     );
     let old = folder.path().join("old.json");
     std::fs::write(&old, "precious").unwrap();
-    drop(writer(Some(&old)).unwrap());
+    let mut node = SimulatedNode::new(1e6);
+    node.troubles = [(1, Trouble::Privilege)].into();
+    let mut sink = writer(Some(&old)).unwrap();
+    assert!(matches!(run(&mut node, &mut sink), Ended::Failed(_)));
+    assert!(sink.finish(true).unwrap().interrupted);
     assert_eq!(std::fs::read(&old).unwrap(), b"precious");
 }
 
