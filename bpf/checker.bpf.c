@@ -213,6 +213,12 @@ static __always_inline int count_foreign(struct wl_chk_counts *c)
 	return XDP_PASS;
 }
 
+static __always_inline void count_header_corrupt(struct wl_chk_counts *c)
+{
+	c->header_corrupt += 1;
+	state.unreadable += 1;
+}
+
 SEC("xdp")
 int check(struct xdp_md *ctx)
 {
@@ -238,14 +244,14 @@ int check(struct xdp_md *ctx)
 	if (data + at + WL_HEADER_LEN > end || at + WL_HEADER_LEN > l.end) {
 		if (!ours)
 			return count_foreign(c);
-		c->header_corrupt += 1;
+		count_header_corrupt(c);
 		goto done;
 	}
 	wl_copy_header(&h, data + at);
 	if (h.magic != WL_MAGIC_LE && !ours)
 		return count_foreign(c);
 	if (h.magic != WL_MAGIC_LE || h.checksum != (__u16)~wl_sum16(&h)) {
-		c->header_corrupt += 1;
+		count_header_corrupt(c);
 		goto done;
 	}
 	if (h.version_flags >> 4 != WL_VERSION || (cfg.stream_known && h.stream != cfg.stream))
@@ -255,7 +261,7 @@ int check(struct xdp_md *ctx)
 		state.queue = queue;
 	state.queue_moved += state.queue != queue;
 	if (!(state.track.observed & cfg.time_mask))
-		time_frame(&h, state.track.observed);
+		time_frame(&h, state.track.observed + state.unreadable);
 	if (cfg.slots)
 		wl_track_slot(&state.track, bpf_ntohl(h.sequence), cfg.slots);
 	else

@@ -62,6 +62,7 @@ struct wl_chk_state {
 	__u64 transit;
 	__u64 jitter; /* RFC 3550, times 16 */
 	__u64 jitter_frames;
+	__u64 unreadable; /* frames of the flow whose header was corrupt, for numbering those that are timed */
 	struct wl_hist latency;
 	__u32 samples[WL_SAMPLES]; /* the first latencies in ns */
 	struct wl_track track;

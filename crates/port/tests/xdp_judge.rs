@@ -417,3 +417,29 @@ fn latencies_of_another_clock_are_not_taken() {
     let series = checker.report().series.remove(0);
     assert!(series.raw_ticks[0] >= 5_000, "{series:?}");
 }
+
+#[test]
+fn frames_with_a_damaged_header_count_in_the_rate() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let flow = Flow {
+        source: Some(SOURCE),
+        ..Flow::default()
+    };
+    let checker = checker(flow, None);
+    let spec = &specs()[0];
+    for (sequence, damaged) in [(0, false), (1, true), (2, true), (3, false)] {
+        let mut frame = built(spec, 64, sequence);
+        frame[20] ^= u8::from(damaged);
+        checker.judge(&frame).unwrap();
+    }
+    let report = checker.report();
+    assert_eq!(report.counts.header_corrupt_frames, 2);
+    let (first, last) = (report.first.unwrap(), report.last.unwrap());
+    assert_eq!(
+        (first.1, last.1),
+        (0, 3),
+        "frames of the flow that came before"
+    );
+}

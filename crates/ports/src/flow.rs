@@ -90,7 +90,6 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
             ps: ((1e12 / rate).round() as u64).max(1),
         },
     };
-    let faults = schedule(trial, &sizes, frames_per_s)?;
     let mut flows = Vec::new();
     for (n, pair) in pairs.iter().enumerate() {
         let ends = [
@@ -101,13 +100,10 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
             if trial.direction != direction && trial.direction != Direction::Both {
                 continue;
             }
-            let mut seeded = faults.clone();
-            if trial.direction == Direction::Both && !trial.faults.is_clean() {
-                seeded = schedule_for(trial, &sizes, frames_per_s, (2 * n + i) as u64)?;
-            }
             let stream = (2 * n + i) as u8;
+            let faults = schedule_for(trial, &sizes, frames_per_s, u64::from(stream))?;
             flows.push(flow(
-                trial, &sizes, pair, direction, from, to, stream, pace, seeded,
+                trial, &sizes, pair, direction, from, to, stream, pace, faults,
             )?);
         }
     }
@@ -165,10 +161,6 @@ fn carrier_rate(pairs: &[Pair]) -> Result<Option<LineRate>, NodeError> {
         slowest = slowest.zip(rate).map(|(a, b)| a.min(b));
     }
     Ok(slowest.and_then(LineRate::new))
-}
-
-fn schedule(trial: &Trial, sizes: &Sizes, rate: Option<f64>) -> Result<Schedule, NodeError> {
-    schedule_for(trial, sizes, rate, 0)
 }
 
 /// Each flow has faults of its own, drawn from the trial's seed and the flow's number.

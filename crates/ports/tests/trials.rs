@@ -168,6 +168,11 @@ fn faults_of_a_trial_are_found_as_injected_on_the_fast_path() {
             ..trial(100_000)
         },
         Trial {
+            faults: rates(&all, 8),
+            ports: 2,
+            ..trial(50_000)
+        },
+        Trial {
             faults: rates(&all, 7),
             size: Size::new(SizeUnit::Frame, 1518),
             framing: Framing {
@@ -182,6 +187,14 @@ fn faults_of_a_trial_are_found_as_injected_on_the_fast_path() {
         let what = format!("trial {n}");
         assert_eq!(observation.status, Status::Complete, "{what}");
         assert_as_injected(&observation, &what);
+        let ledgers: Vec<_> = observation.flows.iter().map(|f| sender(f).ledger).collect();
+        for (i, one) in ledgers.iter().enumerate() {
+            // Few frames may have equally many faults by chance.
+            assert!(
+                sent(&observation.flows[i]) < 1_000 || !ledgers[..i].contains(one),
+                "{what}: flows have faults of their own"
+            );
+        }
         if let Extent::Frames { frames } = trial.extent {
             assert!(
                 observation.flows.iter().all(|f| sent(f) == frames),

@@ -168,6 +168,7 @@ pub struct ChkState {
     pub transit: u64,
     pub jitter: u64,
     pub jitter_frames: u64,
+    pub unreadable: u64,
     pub latency: Hist,
     pub samples: [u32; SAMPLES],
     pub track: Track,
