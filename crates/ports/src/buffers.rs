@@ -1,6 +1,7 @@
 //! Trials of buffers: a few frames, sent many times over; median and spread, and void if any frame was bad.
 
 use wirelab_port::packet::{self, SendOptions};
+use wirelab_port::xdp;
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress,
     SeriesBuilder, Spans, Status, Summary, Warning,
@@ -32,17 +33,13 @@ pub fn run(
     let runs = u64::from(node.options.buffer_runs.max(1));
     let started = observe::unix_ns();
     let (mut times_ns, mut warnings, mut last, mut void) = (Vec::new(), Vec::new(), None, None);
+    let mut checker = None;
     for n in 0..runs {
         if cancel.is_cancelled() {
             break;
         }
         progress.report(n, runs, "buffers");
-        let run_warnings = if n == 0 {
-            &mut warnings
-        } else {
-            &mut Vec::new()
-        };
-        let ran = one_run(node, plan, started, run_warnings, cancel)?;
+        let ran = one_run(node, plan, started, &mut checker, &mut warnings, cancel)?;
         let seen = ran.seen[0].clone().with_sent(ran.sent[0].sequences);
         match wire_time_ns(&seen, frames) {
             Some(ns) if seen.counts.is_clean() && seen.counts.received_frames == frames => {
@@ -78,11 +75,18 @@ fn one_run(
     node: &PortsNode,
     plan: &Plan,
     started: u64,
+    kept: &mut Option<xdp::Checker>,
     warnings: &mut Vec<Warning>,
     cancel: &Cancel,
 ) -> Result<Ran, NodeError> {
-    let mut checkers = run::start_checkers(node, &plan.flows, warnings)?;
-    let checker = checkers.remove(0);
+    // Attaching takes longer than the run, so a checker in the kernel stays and forgets.
+    let checker = match kept.take() {
+        Some(checker) => {
+            checker.reset();
+            AnyChecker::Xdp(checker)
+        }
+        None => run::start_checkers(node, &plan.flows, warnings)?.remove(0),
+    };
     let flow = &plan.flows[0];
     let options = SendOptions {
         cpu: run::processors().first().copied(),
@@ -90,11 +94,18 @@ fn one_run(
     let sent = packet::send(&flow.from, &flow.job, &options, cancel)?;
     run::drain_short(&checker, sent.emitted_frames);
     let receiver_path = AnyChecker::path(&checker);
-    let seen = vec![checker.finish()?];
+    let seen = match checker {
+        AnyChecker::Xdp(checker) => {
+            let seen = checker.report();
+            *kept = Some(checker);
+            seen
+        }
+        other => other.finish()?,
+    };
     Ok(Ran {
         started,
         sent: vec![sent],
-        seen,
+        seen: vec![seen],
         sender_path: "packet",
         receiver_path,
     })

@@ -57,6 +57,8 @@ pub struct PortsOptions {
     pub path: Path,
     /// How often a trial with buffers is repeated; its median and spread are the result.
     pub buffer_runs: u32,
+    /// How often a trial is run at most until the sender has kept the rate asked.
+    pub attempts: u32,
     /// Record the latency of the frames that are timed.
     pub latency: bool,
 }
@@ -66,6 +68,7 @@ impl Default for PortsOptions {
         PortsOptions {
             path: Path::Auto,
             buffer_runs: 200,
+            attempts: 3,
             latency: true,
         }
     }

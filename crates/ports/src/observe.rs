@@ -42,9 +42,10 @@ pub fn observation(
     let mut flows = Vec::new();
     for ((flow, sent), seen) in plan.flows.iter().zip(&ran.sent).zip(&ran.seen) {
         let seen = seen.clone().with_sent(sent.sequences);
-        warn(flow, sent, &seen, plan, &mut warnings);
+        warn(flow, sent, &seen, &mut warnings);
         flows.push(flow_observation(plan, flow, sent, seen, &ran));
     }
+    warnings.extend(below_rate(plan, &ran.sent));
     let status = if cancelled {
         Status::Partial {
             why: "ended by the user; what was seen until then is kept".to_owned(),
@@ -171,6 +172,20 @@ fn kept(plan: &Plan, sent: &SendReport) -> Option<bool> {
     Some(achieved(sent)? >= KEPT * plan.frames_per_s?)
 }
 
+/// One warning for all senders of a trial that fell behind; each flow has its own figures.
+fn below_rate(plan: &Plan, sent: &[SendReport]) -> Option<Warning> {
+    let slow = sent.iter().filter(|s| kept(plan, s) == Some(false)).count();
+    (slow > 0).then(|| Warning {
+        code: "sender-below-rate".to_owned(),
+        text: format!(
+            "{slow} of {} senders did not keep the rate asked",
+            sent.len()
+        ),
+        way_out: "free the host's processors of other work, offer less, or use fewer ports"
+            .to_owned(),
+    })
+}
+
 fn sender_observation(
     plan: &Plan,
     flow: &FlowPlan,
@@ -199,7 +214,6 @@ fn warn(
     flow: &FlowPlan,
     sent: &SendReport,
     seen: &CheckReport,
-    plan: &Plan,
     warnings: &mut Vec<Warning>,
 ) {
     let mut push = |code: &str, text: String, way_out: &str| {
@@ -214,19 +228,6 @@ fn warn(
             "identity",
             format!("{}: the counts do not add up: {why}", flow.to),
             "do not use these figures; report it",
-        );
-    }
-    if kept(plan, sent) == Some(false) {
-        let text = format!(
-            "{}: the sender reached {:.0} of {:.0} frames/s",
-            flow.from,
-            achieved(sent).unwrap_or(0.0),
-            plan.frames_per_s.unwrap_or(0.0)
-        );
-        push(
-            "sender-below-rate",
-            text,
-            "offer less, use fewer ports, or a host with more processors",
         );
     }
     if sent.refused_frames > 0 {

@@ -49,9 +49,50 @@ pub fn series(file: &ResultsFile) -> Vec<Place<'_>> {
     out
 }
 
-/// One table for each kind of clock that occurs, since these never mix.
-pub fn series_tables(file: &ResultsFile) -> Vec<Table> {
-    let all = series(file);
+/// The series of a file with those of one name and direction of a trial put together, as its flows are.
+fn merged(file: &ResultsFile) -> Vec<(usize, String, Series)> {
+    let mut out: Vec<(usize, String, Series)> = Vec::new();
+    for (at, o) in file.observations.iter().enumerate() {
+        for flow in &o.flows {
+            let of = flow.direction.to_string();
+            for s in &flow.series {
+                let alike = |(n, place, known): &&mut (usize, String, Series)| {
+                    let same =
+                        known.name == s.name && known.clock == s.clock && known.kind == s.kind;
+                    *n == at + 1 && *place == of && same
+                };
+                match out.iter_mut().find(alike) {
+                    // Ticks of one clock always merge; a hostile file that says otherwise keeps the first.
+                    Some((_, _, known)) => {
+                        known.sampled = true;
+                        let _ = known.histogram.merge(&s.histogram);
+                    }
+                    None => out.push((at + 1, of.clone(), s.clone())),
+                }
+            }
+        }
+        out.extend(
+            o.series
+                .iter()
+                .map(|s| (at + 1, "whole trial".to_owned(), s.clone())),
+        );
+    }
+    out
+}
+
+/// One table for each kind of clock that occurs, since these never mix. A row for each flow, or one for each
+/// direction.
+pub fn series_tables(file: &ResultsFile, each_flow: bool) -> Vec<Table> {
+    let merged = if each_flow { Vec::new() } else { merged(file) };
+    let all = if each_flow {
+        series(file)
+    } else {
+        let place = |(trial, of, series)| Place { trial, of, series };
+        merged
+            .iter()
+            .map(|(trial, of, series)| place((*trial, of.clone(), series)))
+            .collect()
+    };
     [
         (ClockKind::Wall, "Times"),
         (ClockKind::Simulated, "Simulated times"),

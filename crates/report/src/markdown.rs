@@ -18,7 +18,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
     if !rows.is_empty() {
         tables.push(columns::table("Results", &rows, options.each_flow));
     }
-    tables.extend(detail::series_tables(file));
+    tables.extend(detail::series_tables(file, options.each_flow));
     tables.extend(detail::counters(file));
     for table in &tables {
         out.push_str(&format!("\n## {}\n\n", table.caption));

@@ -154,6 +154,11 @@ impl Checker {
             .map_err(|e| XdpError::kernel("running the checker over a frame", e))
     }
 
+    /// Forget what was seen, for another run of the same job; call it while nothing arrives.
+    pub fn reset(&self) {
+        self.state.write(0, &sys::zeroed::<ChkState>());
+    }
+
     /// Frames of the flow seen so far; cheap enough to ask again and again.
     pub fn received(&self) -> u64 {
         let per_cpu = size_of::<abi::ChkCounts>();

@@ -99,6 +99,7 @@ impl Generator {
     pub fn run(&self, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> {
         sys::install_wake_handler()
             .map_err(|e| XdpError::kernel("installing a signal handler", e))?;
+        sys::prefer_this_thread();
         if let Some(cpu) = self.options.cpu {
             pin(cpu)?;
         }

@@ -53,7 +53,7 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
         out.push_str(&parts::table(&table, "Results", &mut notes));
     }
     out.push_str(&pictures(file, &together));
-    for table in detail::series_tables(file)
+    for table in detail::series_tables(file, options.each_flow)
         .iter()
         .chain(&detail::counters(file))
     {

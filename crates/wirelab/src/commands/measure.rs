@@ -29,7 +29,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     let options = PortsOptions {
         path: ask::path(&args.offer.path)?,
         buffer_runs: args.buffer_runs,
-        latency: true,
+        ..PortsOptions::default()
     };
     let mut node = ask::node(&args.node, options, largest_payload(&plan))?;
     let capture = start_capture(args, &mut node)?;

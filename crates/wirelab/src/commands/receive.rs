@@ -96,7 +96,7 @@ fn print(args: &ReceiveArgs, report: &CheckReport) -> Result {
         .frames_per_s()
         .map_or("–".to_owned(), format::frame_rate);
     println!(
-        "{} frames of the flow at {rate} (measured)",
+        "{} frames of the flow at {rate} frames/s (measured)",
         format::integer(c.received_frames)
     );
     let rows = [

@@ -75,7 +75,7 @@ fn print(json: bool, report: &SendReport, emitted: u64) -> Result {
     } else {
         let rate = rate.map_or("–".to_owned(), format::frame_rate);
         println!(
-            "sent {} frames (sequences 0 to {}) at {rate} (measured); check with --sent {}",
+            "sent {} frames (sequences 0 to {}) at {rate} frames/s (measured); check with --sent {}",
             format::integer(emitted),
             report.sequences.saturating_sub(1),
             report.sequences
