@@ -226,6 +226,29 @@ fn the_generator_sends_what_build_builds() {
 }
 
 #[test]
+fn every_short_length_is_sent_as_build_builds_it() {
+    let Some(lab) = lab(1) else { return };
+    let rig = Rig::new(&lab);
+    let socket = RawSocket::open(&rig.tester, 3);
+    let checker = passing(&rig);
+    let spec = udp4(rig.spec, 5);
+    for frame in 64..=134 {
+        let job = SendJob {
+            frame: spec,
+            sizes: sizes(&spec, frame),
+            ..job(rig.spec, 64, 5)
+        };
+        fast::send(&rig, &job);
+        for sequence in 0..5 {
+            let frame = captured(&socket, &spec);
+            let right = expected(&job, sequence, Mutation::None, &frame);
+            assert_eq!(frame, right, "{} bytes", job.sizes.lfsr_len());
+        }
+    }
+    assert_eq!(checker.report().counts.good_frames, 71 * 5);
+}
+
+#[test]
 fn sequences_beyond_the_window_start_over_in_the_stream() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);

@@ -443,3 +443,43 @@ fn frames_with_a_damaged_header_count_in_the_rate() {
         "frames of the flow that came before"
     );
 }
+
+#[test]
+fn every_byte_of_every_short_content_is_compared_and_none_behind_it() {
+    if !may_make_namespaces() {
+        return;
+    }
+    let flow = Flow::default();
+    let checker = checker(flow, None);
+    let mut counts = Counts::default();
+    let spec = &specs()[0];
+    for len in 0..=72usize {
+        let mut right = built(spec, 128, 4095);
+        rewrite(&mut right, 14, |h| {
+            h[14..16].copy_from_slice(&(len as u16).to_be_bytes())
+        });
+        assert_eq!(
+            verdict(&checker, &mut counts, &right),
+            "good",
+            "{len} bytes"
+        );
+        for at in 0..len + 2 {
+            let mut frame = right.clone();
+            frame[32 + at] ^= 1;
+            let rust = name(&classify(&frame, &flow));
+            assert_eq!(rust == "good", at >= len);
+            assert_eq!(
+                verdict(&checker, &mut counts, &frame),
+                rust,
+                "byte {at} of {len}"
+            );
+        }
+        right.truncate(32 + len.max(1) - 1);
+        let rust = name(&classify(&right, &flow));
+        assert_eq!(
+            verdict(&checker, &mut counts, &right),
+            rust,
+            "cut, {len} bytes"
+        );
+    }
+}
