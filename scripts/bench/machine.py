@@ -39,6 +39,14 @@ def distribution():
     return found.group(1) if found else "–"
 
 
+def busy():
+    """A warning where others use the processors: wall-clock figures are then low and scatter."""
+    load = os.getloadavg()[0]
+    if load < 0.5:
+        return ""
+    return f"**The machine was busy** (load {load:.2f} before the run): do not rely on these figures, measure again."
+
+
 def describe(tree):
     """Rows of name and value."""
     revision = first_line("git", "-C", str(tree), "describe", "--always", "--dirty")

@@ -198,7 +198,9 @@ def raise_priority():
 def main():
     asked = parse()
     raise_priority()
-    host = machine.describe(TREE)
+    host, warning = machine.describe(TREE), machine.busy()
+    if warning:
+        print(f"bench: {warning}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:
         subjects = Subjects(asked.target.resolve(), folder, asked.seconds)
         try:
@@ -207,7 +209,7 @@ def main():
         except Void as why:
             print(f"bench: void run, nothing written: {why}", file=sys.stderr)
             return 2
-    text = page.render(host, rows, subjects, asked, folder)
+    text = page.render(host, warning, rows, subjects, asked, folder)
     print(page.table(rows))
     destination = asked.write or (TREE / "docs/benchmarks.md" if asked.rounds >= LEAST_ROUNDS else None)
     if destination:

@@ -24,7 +24,7 @@ CORES = (
     "Sending and checking share\n  ONE core, number 0: a veth hands frames over in the sender's softirq. "
     "A checker on the other core (threaded NAPI)\n  loses frames in the veth's queue of 256. At maximum load the "
     "transmit time is read once for the 16 frames that the\n  kernel hands to the driver together; paced frames "
-    "each have their own."
+    "each have their own. The checker\n  reads the arrival time of one frame in 16."
 )
 
 
@@ -71,7 +71,7 @@ def missed_sentence(subjects):
     return f"In {len(shares)} runs its queue lost frames, at most {max(shares):.2%} of them; these are in no figure."
 
 
-def render(host, rows, subjects, asked, folder):
+def render(host, warning, rows, subjects, asked, folder):
     method = METHOD.format(
         rounds=asked.rounds, seconds=asked.seconds, cores=CORES, missed=missed_sentence(subjects)
     )
@@ -81,7 +81,7 @@ def render(host, rows, subjects, asked, folder):
     return f"""\
 # Benchmarks
 
-Written by `make bench` (`scripts/bench.sh`); do not edit.
+Written by `make bench` (`scripts/bench.sh`); do not edit. {warning}
 
 {table(rows)}
 
