@@ -125,6 +125,11 @@ fn flow_observation(
             Field::measured(seen.missed_frames),
         );
     }
+    if plan.frames_per_s.is_none() && ran.sender_path == "xdp" {
+        // A transmit time and a gap then stand for so many frames, see wirelab_port::xdp.
+        let shared = Field::measured(wirelab_port::xdp::FRAMES_A_TIME);
+        counters.insert("frames_that_share_a_transmit_time".to_owned(), shared);
+    }
     FlowObservation {
         port: flow.port.to_string(),
         direction: flow.direction,

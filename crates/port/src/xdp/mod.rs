@@ -18,6 +18,10 @@ pub use generator::{Generator, GeneratorOptions};
 
 /// The longest frame of the fast path in bytes without FCS.
 pub const MAX_LENGTH: u32 = abi::MAX_LENGTH;
+/// Frames that share a transmit time at maximum load: the kernel hands redirected frames to the driver in bulks of
+/// so many (`XDP_BULK_QUEUE_SIZE` in include/net/xdp.h), and those of a bulk leave together. Paced frames have a
+/// time each.
+pub const FRAMES_A_TIME: u64 = 16;
 /// Ports that one generator can serve.
 pub const MAX_PORTS: usize = abi::GEN_PORTS;
 

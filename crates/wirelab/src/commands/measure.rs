@@ -48,7 +48,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     node.end_capture();
     drop(node);
     capture.map(super::receive::finish).transpose()?;
-    let interrupted = matches!(outcome.ended, Ended::Interrupted);
+    let interrupted = !outcome.is_done();
     // What could not be saved is still shown.
     let (file, unsaved) = match live.writer.finish(interrupted) {
         Ok(file) => (file, None),
