@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, Progress};
@@ -53,6 +54,29 @@ impl Bar {
             let _ = write!(stderr(), "\r\x1b[K");
         }
     }
+}
+
+/// Show progress by the clock while `work` runs, for what takes `expected` or, where that is not known, as long
+/// as it takes.
+pub fn while_showing<T>(what: &str, expected: Option<Duration>, work: impl FnOnce() -> T) -> T {
+    let (bar, over) = (Bar::new(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let ticker = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let passed = bar.begun.elapsed();
+                let total = expected.unwrap_or(Duration::MAX).as_millis().max(1) as u64;
+                let seconds = format!("{what} for {} s", passed.as_secs());
+                bar.report((passed.as_millis() as u64).min(total), total, &seconds);
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        // A ticker that died has only failed to draw.
+        let _ = ticker.join();
+        bar.clear();
+        done
+    })
 }
 
 impl Progress for Bar {

@@ -3,19 +3,28 @@
 use std::process::Command;
 
 fn readme() -> String {
-    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).expect("the README is there")
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"))
+        .expect("the README is there")
 }
 
 /// Lines of the README that call wirelab.
 fn commands(text: &str) -> Vec<Vec<String>> {
     text.lines()
         .filter_map(|line| line.strip_prefix("$ wirelab "))
-        .map(|line| line.trim_end_matches(" &").split_whitespace().map(str::to_owned).collect())
+        .map(|line| {
+            line.trim_end_matches(" &")
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect()
+        })
         .collect()
 }
 
 fn wirelab(args: &[String]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_wirelab")).args(args).output().expect("the binary was built for this test")
+    Command::new(env!("CARGO_BIN_EXE_wirelab"))
+        .args(args)
+        .output()
+        .expect("the binary was built for this test")
 }
 
 #[test]
@@ -26,22 +35,39 @@ fn every_command_of_the_readme_is_one_that_wirelab_takes() {
         // The parser refuses an unknown option before it shows help, so nothing is run.
         args.push("--help".to_owned());
         let output = wirelab(&args);
-        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     let unknown = wirelab(&["measure", "lab:1", "--no-such-option", "--help"].map(str::to_owned));
-    assert_eq!(unknown.status.code(), Some(2), "an option that does not exist must be refused here too");
+    assert_eq!(
+        unknown.status.code(),
+        Some(2),
+        "an option that does not exist must be refused here too"
+    );
 }
 
 #[test]
 fn the_limits_of_the_readme_are_what_wirelab_prints() {
     let readme = readme();
-    let args = commands(&readme).into_iter().find(|args| args[0] == "limits").expect("the README shows limits");
+    let args = commands(&readme)
+        .into_iter()
+        .find(|args| args[0] == "limits")
+        .expect("the README shows limits");
     let printed = String::from_utf8(wirelab(&args).stdout).expect("plain text");
     assert!(printed.contains("148,809"));
-    assert!(readme.contains(printed.trim_end()), "the README lacks this output:\n{printed}");
+    assert!(
+        readme.contains(printed.trim_end()),
+        "the README lacks this output:\n{printed}"
+    );
 }
 
 #[test]
 fn no_output_of_the_readme_was_left_open() {
-    assert!(!readme().contains("@@"), "a place for output was never filled");
+    assert!(
+        !readme().contains("@@"),
+        "a place for output was never filled"
+    );
 }

@@ -13,7 +13,7 @@ use wirelab_wire::Flow;
 use crate::args::ReceiveArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::cancel_on_signal;
+use crate::terminal::{cancel_on_signal, while_showing};
 
 pub fn run(args: &ReceiveArgs) -> Result {
     let port = ask::port(&args.port)?;
@@ -59,7 +59,10 @@ pub fn run(args: &ReceiveArgs) -> Result {
         }) as Box<dyn FrameSink>
     });
     let cancel = cancel_on_signal();
-    let mut report = receive(&port, job, ask::path(&args.path)?, sink, until, &cancel)?;
+    let path = ask::path(&args.path)?;
+    let mut report = while_showing("receiving", until.time, || {
+        receive(&port, job, path, sink, until, &cancel)
+    })?;
     capture.map(finish).transpose()?;
     if let Some(sent) = args.sent {
         report = report.with_sent(sent);

@@ -1,18 +1,19 @@
 //! `wirelab send`: one direction by hand, or into a capture.
 
 use std::path::Path as FilePath;
+use std::time::Duration;
 
 use wirelab_port::job::SendReport;
 use wirelab_port::pcapng::{GenerateSpec, WriterOptions, generate};
 use wirelab_ports::one_way;
 use wirelab_report::format;
-use wirelab_trial::{Direction, Ledger, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Ledger, Size, SizeUnit, Trial};
 use wirelab_wire::LineRate;
 
 use crate::args::SendArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::cancel_on_signal;
+use crate::terminal::{cancel_on_signal, while_showing};
 
 /// Ten seconds, as iperf sends for where nothing else was said.
 const DEFAULT_TIME_PS: u64 = 10_000_000_000_000;
@@ -48,14 +49,14 @@ pub fn run(args: &SendArgs) -> Result {
     }
     let path = ask::path(&args.offer.path)?;
     let cancel = cancel_on_signal();
-    let report = one_way::send(
-        &ask::port(&args.port)?,
-        to,
-        args.stream,
-        &trial,
-        path,
-        &cancel,
-    )?;
+    let port = ask::port(&args.port)?;
+    let expected = match trial.extent {
+        Extent::Time { time_ps } => Some(Duration::from_nanos(time_ps / 1000)),
+        Extent::Frames { .. } => None,
+    };
+    let report = while_showing("sending", expected, || {
+        one_way::send(&port, to, args.stream, &trial, path, &cancel)
+    })?;
     print(args.json, &report, report.emitted_frames)
 }
 
