@@ -32,6 +32,7 @@ static __always_inline __u32 be16_at(void *data, void *end, __u32 at)
 struct location {
 	__u32 at; /* of the test header; NOT_FOUND where the frame is not of the flow's kind */
 	__u32 end; /* of the data it may describe */
+	__u32 payload; /* bytes behind the Ethernet header and its tags */
 };
 
 static __noinline int locate_udp(void *data, void *end, struct location *l, __u32 at)
@@ -70,6 +71,7 @@ static __noinline int locate(void *data, void *end, struct location *l)
 		}
 	}
 	at += 2;
+	l->payload = end - data - at;
 	if (type == WL_ETHERTYPE) {
 		l->at = at;
 		return 0;
@@ -198,7 +200,7 @@ static __always_inline void check_content(struct xdp_md *ctx, struct wl_chk_coun
 		c->truncated += 1;
 	} else if (matches(ctx, at, start, len)) {
 		c->good += 1;
-		c->verified_bytes += WL_HEADER_LEN + len;
+		c->verified_bytes += l->payload;
 	} else if (is_stale(ctx, at, len)) {
 		c->stale += 1;
 	} else {
@@ -223,7 +225,7 @@ SEC("xdp")
 int check(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct location l = { .end = end - data };
+	struct location l = { .end = end - data, .payload = end - data - 14 };
 	__u32 cpu = bpf_get_smp_processor_id(), at, queue;
 	struct wl_chk_counts *c = &state.counts[cpu & (WL_CHK_CPUS - 1)];
 	struct wl_header h;

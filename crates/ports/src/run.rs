@@ -336,7 +336,9 @@ pub fn run(
     let mut attempt = 1;
     loop {
         let mut observation = attempt_once(node, plan, progress, cancel)?;
-        let spoilt = observation.flows.iter().any(below_rate) && !cancel.is_cancelled();
+        // A run with a finding is kept: what it found must not be thrown away with it.
+        let slow = observation.flows.iter().any(below_rate) && observation.passed();
+        let spoilt = slow && !cancel.is_cancelled();
         if !spoilt || attempt >= node.options.attempts {
             let counters = &mut observation.counters;
             counters.insert(

@@ -271,6 +271,9 @@ fn every_framing_and_direction_is_clean_on_both_paths() {
                 assert_eq!(observation.flows.len(), flows, "{what}");
                 for flow in &observation.flows {
                     assert_eq!(flow.receiver_path, path, "{what}");
+                    let counts = flow.counts.value().expect("counted");
+                    let payload = u64::from(observation.sizes.payload);
+                    assert_eq!(counts.verified_payload_bytes, 1_000 * payload, "{what}");
                     assert_eq!(
                         flow.goodput_bits_per_s.value().is_some(),
                         layer != Layer::Ethernet

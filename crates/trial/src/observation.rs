@@ -83,7 +83,8 @@ pub struct Counts {
     pub lost_frames: u64,
     /// Frames on the port that are not of the flow.
     pub foreign_frames: u64,
-    /// Frames whose every byte was compared, as payload bytes.
+    /// Payload bytes (what follows the Ethernet header and its tags) of the good frames: those whose test header and
+    /// LFSR part were compared byte by byte.
     pub verified_payload_bytes: u64,
     /// Repeating frames whose slot did not follow the one before; 0 for all other flows.
     #[serde(default)]
