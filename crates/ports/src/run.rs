@@ -340,11 +340,10 @@ pub fn run(
         let slow = observation.flows.iter().any(below_rate) && observation.passed();
         let spoilt = slow && !cancel.is_cancelled();
         if !spoilt || attempt >= node.options.attempts {
-            let counters = &mut observation.counters;
-            counters.insert(
-                "tester_attempts".to_owned(),
-                Field::measured(u64::from(attempt)),
-            );
+            if attempt > 1 {
+                let attempts = Field::measured(u64::from(attempt));
+                observation.counters.insert("tester_attempts".to_owned(), attempts);
+            }
             return Ok(observation);
         }
         attempt += 1;
