@@ -215,12 +215,7 @@ fn sender_observation(
     }
 }
 
-fn warn(
-    flow: &FlowPlan,
-    sent: &SendReport,
-    seen: &CheckReport,
-    warnings: &mut Vec<Warning>,
-) {
+fn warn(flow: &FlowPlan, sent: &SendReport, seen: &CheckReport, warnings: &mut Vec<Warning>) {
     let mut push = |code: &str, text: String, way_out: &str| {
         warnings.push(Warning {
             code: code.to_owned(),

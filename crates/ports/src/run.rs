@@ -342,7 +342,9 @@ pub fn run(
         if !spoilt || attempt >= node.options.attempts {
             if attempt > 1 {
                 let attempts = Field::measured(u64::from(attempt));
-                observation.counters.insert("tester_attempts".to_owned(), attempts);
+                observation
+                    .counters
+                    .insert("tester_attempts".to_owned(), attempts);
             }
             return Ok(observation);
         }

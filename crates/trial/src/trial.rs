@@ -190,7 +190,10 @@ mod tests {
         for (i, (name, _)) in FaultRates::default().named().into_iter().enumerate() {
             *rates.rate_mut(name).unwrap() = (i + 1) as f64;
         }
-        assert_eq!(rates.named().map(|(_, rate)| rate), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(
+            rates.named().map(|(_, rate)| rate),
+            [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+        );
         assert!(rates.rate_mut("melt").is_none());
     }
 
