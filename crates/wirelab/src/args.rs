@@ -264,8 +264,11 @@ pub struct MeasureArgs {
     /// Write every frame that arrives into a pcapng file
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
-    /// A plan file instead of the options above
-    #[arg(long, value_name = "FILE")]
+    /// A plan file instead of options that say what to offer
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "frame", "length", "payload", "datagram", "layer", "vlan", "load", "rate", "time", "frames", "inject",
+        "direction", "ports", "buffers", "repeat", "warmup",
+    ])]
     pub plan: Option<PathBuf>,
     /// Where to write: .json (results file), .html, .md, .csv, .xml (JUnit); may be given several times
     #[arg(short, long, value_name = "FILE")]

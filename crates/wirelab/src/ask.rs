@@ -77,9 +77,12 @@ pub fn extent(args: &OfferArgs, default_ps: u64) -> Asked<Extent> {
             "--frames 0 asks for nothing: give at least 1",
         )),
         (Some(frames), _) => Ok(Extent::Frames { frames }),
-        (None, Some(text)) => Ok(Extent::Time {
-            time_ps: time_ps("--time", text)?,
-        }),
+        (None, Some(text)) => match time_ps("--time", text)? {
+            0 => Err(Failure::usage(format!(
+                "--time {text} asks for nothing: give a longer time, e.g. 200ms"
+            ))),
+            time_ps => Ok(Extent::Time { time_ps }),
+        },
         (None, None) => Ok(Extent::Time {
             time_ps: default_ps,
         }),
@@ -108,7 +111,9 @@ pub fn faults(text: Option<&str>) -> Asked<FaultRates> {
             .ok_or_else(|| bad(&format!("no such fault: choose one of {known}, seed")))?;
         *rate = value
             .parse()
-            .map_err(|_| bad("a probability is a number from 0 to 1"))?;
+            .ok()
+            .filter(|p| (0.0..=1.0).contains(p))
+            .ok_or_else(|| bad("a probability is a number from 0 to 1"))?;
     }
     Ok(rates)
 }
@@ -204,7 +209,9 @@ mod tests {
             error.contains("--inject melt=1: no such fault: choose one of drop,"),
             "{error}"
         );
-        assert!(faults(Some("drop")).is_err());
+        for bad in ["drop", "drop=2", "drop=-1", "drop=nan"] {
+            assert!(faults(Some(bad)).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a person at a terminal sees beside the result: progress on stderr, width, colour, and Ctrl-C.
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::fmt::Arguments;
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -95,6 +96,33 @@ impl Progress for Bar {
         let _ = stderr().flush();
     }
 }
+
+/// Write to standard output; end quietly where its reader has gone (`wirelab … | head`), and with an error where it
+/// cannot be written. Every command has cleaned up and written its files by then.
+pub fn write_out(text: Arguments<'_>) {
+    let mut out = stdout();
+    let Err(error) = out.write_fmt(text).and_then(|()| out.flush()) else {
+        return;
+    };
+    if error.kind() == ErrorKind::BrokenPipe {
+        std::process::exit(0);
+    }
+    eprintln!("wirelab: cannot write to standard output: {error}");
+    std::process::exit(1);
+}
+
+/// `print!` that does not panic, see [`write_out`].
+macro_rules! put {
+    ($($text:tt)*) => { $crate::terminal::write_out(format_args!($($text)*)) };
+}
+
+/// `println!` that does not panic, see [`write_out`].
+macro_rules! say {
+    () => { $crate::terminal::put!("\n") };
+    ($($text:tt)*) => { $crate::terminal::put!("{}\n", format_args!($($text)*)) };
+}
+
+pub(crate) use {put, say};
 
 /// Options of a report on standard output.
 pub fn report_options(title: Option<String>, each_flow: bool) -> wirelab_report::Options {

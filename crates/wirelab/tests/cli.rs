@@ -77,7 +77,7 @@ fn limits_of_the_ethernet_fmc_sizes() {
 
 #[test]
 fn bad_usage_is_status_2_and_names_the_way_out() {
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["limits", "--rate", "fast"], "e.g. --rate 100M"),
         (
             &["limits", "--layer", "token-ring"],
@@ -93,6 +93,12 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
         (&["send", "lo", "--to", "nobody"], "write a MAC address"),
         (&["report", "/nonexistent.json"], "give a results file"),
         (&["verify", "/nonexistent.pcapng"], "/nonexistent.pcapng"),
+        (&["send", "lo", "--time", "0s"], "give a longer time"),
+        (&["send", "lo", "--inject", "drop=2"], "from 0 to 1"),
+        (
+            &["measure", "lab:1", "--plan", "a.toml", "--frame", "64"],
+            "cannot be used with",
+        ),
     ];
     for (args, text) in cases {
         let output = wirelab(args);
@@ -108,6 +114,46 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
             stderr(&output)
         );
     }
+}
+
+#[test]
+fn a_reader_that_leaves_or_a_full_disk_is_no_panic() {
+    let (reader, writer) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
+    drop(reader);
+    let gone = Command::new(env!("CARGO_BIN_EXE_wirelab"))
+        .arg("limits")
+        .stdout(std::os::fd::OwnedFd::from(writer))
+        .output()
+        .expect("the binary was built for this test");
+    assert_eq!(gone.status.code(), Some(0), "{}", stderr(&gone));
+    assert_eq!(stderr(&gone), "");
+    let full = Command::new(env!("CARGO_BIN_EXE_wirelab"))
+        .arg("limits")
+        .stdout(std::fs::File::create("/dev/full").expect("Linux has it"))
+        .output()
+        .expect("the binary was built for this test");
+    assert_eq!(full.status.code(), Some(1), "{}", stderr(&full));
+    assert!(
+        stderr(&full).starts_with("wirelab: cannot write to standard output"),
+        "{}",
+        stderr(&full)
+    );
+}
+
+#[test]
+fn a_capture_without_test_frames_says_so() {
+    let file = scratch("empty.pcapng");
+    let path = file.to_str().expect("a plain path");
+    let written = wirelab(&["send", "eth0", "--frames", "1", "--to-file", path]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let bytes = std::fs::read(&file).expect("it was written");
+    // What is left is the section and its interface, before the only frame.
+    let frame_block = 4 * 3 + 20 + 60;
+    std::fs::write(&file, &bytes[..bytes.len() - frame_block]).expect("it can be cut");
+    let output = wirelab(&["verify", path]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    assert!(text.contains("no test frame"), "{text}");
 }
 
 #[test]

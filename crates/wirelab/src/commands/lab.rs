@@ -5,6 +5,7 @@ use wirelab_port::lab::{Lab, LabOwner, LabSpec, LabStatus};
 use crate::args::{LabArgs, LabCommand};
 use crate::ask::{self, lab_failure};
 use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::say;
 
 pub fn run(args: &LabArgs) -> Result {
     match &args.command {
@@ -24,7 +25,7 @@ pub fn run(args: &LabArgs) -> Result {
             if rate.is_some() {
                 lab.set_link_rates(rate).map_err(lab_failure)?;
             }
-            println!(
+            say!(
                 "lab {name} is up: measure it with 'wirelab measure lab:{name}', end it with 'wirelab lab down {name}'"
             );
             Ok(Outcome::Done)
@@ -49,17 +50,17 @@ fn status(json: bool) -> Result {
     let labs = Lab::status().map_err(lab_failure)?;
     if json {
         let list: Vec<_> = labs.iter().map(as_json).collect();
-        println!(
+        say!(
             "{}",
             serde_json::to_string_pretty(&list).map_err(Failure::failed)?
         );
         return Ok(Outcome::Done);
     }
     if labs.is_empty() {
-        println!("no lab on this host; make one with 'wirelab lab up'");
+        say!("no lab on this host; make one with 'wirelab lab up'");
     }
     for lab in &labs {
-        println!("{} ({} pairs, {})", lab.name, lab.pairs, owner(lab));
+        say!("{} ({} pairs, {})", lab.name, lab.pairs, owner(lab));
         for i in &lab.interfaces {
             let state = match &i.interface {
                 Ok(found) if i.is_up() => format!("up    {}", found.mac),
@@ -67,7 +68,7 @@ fn status(json: bool) -> Result {
                 Err(why) => format!("gone  {why}"),
             };
             let addresses: Vec<String> = i.addresses.iter().map(ToString::to_string).collect();
-            println!(
+            say!(
                 "  pair {} {:<7} {state}  {}",
                 i.pair,
                 i.side.to_string(),

@@ -7,6 +7,7 @@ use wirelab_wire::{LineRate, Overhead, Sizes};
 use crate::args::LimitsArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::say;
 
 /// One size's limits. The kind of each figure is `predicted`: it follows from the rate.
 #[derive(Serialize)]
@@ -46,7 +47,7 @@ pub fn run(args: &LimitsArgs) -> Result {
         limits.push(limit(&sizes, link, cpu_hz));
     }
     if args.json {
-        println!(
+        say!(
             "{}",
             serde_json::to_string_pretty(&limits).map_err(Failure::failed)?
         );
@@ -73,12 +74,12 @@ fn limit(sizes: &Sizes, link: LineRate, cpu_hz: Option<u64>) -> Limit {
 }
 
 fn print_table(limits: &[Limit], bits_per_s: u64) {
-    println!(
+    say!(
         "Limits of a link of {} (predicted, from the rate alone)\n",
         format::si(bits_per_s as f64, "bit/s")
     );
     let cycles = limits.iter().any(|l| l.cpu_cycles_per_frame.is_some());
-    println!(
+    say!(
         "{:>9} {:>9} {:>9} {:>13} {:>13} {:>12} {:>11} {:>13}{}",
         "frame",
         "length",
@@ -90,16 +91,23 @@ fn print_table(limits: &[Limit], bits_per_s: u64) {
         "time a frame",
         if cycles { "  cycles a frame" } else { "" }
     );
-    println!(
+    say!(
         "{:>9} {:>9} {:>9} {:>13} {:>13} {:>12} {:>11} {:>13}",
-        "B", "B", "B", "whole", "MB/s", "Mbit/s", "%", "ns"
+        "B",
+        "B",
+        "B",
+        "whole",
+        "MB/s",
+        "Mbit/s",
+        "%",
+        "ns"
     );
     for l in limits {
         let cycles = l
             .cpu_cycles_per_frame
             .map(|c| format!("  {c:>14.1}"))
             .unwrap_or_default();
-        println!(
+        say!(
             "{:>9} {:>9} {:>9} {:>13} {:>13.3} {:>12.2} {:>11.2} {:>13.2}{cycles}",
             l.sizes.frame,
             l.sizes.length,

@@ -16,7 +16,7 @@ use wirelab_trial::{Field, Observation, ResultsFile, Trial};
 use crate::args::MeasureArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{Bar, cancel_on_signal, report_options};
+use crate::terminal::{Bar, cancel_on_signal, put, report_options};
 
 /// A second: enough for a rate to three digits on any of these paths.
 const DEFAULT_TIME_PS: u64 = 1_000_000_000_000;
@@ -31,9 +31,10 @@ pub fn run(args: &MeasureArgs) -> Result {
         buffer_runs: args.buffer_runs,
         ..PortsOptions::default()
     };
+    // Before the lab is made, which an early Ctrl-C would leave behind.
+    let cancel = cancel_on_signal();
     let mut node = ask::node(&args.node, options, largest_payload(&plan))?;
     let capture = start_capture(args, &mut node)?;
-    let cancel = cancel_on_signal();
     let bar = Bar::new();
     let mut live = Live {
         writer: outputs.writer()?,
@@ -49,12 +50,15 @@ pub fn run(args: &MeasureArgs) -> Result {
     drop(node);
     capture.map(super::receive::finish).transpose()?;
     let interrupted = !outcome.is_done();
+    let nothing_asked = matches!(outcome.ended, Ended::BadPlan(_));
     // What could not be saved is still shown.
     let (file, unsaved) = match live.writer.finish(interrupted) {
         Ok(file) => (file, None),
         Err((error, file)) => (*file, Some(error)),
     };
-    outputs.write(&file, &plan, args)?;
+    if !nothing_asked {
+        outputs.write(&file, &plan, args)?;
+    }
     match unsaved {
         Some(error) => Err(Failure::failed(error)),
         None => finish(&file, outcome),
@@ -179,7 +183,7 @@ impl Outputs {
         } else {
             Format::Terminal
         };
-        print!("{}", render(file, format, &options));
+        put!("{}", render(file, format, &options));
         Ok(())
     }
 }

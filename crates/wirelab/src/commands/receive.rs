@@ -13,7 +13,7 @@ use wirelab_wire::Flow;
 use crate::args::ReceiveArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, while_showing};
+use crate::terminal::{cancel_on_signal, say, while_showing};
 
 pub fn run(args: &ReceiveArgs) -> Result {
     let port = ask::port(&args.port)?;
@@ -89,7 +89,7 @@ fn print(args: &ReceiveArgs, report: &CheckReport) -> Result {
             "counts": c, "sent_frames": args.sent, "frames_per_s": report.frames_per_s(),
             "checker_missed_frames": report.missed_frames, "notes": report.notes, "kind": "measured",
         });
-        println!(
+        say!(
             "{}",
             serde_json::to_string_pretty(&value).map_err(Failure::failed)?
         );
@@ -98,7 +98,7 @@ fn print(args: &ReceiveArgs, report: &CheckReport) -> Result {
     let rate = report
         .frames_per_s()
         .map_or("–".to_owned(), format::frame_rate);
-    println!(
+    say!(
         "{} frames of the flow at {rate} frames/s (measured)",
         format::integer(c.received_frames)
     );
@@ -120,16 +120,16 @@ fn print(args: &ReceiveArgs, report: &CheckReport) -> Result {
         .filter(|(i, (_, n))| *i == 0 || *n > 0)
         .map(|(_, r)| r)
     {
-        println!("  {:>15} {what}", format::integer(n));
+        say!("  {:>15} {what}", format::integer(n));
     }
     match args.sent {
-        Some(sent) => println!(
+        Some(sent) => say!(
             "  {:>15} lost of {}",
             format::integer(c.lost_frames),
             format::integer(sent)
         ),
-        None => println!("  losses need the sender's number: give it with --sent"),
+        None => say!("  losses need the sender's number: give it with --sent"),
     }
-    report.notes.iter().for_each(|note| println!("  {note}"));
+    report.notes.iter().for_each(|note| say!("  {note}"));
     Ok(Outcome::of(clean))
 }

@@ -7,7 +7,7 @@ use wirelab_trial::ResultsFile;
 
 use crate::args::ReportArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal;
+use crate::terminal::{put, report_options};
 
 pub fn run(args: &ReportArgs) -> Result {
     let mut files = args
@@ -20,7 +20,7 @@ pub fn run(args: &ReportArgs) -> Result {
         all.interrupted |= file.interrupted;
         all.observations.extend(file.observations);
     }
-    let options = terminal::report_options(args.title.clone(), args.each_flow);
+    let options = report_options(args.title.clone(), args.each_flow);
     for path in &args.output {
         write(&all, path, &options)?;
     }
@@ -31,7 +31,7 @@ pub fn run(args: &ReportArgs) -> Result {
             .unwrap_or("terminal")
             .parse()
             .map_err(Failure::usage)?;
-        print!("{}", render(&all, format, &options));
+        put!("{}", render(&all, format, &options));
     }
     Ok(Outcome::Done)
 }
@@ -58,6 +58,14 @@ pub fn write(
         width: None,
         ..options.clone()
     };
-    std::fs::write(path, render(file, format, &options))
-        .map_err(|e| Failure::failed(format!("{}: {e}", path.display())))
+    std::fs::write(path, render(file, format, &options)).map_err(|e| {
+        // Half a page would be read as a whole one.
+        if path.is_file() {
+            let _ = std::fs::remove_file(path);
+        }
+        Failure::failed(format!(
+            "{} cannot be written: {e}; free the space or name another file with -o",
+            path.display()
+        ))
+    })
 }

@@ -6,17 +6,27 @@ use wirelab_report::format;
 
 use crate::args::SelftestArgs;
 use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::{cancel_on_signal, say};
 
 pub fn run(args: &SelftestArgs) -> Result {
+    // Each part ends by itself and takes its labs along, which a signal would not.
+    let cancel = cancel_on_signal();
     let environment = host::environment();
-    let features = features();
-    let (ceilings, steady) = (ceilings(), steadiness());
+    let (features, ceilings) = (features(), ceilings());
+    let steady = if cancel.is_cancelled() {
+        Vec::new()
+    } else {
+        steadiness()
+    };
+    if cancel.is_cancelled() {
+        return Err(Failure::failed("interrupted; run it again for all figures"));
+    }
     let whole = features.iter().all(|f| f.missing.is_none());
     if args.json {
         let value = serde_json::json!({
             "environment": environment, "features": features, "ceilings": ceilings, "steadiness": steady,
         });
-        println!(
+        say!(
             "{}",
             serde_json::to_string_pretty(&value).map_err(Failure::failed)?
         );
@@ -25,20 +35,27 @@ pub fn run(args: &SelftestArgs) -> Result {
     let name = |f: &wirelab_trial::Field<String>| {
         f.value().cloned().unwrap_or_else(|| "unknown".to_owned())
     };
-    println!("{}, {}", name(&environment.kernel), name(&environment.cpu));
+    say!("{}, {}", name(&environment.kernel), name(&environment.cpu));
     features.iter().for_each(print_feature);
-    println!(
-        "\nCeiling of the tester against itself: one veth pair, every byte verified (measured)"
-    );
-    println!(
+    say!("\nCeiling of the tester against itself: one veth pair, every byte verified (measured)");
+    say!(
         "{:>8} {:>8} {:>14} {:>16} {:>8}",
-        "path", "frame B", "frames/s", "payload Mbit/s", "lost"
+        "path",
+        "frame B",
+        "frames/s",
+        "payload Mbit/s",
+        "lost"
     );
     ceilings.iter().for_each(print_ceiling);
-    println!("\nGap between frames of a sender that keeps a rate (measured)");
-    println!(
+    say!("\nGap between frames of a sender that keeps a rate (measured)");
+    say!(
         "{:>8} {:>10} {:>10} {:>10} {:>10} {:>10}",
-        "path", "frames/s", "asked", "median", "99.9 %", "max"
+        "path",
+        "frames/s",
+        "asked",
+        "median",
+        "99.9 %",
+        "max"
     );
     steady.iter().for_each(print_steadiness);
     Ok(Outcome::of(whole))
@@ -46,8 +63,8 @@ pub fn run(args: &SelftestArgs) -> Result {
 
 fn print_feature(feature: &Feature) {
     match &feature.missing {
-        None => println!("  has    {} ({})", feature.name, feature.needed_for),
-        Some(why) => println!("  LACKS  {} ({}): {why}", feature.name, feature.needed_for),
+        None => say!("  has    {} ({})", feature.name, feature.needed_for),
+        Some(why) => say!("  LACKS  {} ({}): {why}", feature.name, feature.needed_for),
     }
 }
 
@@ -64,12 +81,13 @@ fn print_ceiling(c: &Ceiling) {
         .lost_frames
         .value()
         .map_or("–".to_owned(), |n| format::integer(*n));
-    println!(
+    say!(
         "{:>8} {:>8} {rate:>14} {bits:>16} {lost:>8}",
-        c.path, c.frame_bytes
+        c.path,
+        c.frame_bytes
     );
     if let wirelab_trial::Field::Absent { absent } = &c.frames_per_s {
-        println!("         {absent}");
+        say!("         {absent}");
     }
 }
 
@@ -77,7 +95,7 @@ fn print_steadiness(s: &Steadiness) {
     let asked_ps = 1e12 / s.asked_frames_per_s;
     let rate = format::frame_rate(s.asked_frames_per_s);
     match s.gap.value() {
-        None => println!("{:>8} {rate:>10} –", s.path),
+        None => say!("{:>8} {rate:>10} –", s.path),
         Some(gap) => {
             let at = |p| {
                 gap.percentile(p)
@@ -86,7 +104,7 @@ fn print_steadiness(s: &Steadiness) {
             let (median, tail) = (at(50.0), at(99.9));
             let most = format::time(gap.max_ticks * 1000);
             let asked = format::time_f(asked_ps);
-            println!(
+            say!(
                 "{:>8} {rate:>10} {asked:>10} {median:>10} {tail:>10} {most:>10}",
                 s.path
             );

@@ -4,8 +4,8 @@ use std::path::Path as FilePath;
 use std::time::Duration;
 
 use wirelab_port::job::SendReport;
-use wirelab_port::pcapng::{GenerateSpec, WriterOptions, generate};
-use wirelab_ports::one_way;
+use wirelab_port::pcapng::{CaptureError, GenerateSpec, WriterOptions, generate};
+use wirelab_ports::{Path, one_way};
 use wirelab_report::format;
 use wirelab_trial::{Direction, Extent, Ledger, Size, SizeUnit, Trial};
 use wirelab_wire::LineRate;
@@ -13,7 +13,7 @@ use wirelab_wire::LineRate;
 use crate::args::SendArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, while_showing};
+use crate::terminal::{cancel_on_signal, say, while_showing};
 
 /// Ten seconds, as iperf sends for where nothing else was said.
 const DEFAULT_TIME_PS: u64 = 10_000_000_000_000;
@@ -57,32 +57,86 @@ pub fn run(args: &SendArgs) -> Result {
     let report = while_showing("sending", expected, || {
         one_way::send(&port, to, args.stream, &trial, path, &cancel)
     })?;
-    print(args.json, &report, report.emitted_frames)
+    print(
+        args.json,
+        &report,
+        &Asked::of(&trial, path),
+        cancel.is_cancelled(),
+    )
 }
 
-fn print(json: bool, report: &SendReport, emitted: u64) -> Result {
+/// What a reader compares the report with.
+struct Asked {
+    path: &'static str,
+    frames_per_s: Option<f64>,
+}
+
+impl Asked {
+    fn of(trial: &Trial, path: Path) -> Asked {
+        let frames_per_s = trial.sizes().ok().and_then(|sizes| {
+            let rate = trial
+                .load
+                .frames_per_s(&sizes, trial.framing.layer, trial.link());
+            rate.ok().flatten()
+        });
+        let path = match path {
+            Path::Xdp => "xdp",
+            Path::Auto | Path::Packet => "packet",
+        };
+        Asked { path, frames_per_s }
+    }
+
+    /// The rate that was asked, where `rate` stayed more than half a percent below it, as `measure` judges.
+    fn missed(&self, rate: Option<f64>) -> Option<f64> {
+        self.frames_per_s
+            .filter(|asked| rate.is_some_and(|r| r < asked * 0.995))
+    }
+}
+
+fn print(json: bool, report: &SendReport, asked: &Asked, interrupted: bool) -> Result {
+    let emitted = report.emitted_frames;
     let span_ns = report.last_ns.saturating_sub(report.first_ns);
     let rate = (span_ns > 0).then(|| emitted.saturating_sub(1) as f64 * 1e9 / span_ns as f64);
+    let missed = asked.missed(rate);
     if json {
         let value = serde_json::json!({
             "sent_frames": report.sequences, "emitted_frames": emitted, "refused_frames": report.refused_frames,
             "achieved_frames_per_s": rate, "slips": report.slips, "slipped_ns": report.slipped_ns,
-            "gap": report.gap, "kind": "measured",
+            "asked_frames_per_s": asked.frames_per_s, "kept_rate": asked.frames_per_s.map(|_| missed.is_none()),
+            "gap": report.gap, "path": asked.path, "interrupted": interrupted, "kind": "measured",
         });
-        println!(
+        say!(
             "{}",
             serde_json::to_string_pretty(&value).map_err(Failure::failed)?
         );
     } else {
         let rate = rate.map_or("–".to_owned(), format::frame_rate);
-        println!(
-            "sent {} frames (sequences 0 to {}) at {rate} frames/s (measured); check with --sent {}",
+        let path = asked.path;
+        say!(
+            "sent {} frames (sequences 0 to {}) at {rate} frames/s (measured, path {path}); check with --sent {}",
             format::integer(emitted),
             report.sequences.saturating_sub(1),
             report.sequences
         );
+        if let Some(asked) = missed {
+            let asked = format::frame_rate(asked);
+            say!(
+                "  the sender did not keep the {asked} frames/s asked: free the processors or offer less"
+            );
+        }
+        if interrupted {
+            say!("  interrupted: not all that was asked was sent");
+        }
     }
-    Ok(Outcome::of(report.refused_frames == 0))
+    Ok(Outcome::of(report.refused_frames == 0 && !interrupted))
+}
+
+/// What broke off while writing is no fault of the usage.
+fn capture_failure(error: CaptureError) -> Failure {
+    match error {
+        CaptureError::Write { .. } => Failure::failed(error),
+        _ => Failure::usage(error),
+    }
 }
 
 fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Result {
@@ -102,12 +156,12 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
         slots: None,
         faults: job.faults,
     };
-    let done = generate(file, &spec, &WriterOptions::default()).map_err(Failure::usage)?;
+    let done = generate(file, &spec, &WriterOptions::default()).map_err(capture_failure)?;
     if args.json {
         let value = serde_json::json!({
             "file": file, "frames": done.file.frames, "bytes": done.file.bytes, "ledger": done.ledger,
         });
-        println!(
+        say!(
             "{}",
             serde_json::to_string_pretty(&value).map_err(Failure::failed)?
         );
@@ -121,7 +175,7 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
         } else {
             format!("{:?}", done.ledger)
         };
-        println!(
+        say!(
             "{}: {} frames, {}; {faults}",
             file.display(),
             format::integer(done.file.frames),

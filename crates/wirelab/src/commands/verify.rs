@@ -5,6 +5,7 @@ use wirelab_report::format;
 
 use crate::args::VerifyArgs;
 use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::say;
 
 pub fn run(args: &VerifyArgs) -> Result {
     let options = VerifyOptions {
@@ -18,7 +19,7 @@ pub fn run(args: &VerifyArgs) -> Result {
         _ => Failure::usage(e),
     })?;
     if args.json {
-        println!(
+        say!(
             "{}",
             serde_json::to_string_pretty(&report).map_err(Failure::failed)?
         );
@@ -29,7 +30,7 @@ pub fn run(args: &VerifyArgs) -> Result {
 }
 
 fn print(report: &VerifyReport) {
-    println!(
+    say!(
         "{}: {}, {} frames, {} of test flows, {} foreign",
         report.name,
         report.format,
@@ -38,7 +39,7 @@ fn print(report: &VerifyReport) {
         format::integer(report.foreign_frames)
     );
     if !report.end.is_whole() {
-        println!("  {}", report.end);
+        say!("  {}", report.end);
     }
     report.flows.iter().for_each(print_flow);
     let rest = [
@@ -60,17 +61,17 @@ fn print(report: &VerifyReport) {
         ),
     ];
     for (what, n) in rest.into_iter().filter(|(_, n)| *n > 0) {
-        println!("  {} {what}", format::integer(n));
+        say!("  {} {what}", format::integer(n));
     }
     for finding in report.findings.iter().chain(&report.gaps) {
-        println!("  {finding}");
+        say!("  {finding}");
     }
-    let verdict = if report.is_clean() {
-        "every frame is there and right"
-    } else {
-        "NOT clean"
+    let verdict = match report.test_frames() {
+        _ if report.is_clean() => "every frame is there and right",
+        0 => "NOT clean: there is no test frame in it",
+        _ => "NOT clean",
     };
-    println!(
+    say!(
         "{verdict}; verified at {:.2} GB/s (measured)",
         report.bytes_per_s() / 1e9
     );
@@ -78,7 +79,7 @@ fn print(report: &VerifyReport) {
 
 fn print_flow(flow: &FlowReport) {
     let [a, b, c, d, e, f] = flow.source;
-    println!(
+    say!(
         "stream {} from {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}",
         flow.stream
     );
@@ -102,10 +103,10 @@ fn print_flow(flow: &FlowReport) {
     let text: Vec<String> = shown
         .map(|(_, (what, n))| format!("{} {what}", format::integer(*n)))
         .collect();
-    println!("  {}", text.join(", "));
+    say!("  {}", text.join(", "));
     if let (Some(fps), Some(bits)) = (flow.frames_per_s(), flow.payload_bits_per_s()) {
         let rate = format::si(bits, "bit/s");
-        println!(
+        say!(
             "  {} frames/s, payload {rate} (measured, from the capture's times)",
             format::integer(fps as u64)
         );
