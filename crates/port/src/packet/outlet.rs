@@ -162,6 +162,8 @@ pub(super) enum Filling {
     },
     /// Built there.
     InPlace,
+    /// Built there, and copied by the kernel when it takes them.
+    Whole,
     /// Copied from the application's memory; the next copy waits until the frame has left.
     Copied,
     /// Copied while the frame before is on its way.
@@ -187,11 +189,11 @@ impl Ring {
     ) -> io::Result<Ring> {
         let slots = match filling {
             Filling::Prefilled { slots } => slots,
-            Filling::InPlace => IN_PLACE_SLOTS,
+            Filling::InPlace | Filling::Whole => IN_PLACE_SLOTS,
             Filling::Copied => 1,
             Filling::CopiedAhead => 2,
         };
-        let mut ring = TxRing::new(&socket, slots, builder.length())?;
+        let mut ring = TxRing::new(&socket, slots, builder.length(), filling == Filling::Whole)?;
         for slot in 0..slots {
             let frame = ring.frame(slot);
             builder.lay_out(frame);
@@ -254,7 +256,7 @@ impl Outlet for Ring {
     fn batch(&self) -> usize {
         match self.filling {
             Filling::Prefilled { slots } => RING_BATCH.min(slots.div_ceil(2)),
-            Filling::InPlace => RING_BATCH,
+            Filling::InPlace | Filling::Whole => RING_BATCH,
             Filling::Copied | Filling::CopiedAhead => 1,
         }
     }

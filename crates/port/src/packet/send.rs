@@ -21,6 +21,10 @@ use crate::job::{Pace, SendJob, SendReport};
 /// Slots K of repeating frames that lie ready with [`Buffers::Prefilled`].
 pub const PREFILLED_SLOTS: u32 = 64;
 
+/// The longest frame in bytes that the kernel copies into one piece of memory when it takes it from the ring: with
+/// what the kernel puts around it still two pages.
+const LONGEST_WHOLE: u32 = 4000;
+
 /// How long a system call may wait for room in a queue before a cancelled run is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -38,8 +42,9 @@ pub struct SendOptions {
 /// Sends what `job` says on `port`, until its extent is reached or `cancel` is set.
 ///
 /// Works from any thread: the socket is opened in the port's namespace, and the sender runs on a thread of its
-/// own. Without [`SendJob::buffers`] frames go out in batches of one system call, which is faster than the ring
-/// on the drivers measured (`docs/portable-path.md`); the kinds of buffers use the ring.
+/// own. Without [`SendJob::buffers`] frames at full speed go through a ring that the kernel copies from, which is
+/// the fastest way on the drivers measured (`docs/portable-path.md`), long and paced ones in batches of one system
+/// call; the kinds of buffers use the ring.
 ///
 /// # Errors
 /// [`PacketError::Iface`] for an interface that is unknown, down, without carrier or has too small an MTU,
@@ -79,6 +84,7 @@ pub fn send(
                 sending().run(&mut batches, Some(true))
             }
             Some(filling) => {
+                let copying = copying || filling == Filling::Whole;
                 let mut ring = Ring::new(socket, filling, &builder)
                     .map_err(|e| PacketError::setup(port, "a transmit ring", e))?;
                 sending().run(&mut ring, copying.then_some(true))
@@ -96,7 +102,7 @@ pub fn send(
     thread::run(port, "sender", run)
 }
 
-/// Which way into the ring the job asks for; `None` for batches.
+/// Which way into the ring the job asks for, or is fastest; `None` for batches.
 fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
     let unsupported = |field, why: &str| {
         Err(Unsupported {
@@ -105,6 +111,10 @@ fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
         })
     };
     match job.buffers {
+        // A paced frame has a system call of its own, and a long one would need many pages in a row.
+        None if job.pace == Pace::Max && job.sizes.length <= LONGEST_WHOLE => {
+            Ok(Some(Filling::Whole))
+        }
         None => Ok(None),
         Some(Buffers::InPlace) => Ok(Some(Filling::InPlace)),
         Some(Buffers::Copied) => Ok(Some(Filling::Copied)),
