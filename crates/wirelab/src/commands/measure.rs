@@ -184,6 +184,9 @@ impl Outputs {
             Format::Terminal
         };
         put!("{}", render(file, format, &options));
+        if !args.json {
+            super::repeats::print(&file.observations);
+        }
         Ok(())
     }
 }

@@ -5,6 +5,7 @@ pub mod limits;
 pub mod manual;
 pub mod measure;
 pub mod receive;
+pub mod repeats;
 pub mod report;
 pub mod selftest;
 pub mod send;
