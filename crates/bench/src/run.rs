@@ -95,6 +95,17 @@ pub fn run_plan(
         .capabilities
         .link_bits_per_s
         .and_then(LineRate::new);
+    // What no trial of the plan can be, whatever the node does, is found before the first.
+    let bad = steps.iter().find_map(|step| {
+        let link = step.trial.link().or(link);
+        step.trial
+            .load
+            .frames_per_s(&step.sizes, step.trial.framing.layer, link)
+            .err()
+    });
+    if let Some(error) = bad {
+        return PlanOutcome::of(0, Ended::BadPlan(ExpandError::Load(error)));
+    }
     let run = Run {
         total_ps: estimate_ps(&steps, link),
         link,

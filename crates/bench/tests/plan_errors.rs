@@ -131,7 +131,7 @@ fn values_say_what_to_write() {
         (
             "load = [\"max\", \"200kpps\"]\nrate = \"100M\"",
             "p.toml:3:16: matrix.load: at frame 64: a load of 200000pps is 200000 frames/s, but a link of 100000000 \
-             bit/s carries 148810 frames/s of this size: lower it, or give a share such as 95%",
+             bit/s carries 148809 frames/s of this size: lower it, or give a share such as 95%",
         ),
     ];
     for (text, expected) in cases {

@@ -117,10 +117,11 @@ fn an_interface_that_goes_down_breaks_the_run_off_and_keeps_what_was_done() {
             "{seen:?}"
         );
         assert_eq!(seen.counts.distinct_sequences, seen.counts.good_frames);
-        // What the kernel said it took has arrived.
-        assert_eq!(
-            seen.counts.good_frames, partial.emitted_frames,
-            "{buffers:?}"
+        // What the kernel said it took has arrived, but for what the link took with it: one call's frames at most.
+        let under_way = partial.emitted_frames.checked_sub(seen.counts.good_frames);
+        assert!(
+            under_way.is_some_and(|frames| frames <= 32),
+            "{buffers:?}: {under_way:?}"
         );
         rig::ip(
             &rig.node,

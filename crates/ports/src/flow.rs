@@ -65,7 +65,8 @@ fn bad(error: impl std::fmt::Display) -> NodeError {
 pub fn interface_error(error: IfaceError) -> NodeError {
     match error {
         IfaceError::NetNs(_) | IfaceError::Privilege(_) => NodeError::Privilege(error.to_string()),
-        _ => NodeError::Failed(error.to_string()),
+        // An interface that is not there, not up or taken is for the user to mend.
+        _ => NodeError::BadTrial(error.to_string()),
     }
 }
 

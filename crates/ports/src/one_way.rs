@@ -87,7 +87,7 @@ pub struct Until {
     pub idle: Duration,
 }
 
-/// Check what arrives on `port`. With a `sink` every frame goes there too, which needs the portable path.
+/// Check what arrives on `port`; says which path it took, and in a note of the report why if it was the slower one. With a `sink` every frame goes there too, which needs the portable path.
 ///
 /// # Errors
 /// [`NodeError`] names what is wrong with port or privilege.
@@ -98,9 +98,10 @@ pub fn receive(
     sink: Option<Box<dyn FrameSink>>,
     until: Until,
     cancel: &Cancel,
-) -> Result<CheckReport, NodeError> {
+) -> Result<(CheckReport, &'static str), NodeError> {
     let _lock = PortLock::acquire(port).map_err(interface_error)?;
-    let checker = start(port, job, path, sink)?;
+    let mut note = None;
+    let checker = start(port, job, path, sink, &mut note)?;
     let begun = Instant::now();
     let (mut last, mut since) = (0, Instant::now());
     while !cancel.is_cancelled() && until.time.is_none_or(|t| begun.elapsed() < t) {
@@ -112,7 +113,10 @@ pub fn receive(
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    checker.finish()
+    let taken = checker.path();
+    let mut report = checker.finish()?;
+    report.notes.extend(note);
+    Ok((report, taken))
 }
 
 fn start(
@@ -120,6 +124,7 @@ fn start(
     job: CheckJob,
     path: Path,
     sink: Option<Box<dyn FrameSink>>,
+    note: &mut Option<String>,
 ) -> Result<AnyChecker, NodeError> {
     if sink.is_some() && path == Path::Xdp {
         let text = "a capture needs the portable path: leave --path xdp out";
@@ -131,7 +136,7 @@ fn start(
             Err(error) if path == Path::Xdp || !crate::run::can_fall_back(&error) => {
                 return Err(xdp_error(error));
             }
-            Err(_) => {}
+            Err(error) => *note = Some(format!("the portable path was taken: {error}")),
         }
     }
     let options = packet::CheckOptions {

@@ -168,12 +168,22 @@ fn finish_recorders(
 }
 
 fn fallback_warning(error: &XdpError) -> Warning {
+    let long = matches!(error, XdpError::TooLong { .. });
+    let (code, way_out) = if long {
+        (
+            "long-frames",
+            "nothing is wrong; --path packet asks for it on purpose",
+        )
+    } else {
+        (
+            "slow-path",
+            "run 'wirelab selftest' to see what this host lacks",
+        )
+    };
     Warning {
-        code: "slow-path".to_owned(),
-        text: format!(
-            "the portable path was taken, since the fast one does not work here: {error}"
-        ),
-        way_out: "run 'wirelab selftest' to see what this host lacks".to_owned(),
+        code: code.to_owned(),
+        text: format!("the portable path was taken: {error}"),
+        way_out: way_out.to_owned(),
     }
 }
 

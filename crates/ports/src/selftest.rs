@@ -18,6 +18,8 @@ pub struct Feature {
     pub needed_for: &'static str,
     /// Why it is missing, and the way out; `None` where it is there.
     pub missing: Option<String>,
+    /// Whether only a privilege is missing.
+    pub privilege: bool,
 }
 
 /// The ceiling of one path at one size: a veth pair with nothing between.
@@ -51,33 +53,37 @@ const STEADY_FRAMES_PER_S: f64 = 20_000.0;
 
 /// Look at each feature.
 pub fn features() -> Vec<Feature> {
-    let text = |r: Result<(), String>| r.err();
-    let jit = match xdp::jit_enabled() {
-        Some(false) => Some("the eBPF JIT is off: sysctl -w net.core.bpf_jit_enable=1".to_owned()),
-        _ => None,
+    let feature = |name, needed_for, missing, privilege| Feature {
+        name,
+        needed_for,
+        missing,
+        privilege,
     };
+    let namespaces = netns::probe().err();
+    let live_frames = xdp::probe().err();
+    let no_jit = xdp::jit_enabled() == Some(false);
+    let jit = no_jit.then(|| "the eBPF JIT is off: sysctl -w net.core.bpf_jit_enable=1".to_owned());
+    let one = crate::run::processors().len() < 2;
     vec![
-        Feature {
-            name: "network namespaces",
-            needed_for: "the lab",
-            missing: text(netns::probe().map_err(|e| e.to_string())),
-        },
-        Feature {
-            name: "XDP live frames",
-            needed_for: "the fast path",
-            missing: text(xdp::probe().map_err(|e| e.to_string())),
-        },
-        Feature {
-            name: "eBPF JIT",
-            needed_for: "speed of the fast path",
-            missing: jit,
-        },
-        Feature {
-            name: "two processors",
-            needed_for: "sending and checking at once",
-            missing: (crate::run::processors().len() < 2)
-                .then(|| "only one processor: ceilings are lower".to_owned()),
-        },
+        feature(
+            "network namespaces",
+            "the lab",
+            namespaces.as_ref().map(ToString::to_string),
+            namespaces.is_some_and(|e| e.is_privilege()),
+        ),
+        feature(
+            "XDP live frames",
+            "the fast path",
+            live_frames.as_ref().map(ToString::to_string),
+            live_frames.is_some_and(|e| matches!(e, xdp::XdpError::Privilege { .. })),
+        ),
+        feature("eBPF JIT", "speed of the fast path", jit, false),
+        feature(
+            "two processors",
+            "sending and checking at once",
+            one.then(|| "only one processor: ceilings are lower".to_owned()),
+            false,
+        ),
     ]
 }
 

@@ -5,6 +5,7 @@ use wirelab_trial::{ClockKind, Field, Owner, ResultsFile, Series};
 use crate::escape::{clip, line};
 use crate::finding;
 use crate::format;
+use crate::row;
 use crate::stats::percentile;
 use crate::table::{Cell, Head, Shown, Table};
 
@@ -186,23 +187,40 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
 
 /// The nodes' own counters; `None` where there are none.
 pub fn counters(file: &ResultsFile) -> Option<Table> {
-    let mut rows = Vec::new();
+    let mut found: Vec<(Vec<usize>, String, &str, &Field<u64>)> = Vec::new();
     for (at, o) in file.observations.iter().enumerate() {
-        let flows = o.flows.iter().map(|f| (finding::name(f), &f.counters));
+        let flows = o
+            .flows
+            .iter()
+            .map(|f| (f.direction.to_string(), &f.counters));
         let whole = ("whole trial".to_owned(), &o.counters);
         for (of, counters) in flows.chain(std::iter::once(whole)) {
             for (name, value) in counters {
-                rows.push(vec![
-                    Cell::Text((at + 1).to_string()),
-                    Cell::Text(clip(&line(&of), 40)),
-                    Cell::Text(clip(&line(name), 60)),
-                    Cell::of(value.clone(), format::integer),
-                ]);
+                // The same figure of many flows or trials is one row.
+                match found
+                    .iter_mut()
+                    .find(|f| f.1 == of && f.2 == name && f.3 == value)
+                {
+                    Some((trials, ..)) if trials.last() != Some(&(at + 1)) => trials.push(at + 1),
+                    Some(_) => {}
+                    None => found.push((vec![at + 1], of.clone(), name, value)),
+                }
             }
         }
     }
+    let rows: Vec<Vec<Cell>> = found
+        .into_iter()
+        .map(|(trials, of, name, value)| {
+            vec![
+                Cell::Text(row::trials_in_words(&trials, file.observations.len())),
+                Cell::Text(clip(&line(&of), 40)),
+                Cell::Text(clip(&line(name), 60)),
+                Cell::of(value.clone(), format::integer),
+            ]
+        })
+        .collect();
     let heads = vec![
-        head("#", "", true, 0),
+        head("trials", "", false, 0),
         head("of", "", false, 1),
         head("counter", "", false, 0),
         head("value", "", true, 0),

@@ -248,7 +248,8 @@ pub fn warnings(file: &ResultsFile) -> Vec<(String, &Warning)> {
         .collect()
 }
 
-fn trials_in_words(trials: &[usize], total: usize) -> String {
+/// `trial 2`, `trials 1, 3` or `all trials`.
+pub fn trials_in_words(trials: &[usize], total: usize) -> String {
     match trials {
         [one] => format!("trial {one}"),
         all if all.len() == total => "all trials".to_owned(),

@@ -26,7 +26,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     }
     text.push_str(&totals(file));
     if file.interrupted {
-        text.push_str(" The run was interrupted: its plan was not finished.");
+        text.push_str(" The run ended before its plan was done.");
     }
     text
 }

@@ -96,7 +96,8 @@ impl Load {
                 Err(LoadError::AboveLink {
                     load: *self,
                     asked: rate,
-                    limit: link.frames_per_s(sizes),
+                    // Whole frames, as `limits` prints them.
+                    limit: link.frames_per_s(sizes).floor(),
                     link_bits_per_s: link.bits_per_s(),
                 })
             }
@@ -258,7 +259,7 @@ mod tests {
             .frames_per_s(&frame(64), Layer::Ethernet, LineRate::new(100_000_000))
             .unwrap_err();
         assert!(
-            error.to_string().contains("carries 148810 frames/s"),
+            error.to_string().contains("carries 148809 frames/s"),
             "{error}"
         );
     }

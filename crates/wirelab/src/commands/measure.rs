@@ -48,7 +48,8 @@ pub fn run(args: &MeasureArgs) -> Result {
     bar.clear();
     node.end_capture();
     drop(node);
-    capture.map(super::receive::finish).transpose()?;
+    // Errors of the capture come last: the results are shown and kept first.
+    let captured = capture.map(super::receive::finish).transpose();
     let interrupted = !outcome.is_done();
     let nothing_asked = matches!(outcome.ended, Ended::BadPlan(_));
     // What could not be saved is still shown.
@@ -61,7 +62,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     }
     match unsaved {
         Some(error) => Err(Failure::failed(error)),
-        None => finish(&file, outcome),
+        None => captured.and(finish(&file, outcome)),
     }
 }
 

@@ -60,14 +60,14 @@ pub fn run(args: &ReceiveArgs) -> Result {
     });
     let cancel = cancel_on_signal();
     let path = ask::path(&args.path)?;
-    let mut report = while_showing("receiving", until.time, || {
+    let (mut report, taken) = while_showing("receiving", until.time, || {
         receive(&port, job, path, sink, until, &cancel)
     })?;
     capture.map(finish).transpose()?;
     if let Some(sent) = args.sent {
         report = report.with_sent(sent);
     }
-    print(args, &report)
+    print(args, &report, taken)
 }
 
 /// End a capture when all who wrote into it have ended, and say what is in it.
@@ -81,13 +81,14 @@ pub fn finish(capture: Arc<Mutex<CaptureWriter>>) -> std::result::Result<(), Fai
     Ok(())
 }
 
-fn print(args: &ReceiveArgs, report: &CheckReport) -> Result {
+fn print(args: &ReceiveArgs, report: &CheckReport, path: &str) -> Result {
     let c = &report.counts;
     let clean = c.is_clean() && c.received_frames > 0 && report.missed_frames == 0;
     if args.json {
         let value = serde_json::json!({
             "counts": c, "sent_frames": args.sent, "frames_per_s": report.frames_per_s(),
-            "checker_missed_frames": report.missed_frames, "notes": report.notes, "kind": "measured",
+            "checker_missed_frames": report.missed_frames, "notes": report.notes, "path": path,
+            "kind": "measured",
         });
         say!(
             "{}",
@@ -99,7 +100,7 @@ fn print(args: &ReceiveArgs, report: &CheckReport) -> Result {
         .frames_per_s()
         .map_or("–".to_owned(), format::frame_rate);
     say!(
-        "{} frames of the flow at {rate} frames/s (measured)",
+        "{} frames of the flow at {rate} frames/s (measured, path {path})",
         format::integer(c.received_frames)
     );
     let rows = [

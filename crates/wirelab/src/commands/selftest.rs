@@ -12,16 +12,24 @@ pub fn run(args: &SelftestArgs) -> Result {
     // Each part ends by itself and takes its labs along, which a signal would not.
     let cancel = cancel_on_signal();
     let environment = host::environment();
-    let (features, ceilings) = (features(), ceilings());
-    let steady = if cancel.is_cancelled() {
-        Vec::new()
-    } else {
+    let features = features();
+    // Without a privilege nothing can be measured, and each part would only say so again.
+    let allowed = !features.iter().any(|f| f.privilege);
+    let ceilings = if allowed { ceilings() } else { Vec::new() };
+    let steady = if allowed && !cancel.is_cancelled() {
         steadiness()
+    } else {
+        Vec::new()
     };
     if cancel.is_cancelled() {
         return Err(Failure::failed("interrupted; run it again for all figures"));
     }
-    let whole = features.iter().all(|f| f.missing.is_none());
+    let end = if allowed {
+        Ok(Outcome::of(features.iter().all(|f| f.missing.is_none())))
+    } else {
+        let text = "ceilings were not measured: privileges are missing, see above for the way out";
+        Err(Failure::Privilege(text.to_owned()))
+    };
     if args.json {
         let value = serde_json::json!({
             "environment": environment, "features": features, "ceilings": ceilings, "steadiness": steady,
@@ -30,13 +38,16 @@ pub fn run(args: &SelftestArgs) -> Result {
             "{}",
             serde_json::to_string_pretty(&value).map_err(Failure::failed)?
         );
-        return Ok(Outcome::of(whole));
+        return end;
     }
     let name = |f: &wirelab_trial::Field<String>| {
         f.value().cloned().unwrap_or_else(|| "unknown".to_owned())
     };
     say!("{}, {}", name(&environment.kernel), name(&environment.cpu));
     features.iter().for_each(print_feature);
+    if !allowed {
+        return end;
+    }
     say!("\nCeiling of the tester against itself: one veth pair, every byte verified (measured)");
     say!(
         "{:>8} {:>8} {:>14} {:>16} {:>8}",
@@ -58,7 +69,7 @@ pub fn run(args: &SelftestArgs) -> Result {
         "max"
     );
     steady.iter().for_each(print_steadiness);
-    Ok(Outcome::of(whole))
+    end
 }
 
 fn print_feature(feature: &Feature) {
