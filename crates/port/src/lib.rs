@@ -10,6 +10,7 @@
 //! - [`job`]: what senders and checkers are asked and answer, whatever their path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 
+mod clock;
 pub mod host;
 pub mod iface;
 pub mod impair;

@@ -12,7 +12,7 @@
 
 mod build;
 mod capture;
-mod clock;
+
 mod error;
 mod judge;
 mod outlet;

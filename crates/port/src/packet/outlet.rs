@@ -7,9 +7,9 @@ use std::time::Duration;
 use wirelab_trial::Cancel;
 
 use super::build::FrameBuilder;
-use super::clock::now_ns;
 use super::sys::socket::{MOST_FRAMES, PacketSocket};
 use super::sys::tx::{Owner, TxRing};
+use crate::clock::now_ns;
 
 /// Slots of the ring where the application builds frames in it: more than a batch, and few enough for caches.
 const IN_PLACE_SLOTS: usize = 256;

@@ -6,12 +6,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::capture::{Capture, FrameSink};
-use super::clock::{WallOffset, now_ns};
 use super::error::PacketError;
 use super::judge::Judge;
 use super::sys::rx::{BLOCK, HEADROOM, RingFrame, RxRing};
 use super::sys::socket::PacketSocket;
 use super::thread;
+use crate::clock::{WallOffset, now_ns};
 use crate::iface::{Interface, PortName};
 use crate::job::{CheckJob, CheckReport};
 

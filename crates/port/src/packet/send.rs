@@ -8,12 +8,12 @@ use wirelab_trial::{Buffers, Cancel, Extent, Histogram, Unsupported};
 use wirelab_wire::Flags;
 
 use super::build::FrameBuilder;
-use super::clock::{now_ns, wait_until};
 use super::error::PacketError;
 use super::outlet::{Batches, Filling, Outlet, Ring, Stop};
 use super::pace::Pacer;
 use super::sys::socket::PacketSocket;
 use super::thread;
+use crate::clock::{now_ns, wait_until};
 use crate::iface::{Interface, PortName};
 use crate::inject::{Mutation, ScheduleCursor};
 use crate::job::{Pace, SendJob, SendReport};

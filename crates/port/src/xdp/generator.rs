@@ -13,6 +13,7 @@ use super::abi::{self, GenCfg, GenPortCfg, GenPortState, GenState, RawStep};
 use super::error::XdpError;
 use super::object::{self, Loaded};
 use super::sys::{self, RunEnd, Shared};
+use crate::clock::now_ns;
 use crate::iface::{Interface, PortName};
 use crate::job::{Pace, SendJob, SendReport};
 
@@ -386,7 +387,7 @@ fn pin(cpu: usize) -> Result<(), XdpError> {
 /// Sleep until a CLOCK_MONOTONIC time in ns, in steps so that a cancel is seen.
 fn sleep_until(due_ns: u64, cancel: &Cancel) {
     loop {
-        let now = super::monotonic_ns();
+        let now = now_ns();
         if now >= due_ns || cancel.is_cancelled() {
             return;
         }

@@ -64,11 +64,3 @@ pub fn program_on(port: &PortName) -> Result<Option<(String, u32)>, XdpError> {
         )
     }))
 }
-
-/// CLOCK_MONOTONIC in ns: the clock that eBPF programs read too.
-fn monotonic_ns() -> u64 {
-    let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
-    now.map_or(0, |t| {
-        t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
-    })
-}

@@ -17,7 +17,7 @@ const STEP_NS: u64 = 20_000;
 
 /// CLOCK_MONOTONIC in ns.
 #[inline]
-pub(super) fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
@@ -30,7 +30,7 @@ fn read(clock: ClockId) -> u64 {
 }
 
 /// Waits until CLOCK_MONOTONIC reaches `due_ns` or the run is cancelled; the time it is then.
-pub(super) fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
+pub(crate) fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
     loop {
         let now = now_ns();
         if now >= due_ns {
@@ -56,7 +56,7 @@ pub(super) fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
 
 /// What the wall clock is ahead of the monotonic clock, and how well that is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WallOffset {
+pub(crate) struct WallOffset {
     ns: u64,
     /// Half of the time that reading took, in ns.
     pub uncertainty_ns: u64,
@@ -64,7 +64,7 @@ pub(super) struct WallOffset {
 
 impl WallOffset {
     /// The best of a few readings.
-    pub(super) fn read() -> WallOffset {
+    pub(crate) fn read() -> WallOffset {
         let once = |_| {
             let before = now_ns();
             let wall = read(ClockId::CLOCK_REALTIME);
@@ -84,12 +84,12 @@ impl WallOffset {
 
     /// The monotonic time of a time of the wall clock, both in ns.
     #[inline]
-    pub(super) fn to_monotonic(self, unix_ns: u64) -> u64 {
+    pub(crate) fn to_monotonic(self, unix_ns: u64) -> u64 {
         unix_ns.wrapping_sub(self.ns)
     }
 
     /// By how many ns the wall clock was stepped between two readings; `None` if it was not.
-    pub(super) fn step_to(self, later: WallOffset) -> Option<i64> {
+    pub(crate) fn step_to(self, later: WallOffset) -> Option<i64> {
         let step = later.ns.wrapping_sub(self.ns) as i64;
         let known = STEP_NS + self.uncertainty_ns + later.uncertainty_ns;
         (step.unsigned_abs() > known).then_some(step)
