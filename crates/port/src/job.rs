@@ -19,6 +19,15 @@ pub enum Pace {
     },
 }
 
+impl Pace {
+    /// The pace of a rate in frames/s; without one, as fast as the sender can.
+    pub fn of(frames_per_s: Option<f64>) -> Pace {
+        frames_per_s.map_or(Pace::Max, |rate| Pace::Interval {
+            ps: ((1e12 / rate).round() as u64).max(1),
+        })
+    }
+}
+
 /// What a sender sends on one port.
 #[derive(Clone, Debug)]
 pub struct SendJob {

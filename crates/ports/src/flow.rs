@@ -85,12 +85,7 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
         .map_err(bad)?;
     // A link rate that the user gives stands for a link that is not there: nothing else would hold the sender back.
     let frames_per_s = asked.or_else(|| trial.link().map(|given| given.frames_per_s(&sizes)));
-    let pace = match frames_per_s {
-        None => Pace::Max,
-        Some(rate) => Pace::Interval {
-            ps: ((1e12 / rate).round() as u64).max(1),
-        },
-    };
+    let pace = Pace::of(frames_per_s);
     let mut flows = Vec::new();
     for (n, pair) in pairs.iter().enumerate() {
         let ends = [

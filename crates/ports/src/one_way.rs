@@ -69,9 +69,7 @@ pub fn one_way_job(
         sizes,
         stream,
         with_time: true,
-        pace: rate.map_or(Pace::Max, |r| Pace::Interval {
-            ps: ((1e12 / r).round() as u64).max(1),
-        }),
+        pace: Pace::of(rate),
         extent: trial.extent,
         faults: flow::schedule_for(trial, &sizes, rate, 0)?,
         buffers: trial.buffers,

@@ -1,6 +1,7 @@
 //! The generator's user side: what each port sends, how long, and how it went.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::mem::offset_of;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapCore, MapHandle};
@@ -110,10 +111,10 @@ impl Generator {
             }
             _ => None,
         };
-        let (thread, done) = (AtomicI32::new(sys::thread_id()), AtomicBool::new(false));
+        let (thread, done) = (sys::thread_id(), AtomicBool::new(false));
         let begun = Instant::now();
         let result = std::thread::scope(|scope| {
-            scope.spawn(|| self.watch(deadline, cancel, &thread, &done));
+            scope.spawn(|| self.watch(deadline, cancel, thread, &done));
             let result = self.send_all(cancel);
             done.store(true, Ordering::Release);
             result
@@ -123,23 +124,17 @@ impl Generator {
     }
 
     /// Stop the run at its deadline or on cancel: the program sees the word, the signal ends the system call.
-    fn watch(
-        &self,
-        deadline: Option<Duration>,
-        cancel: &Cancel,
-        thread: &AtomicI32,
-        done: &AtomicBool,
-    ) {
+    fn watch(&self, deadline: Option<Duration>, cancel: &Cancel, thread: i32, done: &AtomicBool) {
         let mut begun = None;
         while !done.load(Ordering::Acquire) {
             // The first call takes a while to begin; the time asked counts from the first frame.
-            if begun.is_none() && self.state.word(EMITTED_OFFSET) > 0 {
+            if begun.is_none() && self.port_word(0, offset_of!(GenPortState, emission)) > 0 {
                 begun = Some(Instant::now());
             }
             let over = matches!((begun, deadline), (Some(b), Some(d)) if b.elapsed() >= d);
             if over || cancel.is_cancelled() {
                 self.state.set_word(0, 1);
-                sys::wake(thread.load(Ordering::Relaxed));
+                sys::wake(thread);
             }
             std::thread::sleep(Duration::from_micros(500));
         }
@@ -171,13 +166,14 @@ impl Generator {
     /// One call a frame, made shortly before the frame is due; the program waits for the exact time.
     fn send_singly(&self, cfg: &GenCfg, cancel: &Cancel) -> Result<(), XdpError> {
         while self.left(cfg) > 0 && !cancel.is_cancelled() && self.state.word(0) == 0 {
-            let state = self.state.read(0);
-            if state.start_ns > 0 {
-                let turn = state.turn as usize % self.jobs.len();
-                let due = match state.port[turn].emission {
-                    0 => state.start_ns + cfg.port[turn].phase_ns,
-                    _ => state.port[turn].due_ns,
-                } + state.shift_ns;
+            // Single words: a copy of the whole state for each frame would cost more than the frame.
+            let start_ns = self.state.word(offset_of!(GenState, start_ns));
+            if start_ns > 0 {
+                let turn = self.state.word(offset_of!(GenState, turn)) as usize % self.jobs.len();
+                let due = match self.port_word(turn, offset_of!(GenPortState, emission)) {
+                    0 => start_ns + cfg.port[turn].phase_ns,
+                    _ => self.port_word(turn, offset_of!(GenPortState, due_ns)),
+                } + self.state.word(offset_of!(GenState, shift_ns));
                 sleep_until(due.saturating_sub(CALL_LEAD_NS), cancel);
             }
             self.call(1, 1)?;
@@ -189,13 +185,17 @@ impl Generator {
     /// send than another.
     fn left(&self, cfg: &GenCfg) -> u64 {
         let per_port = |i: usize| {
-            let emitted = self
-                .state
-                .word(EMITTED_OFFSET + i * size_of::<GenPortState>());
+            let emitted = self.port_word(i, offset_of!(GenPortState, emission));
             cfg.port[i].emissions.saturating_sub(emitted)
         };
         let most = (0..self.jobs.len()).map(per_port).max().unwrap_or(0);
         most.saturating_mul(u64::from(cfg.ports))
+    }
+
+    /// A word of a port's state, by its offset there, as the program last wrote it.
+    fn port_word(&self, port: usize, offset: usize) -> u64 {
+        let at = offset_of!(GenState, port) + port * size_of::<GenPortState>();
+        self.state.word(at + offset)
     }
 
     fn call(&self, repeat: u32, batch: u32) -> Result<RunEnd, XdpError> {
@@ -232,10 +232,6 @@ impl Generator {
         self.jobs.iter().enumerate().map(report).collect()
     }
 }
-
-/// Where the first port's emission count lies in [`GenState`].
-const EMITTED_OFFSET: usize =
-    std::mem::offset_of!(GenState, port) + std::mem::offset_of!(GenPortState, emission);
 
 /// Histogram of an eBPF program's log-linear buckets, in ns.
 pub(super) fn histogram(h: &abi::Hist) -> Histogram {

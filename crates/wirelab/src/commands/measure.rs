@@ -71,14 +71,13 @@ fn plan(args: &MeasureArgs) -> Asked<Plan> {
     if let Some(path) = &args.plan {
         return Plan::load(path).map_err(Failure::usage);
     }
-    let words = |list: &[String]| list.to_vec();
     let mut matrix = Matrix::new(
         "command line",
         ask::sizes(&args.size, &ask::rfc_2544_sizes()),
     );
     matrix.framings = vec![ask::framing(&args.framing)?];
-    matrix.loads = parse_all(&words(&args.load))?;
-    matrix.directions = parse_all(&words(&args.direction))?;
+    matrix.loads = parse_all(&args.load)?;
+    matrix.directions = parse_all(&args.direction)?;
     matrix.ports = args.ports.clone();
     matrix.extent = ask::extent(&args.offer, DEFAULT_TIME_PS)?;
     matrix.link_bits_per_s = args
