@@ -1,0 +1,1 @@
+//! Published tables: their format, what a node says to them, and their audit.
