@@ -1,1 +1,9 @@
 //! Published tables: their format, what a node says to them, and their audit.
+//!
+//! `docs/studies.md` is the manual of the format. A study can be run on any node that implements
+//! [`wirelab_trial::Node`]; the audit needs no node at all.
+#![forbid(unsafe_code)]
+
+pub mod metric;
+pub mod quantity;
+pub mod table;

@@ -1,0 +1,96 @@
+//! What a published figure is a figure of.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::quantity::Dimension;
+
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal: $dimension:ident),+ $(,)?) => {
+        /// What a published figure is a figure of.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Metric { $($(#[$doc])* $variant),+ }
+
+        impl Metric {
+            /// All of them.
+            pub const ALL: &[Metric] = &[$(Metric::$variant),+];
+
+            /// Its name in files and JSON.
+            pub fn name(self) -> &'static str {
+                match self { $(Metric::$variant => $name),+ }
+            }
+
+            /// What its units measure.
+            pub fn dimension(self) -> Dimension {
+                match self { $(Metric::$variant => Dimension::$dimension),+ }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Elapsed time of the trial.
+    Time = "time": Time,
+    /// Payload (Ethernet) or application (UDP, TCP) data per second of one flow.
+    Throughput = "throughput": Rate,
+    /// The same of the receiving flow of a trial of both directions.
+    ThroughputReceive = "throughput_receive": Rate,
+    /// The same of the transmitting flow.
+    ThroughputTransmit = "throughput_transmit": Rate,
+    /// The same of both flows together.
+    ThroughputSum = "throughput_sum": Rate,
+    /// Payload rate over the highest payload rate of the link at this size.
+    ShareOfLimit = "share_of_limit": Share,
+    /// Payload bits over link bits.
+    Efficiency = "efficiency": Share,
+    /// Frames per second of one flow.
+    FramesPerS = "frames_per_s": FrameRate,
+    /// Time from one frame to the next.
+    TimePerFrame = "time_per_frame": Time,
+    /// Busy share of the CPU.
+    CpuLoad = "cpu_load": Share,
+    /// Share of frames lost.
+    Loss = "loss": Share,
+    /// RFC 3550 jitter.
+    Jitter = "jitter": Time,
+    /// Mean latency at a capture point.
+    Latency = "latency": Time,
+    /// Three standard deviations of it.
+    Latency3Sigma = "latency_3sigma": Time,
+    /// Spacing of frames at a probe.
+    Spacing = "spacing": Time,
+    /// Data of a report interval.
+    Transfer = "transfer": Bytes,
+    /// Data per second of a report interval.
+    Bandwidth = "bandwidth": Rate,
+    /// Datagrams that a server counted as lost in a report interval.
+    Lost = "lost": Count,
+    /// Datagrams of a report interval, by their ids.
+    Datagrams = "datagrams": Count,
+    /// Frames of the trial.
+    Frames = "frames": Count,
+    /// Payload of one frame.
+    Payload = "payload": Bytes,
+    /// Payload of all frames of the trial.
+    Data = "data": Bytes,
+    /// A frame on the link with preamble, FCS and gap.
+    FrameBits = "frame_bits": Bits,
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Metric {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Metric, String> {
+        let found = Metric::ALL.iter().find(|m| m.name() == text);
+        found.copied().ok_or_else(|| {
+            let all: Vec<&str> = Metric::ALL.iter().map(|m| m.name()).collect();
+            format!("'{text}' is no metric: choose one of {}", all.join(", "))
+        })
+    }
+}
