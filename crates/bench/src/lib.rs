@@ -14,12 +14,11 @@ pub mod repeats;
 pub mod results_writer;
 pub mod run;
 mod save;
-pub mod units;
 
 pub use ceiling::{CachedCeiling, Ceiling, NoCeiling};
 pub use matrix::{ExpandError, MAX_TRIALS, Step, estimate_ps, expand, trial_estimate_ps};
-pub use plan::{MAX_PLAN_BYTES, Matrix, Plan, PlanError, fuzz_plan};
+pub use plan::{MAX_PLAN_BYTES, Matrix, Plan, fuzz_plan};
 pub use repeats::{CONFIDENCE, DirectionSummary, TrialSummary, summaries};
 pub use results_writer::{LoadResultsError, ResultsWriter, WriteError, load, save};
 pub use run::{Ended, PlanOutcome, Sink, run_plan};
-pub use units::{UnitError, parse_duration_ps, parse_rate};
+pub use wirelab_config::{FileError, UnitError, parse_duration_ps, parse_rate};

@@ -4,14 +4,16 @@
 
 use std::path::{Path, PathBuf};
 
+use wirelab_config::trial::DEFAULT_TIME_PS;
+use wirelab_config::{FileError, read_text};
 use wirelab_trial::{Buffers, Direction, Extent, FaultRates, Framing, Load, Size};
 
 use crate::reader;
 
 /// Longest plan file that is read, in bytes.
 pub const MAX_PLAN_BYTES: u64 = 256 * 1024;
-/// Time of a trial where the plan names neither time nor frames, in ps.
-pub const DEFAULT_TIME_PS: u64 = 1_000_000_000_000;
+/// What errors call a plan.
+const KIND: &str = "a plan";
 
 /// A plan: matrices of trials.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,11 +104,13 @@ impl Plan {
     /// Read a plan's text. `file` is the name that errors give.
     ///
     /// # Errors
-    /// [`PlanError`] names the file, line, column and field, what is wrong, and what to write instead.
-    pub fn parse(text: &str, file: &str) -> Result<Plan, PlanError> {
+    /// [`FileError`] names the file, line, column and field, what is wrong, and what to write instead.
+    pub fn parse(text: &str, file: &str) -> Result<Plan, FileError> {
         if text.len() as u64 > MAX_PLAN_BYTES {
-            return Err(PlanError::TooLong {
+            return Err(FileError::TooLong {
                 file: PathBuf::from(file),
+                kind: KIND,
+                limit_bytes: MAX_PLAN_BYTES,
             });
         }
         reader::plan(text, file)
@@ -115,66 +119,11 @@ impl Plan {
     /// Read a plan file.
     ///
     /// # Errors
-    /// [`PlanError`], as [`Plan::parse`], and where the file cannot be read.
-    pub fn load(path: &Path) -> Result<Plan, PlanError> {
-        use std::io::Read;
-        let unreadable = |source| PlanError::Unreadable {
-            file: path.to_owned(),
-            source,
-        };
-        let mut bytes = Vec::new();
-        std::fs::File::open(path)
-            .and_then(|file| file.take(MAX_PLAN_BYTES + 1).read_to_end(&mut bytes))
-            .map_err(unreadable)?;
-        if bytes.len() as u64 > MAX_PLAN_BYTES {
-            return Err(PlanError::TooLong {
-                file: path.to_owned(),
-            });
-        }
-        let text = String::from_utf8(bytes).map_err(|e| {
-            unreadable(std::io::Error::new(
-                std::io::ErrorKind::InvalidData,
-                format!(
-                    "it is no UTF-8 text (byte {})",
-                    e.utf8_error().valid_up_to()
-                ),
-            ))
-        })?;
+    /// [`FileError`], as [`Plan::parse`], and where the file cannot be read.
+    pub fn load(path: &Path) -> Result<Plan, FileError> {
+        let text = read_text(path, KIND, MAX_PLAN_BYTES)?;
         Plan::parse(&text, &path.display().to_string())
     }
-}
-
-/// Why a plan cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// Something in the file is wrong.
-    #[error("{file}:{line}:{column}: {field}: {what}")]
-    At {
-        /// The file's name.
-        file: String,
-        /// Line, counted from 1.
-        line: usize,
-        /// Column in characters, counted from 1.
-        column: usize,
-        /// The key, e.g. `matrix.load`, or `TOML` where the file is none.
-        field: String,
-        /// What is wrong and what to write instead.
-        what: String,
-    },
-    /// Longer than [`MAX_PLAN_BYTES`].
-    #[error("{}: too long for a plan: at most 256 KiB are read, split it into several files", file.display())]
-    TooLong {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The file cannot be read.
-    #[error("cannot read the plan {}: {source}", file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
 }
 
 /// Entry for fuzzing: hostile bytes read as a plan; what is accepted must expand.
@@ -191,7 +140,7 @@ pub fn fuzz_plan(bytes: &[u8]) {
             assert_eq!(steps.len() as u64, plan.trials());
             let _ = crate::estimate_ps(&steps, None);
         }
-        Err(PlanError::At { line, column, .. }) => {
+        Err(FileError::At { line, column, .. }) => {
             assert!(line >= 1 && line <= text.split('\n').count());
             assert!(column >= 1 && column <= text.chars().count() + 1);
         }

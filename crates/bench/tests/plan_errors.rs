@@ -209,7 +209,7 @@ fn a_file_that_cannot_be_read_is_named() {
     let error = Plan::load(&path).unwrap_err().to_string();
     assert!(
         error.starts_with(&format!(
-            "cannot read the plan {}: No such file",
+            "cannot read {}: No such file",
             path.display()
         )),
         "{error}"

@@ -1,1 +1,15 @@
 //! TOML files that people write: values with their places, and errors that name file, line, column and field.
+//!
+//! Plans, node files and studies are read with it, so that the same thing is written and refused alike in all.
+#![forbid(unsafe_code)]
+
+pub mod entry;
+pub mod error;
+pub mod table;
+pub mod trial;
+pub mod units;
+
+pub use entry::Entry;
+pub use error::{FileError, Read, read_text};
+pub use table::{Table, read};
+pub use units::{UnitError, parse_duration_ps, parse_rate};

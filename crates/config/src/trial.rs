@@ -1,0 +1,132 @@
+//! A trial as files write it: the keys of a plan's matrix, with one value each.
+
+use wirelab_trial::{Buffers, Extent, FaultRates, Framing, Layer, Load, Size, SizeUnit, Trial};
+
+use crate::entry::Entry;
+use crate::error::Read;
+use crate::table::Table;
+
+/// The keys of a trial.
+pub const TRIAL_KEYS: [&str; 13] = [
+    "layer",
+    "vlan",
+    "frame",
+    "length",
+    "payload",
+    "datagram",
+    "load",
+    "direction",
+    "ports",
+    "buffers",
+    "time",
+    "frames",
+    "rate",
+];
+
+/// The four ways to write a size.
+pub const SIZE_UNITS: [SizeUnit; 4] = [
+    SizeUnit::Frame,
+    SizeUnit::Length,
+    SizeUnit::Payload,
+    SizeUnit::Datagram,
+];
+
+/// Time of a trial where neither time nor frames are named, in ps.
+pub const DEFAULT_TIME_PS: u64 = 1_000_000_000_000;
+
+/// A trial of a table `own`, and of `defaults` for the keys that it does not have. A size or an extent of `own` takes
+/// the place of any of `defaults`.
+///
+/// # Errors
+/// At unknown keys, values that cannot be read, a missing size, and sizes that the framing does not allow.
+pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
+    own.known_keys(&TRIAL_KEYS)?;
+    if let Some(defaults) = defaults {
+        defaults.known_keys(&TRIAL_KEYS)?;
+    }
+    let get = |key: &'static str| own.get(key).or_else(|| defaults?.get(key));
+    let framing = Framing {
+        layer: get("layer").map_or(Ok(Layer::Ethernet), |e| e.layer())?,
+        vlan_tags: get("vlan").map_or(Ok(0), |e| e.whole(0, 2).map(|n| n as u8))?,
+    };
+    Ok(Trial {
+        framing,
+        direction: match get("direction") {
+            Some(entry) => entry.word()?,
+            None => wirelab_trial::Direction::Transmit,
+        },
+        size: size(own, defaults, framing)?,
+        load: get("load").map_or(Ok(Load::Max), |e| e.word())?,
+        extent: extent_of(own)?
+            .or(defaults.map(extent_of).transpose()?.flatten())
+            .unwrap_or(Extent::Time {
+                time_ps: DEFAULT_TIME_PS,
+            }),
+        ports: get("ports").map_or(Ok(1), |e| e.whole(1, 256).map(|n| n as u32))?,
+        link_bits_per_s: get("rate").map(|e| e.rate()).transpose()?,
+        buffers: get("buffers").map(|e| e.word::<Buffers>()).transpose()?,
+        faults: FaultRates::default(),
+    })
+}
+
+fn size(own: &Table<'_>, defaults: Option<&Table<'_>>, framing: Framing) -> Read<Size> {
+    let of = |table: &Table<'_>| -> Read<Option<Size>> {
+        let mut found = None;
+        for unit in SIZE_UNITS {
+            let Some(entry) = table.get(unit.name()) else {
+                continue;
+            };
+            if found.is_some() {
+                return Err(entry.error("the trial also has another size: keep one of them"));
+            }
+            found = Some(read_size(&entry, unit, &[framing])?);
+        }
+        Ok(found)
+    };
+    let size = match of(own)? {
+        Some(size) => Some(size),
+        None => defaults.map(of).transpose()?.flatten(),
+    };
+    size.ok_or_else(|| {
+        own.error_here("it has no size: write frame = 64, or length, payload or datagram")
+    })
+}
+
+/// A size in one of the units, allowed in each of the framings.
+///
+/// # Errors
+/// Where it is no number of bytes, or a framing does not allow it.
+pub fn read_size(entry: &Entry<'_>, unit: SizeUnit, framings: &[Framing]) -> Read<Size> {
+    let size = Size::new(unit, entry.whole(1, u64::from(u32::MAX))? as u32);
+    for framing in framings {
+        size.resolve_test(*framing)
+            .map_err(|what| entry.error(what))?;
+    }
+    Ok(size)
+}
+
+/// When a trial ends, if the table says so.
+///
+/// # Errors
+/// Where it names both a time and a number of frames, or nothing of either.
+pub fn extent_of(table: &Table<'_>) -> Read<Option<Extent>> {
+    match (table.get("time"), table.get("frames")) {
+        (Some(_), Some(frames)) => {
+            let name = table
+                .name()
+                .rsplit('.')
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            Err(frames.error(format!("the {name} also has a time: keep one of the two")))
+        }
+        (Some(time), None) => match time.duration()? {
+            0 => Err(time.error("a trial of no time: write e.g. \"3s\"")),
+            time_ps => Ok(Some(Extent::Time { time_ps })),
+        },
+        (None, Some(frames)) => Ok(Some(Extent::Frames {
+            frames: frames.whole(1, i64::MAX as u64)?,
+        })),
+        (None, None) => Ok(None),
+    }
+}
