@@ -6,4 +6,5 @@
 
 pub mod metric;
 pub mod quantity;
+pub mod reader;
 pub mod table;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use wirelab_config::table::did_you_mean;
+
 use crate::quantity::Dimension;
 
 macro_rules! metrics {
@@ -77,6 +79,32 @@ metrics! {
     FrameBits = "frame_bits": Bits,
 }
 
+impl Metric {
+    /// Whether a link has it by itself, whatever node is at its end.
+    pub const fn is_of_a_link(self) -> bool {
+        use Metric::{Efficiency, FrameBits, FramesPerS, Payload, Throughput, TimePerFrame};
+        matches!(
+            self,
+            Throughput | Efficiency | FramesPerS | TimePerFrame | FrameBits | Payload
+        )
+    }
+
+    /// Whether a server's report interval has it.
+    pub const fn is_of_an_interval(self) -> bool {
+        use Metric::{Bandwidth, Datagrams, Jitter, Loss, Lost, Transfer};
+        matches!(
+            self,
+            Transfer | Bandwidth | Jitter | Lost | Datagrams | Loss
+        )
+    }
+
+    /// Whether it follows from the trial alone, so that no node need be asked.
+    pub const fn is_of_the_trial(self) -> bool {
+        use Metric::{Data, FrameBits, Frames, Payload};
+        matches!(self, Frames | Payload | Data | FrameBits)
+    }
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -89,8 +117,14 @@ impl FromStr for Metric {
     fn from_str(text: &str) -> Result<Metric, String> {
         let found = Metric::ALL.iter().find(|m| m.name() == text);
         found.copied().ok_or_else(|| {
-            let all: Vec<&str> = Metric::ALL.iter().map(|m| m.name()).collect();
-            format!("'{text}' is no metric: choose one of {}", all.join(", "))
+            let names = || Metric::ALL.iter().map(|m| m.name());
+            let meant = did_you_mean(text, names());
+            let all: Vec<&str> = names().collect();
+            let shown: String = text.chars().take(40).collect();
+            format!(
+                "'{shown}' is no metric: {meant}The metrics are {}",
+                all.join(", ")
+            )
         })
     }
 }

@@ -20,6 +20,31 @@ pub enum Dimension {
     FrameRate,
     /// A number of things.
     Count,
+    /// Base unit: Hz. No metric has it: it is that of clocks.
+    Frequency,
+}
+
+impl Dimension {
+    /// What it is, with a figure as an example of how it is written.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Dimension::Time => "a time, e.g. \"7.10 ms\"",
+            Dimension::Rate => "a rate of data, e.g. \"95.2 Mbit/s\" or \"12.19 MB/s\"",
+            Dimension::Bits | Dimension::Bytes => {
+                "an amount of data, e.g. \"75 kB\" or \"672 bit\""
+            }
+            Dimension::Share => "a share, e.g. \"86.66 %\"",
+            Dimension::FrameRate => "a rate of frames, e.g. \"8127 frames/s\"",
+            Dimension::Count => "a number without a unit, e.g. \"4023\"",
+            Dimension::Frequency => "a frequency, e.g. \"100 MHz\"",
+        }
+    }
+
+    /// Whether figures of the two can be compared: bits and bytes count the same thing.
+    pub fn compares_with(self, other: Dimension) -> bool {
+        let data = |d| matches!(d, Dimension::Bits | Dimension::Bytes);
+        self == other || (data(self) && data(other))
+    }
 }
 
 /// A unit as it was printed.
@@ -33,7 +58,7 @@ pub struct Unit {
     pub scale: f64,
 }
 
-/// Every unit that is read; `Mb/s` stands for megabits, as everywhere in this field.
+/// Every unit that is read. `Mb` is none of them: some mean megabits by it and some megabytes.
 pub const UNITS: &[Unit] = &[
     unit("ps", Dimension::Time, 1e-12),
     unit("ns", Dimension::Time, 1e-9),
@@ -63,6 +88,10 @@ pub const UNITS: &[Unit] = &[
     unit("kpps", Dimension::FrameRate, 1e3),
     unit("Mpps", Dimension::FrameRate, 1e6),
     unit("", Dimension::Count, 1.0),
+    unit("Hz", Dimension::Frequency, 1.0),
+    unit("kHz", Dimension::Frequency, 1e3),
+    unit("MHz", Dimension::Frequency, 1e6),
+    unit("GHz", Dimension::Frequency, 1e9),
 ];
 
 const fn unit(name: &'static str, dimension: Dimension, scale: f64) -> Unit {
@@ -124,25 +153,21 @@ impl FromStr for Quantity {
             .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-' || c == '_'))
             .unwrap_or(text.len());
         let (digits, name) = (&text[..split], text[split..].trim());
-        let known = || {
-            let names: Vec<&str> = UNITS
-                .iter()
-                .map(|u| u.name)
-                .filter(|n| !n.is_empty())
-                .collect();
-            format!(
-                "'{text}' is no figure: write a number and a unit of {}",
-                names.join(", ")
-            )
+        let refuse = |way_out: String| {
+            let shown: String = text.chars().take(40).collect();
+            format!("'{shown}' is no figure: {way_out}")
         };
+        if digits.len() > MAX_DIGITS {
+            return Err(refuse(format!("at most {MAX_DIGITS} digits are read")));
+        }
+        let plain = digits.replace('_', "");
+        let number = plain.parse::<f64>().ok().filter(|n| n.is_finite());
+        let number = number
+            .ok_or_else(|| refuse("write a number as printed and its unit, e.g. 7.10 ms".into()))?;
         // Both code points of the micro sign are in use.
         let name = name.replace(['µ', 'μ'], "u");
-        let unit = *UNITS.iter().find(|u| u.name == name).ok_or_else(known)?;
-        let plain = digits.replace('_', "");
-        let number: f64 = plain.parse().map_err(|_| known())?;
-        if !number.is_finite() || digits.len() > 32 {
-            return Err(known());
-        }
+        let found = UNITS.iter().find(|u| u.name == name);
+        let unit = *found.ok_or_else(|| refuse(way_out(&name)))?;
         let decimals = plain.split_once('.').map_or(0, |(_, part)| part.len());
         Ok(Quantity {
             number,
@@ -150,4 +175,23 @@ impl FromStr for Quantity {
             unit,
         })
     }
+}
+
+/// Most characters of a number.
+const MAX_DIGITS: usize = 32;
+
+/// What to write in place of a unit that there is not.
+fn way_out(name: &str) -> String {
+    if name.starts_with(',') {
+        return "write a point before decimals, and nothing between thousands".into();
+    }
+    let ambiguous = ["b", "b/s", "bps"];
+    let lower = name.to_ascii_lowercase();
+    let stem = lower.trim_start_matches(['k', 'm', 'g']);
+    if ambiguous.contains(&stem) {
+        return "write bit or B, with k, M or G before it, so that bits and bytes cannot be mixed up".into();
+    }
+    let names = UNITS.iter().map(|u| u.name).filter(|n| !n.is_empty());
+    let names: Vec<&str> = names.collect();
+    format!("its unit is none of {}", names.join(", "))
 }

@@ -1,6 +1,8 @@
 //! A published table: rows of trials with the figures that somebody printed, each with its role.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
 use wirelab_trial::Trial;
 
@@ -20,7 +22,7 @@ pub struct Study {
     pub source: String,
     /// More about it.
     pub about: Option<String>,
-    /// The node that rows are asked of where they name none.
+    /// The node that rows are asked of where they name none; empty where none of them needs it.
     pub node: String,
     /// The document's link rate in bit/s.
     pub link_bits_per_s: Option<u64>,
@@ -86,6 +88,34 @@ pub enum Role {
     Disputed,
     /// No structure predicts it, for the reason given: shown, not counted.
     Unpredictable,
+}
+
+/// The roles with their names in files and JSON.
+const ROLES: [(Role, &str); 4] = [
+    (Role::Calibration, "calibration"),
+    (Role::HeldOut, "held-out"),
+    (Role::Disputed, "disputed"),
+    (Role::Unpredictable, "unpredictable"),
+];
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = ROLES.iter().find(|(role, _)| role == self);
+        f.pad(known.map_or("", |(_, name)| name))
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Role, String> {
+        let found = ROLES.iter().find(|(_, name)| *name == text);
+        found.map(|(role, _)| *role).ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            let all = ROLES.map(|(_, name)| name).join(", ");
+            format!("'{shown}' is no role: choose one of {all}")
+        })
+    }
 }
 
 /// A sentence of the text about figures.

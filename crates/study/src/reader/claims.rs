@@ -1,0 +1,178 @@
+//! Sentences of the text about figures, and cells that must be the sum of others.
+
+use std::collections::BTreeSet;
+
+use wirelab_config::table::did_you_mean;
+use wirelab_config::{Entry, Read, Table};
+
+use super::cells::{figure, need_reason};
+use super::{MAX_CLAIMS, MAX_PARTS, name};
+use crate::metric::Metric;
+use crate::quantity::Quantity;
+use crate::table::{CellName, Claim, ClaimOf, Relation, Role, Study, Sum};
+
+const CLAIM_KEYS: [&str; 8] = [
+    "name",
+    "text",
+    "published",
+    "metric",
+    "value_of",
+    "difference",
+    "role",
+    "reason",
+];
+const SUM_KEYS: [&str; 2] = ["total", "parts"];
+
+fn sections<'a>(top: &Table<'a>, key: &str) -> Read<Vec<Table<'a>>> {
+    let sections = top.sections(key)?;
+    match sections.get(MAX_CLAIMS) {
+        Some(section) => Err(section.error_here(format!("at most {MAX_CLAIMS} are read"))),
+        None => Ok(sections),
+    }
+}
+
+pub(super) fn claims(top: &Table<'_>, study: &mut Study) -> Read<()> {
+    let rows = study.rows.iter().map(|row| row.name.clone());
+    let mut names: BTreeSet<String> = rows.collect();
+    for table in sections(top, "claim")? {
+        let claim = claim(&table, study)?;
+        if !names.insert(claim.name.clone()) {
+            let what = format!("another row or claim is named '{}' too", claim.name);
+            return Err(table.at_key("name", what));
+        }
+        study.claims.push(claim);
+    }
+    Ok(())
+}
+
+fn claim(table: &Table<'_>, study: &Study) -> Read<Claim> {
+    table.known_keys(&CLAIM_KEYS)?;
+    let metric = table.need("metric", "write which metric of the rows it is about")?;
+    let metric: Metric = metric.word()?;
+    let published = table.need("published", "write a figure or a bound, e.g. \"< 2.2 us\"")?;
+    let (relation, quantity) = bound(&published, metric)?;
+    let role_at = table.get("role");
+    let role = role_at.as_ref().map_or(Ok(Role::HeldOut), |e| e.word())?;
+    let reason = table.text("reason")?;
+    need_reason(role_at.as_ref(), role, reason.as_ref())?;
+    Ok(Claim {
+        name: name(&table.need("name", "name the claim, so that findings can")?)?,
+        text: table
+            .need("text", "write what the document says, in short")?
+            .text()?,
+        line: table.line(),
+        relation,
+        published: quantity,
+        metric,
+        of: of(table, study)?,
+        role,
+        reason,
+    })
+}
+
+fn bound(entry: &Entry<'_>, metric: Metric) -> Read<(Relation, Quantity)> {
+    let text = entry.text()?;
+    let text = text.trim();
+    let (relation, rest) = match text.chars().next() {
+        Some('<') => (Relation::Below, &text[1..]),
+        Some('>') => (Relation::Above, &text[1..]),
+        _ => (Relation::Equals, text),
+    };
+    let quantity = rest.parse().map_err(|e: String| entry.error(e))?;
+    Ok((relation, figure(entry, metric, quantity)?))
+}
+
+fn of(table: &Table<'_>, study: &Study) -> Read<ClaimOf> {
+    match (table.get("value_of"), table.get("difference")) {
+        (Some(row), None) => Ok(ClaimOf::Row(known_row(&row, study)?)),
+        (None, Some(pairs)) => {
+            let pairs: Vec<_> = parts(&pairs)?
+                .iter()
+                .map(|pair| match &pair.entries()[..] {
+                    [a, b] => Ok((known_row(a, study)?, known_row(b, study)?)),
+                    _ => Err(pair.error("write pairs of rows, e.g. [[\"row a\", \"row b\"]]")),
+                })
+                .collect::<Read<_>>()?;
+            Ok(ClaimOf::LargestDifference(pairs))
+        }
+        (Some(_), Some(both)) => {
+            Err(both.error("the claim also has value_of: keep one of the two"))
+        }
+        (None, None) => Err(table.error_here(
+            "it does not say how it follows from the rows: write value_of = \"ROW\" or difference",
+        )),
+    }
+}
+
+fn parts<'a>(entry: &Entry<'a>) -> Read<Vec<Entry<'a>>> {
+    let parts = if entry.is_list() {
+        entry.entries()
+    } else {
+        Vec::new()
+    };
+    match parts.len() {
+        0 => Err(entry.error("write a list that is not empty")),
+        n if n > MAX_PARTS => Err(entry.error(format!("at most {MAX_PARTS} are read"))),
+        _ => Ok(parts),
+    }
+}
+
+fn known_row(entry: &Entry<'_>, study: &Study) -> Read<String> {
+    let wanted = entry.text()?;
+    match study.row(&wanted) {
+        Some(row) => Ok(row.name.clone()),
+        None => Err(unknown(entry, &wanted, study)),
+    }
+}
+
+fn unknown(entry: &Entry<'_>, wanted: &str, study: &Study) -> wirelab_config::FileError {
+    let meant = did_you_mean(wanted, study.rows.iter().map(|row| row.name.as_str()));
+    let shown: String = wanted.chars().take(40).collect();
+    entry.error(format!(
+        "no row is named '{shown}': {meant}write the name of a row"
+    ))
+}
+
+pub(super) fn sums(top: &Table<'_>, study: &mut Study) -> Read<()> {
+    for table in sections(top, "sum")? {
+        table.known_keys(&SUM_KEYS)?;
+        let total = table.need("total", "write the sum as \"ROW/METRIC\"")?;
+        let list = table.need("parts", "write what is added, as [\"ROW/METRIC\", …]")?;
+        let all = parts(&list)?;
+        let sum = Sum {
+            line: table.line(),
+            total: cell_name(&total, study)?,
+            parts: all
+                .iter()
+                .map(|e| cell_name(e, study))
+                .collect::<Read<_>>()?,
+        };
+        let wanted = sum.total.metric.dimension();
+        for (part, entry) in sum.parts.iter().zip(&all) {
+            if !part.metric.dimension().compares_with(wanted) {
+                let what = format!("{} cannot be added to {}", part.metric, sum.total.metric);
+                return Err(entry.error(what));
+            }
+        }
+        study.sums.push(sum);
+    }
+    Ok(())
+}
+
+/// A cell that is there, as `ROW/METRIC`.
+fn cell_name(entry: &Entry<'_>, study: &Study) -> Read<CellName> {
+    let text = entry.text()?;
+    // The row's name may have a slash in it too.
+    let Some((row, metric)) = text.rsplit_once('/') else {
+        return Err(entry.error("write a row and a metric, e.g. \"scenario 3/time\""));
+    };
+    let metric: Metric = metric.parse().map_err(|e: String| entry.error(e))?;
+    let found = study.row(row).ok_or_else(|| unknown(entry, row, study))?;
+    if found.cell(metric).is_none() {
+        return Err(entry.error(format!("row '{row}' has no published {metric}")));
+    }
+    Ok(CellName {
+        row: row.to_owned(),
+        metric,
+    })
+}

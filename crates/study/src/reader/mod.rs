@@ -1,0 +1,124 @@
+//! Reads a study's TOML, and says of everything wrong where it stands and what to write instead.
+
+mod cells;
+mod claims;
+mod row;
+
+use std::path::Path;
+
+use wirelab_config::{Entry, FileError, Read, Table, read_text};
+
+use crate::quantity::{Dimension, Quantity};
+use crate::table::Study;
+
+/// Longest study that is read, in bytes.
+pub const MAX_STUDY_BYTES: u64 = 256 * 1024;
+/// Most rows of a study.
+pub const MAX_ROWS: usize = 1_000;
+/// Most figures of a study.
+pub const MAX_CELLS: usize = 5_000;
+/// Most claims and most sums of a study.
+pub const MAX_CLAIMS: usize = 200;
+/// Most rows that a claim or a sum is made of.
+pub const MAX_PARTS: usize = 64;
+/// Longest name of a row, a claim, a column or a capture point, in characters.
+pub const MAX_NAME: usize = 100;
+
+const STUDY_KEYS: [&str; 10] = [
+    "title", "source", "about", "node", "link", "clocks", "defaults", "row", "claim", "sum",
+];
+
+impl Study {
+    /// Read a study's text. `file` is the name that errors give, and its last part without `.toml` is the study's.
+    ///
+    /// # Errors
+    /// [`FileError`] names the file, line, column and field, what is wrong, and what to write instead.
+    pub fn parse(text: &str, file: &str) -> Result<Study, FileError> {
+        if text.len() as u64 > MAX_STUDY_BYTES {
+            return Err(FileError::TooLong {
+                file: file.into(),
+                kind: "a study",
+                limit_bytes: MAX_STUDY_BYTES,
+            });
+        }
+        wirelab_config::read(text, file, |top| study(top, file))
+    }
+
+    /// Read a study file.
+    ///
+    /// # Errors
+    /// [`FileError`], as [`Study::parse`], and where the file cannot be read.
+    pub fn load(path: &Path) -> Result<Study, FileError> {
+        let text = read_text(path, "a study", MAX_STUDY_BYTES)?;
+        Study::parse(&text, &path.display().to_string())
+    }
+}
+
+fn study(top: &Table<'_>, file: &str) -> Read<Study> {
+    top.known_keys(&STUDY_KEYS)?;
+    let stem = Path::new(file).file_stem().and_then(|s| s.to_str());
+    let mut study = Study {
+        name: stem.unwrap_or("study").to_owned(),
+        file: file.to_owned(),
+        title: top.need("title", "write what the table is about")?.text()?,
+        source: top
+            .need("source", "write where the figures were printed")?
+            .text()?,
+        about: top.text("about")?,
+        node: match top.get("node") {
+            Some(entry) => name(&entry)?,
+            None => String::new(),
+        },
+        link_bits_per_s: top.get("link").map(|e| e.rate()).transpose()?,
+        clocks_hz: top.get("clocks").map_or(Ok(Vec::new()), clocks)?,
+        rows: Vec::new(),
+        claims: Vec::new(),
+        sums: Vec::new(),
+    };
+    row::rows(top, &mut study)?;
+    claims::claims(top, &mut study)?;
+    claims::sums(top, &mut study)?;
+    Ok(study)
+}
+
+fn clocks(entry: Entry<'_>) -> Read<Vec<f64>> {
+    entry.list("keep one of them", |e| {
+        let clock: Quantity = e.word()?;
+        if clock.unit.dimension != Dimension::Frequency || clock.number <= 0.0 {
+            return Err(e.error("write a clock, e.g. \"100 MHz\""));
+        }
+        Ok(clock.base())
+    })
+}
+
+/// A name of bounded length.
+fn name(entry: &Entry<'_>) -> Read<String> {
+    let text = entry.text()?;
+    if text.chars().count() > MAX_NAME {
+        return Err(entry.error(format!("a name has at most {MAX_NAME} characters")));
+    }
+    Ok(text)
+}
+
+/// Entry for fuzzing: hostile bytes read as a study; errors must name a place in the text.
+///
+/// # Panics
+/// If an error names a place outside of the text, or an accepted figure does not print as it was read.
+pub fn fuzz_study(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match Study::parse(text, "fuzz.toml") {
+        Ok(study) => {
+            for cell in study.rows.iter().flat_map(|row| &row.cells) {
+                let printed = cell.published.to_string();
+                assert_eq!(printed.parse().as_ref(), Ok(&cell.published), "{printed}");
+            }
+        }
+        Err(FileError::At { line, column, .. }) => {
+            assert!(line >= 1 && line <= text.split('\n').count());
+            assert!(column >= 1 && column <= text.chars().count() + 1);
+        }
+        Err(_) => assert!(text.len() as u64 > MAX_STUDY_BYTES),
+    }
+}
