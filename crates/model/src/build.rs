@@ -1,0 +1,242 @@
+//! A node file and a trial make an instance: the net of that trial, and what is needed to report it.
+
+mod chain;
+mod choose;
+mod cost;
+
+use wirelab_trial::observation::Spans;
+use wirelab_trial::{Direction, NodeError, Sizes, Trial, Unsupported};
+use wirelab_wire::{LineRate, Size, SizeUnit};
+
+pub use chain::MAX_TOKENS;
+pub use cost::{CostLine, Law, MAX_COST_PS};
+
+use crate::file::{Edge, NodeFile};
+use crate::net::Net;
+use choose::Choice;
+
+/// The net of one trial, and where everything in it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instance {
+    /// Stages, resources, places.
+    pub net: Net,
+    /// The trial as it was asked.
+    pub trial: Trial,
+    /// Sizes of the frames that are really sent.
+    pub sizes: Sizes,
+    /// Bytes of the datagram that was asked, where the tool sends larger ones.
+    pub raised_from: Option<u32>,
+    /// The link, where there is a rate.
+    pub link: Option<LineRate>,
+    /// Frames/s offered on each flow; `None` where the node sends as fast as it can.
+    pub offered_per_s: Option<f64>,
+    /// What is known of each chain of the net, in its order.
+    pub chains: Vec<ChainInfo>,
+    /// Where each stage of the net comes from, in its order.
+    pub origins: Vec<StageOrigin>,
+    /// The parameter that gives the tokens of each place of the net, in its order; `None` where frames pass on.
+    pub rooms: Vec<Option<String>>,
+    /// What the test tool does.
+    pub tool: Tool,
+}
+
+/// What is known of a chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainInfo {
+    /// E.g. `port 1 transmit`.
+    pub name: String,
+    /// Transmit, receive, or echo: receive, then transmit.
+    pub direction: Direction,
+    /// Number of the port, from 1.
+    pub port: u32,
+    /// Indices of the paths in the file: one, or two of an echo.
+    pub paths: Vec<usize>,
+    /// Its stages in the net, first to last, with the source.
+    pub stages: Vec<usize>,
+    /// The stage where frames come from outside at the load's rate; `None` where the node sends as fast as it can.
+    pub source: Option<usize>,
+    /// The stage that is the wire: where the node sends, else where it receives.
+    pub wire: usize,
+    /// The wire on which the frames of an echo come in.
+    pub wire_in: Option<usize>,
+    /// What elapsed time spans.
+    pub spans: Spans,
+    /// Capture points.
+    pub points: Vec<Point>,
+    /// Samplers.
+    pub probes: Vec<Probe>,
+    /// What its CPU load is taken from.
+    pub load: Option<CpuLoad>,
+    /// Whether the CPU polls while it waits, so that its load is 100 %.
+    pub busy_wait: bool,
+}
+
+/// A latency of each frame: from one instant to a later one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Its name.
+    pub name: String,
+    /// A stage of the net, and which end of it.
+    pub from: (usize, Edge),
+    /// A stage of the net, and which end of it.
+    pub to: (usize, Edge),
+}
+
+/// A sampler that sees an instant of each frame in whole ticks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// Its name.
+    pub name: String,
+    /// A stage of the net, and which end of it.
+    pub at: (usize, Edge),
+    /// Its tick in ps.
+    pub tick_ps: f64,
+}
+
+/// The resource whose use is the CPU load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CpuLoad {
+    /// Index in the net.
+    pub resource: usize,
+    /// Load of an idle node, 0 to 1.
+    pub idle_ratio: f64,
+    /// The parameter with that load.
+    pub idle_parameter: Option<String>,
+}
+
+/// Where a stage of the net comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageOrigin {
+    /// Its name in the file; `None` for a source of frames.
+    pub stage: Option<String>,
+    /// Number of its port, from 1.
+    pub port: u32,
+    /// What its cost is the sum of.
+    pub costs: Vec<CostLine>,
+    /// Factor of its cost that was set by hand.
+    pub scale: f64,
+    /// Parameters of its spread, pace and polling.
+    pub parameters: Vec<String>,
+}
+
+/// What the test tool does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// The first identifier it uses.
+    pub first_id: u64,
+    /// Whether its datagrams carry the time they were sent.
+    pub timestamps: bool,
+    /// Time between reports of its server, in ps.
+    pub interval_ps: Option<u64>,
+}
+
+/// Why a trial has no net.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// The node cannot do what was asked.
+    #[error("this node cannot do that: {0}")]
+    Unsupported(#[from] Unsupported),
+    /// The trial contradicts itself or a limit.
+    #[error("{0}")]
+    BadTrial(String),
+    /// The file gives no net for this trial.
+    #[error("{0}")]
+    Model(String),
+}
+
+impl From<BuildError> for NodeError {
+    fn from(error: BuildError) -> NodeError {
+        match error {
+            BuildError::Unsupported(why) => NodeError::Unsupported(why),
+            BuildError::BadTrial(why) => NodeError::BadTrial(why),
+            BuildError::Model(why) => NodeError::Failed(why),
+        }
+    }
+}
+
+pub(crate) fn unsupported(field: &'static str, why: impl Into<String>) -> BuildError {
+    BuildError::Unsupported(Unsupported { field, why: why.into() })
+}
+
+/// What a trial means on this node, before any stage is looked at.
+pub(crate) struct Setting {
+    pub trial: Trial,
+    pub sizes: Sizes,
+    pub raised_from: Option<u32>,
+    pub link: Option<LineRate>,
+    pub link_parameter: Option<String>,
+    pub offered_per_s: Option<f64>,
+}
+
+impl NodeFile {
+    /// The net of `trial` on this node.
+    ///
+    /// # Errors
+    /// [`BuildError::Unsupported`] names the field of the trial that the node cannot do and what can be asked;
+    /// [`BuildError::BadTrial`] an impossible size or load; [`BuildError::Model`] what the file gets wrong.
+    pub fn instance(&self, trial: &Trial) -> Result<Instance, BuildError> {
+        let choice = choose::choose(self, trial)?;
+        self.instance_of(trial, &choice)
+    }
+
+    /// The net of `trial` through the paths of `choice`.
+    pub(crate) fn instance_of(&self, trial: &Trial, choice: &Choice) -> Result<Instance, BuildError> {
+        let setting = self.setting(trial)?;
+        let mut build = chain::Build::new(self, &setting);
+        for port in 1..=trial.ports {
+            build.port(port, choice)?;
+        }
+        let tool = self.tool()?;
+        let chain::Built { net, chains, origins, rooms } = build.finish()?;
+        let Setting { trial, sizes, raised_from, link, offered_per_s, .. } = setting;
+        Ok(Instance { net, trial, sizes, raised_from, link, offered_per_s, chains, origins, rooms, tool })
+    }
+
+    fn setting(&self, trial: &Trial) -> Result<Setting, BuildError> {
+        let asked = trial.sizes().map_err(|e| BuildError::BadTrial(e.to_string()))?;
+        let (sizes, raised_from) = self.raise(trial, asked)?;
+        let largest = self.max_frame_bytes + 4 * u32::from(trial.framing.vlan_tags);
+        if sizes.frame > largest {
+            return Err(unsupported(
+                "size",
+                format!("this is a frame of {} bytes with FCS, and the node's largest has {largest}", sizes.frame),
+            ));
+        }
+        let (link, link_parameter) = match (trial.link(), &self.link) {
+            (Some(link), _) => (Some(link), None),
+            (None, Some(name)) => (Some(self.link_rate(name).map_err(BuildError::Model)?), Some(name.clone())),
+            (None, None) => (None, None),
+        };
+        let offered_per_s = trial
+            .load
+            .frames_per_s(&sizes, trial.framing.layer, link)
+            .map_err(|e| BuildError::BadTrial(e.to_string()))?;
+        Ok(Setting { trial: trial.clone(), sizes, raised_from, link, link_parameter, offered_per_s })
+    }
+
+    /// The sizes that the tool sends, and the datagram it was asked for where that is smaller.
+    fn raise(&self, trial: &Trial, asked: Sizes) -> Result<(Sizes, Option<u32>), BuildError> {
+        use wirelab_trial::Layer::{UdpIpv4, UdpIpv6};
+        let (Some(name), UdpIpv4 | UdpIpv6, Some(datagram)) =
+            (&self.tool.min_datagram, trial.framing.layer, asked.datagram)
+        else {
+            return Ok((asked, None));
+        };
+        let least = self.bytes(name).map_err(BuildError::Model)?;
+        if datagram >= least {
+            return Ok((asked, None));
+        }
+        let raised = Size::new(SizeUnit::Datagram, least)
+            .resolve_test(trial.framing)
+            .map_err(|e| BuildError::BadTrial(e.to_string()))?;
+        Ok((raised, Some(datagram)))
+    }
+
+    fn tool(&self) -> Result<Tool, BuildError> {
+        let first_id = match &self.tool.first_id {
+            Some(name) => self.count(name).map_err(BuildError::Model)?,
+            None => 0,
+        };
+        Ok(Tool { first_id: first_id.into(), timestamps: self.tool.timestamps, interval_ps: self.tool.interval_ps })
+    }
+}
