@@ -9,11 +9,12 @@ use wirelab_trial::{Direction, NodeError, Sizes, Trial, Unsupported};
 use wirelab_wire::{LineRate, Size, SizeUnit};
 
 pub use chain::MAX_TOKENS;
+pub(crate) use choose::Choice;
 pub use cost::{CostLine, Law, MAX_COST_PS};
+pub(crate) use cost::{check_cost, check_spread};
 
 use crate::file::{Edge, NodeFile};
 use crate::net::Net;
-use choose::Choice;
 
 /// The net of one trial, and where everything in it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +156,10 @@ impl From<BuildError> for NodeError {
 }
 
 pub(crate) fn unsupported(field: &'static str, why: impl Into<String>) -> BuildError {
-    BuildError::Unsupported(Unsupported { field, why: why.into() })
+    BuildError::Unsupported(Unsupported {
+        field,
+        why: why.into(),
+    })
 }
 
 /// What a trial means on this node, before any stage is looked at.
@@ -180,38 +184,80 @@ impl NodeFile {
     }
 
     /// The net of `trial` through the paths of `choice`.
-    pub(crate) fn instance_of(&self, trial: &Trial, choice: &Choice) -> Result<Instance, BuildError> {
+    pub(crate) fn instance_of(
+        &self,
+        trial: &Trial,
+        choice: &Choice,
+    ) -> Result<Instance, BuildError> {
         let setting = self.setting(trial)?;
         let mut build = chain::Build::new(self, &setting);
         for port in 1..=trial.ports {
             build.port(port, choice)?;
         }
         let tool = self.tool()?;
-        let chain::Built { net, chains, origins, rooms } = build.finish()?;
-        let Setting { trial, sizes, raised_from, link, offered_per_s, .. } = setting;
-        Ok(Instance { net, trial, sizes, raised_from, link, offered_per_s, chains, origins, rooms, tool })
+        let chain::Built {
+            net,
+            chains,
+            origins,
+            rooms,
+        } = build.finish()?;
+        let Setting {
+            trial,
+            sizes,
+            raised_from,
+            link,
+            offered_per_s,
+            ..
+        } = setting;
+        Ok(Instance {
+            net,
+            trial,
+            sizes,
+            raised_from,
+            link,
+            offered_per_s,
+            chains,
+            origins,
+            rooms,
+            tool,
+        })
     }
 
     fn setting(&self, trial: &Trial) -> Result<Setting, BuildError> {
-        let asked = trial.sizes().map_err(|e| BuildError::BadTrial(e.to_string()))?;
+        let asked = trial
+            .sizes()
+            .map_err(|e| BuildError::BadTrial(e.to_string()))?;
         let (sizes, raised_from) = self.raise(trial, asked)?;
         let largest = self.max_frame_bytes + 4 * u32::from(trial.framing.vlan_tags);
         if sizes.frame > largest {
             return Err(unsupported(
                 "size",
-                format!("this is a frame of {} bytes with FCS, and the node's largest has {largest}", sizes.frame),
+                format!(
+                    "this is a frame of {} bytes with FCS, and the node's largest has {largest}",
+                    sizes.frame
+                ),
             ));
         }
         let (link, link_parameter) = match (trial.link(), &self.link) {
             (Some(link), _) => (Some(link), None),
-            (None, Some(name)) => (Some(self.link_rate(name).map_err(BuildError::Model)?), Some(name.clone())),
+            (None, Some(name)) => (
+                Some(self.link_rate(name).map_err(BuildError::Model)?),
+                Some(name.clone()),
+            ),
             (None, None) => (None, None),
         };
         let offered_per_s = trial
             .load
             .frames_per_s(&sizes, trial.framing.layer, link)
             .map_err(|e| BuildError::BadTrial(e.to_string()))?;
-        Ok(Setting { trial: trial.clone(), sizes, raised_from, link, link_parameter, offered_per_s })
+        Ok(Setting {
+            trial: trial.clone(),
+            sizes,
+            raised_from,
+            link,
+            link_parameter,
+            offered_per_s,
+        })
     }
 
     /// The sizes that the tool sends, and the datagram it was asked for where that is smaller.
@@ -237,6 +283,10 @@ impl NodeFile {
             Some(name) => self.count(name).map_err(BuildError::Model)?,
             None => 0,
         };
-        Ok(Tool { first_id: first_id.into(), timestamps: self.tool.timestamps, interval_ps: self.tool.interval_ps })
+        Ok(Tool {
+            first_id: first_id.into(),
+            timestamps: self.tool.timestamps,
+            interval_ps: self.tool.interval_ps,
+        })
     }
 }

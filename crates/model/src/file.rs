@@ -15,9 +15,10 @@ use std::collections::BTreeMap;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Buffers, Direction, Layer, Trial};
 
+pub(crate) use check::typical_sizes;
 pub use check::{Problem, Step};
 pub use expr::SizeExpr;
-pub use read::{LoadError, MAX_FILE_BYTES, fuzz_node_file};
+pub use read::{MAX_FILE_BYTES, fuzz_node_file};
 pub use set::SetError;
 pub use unit::{Kind, Unit};
 
@@ -339,7 +340,10 @@ impl NodeFile {
         if period.is_finite() && period > 0.0 {
             Ok(period)
         } else {
-            Err(format!("the clock '{name}' stands still: its value is {}", clock.value))
+            Err(format!(
+                "the clock '{name}' stands still: its value is {}",
+                clock.value
+            ))
         }
     }
 
@@ -349,7 +353,11 @@ impl NodeFile {
         match parameter.unit.kind {
             Kind::Time => Ok(parameter.value * parameter.unit.factor),
             Kind::Clocks => Ok(parameter.value * self.clock_of(name, parameter)?),
-            _ => Err(wrong_unit(name, parameter.unit, "a time: ps, ns, us, ms, s or clk")),
+            _ => Err(wrong_unit(
+                name,
+                parameter.unit,
+                "a time: ps, ns, us, ms, s or clk",
+            )),
         }
     }
 
@@ -363,7 +371,9 @@ impl NodeFile {
         if pace >= 1.0 {
             Ok(pace)
         } else {
-            Err(format!("'{name}' is less than a picosecond: write a longer time, or leave it out"))
+            Err(format!(
+                "'{name}' is less than a picosecond: write a longer time, or leave it out"
+            ))
         }
     }
 

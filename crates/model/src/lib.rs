@@ -5,4 +5,6 @@
 //! critical circuit in closed form, and [`sim`] plays every frame.
 #![forbid(unsafe_code)]
 
+pub mod build;
+pub mod file;
 pub mod net;

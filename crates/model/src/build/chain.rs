@@ -42,7 +42,10 @@ impl Leg<'_> {
     fn stage(&self, name: &str) -> Result<usize, BuildError> {
         let at = self.path.stages.iter().position(|stage| stage == name);
         at.map(|at| self.stages.start + at).ok_or_else(|| {
-            BuildError::Model(format!("the path '{}' has no stage '{name}'", self.path.name))
+            BuildError::Model(format!(
+                "the path '{}' has no stage '{name}'",
+                self.path.name
+            ))
         })
     }
 
@@ -53,7 +56,12 @@ impl Leg<'_> {
 
 impl<'a> Build<'a> {
     pub fn new(file: &'a NodeFile, setting: &'a Setting) -> Build<'a> {
-        Build { file, setting, built: Built::default(), resources: BTreeMap::new() }
+        Build {
+            file,
+            setting,
+            built: Built::default(),
+            resources: BTreeMap::new(),
+        }
     }
 
     /// The chains of one port.
@@ -64,7 +72,9 @@ impl<'a> Build<'a> {
                 self.chain(port, Direction::Transmit, &[transmit], true)?;
                 self.chain(port, Direction::Receive, &[receive], true)
             }
-            Choice::Echo { transmit, receive } => self.chain(port, Direction::Echo, &[receive, transmit], true),
+            Choice::Echo { transmit, receive } => {
+                self.chain(port, Direction::Echo, &[receive, transmit], true)
+            }
         }
     }
 
@@ -81,7 +91,13 @@ impl<'a> Build<'a> {
         self.file.paths.get(index).ok_or_else(gone)
     }
 
-    fn chain(&mut self, port: u32, direction: Direction, paths: &[usize], both: bool) -> Result<(), BuildError> {
+    fn chain(
+        &mut self,
+        port: u32,
+        direction: Direction,
+        paths: &[usize],
+        both: bool,
+    ) -> Result<(), BuildError> {
         let name = format!("port {port} {direction}");
         let source = self.source(port, direction)?;
         let mut stages: Vec<usize> = source.into_iter().collect();
@@ -92,7 +108,10 @@ impl<'a> Build<'a> {
             for stage in &path.stages {
                 self.stage(port, stage, both.then_some(path.direction))?;
             }
-            let leg = Leg { path, stages: start..self.built.net.stages.len() };
+            let leg = Leg {
+                path,
+                stages: start..self.built.net.stages.len(),
+            };
             stages.extend(leg.stages.clone());
             legs.push(leg);
         }
@@ -107,12 +126,18 @@ impl<'a> Build<'a> {
             }
         }
         let info = self.info(name, port, direction, paths, &legs, source, stages)?;
-        self.built.net.chains.push(Chain { name: info.name.clone(), stages: info.stages.clone() });
+        self.built.net.chains.push(Chain {
+            name: info.name.clone(),
+            stages: info.stages.clone(),
+        });
         self.built.chains.push(info);
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments, reason = "it gathers what the chain already found")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "it gathers what the chain already found"
+    )]
     fn info(
         &mut self,
         name: String,
@@ -130,15 +155,30 @@ impl<'a> Build<'a> {
         let mut probes = Vec::new();
         for leg in legs {
             for point in &leg.path.points {
-                points.push(Point { name: point.name.clone(), from: leg.at(&point.from)?, to: leg.at(&point.to)? });
+                points.push(Point {
+                    name: point.name.clone(),
+                    from: leg.at(&point.from)?,
+                    to: leg.at(&point.to)?,
+                });
             }
             for probe in &leg.path.probes {
-                let tick_ps = self.file.period_ps(&probe.clock).map_err(BuildError::Model)?;
-                probes.push(Probe { name: probe.name.clone(), at: leg.at(&probe.at)?, tick_ps });
+                let tick_ps = self
+                    .file
+                    .period_ps(&probe.clock)
+                    .map_err(BuildError::Model)?;
+                probes.push(Probe {
+                    name: probe.name.clone(),
+                    at: leg.at(&probe.at)?,
+                    tick_ps,
+                });
             }
         }
         let wire = last.stage(&last.path.wire)?;
-        let wire_in = if legs.len() > 1 { Some(first.stage(&first.path.wire)?) } else { None };
+        let wire_in = if legs.len() > 1 {
+            Some(first.stage(&first.path.wire)?)
+        } else {
+            None
+        };
         Ok(ChainInfo {
             name,
             direction,
@@ -165,7 +205,11 @@ impl<'a> Build<'a> {
             None => 0.0,
         };
         let resource = self.resource(port, &load.resource)?;
-        Ok(Some(CpuLoad { resource, idle_ratio, idle_parameter: load.idle.clone() }))
+        Ok(Some(CpuLoad {
+            resource,
+            idle_ratio,
+            idle_parameter: load.idle.clone(),
+        }))
     }
 
     /// The stage where frames come from outside at an even rate; none where the node sends as fast as it can.
@@ -192,26 +236,52 @@ impl<'a> Build<'a> {
             priority: 0,
             cost_ps: 0,
             spread: Spread::None,
-            trigger: Trigger::Arrivals(Arrivals { frames_per_s, burst, lost_before_ratio }),
+            trigger: Trigger::Arrivals(Arrivals {
+                frames_per_s,
+                burst,
+                lost_before_ratio,
+            }),
             on_missing: OnMissing::Wait,
         });
         let arrivals = &self.file.arrivals;
-        let parameters = arrivals.burst.iter().chain(&arrivals.lost_before).filter(|_| !transmit).cloned().collect();
-        self.built.origins.push(StageOrigin { stage: None, port, costs: Vec::new(), scale: 1.0, parameters });
+        let parameters = arrivals
+            .burst
+            .iter()
+            .chain(&arrivals.lost_before)
+            .filter(|_| !transmit)
+            .cloned()
+            .collect();
+        self.built.origins.push(StageOrigin {
+            stage: None,
+            port,
+            costs: Vec::new(),
+            scale: 1.0,
+            parameters,
+        });
         Ok(Some(self.built.net.stages.len() - 1))
     }
 
-    fn stage(&mut self, port: u32, name: &'a str, side: Option<Direction>) -> Result<(), BuildError> {
+    fn stage(
+        &mut self,
+        port: u32,
+        name: &'a str,
+        side: Option<Direction>,
+    ) -> Result<(), BuildError> {
         let file = self.file;
         let gone = || BuildError::Model(format!("the file has no stage '{name}'"));
         let decl = file.stages.get(name).ok_or_else(gone)?;
         let in_stage = |why: String| BuildError::Model(format!("stage '{name}': {why}"));
-        let costs = cost::lines(file, self.setting, &decl.cost, decl.scale).map_err(|e| match e {
-            BuildError::Model(why) => in_stage(why),
-            other => other,
-        })?;
+        let costs =
+            cost::lines(file, self.setting, &decl.cost, decl.scale).map_err(|e| match e {
+                BuildError::Model(why) => in_stage(why),
+                other => other,
+            })?;
         let cost_ps = costs.iter().map(|line| line.ps).sum();
-        let resource = decl.resource.as_deref().map(|resource| self.resource(port, resource)).transpose()?;
+        let resource = decl
+            .resource
+            .as_deref()
+            .map(|resource| self.resource(port, resource))
+            .transpose()?;
         // A stage of both ways appears twice in the net, and is told apart by its way.
         let shown = match side {
             Some(side) if self.is_in_other_way(name, side) => format!("{name} ({side})"),
@@ -224,20 +294,37 @@ impl<'a> Build<'a> {
             cost_ps,
             spread: cost::spread(file, decl.spread.as_ref()).map_err(in_stage)?,
             trigger: trigger(file, decl).map_err(in_stage)?,
-            on_missing: if decl.drops { OnMissing::Drop } else { OnMissing::Wait },
+            on_missing: if decl.drops {
+                OnMissing::Drop
+            } else {
+                OnMissing::Wait
+            },
         });
         let parameters = decl.timing_parameters().cloned().collect();
-        self.built.origins.push(StageOrigin { stage: Some(name.to_owned()), port, costs, scale: decl.scale, parameters });
+        self.built.origins.push(StageOrigin {
+            stage: Some(name.to_owned()),
+            port,
+            costs,
+            scale: decl.scale,
+            parameters,
+        });
         Ok(())
     }
 
     fn is_in_other_way(&self, name: &str, side: Direction) -> bool {
-        self.file.paths.iter().any(|path| path.direction != side && path.stages.iter().any(|stage| stage == name))
+        self.file
+            .paths
+            .iter()
+            .any(|path| path.direction != side && path.stages.iter().any(|stage| stage == name))
     }
 
     /// `name`, with the port where the trial has several.
     fn named(&self, name: &str, port: u32) -> String {
-        if self.setting.trial.ports > 1 { format!("{name}#{port}") } else { name.to_owned() }
+        if self.setting.trial.ports > 1 {
+            format!("{name}#{port}")
+        } else {
+            name.to_owned()
+        }
     }
 
     fn resource(&mut self, port: u32, name: &'a str) -> Result<usize, BuildError> {
@@ -248,20 +335,36 @@ impl<'a> Build<'a> {
         if let Some(index) = self.resources.get(&key) {
             return Ok(*index);
         }
-        let shown = if per_port { self.named(name, port) } else { name.to_owned() };
+        let shown = if per_port {
+            self.named(name, port)
+        } else {
+            name.to_owned()
+        };
         self.built.net.resources.push(Resource { name: shown });
         let index = self.built.net.resources.len() - 1;
         self.resources.insert(key, index);
         Ok(index)
     }
 
-    fn place(&mut self, name: &str, ends: (usize, usize), tokens: Option<&String>, carries_frames: bool) -> Result<(), BuildError> {
+    fn place(
+        &mut self,
+        name: &str,
+        ends: (usize, usize),
+        tokens: Option<&String>,
+        carries_frames: bool,
+    ) -> Result<(), BuildError> {
         let count = match tokens {
             Some(name) => self.file.count(name).map_err(BuildError::Model)?,
             None => 0,
         };
         let (from, to) = ends;
-        self.built.net.places.push(Place { name: name.to_owned(), from, to, tokens: count, carries_frames });
+        self.built.net.places.push(Place {
+            name: name.to_owned(),
+            from,
+            to,
+            tokens: count,
+            carries_frames,
+        });
         self.built.rooms.push(tokens.cloned());
         Ok(())
     }
@@ -271,7 +374,10 @@ impl StageDecl {
     /// The parameters of its spread, pace and polling.
     pub(crate) fn timing_parameters(&self) -> impl Iterator<Item = &String> {
         use crate::file::SpreadDecl::{Normal, Uniform};
-        let spread = self.spread.as_ref().map(|(Normal(name) | Uniform(name))| name);
+        let spread = self
+            .spread
+            .as_ref()
+            .map(|(Normal(name) | Uniform(name))| name);
         spread.into_iter().chain(&self.paced).chain(&self.polled)
     }
 }
@@ -282,21 +388,31 @@ fn trigger(file: &NodeFile, decl: &StageDecl) -> Result<Trigger, String> {
         cost::whole_ps(ps).ok_or_else(|| format!("'{name}' is beyond 1000 s: lower it"))
     };
     Ok(match (&decl.paced, &decl.polled) {
-        (Some(name), _) => Trigger::Paced { period_ps: period(name)? },
-        (None, Some(name)) => Trigger::Polled { period_ps: period(name)? },
+        (Some(name), _) => Trigger::Paced {
+            period_ps: period(name)?,
+        },
+        (None, Some(name)) => Trigger::Polled {
+            period_ps: period(name)?,
+        },
         (None, None) => Trigger::Tokens,
     })
 }
 
 /// A circuit without a token, in words: none of its stages could ever start.
 fn dead_circuit(net: &Net) -> Option<String> {
-    let empty: Vec<&Place> = net.places.iter().filter(|place| place.tokens == 0).collect();
+    let empty: Vec<&Place> = net
+        .places
+        .iter()
+        .filter(|place| place.tokens == 0)
+        .collect();
     // Stages that can start, one after the other; what is left over hangs on a circuit.
     let mut waiting = vec![0usize; net.stages.len()];
     for place in &empty {
         waiting[place.to] += 1;
     }
-    let mut ready: Vec<usize> = (0..waiting.len()).filter(|stage| waiting[*stage] == 0).collect();
+    let mut ready: Vec<usize> = (0..waiting.len())
+        .filter(|stage| waiting[*stage] == 0)
+        .collect();
     while let Some(stage) = ready.pop() {
         for place in empty.iter().filter(|place| place.from == stage) {
             waiting[place.to] -= 1;
@@ -310,15 +426,28 @@ fn dead_circuit(net: &Net) -> Option<String> {
     let mut way: Vec<usize> = Vec::new();
     while !way.contains(&at) {
         way.push(at);
-        at = empty.iter().find(|place| place.to == at && waiting[place.from] > 0)?.from;
+        at = empty
+            .iter()
+            .find(|place| place.to == at && waiting[place.from] > 0)?
+            .from;
     }
     let mut circuit: Vec<usize> = way.into_iter().skip_while(|stage| *stage != at).collect();
     circuit.push(at);
     circuit.reverse();
     let room = circuit.windows(2).find_map(|pair| {
-        empty.iter().find(|p| !p.carries_frames && (p.from, p.to) == (pair[0], pair[1]))
+        empty
+            .iter()
+            .find(|p| !p.carries_frames && (p.from, p.to) == (pair[0], pair[1]))
     });
-    let names: Vec<&str> = circuit.iter().map(|stage| net.stages[*stage].name.as_str()).collect();
-    let way_out = room.map_or(String::new(), |room| format!(": give '{}' a token", room.name));
-    Some(format!("deadlock: the circuit {} has no token, so none of its stages ever starts{way_out}", names.join(" -> ")))
+    let names: Vec<&str> = circuit
+        .iter()
+        .map(|stage| net.stages[*stage].name.as_str())
+        .collect();
+    let way_out = room.map_or(String::new(), |room| {
+        format!(": give '{}' a token", room.name)
+    });
+    Some(format!(
+        "deadlock: the circuit {} has no token, so none of its stages ever starts{way_out}",
+        names.join(" -> ")
+    ))
 }

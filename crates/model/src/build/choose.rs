@@ -20,58 +20,116 @@ pub(crate) enum Choice {
 pub(crate) fn choose(file: &NodeFile, trial: &Trial) -> Result<Choice, BuildError> {
     if trial.ports == 0 || trial.ports > file.ports {
         let all = file.ports;
-        return Err(unsupported("ports", format!("{} asked, and the node has {all}: ask for 1 to {all}", trial.ports)));
+        return Err(unsupported(
+            "ports",
+            format!(
+                "{} asked, and the node has {all}: ask for 1 to {all}",
+                trial.ports
+            ),
+        ));
     }
     if !trial.faults.is_clean() {
-        return Err(unsupported("faults", "a model sends no damaged frames: leave them out"));
+        return Err(unsupported(
+            "faults",
+            "a model sends no damaged frames: leave them out",
+        ));
     }
     let pick = |direction| pick(file, trial, direction);
     Ok(match trial.direction {
         Direction::Transmit | Direction::Receive => Choice::One(pick(trial.direction)?),
-        Direction::Both => Choice::Both { transmit: pick(Direction::Transmit)?, receive: pick(Direction::Receive)? },
-        Direction::Echo => Choice::Echo { transmit: pick(Direction::Transmit)?, receive: pick(Direction::Receive)? },
+        Direction::Both => Choice::Both {
+            transmit: pick(Direction::Transmit)?,
+            receive: pick(Direction::Receive)?,
+        },
+        Direction::Echo => Choice::Echo {
+            transmit: pick(Direction::Transmit)?,
+            receive: pick(Direction::Receive)?,
+        },
     })
 }
 
 fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, BuildError> {
     let layer = trial.framing.layer;
     let fits = |path: &PathDecl| path.direction == direction && path.layers.contains(&layer);
-    let paths: Vec<(usize, &PathDecl)> = file.paths.iter().enumerate().filter(|(_, path)| fits(path)).collect();
+    let paths: Vec<(usize, &PathDecl)> = file
+        .paths
+        .iter()
+        .enumerate()
+        .filter(|(_, path)| fits(path))
+        .collect();
     if paths.is_empty() {
         return Err(no_path(file, layer, direction));
     }
     // Buffers are how data reach the MAC: a receive path need not say any.
-    let unsaid = direction == Direction::Receive && paths.iter().all(|(_, path)| path.buffers.is_empty());
+    let unsaid =
+        direction == Direction::Receive && paths.iter().all(|(_, path)| path.buffers.is_empty());
     let found = match trial.buffers {
-        Some(wanted) if !unsaid => paths.iter().find(|(_, path)| path.buffers.contains(&wanted)),
+        Some(wanted) if !unsaid => paths
+            .iter()
+            .find(|(_, path)| path.buffers.contains(&wanted)),
         _ => paths
             .iter()
             .find(|(_, path)| path.default)
             .or_else(|| paths.iter().find(|(_, path)| path.buffers.is_empty()))
             .or(paths.first()),
     };
-    found.map(|(index, _)| *index).ok_or_else(|| no_buffers(&paths, trial.buffers, layer, direction))
+    found
+        .map(|(index, _)| *index)
+        .ok_or_else(|| no_buffers(&paths, trial.buffers, layer, direction))
 }
 
 fn no_path(file: &NodeFile, layer: Layer, direction: Direction) -> BuildError {
-    let layers = distinct(file.paths.iter().filter(|p| p.direction == direction).flat_map(|p| p.layers.iter().copied()));
+    let layers = distinct(
+        file.paths
+            .iter()
+            .filter(|p| p.direction == direction)
+            .flat_map(|p| p.layers.iter().copied()),
+    );
     if layers.is_empty() {
-        let other = if direction == Direction::Transmit { Direction::Receive } else { Direction::Transmit };
-        return unsupported("direction", format!("the file has no path that does {direction}: ask for {other}"));
+        let other = if direction == Direction::Transmit {
+            Direction::Receive
+        } else {
+            Direction::Transmit
+        };
+        return unsupported(
+            "direction",
+            format!("the file has no path for {direction}: ask for {other}"),
+        );
     }
     let names: Vec<&str> = layers.into_iter().map(layer_name).collect();
     unsupported(
         "layer",
-        format!("no path does {direction} on {}: ask for {}", layer_name(layer), names.join(", ")),
+        format!(
+            "no path for {direction} on {}: ask for {}",
+            layer_name(layer),
+            names.join(", ")
+        ),
     )
 }
 
-fn no_buffers(paths: &[(usize, &PathDecl)], wanted: Option<Buffers>, layer: Layer, direction: Direction) -> BuildError {
-    let names: Vec<String> =
-        distinct(paths.iter().flat_map(|(_, p)| p.buffers.iter().copied())).iter().map(Buffers::to_string).collect();
+fn no_buffers(
+    paths: &[(usize, &PathDecl)],
+    wanted: Option<Buffers>,
+    layer: Layer,
+    direction: Direction,
+) -> BuildError {
+    let names: Vec<String> = distinct(paths.iter().flat_map(|(_, p)| p.buffers.iter().copied()))
+        .iter()
+        .map(Buffers::to_string)
+        .collect();
     let wanted = wanted.map_or(String::new(), |b| b.to_string());
-    let ask = if names.is_empty() { "leave them out".to_owned() } else { format!("ask for {}", names.join(", ")) };
-    unsupported("buffers", format!("no path does {direction} on {} with {wanted} buffers: {ask}", layer_name(layer)))
+    let ask = if names.is_empty() {
+        "leave them out".to_owned()
+    } else {
+        format!("ask for {}", names.join(", "))
+    };
+    unsupported(
+        "buffers",
+        format!(
+            "no path for {direction} on {} with {wanted} buffers: {ask}",
+            layer_name(layer)
+        ),
+    )
 }
 
 /// The items in their first order, each once.
@@ -86,7 +144,7 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 /// The word for a layer in files and on the command line.
-pub(crate) fn layer_name(layer: Layer) -> &'static str {
+fn layer_name(layer: Layer) -> &'static str {
     match layer {
         Layer::Ethernet => "ethernet",
         Layer::UdpIpv4 => "udp4",

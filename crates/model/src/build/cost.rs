@@ -3,7 +3,9 @@
 use wirelab_wire::{LineRate, Sizes};
 
 use super::{BuildError, Setting, unsupported};
-use crate::file::{Cost, Kind, NodeFile, Parameter, SizeExpr, SpreadDecl, wrong_unit};
+use crate::file::{
+    Cost, Kind, NodeFile, Parameter, SizeExpr, SpreadDecl, StageDecl, typical_sizes, wrong_unit,
+};
 use crate::net::Spread;
 
 /// Longest cost of a stage for one frame in ps: 1000 s, far beyond any node, and sums of it stay small.
@@ -44,17 +46,34 @@ struct Term {
 }
 
 /// The lines of a stage's cost, each `scale` times itself.
-pub(super) fn lines(file: &NodeFile, setting: &Setting, costs: &[Cost], scale: f64) -> Result<Vec<CostLine>, BuildError> {
+pub(super) fn lines(
+    file: &NodeFile,
+    setting: &Setting,
+    costs: &[Cost],
+    scale: f64,
+) -> Result<Vec<CostLine>, BuildError> {
     costs
         .iter()
         .map(|cost| {
             let term = term(file, setting, cost)?;
             let scaled = term.ps * scale;
             let ps = whole_ps(scaled).ok_or_else(|| {
-                BuildError::Model(format!("a cost of {} is beyond 1000 s for one frame: lower it", term.words))
+                BuildError::Model(format!(
+                    "a cost of {} is beyond 1000 s for one frame: lower it",
+                    term.words
+                ))
             })?;
-            let words = if scale == 1.0 { term.words } else { format!("{} x ({})", scale, term.words) };
-            Ok(CostLine { law: term.law, words, ps, parameters: term.parameters })
+            let words = if scale == 1.0 {
+                term.words
+            } else {
+                format!("{} x ({})", scale, term.words)
+            };
+            Ok(CostLine {
+                law: term.law,
+                words,
+                ps,
+                parameters: term.parameters,
+            })
         })
         .collect()
 }
@@ -67,9 +86,32 @@ pub(super) fn spread(file: &NodeFile, spread: Option<&SpreadDecl>) -> Result<Spr
     };
     Ok(match spread {
         None => Spread::None,
-        Some(SpreadDecl::Normal(name)) => Spread::Normal { sigma_ps: time(name)? },
-        Some(SpreadDecl::Uniform(name)) => Spread::Uniform { width_ps: time(name)? },
+        Some(SpreadDecl::Normal(name)) => Spread::Normal {
+            sigma_ps: time(name)?,
+        },
+        Some(SpreadDecl::Uniform(name)) => Spread::Uniform {
+            width_ps: time(name)?,
+        },
     })
+}
+
+/// Whether the parameters of a cost are there and in units that fit.
+pub(crate) fn check_cost(file: &NodeFile, cost: &Cost) -> Result<(), String> {
+    let sizes = typical_sizes();
+    match cost {
+        // The link's rate is checked where it is named, or comes with the trial.
+        Cost::Link { .. } => Ok(()),
+        Cost::Constant { parameter } => constant(file, parameter).map(drop),
+        Cost::Accesses { accesses, latency } => {
+            self::accesses(file, &sizes, accesses, latency).map(drop)
+        }
+        Cost::Bytes { bytes, rate } => self::bytes(file, &sizes, bytes, rate).map(drop),
+    }
+}
+
+/// Whether the spread of a stage is there and in a unit that fits.
+pub(crate) fn check_spread(file: &NodeFile, stage: &StageDecl) -> Result<(), String> {
+    spread(file, stage.spread.as_ref()).map(drop)
 }
 
 /// The nearest whole picosecond; `None` beyond [`MAX_COST_PS`].
@@ -84,23 +126,50 @@ fn term(file: &NodeFile, setting: &Setting, cost: &Cost) -> Result<Term, BuildEr
         Cost::Accesses { accesses, latency } => {
             self::accesses(file, &setting.sizes, accesses, latency).map_err(BuildError::Model)
         }
-        Cost::Bytes { bytes, rate } => self::bytes(file, &setting.sizes, bytes, rate).map_err(BuildError::Model),
+        Cost::Bytes { bytes, rate } => {
+            self::bytes(file, &setting.sizes, bytes, rate).map_err(BuildError::Model)
+        }
     }
 }
 
 fn constant(file: &NodeFile, name: &str) -> Result<Term, String> {
     let parameter = file.parameter(name)?;
     let ps = file.time_ps(name)?;
-    let words = format!("{} {}{}", parameter.value, parameter.unit, clock_words(file, parameter));
-    Ok(Term { law: Law::Constant, words, ps, parameters: used(name, parameter) })
+    let words = format!(
+        "{} {}{}",
+        parameter.value,
+        parameter.unit,
+        clock_words(file, parameter)
+    );
+    Ok(Term {
+        law: Law::Constant,
+        words,
+        ps,
+        parameters: used(name, parameter),
+    })
 }
 
-fn accesses(file: &NodeFile, sizes: &Sizes, accesses: &SizeExpr, name: &str) -> Result<Term, String> {
+fn accesses(
+    file: &NodeFile,
+    sizes: &Sizes,
+    accesses: &SizeExpr,
+    name: &str,
+) -> Result<Term, String> {
     let parameter = file.parameter(name)?;
     let count = accesses.value(sizes)?;
     let ps = count * file.time_ps(name)?;
-    let words = format!("{count} accesses x {} {}{}", parameter.value, parameter.unit, clock_words(file, parameter));
-    Ok(Term { law: Law::Accesses, words, ps, parameters: used(name, parameter) })
+    let words = format!(
+        "{count} accesses x {} {}{}",
+        parameter.value,
+        parameter.unit,
+        clock_words(file, parameter)
+    );
+    Ok(Term {
+        law: Law::Accesses,
+        words,
+        ps,
+        parameters: used(name, parameter),
+    })
 }
 
 fn bytes(file: &NodeFile, sizes: &Sizes, bytes: &SizeExpr, name: &str) -> Result<Term, String> {
@@ -111,20 +180,40 @@ fn bytes(file: &NodeFile, sizes: &Sizes, bytes: &SizeExpr, name: &str) -> Result
         Kind::ClocksPer { bytes: wide } => {
             let (count, what) = units(bytes, wide);
             // The product before the period: whole clocks stay whole.
-            (format!("{count} {what} x {value} clk{clock}"), count * value * file.clock_of(name, parameter)?)
+            (
+                format!("{count} {what} x {value} clk{clock}"),
+                count * value * file.clock_of(name, parameter)?,
+            )
         }
         Kind::TimePer { bytes: wide } => {
             let (count, what) = units(bytes, wide);
             let unit = parameter.unit.name.split('/').next().unwrap_or_default();
-            (format!("{count} {what} x {value} {unit}"), count * value * parameter.unit.factor)
+            (
+                format!("{count} {what} x {value} {unit}"),
+                count * value * parameter.unit.factor,
+            )
         }
         Kind::BitRate => {
             let rate = bit_rate(name, parameter)?;
-            (format!("{bytes} bytes at {value} {}", parameter.unit), bytes * 8.0 * 1e12 / rate)
+            (
+                format!("{bytes} bytes at {value} {}", parameter.unit),
+                bytes * 8.0 * 1e12 / rate,
+            )
         }
-        _ => return Err(wrong_unit(name, parameter.unit, "the rate of a copy: clk/word, clk/byte, ns/byte or Mbit/s")),
+        _ => {
+            return Err(wrong_unit(
+                name,
+                parameter.unit,
+                "the rate of a copy: clk/word, clk/byte, ns/byte or Mbit/s",
+            ));
+        }
     };
-    Ok(Term { law: Law::Bytes, words, ps, parameters: used(name, parameter) })
+    Ok(Term {
+        law: Law::Bytes,
+        words,
+        ps,
+        parameters: used(name, parameter),
+    })
 }
 
 fn link(setting: &Setting, bytes: &SizeExpr) -> Result<Term, BuildError> {
@@ -137,11 +226,19 @@ fn link(setting: &Setting, bytes: &SizeExpr) -> Result<Term, BuildError> {
         count * 8.0 * 1e12 / link.bits_per_s() as f64
     };
     let words = format!("{count} bytes at {}", rate_words(link));
-    Ok(Term { law: Law::Link, words, ps, parameters: setting.link_parameter.iter().cloned().collect() })
+    Ok(Term {
+        law: Law::Link,
+        words,
+        ps,
+        parameters: setting.link_parameter.iter().cloned().collect(),
+    })
 }
 
 pub(super) fn no_link() -> BuildError {
-    unsupported("rate", "this node has no link rate of its own: give it with --rate, e.g. --rate 100M")
+    unsupported(
+        "rate",
+        "this node has no link rate of its own: give it with --rate, e.g. --rate 100M",
+    )
 }
 
 fn rate_words(link: LineRate) -> String {
@@ -166,7 +263,10 @@ fn clock_words(file: &NodeFile, parameter: &Parameter) -> String {
     if !parameter.unit.counts_clocks() {
         return String::new();
     }
-    let clock = parameter.clock.as_ref().and_then(|name| file.parameters.get(name));
+    let clock = parameter
+        .clock
+        .as_ref()
+        .and_then(|name| file.parameters.get(name));
     clock.map_or(String::new(), |clock| match clock.unit.kind {
         Kind::Time => format!(" of {} {}", clock.value, clock.unit),
         _ => format!(" at {} {}", clock.value, clock.unit),
@@ -174,8 +274,13 @@ fn clock_words(file: &NodeFile, parameter: &Parameter) -> String {
 }
 
 fn used(name: &str, parameter: &Parameter) -> Vec<String> {
-    let clock = parameter.clock.iter().filter(|_| parameter.unit.counts_clocks());
-    std::iter::once(name.to_owned()).chain(clock.cloned()).collect()
+    let clock = parameter
+        .clock
+        .iter()
+        .filter(|_| parameter.unit.counts_clocks());
+    std::iter::once(name.to_owned())
+        .chain(clock.cloned())
+        .collect()
 }
 
 /// The bit/s of a parameter.
@@ -183,8 +288,15 @@ fn bit_rate(name: &str, parameter: &Parameter) -> Result<f64, String> {
     let rate = parameter.value * parameter.unit.factor;
     match parameter.unit.kind {
         Kind::BitRate if (1.0..=1e15).contains(&rate) => Ok(rate),
-        Kind::BitRate => Err(format!("'{name}' is {} {}: write a rate from 1 bit/s", parameter.value, parameter.unit)),
-        _ => Err(wrong_unit(name, parameter.unit, "a rate: bit/s, kbit/s, Mbit/s or Gbit/s")),
+        Kind::BitRate => Err(format!(
+            "'{name}' is {} {}: write a rate from 1 bit/s",
+            parameter.value, parameter.unit
+        )),
+        _ => Err(wrong_unit(
+            name,
+            parameter.unit,
+            "a rate: bit/s, kbit/s, Mbit/s or Gbit/s",
+        )),
     }
 }
 
@@ -192,7 +304,8 @@ impl NodeFile {
     /// The link of the parameter `name`.
     pub(crate) fn link_rate(&self, name: &str) -> Result<LineRate, String> {
         let rate = bit_rate(name, self.parameter(name)?)?;
-        LineRate::new(rate.round() as u64).ok_or_else(|| format!("'{name}' is 0: write a rate from 1 bit/s"))
+        LineRate::new(rate.round() as u64)
+            .ok_or_else(|| format!("'{name}' is 0: write a rate from 1 bit/s"))
     }
 
     /// The bytes of the parameter `name`.
@@ -208,7 +321,11 @@ impl NodeFile {
     pub(crate) fn count(&self, name: &str) -> Result<u32, String> {
         let parameter = self.parameter(name)?;
         if parameter.unit.kind != Kind::Count {
-            return Err(wrong_unit(name, parameter.unit, "a count: frames, descriptors, buffers, clients or 1"));
+            return Err(wrong_unit(
+                name,
+                parameter.unit,
+                "a count: frames, descriptors, buffers, clients or 1",
+            ));
         }
         whole(name, parameter.value, super::MAX_TOKENS)
     }
@@ -218,11 +335,16 @@ impl NodeFile {
         let parameter = self.parameter(name)?;
         let ratio = parameter.value * parameter.unit.factor;
         match parameter.unit.kind {
-            Kind::Ratio | Kind::Count if !(0.0..=1.0).contains(&ratio) => {
-                Err(format!("'{name}' is {} {}: write a share from 0 to 100 %", parameter.value, parameter.unit))
-            }
+            Kind::Ratio | Kind::Count if !(0.0..=1.0).contains(&ratio) => Err(format!(
+                "'{name}' is {} {}: write a share from 0 to 100 %",
+                parameter.value, parameter.unit
+            )),
             Kind::Ratio | Kind::Count => Ok(ratio),
-            _ => Err(wrong_unit(name, parameter.unit, "a share: %, or 1 for a plain ratio")),
+            _ => Err(wrong_unit(
+                name,
+                parameter.unit,
+                "a share: %, or 1 for a plain ratio",
+            )),
         }
     }
 }
@@ -231,6 +353,8 @@ fn whole(name: &str, value: f64, most: u32) -> Result<u32, String> {
     if value.fract() == 0.0 && (0.0..=f64::from(most)).contains(&value) {
         Ok(value as u32)
     } else {
-        Err(format!("'{name}' is {value}: write a whole number from 0 to {most}"))
+        Err(format!(
+            "'{name}' is {value}: write a whole number from 0 to {most}"
+        ))
     }
 }

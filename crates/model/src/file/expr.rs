@@ -46,14 +46,28 @@ impl SizeExpr {
         if text.chars().count() > MAX_CHARS {
             return Err(format!("longer than {MAX_CHARS} characters: {FORM}"));
         }
-        let terms: Result<Vec<Term>, String> = text.split('+').map(|term| parse_term(term.trim())).collect();
-        Ok(SizeExpr { text: text.trim().to_owned(), terms: terms? })
+        let terms: Result<Vec<Term>, String> = text
+            .split('+')
+            .map(|term| parse_term(term.trim()))
+            .collect();
+        Ok(SizeExpr {
+            text: text.trim().to_owned(),
+            terms: terms?,
+        })
     }
 
     /// A plain number.
     pub fn number(n: f64) -> SizeExpr {
-        let term = Term { factor: n, size: None, divisor: 1.0, ceil: false };
-        SizeExpr { text: n.to_string(), terms: vec![term] }
+        let term = Term {
+            factor: n,
+            size: None,
+            divisor: 1.0,
+            ceil: false,
+        };
+        SizeExpr {
+            text: n.to_string(),
+            terms: vec![term],
+        }
     }
 
     /// Its value for a frame of these sizes.
@@ -92,16 +106,26 @@ impl fmt::Display for SizeExpr {
 fn parse_term(term: &str) -> Result<Term, String> {
     let unreadable = || format!("cannot read '{term}': {FORM}");
     if let Some(factor) = number(term) {
-        return Ok(Term { factor, size: None, divisor: 1.0, ceil: false });
+        return Ok(Term {
+            factor,
+            size: None,
+            divisor: 1.0,
+            ceil: false,
+        });
     }
     let (factor, rest) = match term.split_once('*') {
         Some((factor, rest)) => (number(factor.trim()).ok_or_else(unreadable)?, rest.trim()),
         None => (1.0, term),
     };
-    let inner = rest.strip_prefix("ceil").map(str::trim).and_then(|r| r.strip_prefix('(')?.strip_suffix(')'));
+    let inner = rest
+        .strip_prefix("ceil")
+        .map(str::trim)
+        .and_then(|r| r.strip_prefix('(')?.strip_suffix(')'));
     let (size, divisor) = match inner.unwrap_or(rest).split_once('/') {
         Some((size, divisor)) => {
-            let divisor = number(divisor.trim()).filter(|n| *n > 0.0).ok_or_else(unreadable)?;
+            let divisor = number(divisor.trim())
+                .filter(|n| *n > 0.0)
+                .ok_or_else(unreadable)?;
             (size.trim(), divisor)
         }
         None => (inner.unwrap_or(rest).trim(), 1.0),
@@ -114,7 +138,12 @@ fn parse_term(term: &str) -> Result<Term, String> {
         "link" => Which::Link,
         _ => return Err(unreadable()),
     };
-    Ok(Term { factor, size: Some(size), divisor, ceil: inner.is_some() })
+    Ok(Term {
+        factor,
+        size: Some(size),
+        divisor,
+        ceil: inner.is_some(),
+    })
 }
 
 /// A number of digits with at most one point: the standard parser takes more, e.g. `inf` and `1e9`.
@@ -131,7 +160,12 @@ mod tests {
     use wirelab_wire::{Framing, Layer, Size, SizeUnit};
 
     fn value(text: &str, layer: Layer, bytes: u32) -> Result<f64, String> {
-        let sizes = Size::new(SizeUnit::Length, bytes).resolve(Framing { layer, vlan_tags: 0 }).unwrap();
+        let sizes = Size::new(SizeUnit::Length, bytes)
+            .resolve(Framing {
+                layer,
+                vlan_tags: 0,
+            })
+            .unwrap();
         SizeExpr::parse(text)?.value(&sizes)
     }
 
@@ -156,7 +190,22 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_says_what_can() {
-        for bad in ["", "+", "segments", "length/0", "length/x", "ceil(length", "-1", "1e9", "inf", "2 * 3", "frame frame", "length - 4", "ceil(4)", "99999999999"] {
+        for bad in [
+            "",
+            "+",
+            "segments",
+            "length/0",
+            "length/x",
+            "ceil(length",
+            "-1",
+            "1e9",
+            "inf",
+            "2 * 3",
+            "frame frame",
+            "length - 4",
+            "ceil(4)",
+            "99999999999",
+        ] {
             let error = SizeExpr::parse(bad).unwrap_err();
             assert!(error.ends_with(FORM), "{bad}: {error}");
         }

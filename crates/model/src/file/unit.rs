@@ -89,11 +89,14 @@ impl Unit {
     /// # Errors
     /// A text that lists all units.
     pub fn parse(text: &str) -> Result<Unit, String> {
-        UNITS.into_iter().find(|unit| unit.name == text).ok_or_else(|| {
-            let shown: String = text.chars().take(32).collect();
-            let names: Vec<&str> = UNITS.iter().map(|unit| unit.name).collect();
-            format!("'{shown}' is no unit: choose one of {}", names.join(", "))
-        })
+        UNITS
+            .into_iter()
+            .find(|unit| unit.name == text)
+            .ok_or_else(|| {
+                let shown: String = text.chars().take(32).collect();
+                let names: Vec<&str> = UNITS.iter().map(|unit| unit.name).collect();
+                format!("'{shown}' is no unit: choose one of {}", names.join(", "))
+            })
     }
 
     /// Whether it counts periods of a clock.
@@ -123,7 +126,10 @@ mod tests {
     #[test]
     fn what_is_no_unit_says_what_is() {
         let error = Unit::parse("cycles").unwrap_err();
-        assert!(error.starts_with("'cycles' is no unit: choose one of Hz, kHz,"), "{error}");
+        assert!(
+            error.starts_with("'cycles' is no unit: choose one of Hz, kHz,"),
+            "{error}"
+        );
         assert!(Unit::parse(&"x".repeat(9_000)).unwrap_err().len() < 400);
     }
 }

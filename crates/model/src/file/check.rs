@@ -1,0 +1,454 @@
+//! What must hold of a node file beside its form: names that exist, units that fit, nets that can move.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use wirelab_config::table::did_you_mean;
+use wirelab_trial::{Direction, Extent, FaultRates, Framing, Layer, Load, Size, SizeUnit, Trial};
+
+use super::{At, NodeFile, PathDecl, Provenance, StageDecl};
+use crate::build::{BuildError, Choice, check_cost, check_spread};
+
+/// A step from a file to a place in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A key of a table.
+    Key(String),
+    /// An item of a list.
+    Item(usize),
+}
+
+/// What is wrong with a node file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The way to the value, from the top.
+    pub at: Vec<Step>,
+    /// What is wrong and what to write instead.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&str> = self
+            .at
+            .iter()
+            .filter_map(|step| match step {
+                Step::Key(key) => Some(key.as_str()),
+                Step::Item(_) => None,
+            })
+            .collect();
+        write!(f, "{}: {}", keys.join("."), self.what)
+    }
+}
+
+type Checked = Result<(), Problem>;
+
+/// The way to a place: keys and numbers of items.
+macro_rules! at {
+    ($($step:expr),+ $(,)?) => { vec![$(Step::from($step)),+] };
+}
+
+impl From<&str> for Step {
+    fn from(key: &str) -> Step {
+        Step::Key(key.to_owned())
+    }
+}
+
+impl From<&String> for Step {
+    fn from(key: &String) -> Step {
+        Step::Key(key.clone())
+    }
+}
+
+impl From<usize> for Step {
+    fn from(item: usize) -> Step {
+        Step::Item(item)
+    }
+}
+
+/// An error text as a problem at a place.
+fn found<T>(at: Vec<Step>, result: Result<T, String>) -> Result<T, Problem> {
+    result.map_err(|what| Problem { at, what })
+}
+
+/// That there is no such thing, and what there is.
+pub(crate) fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k String>) -> String {
+    let all: Vec<&str> = all.map(String::as_str).collect();
+    let shown: String = name.chars().take(64).collect();
+    if all.is_empty() {
+        return format!("there is no {kind} '{shown}', and no other: add it to the file");
+    }
+    let meant = did_you_mean(name, all.iter().copied());
+    let more = if all.len() > 12 { ", ..." } else { "" };
+    format!(
+        "there is no {kind} '{shown}': {meant}There are {}{more}",
+        all[..all.len().min(12)].join(", ")
+    )
+}
+
+fn exists<T>(kind: &str, name: &str, all: &BTreeMap<String, T>) -> Result<(), String> {
+    if all.contains_key(name) {
+        Ok(())
+    } else {
+        Err(missing(kind, name, all.keys()))
+    }
+}
+
+/// Check everything, alternatives too.
+pub(super) fn check(file: &NodeFile) -> Checked {
+    structure(file)?;
+    for (index, alternative) in file.alternatives.iter().enumerate() {
+        for (old, new) in &alternative.replace {
+            found(
+                at!["alternative", index, "replace"],
+                exists("stage", old, &file.stages),
+            )?;
+            if let Some(new) = new {
+                found(
+                    at!["alternative", index, "replace", old],
+                    exists("stage", new, &file.stages),
+                )?;
+            }
+        }
+        let changed = file.apply_alternative(alternative);
+        found(
+            at!["alternative", index],
+            changed.map(drop).map_err(|e| e.to_string()),
+        )?;
+    }
+    Ok(())
+}
+
+/// Check everything but alternatives.
+pub(super) fn structure(file: &NodeFile) -> Checked {
+    parameters(file)?;
+    if let Some(link) = &file.link {
+        found(at!["link", "rate"], file.link_rate(link))?;
+    }
+    for (name, stage) in &file.stages {
+        self::stage(file, name, stage)?;
+    }
+    arrivals_and_tool(file)?;
+    for (index, path) in file.paths.iter().enumerate() {
+        self::path(file, index, path)?;
+    }
+    for (name, calibration) in &file.calibrations {
+        if let Some(trial) = &calibration.trial {
+            let instance = file.instance(trial).map_err(|e| e.to_string());
+            found(at!["calibration", name, "trial"], instance)?;
+        }
+    }
+    Ok(())
+}
+
+fn parameters(file: &NodeFile) -> Checked {
+    for (name, parameter) in &file.parameters {
+        if name == "link" {
+            let what = "the name stands for the link's rate: choose another".to_owned();
+            return Err(Problem {
+                at: at!["parameter", name],
+                what,
+            });
+        }
+        if !(parameter.value.is_finite() && parameter.value >= 0.0) {
+            let what = format!(
+                "{} is no figure of a node: write a number from 0",
+                parameter.value
+            );
+            return Err(Problem {
+                at: at!["parameter", name, "value"],
+                what,
+            });
+        }
+        match (&parameter.clock, parameter.unit.counts_clocks()) {
+            (Some(clock), true) => found(
+                at!["parameter", name, "clock"],
+                file.period_ps(clock).map(drop),
+            )?,
+            (None, true) => found(
+                at!["parameter", name, "clock"],
+                file.clock_of(name, parameter).map(drop),
+            )?,
+            (Some(_), false) => {
+                let what = format!(
+                    "{} counts no clock: leave the clock out, or write clk",
+                    parameter.unit
+                );
+                return Err(Problem {
+                    at: at!["parameter", name, "clock"],
+                    what,
+                });
+            }
+            (None, false) => {}
+        }
+        calibrated(file, &parameter.provenance, "parameter", name)?;
+    }
+    Ok(())
+}
+
+fn calibrated(file: &NodeFile, provenance: &Provenance, group: &str, name: &str) -> Checked {
+    let Provenance::CalibratedFrom(figures) = provenance else {
+        return Ok(());
+    };
+    for figure in figures {
+        found(
+            at![group, name, "calibrated_from"],
+            exists("calibration", figure, &file.calibrations),
+        )?;
+    }
+    Ok(())
+}
+
+fn stage(file: &NodeFile, name: &String, stage: &StageDecl) -> Checked {
+    if let Some(resource) = &stage.resource {
+        found(
+            at!["stage", name, "resource"],
+            exists("resource", resource, &file.resources),
+        )?;
+    }
+    for (index, cost) in stage.cost.iter().enumerate() {
+        found(at!["stage", name, "cost", index], check_cost(file, cost))?;
+    }
+    found(at!["stage", name, "spread"], check_spread(file, stage))?;
+    for (key, period) in [("paced", &stage.paced), ("polled", &stage.polled)] {
+        if let Some(period) = period {
+            found(at!["stage", name, key], file.pace_ps(period))?;
+        }
+    }
+    calibrated(file, &stage.provenance, "stage", name)
+}
+
+fn arrivals_and_tool(file: &NodeFile) -> Checked {
+    if let Some(name) = &file.arrivals.burst {
+        let burst = file.count(name).and_then(|n| {
+            if n == 0 {
+                Err("a burst has at least 1 frame".to_owned())
+            } else {
+                Ok(n)
+            }
+        });
+        found(at!["arrivals", "burst"], burst)?;
+    }
+    if let Some(name) = &file.arrivals.lost_before {
+        found(at!["arrivals", "lost_before"], file.ratio(name))?;
+    }
+    if let Some(name) = &file.tool.min_datagram {
+        found(at!["tool", "min_datagram"], file.bytes(name))?;
+    }
+    if let Some(name) = &file.tool.first_id {
+        found(at!["tool", "first_id"], file.count(name))?;
+    }
+    Ok(())
+}
+
+fn path(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
+    for (item, stage) in path.stages.iter().enumerate() {
+        found(
+            at!["path", index, "stages", item],
+            exists("stage", stage, &file.stages),
+        )?;
+        if path.stages[..item].contains(stage) {
+            let what = format!(
+                "'{stage}' stands in the path twice: give the second one a stage of its own"
+            );
+            return Err(Problem {
+                at: at!["path", index, "stages", item],
+                what,
+            });
+        }
+    }
+    found(at!["path", index, "wire"], of_path(path, &path.wire))?;
+    if let Some(load) = &path.load {
+        found(
+            at!["path", index, "load", "resource"],
+            exists("resource", &load.resource, &file.resources),
+        )?;
+        if let Some(idle) = &load.idle {
+            found(at!["path", index, "load", "idle"], file.ratio(idle))?;
+        }
+    }
+    for (item, room) in path.rooms.iter().enumerate() {
+        found(
+            at!["path", index, "room", item, "from"],
+            of_path(path, &room.from),
+        )?;
+        found(
+            at!["path", index, "room", item, "to"],
+            of_path(path, &room.to),
+        )?;
+        found(
+            at!["path", index, "room", item, "tokens"],
+            file.count(&room.tokens),
+        )?;
+    }
+    for (item, point) in path.points.iter().enumerate() {
+        let from = found(
+            at!["path", index, "point", item, "from"],
+            instant(path, &point.from),
+        )?;
+        let to = found(
+            at!["path", index, "point", item, "to"],
+            instant(path, &point.to),
+        )?;
+        if to <= from {
+            let what = "it is not after 'from' on the frame's way: change the two".to_owned();
+            return Err(Problem {
+                at: at!["path", index, "point", item, "to"],
+                what,
+            });
+        }
+    }
+    for (item, probe) in path.probes.iter().enumerate() {
+        found(
+            at!["path", index, "probe", item, "at"],
+            instant(path, &probe.at),
+        )?;
+        found(
+            at!["path", index, "probe", item, "clock"],
+            file.period_ps(&probe.clock),
+        )?;
+    }
+    bounded(file, index, path)?;
+    instances(file, index, path)
+}
+
+fn of_path(path: &PathDecl, stage: &str) -> Result<(), String> {
+    if path.stages.iter().any(|s| s == stage) {
+        Ok(())
+    } else {
+        Err(missing("stage of this path", stage, path.stages.iter()))
+    }
+}
+
+fn instant(path: &PathDecl, at: &At) -> Result<(usize, super::Edge), String> {
+    of_path(path, &at.stage)?;
+    Ok((
+        path.stages.iter().position(|s| *s == at.stage).unwrap_or(0),
+        at.edge,
+    ))
+}
+
+/// A node that sends as fast as it can must be held back by something, or frames pile up before the wire.
+fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
+    if path.direction != Direction::Transmit {
+        return Ok(());
+    }
+    let position = |name: &str| path.stages.iter().position(|s| s == name).unwrap_or(0);
+    let wire = position(&path.wire);
+    // From a stage every later one is reached with the frames; rooms lead back. How far back does the wire lead?
+    let mut first = wire;
+    loop {
+        let reached = path
+            .rooms
+            .iter()
+            .filter(|room| position(&room.from) >= first)
+            .map(|room| position(&room.to))
+            .min();
+        match reached {
+            Some(to) if to < first => first = to,
+            _ => break,
+        }
+    }
+    let start = &path.stages[0];
+    // A wire that is the first stage is held back by its own resource, or by a room.
+    let held = |stage: &StageDecl| {
+        stage.resource.is_some() || path.rooms.iter().any(|room| room.to == *start)
+    };
+    if first == 0 && (wire > 0 || file.stages.get(start).is_some_and(held)) {
+        return Ok(());
+    }
+    let wire = &path.wire;
+    let what = format!(
+        "nothing holds '{start}' back while '{wire}' is busy, so frames pile up between them: add a [[path.room]] \
+         that leads from '{wire}' to '{start}' with the descriptors or buffers there are"
+    );
+    Err(Problem {
+        at: at!["path", index],
+        what,
+    })
+}
+
+/// Each path must give a net for its layers at a small and a large frame: errors come when reading, not when asking.
+fn instances(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
+    for layer in &path.layers {
+        let framing = Framing {
+            layer: *layer,
+            vlan_tags: 0,
+        };
+        for frame_bytes in [framing.min_test_frame(), file.max_frame_bytes] {
+            let trial = typical(file, framing, frame_bytes, path.direction);
+            match file.instance_of(&trial, &Choice::One(index)) {
+                Ok(_) => {}
+                Err(BuildError::Model(what)) => {
+                    return Err(Problem {
+                        at: at!["path", index],
+                        what,
+                    });
+                }
+                Err(other) => {
+                    let (what, size) = (other.to_string(), trial.size.bytes);
+                    let what = format!("with frames of {size} bytes: {what}");
+                    return Err(Problem {
+                        at: at!["path", index],
+                        what,
+                    });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A trial to try a path with: at full speed, over the node's link or one of 1 Gbit/s.
+fn typical(file: &NodeFile, framing: Framing, frame_bytes: u32, direction: Direction) -> Trial {
+    Trial {
+        framing,
+        direction,
+        size: Size::new(SizeUnit::Frame, frame_bytes),
+        load: Load::Max,
+        extent: Extent::Frames { frames: 1 },
+        ports: 1,
+        link_bits_per_s: file.link.is_none().then_some(1_000_000_000),
+        buffers: None,
+        faults: FaultRates::default(),
+    }
+}
+
+/// Sizes to try a single cost with: every layer's sizes are there.
+pub(crate) fn typical_sizes() -> wirelab_trial::Sizes {
+    let framing = Framing {
+        layer: Layer::UdpIpv4,
+        vlan_tags: 0,
+    };
+    Size::new(SizeUnit::Frame, 1518)
+        .resolve(framing)
+        .expect("a UDP frame has all four sizes")
+}
+
+/// Ask for a trial on each path: it gives a net in order, or a clean error.
+pub(super) fn try_every_path(file: &NodeFile) {
+    for path in &file.paths {
+        for layer in &path.layers {
+            let framing = Framing {
+                layer: *layer,
+                vlan_tags: 1,
+            };
+            let mut trial = typical(file, framing, 300, path.direction);
+            trial.ports = file.ports;
+            trial.load = Load::LinkShare { percent: 10.0 };
+            let Ok(instance) = file.instance(&trial) else {
+                continue;
+            };
+            let net = &instance.net;
+            assert_eq!(
+                (net.stages.len(), net.places.len()),
+                (instance.origins.len(), instance.rooms.len())
+            );
+            assert!(
+                net.places
+                    .iter()
+                    .all(|p| p.from < net.stages.len() && p.to < net.stages.len())
+            );
+        }
+    }
+}

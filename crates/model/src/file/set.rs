@@ -1,0 +1,221 @@
+//! Changes of a node file by hand: `--set`, and the alternatives that the file names.
+
+use std::collections::BTreeMap;
+
+use super::check::{self, missing};
+use super::{Alternative, At, Edge, NodeFile, PathDecl, Provenance, Unit};
+
+const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma \
+                     or alternative=NAME";
+/// Largest factor of a stage's cost.
+const MAX_SCALE: f64 = 1e6;
+
+/// Why an assignment was not taken; the file is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--set {assignment}: {what}")]
+pub struct SetError {
+    /// The assignment.
+    pub assignment: String,
+    /// What is wrong and what to write instead.
+    pub what: String,
+}
+
+impl NodeFile {
+    /// Change one thing: `PARAMETER=4`, `PARAMETER=4 clk/word`, `stage.NAME=x0.5`, `stage.NAME.resource=OTHER` or
+    /// `alternative=NAME`.
+    ///
+    /// # Errors
+    /// [`SetError`] where the thing does not exist, the value cannot be read, or the changed file is no node any more.
+    pub fn set(&mut self, assignment: &str) -> Result<(), SetError> {
+        let error = |what| SetError {
+            assignment: assignment.chars().take(200).collect(),
+            what,
+        };
+        let mut changed = self.assigned(assignment).map_err(error)?;
+        check::structure(&changed).map_err(|problem| error(problem.to_string()))?;
+        changed.changes.push(assignment.to_owned());
+        *self = changed;
+        Ok(())
+    }
+
+    /// The file with the alternative `name` in force.
+    ///
+    /// # Errors
+    /// [`SetError`] where there is none of that name.
+    pub fn with_alternative(&self, name: &str) -> Result<NodeFile, SetError> {
+        let mut changed = self.clone();
+        changed.set(&format!("alternative={name}"))?;
+        Ok(changed)
+    }
+
+    fn assigned(&self, assignment: &str) -> Result<NodeFile, String> {
+        let (key, value) = assignment
+            .split_once('=')
+            .ok_or_else(|| format!("there is no '=': {FORMS}"))?;
+        let (key, value) = (key.trim(), value.trim());
+        let mut changed = self.clone();
+        if key == "alternative" {
+            let names: Vec<&String> = self.alternatives.iter().map(|a| &a.name).collect();
+            let found = self.alternatives.iter().find(|a| a.name == value);
+            let alternative =
+                found.ok_or_else(|| missing("alternative", value, names.into_iter()))?;
+            return self.apply_alternative(alternative);
+        }
+        match key.strip_prefix("stage.") {
+            Some(stage) => changed.set_stage(stage, value)?,
+            None => changed.set_parameter(key, value)?,
+        }
+        Ok(changed)
+    }
+
+    fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let names: Vec<String> = self.parameters.keys().cloned().collect();
+        let parameter = self
+            .parameters
+            .get_mut(name)
+            .ok_or_else(|| missing("parameter", name, names.iter()))?;
+        let (number, unit) = match value.split_once(char::is_whitespace) {
+            Some((number, unit)) => (number, Some(unit.trim())),
+            // `2.6%` needs no space.
+            None => match value.strip_suffix('%') {
+                Some(number) => (number, Some("%")),
+                None => (value, None),
+            },
+        };
+        let plain = !number.is_empty()
+            && number
+                .bytes()
+                .all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+        parameter.value = number
+            .parse()
+            .ok()
+            .filter(|n: &f64| plain && n.is_finite())
+            .ok_or_else(|| {
+                format!(
+                    "'{value}' is no number with a unit: write e.g. {} {}",
+                    parameter.value, parameter.unit
+                )
+            })?;
+        if let Some(unit) = unit {
+            parameter.unit = Unit::parse(unit)?;
+            if !parameter.unit.counts_clocks() {
+                parameter.clock = None;
+            }
+        }
+        parameter.provenance = Provenance::Set;
+        Ok(())
+    }
+
+    fn set_stage(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let (name, field) = key
+            .split_once('.')
+            .map_or((key, None), |(name, field)| (name, Some(field)));
+        let names: Vec<String> = self.stages.keys().cloned().collect();
+        let stage = self
+            .stages
+            .get_mut(name)
+            .ok_or_else(|| missing("stage", name, names.iter()))?;
+        match field {
+            None => {
+                let factor = value.strip_prefix('x').and_then(|n| n.parse::<f64>().ok());
+                let factor = factor.filter(|n| (0.0..=MAX_SCALE).contains(n));
+                stage.scale *= factor.ok_or_else(|| {
+                    format!("'{value}' is no factor of the stage's cost: write e.g. x0.5")
+                })?;
+            }
+            Some("resource") => stage.resource = Some(value.to_owned()),
+            Some(other) => return Err(format!("a stage has no '{other}' to set: {FORMS}")),
+        }
+        Ok(())
+    }
+
+    /// The file with an alternative in force; it must still be a node.
+    pub(super) fn apply_alternative(&self, alternative: &Alternative) -> Result<NodeFile, String> {
+        let mut changed = self.clone();
+        let mut hits = 0;
+        for path in &mut changed.paths {
+            for (old, new) in &alternative.replace {
+                hits += usize::from(replace(path, old, new.as_deref())?);
+            }
+        }
+        if hits == 0 && !alternative.replace.is_empty() {
+            return Err(
+                "no path has a stage that it replaces: name stages that are in a path".to_owned(),
+            );
+        }
+        for assignment in &alternative.set {
+            if assignment.trim_start().starts_with("alternative") {
+                return Err(format!(
+                    "'{assignment}': an alternative cannot name another"
+                ));
+            }
+            changed = changed
+                .assigned(assignment)
+                .map_err(|what| format!("'{assignment}': {what}"))?;
+        }
+        check::structure(&changed)
+            .map_err(|problem| format!("with '{}' in force: {problem}", alternative.name))?;
+        Ok(changed)
+    }
+}
+
+/// Put `new` in the place of `old`, or leave `old` out; false where the path has no such stage.
+fn replace(path: &mut PathDecl, old: &str, new: Option<&str>) -> Result<bool, String> {
+    let Some(at) = path.stages.iter().position(|stage| stage == old) else {
+        return Ok(false);
+    };
+    let before = at.checked_sub(1).map(|i| path.stages[i].clone());
+    let after = path.stages.get(at + 1).cloned();
+    // What stood at the end of a stage that is left out stands at the end of the one before it, or at the start of the
+    // one after it.
+    let (from, to): (At, At) = match new {
+        Some(new) => {
+            path.stages[at] = new.to_owned();
+            let same = |edge| At {
+                stage: new.to_owned(),
+                edge,
+            };
+            (same(Edge::Start), same(Edge::End))
+        }
+        None => {
+            path.stages.remove(at);
+            let next = after.map(|stage| At {
+                stage,
+                edge: Edge::Start,
+            });
+            let last = before.map(|stage| At {
+                stage,
+                edge: Edge::End,
+            });
+            let none = || {
+                format!(
+                    "'{old}' is the only stage of the path '{}' and cannot be left out",
+                    path.name
+                )
+            };
+            let from = next.clone().or_else(|| last.clone()).ok_or_else(none)?;
+            (from.clone(), last.unwrap_or(from))
+        }
+    };
+    let moved: BTreeMap<Edge, &At> = [(Edge::Start, &from), (Edge::End, &to)].into();
+    let instants = path
+        .points
+        .iter_mut()
+        .flat_map(|point| [&mut point.from, &mut point.to])
+        .chain(path.probes.iter_mut().map(|probe| &mut probe.at));
+    for instant in instants.filter(|instant| instant.stage == old) {
+        *instant = moved[&instant.edge].clone();
+    }
+    for room in &mut path.rooms {
+        if room.from == old {
+            room.from.clone_from(&to.stage);
+        }
+        if room.to == old {
+            room.to.clone_from(&from.stage);
+        }
+    }
+    if path.wire == old {
+        path.wire = to.stage;
+    }
+    Ok(true)
+}
