@@ -11,7 +11,6 @@ mod csv;
 mod detail;
 mod escape;
 mod finding;
-pub mod format;
 mod html;
 mod junit;
 mod markdown;
@@ -26,6 +25,7 @@ pub use options::{Format, FormatError, Options, use_colour};
 pub use summary::{summary_line, verdict};
 
 use wirelab_trial::ResultsFile;
+pub use wirelab_trial::format;
 
 /// A results file in one of the formats, as text that ends with a line end.
 pub fn render(file: &ResultsFile, format: Format, options: &Options) -> String {

@@ -2,11 +2,13 @@
 //!
 //! The same trial can be asked of Linux ports, an iperf peer, a board, HDL in simulation or a model, which is
 //! why published, predicted and measured figures stand side by side. This room also holds the statistics that
-//! every kind of node shares, and the results file.
+//! every kind of node shares, the results file, and how figures are written for a reader.
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod explanation;
 pub mod field;
+pub mod format;
 pub mod jitter;
 pub mod load;
 pub mod node;
