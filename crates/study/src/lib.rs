@@ -4,7 +4,11 @@
 //! [`wirelab_trial::Node`]; the audit needs no node at all.
 #![forbid(unsafe_code)]
 
+pub mod figure;
+pub mod library;
 pub mod metric;
 pub mod quantity;
 pub mod reader;
+pub mod run;
 pub mod table;
+pub mod value;

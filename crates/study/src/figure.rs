@@ -1,0 +1,194 @@
+//! One published figure beside what a node says, and what the errors of many come to.
+
+use serde::{Serialize, Serializer};
+use wirelab_trial::{Field, Kind};
+
+use crate::metric::Metric;
+use crate::quantity::{Dimension, Quantity};
+use crate::table::{Relation, Role};
+
+/// One published figure beside the value that a node gives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// The study's name.
+    pub study: String,
+    /// The row's name, or the claim's.
+    pub row: String,
+    /// What it is a figure of.
+    #[serde(serialize_with = "name")]
+    pub metric: Metric,
+    /// Unit of `published` and `value`; empty for counts.
+    pub unit: &'static str,
+    /// As printed, in `unit`.
+    pub published: f64,
+    /// What the node says, in `unit`; none with a reason.
+    pub value: Option<f64>,
+    /// Where the value comes from.
+    pub kind: Option<Kind>,
+    /// What the figure is used for.
+    pub role: Role,
+    /// 100 · (value − published) / published; none without a value, for a bound, and where 0 was published and the
+    /// value is not 0.
+    pub error_percent: Option<f64>,
+    /// Why there is no value, why the figure is disputed or cannot be predicted, and what else a reader must know.
+    pub reason: Option<String>,
+    /// Whether the value keeps within a bound that the text gives; none where the text gives a value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holds: Option<bool>,
+    /// The figure as printed.
+    #[serde(skip)]
+    pub printed: Quantity,
+    /// Whether the text gives the value or a bound of it.
+    #[serde(skip)]
+    pub relation: Relation,
+    /// Whether the error counts in [`errors`].
+    #[serde(skip)]
+    pub counted: bool,
+}
+
+fn name<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(metric.name())
+}
+
+/// What is known of a figure before its value.
+pub(crate) struct Printed<'a> {
+    pub study: &'a str,
+    pub row: &'a str,
+    pub metric: Metric,
+    pub quantity: &'a Quantity,
+    pub relation: Relation,
+    pub role: Role,
+    pub reason: Option<&'a str>,
+    /// What a reader must know of the trial.
+    pub note: Option<&'a str>,
+    /// Whether the node is the one whose parameters were taken from figures with that role.
+    pub fitted_node: bool,
+    /// Whether a node was asked for it.
+    pub of_a_node: bool,
+}
+
+impl Figure {
+    /// `field` is in the base unit of the metric.
+    pub(crate) fn new(of: &Printed<'_>, field: Field<f64>) -> Figure {
+        let kind = match (field.kind(), of.role) {
+            (Some(Kind::Predicted), Role::Calibration) if of.fitted_node => Some(Kind::Calibrated),
+            (kind, _) => kind,
+        };
+        let mut reasons: Vec<&str> = of.reason.into_iter().chain(of.note).collect();
+        let scale = of.quantity.unit.scale;
+        let value = match &field {
+            Field::Observed { value, .. } => Some(value / scale),
+            Field::Absent { absent } => {
+                reasons.push(absent);
+                None
+            }
+        };
+        let held_out = of.role == Role::HeldOut;
+        if held_out && kind == Some(Kind::Calibrated) {
+            reasons.push("the node was fitted to it, so its error does not count");
+        }
+        let published = of.quantity.number;
+        let equals = of.relation == Relation::Equals;
+        Figure {
+            study: of.study.to_owned(),
+            row: of.row.to_owned(),
+            metric: of.metric,
+            unit: of.quantity.unit.name,
+            published,
+            value,
+            kind,
+            role: of.role,
+            error_percent: value
+                .filter(|_| equals)
+                .and_then(|value| error_percent(value, published)),
+            reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            holds: value.and_then(|value| match of.relation {
+                Relation::Equals => None,
+                Relation::Below => Some(value < published),
+                Relation::Above => Some(value > published),
+            }),
+            printed: of.quantity.clone(),
+            relation: of.relation,
+            counted: held_out && of.of_a_node && equals && kind != Some(Kind::Calibrated),
+        }
+    }
+}
+
+fn error_percent(value: f64, published: f64) -> Option<f64> {
+    match published {
+        0.0 if value == 0.0 => Some(0.0),
+        0.0 => None,
+        _ => Some(100.0 * (value - published) / published),
+    }
+}
+
+/// What the held-out figures of one metric of a study come to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Errors {
+    /// The study's name.
+    pub study: String,
+    /// The metric.
+    #[serde(serialize_with = "name")]
+    pub metric: Metric,
+    /// Held-out figures with a value.
+    pub count: usize,
+    /// Held-out figures without one.
+    pub without_value: usize,
+    /// Mean of the errors' amounts in percent of what was published; none where every figure published is 0.
+    pub mean_abs_percent: Option<f64>,
+    /// The largest of them.
+    pub max_abs_percent: Option<f64>,
+    /// The row it is of.
+    pub max_row: Option<String>,
+    /// Of shares printed in percent: the mean of the differences' amounts in percentage points.
+    pub mean_abs_points: Option<f64>,
+    /// The largest of them.
+    pub max_abs_points: Option<f64>,
+}
+
+/// The errors of the held-out figures, metric by metric. What was calibrated from, disputed or unpredictable does not
+/// count, nor do the limits of a link, what follows from the trial alone, and claims, which repeat the rows.
+pub fn errors(figures: &[Figure]) -> Vec<Errors> {
+    let mut groups: Vec<(&str, Metric, Vec<&Figure>)> = Vec::new();
+    for figure in figures.iter().filter(|figure| figure.counted) {
+        let known = groups
+            .iter_mut()
+            .find(|(study, metric, _)| *study == figure.study && *metric == figure.metric);
+        match known {
+            Some((_, _, group)) => group.push(figure),
+            None => groups.push((&figure.study, figure.metric, vec![figure])),
+        }
+    }
+    let of = |(study, metric, group): (&str, Metric, Vec<&Figure>)| {
+        let percents = group
+            .iter()
+            .filter_map(|f| Some((f.error_percent?.abs(), *f)));
+        let percents: Vec<(f64, &Figure)> = percents.collect();
+        let worst = percents.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        let points: Vec<f64> = match metric.dimension() {
+            Dimension::Share => group
+                .iter()
+                .filter_map(|f| Some((f.value? - f.published).abs()))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let count = group.iter().filter(|f| f.value.is_some()).count();
+        Errors {
+            study: study.to_owned(),
+            metric,
+            count,
+            without_value: group.len() - count,
+            mean_abs_percent: mean(percents.iter().map(|p| p.0)),
+            max_abs_percent: worst.map(|w| w.0),
+            max_row: worst.map(|w| w.1.row.clone()),
+            mean_abs_points: mean(points.iter().copied()),
+            max_abs_points: points.iter().copied().reduce(f64::max),
+        }
+    };
+    groups.into_iter().map(of).collect()
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
+    let count = values.len();
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
+}

@@ -1,0 +1,352 @@
+//! Runs a study: every row's trial on a node, every published figure beside the value that came of it.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::{Cancel, Field, Kind, Node, NodeError, Observation, Progress, Status, Trial};
+use wirelab_wire::LineRate;
+
+use crate::figure::{Errors, Figure, Printed, errors};
+use crate::metric::Metric;
+use crate::table::{Cell, Claim, ClaimOf, Relation, Role, Row, Study};
+use crate::value::{both, of_link, of_trial, value_of};
+
+/// Where nodes come from, by the names that studies and command lines use.
+pub trait NodeSource {
+    /// The node of that name under the conditions of `set`, as `--set` takes them.
+    ///
+    /// # Errors
+    /// Why there is none, and what to write instead.
+    fn node(&mut self, name: &str, set: &BTreeMap<String, String>)
+    -> Result<Box<dyn Node>, String>;
+}
+
+/// Why a study cannot be run at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A node cannot be had.
+    #[error("{file}:{line}: row '{row}': node {node}: {why}")]
+    Node {
+        /// The study's file.
+        file: String,
+        /// Line of the row that is asked of it.
+        line: usize,
+        /// That row.
+        row: String,
+        /// The node's name.
+        node: String,
+        /// Why not.
+        why: String,
+    },
+    /// A privilege is missing; the text names it and the command that grants it.
+    #[error("{0}")]
+    Privilege(String),
+}
+
+/// What came of a study.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StudyRun {
+    /// The study's name.
+    pub study: String,
+    /// Its title.
+    pub title: String,
+    /// Where the figures were printed.
+    pub source: String,
+    /// The node that all rows were asked of, where it is not the study's own.
+    pub node: Option<String>,
+    /// Every figure, in the document's order, then the claims.
+    pub rows: Vec<Figure>,
+    /// Whether it was cancelled before every row had been run.
+    pub interrupted: bool,
+}
+
+impl StudyRun {
+    /// What the held-out figures come to, metric by metric.
+    pub fn errors(&self) -> Vec<Errors> {
+        errors(&self.rows)
+    }
+}
+
+/// Run every row of a study. `node` names one node for all rows in place of those of the study; the rows' `set` is
+/// left out then, since it belongs to models. Rows of the same node, `set` and trial are run once.
+///
+/// What a node cannot do, or fails at, gives figures without a value and with the reason.
+///
+/// # Errors
+/// [`RunError`] where a node cannot be had, or a privilege is missing.
+pub fn run(
+    study: &Study,
+    node: Option<&str>,
+    nodes: &mut dyn NodeSource,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<StudyRun, RunError> {
+    let wanted = wanted(study);
+    let mut values: Vec<Values> = vec![Values::new(); study.rows.len()];
+    let mut notes: Vec<Option<String>> = vec![None; study.rows.len()];
+    let mut interrupted = false;
+    let groups = groups(study, node, &wanted);
+    let total = groups.iter().map(|g| g.trials.len() as u64).sum();
+    let mut done = 0;
+    for group in groups {
+        let first = &study.rows[group.trials[0].rows[0]];
+        let mut node = nodes
+            .node(group.node, group.set)
+            .map_err(|why| RunError::Node {
+                file: study.file.clone(),
+                line: first.line,
+                row: first.name.clone(),
+                node: group.node.to_owned(),
+                why,
+            })?;
+        for Asked { trial, rows } in group.trials {
+            let name = format!("{}: {}", study.name, study.rows[rows[0]].name);
+            let came = if cancel.is_cancelled() {
+                interrupted = true;
+                Err("cancelled before this row was run".to_owned())
+            } else {
+                let part = Part {
+                    progress,
+                    done,
+                    total,
+                    name: &name,
+                };
+                observe(node.as_mut(), trial, &part, cancel)?
+            };
+            for row in rows {
+                notes[row] = note(&came);
+                values[row] = take(&study.rows[row], &wanted[row], &came);
+            }
+            done += 1;
+        }
+    }
+    progress.report(total, total, &study.name);
+    for (at, row) in study.rows.iter().enumerate() {
+        without_a_node(study, row, &wanted[at], &mut values[at]);
+    }
+    let cells = study.rows.iter().enumerate().flat_map(|(at, row)| {
+        let own = row.node.as_deref().unwrap_or(&study.node);
+        let seen = Seen {
+            values: &values[at],
+            note: notes[at].as_deref(),
+            fitted_node: node.is_none_or(|node| node == own),
+        };
+        let of = move |cell| figure(study, row, cell, &seen);
+        row.cells.iter().map(of)
+    });
+    let claims = study.claims.iter();
+    let claims = claims.map(|claim| claimed(study, claim, &values, node.is_none()));
+    Ok(StudyRun {
+        study: study.name.clone(),
+        title: study.title.clone(),
+        source: study.source.clone(),
+        node: node.map(str::to_owned),
+        rows: cells.chain(claims).collect(),
+        interrupted,
+    })
+}
+
+type Values = BTreeMap<Metric, Field<f64>>;
+
+/// What a row's trial gave.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    values: &'a Values,
+    note: Option<&'a str>,
+    /// Whether it is the node whose parameters were taken from the row's calibration figures.
+    fitted_node: bool,
+}
+
+/// The metrics of each row that figures and claims need.
+fn wanted(study: &Study) -> Vec<Vec<Metric>> {
+    let of = |row: &Row| {
+        let cells = row.cells.iter().map(|cell| cell.metric);
+        let claims = study.claims.iter().filter(|claim| match &claim.of {
+            ClaimOf::Row(name) => *name == row.name,
+            ClaimOf::LargestDifference(pairs) => {
+                pairs.iter().any(|(a, b)| *a == row.name || *b == row.name)
+            }
+        });
+        cells.chain(claims.map(|claim| claim.metric)).collect()
+    };
+    study.rows.iter().map(of).collect()
+}
+
+/// The trials that one node is asked.
+struct Group<'a> {
+    node: &'a str,
+    set: &'a BTreeMap<String, String>,
+    trials: Vec<Asked<'a>>,
+}
+
+/// A trial, and the rows whose figures are of it.
+struct Asked<'a> {
+    trial: &'a Trial,
+    rows: Vec<usize>,
+}
+
+fn groups<'a>(study: &'a Study, node: Option<&'a str>, wanted: &[Vec<Metric>]) -> Vec<Group<'a>> {
+    static NOTHING: BTreeMap<String, String> = BTreeMap::new();
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (at, row) in study.rows.iter().enumerate() {
+        if row.limit || wanted[at].iter().all(|m| m.is_of_the_trial()) {
+            continue;
+        }
+        let (name, set) = match node {
+            Some(node) => (node, &NOTHING),
+            None => (row.node.as_deref().unwrap_or(&study.node), &row.set),
+        };
+        let known = groups.iter().position(|g| g.node == name && g.set == set);
+        let group = known.unwrap_or_else(|| {
+            groups.push(Group {
+                node: name,
+                set,
+                trials: Vec::new(),
+            });
+            groups.len() - 1
+        });
+        let trials = &mut groups[group].trials;
+        match trials.iter_mut().find(|asked| *asked.trial == row.trial) {
+            Some(asked) => asked.rows.push(at),
+            None => trials.push(Asked {
+                trial: &row.trial,
+                rows: vec![at],
+            }),
+        }
+    }
+    groups
+}
+
+/// The progress of one trial as a part of the whole.
+struct Part<'a> {
+    progress: &'a dyn Progress,
+    done: u64,
+    total: u64,
+    name: &'a str,
+}
+
+impl Progress for Part<'_> {
+    fn report(&self, done: u64, total: u64, what: &str) {
+        let whole = total.max(1);
+        let done = self.done.saturating_mul(whole).saturating_add(done);
+        let text = format!("{}: {what}", self.name);
+        self.progress
+            .report(done, self.total.saturating_mul(whole), &text);
+    }
+}
+
+fn observe(
+    node: &mut dyn Node,
+    trial: &Trial,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Result<Observation, String>, RunError> {
+    match node.run(trial, progress, cancel) {
+        Ok(observation) => Ok(match &observation.status {
+            Status::Void { why } => Err(format!("the trial is void: {why}")),
+            _ => Ok(observation),
+        }),
+        Err(NodeError::Privilege(why)) => Err(RunError::Privilege(why)),
+        Err(error) => Ok(Err(error.to_string())),
+    }
+}
+
+fn take(row: &Row, wanted: &[Metric], came: &Result<Observation, String>) -> Values {
+    let value = |metric: &Metric| match came {
+        Ok(observation) => match value_of(row, observation, *metric) {
+            Field::Observed { value, .. } if !value.is_finite() => {
+                Field::absent("the node gave no finite number")
+            }
+            field => field,
+        },
+        Err(why) => Field::absent(why),
+    };
+    wanted.iter().map(|m| (*m, value(m))).collect()
+}
+
+/// Limits, and what follows from the trial alone, whatever became of the trial.
+fn without_a_node(study: &Study, row: &Row, wanted: &[Metric], values: &mut Values) {
+    let study_link = study.link_bits_per_s.and_then(LineRate::new);
+    for metric in wanted {
+        let value = match row.trial.link().or(study_link) {
+            Some(link) if row.limit => of_link(&row.trial, link, *metric),
+            None if row.limit => Field::absent("the link's rate is not known"),
+            _ if metric.is_of_the_trial() => of_trial(&row.trial, *metric),
+            _ => continue,
+        };
+        values.insert(*metric, value);
+    }
+}
+
+/// What a reader must know of all figures of a trial.
+fn note(came: &Result<Observation, String>) -> Option<String> {
+    match came.as_ref().map(|observation| &observation.status) {
+        Ok(Status::Partial { why }) => Some(format!("the trial ended early: {why}")),
+        _ => None,
+    }
+}
+
+fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
+    let printed = Printed {
+        study: &study.name,
+        row: &row.name,
+        metric: cell.metric,
+        quantity: &cell.published,
+        relation: Relation::Equals,
+        role: cell.role,
+        reason: cell.reason.as_deref(),
+        note: seen.note,
+        fitted_node: seen.fitted_node,
+        of_a_node: !row.limit && !cell.metric.is_of_the_trial(),
+    };
+    let value = seen.values.get(&cell.metric).cloned();
+    Figure::new(&printed, value.unwrap_or_else(|| Field::absent("not run")))
+}
+
+fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -> Figure {
+    let of = |name: &str| -> Field<f64> {
+        let at = study.rows.iter().position(|row| row.name == name);
+        let value = at.and_then(|at| values[at].get(&claim.metric).cloned());
+        value.unwrap_or_else(|| Field::absent("the row was not run"))
+    };
+    let value = match &claim.of {
+        ClaimOf::Row(name) => {
+            let fitted = study.row(name).and_then(|row| row.cell(claim.metric));
+            calibrated(
+                of(name),
+                fitted.is_some_and(|c| c.role == Role::Calibration),
+            )
+        }
+        ClaimOf::LargestDifference(pairs) => {
+            let differences = pairs.iter().map(|(a, b)| both(of(a), of(b), |a, b| a - b));
+            let largest = differences.reduce(|a, b| both(a, b, f64::max));
+            largest.unwrap_or_else(|| Field::absent("it names no rows"))
+        }
+    };
+    let printed = Printed {
+        study: &study.name,
+        row: &claim.name,
+        metric: claim.metric,
+        quantity: &claim.published,
+        relation: claim.relation,
+        role: claim.role,
+        reason: claim.reason.as_deref(),
+        note: None,
+        fitted_node,
+        of_a_node: false,
+    };
+    Figure::new(&printed, value)
+}
+
+/// A prediction of what the node was fitted to is none.
+fn calibrated(field: Field<f64>, fitted: bool) -> Field<f64> {
+    match field {
+        Field::Observed {
+            value,
+            kind: Kind::Predicted,
+        } if fitted => Field::Observed {
+            value,
+            kind: Kind::Calibrated,
+        },
+        field => field,
+    }
+}

@@ -1,0 +1,240 @@
+//! Where each metric lies in what a node observed, and which follow from the trial or the link alone.
+
+use wirelab_trial::{
+    Direction, Extent, Field, FlowObservation, Kind, Layer, Observation, Series, Trial,
+};
+use wirelab_wire::{LineRate, Overhead, Sizes};
+
+use crate::metric::Metric;
+use crate::table::Row;
+
+/// Seconds of a report interval where a server does not say otherwise: iperf's `-i 1`, as all of its output that is
+/// printed in tables has it.
+const INTERVAL_S: f64 = 1.0;
+
+/// What `observation` says of a metric of `row`, in the base unit of the metric's dimension, with its kind; or why
+/// it says nothing.
+pub fn value_of(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
+    if metric.is_of_the_trial() {
+        return of_trial(&row.trial, metric);
+    }
+    match metric {
+        Metric::CpuLoad => observation.cpu_load.clone().map(|load| load.busy_ratio),
+        Metric::Latency | Metric::Latency3Sigma | Metric::Spacing => {
+            of_series(row, observation, metric)
+        }
+        Metric::ThroughputSum => {
+            let flows = observation.flows.iter();
+            let rates = flows.map(|flow| throughput(observation, flow));
+            let sum = rates.reduce(|a, b| both(a, b, |a, b| a + b));
+            sum.unwrap_or_else(no_flow)
+        }
+        _ => {
+            let way = match metric {
+                Metric::ThroughputReceive => Direction::Receive,
+                Metric::ThroughputTransmit => Direction::Transmit,
+                _ => row.trial.direction,
+            };
+            let mut flows = observation.flows.iter();
+            let either = matches!(way, Direction::Both | Direction::Echo);
+            match flows.find(|flow| either || flow.direction == way) {
+                Some(flow) => of_flow(row, observation, flow, metric),
+                None => no_flow(),
+            }
+        }
+    }
+}
+
+fn no_flow() -> Field<f64> {
+    Field::absent("the node reported no flow that way")
+}
+
+fn of_flow(
+    row: &Row,
+    observation: &Observation,
+    flow: &FlowObservation,
+    metric: Metric,
+) -> Field<f64> {
+    if let (Some(interval), true) = (row.interval, metric.is_of_an_interval()) {
+        return of_interval(flow, interval, metric);
+    }
+    let elapsed_s = || flow.elapsed.clone().map(|e| e.ps as f64 * 1e-12);
+    match metric {
+        Metric::Time => elapsed_s(),
+        Metric::Throughput | Metric::ThroughputReceive | Metric::ThroughputTransmit => {
+            throughput(observation, flow)
+        }
+        Metric::ShareOfLimit => share_of_limit(observation, flow),
+        Metric::Efficiency => flow.efficiency.clone(),
+        Metric::FramesPerS => flow.frames_per_s.clone(),
+        Metric::TimePerFrame => match flow.frames_per_s.clone() {
+            Field::Observed { value, .. } if value <= 0.0 => Field::absent("no frame arrived"),
+            rate => rate.map(|rate| 1.0 / rate),
+        },
+        Metric::Loss => flow.loss_ratio.clone(),
+        Metric::Jitter => flow.jitter_ps.clone().map(|ps| ps as f64 * 1e-12),
+        Metric::Bandwidth => flow.goodput_bits_per_s.clone(),
+        Metric::Transfer => both(flow.goodput_bits_per_s.clone(), elapsed_s(), |a, b| a * b),
+        Metric::Lost => flow.counts.clone().map(|c| c.lost_frames as f64),
+        Metric::Datagrams => flow.sent_frames.clone().map(|n| n as f64),
+        _ => Field::absent(format!("a flow has no {metric}")),
+    }
+}
+
+/// Payload on Ethernet, application data on UDP and TCP, in bit/s.
+fn throughput(observation: &Observation, flow: &FlowObservation) -> Field<f64> {
+    match observation.trial.framing.layer {
+        Layer::Ethernet => flow.payload_bits_per_s.clone(),
+        _ => flow.goodput_bits_per_s.clone(),
+    }
+}
+
+fn share_of_limit(observation: &Observation, flow: &FlowObservation) -> Field<f64> {
+    let carrier = observation.node.capabilities.link_bits_per_s;
+    let link = observation.trial.link();
+    let link = link.or_else(|| carrier.and_then(LineRate::new));
+    let Some(link) = link else {
+        return Field::absent("the port has no link rate: give it with --rate");
+    };
+    match link.payload_bytes_per_s(&observation.sizes) {
+        0 => Field::absent("the link carries no whole frame in a second"),
+        limit => flow
+            .payload_bits_per_s
+            .clone()
+            .map(|rate| rate / (8 * limit) as f64),
+    }
+}
+
+/// A server's report interval: counters `interval_NN_bytes`, `…_datagrams`, `…_lost` and `…_jitter_ps`, with NN from
+/// 01, and `interval_ps` where intervals are not of one second.
+fn of_interval(flow: &FlowObservation, interval: u32, metric: Metric) -> Field<f64> {
+    let counter = |name: &str| {
+        let found = flow.counters.get(&format!("interval_{interval:02}_{name}"));
+        let why = || Field::absent(format!("the node has no report of interval {interval}"));
+        found.map_or_else(why, |n| n.clone().map(|n| n as f64))
+    };
+    let seconds = || match flow.counters.get("interval_ps").and_then(Field::value) {
+        Some(ps) if *ps > 0 => *ps as f64 * 1e-12,
+        _ => INTERVAL_S,
+    };
+    let bits = || counter("bytes").map(|bytes| 8.0 * bytes);
+    match metric {
+        Metric::Transfer => bits(),
+        Metric::Bandwidth => bits().map(|bits| bits / seconds()),
+        Metric::Datagrams => counter("datagrams"),
+        Metric::Lost => counter("lost"),
+        Metric::Jitter => counter("jitter_ps").map(|ps| ps * 1e-12),
+        Metric::Loss => both(counter("lost"), counter("datagrams"), |lost, all| {
+            if all > 0.0 { lost / all } else { 0.0 }
+        }),
+        _ => Field::absent(format!("a report interval has no {metric}")),
+    }
+}
+
+/// Latency at the row's capture point, its spread, or the spacing at its probe, in s.
+fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
+    let point = row.point.as_deref();
+    let wanted = |series: &Series| match (metric, point) {
+        (Metric::Spacing, None) => series.name.starts_with("spacing: "),
+        (Metric::Spacing, Some(probe)) => series.name.strip_prefix("spacing: ") == Some(probe),
+        (_, point) => series.name == point.unwrap_or("latency"),
+    };
+    let of_flows = observation.flows.iter().flat_map(|flow| &flow.series);
+    let Some(series) = of_flows.chain(&observation.series).find(|s| wanted(s)) else {
+        let usual = if metric == Metric::Spacing {
+            "spacing"
+        } else {
+            "latency"
+        };
+        let name = point.unwrap_or(usual);
+        return Field::absent(format!("the node has no series of {name}"));
+    };
+    let Some(tick_ps) = series.clock.tick_ps else {
+        return Field::absent("the series counts instructions, which are no time");
+    };
+    let histogram = &series.histogram;
+    let ticks = match (metric, histogram.count) {
+        (_, 0) => return Field::absent("the series has no sample"),
+        (Metric::Latency3Sigma, 1) => return Field::absent("one sample has no spread"),
+        (Metric::Latency3Sigma, _) => 3.0 * histogram.stddev_ticks,
+        _ => histogram.mean_ticks,
+    };
+    Field::Observed {
+        value: ticks * tick_ps as f64 * 1e-12,
+        kind: series.kind,
+    }
+}
+
+/// A metric that follows from the trial alone, in its base unit.
+pub(crate) fn of_trial(trial: &Trial, metric: Metric) -> Field<f64> {
+    let sizes = match trial.sizes() {
+        Ok(sizes) => sizes,
+        Err(error) => return Field::absent(error.to_string()),
+    };
+    let frames = match trial.extent {
+        Extent::Frames { frames } => Some(frames as f64),
+        Extent::Time { .. } => None,
+    };
+    let payload_bits = 8.0 * f64::from(sizes.payload);
+    let value = match metric {
+        Metric::Frames => frames,
+        Metric::Payload => Some(payload_bits),
+        Metric::Data => frames.map(|n| n * payload_bits),
+        Metric::FrameBits => Some(8.0 * Overhead::default().link_bytes(&sizes) as f64),
+        _ => None,
+    };
+    computed(value, "it does not follow from the trial")
+}
+
+/// A metric of the link alone with frames of the trial's size, in its base unit. Rates are those of whole frames in
+/// a second, as published tables have them.
+pub(crate) fn of_link(trial: &Trial, link: LineRate, metric: Metric) -> Field<f64> {
+    if metric.is_of_the_trial() {
+        return of_trial(trial, metric);
+    }
+    let sizes = match trial.sizes() {
+        Ok(sizes) => sizes,
+        Err(error) => return Field::absent(error.to_string()),
+    };
+    let value = match metric {
+        Metric::FramesPerS => Some(link.whole_frames_per_s(&sizes) as f64),
+        Metric::Throughput => {
+            Some(8.0 * link.whole_frames_per_s(&sizes) as f64 * f64::from(data_bytes(&sizes)))
+        }
+        Metric::Efficiency => Some(link.overhead.efficiency(&sizes)),
+        Metric::TimePerFrame => Some(link.frame_time_ps(&sizes) as f64 * 1e-12),
+        _ => None,
+    };
+    computed(value, "a link alone has none")
+}
+
+/// Bytes of a frame that throughput counts: the datagram where there is one, else the payload.
+fn data_bytes(sizes: &Sizes) -> u32 {
+    sizes.datagram.unwrap_or(sizes.payload)
+}
+
+fn computed(value: Option<f64>, why_not: &str) -> Field<f64> {
+    let kind = Kind::Predicted;
+    value.map_or_else(
+        || Field::absent(why_not),
+        |value| Field::Observed { value, kind },
+    )
+}
+
+/// A figure of two others. Kinds never mix.
+pub(crate) fn both(a: Field<f64>, b: Field<f64>, f: impl Fn(f64, f64) -> f64) -> Field<f64> {
+    match (a, b) {
+        (
+            Field::Observed { value: a, kind },
+            Field::Observed {
+                value: b,
+                kind: other,
+            },
+        ) if kind == other => {
+            let value = f(a, b);
+            Field::Observed { value, kind }
+        }
+        (Field::Absent { absent }, _) | (_, Field::Absent { absent }) => Field::Absent { absent },
+        _ => Field::absent("figures of different kinds are not put together"),
+    }
+}

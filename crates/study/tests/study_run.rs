@@ -1,0 +1,328 @@
+//! Studies on nodes whose figures can be worked out by hand: what is asked, where values come from, which errors count.
+
+mod common;
+
+use std::sync::Mutex;
+
+use common::{Answer, Shelf, small};
+use wirelab_study::figure::Figure;
+use wirelab_study::metric::Metric;
+use wirelab_study::run::{RunError, StudyRun, run};
+use wirelab_study::table::{Role, Row, Study};
+use wirelab_study::value::value_of;
+use wirelab_trial::{Cancel, Kind, Node, NodeError, Progress};
+
+fn run_small(kind: Kind, answer: Answer, node: Option<&str>) -> (StudyRun, Shelf) {
+    let mut shelf = Shelf::new(kind, answer);
+    let run = run(&small(), node, &mut shelf, &(), &Cancel::new()).unwrap();
+    (run, shelf)
+}
+
+fn find<'a>(run: &'a StudyRun, row: &str, metric: Metric) -> &'a Figure {
+    let mut figures = run.rows.iter();
+    let found = figures.find(|f| f.row == row && f.metric == metric);
+    found.unwrap_or_else(|| panic!("no figure {row}/{metric}"))
+}
+
+fn near(value: Option<f64>, expected: f64) {
+    let value = value.expect("a value");
+    assert!(
+        (value - expected).abs() < 1e-9 * expected.abs().max(1.0),
+        "{value} is not {expected}"
+    );
+}
+
+#[test]
+fn every_figure_stands_beside_its_value() {
+    let (run, shelf) = run_small(Kind::Predicted, Answer::Complete, None);
+    // 50 × (123.04 + 2 + 17) µs.
+    let time = find(&run, "scenario 3", Metric::Time);
+    near(time.value, 7.102);
+    assert_eq!((time.kind, time.unit), (Some(Kind::Predicted), "ms"));
+    near(time.error_percent, 100.0 * 0.002 / 7.1);
+    near(
+        find(&run, "scenario 3", Metric::ShareOfLimit).value,
+        100.0 * 1500.0 / 142.04e-6 / 12_190_500.0,
+    );
+    near(
+        find(&run, "udp 3rd second", Metric::Transfer).value,
+        4_023_000.0 / 1_048_576.0,
+    );
+    near(
+        find(&run, "udp 3rd second", Metric::Bandwidth).value,
+        32.184,
+    );
+    near(
+        find(&run, "udp 3rd second", Metric::Lost).error_percent,
+        0.0,
+    );
+    near(find(&run, "latency 64", Metric::Latency).value, 1.768);
+    near(find(&run, "latency 64", Metric::Latency3Sigma).value, 0.03);
+    near(find(&run, "limit", Metric::FramesPerS).value, 8_127.0);
+    near(find(&run, "limit", Metric::Throughput).value, 12.1905);
+    near(find(&run, "limit", Metric::FrameBits).value, 12_304.0);
+    near(find(&run, "scenario 1", Metric::Data).value, 75.0);
+    assert_eq!(
+        find(&run, "scenario 1", Metric::Time).kind,
+        Some(Kind::Calibrated)
+    );
+    // Claims follow the rows: 256 bytes take 192 × 12 ns more, which is above 1 us.
+    let claim = find(&run, "size costs little", Metric::Latency);
+    near(claim.value, 2.304);
+    assert_eq!((claim.holds, claim.error_percent), (Some(false), None));
+    let claim = find(&run, "received in", Metric::Latency);
+    near(claim.value, 1.768);
+    assert_eq!(claim.role, Role::Disputed);
+    let names: Vec<&str> = shelf.opened.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["board", "board", "other-board"]);
+    assert_eq!(shelf.opened[1].1["alternative"], "arp-cache");
+}
+
+#[test]
+fn json_is_what_the_manual_says() {
+    let (run, _) = run_small(Kind::Predicted, Answer::Complete, None);
+    let rounded = |f: &Figure| {
+        let round = |x: f64| (x * 1e6).round() / 1e6;
+        Figure {
+            value: f.value.map(round),
+            error_percent: f.error_percent.map(round),
+            ..f.clone()
+        }
+    };
+    let rows: Vec<Figure> = run.rows.iter().map(rounded).collect();
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|f| serde_json::to_string(f).unwrap())
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn only_held_out_figures_of_a_node_count() {
+    let (run, _) = run_small(Kind::Predicted, Answer::Complete, None);
+    let errors = run.errors();
+    let metrics: Vec<(Metric, usize)> = errors.iter().map(|e| (e.metric, e.count)).collect();
+    assert_eq!(
+        metrics,
+        [
+            (Metric::Time, 1),
+            (Metric::Throughput, 1),
+            (Metric::ShareOfLimit, 1),
+            (Metric::Transfer, 1),
+            (Metric::Bandwidth, 1),
+            (Metric::Lost, 1),
+            (Metric::Datagrams, 1),
+            (Metric::Latency, 2),
+        ]
+    );
+    let latency = errors.last().unwrap();
+    let (small, large) = (100.0 * 0.018 / 1.75, 100.0 * (4.072 - 2.7) / 2.7);
+    near(latency.mean_abs_percent, (small + large) / 2.0);
+    near(latency.max_abs_percent, large);
+    assert_eq!(latency.max_row.as_deref(), Some("latency 256"));
+    assert_eq!(latency.mean_abs_points, None);
+    let share = &errors[2];
+    near(
+        share.mean_abs_points,
+        (86.66f64 - 100.0 * 1500.0 / 142.04e-6 / 12_190_500.0).abs(),
+    );
+}
+
+#[test]
+fn the_same_trial_is_run_once() {
+    let text = include_str!("data/small.toml");
+    let second = text[text.find("[[row]]\nname      = \"udp").unwrap()..].to_owned();
+    let second = &second[..second[1..].find("[[row]]").unwrap() + 1];
+    let again: String = (4..17)
+        .map(|n| {
+            second
+                .replace("3rd", &format!("{n}th"))
+                .replace("= 3\n", &format!("= {n}\n"))
+        })
+        .collect();
+    let study = Study::parse(
+        &text.replacen(second, &format!("{second}{again}"), 1),
+        "s.toml",
+    );
+    let mut shelf = Shelf::new(Kind::Predicted, Answer::Complete);
+    let run = run(&study.unwrap(), None, &mut shelf, &(), &Cancel::new()).unwrap();
+    assert_eq!((shelf.asked(), shelf.opened.len()), (5, 3));
+    let missing = find(&run, "udp 4th second", Metric::Transfer);
+    assert_eq!(missing.value, None);
+    assert_eq!(
+        missing.reason.as_deref(),
+        Some("the node has no report of interval 4")
+    );
+    let transfer = run
+        .errors()
+        .into_iter()
+        .find(|e| e.metric == Metric::Transfer)
+        .unwrap();
+    assert_eq!((transfer.count, transfer.without_value), (1, 13));
+}
+
+#[test]
+fn another_node_measures_every_row_without_the_models_conditions() {
+    let (run, shelf) = run_small(Kind::Measured, Answer::Complete, Some("lab:1"));
+    assert_eq!(shelf.opened.len(), 1);
+    assert!(shelf.opened[0].0 == "lab:1" && shelf.opened[0].1.is_empty());
+    for row in ["scenario 1", "scenario 3", "udp 3rd second"] {
+        let kinds = run
+            .rows
+            .iter()
+            .filter(|f| f.row == row && !f.metric.is_of_the_trial());
+        assert!(
+            kinds
+                .filter(|f| f.value.is_some())
+                .all(|f| f.kind == Some(Kind::Measured))
+        );
+    }
+    assert_eq!(run.node.as_deref(), Some("lab:1"));
+    // A model that was not fitted to the figures predicts all of them.
+    let (run, _) = run_small(Kind::Predicted, Answer::Complete, Some("other-model"));
+    assert_eq!(
+        find(&run, "scenario 1", Metric::Time).kind,
+        Some(Kind::Predicted)
+    );
+    assert!(
+        run.errors()
+            .iter()
+            .all(|e| e.metric != Metric::Time || e.count == 1)
+    );
+}
+
+#[test]
+fn what_a_node_cannot_do_is_a_reason_and_no_error() {
+    let cases = [
+        (
+            Answer::Unsupported,
+            "this node cannot do that: buffers: it is only paper",
+        ),
+        (Answer::Failed, "it is only paper"),
+        (Answer::Void, "the trial is void: it is only paper"),
+    ];
+    for (answer, reason) in cases {
+        let (run, _) = run_small(Kind::Measured, answer, Some("lab:1"));
+        let figure = find(&run, "scenario 3", Metric::Time);
+        assert_eq!(
+            (figure.value, figure.kind, figure.error_percent),
+            (None, None, None)
+        );
+        assert_eq!(figure.reason.as_deref(), Some(reason));
+        // What needs no node is there nevertheless.
+        near(find(&run, "scenario 1", Metric::Data).value, 75.0);
+        near(find(&run, "limit", Metric::FramesPerS).value, 8_127.0);
+        assert_eq!(find(&run, "size costs little", Metric::Latency).holds, None);
+    }
+    let (run, _) = run_small(Kind::Measured, Answer::Partial, None);
+    let figure = find(&run, "scenario 3", Metric::Time);
+    near(figure.value, 7.102);
+    assert_eq!(
+        figure.reason.as_deref(),
+        Some("the trial ended early: it is only paper")
+    );
+}
+
+#[test]
+fn no_node_and_no_privilege_end_the_run() {
+    let mut shelf = Shelf::new(Kind::Measured, Answer::Privilege);
+    let error = run(&small(), None, &mut shelf, &(), &Cancel::new()).unwrap_err();
+    assert_eq!(
+        error,
+        RunError::Privilege("CAP_NET_RAW is missing".to_owned())
+    );
+    let error = run(&small(), Some("nobody"), &mut shelf, &(), &Cancel::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "studies/small.toml:20: row 'scenario 1': node nobody: no such model: write one of board, other-board"
+    );
+}
+
+#[test]
+fn a_cancelled_run_keeps_what_it_has() {
+    struct CancelAfter<'a>(u64, &'a Cancel, Mutex<Vec<String>>);
+    impl Progress for CancelAfter<'_> {
+        fn report(&self, done: u64, total: u64, what: &str) {
+            assert!(done <= total, "{done} of {total}");
+            let mut seen = self.2.lock().unwrap();
+            seen.push(what.to_owned());
+            if seen.len() as u64 == self.0 {
+                self.1.cancel();
+            }
+        }
+    }
+    let (cancel, mut shelf) = (Cancel::new(), Shelf::new(Kind::Predicted, Answer::Complete));
+    let progress = CancelAfter(2, &cancel, Mutex::default());
+    let run = run(&small(), None, &mut shelf, &progress, &cancel).unwrap();
+    assert!(run.interrupted);
+    assert_eq!(shelf.asked(), 2);
+    assert!(find(&run, "scenario 3", Metric::Time).value.is_some());
+    let left = find(&run, "latency 64", Metric::Latency);
+    assert_eq!(
+        left.reason.as_deref(),
+        Some("cancelled before this row was run")
+    );
+    assert_eq!(
+        progress.2.lock().unwrap()[0],
+        "small: scenario 1: half of it"
+    );
+}
+
+#[test]
+fn every_metric_has_its_place_in_an_observation() -> Result<(), NodeError> {
+    let study = small();
+    let mut row: Row = study.row("latency 64").unwrap().clone();
+    row.trial.direction = wirelab_trial::Direction::Both;
+    let mut node = Shelf::new(Kind::Measured, Answer::Complete).node;
+    let seen = node.run(&row.trial, &(), &Cancel::new())?;
+    // 68 bytes of frame and 20 beside it take 7.04 µs, and each frame 2 µs more: 9.04 µs for 22 bytes of datagram.
+    let rate = 1.0 / 9.04e-6;
+    let expected = [
+        (Metric::Time, 512.0 * 9.04e-6),
+        (Metric::Throughput, rate * 176.0),
+        (Metric::ThroughputReceive, rate * 176.0),
+        (Metric::ThroughputTransmit, rate * 176.0),
+        (Metric::ThroughputSum, rate * 352.0),
+        (Metric::FramesPerS, rate),
+        (Metric::TimePerFrame, 9.04e-6),
+        (Metric::Efficiency, rate * 400.0 / 1e8),
+        (Metric::ShareOfLimit, rate * 50.0 / (142_045.0 * 50.0)),
+        (Metric::CpuLoad, 0.5),
+        (Metric::Loss, 0.0),
+        (Metric::Latency, 1.768e-6),
+        (Metric::Spacing, 0.82e-6),
+        (Metric::Transfer, 512.0 * 176.0),
+        (Metric::Bandwidth, rate * 176.0),
+        (Metric::Datagrams, 512.0),
+        (Metric::Frames, 512.0),
+        (Metric::Payload, 400.0),
+        (Metric::Data, 512.0 * 400.0),
+        (Metric::FrameBits, 704.0),
+    ];
+    for (metric, value) in expected {
+        row.point = (metric == Metric::Latency).then(|| "Rx PBUF".to_owned());
+        let got = *value_of(&row, &seen, metric).value().unwrap_or(&f64::NAN);
+        assert!(
+            (got - value).abs() <= 1e-9 * value,
+            "{metric}: {got} is not {value}"
+        );
+    }
+    for (metric, why) in [
+        (Metric::Jitter, "no jitter on paper"),
+        (Metric::Lost, "nothing is counted on paper"),
+        (Metric::Latency, "the node has no series of latency"),
+    ] {
+        row.point = None;
+        assert_eq!(
+            value_of(&row, &seen, metric),
+            wirelab_trial::Field::absent(why)
+        );
+    }
+    row.point = Some("other probe".to_owned());
+    let spacing = value_of(&row, &seen, Metric::Spacing);
+    assert_eq!(
+        spacing,
+        wirelab_trial::Field::absent("the node has no series of other probe")
+    );
+    Ok(())
+}
