@@ -7,4 +7,5 @@
 
 pub mod build;
 pub mod file;
+pub mod library;
 pub mod net;

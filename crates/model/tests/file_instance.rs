@@ -292,7 +292,7 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "in-flight=0",
-            "deadlock: the circuit restart -> wire-tx -> restart has no token, so none of its stages ever starts: give 'descriptors' a token",
+            "in 'prefilled': deadlock: the circuit restart -> wire-tx -> restart has no token, so none of its stages ever starts: give 'descriptors' a token",
         ),
         (
             "in-flight=1.5",

@@ -125,6 +125,16 @@ impl<'a> Build<'a> {
                 self.place(&room.name, ends, Some(&room.tokens), false)?;
             }
         }
+        if source.is_none()
+            && stages
+                .iter()
+                .all(|stage| self.built.net.stages[*stage].cost_ps == 0)
+        {
+            return Err(BuildError::Model(
+                "no stage takes any time, so the node would send without end: give one a cost"
+                    .to_owned(),
+            ));
+        }
         let info = self.info(name, port, direction, paths, &legs, source, stages)?;
         self.built.net.chains.push(Chain {
             name: info.name.clone(),
@@ -400,42 +410,41 @@ fn trigger(file: &NodeFile, decl: &StageDecl) -> Result<Trigger, String> {
 
 /// A circuit without a token, in words: none of its stages could ever start.
 fn dead_circuit(net: &Net) -> Option<String> {
-    let empty: Vec<&Place> = net
-        .places
-        .iter()
-        .filter(|place| place.tokens == 0)
-        .collect();
+    let mut empty: Vec<Vec<&Place>> = vec![Vec::new(); net.stages.len()];
     // Stages that can start, one after the other; what is left over hangs on a circuit.
     let mut waiting = vec![0usize; net.stages.len()];
-    for place in &empty {
+    for place in net.places.iter().filter(|place| place.tokens == 0) {
+        empty[place.from].push(place);
         waiting[place.to] += 1;
     }
     let mut ready: Vec<usize> = (0..waiting.len())
         .filter(|stage| waiting[*stage] == 0)
         .collect();
     while let Some(stage) = ready.pop() {
-        for place in empty.iter().filter(|place| place.from == stage) {
+        for place in &empty[stage] {
             waiting[place.to] -= 1;
             if waiting[place.to] == 0 {
                 ready.push(place.to);
             }
         }
     }
+    let stuck: Vec<&Place> = empty
+        .into_iter()
+        .flatten()
+        .filter(|place| waiting[place.from] > 0)
+        .collect();
     // Back from any such stage by places that never fill, until a stage comes again.
     let mut at = waiting.iter().position(|n| *n > 0)?;
     let mut way: Vec<usize> = Vec::new();
     while !way.contains(&at) {
         way.push(at);
-        at = empty
-            .iter()
-            .find(|place| place.to == at && waiting[place.from] > 0)?
-            .from;
+        at = stuck.iter().find(|place| place.to == at)?.from;
     }
     let mut circuit: Vec<usize> = way.into_iter().skip_while(|stage| *stage != at).collect();
     circuit.push(at);
     circuit.reverse();
     let room = circuit.windows(2).find_map(|pair| {
-        empty
+        stuck
             .iter()
             .find(|p| !p.carries_frames && (p.from, p.to) == (pair[0], pair[1]))
     });

@@ -79,6 +79,12 @@ pub(crate) fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k 
         return format!("there is no {kind} '{shown}', and no other: add it to the file");
     }
     let meant = did_you_mean(name, all.iter().copied());
+    if all.len() == 1 {
+        return format!(
+            "there is no {kind} '{shown}': {meant}There is {} alone",
+            all[0]
+        );
+    }
     let more = if all.len() > 12 { ", ..." } else { "" };
     format!(
         "there is no {kind} '{shown}': {meant}There are {}{more}",
@@ -133,6 +139,31 @@ pub(super) fn structure(file: &NodeFile) -> Checked {
         self::path(file, index, path)?;
     }
     for (name, calibration) in &file.calibrations {
+        if calibration
+            .cell
+            .as_ref()
+            .is_some_and(|cell| cell.split('/').count() < 3)
+        {
+            let what = "write STUDY/ROW/METRIC, e.g. \"lpc1768/scenario 1/time\"".to_owned();
+            return Err(Problem {
+                at: at!["calibration", name, "cell"],
+                what,
+            });
+        }
+        if let Some(point) = &calibration.point {
+            let points = || {
+                file.paths
+                    .iter()
+                    .flat_map(|path| &path.points)
+                    .map(|p| &p.name)
+            };
+            let known = if points().any(|p| p == point) {
+                Ok(())
+            } else {
+                Err(missing("capture point", point, points()))
+            };
+            found(at!["calibration", name, "point"], known)?;
+        }
         if let Some(trial) = &calibration.trial {
             let instance = file.instance(trial).map_err(|e| e.to_string());
             found(at!["calibration", name, "trial"], instance)?;
@@ -359,8 +390,9 @@ fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
     }
     let wire = &path.wire;
     let what = format!(
-        "nothing holds '{start}' back while '{wire}' is busy, so frames pile up between them: add a [[path.room]] \
-         that leads from '{wire}' to '{start}' with the descriptors or buffers there are"
+        "in '{}' nothing holds '{start}' back while '{wire}' is busy, so frames pile up between them: add a [[path.room]] \
+         that leads from '{wire}' to '{start}' with the descriptors or buffers there are",
+        path.name
     );
     Err(Problem {
         at: at!["path", index],
@@ -380,14 +412,15 @@ fn instances(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
             match file.instance_of(&trial, &Choice::One(index)) {
                 Ok(_) => {}
                 Err(BuildError::Model(what)) => {
+                    let what = format!("in '{}': {what}", path.name);
                     return Err(Problem {
                         at: at!["path", index],
                         what,
                     });
                 }
                 Err(other) => {
-                    let (what, size) = (other.to_string(), trial.size.bytes);
-                    let what = format!("with frames of {size} bytes: {what}");
+                    let (name, size) = (&path.name, trial.size.bytes);
+                    let what = format!("in '{name}', with frames of {size} bytes: {other}");
                     return Err(Problem {
                         at: at!["path", index],
                         what,

@@ -1,0 +1,75 @@
+//! The node files that come with the tool.
+
+use std::path::Path;
+
+use wirelab_config::FileError;
+use wirelab_config::table::did_you_mean;
+
+use crate::file::NodeFile;
+
+/// A file of `nodes/` under its name.
+#[allow(unused_macros, reason = "until the first node is in the list")]
+macro_rules! node {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../nodes/", $name, ".toml")),
+        )
+    };
+}
+
+/// Every file of `nodes/`, in the order of the alphabet.
+const NODES: &[(&str, &str)] = &[];
+
+/// Why a node cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no node of that name.
+    #[error(
+        "there is no node '{name}': {meant}name one of {names}, or give a file that ends in .toml"
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// A name that is near it, as a question.
+        meant: String,
+        /// All names there are.
+        names: String,
+    },
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The names of the nodes that come with the tool.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NODES.iter().map(|(name, _)| *name)
+}
+
+/// The text of the node file called `name`.
+pub fn get(name: &str) -> Option<&'static str> {
+    NODES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, text)| *text)
+}
+
+/// The node of a name, or of a file that ends in `.toml`.
+///
+/// # Errors
+/// [`OpenError`] where there is no such node, or its file is in no order.
+pub fn open(name_or_path: &str) -> Result<NodeFile, OpenError> {
+    let path = Path::new(name_or_path);
+    if path.extension().is_some_and(|end| end == "toml") {
+        return Ok(NodeFile::load(path)?);
+    }
+    let text = get(name_or_path).ok_or_else(|| OpenError::Unknown {
+        name: name_or_path.chars().take(64).collect(),
+        meant: did_you_mean(name_or_path, names()),
+        names: names().collect::<Vec<_>>().join(", "),
+    })?;
+    Ok(NodeFile::parse(
+        text,
+        &format!("nodes/{name_or_path}.toml"),
+    )?)
+}

@@ -1,0 +1,39 @@
+//! The node files that come with the tool: all of them are there, and in order.
+
+use std::path::Path;
+
+use wirelab_model::library;
+
+#[test]
+fn every_node_file_is_in_the_library_and_in_order() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../nodes");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    files.sort();
+    let names: Vec<&str> = library::names().collect();
+    assert_eq!(
+        files, names,
+        "add it to NODES in crates/model/src/library.rs"
+    );
+    for name in names {
+        let node = library::open(name).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(node.name, name);
+    }
+}
+
+#[test]
+fn a_file_is_opened_by_its_path() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let path = folder.join("board.toml");
+    let node = library::open(path.to_str().unwrap()).unwrap();
+    assert_eq!(node.name, "board");
+    let error = library::open("no/such.toml").unwrap_err().to_string();
+    assert!(error.starts_with("cannot read no/such.toml: "), "{error}");
+    let error = library::open("boar").unwrap_err().to_string();
+    assert!(error.starts_with("there is no node 'boar': "), "{error}");
+}
