@@ -2,6 +2,7 @@
 
 mod chain;
 mod choose;
+mod circuit;
 mod cost;
 
 use wirelab_trial::observation::Spans;

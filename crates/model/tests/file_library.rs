@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 
 #[test]
@@ -36,4 +37,19 @@ fn a_file_is_opened_by_its_path() {
     assert!(error.starts_with("cannot read no/such.toml: "), "{error}");
     let error = library::open("boar").unwrap_err().to_string();
     assert!(error.starts_with("there is no node 'boar': "), "{error}");
+}
+
+#[test]
+fn the_example_of_the_manual_is_in_order() {
+    let manual = include_str!("../../../docs/nodes/README.md");
+    let example = manual.split("```toml\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+    let node = NodeFile::parse(example, "README.md").unwrap();
+    let trial = wirelab_config::read("length = 1514\nbuffers = \"dma-copied\"", "trial", |top| {
+        wirelab_config::trial::trial(top, None)
+    });
+    let instance = node.instance(&trial.unwrap()).unwrap();
+    // 379 words at 4.5 clocks of 10 ns.
+    assert_eq!(instance.net.stages[0].cost_ps, 17_055_000);
+    node.with_alternative("two-in-flight").unwrap();
 }

@@ -6,8 +6,8 @@ use std::fmt;
 use wirelab_config::table::did_you_mean;
 use wirelab_trial::{Direction, Extent, FaultRates, Framing, Layer, Load, Size, SizeUnit, Trial};
 
-use super::{At, NodeFile, PathDecl, Provenance, StageDecl};
-use crate::build::{BuildError, Choice, check_cost, check_spread};
+use super::{NodeFile, Provenance, StageDecl};
+use crate::build::{check_cost, check_spread};
 
 /// A step from a file to a place in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,9 @@ type Checked = Result<(), Problem>;
 macro_rules! at {
     ($($step:expr),+ $(,)?) => { vec![$(Step::from($step)),+] };
 }
+
+// After the macro, which it uses.
+mod path;
 
 impl From<&str> for Step {
     fn from(key: &str) -> Step {
@@ -136,7 +139,7 @@ pub(super) fn structure(file: &NodeFile) -> Checked {
     }
     arrivals_and_tool(file)?;
     for (index, path) in file.paths.iter().enumerate() {
-        self::path(file, index, path)?;
+        path::path(file, index, path)?;
     }
     for (name, calibration) in &file.calibrations {
         if calibration
@@ -268,166 +271,6 @@ fn arrivals_and_tool(file: &NodeFile) -> Checked {
     }
     if let Some(name) = &file.tool.first_id {
         found(at!["tool", "first_id"], file.count(name))?;
-    }
-    Ok(())
-}
-
-fn path(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
-    for (item, stage) in path.stages.iter().enumerate() {
-        found(
-            at!["path", index, "stages", item],
-            exists("stage", stage, &file.stages),
-        )?;
-        if path.stages[..item].contains(stage) {
-            let what = format!(
-                "'{stage}' stands in the path twice: give the second one a stage of its own"
-            );
-            return Err(Problem {
-                at: at!["path", index, "stages", item],
-                what,
-            });
-        }
-    }
-    found(at!["path", index, "wire"], of_path(path, &path.wire))?;
-    if let Some(load) = &path.load {
-        found(
-            at!["path", index, "load", "resource"],
-            exists("resource", &load.resource, &file.resources),
-        )?;
-        if let Some(idle) = &load.idle {
-            found(at!["path", index, "load", "idle"], file.ratio(idle))?;
-        }
-    }
-    for (item, room) in path.rooms.iter().enumerate() {
-        found(
-            at!["path", index, "room", item, "from"],
-            of_path(path, &room.from),
-        )?;
-        found(
-            at!["path", index, "room", item, "to"],
-            of_path(path, &room.to),
-        )?;
-        found(
-            at!["path", index, "room", item, "tokens"],
-            file.count(&room.tokens),
-        )?;
-    }
-    for (item, point) in path.points.iter().enumerate() {
-        let from = found(
-            at!["path", index, "point", item, "from"],
-            instant(path, &point.from),
-        )?;
-        let to = found(
-            at!["path", index, "point", item, "to"],
-            instant(path, &point.to),
-        )?;
-        if to <= from {
-            let what = "it is not after 'from' on the frame's way: change the two".to_owned();
-            return Err(Problem {
-                at: at!["path", index, "point", item, "to"],
-                what,
-            });
-        }
-    }
-    for (item, probe) in path.probes.iter().enumerate() {
-        found(
-            at!["path", index, "probe", item, "at"],
-            instant(path, &probe.at),
-        )?;
-        found(
-            at!["path", index, "probe", item, "clock"],
-            file.period_ps(&probe.clock),
-        )?;
-    }
-    bounded(file, index, path)?;
-    instances(file, index, path)
-}
-
-fn of_path(path: &PathDecl, stage: &str) -> Result<(), String> {
-    if path.stages.iter().any(|s| s == stage) {
-        Ok(())
-    } else {
-        Err(missing("stage of this path", stage, path.stages.iter()))
-    }
-}
-
-fn instant(path: &PathDecl, at: &At) -> Result<(usize, super::Edge), String> {
-    of_path(path, &at.stage)?;
-    Ok((
-        path.stages.iter().position(|s| *s == at.stage).unwrap_or(0),
-        at.edge,
-    ))
-}
-
-/// A node that sends as fast as it can must be held back by something, or frames pile up before the wire.
-fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
-    if path.direction != Direction::Transmit {
-        return Ok(());
-    }
-    let position = |name: &str| path.stages.iter().position(|s| s == name).unwrap_or(0);
-    let wire = position(&path.wire);
-    // From a stage every later one is reached with the frames; rooms lead back. How far back does the wire lead?
-    let mut first = wire;
-    loop {
-        let reached = path
-            .rooms
-            .iter()
-            .filter(|room| position(&room.from) >= first)
-            .map(|room| position(&room.to))
-            .min();
-        match reached {
-            Some(to) if to < first => first = to,
-            _ => break,
-        }
-    }
-    let start = &path.stages[0];
-    // A wire that is the first stage is held back by its own resource, or by a room.
-    let held = |stage: &StageDecl| {
-        stage.resource.is_some() || path.rooms.iter().any(|room| room.to == *start)
-    };
-    if first == 0 && (wire > 0 || file.stages.get(start).is_some_and(held)) {
-        return Ok(());
-    }
-    let wire = &path.wire;
-    let what = format!(
-        "in '{}' nothing holds '{start}' back while '{wire}' is busy, so frames pile up between them: add a [[path.room]] \
-         that leads from '{wire}' to '{start}' with the descriptors or buffers there are",
-        path.name
-    );
-    Err(Problem {
-        at: at!["path", index],
-        what,
-    })
-}
-
-/// Each path must give a net for its layers at a small and a large frame: errors come when reading, not when asking.
-fn instances(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
-    for layer in &path.layers {
-        let framing = Framing {
-            layer: *layer,
-            vlan_tags: 0,
-        };
-        for frame_bytes in [framing.min_test_frame(), file.max_frame_bytes] {
-            let trial = typical(file, framing, frame_bytes, path.direction);
-            match file.instance_of(&trial, &Choice::One(index)) {
-                Ok(_) => {}
-                Err(BuildError::Model(what)) => {
-                    let what = format!("in '{}': {what}", path.name);
-                    return Err(Problem {
-                        at: at!["path", index],
-                        what,
-                    });
-                }
-                Err(other) => {
-                    let (name, size) = (&path.name, trial.size.bytes);
-                    let what = format!("in '{name}', with frames of {size} bytes: {other}");
-                    return Err(Problem {
-                        at: at!["path", index],
-                        what,
-                    });
-                }
-            }
-        }
     }
     Ok(())
 }
