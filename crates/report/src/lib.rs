@@ -17,6 +17,7 @@ mod markdown;
 mod options;
 mod row;
 mod stats;
+pub mod study;
 mod summary;
 mod table;
 mod terminal;

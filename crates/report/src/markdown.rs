@@ -27,14 +27,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
         }
         out.push_str(&draw(table, &mut notes));
     }
-    let reasons: Vec<String> = notes
-        .iter()
-        .map(|(number, reason)| format!("\\[{number}\\] {}\n", escape(reason)))
-        .collect();
-    // A blank line between, or they would run into one paragraph.
-    if !reasons.is_empty() {
-        out.push_str(&format!("\n{}", reasons.join("\n")));
-    }
+    out.push_str(&reasons(&notes));
     let findings = finding::all(file);
     if !findings.is_empty() {
         out.push_str("\n## Findings\n\n");
@@ -66,7 +59,15 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
     out
 }
 
-fn draw(table: &Table, notes: &mut Notes) -> String {
+/// The reasons behind the numbers, with a blank line before each, or they would run into one paragraph.
+pub fn reasons(notes: &Notes) -> String {
+    let paragraphs = notes.iter();
+    paragraphs
+        .map(|(number, reason)| format!("\n\\[{number}\\] {}\n", escape(reason)))
+        .collect()
+}
+
+pub fn draw(table: &Table, notes: &mut Notes) -> String {
     let kinds: Vec<_> = (0..table.heads.len())
         .map(|at| table.column_kind(at))
         .collect();
@@ -98,6 +99,9 @@ fn draw(table: &Table, notes: &mut Notes) -> String {
                     if *alarm { format!("**{text}**") } else { text }
                 }
                 Cell::Absent(reason) => format!("– \\[{}\\]", notes.number(reason)),
+                Cell::Noted { text, note } => {
+                    format!("{} \\[{}\\]", escape(text), notes.number(note))
+                }
             };
             out.push_str(&format!(" {text} |"));
         }

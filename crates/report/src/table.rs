@@ -23,6 +23,13 @@ pub enum Cell {
     },
     /// No figure, and why.
     Absent(String),
+    /// A word that a note explains.
+    Noted {
+        /// The word.
+        text: String,
+        /// The note.
+        note: String,
+    },
 }
 
 impl Cell {
@@ -177,6 +184,7 @@ impl Table {
             let cells = self.rows.iter().map(|row| match &row[at] {
                 Cell::Text(text) | Cell::Figure { text, .. } => text.chars().count(),
                 Cell::Absent(_) => 2,
+                Cell::Noted { text, .. } => text.chars().count() + 3,
             });
             cells.chain(heads).max().unwrap_or(0) + 2
         };

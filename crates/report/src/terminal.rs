@@ -13,17 +13,33 @@ const RED: &str = "\x1b[1;31m";
 const YELLOW: &str = "\x1b[33m";
 const OFF: &str = "\x1b[0m";
 
+/// A text in a colour, where one is asked for.
+fn paint(code: &str, text: &str, options: &Options) -> String {
+    if options.colour {
+        format!("{code}{text}{OFF}")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A heading of text that nobody vouches for.
+pub fn heading(text: &str, options: &Options) -> String {
+    format!("{}\n", paint(BOLD, &line(text), options))
+}
+
+/// The reasons behind the numbers, each on a line.
+pub fn reasons(notes: &Notes) -> String {
+    let lines = notes.iter();
+    lines
+        .map(|(number, reason)| format!("[{number}] {}\n", line(reason)))
+        .collect()
+}
+
 /// The whole report as text.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
-    let paint = |code: &str, text: &str| {
-        if options.colour {
-            format!("{code}{text}{OFF}")
-        } else {
-            text.to_owned()
-        }
-    };
+    let paint = |code: &str, text: &str| paint(code, text, options);
     let mut notes = Notes::default();
-    let mut out = format!("{}\n", paint(BOLD, &line(&options.title_of(file))));
+    let mut out = heading(&options.title_of(file), options);
     let rows = rows(&file.observations, options.each_flow);
     let mut tables = Vec::new();
     if !rows.is_empty() {
@@ -41,10 +57,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
         out.push('\n');
         out.push_str(&draw(table, options, &mut notes));
     }
-    let mut below = String::new();
-    for (number, reason) in notes.iter() {
-        below.push_str(&format!("[{number}] {}\n", line(reason)));
-    }
+    let mut below = reasons(&notes);
     for finding in finding::all(file) {
         let text = format!("trial {}: {}", finding.trial, line(&finding.text));
         below.push_str(&format!("{}\n", paint(RED, &text)));
@@ -86,7 +99,7 @@ struct Fit {
     left_out: Vec<&'static str>,
 }
 
-fn draw(mut table: Table, options: &Options, notes: &mut Notes) -> String {
+pub fn draw(mut table: Table, options: &Options, notes: &mut Notes) -> String {
     let fit = fit(&mut table, options.width.unwrap_or(usize::MAX), notes);
     // Notes are numbered once the columns are settled, so that no number is missing.
     let columns = columns_of(&table, notes, fit.kinds);
@@ -148,6 +161,7 @@ fn columns_of(table: &Table, notes: &mut Notes, kinds: bool) -> Vec<Drawn> {
                     (format!("{text}{mark}"), *alarm)
                 }
                 Cell::Absent(reason) => (format!("–[{}]", notes.number(reason)), false),
+                Cell::Noted { text, note } => (format!("{text}[{}]", notes.number(note)), false),
             });
         }
     }

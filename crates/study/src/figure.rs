@@ -41,6 +41,9 @@ pub struct Figure {
     /// Whether the text gives the value or a bound of it.
     #[serde(skip)]
     pub relation: Relation,
+    /// What the text says, in short, where the figure is a claim of the text.
+    #[serde(skip)]
+    pub claim: Option<String>,
     /// Whether the error counts in [`errors`].
     #[serde(skip)]
     pub counted: bool,
@@ -63,6 +66,8 @@ pub(crate) struct Printed<'a> {
     pub note: Option<&'a str>,
     /// Whether the node is the one whose parameters were taken from figures with that role.
     pub fitted_node: bool,
+    /// What the text says, where it is a claim.
+    pub claim: Option<&'a str>,
     /// Whether a node was asked for it.
     pub of_a_node: bool,
 }
@@ -109,6 +114,7 @@ impl Figure {
             }),
             printed: of.quantity.clone(),
             relation: of.relation,
+            claim: of.claim.map(str::to_owned),
             counted: held_out && of.of_a_node && equals && kind != Some(Kind::Calibrated),
         }
     }
@@ -159,6 +165,7 @@ pub fn errors(figures: &[Figure]) -> Vec<Errors> {
             None => groups.push((&figure.study, figure.metric, vec![figure])),
         }
     }
+    groups.sort_by_key(|(_, metric, _)| *metric);
     let of = |(study, metric, group): (&str, Metric, Vec<&Figure>)| {
         let percents = group
             .iter()

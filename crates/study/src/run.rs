@@ -296,6 +296,7 @@ fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
         reason: cell.reason.as_deref(),
         note: seen.note,
         fitted_node: seen.fitted_node,
+        claim: None,
         of_a_node: !row.limit && !cell.metric.is_of_the_trial(),
     };
     let value = seen.values.get(&cell.metric).cloned();
@@ -332,6 +333,7 @@ fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -
         reason: claim.reason.as_deref(),
         note: None,
         fitted_node,
+        claim: Some(&claim.text),
         of_a_node: false,
     };
     Figure::new(&printed, value)

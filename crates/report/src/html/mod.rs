@@ -3,7 +3,7 @@
 
 mod histogram;
 mod loss;
-mod parts;
+pub mod parts;
 mod rate;
 mod svg;
 
@@ -23,6 +23,11 @@ const ROOM: usize = 140;
 /// The whole page.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
     let title = xml(&options.title_of(file));
+    page(&title, &body(file, options, &title))
+}
+
+/// A page of its own around a body; both are XML already.
+pub fn page(title: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n\
          <meta charset=\"utf-8\"/>\n\
@@ -30,8 +35,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
          base-uri 'none'; form-action 'none'\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"generator\" content=\"wirelab\"/>\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
-        body(file, options, &title)
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
     )
 }
 
@@ -67,7 +71,7 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
             &mut notes,
         ));
     }
-    out.push_str(&parts::notes(&notes));
+    out.push_str(&parts::notes(&notes, "Why figures are absent"));
     out.push_str("<div class=\"columns\">\n");
     out.push_str(&parts::nodes(file));
     out.push_str(&parts::environment(file));

@@ -48,6 +48,11 @@ pub fn table(table: &Table, heading: &str, notes: &mut Notes) -> String {
                     let link = format!("–<sup><a href=\"#note-{n}\">{n}</a></sup>");
                     (number.to_owned(), link)
                 }
+                Cell::Noted { text, note } => {
+                    let n = notes.number(note);
+                    let link = format!("{}<sup><a href=\"#note-{n}\">{n}</a></sup>", xml(text));
+                    (number.to_owned(), link)
+                }
             };
             let class = match class.trim() {
                 "" => String::new(),
@@ -62,7 +67,7 @@ pub fn table(table: &Table, heading: &str, notes: &mut Notes) -> String {
 }
 
 /// The reasons behind the numbers.
-pub fn notes(notes: &Notes) -> String {
+pub fn notes(notes: &Notes, heading: &str) -> String {
     let items: String = notes
         .iter()
         .map(|(n, reason)| format!("<li id=\"note-{n}\">{}</li>\n", xml(&line(reason))))
@@ -70,7 +75,7 @@ pub fn notes(notes: &Notes) -> String {
     if items.is_empty() {
         return items;
     }
-    format!("<h2>Why figures are absent</h2>\n<ol class=\"notes\">\n{items}</ol>\n")
+    format!("<h2>{heading}</h2>\n<ol class=\"notes\">\n{items}</ol>\n")
 }
 
 /// A field of words with its kind, or why it is absent.

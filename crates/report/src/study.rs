@@ -1,0 +1,346 @@
+//! Studies for a reader: published figures beside what a node says, errors of the held-out ones, and the notes.
+
+use wirelab_study::figure::{Errors, Figure};
+use wirelab_study::quantity::Quantity;
+use wirelab_study::run::StudyRun;
+use wirelab_study::table::{Relation, Study};
+
+use crate::escape::{clip, line, markdown as escape, xml};
+use crate::html;
+use crate::options::Options;
+use crate::row;
+use crate::table::{Cell, Head, Notes, Shown, Table};
+use crate::{markdown as md, terminal as term};
+
+/// Longest name that a table cell shows, in characters.
+const NAME: usize = 40;
+
+const fn words(name: &'static str, shown: Shown, rank: u8) -> Head {
+    Head {
+        name,
+        unit: "",
+        number: false,
+        shown,
+        rank,
+    }
+}
+
+const fn number(name: &'static str, rank: u8) -> Head {
+    Head {
+        name,
+        unit: "",
+        number: true,
+        shown: Shown::Always,
+        rank,
+    }
+}
+
+/// The studies that there are, one a line.
+pub fn list(studies: &[Study], options: &Options) -> String {
+    let heads = vec![
+        words("study", Shown::Always, 0),
+        number("rows", 9),
+        number("figures", 9),
+        words("title", Shown::Always, 0),
+        words("source", Shown::Always, 1),
+    ];
+    let rows = studies.iter().map(|study| {
+        let figures: usize = study.rows.iter().map(|row| row.cells.len()).sum();
+        vec![
+            name(&study.name),
+            Cell::Text(study.rows.len().to_string()),
+            Cell::Text((figures + study.claims.len()).to_string()),
+            name(&study.title),
+            Cell::Text(clip(&line(&study.source), 2 * NAME)),
+        ]
+    });
+    let table = Table::new("", heads, rows.collect());
+    term::draw(table, options, &mut Notes::default())
+}
+
+/// What a study published, for a terminal.
+pub fn show(study: &Study, options: &Options) -> String {
+    let cells = study.rows.iter().flat_map(|row| {
+        let of = move |cell| (row, cell);
+        row.cells.iter().map(of)
+    });
+    let rows = cells.map(|(row, cell)| {
+        let node = row.node.as_deref().unwrap_or(&study.node);
+        vec![
+            name(&row.name),
+            name(if row.limit { "the link" } else { node }),
+            Cell::Text(cell.metric.name().to_owned()),
+            Cell::Text(cell.published.to_string()),
+            noted(cell.role.to_string(), cell.reason.clone()),
+        ]
+    });
+    let claims = study.claims.iter().map(|claim| {
+        vec![
+            name(&claim.name),
+            name("the text"),
+            Cell::Text(claim.metric.name().to_owned()),
+            Cell::Text(bound(claim.relation, &claim.published)),
+            noted(
+                claim.role.to_string(),
+                said(Some(&claim.text), claim.reason.as_deref()),
+            ),
+        ]
+    });
+    let heads = vec![
+        words("row", Shown::Always, 0),
+        words("of", Shown::IfVaries, 8),
+        words("metric", Shown::IfVaries, 9),
+        number("published", 0),
+        words("role", Shown::IfVaries, 10),
+    ];
+    let table = Table::new("", heads, once(rows.chain(claims).collect()));
+    let mut notes = Notes::default();
+    let mut out = term::heading(&study.title, options);
+    out.push_str(&format!("published: {}\n", line(&study.source)));
+    if let Some(about) = &study.about {
+        out.push_str(&format!("{}\n", line(about)));
+    }
+    out.push_str(&common(&table));
+    out.push_str(&format!("\n{}", term::draw(table, options, &mut notes)));
+    with_reasons(out, &term::reasons(&notes))
+}
+
+/// Runs for a terminal.
+pub fn terminal(runs: &[StudyRun], options: &Options) -> String {
+    let each = runs.iter().map(|run| {
+        let mut notes = Notes::default();
+        let mut out = term::heading(&run.title, options);
+        for text in about(run) {
+            out.push_str(&format!("{}\n", line(&text)));
+        }
+        let table = table(run);
+        out.push_str(&common(&table));
+        out.push_str(&format!("\n{}", term::draw(table, options, &mut notes)));
+        let below: String = errors(run)
+            .iter()
+            .map(|e| format!("{}\n", line(e)))
+            .collect();
+        out.push_str(&format!("\n{below}"));
+        with_reasons(out, &term::reasons(&notes))
+    });
+    each.collect::<Vec<_>>().join("\n")
+}
+
+/// Runs as Markdown, a section each.
+pub fn markdown(runs: &[StudyRun]) -> String {
+    let each = runs.iter().map(|run| {
+        let mut notes = Notes::default();
+        let mut out = format!("## {}\n", escape(&run.title));
+        for text in about(run) {
+            out.push_str(&format!("\n{}\n", escape(&text)));
+        }
+        let table = table(run);
+        if let Some(common) = table.common_text() {
+            out.push_str(&format!("\nAll figures: {}\n", escape(&common)));
+        }
+        out.push_str(&format!("\n{}\n", md::draw(&table, &mut notes)));
+        for error in errors(run) {
+            out.push_str(&format!("- {}\n", escape(&error)));
+        }
+        out.push_str(&md::reasons(&notes));
+        out
+    });
+    each.collect::<Vec<_>>().join("\n")
+}
+
+/// Runs as a page of its own.
+pub fn html(runs: &[StudyRun], options: &Options) -> String {
+    let title = match (&options.title, runs) {
+        (Some(title), _) => title.clone(),
+        (None, [run]) => run.title.clone(),
+        (None, _) => "Published figures, and what nodes say".to_owned(),
+    };
+    let title = xml(&title);
+    let mut notes = Notes::default();
+    let heading = |run: &StudyRun| match runs.len() {
+        1 => "Figures".to_owned(),
+        _ => run.title.clone(),
+    };
+    let sections = runs
+        .iter()
+        .map(|run| section(run, &heading(run), &mut notes));
+    let sections: String = sections.collect();
+    let notes = html::parts::notes(&notes, "Notes");
+    html::page(&title, &format!("<h1>{title}</h1>\n{sections}{notes}"))
+}
+
+fn section(run: &StudyRun, heading: &str, notes: &mut Notes) -> String {
+    let mut table = table(run);
+    let mut texts = about(run);
+    texts.push(common(&table));
+    table.common.clear();
+    let mut out = html::parts::table(&table, heading, notes);
+    for text in texts.iter().filter(|text| !text.is_empty()) {
+        out.push_str(&format!("<p class=\"quiet\">{}</p>\n", xml(&line(text))));
+    }
+    let items = errors(run);
+    let items: String = items
+        .iter()
+        .map(|e| format!("<li>{}</li>\n", xml(&line(e))))
+        .collect();
+    out.push_str(&format!("<ul>\n{items}</ul>\n"));
+    out
+}
+
+fn with_reasons(mut out: String, reasons: &str) -> String {
+    if !reasons.is_empty() {
+        out.push_str(&format!("\n{reasons}"));
+    }
+    out
+}
+
+/// What all figures have in common, as a line, or nothing.
+fn common(table: &Table) -> String {
+    let text = table.common_text();
+    text.map_or_else(String::new, |text| format!("all figures: {text}\n"))
+}
+
+/// What a reader must know of a run beside its figures.
+fn about(run: &StudyRun) -> Vec<String> {
+    let mut texts = vec![format!("published: {}", run.source)];
+    if let Some(node) = &run.node {
+        texts.push(format!(
+            "every row was asked of {node}, not of the study's own node"
+        ));
+    }
+    if run.interrupted {
+        texts.push("the run was cancelled: rows without a value were not run".to_owned());
+    }
+    texts
+}
+
+fn table(run: &StudyRun) -> Table {
+    let heads = vec![
+        words("row", Shown::Always, 0),
+        words("metric", Shown::IfVaries, 11),
+        number("published", 0),
+        number("value", 0),
+        number("error", 0),
+        words("kind", Shown::IfVaries, 0),
+        words("role", Shown::IfVaries, 10),
+    ];
+    let rows = run.rows.iter().map(|figure| {
+        vec![
+            name(&figure.row),
+            Cell::Text(figure.metric.name().to_owned()),
+            Cell::Text(bound(figure.relation, &figure.printed)),
+            value(figure),
+            error(figure),
+            Cell::Text(figure.kind.map_or("", row::kind).to_owned()),
+            Cell::Text(figure.role.to_string()),
+        ]
+    });
+    Table::new("", heads, once(rows.collect()))
+}
+
+/// The same name in rows that follow one another stands in the first of them.
+fn once(mut rows: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
+    for at in (1..rows.len()).rev() {
+        if rows[at][0] == rows[at - 1][0] {
+            rows[at][0] = Cell::Text(String::new());
+        }
+    }
+    rows
+}
+
+fn name(text: &str) -> Cell {
+    Cell::Text(clip(&line(text), NAME))
+}
+
+fn noted(text: String, note: Option<String>) -> Cell {
+    match note {
+        Some(note) => Cell::Noted { text, note },
+        None => Cell::Text(text),
+    }
+}
+
+/// What the text says, and what is to be said of the figure.
+fn said(claim: Option<&str>, reason: Option<&str>) -> Option<String> {
+    let claim = claim.map(|claim| format!("the text: {claim}"));
+    let parts: Vec<String> = claim.into_iter().chain(reason.map(str::to_owned)).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn bound(relation: Relation, published: &Quantity) -> String {
+    match relation {
+        Relation::Equals => published.to_string(),
+        Relation::Below => format!("< {published}"),
+        Relation::Above => format!("> {published}"),
+    }
+}
+
+/// One digit more than was printed, so that a difference shows, in the unit that was printed.
+fn value(figure: &Figure) -> Cell {
+    let Some(value) = figure.value else {
+        let note = said(figure.claim.as_deref(), figure.reason.as_deref());
+        return Cell::Absent(note.unwrap_or_default());
+    };
+    let text = format!("{value:.*}", (figure.printed.decimals + 1).min(9));
+    Cell::Text(match figure.unit {
+        "" => text.trim_end_matches(".0").to_owned(),
+        _ => text,
+    })
+}
+
+/// The error, in brackets where it does not count.
+fn error(figure: &Figure) -> Cell {
+    let text = match (figure.holds, figure.error_percent) {
+        (Some(true), _) => "holds".to_owned(),
+        (Some(false), _) => "fails".to_owned(),
+        (None, Some(percent)) => {
+            let text = format!("{percent:+.2} %").replace("-0.00", "+0.00");
+            if figure.counted {
+                text
+            } else {
+                format!("({text})")
+            }
+        }
+        (None, None) => String::new(),
+    };
+    // An absent value says all of it itself.
+    let note = figure
+        .value
+        .and_then(|_| said(figure.claim.as_deref(), figure.reason.as_deref()));
+    noted(text, note)
+}
+
+/// What the held-out figures come to, a sentence for each metric.
+fn errors(run: &StudyRun) -> Vec<String> {
+    let mut all: Vec<String> = run.errors().iter().map(sentence).collect();
+    if all.is_empty() {
+        all.push("no held-out figure of a node: there is no error to tell".to_owned());
+    }
+    let shown = |f: &Figure| !f.counted && f.error_percent.is_some();
+    if run.rows.iter().any(shown) {
+        all.push("errors in brackets do not count".to_owned());
+    }
+    all
+}
+
+fn sentence(errors: &Errors) -> String {
+    let plural = if errors.count == 1 { "" } else { "s" };
+    let mut text = format!(
+        "{}: {} held-out figure{plural}",
+        errors.metric, errors.count
+    );
+    if let (Some(mean), Some(max)) = (errors.mean_abs_percent, errors.max_abs_percent) {
+        text.push_str(&format!(
+            ", error {mean:.2} % in the mean, at most {max:.2} %"
+        ));
+    }
+    if let Some(row) = &errors.max_row {
+        text.push_str(&format!(" ({row})"));
+    }
+    if let (Some(mean), Some(max)) = (errors.mean_abs_points, errors.max_abs_points) {
+        text.push_str(&format!("; {mean:.2} points in the mean, at most {max:.2}"));
+    }
+    if errors.without_value > 0 {
+        text.push_str(&format!("; {} without a value", errors.without_value));
+    }
+    text
+}

@@ -1,0 +1,216 @@
+//! Studies as a reader sees them: published beside predicted, with errors and notes.
+
+use std::collections::BTreeMap;
+
+use wirelab_report::{Options, study};
+use wirelab_study::run::{NodeSource, StudyRun, run};
+use wirelab_study::table::Study;
+use wirelab_trial::*;
+
+const TEXT: &str = r#"
+title  = "A small <table> | of \u001b[31m figures"
+source = "Nobody's datasheet, Table 1"
+node   = "paper"
+link   = "100M"
+
+[[row]]
+name      = "limit"
+limit     = true
+trial     = { payload = 1500 }
+published = { frames_per_s = "8127 frames/s", throughput = "12.19 MB/s" }
+
+[[row]]
+name      = "scenario 1"
+trial     = { length = 1514, frames = 50, buffers = "prefilled" }
+published = { time = "6.25 ms", cpu_load = "50 %" }
+role      = { time = "calibration" }
+
+[[row]]
+name      = "scenario 3"
+trial     = { length = 1514, frames = 50, buffers = "dma-copied" }
+published = { time = "7.1 ms", cpu_load = "48 %", loss = "0.5 %", jitter = "1 us" }
+role      = { loss = "unpredictable" }
+reason    = { loss = "it is the host's" }
+
+[[row]]
+name      = "a counted row"
+trial     = { length = 1514, frames = 50 }
+published = { datagrams = "50", lost = "0" }
+
+[[claim]]
+name      = "copying"
+text      = "the copy costs less than 0.5 ms"
+published = "< 0.5 ms"
+metric    = "time"
+difference = [["scenario 3", "scenario 1"]]
+"#;
+
+/// A node whose frames take 125 µs, and 17 µs more where they are copied.
+struct Paper(Kind);
+
+impl Node for Paper {
+    fn describe(&self) -> Description {
+        Description::default()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        _: &dyn Progress,
+        _: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let kind = self.0;
+        let ps = match trial.buffers {
+            Some(Buffers::DmaCopied) => 50 * 142_000_000,
+            _ => 50 * 125_000_000,
+        };
+        let elapsed = Elapsed {
+            ps,
+            spans: Spans::Pin,
+            clock: ClockKind::Simulated,
+        };
+        let load = CpuLoad {
+            busy_ratio: 0.5,
+            idle_baseline_ratio: 0.0,
+            shared: false,
+        };
+        let none = "not on paper";
+        let flow = FlowObservation {
+            port: "paper/0".to_owned(),
+            direction: trial.direction,
+            stream: 0,
+            sent_frames: Field::Observed { value: 50, kind },
+            counts: Field::Observed {
+                value: Counts::default(),
+                kind,
+            },
+            elapsed: Field::Observed {
+                value: elapsed,
+                kind,
+            },
+            frames_per_s: Field::absent(none),
+            payload_bits_per_s: Field::absent(none),
+            link_bits_per_s: Field::absent(none),
+            efficiency: Field::absent(none),
+            goodput_bits_per_s: Field::absent(none),
+            loss_ratio: Field::Observed { value: 0.01, kind },
+            jitter_ps: Field::absent(none),
+            sender: Field::absent(none),
+            receiver_path: "paper".to_owned(),
+            series: Vec::new(),
+            counters: BTreeMap::new(),
+        };
+        Ok(Observation {
+            trial: trial.clone(),
+            sizes: trial.sizes().unwrap(),
+            node: self.describe(),
+            status: Status::Complete,
+            started_unix_ns: Field::absent(none),
+            flows: vec![flow],
+            cpu_load: Field::Observed { value: load, kind },
+            series: Vec::new(),
+            counters: BTreeMap::new(),
+            tester: TesterObservation {
+                ceiling_frames_per_s: Field::absent(none),
+                was_limit: Field::absent(none),
+            },
+            warnings: Vec::new(),
+        })
+    }
+}
+
+struct Shelf(Kind);
+
+impl NodeSource for Shelf {
+    fn node(&mut self, _: &str, _: &BTreeMap<String, String>) -> Result<Box<dyn Node>, String> {
+        Ok(Box::new(Paper(self.0)))
+    }
+}
+
+fn study() -> Study {
+    Study::parse(TEXT, "studies/small.toml").unwrap()
+}
+
+fn ran(kind: Kind, node: Option<&str>) -> StudyRun {
+    run(&study(), node, &mut Shelf(kind), &(), &Cancel::new()).unwrap()
+}
+
+fn options(width: usize) -> Options {
+    Options {
+        width: Some(width),
+        ..Options::default()
+    }
+}
+
+#[test]
+fn terminal() {
+    insta::assert_snapshot!(study::terminal(
+        &[ran(Kind::Predicted, None)],
+        &options(120)
+    ));
+}
+
+#[test]
+fn terminal_of_another_node() {
+    let shown = study::terminal(&[ran(Kind::Measured, Some("lab:1"))], &options(80));
+    let table: Vec<&str> = shown.lines().filter(|l| l.contains('%')).take(4).collect();
+    assert!(table.iter().all(|l| l.chars().count() <= 80), "{shown}");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn markdown() {
+    insta::assert_snapshot!(study::markdown(&[ran(Kind::Predicted, None)]));
+}
+
+#[test]
+fn html_is_well_formed_and_links_its_notes() {
+    let run = ran(Kind::Predicted, None);
+    let page = study::html(&[run.clone(), run], &Options::default());
+    let doc = roxmltree::Document::parse_with_options(
+        &page,
+        roxmltree::ParsingOptions {
+            allow_dtd: true,
+            ..Default::default()
+        },
+    )
+    .unwrap();
+    let ids: Vec<&str> = doc
+        .descendants()
+        .filter_map(|n| n.attribute("id"))
+        .collect();
+    let links = doc.descendants().filter_map(|n| n.attribute("href"));
+    let links: Vec<&str> = links.collect();
+    assert!(
+        !links.is_empty() && links.iter().all(|l| ids.contains(&&l[1..])),
+        "{links:?}"
+    );
+    insta::assert_snapshot!(
+        study::html(&[ran(Kind::Predicted, None)], &Options::default())
+            .split("</style>")
+            .nth(1)
+            .unwrap()
+    );
+}
+
+#[test]
+fn lists_and_what_was_published() {
+    insta::assert_snapshot!(format!(
+        "{}\n{}",
+        study::list(&[study()], &options(120)),
+        study::show(&study(), &options(100))
+    ));
+}
+
+#[test]
+fn an_interrupted_run_says_so() {
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let run = run(&study(), None, &mut Shelf(Kind::Predicted), &(), &cancel).unwrap();
+    let shown = study::terminal(&[run], &options(120));
+    assert!(shown.contains("the run was cancelled"), "{shown}");
+    assert!(
+        shown.contains("cpu_load: 0 held-out figures; 2 without a value"),
+        "{shown}"
+    );
+}
