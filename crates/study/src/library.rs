@@ -7,45 +7,59 @@ use wirelab_config::table::did_you_mean;
 
 use crate::table::Study;
 
-/// Name and text of every file of `studies/`.
+/// A file of `studies/` under its name.
+#[allow(unused_macros, reason = "until the first study is in the list")]
+macro_rules! study {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../studies/", $name, ".toml")),
+        )
+    };
+}
+
+/// Every file of `studies/`, in the order of the alphabet.
 const STUDIES: &[(&str, &str)] = &[];
+
+/// Why a study cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// There is no study of that name.
+    #[error(
+        "there is no study '{name}': {meant}name one of {names}, or give a file that ends in .toml"
+    )]
+    Unknown {
+        /// The name.
+        name: String,
+        /// A name that is near it, as a question.
+        meant: String,
+        /// All names there are.
+        names: String,
+    },
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
 
 /// The names of the studies that come with the program.
 pub fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(name, _)| *name)
 }
 
-/// Why a study cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// Its file cannot be used.
-    #[error(transparent)]
-    File(#[from] FileError),
-    /// There is no such study.
-    #[error("'{name}' is no study: {meant}The studies are {}; or give a file's path", names().collect::<Vec<_>>().join(", "))]
-    Unknown {
-        /// What was asked for.
-        name: String,
-        /// The nearest name, as a question.
-        meant: String,
-    },
-}
-
-/// A study by its name, or by the path of its file.
+/// The study of a name, or of a file that ends in `.toml`.
 ///
 /// # Errors
-/// [`OpenError`] where there is none, or its file cannot be used.
+/// [`OpenError`] where there is no such study, or its file cannot be used.
 pub fn open(name_or_path: &str) -> Result<Study, OpenError> {
-    if let Some((name, text)) = STUDIES.iter().find(|(name, _)| *name == name_or_path) {
-        return Ok(Study::parse(text, &format!("studies/{name}.toml"))?);
-    }
     let path = Path::new(name_or_path);
-    let looks_like_a_file = name_or_path.contains('/') || path.extension().is_some();
-    if looks_like_a_file || path.is_file() {
+    if path.extension().is_some_and(|end| end == "toml") {
         return Ok(Study::load(path)?);
     }
-    Err(OpenError::Unknown {
-        name: name_or_path.to_owned(),
+    let found = STUDIES.iter().find(|(name, _)| *name == name_or_path);
+    let (name, text) = found.ok_or_else(|| OpenError::Unknown {
+        name: name_or_path.chars().take(64).collect(),
         meant: did_you_mean(name_or_path, names()),
-    })
+        names: names().collect::<Vec<_>>().join(", "),
+    })?;
+    Ok(Study::parse(text, &format!("studies/{name}.toml"))?)
 }
