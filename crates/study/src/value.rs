@@ -221,20 +221,46 @@ fn computed(value: Option<f64>, why_not: &str) -> Field<f64> {
     )
 }
 
-/// A figure of two others. Kinds never mix.
+/// A figure of two others. What a model computes from a figure that it was fitted to and one that it was not is a
+/// prediction; otherwise kinds never mix.
 pub(crate) fn both(a: Field<f64>, b: Field<f64>, f: impl Fn(f64, f64) -> f64) -> Field<f64> {
-    match (a, b) {
+    let (a, b, kinds) = match (a, b) {
         (
             Field::Observed { value: a, kind },
             Field::Observed {
                 value: b,
                 kind: other,
             },
-        ) if kind == other => {
-            let value = f(a, b);
-            Field::Observed { value, kind }
+        ) => (a, b, (kind, other)),
+        (Field::Absent { absent }, _) | (_, Field::Absent { absent }) => {
+            return Field::Absent { absent };
         }
-        (Field::Absent { absent }, _) | (_, Field::Absent { absent }) => Field::Absent { absent },
-        _ => Field::absent("figures of different kinds are not put together"),
+    };
+    let kind = match kinds {
+        (kind, other) if kind == other => kind,
+        (Kind::Calibrated, Kind::Predicted) | (Kind::Predicted, Kind::Calibrated) => {
+            Kind::Predicted
+        }
+        _ => return Field::absent("figures of different kinds are not put together"),
+    };
+    let value = f(a, b);
+    Field::Observed { value, kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_do_not_mix_but_a_models_do() {
+        let of = |kind| Field::Observed { value: 2.0, kind };
+        let sum = |a, b| both(of(a), of(b), |a, b| a + b).kind();
+        let (fitted, free) = (Kind::Calibrated, Kind::Predicted);
+        assert_eq!(sum(fitted, fitted), Some(fitted));
+        assert_eq!(sum(fitted, free), Some(free));
+        assert_eq!(sum(free, fitted), Some(free));
+        assert_eq!(sum(Kind::Measured, free), None);
+        let absent = both(of(free), Field::absent("no"), |a, b| a + b);
+        assert_eq!(absent, Field::absent("no"));
     }
 }
