@@ -365,7 +365,7 @@ impl ResultsExplanation {
     }
 }
 
-fn json(data: &impl Serialize) -> String {
+pub(crate) fn json(data: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(data).expect("plain data always serialise");
     text.push('\n');
     text

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod cycle;
 pub mod explanation;
 pub mod field;
 pub mod format;
@@ -20,6 +21,7 @@ pub mod series;
 pub mod summary;
 pub mod tracker;
 pub mod trial;
+pub mod whatif;
 
 pub use clock::{Clock, ClockKind, Owner};
 pub use field::{Field, Kind};

@@ -1,0 +1,154 @@
+//! What each change of a node would buy, as plain data: a model fills it in, a report shows it.
+//!
+//! Field names are stable and say their unit; the JSON of a [`Whatif`] is made of them.
+
+use serde::Serialize;
+
+use crate::explanation::Basis;
+use crate::field::Kind;
+use crate::trial::Trial;
+use wirelab_wire::Sizes;
+
+/// What changes are ranked by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aim {
+    /// More frames/s.
+    Throughput,
+    /// Less loss, then less CPU load, at a given load.
+    Load,
+    /// Less time to a capture point.
+    Latency,
+}
+
+/// The figure that a gain is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gain {
+    /// Frames/s that get through, of all flows together.
+    FramesPerS,
+    /// Share of frames that are lost.
+    Loss,
+    /// CPU load.
+    CpuLoad,
+    /// Mean latency at the capture point.
+    Latency,
+}
+
+/// What a change is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// One more token: a second frame in flight where there was one, a descriptor, a buffer, a client.
+    Token,
+    /// An alternative that the node file names.
+    Alternative,
+    /// Another kind of buffers.
+    Buffers,
+    /// A clock 20 % faster.
+    Clock,
+    /// A stage in half the time.
+    Stage,
+    /// An assignment by hand.
+    Own,
+    /// Two changes at once.
+    Pair,
+}
+
+/// Mean time to a capture point.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointLatency {
+    /// The capture point.
+    pub point: String,
+    /// Mean in ps.
+    pub mean_ps: f64,
+    /// Predicted, or calibrated where the model was fitted to this figure.
+    pub kind: Kind,
+}
+
+/// What the node does, before or after a change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhatifFigures {
+    /// Frames/s that get through, of all flows together.
+    pub frames_per_s: f64,
+    /// Bit/s of all flows together: payload on Ethernet, application data on UDP and TCP.
+    pub bits_per_s: f64,
+    /// Predicted, or calibrated where the model was fitted to this trial's time; of rate and loss.
+    pub kind: Kind,
+    /// Share of frames that are lost, 0 to 1.
+    pub loss_ratio: f64,
+    /// CPU load, 0 to 1; `None` where the model does not say which resource is the CPU.
+    pub cpu_load_ratio: Option<f64>,
+    /// Predicted, or calibrated where the model was fitted to this trial's CPU load.
+    pub cpu_load_kind: Kind,
+    /// Latency of one frame at a time, or at the trial's load, at each capture point.
+    pub latency: Vec<PointLatency>,
+    /// Whether rates come from the closed form or the simulation.
+    pub basis: Basis,
+    /// What limits the rate, in few words: the critical circuit's name.
+    pub limited_by: String,
+}
+
+/// A change, and what it buys.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// What it is of.
+    pub kind: ChangeKind,
+    /// In words.
+    pub what: String,
+    /// The assignments that make it, as `--set` takes them.
+    pub set: Vec<String>,
+    /// The kind of buffers that must be asked for, where that is the change.
+    pub buffers: Option<crate::trial::Buffers>,
+    /// The figure that the gain is counted in.
+    pub gain: Gain,
+    /// By how much the figure is better, in percent of what it was; below 0 where it is worse.
+    pub gain_percent: f64,
+    /// What the node then does.
+    pub after: WhatifFigures,
+    /// Why it gains nothing or costs, where it does.
+    pub why_not: Option<String>,
+}
+
+/// A change that could not be tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Untried {
+    /// The change in words.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Every change tried on a node in one trial, the best first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Whatif {
+    /// The node.
+    pub node: String,
+    /// The node in a line.
+    pub title: String,
+    /// What was asked.
+    pub trial: Trial,
+    /// Sizes of the frames that are really sent.
+    pub sizes: Sizes,
+    /// What changes are ranked by.
+    pub aim: Aim,
+    /// The capture point they are ranked by, where it is latency.
+    pub point: Option<String>,
+    /// What the node does unchanged.
+    pub baseline: WhatifFigures,
+    /// Single changes, the best first.
+    pub singles: Vec<Change>,
+    /// Two at a time among the best singles, the best first.
+    pub pairs: Vec<Change>,
+    /// Changes that do not fit this trial.
+    pub untried: Vec<Untried>,
+    /// What a reader must know beside.
+    pub notes: Vec<String>,
+}
+
+impl Whatif {
+    /// Pretty-printed JSON with a line end.
+    pub fn to_json(&self) -> String {
+        crate::explanation::json(self)
+    }
+}
