@@ -4,6 +4,7 @@
 //! [`wirelab_trial::Node`]; the audit needs no node at all.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 pub mod figure;
 pub mod library;
 pub mod metric;

@@ -1,0 +1,202 @@
+//! Rules `claim` and `sum`: what the text says against what the table says, and totals against their parts.
+
+use super::facts::{Facts, facts, of};
+use super::range::Range;
+use super::relations::other_units;
+use super::{Finding, Severity, cell_name, show};
+use crate::metric::Metric;
+use crate::quantity::{Quantity, Unit};
+use crate::table::{CellName, Claim, ClaimOf, Relation, Study, Sum};
+
+/// Cells that a claim could have been taken from by mistake, at most so many.
+const MOST_MISTAKEN: usize = 3;
+
+/// A finding for each claim that the table contradicts and each sum that does not add up.
+pub fn findings(study: &Study) -> Vec<Finding> {
+    let claims = study
+        .claims
+        .iter()
+        .filter_map(|claim| against(study, claim));
+    let sums = study.sums.iter().filter_map(|sum| total(study, sum));
+    claims.chain(sums).collect()
+}
+
+/// What a claim's figure is compared with.
+struct Value {
+    range: Range,
+    cells: Vec<String>,
+    formula: String,
+}
+
+fn value_of(study: &Study, claim: &Claim) -> Option<Value> {
+    match &claim.of {
+        ClaimOf::Row(row) => single(study, row, claim.metric),
+        ClaimOf::LargestDifference(pairs) => {
+            let each = pairs.iter().filter_map(|(a, b)| {
+                let (first, second) = (
+                    single(study, a, claim.metric)?,
+                    single(study, b, claim.metric)?,
+                );
+                let unit = claim.published.unit;
+                let range = first.range - second.range;
+                let formula = format!(
+                    "{} - {} = {} ({a} - {b})",
+                    show::value(first.range.middle(), unit),
+                    show::value(second.range.middle(), unit),
+                    show::range(range, unit)
+                );
+                let cells = [first.cells, second.cells].concat();
+                Some(Value {
+                    range,
+                    cells,
+                    formula,
+                })
+            });
+            each.max_by(|a, b| a.range.low.total_cmp(&b.range.low))
+        }
+    }
+}
+
+/// A row's own cell, or what its trial alone gives.
+fn single(study: &Study, row: &str, metric: Metric) -> Option<Value> {
+    let row = study.row(row)?;
+    if let Some(cell) = row.cell(metric) {
+        return Some(Value {
+            range: Range::rounded(&cell.published),
+            cells: vec![cell_name(row, metric)],
+            formula: format!("{} is {}", cell_name(row, metric), cell.published),
+        });
+    }
+    let facts = of(study, row)?;
+    let bits = 8.0 * facts.counted_bytes;
+    let (value, formula) = match metric {
+        Metric::Payload => (bits, "the size of the trial".to_owned()),
+        Metric::Frames => (facts.frames()?, "the frames of the trial".to_owned()),
+        Metric::FrameBits => (8.0 * facts.link_bytes(), "a frame on the link".to_owned()),
+        Metric::Data => {
+            let frames = facts.frames()?;
+            (
+                frames * bits,
+                format!("{frames} frames of {} B", facts.counted_bytes),
+            )
+        }
+        _ => return None,
+    };
+    Some(Value {
+        range: Range::exact(value),
+        cells: Vec::new(),
+        formula,
+    })
+}
+
+/// Whether the figure and the value can both be true.
+fn holds(relation: Relation, printed: &Quantity, value: Range) -> bool {
+    match relation {
+        Relation::Equals => Range::printed(printed).touches(value),
+        Relation::Below => !value.above(Range::rounded(printed)),
+        Relation::Above => !Range::rounded(printed).above(value),
+    }
+}
+
+fn against(study: &Study, claim: &Claim) -> Option<Finding> {
+    let value = value_of(study, claim)?;
+    if holds(claim.relation, &claim.published, value.range) {
+        return None;
+    }
+    let meant = meant(claim, value.range);
+    let rule = if meant.is_some() { "unit" } else { "claim" };
+    let mut finding = Finding::new(study, claim.line, Severity::Inconsistent, rule);
+    finding.cells = vec![claim.name.clone()];
+    let relation = match claim.relation {
+        Relation::Equals => "",
+        Relation::Below => "less than ",
+        Relation::Above => "more than ",
+    };
+    let unit = claim.published.unit;
+    let is = show::value(value.range.middle(), unit);
+    finding.says = format!(
+        "{}: the text says {relation}{}, the table {is}.",
+        claim.name, claim.published
+    );
+    finding.arithmetic = value.formula;
+    finding.consistent = Some(is);
+    if let Some(meant) = meant {
+        let digits = format!(
+            "{:.*} {}",
+            claim.published.decimals, claim.published.number, meant.name
+        );
+        finding
+            .says
+            .push_str(&format!(" {digits} would be right: the unit is wrong."));
+        finding.consistent = Some(digits);
+    } else if claim.relation == Relation::Equals {
+        let mistaken = mistaken(study, claim);
+        if !mistaken.is_empty() {
+            let text = format!("; cells that print so: {}", mistaken.join(", "));
+            finding.arithmetic.push_str(&text);
+        }
+    }
+    finding.with = value.cells;
+    Some(finding)
+}
+
+/// The unit in which the claim would be right.
+fn meant(claim: &Claim, value: Range) -> Option<&'static Unit> {
+    if claim.relation != Relation::Equals {
+        return None;
+    }
+    let printed = &claim.published;
+    other_units(printed).find(|unit| {
+        let factor = unit.scale / printed.unit.scale;
+        Range::printed(printed).scaled(factor).touches(value)
+    })
+}
+
+/// Cells of the same metric that the claim's figure fits: perhaps it was read off one of these.
+fn mistaken(study: &Study, claim: &Claim) -> Vec<String> {
+    let figure = Range::rounded(&claim.published);
+    let cells = study.rows.iter().filter_map(|row| {
+        let cell = row.cell(claim.metric)?;
+        let fits = figure.contains(cell.published.base());
+        fits.then(|| format!("{} {}", cell_name(row, claim.metric), cell.published))
+    });
+    cells.take(MOST_MISTAKEN).collect()
+}
+
+fn published<'a>(rows: &[Facts<'a>], name: &CellName) -> Option<&'a Quantity> {
+    let row = rows.iter().find(|row| row.row.name == name.row)?;
+    row.published(name.metric)
+}
+
+fn total(study: &Study, sum: &Sum) -> Option<Finding> {
+    let rows = facts(study);
+    let printed = published(&rows, &sum.total)?;
+    let parts: Vec<&Quantity> = sum
+        .parts
+        .iter()
+        .map(|part| published(&rows, part))
+        .collect::<Option<_>>()?;
+    let added = parts
+        .iter()
+        .fold(Range::exact(0.0), |sum, part| sum + Range::printed(part));
+    if added.touches(Range::printed(printed)) {
+        return None;
+    }
+    let name = |cell: &CellName| format!("{}/{}", cell.row, cell.metric);
+    let mut finding = Finding::new(study, sum.line, Severity::Inconsistent, "sum");
+    finding.cells = std::iter::once(&sum.total)
+        .chain(&sum.parts)
+        .map(name)
+        .collect();
+    let unit = printed.unit;
+    let middle: f64 = parts.iter().map(|part| part.base()).sum();
+    let is = show::value(middle, unit);
+    finding.says = format!(
+        "{}: {printed} is not the sum of its parts, {is}.",
+        name(&sum.total)
+    );
+    let terms: Vec<String> = parts.iter().map(ToString::to_string).collect();
+    finding.arithmetic = format!("{} = {is}, printed {printed}", terms.join(" + "));
+    finding.consistent = Some(format!("{is}, or other parts"));
+    Some(finding)
+}

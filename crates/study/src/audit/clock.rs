@@ -1,0 +1,230 @@
+//! Rule `whole-clocks`: the times behind a column are whole numbers of one clock.
+//!
+//! A time that is known to a width w is a whole number of periods T by chance with probability w / T, so that a
+//! column of precise figures can hardly be one by chance. What the rule finds is the clock of the probe that took the
+//! figures: each is then a single interval of that clock and not a mean.
+
+use super::facts::{Facts, facts, groups};
+use super::limit::broken;
+use super::range::Range;
+use super::{CHANCE, Finding, Severity, cell_name, show};
+use crate::metric::Metric;
+use crate::table::Study;
+
+/// Rows that a column needs.
+const LEAST_ROWS: usize = 3;
+/// A column that chance makes more often than this is not worth a remark.
+const WORTH_A_REMARK: f64 = 1e-2;
+/// Clocks in MHz that boards and FPGA designs use: tried where the document names none.
+const USUAL_MHZ: [f64; 42] = [
+    10.0, 12.0, 12.5, 16.0, 20.0, 24.0, 25.0, 26.0, 27.0, 30.0, 32.0, 40.0, 48.0, 50.0, 60.0, 62.5,
+    64.0, 72.0, 75.0, 80.0, 84.0, 96.0, 100.0, 108.0, 120.0, 125.0, 144.0, 150.0, 156.25, 160.0,
+    168.0, 175.0, 180.0, 200.0, 216.0, 240.0, 250.0, 266.0, 300.0, 320.0, 350.0, 400.0,
+];
+/// Figures that stand for a time from one frame to the next, the directest first.
+const METRICS: [Metric; 6] = [
+    Metric::Spacing,
+    Metric::TimePerFrame,
+    Metric::Latency,
+    Metric::Efficiency,
+    Metric::FramesPerS,
+    Metric::Throughput,
+];
+
+/// A clock of which a column's figures are whole numbers.
+pub struct Clock<'a> {
+    hz: f64,
+    stated: bool,
+    tried: usize,
+    chance: f64,
+    metric: Metric,
+    rows: Vec<Counted<'a>>,
+}
+
+struct Counted<'a> {
+    facts: Facts<'a>,
+    time: Range,
+    periods: f64,
+}
+
+/// The clocks behind the columns of a study, one for each column that has one.
+pub fn hypotheses(study: &Study) -> Vec<Clock<'_>> {
+    let rows: Vec<Facts<'_>> = facts(study).into_iter().filter(|r| !r.row.limit).collect();
+    let columns = groups(&rows, Facts::same_column);
+    let found = columns.iter().filter_map(|column| {
+        let all = METRICS.iter().filter_map(|m| of_column(study, column, *m));
+        all.min_by(|a, b| a.chance.total_cmp(&b.chance))
+    });
+    found
+        .filter(|clock| clock.chance < WORTH_A_REMARK)
+        .collect()
+}
+
+fn of_column<'a>(study: &Study, column: &[Facts<'a>], metric: Metric) -> Option<Clock<'a>> {
+    let times: Vec<(Facts<'a>, Range)> = column
+        .iter()
+        .filter_map(|row| Some((*row, time_of(row, metric)?)))
+        .collect();
+    // A column at the link's own rate is made of whole byte times anyway.
+    if times.len() < LEAST_ROWS || times.iter().all(|(row, time)| at_the_limit(row, *time)) {
+        return None;
+    }
+    let stated = &study.clocks_hz;
+    let usual: Vec<f64> = USUAL_MHZ.iter().map(|mhz| mhz * 1e6).collect();
+    let of = |clocks: &[f64], named| {
+        let fits = clocks.iter().filter_map(|hz| fit(&times, *hz));
+        // Every multiple of a clock fits too, less convincingly.
+        let best = fits.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (hz, chance, rows) = best;
+        let tried = clocks.len();
+        Some(Clock {
+            hz,
+            stated: named,
+            tried,
+            chance: (chance * tried as f64).min(1.0),
+            metric,
+            rows,
+        })
+    };
+    let named = of(stated, true).filter(|clock| clock.chance < WORTH_A_REMARK);
+    named.or_else(|| of(&usual, false))
+}
+
+/// The time from one frame to the next that the figure stands for, in seconds.
+fn time_of(row: &Facts<'_>, metric: Metric) -> Option<Range> {
+    let printed = row.rounded(metric)?;
+    if printed.low <= 0.0 {
+        return None;
+    }
+    let over = |value: f64| Range::exact(value) / printed;
+    match metric {
+        Metric::Efficiency => {
+            let link = row.link?.bits_per_s() as f64;
+            Some(over(8.0 * f64::from(row.sizes.payload) / link))
+        }
+        Metric::Throughput => Some(over(8.0 * row.counted_bytes)),
+        Metric::FramesPerS => Some(over(1.0)),
+        _ => Some(printed),
+    }
+}
+
+fn at_the_limit(row: &Facts<'_>, time: Range) -> bool {
+    let limit = row.link.map(|link| 1.0 / link.frames_per_s(&row.sizes));
+    limit.is_some_and(|limit| time.contains(limit))
+}
+
+/// The whole numbers of periods that the times are, and the probability of that by chance.
+fn fit<'a>(times: &[(Facts<'a>, Range)], hz: f64) -> Option<(f64, f64, Vec<Counted<'a>>)> {
+    let period = 1.0 / hz;
+    let mut chance = 1.0;
+    let mut rows = Vec::new();
+    for (facts, time) in times {
+        let periods = (time.middle() / period).round();
+        if periods < 1.0 || !time.contains(periods * period) {
+            return None;
+        }
+        chance *= (time.width() / period).min(1.0);
+        rows.push(Counted {
+            facts: *facts,
+            time: *time,
+            periods,
+        });
+    }
+    Some((hz, chance, rows))
+}
+
+impl Clock<'_> {
+    fn convinces(&self) -> bool {
+        self.chance < CHANCE
+    }
+
+    /// What the clock says about a row that lies above the limit.
+    pub fn explains(&self, row: &Facts<'_>) -> Option<String> {
+        let counted = self
+            .rows
+            .iter()
+            .find(|c| c.facts.row.name == row.row.name)?;
+        let wire = 1.0 / row.link?.frames_per_s(&row.sizes);
+        self.convinces().then(|| {
+            format!(
+                "It is a sampling artefact of a {} probe: {} clocks of {} between two frames, where the wire needs {} \
+                 in the mean.",
+                show::clock(self.hz),
+                counted.periods,
+                show::time(1.0 / self.hz),
+                show::number(wire * self.hz, 5)
+            )
+        })
+    }
+
+    /// A remark, unless the clock explains an impossible cell.
+    pub fn finding(&self, study: &Study) -> Finding {
+        let impossible: Vec<&Counted<'_>> = self
+            .rows
+            .iter()
+            .filter(|c| self.convinces() && !broken(&c.facts).is_empty())
+            .collect();
+        let line = self.rows.first().map_or(0, |c| c.facts.row.line);
+        let (severity, line) = match impossible.first() {
+            Some(first) => (Severity::Inconsistent, first.facts.row.line),
+            None => (Severity::Remark, line),
+        };
+        let mut finding = Finding::new(study, line, severity, "whole-clocks");
+        for counted in &self.rows {
+            let name = cell_name(counted.facts.row, self.metric);
+            let doubted = impossible
+                .iter()
+                .any(|c| c.facts.row.name == counted.facts.row.name);
+            if doubted || impossible.is_empty() {
+                finding.cells.push(name);
+            } else {
+                finding.with.push(name);
+            }
+        }
+        let known = if self.stated {
+            "which the document names"
+        } else {
+            "a usual one"
+        };
+        finding.says = format!(
+            "All {} figures of {} are whole numbers of one clock of {}, {known}: each is a single interval that a probe \
+             counted, not a mean.",
+            self.rows.len(),
+            self.metric,
+            show::clock(self.hz)
+        );
+        finding.arithmetic = self.arithmetic();
+        finding.consistent = self.consistent(&impossible);
+        finding.chance = Some(self.chance);
+        finding.sure = format!(
+            "chance {} with {} clock{} tried",
+            show::chance(self.chance),
+            self.tried,
+            if self.tried == 1 { "" } else { "s" }
+        );
+        finding
+    }
+
+    fn arithmetic(&self) -> String {
+        let each = self.rows.iter().map(|c| {
+            format!(
+                "{}: {} to {} clk = {}",
+                c.facts.row.name,
+                show::number(c.time.low * self.hz, 6),
+                show::number(c.time.high * self.hz, 6),
+                c.periods
+            )
+        });
+        each.collect::<Vec<_>>().join("; ")
+    }
+
+    fn consistent(&self, impossible: &[&Counted<'_>]) -> Option<String> {
+        let first = impossible.first()?;
+        let limit = first.facts.limit_bits_per_s()?;
+        Some(format!(
+            "a mean over many frames, at most {} for {}",
+            show::rate(limit),
+            first.facts.row.name
+        ))
+    }
+}

@@ -1,0 +1,176 @@
+//! Rule `cost`: what a frame costs the CPU, out of line with the column's other rows.
+//!
+//! The load of a CPU is its idle load plus frames per second times the cost of a frame, and the cost is a line in the
+//! size. Each row is compared with the fit through all others.
+
+use super::equal::Raised;
+use super::facts::{Facts, facts, groups};
+use super::fit::{Fit, chance_of_deviation, fit};
+use super::range::Range;
+use super::{CHANCE, Finding, Severity, cell_name, show};
+use crate::metric::Metric;
+use crate::table::Study;
+
+/// Loads from here on may be a CPU at its end, which says nothing about a frame.
+const SATURATED: f64 = 0.995;
+/// Rows of the same size that the fit must hold beside the row in doubt, lest a step in the cost be called an error.
+const LEAST_OF_SIZE: usize = 2;
+/// Rows beyond the fit's coefficients without which its own deviation says nothing.
+const LEAST_FREEDOM: usize = 4;
+/// Deviations beyond this many standard deviations are looked at.
+const DEVIATIONS: f64 = 6.0;
+/// Deviations below this share of the figure are never a finding.
+const LEAST_SHARE: f64 = 0.1;
+/// Rows beyond which a column is not fitted row by row.
+const MOST_ROWS: usize = 300;
+
+/// A row of a load column.
+pub struct Loaded<'a> {
+    pub facts: Facts<'a>,
+    pub per_s: f64,
+    pub load: Range,
+    /// How far the load may be off because the frames per second are, in the same unit.
+    own: f64,
+}
+
+/// The load columns of a study: rows of one kind, whatever their size and rate.
+pub fn columns<'a>(rows: &[Facts<'a>]) -> Vec<Vec<Loaded<'a>>> {
+    let usable: Vec<Facts<'a>> = rows
+        .iter()
+        .filter(|r| loaded(r).is_some())
+        .copied()
+        .collect();
+    let columns = groups(&usable, Facts::same_kind);
+    let all = columns
+        .iter()
+        .map(|c| c.iter().filter_map(loaded).collect());
+    all.filter(|c: &Vec<_>| c.len() <= MOST_ROWS).collect()
+}
+
+/// The row as a point of a load column.
+pub fn loaded<'a>(row: &Facts<'a>) -> Option<Loaded<'a>> {
+    let load = row.rounded(Metric::CpuLoad)?;
+    let per_s = row.delivered_per_s()?;
+    let range = row.packets_per_s()?;
+    let off = (range.high - per_s).max(per_s - range.low) / per_s;
+    (load.high < SATURATED && per_s > 0.0 && !row.row.limit && !row.is_tcp()).then(|| Loaded {
+        facts: *row,
+        per_s,
+        load,
+        own: load.width() / 2.0 + off * load.middle(),
+    })
+}
+
+impl Loaded<'_> {
+    fn bytes(&self) -> f64 {
+        self.facts.counted_bytes
+    }
+
+    /// Idle load, cost of a frame, cost of a byte; without the last where all rows have one size.
+    pub fn terms(&self, sizes: bool) -> Vec<f64> {
+        let mut terms = vec![1.0, self.per_s];
+        if sizes {
+            terms.push(self.per_s * self.bytes());
+        }
+        terms
+    }
+}
+
+/// The fit through all rows but one.
+pub fn fit_without(column: &[Loaded<'_>], left_out: Option<usize>) -> Option<Fit> {
+    let rest = || {
+        column
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| Some(*i) != left_out)
+    };
+    let mut bytes = rest().map(|(_, row)| row.bytes());
+    let first = bytes.next()?;
+    let sizes = bytes.any(|b| b != first);
+    let rows: Vec<_> = rest()
+        .map(|(_, row)| (row.terms(sizes), row.load.middle()))
+        .collect();
+    fit(&rows)
+}
+
+/// One finding for each load that its column excludes.
+pub fn findings(study: &Study, raised: Option<&Raised<'_>>) -> Vec<Finding> {
+    let believed = raised.filter(|raised| raised.convinces());
+    let rows: Vec<Facts<'_>> = facts(study)
+        .into_iter()
+        .map(|row| believed.map_or(row, |raised| raised.corrected(&row)))
+        .collect();
+    let mut found = Vec::new();
+    for column in columns(&rows) {
+        for at in 0..column.len() {
+            found.extend(outlier(study, &column, at, believed));
+        }
+    }
+    found
+}
+
+fn outlier(
+    study: &Study,
+    column: &[Loaded<'_>],
+    at: usize,
+    raised: Option<&Raised<'_>>,
+) -> Option<Finding> {
+    let row = &column[at];
+    let same = column.iter().filter(|r| r.bytes() == row.bytes()).count();
+    if same <= LEAST_OF_SIZE {
+        return None;
+    }
+    let fit = fit_without(column, Some(at)).filter(|fit| fit.freedom >= LEAST_FREEDOM)?;
+    let sizes = column.iter().any(|r| r.bytes() != row.bytes());
+    let terms = row.terms(sizes);
+    let expected = fit.at(&terms);
+    let others = column.iter().enumerate().filter(|(i, _)| *i != at);
+    let mean_square = others.map(|(_, r)| r.own * r.own).sum::<f64>() / (column.len() - 1) as f64;
+    let scale = fit.deviation().max(mean_square.sqrt()) * (1.0 + fit.leverage(&terms)).sqrt();
+    let away = (row.load.middle() - expected).abs() - row.own;
+    let t = away / scale;
+    if t < DEVIATIONS || away < LEAST_SHARE * row.load.middle() || expected <= 0.0 {
+        return None;
+    }
+    let chance = (chance_of_deviation(t, fit.freedom) * column.len() as f64).min(1.0);
+    let severity = if chance < CHANCE {
+        Severity::Inconsistent
+    } else {
+        Severity::Remark
+    };
+    let mut finding = Finding::new(study, row.facts.row.line, severity, "cost");
+    let others = || column.iter().enumerate().filter(|(i, _)| *i != at);
+    finding.cells = vec![cell_name(row.facts.row, Metric::CpuLoad)];
+    finding.with = others()
+        .map(|(_, r)| cell_name(r.facts.row, Metric::CpuLoad))
+        .collect();
+    let mut at_rest = vec![0.0; terms.len()];
+    at_rest[0] = 1.0;
+    let idle = fit.at(&at_rest);
+    let printed = row.facts.published(Metric::CpuLoad)?;
+    let each = |load: f64| show::time((load - idle) / row.per_s);
+    finding.says = format!(
+        "{}: a frame would cost {}, where the other rows of its column make it {}.",
+        row.facts.row.name,
+        each(row.load.middle()),
+        each(expected)
+    );
+    finding.arithmetic = format!(
+        "({printed} - idle {}) / {} frames/s; load = idle + frames/s x (frame + bytes) through the {} other rows gives {}, \
+         with a standard deviation of {} points",
+        show::value(idle, printed.unit),
+        show::per_s(row.per_s),
+        column.len() - 1,
+        show::value(expected, printed.unit),
+        show::number(100.0 * fit.deviation(), 2)
+    );
+    if let Some(raised) = raised {
+        finding
+            .arithmetic
+            .push_str(&format!("; {}", raised.in_words()));
+    }
+    finding.consistent = Some(show::about(expected, printed.unit));
+    finding.chance = Some(chance);
+    finding.sure = format!("chance {} over {} rows", show::chance(chance), column.len());
+    Some(finding)
+}

@@ -1,0 +1,285 @@
+//! Rule `minimum-size`: equal packets per second at every size but the smallest, whose rate fits when its datagrams
+//! were larger than the table says, because the tool imposes a minimum.
+
+use super::cost::{Loaded, columns, fit_without};
+use super::facts::{Facts, facts, groups};
+use super::fit::chance_of_ratio;
+use super::range::Range;
+use super::{CHANCE, Finding, Severity, cell_name, show};
+use crate::metric::Metric;
+use crate::table::Study;
+
+/// Sizes beside the smallest whose packets per second must agree.
+const LEAST_OTHERS: usize = 3;
+/// Rows of loads that a second, independent test needs.
+const LEAST_LOADS: usize = 8;
+/// Minimum datagrams of tools in bytes: what iperf 2 raises `-l` to in its two-way modes, the size of its headers
+/// (`SIZEOF_UDPHDRMSG` in `include/Settings.hpp`: 26 words up to 2.0.12, 28 words since 2.0.13).
+const KNOWN: [(u32, &str); 2] = [
+    (104, "iperf 2 before 2.0.13"),
+    (112, "iperf 2 since 2.0.13"),
+];
+/// Larger than any minimum that a tool is likely to impose; sizes up to here are tried.
+const MOST_BYTES: u32 = 128;
+
+/// The hypothesis that a tool raised the smallest datagrams.
+pub struct Raised<'a> {
+    smallest: Facts<'a>,
+    metric: Metric,
+    others: Vec<Facts<'a>>,
+    /// Packets per second of all other sizes.
+    common: Range,
+    /// What the smallest datagram must have been in bytes.
+    implied: Range,
+    /// The size that stands for it, and which tool has it.
+    bytes: u32,
+    tool: Option<&'static str>,
+    loads: Option<Loads<'a>>,
+}
+
+/// The second test: CPU loads of rows of the same nominal size.
+struct Loads<'a> {
+    rows: Vec<Facts<'a>>,
+    best_bytes: u32,
+    tried: usize,
+    deviation_asked: f64,
+    deviation_best: f64,
+    chance: f64,
+}
+
+/// The hypothesis for a study, where its rates suggest one.
+pub fn hypothesis(study: &Study) -> Option<Raised<'_>> {
+    let rows: Vec<Facts<'_>> = facts(study)
+        .into_iter()
+        .filter(|r| r.is_max() && !r.is_tcp() && r.sizes.datagram.is_some())
+        .collect();
+    let groups = groups(&rows, |a, b| a.same_kind(b) && a.row.set == b.row.set);
+    groups.into_iter().find_map(|group| of_column(study, group))
+}
+
+fn of_column<'a>(study: &'a Study, mut group: Vec<Facts<'a>>) -> Option<Raised<'a>> {
+    let metric = [Metric::FramesPerS, Metric::Throughput]
+        .into_iter()
+        .find(|m| group.iter().all(|row| row.row.cell(*m).is_some()))?;
+    group.sort_by_key(|row| row.sizes.frame);
+    let smallest = *group.first()?;
+    let others: Vec<Facts<'a>> = group.into_iter().skip(1).collect();
+    let next = *others.first()?;
+    if others.len() < LEAST_OTHERS || next.sizes.frame == smallest.sizes.frame {
+        return None;
+    }
+    let mut common = others[0].packets_per_s()?;
+    for row in &others[1..] {
+        common = common.common(row.packets_per_s()?)?;
+    }
+    let printed = smallest.packets_per_s()?;
+    if !cheaper_than_a_line(&smallest, &others)? || !printed.above(common) {
+        return None;
+    }
+    let implied = (printed / common).scaled(smallest.counted_bytes);
+    let asked = smallest.sizes.datagram?;
+    let (bytes, tool) = size_of(implied, asked, next.sizes.datagram?)?;
+    let loads = loads(study, &smallest, implied);
+    Some(Raised {
+        smallest,
+        metric,
+        others,
+        common,
+        implied,
+        bytes,
+        tool,
+        loads,
+    })
+}
+
+/// Whether the smallest costs less than any line through the others allows.
+fn cheaper_than_a_line(smallest: &Facts<'_>, others: &[Facts<'_>]) -> Option<bool> {
+    let cost = |row: &Facts<'_>| Some(Range::exact(1.0) / row.packets_per_s()?);
+    let bytes = |row: &Facts<'_>| row.counted_bytes;
+    let (first, last) = (others.first()?, others.last()?);
+    let per_byte = (cost(last)? - cost(first)?).scaled(1.0 / (bytes(last) - bytes(first)));
+    let line = cost(first)? - per_byte.scaled(bytes(first) - bytes(smallest));
+    Some(line.above(cost(smallest)?))
+}
+
+/// The size that a range of bytes means: a known minimum, else the only whole number.
+fn size_of(implied: Range, asked: u32, next: u32) -> Option<(u32, Option<&'static str>)> {
+    let known = KNOWN
+        .iter()
+        .find(|(bytes, _)| implied.contains(f64::from(*bytes)));
+    let whole = implied.middle().round();
+    let (bytes, tool) = match known {
+        Some((bytes, tool)) => (*bytes, Some(*tool)),
+        None if implied.contains(whole) => (whole as u32, None),
+        None => return None,
+    };
+    (asked < bytes && bytes < next).then_some((bytes, tool))
+}
+
+/// How well a line fits the loads of the same nominal size, for each size that the tool may have made of it.
+fn loads<'a>(study: &'a Study, smallest: &Facts<'a>, implied: Range) -> Option<Loads<'a>> {
+    let asked = smallest.sizes.datagram?;
+    let rows: Vec<Facts<'a>> = facts(study)
+        .into_iter()
+        .filter(|r| r.node == smallest.node && r.sizes.datagram.is_some())
+        .collect();
+    let column = columns(&rows).into_iter().find(|c| {
+        c.len() >= LEAST_LOADS && c.iter().any(|r| r.facts.sizes.datagram == Some(asked))
+    })?;
+    let rows: Vec<Facts<'a>> = column.iter().map(|r| r.facts).collect();
+    let sizes = asked..=MOST_BYTES.max(asked);
+    let fits = sizes.filter_map(|bytes| Some((bytes, trimmed(&rows, asked, bytes)?)));
+    let fits: Vec<(u32, (f64, usize))> = fits.collect();
+    let (_, (asked_squares, _)) = *fits.first()?;
+    let (best_bytes, (best_squares, freedom)) =
+        *fits.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    // One coefficient more than the line has: the size.
+    let freedom = freedom.checked_sub(1).filter(|f| *f > 0)?;
+    let tried = fits.len();
+    let chance = chance_of_ratio(best_squares / asked_squares, freedom);
+    let near = (f64::from(best_bytes) - implied.middle()).abs() <= implied.width().max(2.0);
+    near.then(|| Loads {
+        chance: (chance * (tried * rows.len()) as f64).min(1.0),
+        rows,
+        best_bytes,
+        tried,
+        deviation_asked: (asked_squares / freedom as f64).sqrt(),
+        deviation_best: (best_squares / freedom as f64).sqrt(),
+    })
+}
+
+/// Sum of squares of the loads with rows of `asked` bytes taken as `bytes`, without the row that fits worst: one wrong
+/// figure must not hide the size.
+fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
+    let column: Vec<Loaded<'_>> = rows
+        .iter()
+        .filter_map(|row| match row.sizes.datagram {
+            Some(datagram) if datagram == asked => super::cost::loaded(&row.with_datagram(bytes)?),
+            _ => super::cost::loaded(row),
+        })
+        .collect();
+    let fits = (0..column.len()).filter_map(|i| fit_without(&column, Some(i)));
+    let best = fits.min_by(|a, b| a.squares.total_cmp(&b.squares))?;
+    Some((best.squares, best.freedom))
+}
+
+impl<'a> Raised<'a> {
+    /// Whether a second data set confirms the size beyond chance.
+    pub fn convinces(&self) -> bool {
+        self.tool.is_some() && self.loads.as_ref().is_some_and(|l| l.chance < CHANCE)
+    }
+
+    /// The row with the size that the tool gave it.
+    pub fn corrected(&self, row: &Facts<'a>) -> Facts<'a> {
+        let small = row.node == self.smallest.node
+            && !row.is_tcp()
+            && row.sizes.datagram == self.smallest.sizes.datagram;
+        let raised = small.then(|| row.with_datagram(self.bytes)).flatten();
+        raised.unwrap_or(*row)
+    }
+
+    /// The hypothesis in a few words.
+    pub fn in_words(&self) -> String {
+        format!(
+            "with datagrams of {} B where the table says {}",
+            self.bytes, self.smallest.counted_bytes
+        )
+    }
+
+    /// A remark, unless a second data set confirms the size beyond chance.
+    pub fn finding(&self, study: &Study) -> Finding {
+        let severity = if self.convinces() {
+            Severity::Inconsistent
+        } else {
+            Severity::Remark
+        };
+        let row = self.smallest.row;
+        let mut finding = Finding::new(study, row.line, severity, "minimum-size");
+        let loads = self.loads.iter().flat_map(|l| &l.rows);
+        let small = loads
+            .clone()
+            .filter(|r| r.sizes.datagram == self.smallest.sizes.datagram);
+        finding.cells = vec![format!("{}/size", row.name)];
+        finding
+            .cells
+            .extend(small.map(|r| format!("{}/size", r.row.name)));
+        let rates = std::iter::once(&self.smallest).chain(&self.others);
+        finding.with = rates.map(|r| cell_name(r.row, self.metric)).collect();
+        finding
+            .with
+            .extend(loads.map(|r| cell_name(r.row, Metric::CpuLoad)));
+        let tool = self
+            .tool
+            .map_or("no known tool's minimum".to_owned(), |tool| {
+                format!("the minimum of {tool}")
+            });
+        finding.says = format!(
+            "{}: the datagrams were not {} B but {} B ({tool}): all other sizes have equal packets per second.",
+            row.name, self.smallest.counted_bytes, self.bytes
+        );
+        finding.arithmetic = self.arithmetic();
+        finding.consistent = Some(format!("datagrams of {} B", self.bytes));
+        self.odds(&mut finding);
+        finding
+    }
+
+    fn arithmetic(&self) -> String {
+        let per_s = |row: &Facts<'_>| {
+            row.packets_per_s()
+                .map_or(String::new(), |r| show::per_s(r.middle()))
+        };
+        let others: Vec<String> = self.others.iter().map(per_s).collect();
+        let mut text = format!(
+            "packets per second at the larger sizes: {}; as printed, {} at {} B; {} / {} frames/s = {} B ({} to {})",
+            others.join(" and "),
+            per_s(&self.smallest),
+            self.smallest.counted_bytes,
+            self.smallest
+                .published(self.metric)
+                .map_or(String::new(), ToString::to_string),
+            show::per_s(self.common.middle()),
+            show::number(self.implied.middle(), 4),
+            show::number(self.implied.low, 4),
+            show::number(self.implied.high, 4),
+        );
+        if let Some(loads) = &self.loads {
+            text.push_str(&format!(
+                "; of {} sizes tried for the {} CPU loads, {} B fits best: standard deviation {} points, {} with {} B",
+                loads.tried,
+                loads.rows.len(),
+                loads.best_bytes,
+                show::number(100.0 * loads.deviation_best, 2),
+                show::number(100.0 * loads.deviation_asked, 2),
+                self.smallest.counted_bytes
+            ));
+        }
+        text
+    }
+
+    fn odds(&self, finding: &mut Finding) {
+        let next = self.others.first().map_or(0.0, |r| r.counted_bytes);
+        let room = (next - self.smallest.counted_bytes).max(1.0);
+        let by_rates = (KNOWN.len() as f64 * self.implied.width() / room).min(1.0);
+        match (&self.loads, self.tool) {
+            (Some(loads), _) => {
+                finding.chance = Some(loads.chance);
+                finding.sure = format!(
+                    "chance at most {} that the loads agree by themselves, over {} sizes and {} rows tried",
+                    show::chance(loads.chance),
+                    loads.tried,
+                    loads.rows.len()
+                );
+            }
+            (None, Some(_)) => {
+                finding.chance = Some(by_rates);
+                finding.sure = format!(
+                    "chance {} that a size falls on a known minimum",
+                    show::chance(by_rates)
+                );
+            }
+            (None, None) => {
+                finding.sure = "a guess: no known tool has this minimum".to_owned();
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Rules `limit`, `link` and `share`: no rate above what the link carries at this size, none above the link itself,
+//! no share above the whole.
+
+use super::clock::Clock;
+use super::facts::{Facts, facts};
+use super::range::Range;
+use super::{Finding, Severity, cell_name, show};
+use crate::metric::Metric;
+use crate::quantity::{Dimension, Quantity};
+use crate::table::Study;
+
+/// A cell above its limit.
+pub struct Broken {
+    pub metric: Metric,
+    rule: &'static str,
+    arithmetic: String,
+    consistent: String,
+}
+
+/// The cells of a row that lie above a limit, rounding honoured.
+pub fn broken(row: &Facts<'_>) -> Vec<Broken> {
+    let cells = row.row.cells.iter();
+    cells
+        .filter_map(|cell| beyond(row, cell.metric, &cell.published))
+        .collect()
+}
+
+fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken> {
+    let least = Range::rounded(printed);
+    let found = |rule, limit: f64, why: String| {
+        least.above(Range::exact(limit)).then(|| Broken {
+            metric,
+            rule,
+            arithmetic: format!(
+                "{why}; the printed figure is at least {}",
+                show::value(least.low, printed.unit)
+            ),
+            consistent: format!("at most {}", show::value(limit, printed.unit)),
+        })
+    };
+    if printed.unit.dimension == Dimension::Share {
+        if let Some(broken) = found("share", 1.0, "no share is above 100 %".to_owned()) {
+            return Some(broken);
+        }
+    }
+    let link = row.link?;
+    let bits_per_s = link.bits_per_s() as f64;
+    let flows = if metric == Metric::ThroughputSum {
+        2.0
+    } else {
+        1.0
+    };
+    let (limit, why) = match metric {
+        Metric::Throughput
+        | Metric::ThroughputReceive
+        | Metric::ThroughputTransmit
+        | Metric::ThroughputSum
+        | Metric::Bandwidth => {
+            let whole = format!(
+                "the link carries {} each way",
+                show::rate(link.bits_per_s() as f64)
+            );
+            if let Some(broken) = found("link", flows * bits_per_s, whole) {
+                return Some(broken);
+            }
+            let limit = row.limit_bits_per_s()?;
+            (flows * limit, rate_limit(row, limit))
+        }
+        Metric::Efficiency => {
+            let payload = f64::from(row.sizes.payload);
+            let why = format!(
+                "{payload} B of payload take {} B of the link",
+                row.link_bytes()
+            );
+            (payload / row.link_bytes(), why)
+        }
+        Metric::FramesPerS => {
+            let limit = link.frames_per_s(&row.sizes);
+            let bits = 8.0 * row.link_bytes();
+            let why = format!(
+                "a frame takes {bits} bit of a link of {}",
+                show::rate(bits_per_s)
+            );
+            (limit, why)
+        }
+        _ => return None,
+    };
+    // A TCP stream is cut into segments of its own size, so that the size asked limits no rate of frames.
+    if row.is_tcp() && matches!(metric, Metric::Efficiency | Metric::FramesPerS) {
+        return None;
+    }
+    found("limit", limit, why)
+}
+
+fn rate_limit(row: &Facts<'_>, limit: f64) -> String {
+    if row.is_tcp() {
+        return format!("full segments reach {}", show::rate(limit));
+    }
+    let (counted, link) = (row.counted_bytes, row.link_bytes());
+    let whole = row.link.map_or(0.0, |l| l.bits_per_s() as f64);
+    format!(
+        "{counted} B of data take {link} B of the link: {} x {counted} / {link} = {}",
+        show::rate(whole),
+        show::rate(limit)
+    )
+}
+
+/// One finding for each row that breaks a limit.
+pub fn findings(study: &Study, clocks: &[Clock<'_>]) -> Vec<Finding> {
+    let rows = facts(study);
+    let mut findings: Vec<Finding> = rows
+        .iter()
+        .filter_map(|row| finding(study, row, clocks))
+        .collect();
+    findings.extend(rows.iter().filter_map(|row| lost_of(study, row)));
+    findings
+}
+
+fn finding(study: &Study, row: &Facts<'_>, clocks: &[Clock<'_>]) -> Option<Finding> {
+    let broken = broken(row);
+    let rule = broken.first()?.rule;
+    let mut finding = Finding::new(study, row.row.line, Severity::Impossible, rule);
+    finding.cells = broken
+        .iter()
+        .map(|b| cell_name(row.row, b.metric))
+        .collect();
+    let printed: Vec<String> = broken
+        .iter()
+        .filter_map(|b| row.published(b.metric).map(Quantity::to_string))
+        .collect();
+    finding.says = format!(
+        "{}: {} cannot be true, the limit is lower.",
+        row.row.name,
+        printed.join(" and ")
+    );
+    if let Some(why) = clocks.iter().find_map(|clock| clock.explains(row)) {
+        finding.says.push_str(&format!(" {why}"));
+    }
+    let arithmetic: Vec<&str> = broken.iter().map(|b| b.arithmetic.as_str()).collect();
+    finding.arithmetic = arithmetic.join("; ");
+    let consistent: Vec<&str> = broken.iter().map(|b| b.consistent.as_str()).collect();
+    finding.consistent = Some(consistent.join(", "));
+    Some(finding)
+}
+
+/// More datagrams lost than there were.
+fn lost_of(study: &Study, row: &Facts<'_>) -> Option<Finding> {
+    let lost = row.published(Metric::Lost)?;
+    let all = row.published(Metric::Datagrams)?;
+    if !Range::rounded(lost).above(Range::rounded(all)) {
+        return None;
+    }
+    let mut finding = Finding::new(study, row.row.line, Severity::Impossible, "share");
+    finding.cells = vec![cell_name(row.row, Metric::Lost)];
+    finding.with = vec![cell_name(row.row, Metric::Datagrams)];
+    finding.says = format!("{}: more datagrams lost than there were.", row.row.name);
+    finding.arithmetic = format!("{lost} lost of {all}");
+    finding.consistent = Some(format!("at most {all}"));
+    Some(finding)
+}

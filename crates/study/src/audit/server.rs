@@ -1,0 +1,128 @@
+//! Rules `jitter-is-spacing` and `first-id`: what a server makes of a sender that writes no timestamps, or starts to
+//! count at one.
+
+use super::facts::{Facts, facts, groups};
+use super::range::Range;
+use super::relations::interval;
+use super::{Finding, Severity, cell_name, show};
+use crate::metric::Metric;
+use crate::table::Study;
+
+/// Intervals that a pattern needs.
+const LEAST_ROWS: usize = 3;
+/// How close the jitter must be to the spacing, as a share of it.
+const CLOSE: f64 = 0.01;
+/// Jitter may be anything from this share of the spacing up to the spacing; without a reason none is likelier.
+const LEAST_JITTER: f64 = 1e-3;
+
+/// Remarks about the reports of a server.
+pub fn findings(study: &Study) -> Vec<Finding> {
+    let rows: Vec<Facts<'_>> = facts(study)
+        .into_iter()
+        .filter(|row| row.row.interval.is_some())
+        .collect();
+    let runs = groups(&rows, |a, b| {
+        a.node == b.node && a.row.trial == b.row.trial && a.row.column == b.row.column
+    });
+    let of_run = |run: &Vec<Facts<'_>>| [jitter(study, run), first_id(study, run)];
+    runs.iter().flat_map(of_run).flatten().collect()
+}
+
+/// Seconds from one datagram to the next.
+fn spacing(row: &Facts<'_>) -> Option<f64> {
+    let bandwidth = row.rounded(Metric::Bandwidth);
+    let seconds = row
+        .rounded(Metric::Transfer)
+        .zip(bandwidth)
+        .map_or(1.0, |(transfer, bandwidth)| interval(transfer / bandwidth));
+    match row.published(Metric::Datagrams) {
+        Some(all) if all.base() > 0.0 => Some(seconds / all.base()),
+        _ => Some(8.0 * row.counted_bytes / bandwidth?.middle()).filter(|s| s.is_finite()),
+    }
+}
+
+fn jitter(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
+    let pairs: Vec<(&Facts<'_>, Range, f64)> = run
+        .iter()
+        .filter_map(|row| Some((row, row.rounded(Metric::Jitter)?, spacing(row)?)))
+        .collect();
+    let close = |(_, jitter, spacing): &(&Facts<'_>, Range, f64)| {
+        let around = Range {
+            low: spacing * (1.0 - CLOSE),
+            high: spacing * (1.0 + CLOSE),
+        };
+        jitter.touches(around) && jitter.low > 0.0
+    };
+    // Figures that are coarser than the closeness asked for would fit anything.
+    let fine = pairs
+        .iter()
+        .all(|(_, j, _)| j.width() < 2.0 * CLOSE * j.middle());
+    if pairs.len() < LEAST_ROWS || !fine || !pairs.iter().all(close) {
+        return None;
+    }
+    let line = pairs.first()?.0.row.line;
+    let mut finding = Finding::new(study, line, Severity::Remark, "jitter-is-spacing");
+    finding.cells = pairs
+        .iter()
+        .map(|(row, ..)| cell_name(row.row, Metric::Jitter))
+        .collect();
+    let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / pairs.len() as f64;
+    let jitter = mean(&mut pairs.iter().map(|(_, jitter, _)| jitter.middle()));
+    let spaced = mean(&mut pairs.iter().map(|(.., spacing)| *spacing));
+    finding.says = format!(
+        "The jitter of all {} intervals is the spacing of the datagrams, as a server reports it when the sender writes no \
+         timestamps: it says nothing about the network.",
+        pairs.len()
+    );
+    finding.arithmetic = format!(
+        "mean jitter {}, mean spacing {}, difference {} %",
+        show::time(jitter),
+        show::time(spaced),
+        show::number(100.0 * (jitter / spaced - 1.0), 2)
+    );
+    let chance = 2.0 * CLOSE / -LEAST_JITTER.ln();
+    finding.chance = Some(chance);
+    finding.sure = format!(
+        "chance {} to lie within 1 %; intervals of one run count once",
+        show::chance(chance)
+    );
+    Some(finding)
+}
+
+fn first_id(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
+    let lost: Vec<(&Facts<'_>, f64)> = run
+        .iter()
+        .filter_map(|row| Some((row, row.published(Metric::Lost)?.base())))
+        .collect();
+    let (first, others): (Vec<_>, Vec<_>) = lost
+        .iter()
+        .partition(|(row, _)| row.row.interval == Some(1));
+    let [(row, one)] = first.as_slice() else {
+        return None;
+    };
+    if *one != 1.0 || others.len() < LEAST_ROWS || others.iter().any(|(_, lost)| *lost != 0.0) {
+        return None;
+    }
+    let mut finding = Finding::new(study, row.row.line, Severity::Remark, "first-id");
+    finding.cells = vec![cell_name(row.row, Metric::Lost)];
+    finding.with = others
+        .iter()
+        .map(|(row, _)| cell_name(row.row, Metric::Lost))
+        .collect();
+    finding.says = format!(
+        "{}: the one datagram lost may never have existed: a sender that counts from 1 makes a server miss id 0.",
+        row.row.name
+    );
+    finding.arithmetic = format!(
+        "1 lost in the first interval, none in the {} others",
+        others.len()
+    );
+    finding.consistent = Some("0 lost".to_owned());
+    let chance = 1.0 / lost.len() as f64;
+    finding.chance = Some(chance);
+    finding.sure = format!(
+        "chance {} that a single loss falls into the first interval",
+        show::chance(chance)
+    );
+    Some(finding)
+}
