@@ -54,9 +54,9 @@ pub fn time(seconds: f64) -> String {
     format::time_f(seconds * 1e12)
 }
 
-/// A clock in Hz, e.g. `100 MHz`.
+/// A clock in Hz with all of its digits, e.g. `156.25 MHz`.
 pub fn clock(hz: f64) -> String {
-    format::si(hz, "Hz")
+    format!("{} MHz", number(hz / 1e6, 6))
 }
 
 /// A bit rate with a prefix, e.g. `634.6 Mbit/s`.
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(number(83.2, 5), "83.2");
         assert_eq!(number(0.0, 5), "0");
         assert_eq!(time(9.76e-6), "9.76 µs");
-        assert_eq!(clock(156.25e6), "156.3 MHz");
+        assert_eq!(clock(156.25e6), "156.25 MHz");
         assert_eq!(rate(634.615e6), "634.6 Mbit/s");
         assert_eq!(chance(4.77e-7), "5e-7");
         assert_eq!(chance(0.0714), "0.071");
