@@ -1,5 +1,6 @@
 //! What a node file gives for a trial: nets, costs to the picosecond, sources, and what is declined.
 
+use proptest::prelude::*;
 use wirelab_config::trial::trial as read_trial;
 use wirelab_model::build::{BuildError, Instance};
 use wirelab_model::file::{Edge, NodeFile};
@@ -340,4 +341,20 @@ fn changes_that_cannot_be_made() {
         );
     }
     assert_eq!(node, board());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Against exact arithmetic: words x hundredths of a clock / MHz, to the nearest picosecond.
+    #[test]
+    fn costs_are_the_nearest_picosecond(hundredths in 1u64..5_000, mhz in 1u64..2_000, length in 60u64..1514) {
+        let mut node = board().with_alternative("dma-copy").unwrap();
+        node.set(&format!("gpdma-word={}.{:02}", hundredths / 100, hundredths % 100)).unwrap();
+        node.set(&format!("cpu-clock={mhz}")).unwrap();
+        let copied = node.instance(&trial(&format!("length = {length}\nbuffers = \"copied\""))).unwrap();
+        let exact = length.div_ceil(4) * hundredths * 10_000;
+        let error = (copied.net.stages[0].cost_ps * mhz).abs_diff(exact);
+        prop_assert!(2 * error <= mhz, "{} ps for {exact} / {mhz}", copied.net.stages[0].cost_ps);
+    }
 }
