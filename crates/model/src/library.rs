@@ -8,7 +8,6 @@ use wirelab_config::table::did_you_mean;
 use crate::file::NodeFile;
 
 /// A file of `nodes/` under its name.
-#[allow(unused_macros, reason = "until the first node is in the list")]
 macro_rules! node {
     ($name:literal) => {
         (
@@ -19,7 +18,16 @@ macro_rules! node {
 }
 
 /// Every file of `nodes/`, in the order of the alphabet.
-const NODES: &[(&str, &str)] = &[];
+const NODES: &[(&str, &str)] = &[
+    node!("am263x"),
+    node!("esp32-nuttx"),
+    node!("ethernet-fmc"),
+    node!("lpc1768"),
+    node!("zynq-emaclite"),
+    node!("zynq-emaclite-so"),
+    node!("zynq-gem"),
+    node!("zynq-temac"),
+];
 
 /// Why a node cannot be opened.
 #[derive(Debug, thiserror::Error)]

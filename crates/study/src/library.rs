@@ -8,7 +8,6 @@ use wirelab_config::table::did_you_mean;
 use crate::table::Study;
 
 /// A file of `studies/` under its name.
-#[allow(unused_macros, reason = "until the first study is in the list")]
 macro_rules! study {
     ($name:literal) => {
         (
@@ -19,7 +18,13 @@ macro_rules! study {
 }
 
 /// Every file of `studies/`, in the order of the alphabet.
-const STUDIES: &[(&str, &str)] = &[];
+const STUDIES: &[(&str, &str)] = &[
+    study!("am263x"),
+    study!("esp32-nuttx"),
+    study!("ethernet-fmc"),
+    study!("lpc1768"),
+    study!("zynq"),
+];
 
 /// Why a study cannot be opened.
 #[derive(Debug, thiserror::Error)]
