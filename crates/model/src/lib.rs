@@ -9,3 +9,5 @@ pub mod build;
 pub mod file;
 pub mod library;
 pub mod net;
+pub mod sim;
+pub mod steady;

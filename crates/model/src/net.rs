@@ -3,6 +3,10 @@
 //! All costs are integer picoseconds. A stage takes one token from each place that leads to it, holds its resource
 //! for its cost, and puts one token into each place that leaves it. Serial or pipelined is a number of tokens.
 
+mod check;
+
+pub use check::{MAX_COST_PS, MAX_ITEMS, MAX_TOKENS, NetError};
+
 /// What a stage needs for itself alone: CPU, bus, copy DMA, MAC DMA, wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
@@ -123,4 +127,43 @@ pub struct Net {
     pub places: Vec<Place>,
     /// The flows' chains.
     pub chains: Vec<Chain>,
+}
+
+impl Stage {
+    /// A mere delay of so many ps that starts as soon as it can; name what differs with `..`.
+    pub fn new(name: &str, cost_ps: u64) -> Stage {
+        Stage {
+            name: name.to_owned(),
+            resource: None,
+            priority: 1,
+            cost_ps,
+            spread: Spread::None,
+            trigger: Trigger::Tokens,
+            on_missing: OnMissing::Wait,
+        }
+    }
+}
+
+impl Place {
+    /// Where frames wait on their way from one stage to another.
+    pub fn frames(from: usize, to: usize) -> Place {
+        Place {
+            name: "frames".into(),
+            from,
+            to,
+            tokens: 0,
+            carries_frames: true,
+        }
+    }
+
+    /// So much room that one stage gives back and another takes.
+    pub fn room(name: &str, from: usize, to: usize, tokens: u32) -> Place {
+        Place {
+            name: name.to_owned(),
+            from,
+            to,
+            tokens,
+            carries_frames: false,
+        }
+    }
 }

@@ -1,0 +1,395 @@
+//! Whether a net can run at all: indices, bounds, triggers, and no circuit without a token.
+
+use super::{Net, OnMissing, Place, Stage, Trigger};
+
+/// Most resources, stages, places or chains of a net.
+pub const MAX_ITEMS: usize = 4096;
+/// Longest cost, spread or period of a stage: one hour in ps, so that the sum over any circuit fits 64 bits.
+pub const MAX_COST_PS: u64 = 3_600_000_000_000_000;
+/// Most tokens a place may start with.
+pub const MAX_TOKENS: u32 = 1 << 24;
+/// Largest burst of arrivals.
+const MAX_BURST: u32 = 1 << 20;
+/// Frames/s that arrivals may have: slower is no load, faster than one in a ps has no time of its own.
+const RATES_PER_S: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
+
+/// Why a net cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NetError {
+    /// More of something than [`MAX_ITEMS`].
+    #[error("{count} {what} are more than the {MAX_ITEMS} that a net may have")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+    },
+    /// An index that leads nowhere.
+    #[error("{what} '{name}' names {target} {index}, but there are {count}")]
+    NoSuch {
+        /// What holds the index.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What the index counts.
+        target: &'static str,
+        /// The index.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A chain without a stage.
+    #[error("chain '{0}' has no stage")]
+    EmptyChain(String),
+    /// A stage that stands in chains more than once.
+    #[error("stage '{stage}' stands in chain '{chain}' although it already stands in one")]
+    StageTwice {
+        /// The stage.
+        stage: String,
+        /// The chain that names it again.
+        chain: String,
+    },
+    /// A stage that nothing ever starts.
+    #[error(
+        "nothing starts stage '{0}': no place leads to it, it is not the first of a chain, and nothing arrives at it; \
+         add a place that leads to it"
+    )]
+    NeverStarts(String),
+    /// Arrivals come whatever the node does, so no place may lead to them.
+    #[error(
+        "place '{place}' leads to stage '{stage}', at which frames arrive whatever the node does; \
+         let it lead to the stage after it"
+    )]
+    ArrivalsWithInput {
+        /// The stage of the arrivals.
+        stage: String,
+        /// The place.
+        place: String,
+    },
+    /// Arrivals at a stage that is not the first of a chain.
+    #[error("frames arrive at stage '{0}', which is not the first of a chain")]
+    ArrivalsInside(String),
+    /// A figure of a stage that makes no sense.
+    #[error("stage '{stage}': {what}")]
+    Figure {
+        /// The stage.
+        stage: String,
+        /// Which figure, and what it may be.
+        what: String,
+    },
+    /// More tokens than [`MAX_TOKENS`].
+    #[error("place '{place}' starts with {tokens} tokens, more than the {MAX_TOKENS} there may be")]
+    TooManyTokens {
+        /// The place.
+        place: String,
+        /// Its tokens.
+        tokens: u32,
+    },
+    /// A frame that nobody sent.
+    #[error(
+        "place '{0}' carries frames and starts with tokens; frames come from the first stage of a chain only, \
+         room for them from places that do not carry frames"
+    )]
+    FramesAtStart(String),
+    /// A place of frames that no frames come to.
+    #[error("place '{place}' carries frames from stage '{stage}', to which none come")]
+    NoFrames {
+        /// The place.
+        place: String,
+        /// The stage it leads from.
+        stage: String,
+    },
+    /// Stages that wait for each other for ever.
+    #[error(
+        "deadlock: no token on the circuit {}; give one of its places a token",
+        circuit.join(" -> ")
+    )]
+    Deadlock {
+        /// Names of the stages, the first again at the end.
+        circuit: Vec<String>,
+    },
+    /// A chain that nothing slows down.
+    #[error(
+        "nothing limits how fast the net goes: stage '{0}' has neither a resource nor room to wait for; \
+         give it one of them"
+    )]
+    Unlimited(String),
+    /// Room that frames lost on the way would never give back.
+    #[error(
+        "place '{place}' leads from after stage '{stage}', which loses frames, back to before it: \
+         the room of a lost frame would never come back"
+    )]
+    RoomLost {
+        /// The place.
+        place: String,
+        /// The stage that loses frames.
+        stage: String,
+    },
+}
+
+impl Net {
+    /// Whether the net can run.
+    ///
+    /// # Errors
+    /// [`NetError`] names what cannot be.
+    pub fn check(&self) -> Result<(), NetError> {
+        self.check_sizes()?;
+        self.check_indices()?;
+        for place in &self.places {
+            check_place(place)?;
+        }
+        self.check_frames()?;
+        for (index, stage) in self.stages.iter().enumerate() {
+            check_figures(stage)?;
+            self.check_start(index, stage)?;
+        }
+        self.check_lost_room()?;
+        match empty_circuit(self) {
+            None => Ok(()),
+            Some(stages) => {
+                let circuit = stages
+                    .iter()
+                    .map(|&stage| self.stages[stage].name.clone())
+                    .collect();
+                Err(NetError::Deadlock { circuit })
+            }
+        }
+    }
+
+    fn check_sizes(&self) -> Result<(), NetError> {
+        let counts = [
+            ("resources", self.resources.len()),
+            ("stages", self.stages.len()),
+            ("places", self.places.len()),
+            ("chains", self.chains.len()),
+        ];
+        match counts.into_iter().find(|(_, count)| *count > MAX_ITEMS) {
+            Some((what, count)) => Err(NetError::TooMany { what, count }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_indices(&self) -> Result<(), NetError> {
+        let no_such = |what, name: &str, target, index, count| {
+            Err(NetError::NoSuch {
+                what,
+                name: name.to_owned(),
+                target,
+                index,
+                count,
+            })
+        };
+        for stage in &self.stages {
+            match stage.resource {
+                Some(index) if index >= self.resources.len() => {
+                    return no_such(
+                        "stage",
+                        &stage.name,
+                        "resource",
+                        index,
+                        self.resources.len(),
+                    );
+                }
+                _ => {}
+            }
+        }
+        let stages = self.stages.len();
+        for place in &self.places {
+            if let Some(index) = [place.from, place.to]
+                .into_iter()
+                .find(|&index| index >= stages)
+            {
+                return no_such("place", &place.name, "stage", index, stages);
+            }
+        }
+        let mut seen = vec![false; stages];
+        for chain in &self.chains {
+            if chain.stages.is_empty() {
+                return Err(NetError::EmptyChain(chain.name.clone()));
+            }
+            for &index in &chain.stages {
+                if index >= stages {
+                    return no_such("chain", &chain.name, "stage", index, stages);
+                }
+                if std::mem::replace(&mut seen[index], true) {
+                    let stage = self.stages[index].name.clone();
+                    return Err(NetError::StageTwice {
+                        stage,
+                        chain: chain.name.clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_start(&self, index: usize, stage: &Stage) -> Result<(), NetError> {
+        let input = self.places.iter().find(|place| place.to == index);
+        let first = self.chains.iter().any(|chain| chain.stages[0] == index);
+        match (stage.trigger, input) {
+            (Trigger::Arrivals(_), Some(place)) => {
+                let place = place.name.clone();
+                Err(NetError::ArrivalsWithInput {
+                    stage: stage.name.clone(),
+                    place,
+                })
+            }
+            (Trigger::Arrivals(_), None) if !first => {
+                Err(NetError::ArrivalsInside(stage.name.clone()))
+            }
+            (Trigger::Arrivals(_), None) => Ok(()),
+            (_, None) if !first => Err(NetError::NeverStarts(stage.name.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_frames(&self) -> Result<(), NetError> {
+        let mut has_frames = vec![false; self.stages.len()];
+        self.chains
+            .iter()
+            .for_each(|chain| has_frames[chain.stages[0]] = true);
+        self.places
+            .iter()
+            .filter(|place| place.carries_frames)
+            .for_each(|place| has_frames[place.to] = true);
+        match self
+            .places
+            .iter()
+            .find(|place| place.carries_frames && !has_frames[place.from])
+        {
+            None => Ok(()),
+            Some(place) => {
+                let stage = self.stages[place.from].name.clone();
+                Err(NetError::NoFrames {
+                    place: place.name.clone(),
+                    stage,
+                })
+            }
+        }
+    }
+
+    fn check_lost_room(&self) -> Result<(), NetError> {
+        for chain in &self.chains {
+            let position = |stage| chain.stages.iter().position(|&other| other == stage);
+            for (lossy, &index) in chain.stages.iter().enumerate() {
+                if self.stages[index].on_missing == OnMissing::Wait {
+                    continue;
+                }
+                let back = self.places.iter().find(|place| {
+                    match (position(place.from), position(place.to)) {
+                        (Some(from), Some(to)) => {
+                            !place.carries_frames && from > lossy && to < lossy
+                        }
+                        _ => false,
+                    }
+                });
+                if let Some(place) = back {
+                    let stage = self.stages[index].name.clone();
+                    return Err(NetError::RoomLost {
+                        place: place.name.clone(),
+                        stage,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_place(place: &Place) -> Result<(), NetError> {
+    if place.tokens > MAX_TOKENS {
+        return Err(NetError::TooManyTokens {
+            place: place.name.clone(),
+            tokens: place.tokens,
+        });
+    }
+    if place.carries_frames && place.tokens > 0 {
+        return Err(NetError::FramesAtStart(place.name.clone()));
+    }
+    Ok(())
+}
+
+fn check_figures(stage: &Stage) -> Result<(), NetError> {
+    let refuse = |what: String| {
+        Err(NetError::Figure {
+            stage: stage.name.clone(),
+            what,
+        })
+    };
+    let spread_ps = match stage.spread {
+        super::Spread::None => 0,
+        super::Spread::Uniform { width_ps } => width_ps,
+        super::Spread::Normal { sigma_ps } => sigma_ps,
+    };
+    if stage.cost_ps > MAX_COST_PS || spread_ps > MAX_COST_PS {
+        return refuse("its cost or the spread of it is more than an hour".into());
+    }
+    match stage.trigger {
+        Trigger::Tokens => Ok(()),
+        Trigger::Paced { period_ps } | Trigger::Polled { period_ps } => {
+            if period_ps == 0 || period_ps > MAX_COST_PS {
+                return refuse("its period must be more than 0 and at most an hour".into());
+            }
+            Ok(())
+        }
+        Trigger::Arrivals(arrivals) => {
+            let rate = arrivals.frames_per_s;
+            if !RATES_PER_S.contains(&rate) {
+                return refuse(format!("{rate} frames/s arrive; it must be 0.001 to 1e12"));
+            }
+            if arrivals.burst == 0 || arrivals.burst > MAX_BURST {
+                return refuse(format!(
+                    "bursts of {} frames; there may be 1 to {MAX_BURST}",
+                    arrivals.burst
+                ));
+            }
+            if !(0.0..=1.0).contains(&arrivals.lost_before_ratio) {
+                return refuse(format!(
+                    "a share of {} is lost before; it must be 0 to 1",
+                    arrivals.lost_before_ratio
+                ));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Stages of a circuit of places without a token, the first again at the end.
+fn empty_circuit(net: &Net) -> Option<Vec<usize>> {
+    let mut next = vec![Vec::new(); net.stages.len()];
+    for place in net.places.iter().filter(|place| place.tokens == 0) {
+        next[place.from].push(place.to);
+    }
+    // Depth first without recursion: `path` holds a stage and how many of its ways on were taken.
+    let (mut done, mut on_path) = (vec![false; next.len()], vec![false; next.len()]);
+    for start in 0..next.len() {
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        if !done[start] {
+            path.push((start, 0));
+            on_path[start] = true;
+        }
+        while let Some((stage, taken)) = path.last_mut() {
+            let Some(&to) = next[*stage].get(*taken) else {
+                (done[*stage], on_path[*stage]) = (true, false);
+                path.pop();
+                continue;
+            };
+            *taken += 1;
+            if on_path[to] {
+                let begin = path.iter().position(|&(stage, _)| stage == to)?;
+                return Some(
+                    path[begin..]
+                        .iter()
+                        .map(|&(stage, _)| stage)
+                        .chain([to])
+                        .collect(),
+                );
+            }
+            if !done[to] {
+                on_path[to] = true;
+                path.push((to, 0));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,161 @@
+//! The slowest circuit of each part of a net by policy iteration, in integers.
+//!
+//! A policy names for each stage one place to go on by, so it holds circuits. The slowest of them, with costs C and
+//! tokens T, gives each place the weight cost · T - tokens · C, and each stage a value: the sum of weights along the
+//! policy to that circuit. A place that would give its stage a higher value replaces the stage's choice. When none
+//! does, no circuit has a positive weight, so none is slower than C over T.
+
+use std::collections::VecDeque;
+
+use super::graph::Graph;
+use super::{Circuit, CircuitKind, Ratio64};
+use crate::net::Net;
+
+/// The slowest circuit of each part that has one.
+pub fn slowest(net: &Net, graph: &Graph) -> Vec<Circuit> {
+    graph
+        .parts
+        .iter()
+        .filter_map(|part| slowest_of(net, graph, part))
+        .collect()
+}
+
+fn slowest_of(net: &Net, graph: &Graph, part: &[usize]) -> Option<Circuit> {
+    let mut policy: Vec<Option<usize>> = vec![None; net.stages.len()];
+    for &stage in part {
+        // A stage that lies on no circuit is a part of its own without a place inside.
+        let place = graph.out[stage]
+            .iter()
+            .copied()
+            .find(|&place| graph.inside(net, place))?;
+        policy[stage] = Some(place);
+    }
+    loop {
+        let circuit = slowest_of_policy(net, part, &policy)?;
+        let values = values(net, graph, part, &mut policy, &circuit);
+        if !improve(net, graph, part, &mut policy, &circuit, &values) {
+            return Some(circuit);
+        }
+    }
+}
+
+/// What a place adds to the value of its stage.
+pub fn weight(net: &Net, place: usize, period: Ratio64) -> i128 {
+    let place = &net.places[place];
+    let cost_ps = i128::from(net.stages[place.from].cost_ps);
+    cost_ps * i128::from(period.tokens) - i128::from(place.tokens) * i128::from(period.cost_ps)
+}
+
+/// A circuit along places.
+pub fn circuit(net: &Net, places: Vec<usize>) -> Circuit {
+    let stages: Vec<usize> = places.iter().map(|&place| net.places[place].from).collect();
+    Circuit {
+        kind: CircuitKind::Places,
+        cost_ps: stages.iter().map(|&stage| net.stages[stage].cost_ps).sum(),
+        tokens: places
+            .iter()
+            .map(|&place| u64::from(net.places[place].tokens))
+            .sum(),
+        stages,
+        places,
+    }
+}
+
+fn slowest_of_policy(net: &Net, part: &[usize], policy: &[Option<usize>]) -> Option<Circuit> {
+    let mut seen_from = vec![usize::MAX; net.stages.len()];
+    let mut slowest: Option<Circuit> = None;
+    for &start in part {
+        let (mut stage, mut places) = (start, Vec::new());
+        while seen_from[stage] == usize::MAX {
+            seen_from[stage] = start;
+            let place = policy[stage]?;
+            places.push(place);
+            stage = net.places[place].to;
+        }
+        // Only a walk that met itself closed a circuit that was not known.
+        if seen_from[stage] != start {
+            continue;
+        }
+        let begin = places
+            .iter()
+            .position(|&place| net.places[place].from == stage)?;
+        let mut round = places.split_off(begin);
+        // From the lowest stage, so that the same circuit always looks the same.
+        let lowest = (0..round.len()).min_by_key(|&index| net.places[round[index]].from)?;
+        round.rotate_left(lowest);
+        let found = circuit(net, round);
+        if slowest
+            .as_ref()
+            .is_none_or(|slowest| found.period() > slowest.period())
+        {
+            slowest = Some(found);
+        }
+    }
+    slowest
+}
+
+/// Values of a part's stages. Stages whose choices lead to another circuit are led to the slowest.
+fn values(
+    net: &Net,
+    graph: &Graph,
+    part: &[usize],
+    policy: &mut [Option<usize>],
+    circuit: &Circuit,
+) -> Vec<Option<i128>> {
+    let mut into: Vec<Vec<usize>> = vec![Vec::new(); net.stages.len()];
+    for &stage in part {
+        for &place in graph.out[stage]
+            .iter()
+            .filter(|&&place| graph.inside(net, place))
+        {
+            into[net.places[place].to].push(place);
+        }
+    }
+    let mut values = vec![None; net.stages.len()];
+    values[circuit.stages[0]] = Some(0);
+    for chosen_only in [true, false] {
+        let mut open: VecDeque<usize> = part
+            .iter()
+            .copied()
+            .filter(|&stage| values[stage].is_some())
+            .collect();
+        while let Some(stage) = open.pop_front() {
+            for &place in &into[stage] {
+                let from = net.places[place].from;
+                if values[from].is_some() || chosen_only && policy[from] != Some(place) {
+                    continue;
+                }
+                policy[from] = Some(place);
+                values[from] =
+                    values[stage].map(|value| value + weight(net, place, circuit.period()));
+                open.push_back(from);
+            }
+        }
+    }
+    values
+}
+
+fn improve(
+    net: &Net,
+    graph: &Graph,
+    part: &[usize],
+    policy: &mut [Option<usize>],
+    circuit: &Circuit,
+    values: &[Option<i128>],
+) -> bool {
+    let mut improved = false;
+    for &stage in part {
+        let mut best = values[stage];
+        for &place in graph.out[stage]
+            .iter()
+            .filter(|&&place| graph.inside(net, place))
+        {
+            let value = values[net.places[place].to]
+                .map(|value| value + weight(net, place, circuit.period()));
+            if value > best {
+                (best, policy[stage], improved) = (value, Some(place), true);
+            }
+        }
+    }
+    improved
+}
