@@ -215,7 +215,8 @@ impl Node {
     fn sentences(&self) -> String {
         let (small, large) = (self.sizes[0], self.sizes[self.sizes.len() - 1]);
         let difference = self.cost(large) - self.cost(small);
-        let receive = self.link() * (0.03 + 0.2 * self.jitter_share);
+        // Anything that differs from node to node.
+        let receive = self.link() * 0.1 * (-3.5 - self.per_frame_s.log10());
         let transmit = self.link() * (0.05 + 3.0 * self.idle);
         let mut out = format!(
             "[[row]]\nname = \"both\"\ntrial = {{ {} = {large}, direction = \"both\", load = \"max\", time = \"1s\" }}\n\

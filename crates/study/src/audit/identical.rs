@@ -12,10 +12,35 @@ const LEAST_DIGITS: u32 = 3;
 /// Rows beyond which tables are not compared.
 const MOST_ROWS: usize = 2_000;
 
+/// Two equal first digits by chance: the sum of the squares of Benford's frequencies.
+const FIRST_DIGIT: f64 = 0.17;
+/// Metrics that do not follow from one another; those of one list do.
+const INDEPENDENT: &[&[Metric]] = &[
+    &[
+        Metric::Time,
+        Metric::Throughput,
+        Metric::FramesPerS,
+        Metric::TimePerFrame,
+        Metric::Spacing,
+        Metric::Efficiency,
+        Metric::ShareOfLimit,
+        Metric::Bandwidth,
+        Metric::Transfer,
+        Metric::Datagrams,
+    ],
+    &[Metric::ThroughputReceive],
+    &[Metric::ThroughputTransmit],
+    &[Metric::CpuLoad],
+    &[Metric::Loss, Metric::Lost],
+    &[Metric::Jitter],
+    &[Metric::Latency],
+    &[Metric::Latency3Sigma],
+];
+
 struct Line<'a> {
     study: &'a Study,
     facts: Facts<'a>,
-    digits: u32,
+    digits: Vec<u32>,
 }
 
 /// One finding for each row that repeats an earlier one of another node.
@@ -40,7 +65,7 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
             .filter(|a| comparable(&a.facts, &b.facts))
         {
             compared += 1;
-            if earlier.is_none() && a.digits >= LEAST_DIGITS && equal(&a.facts, &b.facts) {
+            if earlier.is_none() && total(a) >= LEAST_DIGITS && equal(&a.facts, &b.facts) {
                 earlier = Some(a);
             }
         }
@@ -49,6 +74,10 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
     same.into_iter()
         .map(|(a, b)| finding(a, b, compared))
         .collect()
+}
+
+fn total(line: &Line<'_>) -> u32 {
+    line.digits.iter().sum()
 }
 
 /// The same trial on different nodes.
@@ -68,11 +97,18 @@ fn equal(a: &Facts<'_>, b: &Facts<'_>) -> bool {
     a.row.cells.iter().all(same)
 }
 
-/// Digits that say something about the node: neither the link's limit, nor what was offered, nor all or nothing.
-fn telling_digits(row: &Facts<'_>) -> u32 {
-    let cells = row.row.cells.iter();
-    let telling = cells.filter(|cell| !given(row, cell.metric, &cell.published));
-    telling.map(|cell| digits(&cell.published)).sum()
+/// The digits of each figure that says something about the node by itself: neither the link's limit, nor what was
+/// offered, nor all or nothing, nor what another figure gives anyway.
+fn telling_digits(row: &Facts<'_>) -> Vec<u32> {
+    let most = |metrics: &[Metric]| {
+        let printed = metrics
+            .iter()
+            .filter_map(|m| Some((*m, row.published(*m)?)));
+        let telling = printed.filter(|(metric, printed)| !given(row, *metric, printed));
+        telling.map(|(_, printed)| digits(printed)).max()
+    };
+    let all = INDEPENDENT.iter().filter_map(|metrics| most(metrics));
+    all.filter(|digits| *digits > 0).collect()
 }
 
 fn given(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> bool {
@@ -116,7 +152,8 @@ fn digits(printed: &Quantity) -> u32 {
 }
 
 fn finding(a: &Line<'_>, b: &Line<'_>, compared: u64) -> Finding {
-    let chance = (0.1_f64.powi(a.digits as i32) * compared as f64).min(1.0);
+    let each = |digits: &u32| FIRST_DIGIT * 0.1_f64.powi(*digits as i32 - 1);
+    let chance = (a.digits.iter().map(each).product::<f64>() * compared as f64).min(1.0);
     let severity = if chance < CHANCE {
         Severity::Inconsistent
     } else {
@@ -144,7 +181,7 @@ fn finding(a: &Line<'_>, b: &Line<'_>, compared: u64) -> Finding {
     finding.arithmetic = format!(
         "{}: {} significant digits in common, {compared} pair{} of rows compared",
         figures.join(", "),
-        a.digits,
+        total(a),
         if compared == 1 { "" } else { "s" }
     );
     finding.chance = Some(chance);
