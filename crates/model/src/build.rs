@@ -55,7 +55,8 @@ pub struct ChainInfo {
     pub paths: Vec<usize>,
     /// Its stages in the net, first to last, with the source.
     pub stages: Vec<usize>,
-    /// The stage where frames come from outside at the load's rate; `None` where the node sends as fast as it can.
+    /// The stage where frames come from outside at the load's rate; `None` where the node sends as fast as it can, or
+    /// a TCP peer as fast as the node's window lets it.
     pub source: Option<usize>,
     /// The stage that is the wire: where the node sends, else where it receives.
     pub wire: usize,

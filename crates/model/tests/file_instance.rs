@@ -157,6 +157,26 @@ fn receive_has_a_source_at_the_load() {
 }
 
 #[test]
+fn a_tcp_peer_is_held_back_by_the_window() {
+    let text = BOARD.replace(
+        "layer = [\"ethernet\", \"udp4\"]\ndirection = \"receive\"",
+        "layer = [\"ethernet\", \"tcp4\"]\ndirection = \"receive\"\n\
+         room = [{ name = \"window\", from = \"read\", to = \"wire-rx\", tokens = \"rx-buffers\" }]",
+    );
+    // The path's own [[path.room]] cannot stand beside a list.
+    let text = text.replace(
+        "[[path.room]]\nname = \"buffers\"\nfrom = \"read\"\nto = \"store\"\ntokens = \"rx-buffers\"\n",
+        "",
+    );
+    let node = NodeFile::parse(&text, "board.toml").unwrap();
+    let source = |trial_text: &str| node.instance(&trial(trial_text)).unwrap().chains[0].source;
+    let tcp = "layer = \"tcp4\"\nlength = 1514\ndirection = \"receive\"";
+    assert_eq!(source(tcp), None);
+    assert_eq!(source(&format!("{tcp}\nload = \"10M\"")), Some(0));
+    assert_eq!(source("length = 1514\ndirection = \"receive\""), Some(0));
+}
+
+#[test]
 fn both_ways_share_the_cpu_and_echo_is_one_chain() {
     let both = instance("length = 1514\ndirection = \"both\"\nbuffers = \"copied\"\nports = 2");
     let names: Vec<&str> = both.net.chains.iter().map(|c| c.name.as_str()).collect();

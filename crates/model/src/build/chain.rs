@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use wirelab_trial::Direction;
+use wirelab_trial::{Direction, Layer};
 
 use super::choose::Choice;
 use super::circuit::dead_circuit;
@@ -100,7 +100,7 @@ impl<'a> Build<'a> {
         both: bool,
     ) -> Result<(), BuildError> {
         let name = format!("port {port} {direction}");
-        let source = self.source(port, direction)?;
+        let source = self.source(port, direction, paths)?;
         let mut stages: Vec<usize> = source.into_iter().collect();
         let mut legs = Vec::new();
         for index in paths {
@@ -223,12 +223,18 @@ impl<'a> Build<'a> {
         }))
     }
 
-    /// The stage where frames come from outside at an even rate; none where the node sends as fast as it can.
-    fn source(&mut self, port: u32, direction: Direction) -> Result<Option<usize>, BuildError> {
+    /// The stage where frames come from outside at an even rate; none where the node sends as fast as it can, or a TCP
+    /// peer as fast as the node's window lets it.
+    fn source(
+        &mut self,
+        port: u32,
+        direction: Direction,
+        paths: &[usize],
+    ) -> Result<Option<usize>, BuildError> {
         let transmit = direction == Direction::Transmit;
         let frames_per_s = match (self.setting.offered_per_s, self.setting.link) {
             (Some(rate), _) => rate,
-            (None, _) if transmit => return Ok(None),
+            (None, _) if transmit || self.has_window(paths) => return Ok(None),
             (None, Some(link)) => link.frames_per_s(&self.setting.sizes),
             (None, None) => return Err(cost::no_link()),
         };
@@ -270,6 +276,16 @@ impl<'a> Build<'a> {
             parameters,
         });
         Ok(Some(self.built.net.stages.len() - 1))
+    }
+
+    /// Whether a peer of TCP waits for room at the first stage of these paths.
+    fn has_window(&self, paths: &[usize]) -> bool {
+        let tcp = matches!(
+            self.setting.trial.framing.layer,
+            Layer::TcpIpv4 | Layer::TcpIpv6
+        );
+        let first = paths.first().and_then(|index| self.file.paths.get(*index));
+        tcp && first.is_some_and(|path| path.rooms.iter().any(|room| room.to == path.stages[0]))
     }
 
     fn stage(
