@@ -4,6 +4,7 @@ mod chain;
 mod choose;
 mod circuit;
 mod cost;
+mod source;
 
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Direction, NodeError, Sizes, Trial, Unsupported};

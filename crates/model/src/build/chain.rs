@@ -3,22 +3,22 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use wirelab_trial::{Direction, Layer};
+use wirelab_trial::Direction;
 
 use super::choose::Choice;
 use super::circuit::dead_circuit;
 use super::{BuildError, ChainInfo, CpuLoad, Point, Probe, Setting, StageOrigin, cost};
 use crate::file::{At, Edge, NodeFile, PathDecl, StageDecl};
-use crate::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Spread, Stage, Trigger};
+use crate::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
 
 /// Most tokens of a place at the start.
 pub const MAX_TOKENS: u32 = 100_000;
 
 /// A net that grows.
 pub(super) struct Build<'a> {
-    file: &'a NodeFile,
-    setting: &'a Setting,
-    built: Built,
+    pub file: &'a NodeFile,
+    pub setting: &'a Setting,
+    pub built: Built,
     /// Indices of resources by name and port; shared ones have port 0.
     resources: BTreeMap<(&'a str, u32), usize>,
 }
@@ -102,30 +102,9 @@ impl<'a> Build<'a> {
         let name = format!("port {port} {direction}");
         let source = self.source(port, direction, paths)?;
         let mut stages: Vec<usize> = source.into_iter().collect();
-        let mut legs = Vec::new();
-        for index in paths {
-            let path = self.path(*index)?;
-            let start = self.built.net.stages.len();
-            for stage in &path.stages {
-                self.stage(port, stage, both.then_some(path.direction))?;
-            }
-            let leg = Leg {
-                path,
-                stages: start..self.built.net.stages.len(),
-            };
-            stages.extend(leg.stages.clone());
-            legs.push(leg);
-        }
-        // Frames first: a paced or polled stage takes what waits in its first input.
-        for pair in stages.windows(2) {
-            self.place("frames", (pair[0], pair[1]), None, true)?;
-        }
-        for leg in &legs {
-            for room in &leg.path.rooms {
-                let ends = (leg.stage(&room.from)?, leg.stage(&room.to)?);
-                self.place(&room.name, ends, Some(&room.tokens), false)?;
-            }
-        }
+        let legs = self.legs(port, paths, both)?;
+        stages.extend(legs.iter().flat_map(|leg| leg.stages.clone()));
+        self.places(&stages, &legs)?;
         if source.is_none()
             && stages
                 .iter()
@@ -136,34 +115,67 @@ impl<'a> Build<'a> {
                     .to_owned(),
             ));
         }
-        let info = self.info(name, port, direction, paths, &legs, source, stages)?;
-        self.built.net.chains.push(Chain {
-            name: info.name.clone(),
-            stages: info.stages.clone(),
-        });
+        let (Some(first), Some(last)) = (legs.first(), legs.last()) else {
+            return Err(BuildError::Model(format!("the chain {name} has no path")));
+        };
+        let wire_in = if legs.len() > 1 {
+            Some(first.stage(&first.path.wire)?)
+        } else {
+            None
+        };
+        let (points, probes) = self.seen(&legs)?;
+        let info = ChainInfo {
+            name: name.clone(),
+            direction,
+            port,
+            paths: paths.to_vec(),
+            stages: stages.clone(),
+            source,
+            wire: last.stage(&last.path.wire)?,
+            wire_in,
+            spans: last.path.spans,
+            points,
+            probes,
+            load: self.load(port, &legs)?,
+            busy_wait: legs.iter().any(|leg| leg.path.busy_wait),
+        };
+        self.built.net.chains.push(Chain { name, stages });
         self.built.chains.push(info);
         Ok(())
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "it gathers what the chain already found"
-    )]
-    fn info(
-        &mut self,
-        name: String,
-        port: u32,
-        direction: Direction,
-        paths: &[usize],
-        legs: &[Leg<'a>],
-        source: Option<usize>,
-        stages: Vec<usize>,
-    ) -> Result<ChainInfo, BuildError> {
-        let (Some(first), Some(last)) = (legs.first(), legs.last()) else {
-            return Err(BuildError::Model(format!("the chain {name} has no path")));
-        };
-        let mut points = Vec::new();
-        let mut probes = Vec::new();
+    /// The stages of each path.
+    fn legs(&mut self, port: u32, paths: &[usize], both: bool) -> Result<Vec<Leg<'a>>, BuildError> {
+        let mut legs = Vec::new();
+        for index in paths {
+            let path = self.path(*index)?;
+            let start = self.built.net.stages.len();
+            for stage in &path.stages {
+                self.stage(port, stage, both.then_some(path.direction))?;
+            }
+            let stages = start..self.built.net.stages.len();
+            legs.push(Leg { path, stages });
+        }
+        Ok(legs)
+    }
+
+    /// Frames first: a paced or polled stage takes what waits in its first input.
+    fn places(&mut self, stages: &[usize], legs: &[Leg<'a>]) -> Result<(), BuildError> {
+        for pair in stages.windows(2) {
+            self.place("frames", (pair[0], pair[1]), None, true)?;
+        }
+        for leg in legs {
+            for room in &leg.path.rooms {
+                let ends = (leg.stage(&room.from)?, leg.stage(&room.to)?);
+                self.place(&room.name, ends, Some(&room.tokens), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Capture points and samplers of the legs.
+    fn seen(&self, legs: &[Leg<'a>]) -> Result<(Vec<Point>, Vec<Probe>), BuildError> {
+        let (mut points, mut probes) = (Vec::new(), Vec::new());
         for leg in legs {
             for point in &leg.path.points {
                 points.push(Point {
@@ -173,38 +185,15 @@ impl<'a> Build<'a> {
                 });
             }
             for probe in &leg.path.probes {
-                let tick_ps = self
-                    .file
-                    .period_ps(&probe.clock)
-                    .map_err(BuildError::Model)?;
+                let tick_ps = self.file.period_ps(&probe.clock);
                 probes.push(Probe {
                     name: probe.name.clone(),
                     at: leg.at(&probe.at)?,
-                    tick_ps,
+                    tick_ps: tick_ps.map_err(BuildError::Model)?,
                 });
             }
         }
-        let wire = last.stage(&last.path.wire)?;
-        let wire_in = if legs.len() > 1 {
-            Some(first.stage(&first.path.wire)?)
-        } else {
-            None
-        };
-        Ok(ChainInfo {
-            name,
-            direction,
-            port,
-            paths: paths.to_vec(),
-            stages,
-            source,
-            wire,
-            wire_in,
-            spans: last.path.spans,
-            points,
-            probes,
-            load: self.load(port, legs)?,
-            busy_wait: legs.iter().any(|leg| leg.path.busy_wait),
-        })
+        Ok((points, probes))
     }
 
     fn load(&mut self, port: u32, legs: &[Leg<'a>]) -> Result<Option<CpuLoad>, BuildError> {
@@ -221,71 +210,6 @@ impl<'a> Build<'a> {
             idle_ratio,
             idle_parameter: load.idle.clone(),
         }))
-    }
-
-    /// The stage where frames come from outside at an even rate; none where the node sends as fast as it can, or a TCP
-    /// peer as fast as the node's window lets it.
-    fn source(
-        &mut self,
-        port: u32,
-        direction: Direction,
-        paths: &[usize],
-    ) -> Result<Option<usize>, BuildError> {
-        let transmit = direction == Direction::Transmit;
-        let frames_per_s = match (self.setting.offered_per_s, self.setting.link) {
-            (Some(rate), _) => rate,
-            (None, _) if transmit || self.has_window(paths) => return Ok(None),
-            (None, Some(link)) => link.frames_per_s(&self.setting.sizes),
-            (None, None) => return Err(cost::no_link()),
-        };
-        let (mut burst, mut lost_before_ratio) = (1, 0.0);
-        if !transmit {
-            if let Some(name) = &self.file.arrivals.burst {
-                burst = self.file.count(name).map_err(BuildError::Model)?.max(1);
-            }
-            if let Some(name) = &self.file.arrivals.lost_before {
-                lost_before_ratio = self.file.ratio(name).map_err(BuildError::Model)?;
-            }
-        }
-        self.built.net.stages.push(Stage {
-            name: self.named(if transmit { "offered load" } else { "arrivals" }, port),
-            resource: None,
-            priority: 0,
-            cost_ps: 0,
-            spread: Spread::None,
-            trigger: Trigger::Arrivals(Arrivals {
-                frames_per_s,
-                burst,
-                lost_before_ratio,
-            }),
-            on_missing: OnMissing::Wait,
-        });
-        let arrivals = &self.file.arrivals;
-        let parameters = arrivals
-            .burst
-            .iter()
-            .chain(&arrivals.lost_before)
-            .filter(|_| !transmit)
-            .cloned()
-            .collect();
-        self.built.origins.push(StageOrigin {
-            stage: None,
-            port,
-            costs: Vec::new(),
-            scale: 1.0,
-            parameters,
-        });
-        Ok(Some(self.built.net.stages.len() - 1))
-    }
-
-    /// Whether a peer of TCP waits for room at the first stage of these paths.
-    fn has_window(&self, paths: &[usize]) -> bool {
-        let tcp = matches!(
-            self.setting.trial.framing.layer,
-            Layer::TcpIpv4 | Layer::TcpIpv6
-        );
-        let first = paths.first().and_then(|index| self.file.paths.get(*index));
-        tcp && first.is_some_and(|path| path.rooms.iter().any(|room| room.to == path.stages[0]))
     }
 
     fn stage(
@@ -346,7 +270,7 @@ impl<'a> Build<'a> {
     }
 
     /// `name`, with the port where the trial has several.
-    fn named(&self, name: &str, port: u32) -> String {
+    pub fn named(&self, name: &str, port: u32) -> String {
         if self.setting.trial.ports > 1 {
             format!("{name}#{port}")
         } else {

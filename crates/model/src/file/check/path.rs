@@ -115,7 +115,13 @@ fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
             _ => break,
         }
     }
-    let start = &path.stages[0];
+    let Some(start) = path.stages.first() else {
+        let what = "a path has at least one stage".to_owned();
+        return Err(Problem {
+            at: at!["path", index, "stages"],
+            what,
+        });
+    };
     // A wire that is the first stage is held back by its own resource, or by a room.
     let held = |stage: &StageDecl| {
         stage.resource.is_some() || path.rooms.iter().any(|room| room.to == *start)
