@@ -1,0 +1,220 @@
+//! From measured observations to a node file: what a frame costs, with how sure that is, and what data cannot say.
+//!
+//! `docs/fit.md` says what is fitted from what. Nothing here knows how the node works inside: what comes out is a
+//! time for each frame and for each byte of the server that limits it and of the CPU, an idle load, a cost for each
+//! batch, a depth of the receive ring, and a delay for each capture point.
+
+mod figures;
+mod gather;
+mod judge;
+mod node_text;
+mod ring;
+mod shape;
+mod squares;
+mod stages;
+mod ways;
+
+use serde::Serialize;
+use wirelab_trial::{Interval, Observation, Warning};
+
+/// How captured series are to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Captures {
+    /// Each is the time from one common start to its point, as in Table I of the Zynq document.
+    #[default]
+    FromStart,
+    /// Each is the time of one stage alone, in the order of the first observation.
+    Stages,
+}
+
+/// What a fit is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitOptions {
+    /// Name of the node file; `None` takes the node's own.
+    pub name: Option<String>,
+    /// Name of the results file, for the node file's `what`.
+    pub file: String,
+    /// The node to fit where the file holds several.
+    pub node: Option<String>,
+    /// Confidence of intervals, 0 to 1.
+    pub confidence: f64,
+    /// How captured series are to be read.
+    pub captures: Captures,
+}
+
+impl Default for FitOptions {
+    fn default() -> FitOptions {
+        FitOptions {
+            name: None,
+            file: "results.json".to_owned(),
+            node: None,
+            confidence: 0.95,
+            captures: Captures::FromStart,
+        }
+    }
+}
+
+/// A parameter that was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fitted {
+    /// Its name in the node file.
+    pub name: String,
+    /// Its value in `unit`.
+    pub value: f64,
+    /// A unit of node files: `ns`, `ns/byte`, `%`, `us`, `descriptors`, `bit/s`.
+    pub unit: String,
+    /// Where the true value lies; `None` where there are no more cells than parameters.
+    pub interval: Option<Interval>,
+    /// How it was found, in words.
+    pub how: String,
+}
+
+/// A cell (all observations of one size and load), left out and computed from the others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeftOutCell {
+    /// Size and load.
+    pub cell: String,
+    /// Observations in it.
+    pub observations: usize,
+    /// What was observed, in the unit of [`LeaveOneOut::unit`].
+    pub observed: f64,
+    /// What the other cells say; `None` where they say nothing of it.
+    pub predicted: Option<f64>,
+    /// Error: percent of a time, or points of CPU load.
+    pub error: Option<f64>,
+    /// Whether it lies further off than chance allows, and was not fitted.
+    pub outlier: bool,
+}
+
+/// How well cells are foretold that were left out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LeaveOneOut {
+    /// What was foretold, e.g. `udp4-receive CPU load`.
+    pub figure: String,
+    /// Unit of observed and predicted: `ns` or `%`.
+    pub unit: String,
+    /// Unit of errors: `%` of a time, or `points` of CPU load.
+    pub error_unit: String,
+    /// Each cell.
+    pub cells: Vec<LeftOutCell>,
+    /// Mean size of the errors, outliers apart; `None` where no cell can be left out.
+    pub mean_error: Option<f64>,
+    /// Largest error, outliers apart.
+    pub max_error: Option<f64>,
+}
+
+/// Sizes that follow a law of their own.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SizeClass {
+    /// What is in classes, e.g. `udp4-transmit period`.
+    pub figure: String,
+    /// Smallest size in it, in bytes of the layer's data (datagram, on Ethernet length).
+    pub from_bytes: u32,
+    /// Largest size in it.
+    pub to_bytes: u32,
+    /// ns for each frame; `None` where no law holds them (see the warnings).
+    pub packet_ns: Option<f64>,
+    /// ns for each byte.
+    pub byte_ns: Option<f64>,
+}
+
+/// What was left out of a fit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Why.
+    pub why: String,
+    /// How many observations, or figures of them.
+    pub count: usize,
+}
+
+/// What a fit gave.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fit {
+    /// The node file's text.
+    pub node_toml: String,
+    /// Observations of which something was fitted.
+    pub used_observations: usize,
+    /// What was left out.
+    pub left_out: Vec<LeftOut>,
+    /// Parameters, as in the node file.
+    pub parameters: Vec<Fitted>,
+    /// Errors of cells that were left out, one for each figure that was fitted.
+    pub leave_one_out: Vec<LeaveOneOut>,
+    /// Size classes, where one line does not fit.
+    pub classes: Vec<SizeClass>,
+    /// What a reader must know, and what to do about it.
+    pub warnings: Vec<Warning>,
+    /// What was seen and done, in words.
+    pub notes: Vec<String>,
+}
+
+/// Why there is no fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FitError {
+    /// Not enough of anything.
+    #[error(
+        "too few points to fit: {have}. Needed is at least one of: {NEEDED}. Measure a matrix of sizes and loads, \
+         e.g. with `wirelab measure`"
+    )]
+    TooFew {
+        /// What there is, and what was left out.
+        have: String,
+    },
+    /// More than is fitted at once.
+    #[error("{have} observations are more than the {most} that are fitted at once: split the file")]
+    TooMany {
+        /// Observations in the file.
+        have: usize,
+        /// Most that are taken.
+        most: usize,
+    },
+    /// Observations of several nodes.
+    #[error("the file holds observations of several nodes ({}): choose one of them", names.join(", "))]
+    SeveralNodes {
+        /// The first of their names.
+        names: Vec<String>,
+    },
+    /// Not a confidence.
+    #[error("a confidence of {0} is none: give one above 0 and below 1, e.g. 0.95")]
+    Confidence(String),
+}
+
+/// What a fit needs at least.
+const NEEDED: &str = "3 transmit trials at maximum load that the wire does not limit (3 sizes for an interval); \
+     CPU load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to tell \
+     parameters apart); overloaded receive trials (loss of 1 % and more) at 3 sizes; a captured series of 2 samples";
+
+/// Fit a node file to observations.
+///
+/// # Errors
+/// [`FitError`] where there are too few points, too many, or several nodes.
+pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, FitError> {
+    if !(options.confidence > 0.0 && options.confidence < 1.0) {
+        return Err(FitError::Confidence(options.confidence.to_string()));
+    }
+    let mut gathered = gather::gather(observations, options)?;
+    let mut report = figures::Report::new(options.confidence);
+    let ways = ways::fit_ways(&mut gathered, options, &mut report);
+    if ways.iter().all(|w| !w.says_something()) {
+        return Err(FitError::TooFew {
+            have: gathered.in_words(observations.len(), &report),
+        });
+    }
+    if gathered.not_measured > 0 {
+        report.notes.push(format!(
+            "{} observations hold figures that were not measured (predicted, calibrated or published)",
+            gathered.not_measured
+        ));
+    }
+    let node_toml = node_text::write(&ways, &gathered, options, &mut report);
+    Ok(Fit {
+        node_toml,
+        used_observations: gathered.points.len(),
+        left_out: gathered.left_out(),
+        parameters: report.parameters,
+        leave_one_out: report.leave_one_out,
+        classes: report.classes,
+        warnings: report.warnings,
+        notes: report.notes,
+    })
+}

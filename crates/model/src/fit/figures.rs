@@ -1,0 +1,314 @@
+//! Models in figures for a reader: parameters with intervals, errors of what was left out, what cannot be told apart.
+
+use wirelab_trial::summary::student_t;
+use wirelab_trial::{Interval, Warning};
+
+use super::judge::{Judged, Quantity};
+use super::shape::{Cell, Law, Model, Role};
+use super::{Fitted, LeaveOneOut, LeftOutCell, SizeClass};
+
+/// Correlation of two parameters from which data hardly tell them apart.
+const CORRELATED: f64 = 0.98;
+/// Half width of an interval, as a share of the value, from which a correlation matters.
+const WIDE: f64 = 0.3;
+
+/// What is told to the reader, as it comes up.
+#[derive(Clone, Debug)]
+pub(super) struct Report {
+    pub(super) confidence: f64,
+    pub(super) parameters: Vec<Fitted>,
+    pub(super) leave_one_out: Vec<LeaveOneOut>,
+    pub(super) classes: Vec<SizeClass>,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) notes: Vec<String>,
+    /// What was not enough for a fit.
+    pub(super) too_few: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn new(confidence: f64) -> Report {
+        Report {
+            confidence,
+            parameters: Vec::new(),
+            leave_one_out: Vec::new(),
+            classes: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+            too_few: Vec::new(),
+        }
+    }
+
+    pub(super) fn warn(&mut self, code: &str, text: impl Into<String>, way_out: &str) {
+        self.warnings.push(Warning {
+            code: code.to_owned(),
+            text: text.into(),
+            way_out: way_out.to_owned(),
+        });
+    }
+
+    /// Take up the parameters of a model, named after `prefix`, and warn of those that data hardly tell apart.
+    pub(super) fn parameters_of(&mut self, model: &Model, prefix: &Prefix<'_>, how: &str) {
+        let roles = model.shape.roles();
+        let half = half_widths(model, self.confidence);
+        for (i, role) in roles.iter().enumerate() {
+            let (unit, scale) = unit_of(*role);
+            let (value, unbounded) = (model.solution.values[i], model.solution.unbounded[i]);
+            let interval = half.as_ref().map(|half| Interval {
+                low: (unbounded - half[i]).max(0.0).min(value) * scale,
+                high: (unbounded + half[i]).max(value) * scale,
+                confidence: self.confidence,
+            });
+            self.parameters.push(Fitted {
+                name: prefix.name(*role, model),
+                value: value * scale,
+                unit: unit.to_owned(),
+                interval,
+                how: how.to_owned(),
+            });
+        }
+        if let Some(batches_per_s) = model.shape.batches_per_s {
+            self.parameters.push(Fitted {
+                name: prefix.pacing(),
+                value: 1e6 / batches_per_s,
+                unit: "us".to_owned(),
+                interval: None,
+                how: "the frame rate from which the cost of a frame falls".to_owned(),
+            });
+        }
+        match half {
+            Some(half) => self.warn_of_correlation(model, prefix, &half),
+            None => self.warn(
+                "no-interval",
+                format!(
+                    "{}: as many parameters as cells, so nothing says how sure they are",
+                    prefix.figure
+                ),
+                "measure more sizes and loads, or repeat them",
+            ),
+        }
+    }
+
+    fn warn_of_correlation(&mut self, model: &Model, prefix: &Prefix<'_>, half: &[f64]) {
+        let roles = model.shape.roles();
+        let covariance = &model.solution.covariance;
+        let wide = |i: usize| half[i] > WIDE * model.solution.values[i];
+        for i in 0..roles.len() {
+            for j in i + 1..roles.len() {
+                let scale = (covariance[i][i] * covariance[j][j]).sqrt();
+                let correlation = covariance[i][j] / scale;
+                if correlation.abs() > CORRELATED && wide(i) && wide(j) {
+                    let names = [i, j].map(|k| prefix.name(roles[k], model));
+                    self.warn(
+                        "inseparable",
+                        format!(
+                            "{} and {} can hardly be told apart (correlation {correlation:.3}): only their sum is known",
+                            names[0], names[1]
+                        ),
+                        "measure sizes and loads that lie further apart",
+                    );
+                }
+            }
+        }
+    }
+
+    /// Take up the errors of cells that are left out.
+    pub(super) fn leave_one_out_of(
+        &mut self,
+        figure: &str,
+        quantity: Quantity,
+        model: &Model,
+        outliers: &[(Cell, f64)],
+    ) {
+        let scale = if quantity == Quantity::Load { 100.0 } else { 1.0 };
+        let cell = |c: &Cell, predicted: Option<f64>, outlier: bool| LeftOutCell {
+            cell: c.label.clone(),
+            observations: c.observations,
+            observed: c.value * scale,
+            predicted: predicted.map(|p| p * scale),
+            error: predicted.map(|p| 100.0 * (p - c.value) * c.weight.sqrt()),
+            outlier,
+        };
+        let fitted = model.cells.iter().zip(&model.without);
+        let mut cells: Vec<LeftOutCell> = fitted.map(|(c, w)| cell(c, *w, false)).collect();
+        let sizes: Vec<f64> = cells.iter().filter_map(|c| Some(c.error?.abs())).collect();
+        cells.extend(outliers.iter().map(|(c, w)| cell(c, Some(*w), true)));
+        self.leave_one_out.push(LeaveOneOut {
+            figure: figure.to_owned(),
+            unit: if quantity == Quantity::Load { "%" } else { "ns" }.to_owned(),
+            error_unit: if quantity == Quantity::Load { "points" } else { "%" }.to_owned(),
+            cells,
+            mean_error: (!sizes.is_empty()).then(|| sizes.iter().sum::<f64>() / sizes.len() as f64),
+            max_error: sizes.iter().copied().reduce(f64::max),
+        });
+    }
+
+    /// Say what form was found, and what does not lie on it.
+    pub(super) fn findings_of(&mut self, judged: &Judged, figure: &str, size: &str) {
+        let percent = |x: f64| format!("{:.1}", 100.0 * x);
+        for (cell, without) in &judged.outliers {
+            self.warn(
+                "outlier",
+                format!(
+                    "{figure}: {} lies off: observed {}, the other cells say {}; it was not fitted",
+                    cell.label,
+                    shown(cell.value, figure),
+                    shown(*without, figure)
+                ),
+                "measure it again",
+            );
+        }
+        if let Some(raised) = &judged.raised {
+            let (low, high) = raised.implied_bytes;
+            self.warn(
+                "minimum-size",
+                format!(
+                    "{figure}: {} do not lie on the line of the larger sizes (error of a cell left out {} with them); \
+                     the same bits/s in datagrams of {low:.0} to {high:.0} B would: a minimum size that the test tool \
+                     imposes, or a cheaper way for small frames. They were not fitted",
+                    in_words(&raised.asked_bytes, size),
+                    percent(judged.line_error),
+                ),
+                "look at the length of the datagrams in a capture",
+            );
+            self.classes.push(class_of(figure, &raised.asked_bytes));
+        }
+        if let Some((bytes, _)) = &judged.apart {
+            self.warn(
+                "size-apart",
+                format!("{figure}: {} does not lie on the line of the others; it was not fitted", in_words(&[*bytes], size)),
+                "measure sizes on both sides of it",
+            );
+            self.classes.push(class_of(figure, &[*bytes]));
+        }
+        if judged.model.shape.classes.len() > 1 {
+            self.classes_found(judged, figure, size);
+        }
+        if judged.misfit {
+            self.warn(
+                "line-does-not-fit",
+                format!(
+                    "{figure}: a line does not fit, and no classes of sizes are clearly better: a cell that is left out is \
+                     missed by {} (root mean square)",
+                    shown_error(judged.error.unwrap_or(0.0), figure)
+                ),
+                "measure more sizes; do not trust predictions between those measured",
+            );
+        }
+    }
+
+    fn classes_found(&mut self, judged: &Judged, figure: &str, size: &str) {
+        let model = &judged.model;
+        for (i, class) in model.shape.classes.iter().enumerate() {
+            self.classes.push(SizeClass {
+                packet_ns: Some(model.parameter(Role::Packet(i))),
+                byte_ns: (class.law == Law::Line).then(|| model.parameter(Role::Byte(i))),
+                ..class_of(figure, &[class.from_bytes, class.to_bytes])
+            });
+        }
+        let classes: Vec<String> = model.shape.classes.iter().map(|c| format!("{} to {}", c.from_bytes, c.to_bytes)).collect();
+        self.warn(
+            "size-classes",
+            format!(
+                "{figure}: one line does not fit (a cell left out is missed by {}); {} B of {size} follow laws of their own (then {})",
+                shown_error(judged.line_error, figure),
+                classes.join(", "),
+                shown_error(judged.error.unwrap_or(0.0), figure),
+            ),
+            "measure sizes near the boundaries",
+        );
+        let (first, second) = (&model.shape.classes[0], &model.shape.classes[1]);
+        let flat = first.law == Law::Constant && second.law == Law::Line;
+        let crossing = (model.parameter(Role::Packet(0)) - model.parameter(Role::Packet(1))) / model.parameter(Role::Byte(1));
+        if flat && crossing >= 0.98 * first.to_bytes && crossing <= 1.02 * second.from_bytes {
+            self.warn(
+                "equal-rate",
+                format!(
+                    "{figure}: equal packets/s from {} to {} B, as if each were sent as {crossing:.0} B: a minimum size \
+                     imposed by a tool, or a second server that takes the same time for each frame",
+                    first.from_bytes, first.to_bytes
+                ),
+                "look at the length of the datagrams in a capture",
+            );
+        }
+    }
+}
+
+/// How the parameters of a figure are named.
+pub(super) struct Prefix<'a> {
+    /// E.g. `udp4-receive`.
+    pub(super) way: &'a str,
+    /// `cpu`, `period` or the name of a stage.
+    pub(super) part: &'a str,
+    /// The figure, for a reader.
+    pub(super) figure: &'a str,
+}
+
+impl Prefix<'_> {
+    /// The name of a parameter.
+    pub(super) fn name(&self, role: Role, model: &Model) -> String {
+        let (way, part) = (self.way, self.part);
+        let class = |i: usize| {
+            if model.shape.classes.len() > 1 {
+                format!("-{}", i + 1)
+            } else {
+                String::new()
+            }
+        };
+        match role {
+            Role::Idle => format!("{way}-idle"),
+            Role::Packet(i) => format!("{way}-{part}-packet{}", class(i)),
+            Role::Byte(i) => format!("{way}-{part}-byte{}", class(i)),
+            Role::Batch => format!("{way}-{part}-batch"),
+        }
+    }
+
+    /// The name of the shortest time between two batches.
+    pub(super) fn pacing(&self) -> String {
+        format!("{}-{}-pacing", self.way, self.part)
+    }
+}
+
+fn unit_of(role: Role) -> (&'static str, f64) {
+    match role {
+        Role::Idle => ("%", 100.0),
+        Role::Packet(_) | Role::Batch => ("ns", 1.0),
+        Role::Byte(_) => ("ns/byte", 1.0),
+    }
+}
+
+/// Half of each parameter's interval by Student's t.
+fn half_widths(model: &Model, confidence: f64) -> Option<Vec<f64>> {
+    let t = student_t(confidence, model.freedom()?);
+    let variance = model.variance()?;
+    let covariance = &model.solution.covariance;
+    let half = |i: usize| t * (variance * covariance[i][i]).sqrt();
+    Some((0..covariance.len()).map(half).collect())
+}
+
+fn class_of(figure: &str, bytes: &[f64]) -> SizeClass {
+    SizeClass {
+        figure: figure.to_owned(),
+        from_bytes: bytes.first().copied().unwrap_or(0.0) as u32,
+        to_bytes: bytes.last().copied().unwrap_or(0.0) as u32,
+        packet_ns: None,
+        byte_ns: None,
+    }
+}
+
+fn in_words(bytes: &[f64], size: &str) -> String {
+    let each: Vec<String> = bytes.iter().map(f64::to_string).collect();
+    format!("{} B of {size}", each.join(" and "))
+}
+
+fn shown(value: f64, figure: &str) -> String {
+    if figure.ends_with("CPU load") {
+        format!("{:.1} %", 100.0 * value)
+    } else {
+        format!("{value:.0} ns")
+    }
+}
+
+fn shown_error(error: f64, figure: &str) -> String {
+    let unit = if figure.ends_with("CPU load") { "points" } else { "%" };
+    format!("{:.1} {unit}", 100.0 * error)
+}

@@ -1,0 +1,330 @@
+//! What of each observation can be fitted, and what was left out and why.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::{Buffers, CpuLoad, Direction, Kind, Observation, Series, Status};
+use wirelab_wire::{Layer, LineRate};
+
+use super::figures::Report;
+use super::{FitError, FitOptions, LeftOut};
+
+/// Most observations that are fitted at once: it bounds the work.
+pub(super) const MAX_OBSERVATIONS: usize = 10_000;
+/// Most different series of one observation that are looked at.
+const MAX_SERIES: usize = 64;
+/// Frames/s and bytes beyond which a figure is no frame rate and no size.
+const MAX_FRAMES_PER_S: f64 = 1e12;
+const MAX_BYTES: u32 = 1 << 20;
+
+/// Observations that one way through the node explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Way {
+    /// 0 Ethernet, 4 and 6 UDP, 14 and 16 TCP: only for the order.
+    order: u8,
+    pub(super) receive: bool,
+    buffers: u8,
+}
+
+impl Way {
+    fn of(layer: Layer, receive: bool, buffers: Option<Buffers>) -> Way {
+        let order = LAYERS.iter().position(|l| l.0 == layer).unwrap_or(0) as u8;
+        let buffers = BUFFERS.iter().position(|b| Some(*b) == buffers);
+        Way {
+            order,
+            receive,
+            buffers: buffers.map_or(0, |b| b as u8 + 1),
+        }
+    }
+
+    /// The layer as node files write it.
+    pub(super) fn layer(self) -> &'static str {
+        LAYERS[usize::from(self.order)].1
+    }
+
+    /// `transmit` or `receive`.
+    pub(super) fn direction(self) -> &'static str {
+        if self.receive { "receive" } else { "transmit" }
+    }
+
+    /// How frame data reach the MAC, where the trial asked for it.
+    pub(super) fn buffers(self) -> Option<Buffers> {
+        self.buffers
+            .checked_sub(1)
+            .map(|b| BUFFERS[usize::from(b)])
+    }
+
+    /// A name for parameters and stages, e.g. `udp4-receive`.
+    pub(super) fn name(self) -> String {
+        let mut name = format!("{}-{}", self.layer(), self.direction());
+        if let Some(buffers) = self.buffers() {
+            name.push('-');
+            name.push_str(&buffers.to_string());
+        }
+        name
+    }
+
+    /// What its sizes count in costs: the datagram, on Ethernet the length.
+    pub(super) fn size(self) -> &'static str {
+        if self.layer() == "ethernet" {
+            "length"
+        } else {
+            "datagram"
+        }
+    }
+}
+
+const LAYERS: [(Layer, &str); 5] = [
+    (Layer::Ethernet, "ethernet"),
+    (Layer::UdpIpv4, "udp4"),
+    (Layer::UdpIpv6, "udp6"),
+    (Layer::TcpIpv4, "tcp4"),
+    (Layer::TcpIpv6, "tcp6"),
+];
+const BUFFERS: [Buffers; 5] = [
+    Buffers::Prefilled,
+    Buffers::Copied,
+    Buffers::DmaCopied,
+    Buffers::CopiedAhead,
+    Buffers::InPlace,
+];
+
+/// One observation, as far as it can be fitted. Figures of all flows are taken together.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub(super) way: Way,
+    /// The size that costs go by: datagram, on Ethernet length.
+    pub(super) bytes: f64,
+    /// As it was asked, for a reader: size and load.
+    pub(super) label: String,
+    /// Frames/s that arrived, all flows, where they were seen.
+    pub(super) frames_per_s: Option<f64>,
+    /// Frames/s that were offered, all flows, where it is known.
+    pub(super) offered_frames_per_s: Option<f64>,
+    /// Frames/s the link carries on all flows, where its rate is known.
+    pub(super) line_frames_per_s: Option<f64>,
+    pub(super) flows: usize,
+    /// Whether frames were counted, not worked out from bytes and a size that somebody claims.
+    pub(super) counted: bool,
+    /// Whether as much as possible was asked.
+    pub(super) max_load: bool,
+    pub(super) tester_was_limit: bool,
+    /// Share of frames lost, where it was seen.
+    pub(super) loss_ratio: Option<f64>,
+    pub(super) sent_frames: Option<u64>,
+    pub(super) load: Option<CpuLoad>,
+    /// Name, mean and standard deviation in ns, samples.
+    pub(super) series: Vec<(String, f64, f64, u64)>,
+}
+
+/// All that can be fitted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gathered {
+    pub(super) points: Vec<Point>,
+    pub(super) setup: BTreeMap<String, String>,
+    pub(super) node: String,
+    pub(super) link_bits_per_s: Option<u64>,
+    /// Why something was left out, and how often.
+    pub(super) left_out: BTreeMap<String, usize>,
+    /// Observations with a figure that nobody measured.
+    pub(super) not_measured: usize,
+}
+
+impl Gathered {
+    pub(super) fn leave_out(&mut self, why: impl Into<String>) {
+        *self.left_out.entry(why.into()).or_default() += 1;
+    }
+}
+
+/// Sort observations into what can be fitted and what not.
+///
+/// # Errors
+/// [`FitError`] where there are too many, or they are of several nodes and none was chosen.
+pub(super) fn gather(
+    observations: &[Observation],
+    options: &FitOptions,
+) -> Result<Gathered, FitError> {
+    if observations.len() > MAX_OBSERVATIONS {
+        return Err(FitError::TooMany {
+            have: observations.len(),
+            most: MAX_OBSERVATIONS,
+        });
+    }
+    let chosen = |o: &&Observation| options.node.as_ref().is_none_or(|n| *n == o.node.name);
+    let of_node: Vec<&Observation> = observations.iter().filter(chosen).collect();
+    let mut names: Vec<&str> = of_node.iter().map(|o| o.node.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.len() > 1 {
+        return Err(FitError::SeveralNodes {
+            names: names.iter().take(8).map(|n| (*n).to_owned()).collect(),
+        });
+    }
+    let mut gathered = Gathered {
+        node: names.first().copied().unwrap_or_default().to_owned(),
+        ..Gathered::default()
+    };
+    for observation in of_node {
+        match point(observation, &mut gathered) {
+            Ok(point) => gathered.points.push(point),
+            Err(why) => gathered.leave_out(why),
+        }
+    }
+    Ok(gathered)
+}
+
+fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
+    match o.status {
+        Status::Complete => {}
+        Status::Partial { .. } => return Err("partial: the trial ended early".to_owned()),
+        Status::Void { .. } => return Err("void: the trial must not be used".to_owned()),
+    }
+    if !o.trial.faults.is_clean() {
+        return Err("the sender made faults on purpose".to_owned());
+    }
+    let receive = match o.trial.direction {
+        Direction::Transmit => false,
+        Direction::Receive => true,
+        both => return Err(format!("direction {both}: only transmit and receive are fitted")),
+    };
+    let bytes = o.sizes.datagram.unwrap_or(o.sizes.length);
+    if bytes == 0 || bytes > MAX_BYTES {
+        return Err(format!("a size of {bytes} bytes"));
+    }
+    let frames_per_s = total_frames_per_s(o)?;
+    let series = series(o);
+    if frames_per_s.is_none() && series.is_empty() {
+        return Err("neither frames/s nor a series of times".to_owned());
+    }
+    let bits_per_s = o.trial.link_bits_per_s.or(o.node.capabilities.link_bits_per_s);
+    let link = bits_per_s.and_then(LineRate::new);
+    if o.flows.iter().any(|f| f.loss_ratio.value().is_some_and(|l| !is_share(*l))) {
+        return Err("a loss ratio that is no share".to_owned());
+    }
+    gathered.link_bits_per_s = gathered.link_bits_per_s.or(link.map(LineRate::bits_per_s));
+    for (key, value) in &o.node.setup {
+        gathered.setup.entry(key.clone()).or_insert_with(|| value.clone());
+    }
+    let kinds = o.flows.iter().map(|f| f.frames_per_s.kind());
+    if kinds.chain([o.cpu_load.kind()]).flatten().any(|k| k != Kind::Measured) {
+        gathered.not_measured += 1;
+    }
+    let load = cpu_load(o, gathered);
+    let flows = o.flows.len();
+    Ok(Point {
+        way: Way::of(o.trial.framing.layer, receive, o.trial.buffers),
+        bytes: f64::from(bytes),
+        label: format!("{bytes} B at {}", o.trial.load),
+        frames_per_s,
+        offered_frames_per_s: offered(o, link),
+        line_frames_per_s: link.map(|l| l.frames_per_s(&o.sizes) * flows as f64),
+        flows,
+        counted: o.flows.iter().all(|f| f.counts.value().is_some()),
+        max_load: o.trial.load == wirelab_trial::Load::Max,
+        tester_was_limit: o.tester.was_limit.value() == Some(&true),
+        loss_ratio: loss_ratio(o),
+        sent_frames: o
+            .flows
+            .iter()
+            .map(|f| f.sent_frames.value().copied())
+            .sum::<Option<u64>>(),
+        load,
+        series,
+    })
+}
+
+/// Frames/s that the sender achieved, else those that were asked of it.
+fn offered(o: &Observation, link: Option<LineRate>) -> Option<f64> {
+    let asked = o.trial.load.frames_per_s(&o.sizes, o.trial.framing.layer, link);
+    let asked = asked.ok().flatten();
+    let of = |f: &wirelab_trial::FlowObservation| {
+        let sender = f.sender.value();
+        sender.and_then(|s| s.achieved_frames_per_s.value().copied()).or(asked)
+    };
+    let total: f64 = o.flows.iter().map(of).sum::<Option<f64>>()?;
+    (total > 0.0 && total <= MAX_FRAMES_PER_S).then_some(total)
+}
+
+fn is_share(x: f64) -> bool {
+    (0.0..=1.0).contains(&x)
+}
+
+/// Frames/s of all flows together; `None` where one of them has none.
+fn total_frames_per_s(o: &Observation) -> Result<Option<f64>, String> {
+    let mut total = 0.0;
+    for flow in &o.flows {
+        let goodput = flow.goodput_bits_per_s.value();
+        let rate = match (flow.frames_per_s.value(), goodput, o.sizes.datagram) {
+            (Some(rate), _, _) => *rate,
+            // A peer that counts bytes alone: iperf reports application bits.
+            (None, Some(bits), Some(datagram)) => bits / 8.0 / f64::from(datagram),
+            _ => return Ok(None),
+        };
+        if !(rate > 0.0 && rate <= MAX_FRAMES_PER_S) {
+            return Err(format!("frames/s of {rate}, which is no rate"));
+        }
+        total += rate;
+    }
+    Ok((!o.flows.is_empty()).then_some(total))
+}
+
+fn cpu_load(o: &Observation, gathered: &mut Gathered) -> Option<CpuLoad> {
+    let load = *o.cpu_load.value()?;
+    if load.shared {
+        gathered.leave_out("CPU load shared: tester and node had a core in common");
+        return None;
+    }
+    if !is_share(load.busy_ratio) {
+        gathered.leave_out(format!("CPU load busy_ratio of {}, which is no share", load.busy_ratio));
+        return None;
+    }
+    Some(load)
+}
+
+fn loss_ratio(o: &Observation) -> Option<f64> {
+    let of = |f: &wirelab_trial::FlowObservation| {
+        f.loss_ratio.value().copied().or_else(|| {
+            let lost = f.counts.value()?.lost_frames as f64;
+            let sent = *f.sent_frames.value()? as f64;
+            (sent > 0.0).then_some((lost / sent).min(1.0))
+        })
+    };
+    let ratios: Option<Vec<f64>> = o.flows.iter().map(of).collect();
+    ratios.map(|r| r.iter().sum::<f64>() / r.len() as f64)
+}
+
+fn series(o: &Observation) -> Vec<(String, f64, f64, u64)> {
+    let all = o.series.iter().chain(o.flows.iter().flat_map(|f| &f.series));
+    all.filter(|s| is_stage(s)).take(MAX_SERIES).filter_map(in_ns).collect()
+}
+
+/// Whether a series is a time that a frame needs: not the time of a whole run, nor the spacing that a probe sees.
+fn is_stage(series: &Series) -> bool {
+    series.name != "time of a run" && !series.name.starts_with("spacing: ")
+}
+
+fn in_ns(series: &Series) -> Option<(String, f64, f64, u64)> {
+    let tick_ns = series.clock.tick_ps? as f64 / 1e3;
+    let h = &series.histogram;
+    let (mean, sigma) = (h.mean_ticks * tick_ns, h.stddev_ticks * tick_ns);
+    let usable = h.count > 0 && mean.is_finite() && mean > 0.0 && sigma.is_finite() && sigma >= 0.0;
+    usable.then(|| (series.name.clone(), mean, sigma, h.count))
+}
+
+impl Gathered {
+    /// What was left out, for the reader.
+    pub(super) fn left_out(&self) -> Vec<LeftOut> {
+        let each = self.left_out.iter().map(|(why, count)| LeftOut {
+            why: why.clone(),
+            count: *count,
+        });
+        each.collect()
+    }
+
+    /// What there is, for a refusal.
+    pub(super) fn in_words(&self, observations: usize, report: &Report) -> String {
+        let mut parts = vec![format!("{observations} observations, {} of them usable", self.points.len())];
+        parts.extend(report.too_few.iter().cloned());
+        parts.extend(self.left_out.iter().map(|(why, n)| format!("left out {n}: {why}")));
+        parts.join("; ")
+    }
+}

@@ -1,0 +1,102 @@
+//! The depth of the receive ring, from short overloaded trials: what the node did not serve and did not lose lies there.
+
+use wirelab_trial::Interval;
+
+use super::Fitted;
+use super::figures::Report;
+use super::gather::{Point, Way};
+
+/// A trial is short if it sends at most this share of the frames of the one that shows the service rate: a ring's
+/// content then weighs much more in it.
+const SHORT: f64 = 0.5;
+/// Uncertainty of service and offered rate, where repeats do not show a larger one.
+const RATE_ERROR: f64 = 0.005;
+/// Largest half width of a depth, as a share of it, that is still an answer.
+const ANSWER: f64 = 0.5;
+
+/// What one trial says: the depth with its half width, or only that it is at least so much.
+struct Bound {
+    depth: f64,
+    half: f64,
+    lost: bool,
+}
+
+/// Descriptors of the ring of a receive way, where the observations can say. `limited` are the long overloaded trials.
+///
+/// In a trial of n frames, offered at λ and served at μ < λ, the backlog at its end is n·(1 − μ/λ) − lost. Where frames
+/// were lost, the ring was full; where none was, it is at least as deep.
+pub(super) fn ring_depth(
+    way: Way,
+    points: &[Point],
+    limited: &[&Point],
+    report: &mut Report,
+) -> Option<f64> {
+    if !way.receive || points.iter().all(|p| p.frames_per_s.is_none()) {
+        return None;
+    }
+    let bounds: Vec<Bound> = points.iter().filter_map(|p| bound(p, limited)).collect();
+    let least = bounds.iter().map(|b| b.depth - b.half).fold(0.0, f64::max);
+    let full = bounds.iter().filter(|b| b.lost);
+    let most = full.clone().map(|b| b.depth + b.half).fold(f64::INFINITY, f64::min);
+    let best = full.min_by(|a, b| a.half.total_cmp(&b.half));
+    let name = way.name();
+    let Some(best) = best.filter(|b| b.depth > 0.0 && b.half <= ANSWER * b.depth) else {
+        let known = if least >= 1.0 {
+            format!("it holds at least {least:.0} frames")
+        } else {
+            "nothing is known of it".to_owned()
+        };
+        report.warn(
+            "ring-unknown",
+            format!("{name}: the observations cannot say how deep the receive ring is: {known}"),
+            "measure overload with few frames too, e.g. 50, 100 and 200 frames beside a long trial at the same load",
+        );
+        return None;
+    };
+    if least > most {
+        report.warn(
+            "ring-contradiction",
+            format!("{name}: some trials show a ring of at least {least:.0} frames, others of at most {most:.0}"),
+            "look for bursts of the sender in its gaps",
+        );
+    }
+    let depth = best.depth.round().max(1.0);
+    report.parameters.push(Fitted {
+        name: format!("{name}-ring"),
+        value: depth,
+        unit: "descriptors".to_owned(),
+        interval: Some(Interval {
+            low: least.min(depth),
+            high: most.max(depth),
+            confidence: report.confidence,
+        }),
+        how: "frames neither served nor lost when a short overloaded trial ends; the interval is a bound, no t".to_owned(),
+    });
+    Some(depth)
+}
+
+fn bound(point: &Point, limited: &[&Point]) -> Option<Bound> {
+    let sent = point.sent_frames? as f64;
+    let offered = point.offered_frames_per_s?;
+    let lost = point.loss_ratio? * sent;
+    let same = limited.iter().filter(|p| p.bytes == point.bytes && p.flows == point.flows);
+    let long: Vec<(f64, f64)> = same
+        .filter_map(|p| Some((p.frames_per_s?, p.sent_frames? as f64 / p.offered_frames_per_s?)))
+        .collect();
+    let seconds = sent / offered;
+    let n = long.len() as f64;
+    let served_per_s = long.iter().map(|l| l.0).sum::<f64>() / n;
+    let long_seconds = long.iter().map(|l| l.1).sum::<f64>() / n;
+    if long.is_empty() || seconds > SHORT * long_seconds || offered <= served_per_s {
+        return None;
+    }
+    let spread = long.iter().map(|l| (l.0 / served_per_s - 1.0).abs()).fold(0.0, f64::max);
+    let backlog = sent - served_per_s * seconds - lost;
+    // The long trial's rate holds one ring too much over its own time.
+    let scale = 1.0 / (1.0 - seconds / long_seconds);
+    Some(Bound {
+        depth: backlog * scale,
+        half: (1.0 + 2.0 * served_per_s * seconds * spread.max(RATE_ERROR)) * scale,
+        lost: lost >= 1.0,
+    })
+}

@@ -1,0 +1,269 @@
+//! Weighted least squares for a handful of parameters, none of which may be below 0.
+//!
+//! Columns are scaled to length 1 and made orthogonal one after the other (modified Gram-Schmidt, each twice;
+//! A. Björck, Numerical Methods for Least Squares Problems, 1996, 2.4), so that the condition number is not squared
+//! as it is by normal equations. With at most [`MAX_COLUMNS`] columns, the best solution without a negative parameter
+//! is found by trying every set of columns that may stay.
+
+/// Columns that are solved for at most: idle, three classes of two, one for batches.
+pub(super) const MAX_COLUMNS: usize = 8;
+
+/// Length of what is new in a column of length 1 below which it says nothing that those in front did not.
+const DEPENDENT: f64 = 1e-6;
+
+/// The column that says nothing of its own: data cannot tell its parameter from those in front.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dependent(pub(super) usize);
+
+/// What least squares gave.
+#[derive(Clone, Debug)]
+pub(super) struct Solution {
+    /// A value for each column; 0 where the best fit would be below.
+    pub(super) values: Vec<f64>,
+    /// Observed less fitted, unweighted.
+    pub(super) residuals: Vec<f64>,
+    /// How much each observation decides its own fitted value, 0 to 1 (diagonal of the hat matrix).
+    pub(super) leverages: Vec<f64>,
+    /// Sum of weighted squares of the residuals.
+    pub(super) squares: f64,
+    /// Covariance of all columns' parameters for a weighted variance of 1, before any was held at 0.
+    pub(super) covariance: Vec<Vec<f64>>,
+    /// Values before any was held at 0.
+    pub(super) unbounded: Vec<f64>,
+    /// Columns that are not held at 0.
+    pub(super) free: usize,
+}
+
+/// The parameters with the least weighted squares, all of at least 0. `columns[j][i]` is column j of observation i.
+///
+/// # Errors
+/// [`Dependent`] names the first column that those in front already say.
+pub(super) fn solve(
+    columns: &[Vec<f64>],
+    y: &[f64],
+    weights: &[f64],
+) -> Result<Solution, Dependent> {
+    let all: Vec<usize> = (0..columns.len().min(MAX_COLUMNS)).collect();
+    let full = Orthogonal::of(columns, &all, y, weights)?;
+    let covariance = full.covariance();
+    let unbounded = full.values.clone();
+    let mut best = full;
+    let mut chosen = all;
+    if unbounded.iter().any(|v| *v < 0.0) {
+        (best, chosen) = best_without_negative(columns, y, weights)
+            .ok_or(Dependent(columns.len().saturating_sub(1)))?;
+    }
+    let mut values = vec![0.0; columns.len()];
+    for (value, column) in best.values.iter().zip(&chosen) {
+        values[*column] = *value;
+    }
+    let residuals: Vec<f64> = (0..y.len())
+        .map(|i| y[i] - (0..columns.len()).map(|j| values[j] * columns[j][i]).sum::<f64>())
+        .collect();
+    let squares = residuals.iter().zip(weights).map(|(e, w)| w * e * e).sum();
+    Ok(Solution {
+        values,
+        residuals,
+        leverages: best.leverages(),
+        squares,
+        covariance,
+        unbounded,
+        free: chosen.len(),
+    })
+}
+
+fn best_without_negative(
+    columns: &[Vec<f64>],
+    y: &[f64],
+    weights: &[f64],
+) -> Option<(Orthogonal, Vec<usize>)> {
+    let count = columns.len().min(MAX_COLUMNS);
+    let mut best: Option<(f64, Orthogonal, Vec<usize>)> = None;
+    for set in 1u32..(1 << count) {
+        let chosen: Vec<usize> = (0..count).filter(|j| set >> j & 1 == 1).collect();
+        let Ok(part) = Orthogonal::of(columns, &chosen, y, weights) else {
+            continue;
+        };
+        if part.values.iter().any(|v| *v < 0.0) {
+            continue;
+        }
+        let left = part.left_over;
+        if best.as_ref().is_none_or(|b| left < b.0) {
+            best = Some((left, part, chosen));
+        }
+    }
+    best.map(|(_, part, chosen)| (part, chosen))
+}
+
+/// Some columns made orthogonal, and what they give.
+struct Orthogonal {
+    /// Orthogonal columns of length 1, of weighted observations.
+    q: Vec<Vec<f64>>,
+    /// Inverse of the upper triangle, on columns of length 1.
+    inverse: Vec<Vec<f64>>,
+    /// Lengths of the weighted columns.
+    lengths: Vec<f64>,
+    values: Vec<f64>,
+    /// Weighted squares that are left.
+    left_over: f64,
+}
+
+impl Orthogonal {
+    fn of(
+        columns: &[Vec<f64>],
+        chosen: &[usize],
+        y: &[f64],
+        weights: &[f64],
+    ) -> Result<Orthogonal, Dependent> {
+        let weighted = |x: &[f64]| -> Vec<f64> {
+            x.iter().zip(weights).map(|(x, w)| x * w.sqrt()).collect()
+        };
+        let p = chosen.len();
+        let mut q: Vec<Vec<f64>> = Vec::with_capacity(p);
+        let mut lengths = Vec::with_capacity(p);
+        let mut r = vec![vec![0.0; p]; p];
+        for (j, column) in chosen.iter().enumerate() {
+            let mut next = weighted(&columns[*column]);
+            let length = dot(&next, &next).sqrt();
+            if !length.is_finite() || length <= 0.0 {
+                return Err(Dependent(*column));
+            }
+            next.iter_mut().for_each(|x| *x /= length);
+            for _ in 0..2 {
+                for (k, before) in q.iter().enumerate() {
+                    let along = dot(before, &next);
+                    r[k][j] += along;
+                    subtract(&mut next, before, along);
+                }
+            }
+            let left = dot(&next, &next).sqrt();
+            if left < DEPENDENT || j >= y.len() {
+                return Err(Dependent(*column));
+            }
+            next.iter_mut().for_each(|x| *x /= left);
+            r[j][j] = left;
+            q.push(next);
+            lengths.push(length);
+        }
+        let mut rest = weighted(y);
+        let mut along = Vec::with_capacity(p);
+        for column in &q {
+            let part = dot(column, &rest);
+            subtract(&mut rest, column, part);
+            along.push(part);
+        }
+        let inverse = invert_upper(&r);
+        let values = (0..p)
+            .map(|i| dot(&inverse[i], &along) / lengths[i])
+            .collect();
+        Ok(Orthogonal {
+            q,
+            inverse,
+            lengths,
+            values,
+            left_over: dot(&rest, &rest),
+        })
+    }
+
+    fn covariance(&self) -> Vec<Vec<f64>> {
+        let p = self.values.len();
+        let entry = |i: usize, j: usize| {
+            dot(&self.inverse[i], &self.inverse[j]) / (self.lengths[i] * self.lengths[j])
+        };
+        (0..p)
+            .map(|i| (0..p).map(|j| entry(i, j)).collect())
+            .collect()
+    }
+
+    fn leverages(&self) -> Vec<f64> {
+        let rows = self.q.first().map_or(0, Vec::len);
+        (0..rows)
+            .map(|i| self.q.iter().map(|c| c[i] * c[i]).sum())
+            .collect()
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn subtract(from: &mut [f64], column: &[f64], times: f64) {
+    for (x, c) in from.iter_mut().zip(column) {
+        *x -= times * c;
+    }
+}
+
+fn invert_upper(r: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let p = r.len();
+    let mut inverse = vec![vec![0.0; p]; p];
+    for j in 0..p {
+        inverse[j][j] = 1.0 / r[j][j];
+        for i in (0..j).rev() {
+            let sum: f64 = (i + 1..=j).map(|k| r[i][k] * inverse[k][j]).sum();
+            inverse[i][j] = -sum / r[i][i];
+        }
+    }
+    inverse
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() <= 1e-9 * b.abs().max(1.0)
+    }
+
+    #[test]
+    fn the_norris_data_come_out_as_certified() {
+        // NIST Statistical Reference Datasets, linear regression, Norris: data and certified values.
+        let x = [
+            0.2, 337.4, 118.2, 884.6, 10.1, 226.5, 666.3, 996.3, 448.6, 777.0, 558.2, 0.4, 0.6,
+            775.5, 666.9, 338.0, 447.5, 11.6, 556.0, 228.1, 995.8, 887.6, 120.2, 0.3, 0.3, 556.8,
+            339.1, 887.2, 999.0, 779.0, 11.1, 118.3, 229.2, 669.1, 448.9, 0.5,
+        ];
+        let y = [
+            0.1, 338.8, 118.1, 888.0, 9.2, 228.1, 668.5, 998.5, 449.1, 778.9, 559.2, 0.3, 0.1,
+            778.1, 668.8, 339.3, 448.9, 10.8, 557.7, 228.3, 998.0, 888.8, 119.6, 0.3, 0.6, 557.6,
+            339.3, 888.0, 998.5, 778.9, 10.2, 117.6, 228.9, 668.4, 449.2, 0.2,
+        ];
+        // The certified intercept is below 0, so it is shifted up by 1.
+        let shifted: Vec<f64> = y.iter().map(|y| y + 1.0).collect();
+        let columns = [vec![1.0; 36], x.to_vec()];
+        let s = solve(&columns, &shifted, &[1.0; 36]).unwrap();
+        assert!(near(s.values[0], 1.0 - 0.262_323_073_774_029), "{s:?}");
+        assert!(near(s.values[1], 1.002_116_818_020_45));
+        let variance = s.squares / 34.0;
+        assert!(near((variance * s.covariance[0][0]).sqrt(), 0.232_818_234_301_152));
+        assert!(near(
+            (variance * s.covariance[1][1]).sqrt(),
+            0.429_796_848_199_937e-3
+        ));
+        assert!(near(s.leverages.iter().sum(), 2.0));
+    }
+
+    #[test]
+    fn nothing_is_below_zero_and_the_rest_is_best() {
+        // The free line falls; with a slope of at least 0 the mean is the best.
+        let columns = [vec![1.0; 4], vec![1.0, 2.0, 3.0, 4.0]];
+        let s = solve(&columns, &[4.0, 3.0, 2.0, 1.0], &[1.0; 4]).unwrap();
+        assert_eq!((s.values[1], s.free), (0.0, 1));
+        assert!(near(s.values[0], 2.5) && near(s.unbounded[1], -1.0));
+    }
+
+    #[test]
+    fn columns_that_say_the_same_are_named() {
+        let columns = [vec![1.0, 2.0, 3.0], vec![64.0, 128.0, 192.0]];
+        let error = solve(&columns, &[1.0, 2.0, 3.0], &[1.0; 3]).unwrap_err();
+        assert_eq!(error, Dependent(1));
+        let few = [vec![1.0, 1.0], vec![1.0, 2.0], vec![1.0, 4.0]];
+        assert_eq!(solve(&few, &[1.0, 2.0], &[1.0; 2]).unwrap_err(), Dependent(2));
+    }
+
+    #[test]
+    fn weights_decide() {
+        let columns = [vec![1.0, 1.0]];
+        let s = solve(&columns, &[1.0, 4.0], &[2.0, 1.0]).unwrap();
+        assert!(near(s.values[0], 2.0));
+    }
+}

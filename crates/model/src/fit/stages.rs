@@ -1,0 +1,199 @@
+//! Captured series: a constant and a part for each byte of every stage, with its scatter.
+
+use std::collections::BTreeMap;
+
+use super::figures::{Prefix, Report};
+use super::gather::{Point, Way};
+use super::judge::{Quantity, error_of};
+use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
+use super::{Captures, FitOptions, Fitted};
+
+/// Series that are fitted at most for each way.
+const MAX_STAGES: usize = 32;
+/// Samples that a series needs in all.
+const NEEDED: u64 = 2;
+/// Error of a size that is left out, as a share, from which a line is said not to fit.
+const MISFIT: f64 = 0.05;
+
+/// A stage between capture points.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct StageFit {
+    /// The series' name: the capture point.
+    pub(super) point: String,
+    /// A name for the node file.
+    pub(super) key: String,
+    /// Whether it has a cost for each byte.
+    pub(super) has_byte: bool,
+    /// Standard deviation in ns.
+    pub(super) sigma_ns: f64,
+}
+
+/// One series over the sizes: by size in bytes.
+type Sizes = BTreeMap<u64, Cell>;
+
+struct Seen {
+    point: String,
+    cells: Sizes,
+    sigma_ns: f64,
+}
+
+/// Fit each captured series of a way.
+pub(super) fn fit_stages(
+    way: Way,
+    points: &[Point],
+    options: &FitOptions,
+    report: &mut Report,
+) -> Vec<StageFit> {
+    let mut seen = collect(points);
+    if seen.len() > MAX_STAGES {
+        report.notes.push(format!("{}: only {MAX_STAGES} of {} series were looked at", way.name(), seen.len()));
+        seen.truncate(MAX_STAGES);
+    }
+    if seen.len() > 1 {
+        as_differences(&mut seen, way, options, report);
+    }
+    let mut fitted: Vec<StageFit> = Vec::new();
+    for one in &seen {
+        let mut key = key_of(&one.point);
+        while fitted.iter().any(|s| s.key == key) {
+            key.push('x');
+        }
+        fitted.extend(fit_stage(way, one, key, report));
+    }
+    fitted
+}
+
+/// Series by name, in the order they first came; observations of one size taken together.
+fn collect(points: &[Point]) -> Vec<Seen> {
+    let mut order: Vec<&str> = Vec::new();
+    let mut of: BTreeMap<(&str, u64), Vec<(f64, f64, u64)>> = BTreeMap::new();
+    for point in points {
+        for (name, mean, sigma, count) in &point.series {
+            if !order.contains(&name.as_str()) {
+                order.push(name);
+            }
+            let same = of.entry((name, point.bytes as u64)).or_default();
+            same.push((*mean, *sigma, *count));
+        }
+    }
+    let seen = |name: &&str| {
+        let sizes = of.iter().filter(|((n, _), _)| n == name);
+        let cells: Sizes = sizes.clone().map(|((_, b), seen)| (*b, cell(*b, seen))).collect();
+        let samples: u64 = sizes.clone().flat_map(|s| s.1).fold(0, |n, s| n.saturating_add(s.2));
+        let sigmas = sizes.flat_map(|s| s.1).map(|s| s.1).collect();
+        (samples >= NEEDED).then(|| Seen {
+            point: (*name).to_owned(),
+            cells,
+            sigma_ns: median(sigmas),
+        })
+    };
+    order.iter().filter_map(seen).collect()
+}
+
+fn cell(bytes: u64, seen: &[(f64, f64, u64)]) -> Cell {
+    let n = seen.len() as f64;
+    let mean = seen.iter().map(|s| s.0).sum::<f64>() / n;
+    let squares: f64 = seen.iter().map(|s| (s.0 - mean).powi(2)).sum();
+    Cell {
+        label: format!("{bytes} B"),
+        bytes: bytes as f64,
+        frames_per_s: 1e9,
+        value: mean,
+        weight: 1.0 / (mean * mean),
+        stddev: (seen.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
+        observations: seen.len(),
+        counted: true,
+    }
+}
+
+/// Turn times from one start into times between points, where every size has the points in the same order.
+fn as_differences(seen: &mut [Seen], way: Way, options: &FitOptions, report: &mut Report) {
+    if options.captures == Captures::Stages {
+        return;
+    }
+    let first = |s: &Seen| s.cells.values().next().map_or(0.0, |c| c.value);
+    seen.sort_by(|a, b| first(a).total_cmp(&first(b)));
+    let in_order = seen.windows(2).all(|pair| {
+        let same_sizes = pair[0].cells.keys().eq(pair[1].cells.keys());
+        let later = pair[0].cells.values().zip(pair[1].cells.values());
+        same_sizes && later.into_iter().all(|(a, b)| a.value < b.value)
+    });
+    if !in_order {
+        report.notes.push(format!(
+            "{}: the captured series have no common order over the sizes, so each is taken as a stage of its own",
+            way.name()
+        ));
+        return;
+    }
+    report.notes.push(format!(
+        "{}: the captured series are taken as times from one start: {}",
+        way.name(),
+        seen.iter().map(|s| s.point.as_str()).collect::<Vec<_>>().join(", ")
+    ));
+    for i in (1..seen.len()).rev() {
+        let (before, from) = seen.split_at_mut(i);
+        let (before, after) = (&before[i - 1], &mut from[0]);
+        for (cell, earlier) in after.cells.values_mut().zip(before.cells.values()) {
+            cell.value -= earlier.value;
+        }
+        let squares = after.sigma_ns.powi(2) - before.sigma_ns.powi(2);
+        after.sigma_ns = squares.max(0.0).sqrt();
+    }
+}
+
+fn fit_stage(way: Way, seen: &Seen, key: String, report: &mut Report) -> Option<StageFit> {
+    let cells: Vec<Cell> = seen.cells.values().cloned().collect();
+    let shape = |law| Shape {
+        idle: false,
+        classes: vec![Class::all(law)],
+        batches_per_s: None,
+    };
+    let (name, figure) = (way.name(), format!("{} {}", way.name(), seen.point));
+    let line = Model::fit(shape(Law::Line), &cells);
+    if line.is_none() {
+        report.warn(
+            "inseparable",
+            format!("{figure}: one size only, so that its constant part and that of its bytes cannot be told apart"),
+            "capture at a second size",
+        );
+    }
+    let model = line.or_else(|| Model::fit(shape(Law::Constant), &cells))?;
+    let prefix = Prefix {
+        way: &name,
+        part: &key,
+        figure: &figure,
+    };
+    let how = format!("least squares of the mean of series '{}' over {} sizes", seen.point, cells.len());
+    report.parameters_of(&model, &prefix, &how);
+    report.leave_one_out_of(&figure, Quantity::Period, &model, &[]);
+    if error_of(&model).is_some_and(|e| e > MISFIT) {
+        report.warn(
+            "line-does-not-fit",
+            format!("{figure}: a line does not fit the sizes"),
+            "measure more sizes; do not trust predictions between those measured",
+        );
+    }
+    if seen.sigma_ns > 0.0 {
+        report.parameters.push(Fitted {
+            name: format!("{name}-{key}-sigma"),
+            value: seen.sigma_ns,
+            unit: "ns".to_owned(),
+            interval: None,
+            how: "middle of the standard deviations of its series".to_owned(),
+        });
+    }
+    Some(StageFit {
+        point: seen.point.clone(),
+        key,
+        has_byte: model.shape.roles().contains(&Role::Byte(0)),
+        sigma_ns: seen.sigma_ns,
+    })
+}
+
+/// A series' name as a key: lower-case letters, digits and hyphens.
+pub(super) fn key_of(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let key: String = name.chars().take(40).map(letter).collect();
+    let key = key.trim_matches('-').to_owned();
+    if key.is_empty() { "stage".to_owned() } else { key }
+}
