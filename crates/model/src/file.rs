@@ -185,6 +185,8 @@ pub struct PathDecl {
     pub direction: Direction,
     /// The kinds of buffers it is; empty where that is not said.
     pub buffers: Vec<Buffers>,
+    /// Largest size it takes in bytes of the layer's data (datagram, on Ethernet length); `None` takes every size.
+    pub up_to_bytes: Option<u32>,
     /// Whether a trial that names no buffers takes it.
     pub default: bool,
     /// Names of its stages, first to last.

@@ -7,6 +7,7 @@
 
 pub mod build;
 pub mod file;
+pub mod fit;
 pub mod library;
 pub mod net;
 pub mod sim;

@@ -50,7 +50,12 @@ pub(crate) fn choose(file: &NodeFile, trial: &Trial) -> Result<Choice, BuildErro
 
 fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, BuildError> {
     let layer = trial.framing.layer;
-    let fits = |path: &PathDecl| path.direction == direction && path.layers.contains(&layer);
+    let bytes = trial.sizes().map_or(0, |s| s.datagram.unwrap_or(s.length));
+    let fits = |path: &PathDecl| {
+        path.direction == direction
+            && path.layers.contains(&layer)
+            && path.up_to_bytes.is_none_or(|most| bytes <= most)
+    };
     let paths: Vec<(usize, &PathDecl)> = file
         .paths
         .iter()

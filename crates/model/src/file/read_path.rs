@@ -7,11 +7,12 @@ use wirelab_trial::observation::Spans;
 use super::read::{bounded_list, sections};
 use super::{At, Edge, LoadDecl, PathDecl, PointDecl, ProbeDecl, Room};
 
-const PATH_KEYS: [&str; 13] = [
+const PATH_KEYS: [&str; 14] = [
     "name",
     "layer",
     "direction",
     "buffers",
+    "up_to",
     "default",
     "stages",
     "wire",
@@ -63,6 +64,10 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
         buffers: table
             .get("buffers")
             .map_or(Ok(Vec::new()), |e| e.list(ONCE, Entry::word))?,
+        up_to_bytes: table
+            .get("up_to")
+            .map(|e| e.whole(1, 65_535).map(|n| n as u32))
+            .transpose()?,
         default: table.get("default").map_or(Ok(false), |e| e.flag())?,
         wire: table.text("wire")?.unwrap_or(wire),
         spans: table.get("spans").map_or(Ok(Spans::Wire), |e| spans(&e))?,

@@ -119,7 +119,11 @@ impl Report {
         model: &Model,
         outliers: &[(Cell, f64)],
     ) {
-        let scale = if quantity == Quantity::Load { 100.0 } else { 1.0 };
+        let scale = if quantity == Quantity::Load {
+            100.0
+        } else {
+            1.0
+        };
         let cell = |c: &Cell, predicted: Option<f64>, outlier: bool| LeftOutCell {
             cell: c.label.clone(),
             observations: c.observations,
@@ -134,8 +138,18 @@ impl Report {
         cells.extend(outliers.iter().map(|(c, w)| cell(c, Some(*w), true)));
         self.leave_one_out.push(LeaveOneOut {
             figure: figure.to_owned(),
-            unit: if quantity == Quantity::Load { "%" } else { "ns" }.to_owned(),
-            error_unit: if quantity == Quantity::Load { "points" } else { "%" }.to_owned(),
+            unit: if quantity == Quantity::Load {
+                "%"
+            } else {
+                "ns"
+            }
+            .to_owned(),
+            error_unit: if quantity == Quantity::Load {
+                "points"
+            } else {
+                "%"
+            }
+            .to_owned(),
             cells,
             mean_error: (!sizes.is_empty()).then(|| sizes.iter().sum::<f64>() / sizes.len() as f64),
             max_error: sizes.iter().copied().reduce(f64::max),
@@ -175,7 +189,10 @@ impl Report {
         if let Some((bytes, _)) = &judged.apart {
             self.warn(
                 "size-apart",
-                format!("{figure}: {} does not lie on the line of the others; it was not fitted", in_words(&[*bytes], size)),
+                format!(
+                    "{figure}: {} does not lie on the line of the others; it was not fitted",
+                    in_words(&[*bytes], size)
+                ),
                 "measure sizes on both sides of it",
             );
             self.classes.push(class_of(figure, &[*bytes]));
@@ -205,7 +222,12 @@ impl Report {
                 ..class_of(figure, &[class.from_bytes, class.to_bytes])
             });
         }
-        let classes: Vec<String> = model.shape.classes.iter().map(|c| format!("{} to {}", c.from_bytes, c.to_bytes)).collect();
+        let classes: Vec<String> = model
+            .shape
+            .classes
+            .iter()
+            .map(|c| format!("{} to {}", c.from_bytes, c.to_bytes))
+            .collect();
         self.warn(
             "size-classes",
             format!(
@@ -218,7 +240,8 @@ impl Report {
         );
         let (first, second) = (&model.shape.classes[0], &model.shape.classes[1]);
         let flat = first.law == Law::Constant && second.law == Law::Line;
-        let crossing = (model.parameter(Role::Packet(0)) - model.parameter(Role::Packet(1))) / model.parameter(Role::Byte(1));
+        let crossing = (model.parameter(Role::Packet(0)) - model.parameter(Role::Packet(1)))
+            / model.parameter(Role::Byte(1));
         if flat && crossing >= 0.98 * first.to_bytes && crossing <= 1.02 * second.from_bytes {
             self.warn(
                 "equal-rate",
@@ -309,6 +332,10 @@ fn shown(value: f64, figure: &str) -> String {
 }
 
 fn shown_error(error: f64, figure: &str) -> String {
-    let unit = if figure.ends_with("CPU load") { "points" } else { "%" };
+    let unit = if figure.ends_with("CPU load") {
+        "points"
+    } else {
+        "%"
+    };
     format!("{:.1} {unit}", 100.0 * error)
 }

@@ -48,9 +48,7 @@ impl Way {
 
     /// How frame data reach the MAC, where the trial asked for it.
     pub(super) fn buffers(self) -> Option<Buffers> {
-        self.buffers
-            .checked_sub(1)
-            .map(|b| BUFFERS[usize::from(b)])
+        self.buffers.checked_sub(1).map(|b| BUFFERS[usize::from(b)])
     }
 
     /// A name for parameters and stages, e.g. `udp4-receive`.
@@ -122,6 +120,9 @@ pub(super) struct Gathered {
     pub(super) points: Vec<Point>,
     pub(super) setup: BTreeMap<String, String>,
     pub(super) node: String,
+    /// Most ports and largest frame of the trials.
+    pub(super) ports: u32,
+    pub(super) max_frame_bytes: u32,
     pub(super) link_bits_per_s: Option<u64>,
     /// Why something was left out, and how often.
     pub(super) left_out: BTreeMap<String, usize>,
@@ -184,7 +185,11 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
     let receive = match o.trial.direction {
         Direction::Transmit => false,
         Direction::Receive => true,
-        both => return Err(format!("direction {both}: only transmit and receive are fitted")),
+        both => {
+            return Err(format!(
+                "direction {both}: only transmit and receive are fitted"
+            ));
+        }
     };
     let bytes = o.sizes.datagram.unwrap_or(o.sizes.length);
     if bytes == 0 || bytes > MAX_BYTES {
@@ -195,17 +200,32 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
     if frames_per_s.is_none() && series.is_empty() {
         return Err("neither frames/s nor a series of times".to_owned());
     }
-    let bits_per_s = o.trial.link_bits_per_s.or(o.node.capabilities.link_bits_per_s);
+    let bits_per_s = o
+        .trial
+        .link_bits_per_s
+        .or(o.node.capabilities.link_bits_per_s);
     let link = bits_per_s.and_then(LineRate::new);
-    if o.flows.iter().any(|f| f.loss_ratio.value().is_some_and(|l| !is_share(*l))) {
+    if o.flows
+        .iter()
+        .any(|f| f.loss_ratio.value().is_some_and(|l| !is_share(*l)))
+    {
         return Err("a loss ratio that is no share".to_owned());
     }
     gathered.link_bits_per_s = gathered.link_bits_per_s.or(link.map(LineRate::bits_per_s));
+    gathered.ports = gathered.ports.max(o.trial.ports);
+    gathered.max_frame_bytes = gathered.max_frame_bytes.max(o.sizes.frame);
     for (key, value) in &o.node.setup {
-        gathered.setup.entry(key.clone()).or_insert_with(|| value.clone());
+        gathered
+            .setup
+            .entry(key.clone())
+            .or_insert_with(|| value.clone());
     }
     let kinds = o.flows.iter().map(|f| f.frames_per_s.kind());
-    if kinds.chain([o.cpu_load.kind()]).flatten().any(|k| k != Kind::Measured) {
+    if kinds
+        .chain([o.cpu_load.kind()])
+        .flatten()
+        .any(|k| k != Kind::Measured)
+    {
         gathered.not_measured += 1;
     }
     let load = cpu_load(o, gathered);
@@ -234,11 +254,16 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
 
 /// Frames/s that the sender achieved, else those that were asked of it.
 fn offered(o: &Observation, link: Option<LineRate>) -> Option<f64> {
-    let asked = o.trial.load.frames_per_s(&o.sizes, o.trial.framing.layer, link);
+    let asked = o
+        .trial
+        .load
+        .frames_per_s(&o.sizes, o.trial.framing.layer, link);
     let asked = asked.ok().flatten();
     let of = |f: &wirelab_trial::FlowObservation| {
         let sender = f.sender.value();
-        sender.and_then(|s| s.achieved_frames_per_s.value().copied()).or(asked)
+        sender
+            .and_then(|s| s.achieved_frames_per_s.value().copied())
+            .or(asked)
     };
     let total: f64 = o.flows.iter().map(of).sum::<Option<f64>>()?;
     (total > 0.0 && total <= MAX_FRAMES_PER_S).then_some(total)
@@ -274,7 +299,10 @@ fn cpu_load(o: &Observation, gathered: &mut Gathered) -> Option<CpuLoad> {
         return None;
     }
     if !is_share(load.busy_ratio) {
-        gathered.leave_out(format!("CPU load busy_ratio of {}, which is no share", load.busy_ratio));
+        gathered.leave_out(format!(
+            "CPU load busy_ratio of {}, which is no share",
+            load.busy_ratio
+        ));
         return None;
     }
     Some(load)
@@ -293,8 +321,14 @@ fn loss_ratio(o: &Observation) -> Option<f64> {
 }
 
 fn series(o: &Observation) -> Vec<(String, f64, f64, u64)> {
-    let all = o.series.iter().chain(o.flows.iter().flat_map(|f| &f.series));
-    all.filter(|s| is_stage(s)).take(MAX_SERIES).filter_map(in_ns).collect()
+    let all = o
+        .series
+        .iter()
+        .chain(o.flows.iter().flat_map(|f| &f.series));
+    all.filter(|s| is_stage(s))
+        .take(MAX_SERIES)
+        .filter_map(in_ns)
+        .collect()
 }
 
 /// Whether a series is a time that a frame needs: not the time of a whole run, nor the spacing that a probe sees.
@@ -322,9 +356,16 @@ impl Gathered {
 
     /// What there is, for a refusal.
     pub(super) fn in_words(&self, observations: usize, report: &Report) -> String {
-        let mut parts = vec![format!("{observations} observations, {} of them usable", self.points.len())];
+        let mut parts = vec![format!(
+            "{observations} observations, {} of them usable",
+            self.points.len()
+        )];
         parts.extend(report.too_few.iter().cloned());
-        parts.extend(self.left_out.iter().map(|(why, n)| format!("left out {n}: {why}")));
+        parts.extend(
+            self.left_out
+                .iter()
+                .map(|(why, n)| format!("left out {n}: {why}")),
+        );
         parts.join("; ")
     }
 }

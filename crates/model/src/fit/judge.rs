@@ -163,11 +163,12 @@ fn raised_sizes(cells: &[Cell], quantity: Quantity) -> Option<Raised> {
         return None;
     }
     (1..=2usize.min(all.len().saturating_sub(2))).find_map(|k| {
-        let (low, high): (Vec<Cell>, Vec<Cell>) =
+        let (low, mut high): (Vec<Cell>, Vec<Cell>) =
             cells.iter().cloned().partition(|c| c.bytes < all[k]);
         if low.iter().any(|c| c.counted) {
             return None;
         }
+        take_outliers(&mut high, quantity);
         let model = line(&high, quantity)?;
         if usual_error(&model)? > before * FAR {
             return None;
@@ -223,7 +224,11 @@ fn take_outliers(cells: &mut Vec<Cell>, quantity: Quantity) -> Vec<(Cell, f64)> 
             let e = cells[*i].weighted(s.residuals[*i]);
             let rest = 1.0 - s.leverages[*i];
             let others = (s.squares - e * e / rest) / freedom as f64;
-            if others > 0.0 { e / (others * rest).sqrt() } else { 0.0 }
+            if others > 0.0 {
+                e / (others * rest).sqrt()
+            } else {
+                0.0
+            }
         };
         let Some(worst) = (0..n).max_by(|a, b| studentised(a).total_cmp(&studentised(b))) else {
             break;
@@ -250,7 +255,10 @@ fn with_batches(model: &Model, quantity: Quantity) -> Option<Model> {
     let high = rates.fold(0.0, f64::max);
     let tried = (1..BATCH_STEPS).filter_map(|i| {
         let batches_per_s = low * (high / low).powf(i as f64 / BATCH_STEPS as f64);
-        let above = model.cells.iter().filter(|c| c.frames_per_s > batches_per_s);
+        let above = model
+            .cells
+            .iter()
+            .filter(|c| c.frames_per_s > batches_per_s);
         let above = above.count();
         // A bend needs cells on both sides of it.
         if above < 2 || model.cells.len() - above < 2 {
@@ -306,7 +314,11 @@ fn laws(sizes: &[f64], cuts: &[usize]) -> Vec<Vec<Class>> {
         .map(|choice| {
             let class = |(i, start): (usize, &usize)| {
                 let next = starts.get(i + 1).copied().unwrap_or(sizes.len());
-                let law = if choice >> i & 1 == 1 { Law::Line } else { Law::Constant };
+                let law = if choice >> i & 1 == 1 {
+                    Law::Line
+                } else {
+                    Law::Constant
+                };
                 Class {
                     from_bytes: sizes[*start],
                     to_bytes: sizes[next - 1],

@@ -37,7 +37,10 @@ pub(super) fn ring_depth(
     let bounds: Vec<Bound> = points.iter().filter_map(|p| bound(p, limited)).collect();
     let least = bounds.iter().map(|b| b.depth - b.half).fold(0.0, f64::max);
     let full = bounds.iter().filter(|b| b.lost);
-    let most = full.clone().map(|b| b.depth + b.half).fold(f64::INFINITY, f64::min);
+    let most = full
+        .clone()
+        .map(|b| b.depth + b.half)
+        .fold(f64::INFINITY, f64::min);
     let best = full.min_by(|a, b| a.half.total_cmp(&b.half));
     let name = way.name();
     let Some(best) = best.filter(|b| b.depth > 0.0 && b.half <= ANSWER * b.depth) else {
@@ -79,9 +82,16 @@ fn bound(point: &Point, limited: &[&Point]) -> Option<Bound> {
     let sent = point.sent_frames? as f64;
     let offered = point.offered_frames_per_s?;
     let lost = point.loss_ratio? * sent;
-    let same = limited.iter().filter(|p| p.bytes == point.bytes && p.flows == point.flows);
+    let same = limited
+        .iter()
+        .filter(|p| p.bytes == point.bytes && p.flows == point.flows);
     let long: Vec<(f64, f64)> = same
-        .filter_map(|p| Some((p.frames_per_s?, p.sent_frames? as f64 / p.offered_frames_per_s?)))
+        .filter_map(|p| {
+            Some((
+                p.frames_per_s?,
+                p.sent_frames? as f64 / p.offered_frames_per_s?,
+            ))
+        })
         .collect();
     let seconds = sent / offered;
     let n = long.len() as f64;
@@ -90,7 +100,10 @@ fn bound(point: &Point, limited: &[&Point]) -> Option<Bound> {
     if long.is_empty() || seconds > SHORT * long_seconds || offered <= served_per_s {
         return None;
     }
-    let spread = long.iter().map(|l| (l.0 / served_per_s - 1.0).abs()).fold(0.0, f64::max);
+    let spread = long
+        .iter()
+        .map(|l| (l.0 / served_per_s - 1.0).abs())
+        .fold(0.0, f64::max);
     let backlog = sent - served_per_s * seconds - lost;
     // The long trial's rate holds one ring too much over its own time.
     let scale = 1.0 / (1.0 - seconds / long_seconds);

@@ -3,7 +3,7 @@
 use super::squares::{Solution, solve};
 
 /// All observations of one size and load together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cell {
     /// Size and load, for a reader.
     pub(super) label: String,
@@ -155,15 +155,6 @@ impl Model {
         })
     }
 
-    /// The value of a size at a frame rate.
-    pub(super) fn value(&self, bytes: f64, frames_per_s: f64) -> f64 {
-        let roles = self.shape.roles();
-        let terms = roles.iter().zip(&self.solution.values);
-        terms
-            .map(|(role, v)| v * self.shape.term(*role, bytes, frames_per_s))
-            .sum()
-    }
-
     /// A parameter; 0 where the shape has none of this role.
     pub(super) fn parameter(&self, role: Role) -> f64 {
         let place = self.shape.roles().iter().position(|r| *r == role);
@@ -203,7 +194,10 @@ pub(super) fn repeat_noise(cells: &[Cell]) -> Option<f64> {
     let repeated = cells.iter().filter_map(|c| Some((c, c.stddev?)));
     let (squares, freedom) = repeated.fold((0.0, 0usize), |(squares, freedom), (c, stddev)| {
         let more = c.observations - 1;
-        (squares + c.weighted(stddev).powi(2) * more as f64, freedom + more)
+        (
+            squares + c.weighted(stddev).powi(2) * more as f64,
+            freedom + more,
+        )
     });
     (freedom > 0).then(|| (squares / freedom as f64).sqrt())
 }

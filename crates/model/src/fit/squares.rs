@@ -58,7 +58,11 @@ pub(super) fn solve(
         values[*column] = *value;
     }
     let residuals: Vec<f64> = (0..y.len())
-        .map(|i| y[i] - (0..columns.len()).map(|j| values[j] * columns[j][i]).sum::<f64>())
+        .map(|i| {
+            y[i] - (0..columns.len())
+                .map(|j| values[j] * columns[j][i])
+                .sum::<f64>()
+        })
         .collect();
     let squares = residuals.iter().zip(weights).map(|(e, w)| w * e * e).sum();
     Ok(Solution {
@@ -115,9 +119,8 @@ impl Orthogonal {
         y: &[f64],
         weights: &[f64],
     ) -> Result<Orthogonal, Dependent> {
-        let weighted = |x: &[f64]| -> Vec<f64> {
-            x.iter().zip(weights).map(|(x, w)| x * w.sqrt()).collect()
-        };
+        let weighted =
+            |x: &[f64]| -> Vec<f64> { x.iter().zip(weights).map(|(x, w)| x * w.sqrt()).collect() };
         let p = chosen.len();
         let mut q: Vec<Vec<f64>> = Vec::with_capacity(p);
         let mut lengths = Vec::with_capacity(p);
@@ -234,7 +237,10 @@ mod tests {
         assert!(near(s.values[0], 1.0 - 0.262_323_073_774_029), "{s:?}");
         assert!(near(s.values[1], 1.002_116_818_020_45));
         let variance = s.squares / 34.0;
-        assert!(near((variance * s.covariance[0][0]).sqrt(), 0.232_818_234_301_152));
+        assert!(near(
+            (variance * s.covariance[0][0]).sqrt(),
+            0.232_818_234_301_152
+        ));
         assert!(near(
             (variance * s.covariance[1][1]).sqrt(),
             0.429_796_848_199_937e-3
@@ -257,7 +263,10 @@ mod tests {
         let error = solve(&columns, &[1.0, 2.0, 3.0], &[1.0; 3]).unwrap_err();
         assert_eq!(error, Dependent(1));
         let few = [vec![1.0, 1.0], vec![1.0, 2.0], vec![1.0, 4.0]];
-        assert_eq!(solve(&few, &[1.0, 2.0], &[1.0; 2]).unwrap_err(), Dependent(2));
+        assert_eq!(
+            solve(&few, &[1.0, 2.0], &[1.0; 2]).unwrap_err(),
+            Dependent(2)
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
 use super::{Captures, FitOptions, Fitted};
 
 /// Series that are fitted at most for each way.
-const MAX_STAGES: usize = 32;
+const MAX_STAGES: usize = 8;
 /// Samples that a series needs in all.
 const NEEDED: u64 = 2;
 /// Error of a size that is left out, as a share, from which a line is said not to fit.
@@ -26,12 +26,15 @@ pub(super) struct StageFit {
     pub(super) has_byte: bool,
     /// Standard deviation in ns.
     pub(super) sigma_ns: f64,
+    /// Whether its time is from the start of the first stage, not of its own.
+    pub(super) from_start: bool,
 }
 
 /// One series over the sizes: by size in bytes.
 type Sizes = BTreeMap<u64, Cell>;
 
 struct Seen {
+    from_start: bool,
     point: String,
     cells: Sizes,
     sigma_ns: f64,
@@ -46,7 +49,11 @@ pub(super) fn fit_stages(
 ) -> Vec<StageFit> {
     let mut seen = collect(points);
     if seen.len() > MAX_STAGES {
-        report.notes.push(format!("{}: only {MAX_STAGES} of {} series were looked at", way.name(), seen.len()));
+        report.notes.push(format!(
+            "{}: only {MAX_STAGES} of {} series were looked at",
+            way.name(),
+            seen.len()
+        ));
         seen.truncate(MAX_STAGES);
     }
     if seen.len() > 1 {
@@ -78,10 +85,17 @@ fn collect(points: &[Point]) -> Vec<Seen> {
     }
     let seen = |name: &&str| {
         let sizes = of.iter().filter(|((n, _), _)| n == name);
-        let cells: Sizes = sizes.clone().map(|((_, b), seen)| (*b, cell(*b, seen))).collect();
-        let samples: u64 = sizes.clone().flat_map(|s| s.1).fold(0, |n, s| n.saturating_add(s.2));
+        let cells: Sizes = sizes
+            .clone()
+            .map(|((_, b), seen)| (*b, cell(*b, seen)))
+            .collect();
+        let samples: u64 = sizes
+            .clone()
+            .flat_map(|s| s.1)
+            .fold(0, |n, s| n.saturating_add(s.2));
         let sigmas = sizes.flat_map(|s| s.1).map(|s| s.1).collect();
         (samples >= NEEDED).then(|| Seen {
+            from_start: false,
             point: (*name).to_owned(),
             cells,
             sigma_ns: median(sigmas),
@@ -128,7 +142,10 @@ fn as_differences(seen: &mut [Seen], way: Way, options: &FitOptions, report: &mu
     report.notes.push(format!(
         "{}: the captured series are taken as times from one start: {}",
         way.name(),
-        seen.iter().map(|s| s.point.as_str()).collect::<Vec<_>>().join(", ")
+        seen.iter()
+            .map(|s| s.point.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
     ));
     for i in (1..seen.len()).rev() {
         let (before, from) = seen.split_at_mut(i);
@@ -138,6 +155,7 @@ fn as_differences(seen: &mut [Seen], way: Way, options: &FitOptions, report: &mu
         }
         let squares = after.sigma_ns.powi(2) - before.sigma_ns.powi(2);
         after.sigma_ns = squares.max(0.0).sqrt();
+        after.from_start = true;
     }
 }
 
@@ -163,7 +181,11 @@ fn fit_stage(way: Way, seen: &Seen, key: String, report: &mut Report) -> Option<
         part: &key,
         figure: &figure,
     };
-    let how = format!("least squares of the mean of series '{}' over {} sizes", seen.point, cells.len());
+    let how = format!(
+        "least squares of the mean of series '{}' over {} sizes",
+        seen.point,
+        cells.len()
+    );
     report.parameters_of(&model, &prefix, &how);
     report.leave_one_out_of(&figure, Quantity::Period, &model, &[]);
     if error_of(&model).is_some_and(|e| e > MISFIT) {
@@ -187,13 +209,24 @@ fn fit_stage(way: Way, seen: &Seen, key: String, report: &mut Report) -> Option<
         key,
         has_byte: model.shape.roles().contains(&Role::Byte(0)),
         sigma_ns: seen.sigma_ns,
+        from_start: seen.from_start,
     })
 }
 
 /// A series' name as a key: lower-case letters, digits and hyphens.
 pub(super) fn key_of(name: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    let key: String = name.chars().take(40).map(letter).collect();
+    let letter = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let key: String = name.chars().take(16).map(letter).collect();
     let key = key.trim_matches('-').to_owned();
-    if key.is_empty() { "stage".to_owned() } else { key }
+    if key.is_empty() {
+        "stage".to_owned()
+    } else {
+        key
+    }
 }

@@ -12,6 +12,8 @@ use super::{FitOptions, Fitted};
 
 /// Observations that a period needs, and cells that a CPU load needs.
 const NEEDED: usize = 3;
+/// Ways (layer, direction, buffers) that go into one node file.
+const MAX_WAYS: usize = 10;
 /// Share of line rate from which the wire is the limit, and above which something is wrong.
 const LINE_RATE: f64 = 0.99;
 const ABOVE_LINE: f64 = 1.01;
@@ -51,7 +53,10 @@ impl WayFit {
     /// Sizes that look raised to this many bytes by a tool.
     pub(super) fn raised_to_bytes(&self) -> Option<f64> {
         let judged = [&self.period, &self.load];
-        let raised = judged.into_iter().flatten().find_map(|j| j.raised.as_ref())?;
+        let raised = judged
+            .into_iter()
+            .flatten()
+            .find_map(|j| j.raised.as_ref())?;
         Some(f64::midpoint(raised.implied_bytes.0, raised.implied_bytes.1).round())
     }
 }
@@ -65,6 +70,14 @@ pub(super) fn fit_ways(
     let mut of_way: BTreeMap<Way, Vec<Point>> = BTreeMap::new();
     for point in &gathered.points {
         of_way.entry(point.way).or_default().push(point.clone());
+    }
+    while of_way.len() > MAX_WAYS {
+        if let Some((way, _)) = of_way.pop_last() {
+            gathered.leave_out(format!(
+                "{}: more than {MAX_WAYS} ways through the node",
+                way.name()
+            ));
+        }
     }
     let fit = |(way, points): (Way, Vec<Point>)| fit_way(way, &points, gathered, options, report);
     of_way.into_iter().map(fit).collect()
@@ -106,18 +119,28 @@ fn limited_points<'p>(
     let mut limited = Vec::new();
     let mut unexplained = 0;
     for point in points {
-        let Some(frames_per_s) = point.frames_per_s else { continue };
+        let Some(frames_per_s) = point.frames_per_s else {
+            continue;
+        };
         let overloaded = point.loss_ratio.is_some_and(|l| l >= OVERLOADED);
-        if !(if way.receive { overloaded } else { point.max_load }) {
+        if !(if way.receive {
+            overloaded
+        } else {
+            point.max_load
+        }) {
             continue;
         }
-        let of_line = point.line_frames_per_s.map_or(0.0, |line| frames_per_s / line);
+        let of_line = point
+            .line_frames_per_s
+            .map_or(0.0, |line| frames_per_s / line);
         if of_line > ABOVE_LINE {
             gathered.leave_out("period: more frames/s than the link carries");
         } else if of_line >= LINE_RATE {
             fitted.wire_limited += 1;
         } else if point.flows > 1 {
-            gathered.leave_out("period: several ports at once, whose common limit one server cannot be");
+            gathered.leave_out(
+                "period: several ports at once, whose common limit one server cannot be",
+            );
         } else if point.tester_was_limit && !way.receive {
             gathered.leave_out("period: the tester was the limit");
         } else if way.receive && point.load.is_some_and(|l| l.busy_ratio < BUSY) {
@@ -143,7 +166,11 @@ fn limited_points<'p>(
             "offer an even stream (see the sender's gaps), or capture with a hardware tester",
         );
     }
-    if way.receive { longest_of_each_size(&limited) } else { limited }
+    if way.receive {
+        longest_of_each_size(&limited)
+    } else {
+        limited
+    }
 }
 
 /// Short overloaded trials end before the ring is full: only those with the most frames show the service rate.
@@ -164,22 +191,46 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
     let name = fitted.way.name();
     let figure = format!("{name} period");
     if limited.len() < NEEDED {
-        report.too_few.push(format!("{figure}: {} of {NEEDED} observations", limited.len()));
-        report.notes.push(format!("{figure}: too few observations, {} of {NEEDED}", limited.len()));
+        report.too_few.push(format!(
+            "{figure}: {} of {NEEDED} observations",
+            limited.len()
+        ));
+        report.notes.push(format!(
+            "{figure}: too few observations, {} of {NEEDED}",
+            limited.len()
+        ));
         return;
     }
-    let cells = cells_of(limited, |p| (p.bytes.to_bits(), String::new()), |p| {
-        let period_ns = 1e9 / p.frames_per_s?;
-        Some((1e9, period_ns, 1.0 / (period_ns * period_ns)))
-    });
-    let Some(judged) = judge(&cells, Quantity::Period) else { return };
-    let busy: Vec<f64> = limited.iter().filter_map(|p| Some(p.load?.busy_ratio)).collect();
-    fitted.cpu_limited = fitted.load.is_some() && busy.iter().all(|b| *b >= BUSY) && !busy.is_empty();
+    let cells = cells_of(
+        limited,
+        |p| (p.bytes.to_bits(), String::new()),
+        |p| {
+            let period_ns = 1e9 / p.frames_per_s?;
+            Some((1e9, period_ns, 1.0 / (period_ns * period_ns)))
+        },
+    );
+    let Some(judged) = judge(&cells, Quantity::Period) else {
+        return;
+    };
+    let busy: Vec<f64> = limited
+        .iter()
+        .filter_map(|p| Some(p.load?.busy_ratio))
+        .collect();
+    fitted.cpu_limited =
+        fitted.load.is_some() && busy.iter().all(|b| *b >= BUSY) && !busy.is_empty();
     let way_out = "measure a second size; until then predict at this size alone";
     one_size(&judged, &figure, way_out, report);
-    let what = if fitted.way.receive { "frames/s that arrive in overload" } else { "frames/s at maximum load" };
+    let what = if fitted.way.receive {
+        "frames/s that arrive in overload"
+    } else {
+        "frames/s at maximum load"
+    };
     let how = format!("least squares of 1 / {what} over {} sizes", cells.len());
-    let prefix = Prefix { way: &name, part: "period", figure: &figure };
+    let prefix = Prefix {
+        way: &name,
+        part: "period",
+        figure: &figure,
+    };
     report.parameters_of(&judged.model, &prefix, &how);
     report.leave_one_out_of(&figure, Quantity::Period, &judged.model, &judged.outliers);
     report.findings_of(&judged, &figure, fitted.way.size());
@@ -193,7 +244,10 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
 }
 
 fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
-    let loaded: Vec<&Point> = points.iter().filter(|p| p.load.is_some() && p.frames_per_s.is_some()).collect();
+    let loaded: Vec<&Point> = points
+        .iter()
+        .filter(|p| p.load.is_some() && p.frames_per_s.is_some())
+        .collect();
     if loaded.is_empty() {
         return;
     }
@@ -202,16 +256,31 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
     let of = |p: &Point| Some((p.frames_per_s?, p.load?.busy_ratio, 1.0));
     let mut cells = cells_of(&loaded, |p| (p.bytes.to_bits(), p.label.clone()), of);
     if cells.len() < NEEDED {
-        report.too_few.push(format!("{figure}: {} of {NEEDED} cells", cells.len()));
-        report.notes.push(format!("{figure}: too few cells, {} of {NEEDED}", cells.len()));
+        report
+            .too_few
+            .push(format!("{figure}: {} of {NEEDED} cells", cells.len()));
+        report.notes.push(format!(
+            "{figure}: too few cells, {} of {NEEDED}",
+            cells.len()
+        ));
         return;
     }
-    let Some(mut judged) = judge(&cells, Quantity::Load) else { return };
-    let baselines: Vec<f64> = loaded.iter().filter_map(|p| p.load.map(|l| l.idle_baseline_ratio)).filter(|b| *b > 0.0 && *b < 1.0).collect();
-    let baseline = (!baselines.is_empty()).then(|| baselines.iter().sum::<f64>() / baselines.len() as f64);
+    let Some(mut judged) = judge(&cells, Quantity::Load) else {
+        return;
+    };
+    let baselines: Vec<f64> = loaded
+        .iter()
+        .filter_map(|p| p.load.map(|l| l.idle_baseline_ratio))
+        .filter(|b| *b > 0.0 && *b < 1.0)
+        .collect();
+    let baseline =
+        (!baselines.is_empty()).then(|| baselines.iter().sum::<f64>() / baselines.len() as f64);
     if !judged.model.shape.idle {
         let known = match baseline {
-            Some(idle) => format!("the node's own idle baseline of {:.1} % was taken", 100.0 * idle),
+            Some(idle) => format!(
+                "the node's own idle baseline of {:.1} % was taken",
+                100.0 * idle
+            ),
             None => "the idle load is in the cost of a frame".to_owned(),
         };
         report.warn(
@@ -221,7 +290,9 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
         );
         if let Some(idle) = baseline {
             cells.iter_mut().for_each(|c| c.value -= idle);
-            let Some(again) = judge(&cells, Quantity::Load) else { return };
+            let Some(again) = judge(&cells, Quantity::Load) else {
+                return;
+            };
             judged = again;
             // Only where the idle column is still not to be told apart is the baseline the idle load.
             report.parameters.push(Fitted {
@@ -234,9 +305,21 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
             fitted.baseline = Some(idle);
         }
     }
-    one_size(&judged, &figure, "measure a second size; until then predict at this size alone", report);
-    let how = format!("least squares of CPU load against frames/s that arrive, {} cells; ns of CPU time", judged.model.cells.len());
-    let prefix = Prefix { way: &name, part: "cpu", figure: &figure };
+    one_size(
+        &judged,
+        &figure,
+        "measure a second size; until then predict at this size alone",
+        report,
+    );
+    let how = format!(
+        "least squares of CPU load against frames/s that arrive, {} cells; ns of CPU time",
+        judged.model.cells.len()
+    );
+    let prefix = Prefix {
+        way: &name,
+        part: "cpu",
+        figure: &figure,
+    };
     report.parameters_of(&judged.model, &prefix, &how);
     report.leave_one_out_of(&figure, Quantity::Load, &judged.model, &judged.outliers);
     report.findings_of(&judged, &figure, fitted.way.size());
@@ -268,7 +351,8 @@ pub(super) fn cells_of<K: Ord>(
     }
     let cell = |repeats: Vec<(&Point, (f64, f64, f64))>| {
         let n = repeats.len() as f64;
-        let mean = |of: fn(&(f64, f64, f64)) -> f64| repeats.iter().map(|r| of(&r.1)).sum::<f64>() / n;
+        let mean =
+            |of: fn(&(f64, f64, f64)) -> f64| repeats.iter().map(|r| of(&r.1)).sum::<f64>() / n;
         let value = mean(|f| f.1);
         let squares: f64 = repeats.iter().map(|r| (r.1.1 - value).powi(2)).sum();
         Cell {
