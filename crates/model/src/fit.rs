@@ -7,6 +7,7 @@
 mod figures;
 mod gather;
 mod judge;
+mod node_paths;
 mod node_text;
 mod ring;
 mod shape;

@@ -204,8 +204,12 @@ impl Report {
             self.warn(
                 "line-does-not-fit",
                 format!(
-                    "{figure}: a line does not fit, and no classes of sizes are clearly better: a cell that is left out is \
-                     missed by {} (root mean square)",
+                    "{figure}: a line does not fit, {}: a cell that is left out is missed by {} (root mean square)",
+                    if judged.model.shape.classes.len() > 1 {
+                        "and classes of sizes do not either"
+                    } else {
+                        "and no classes of sizes are clearly better"
+                    },
                     shown_error(judged.error.unwrap_or(0.0), figure)
                 ),
                 "measure more sizes; do not trust predictions between those measured",

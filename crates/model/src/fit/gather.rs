@@ -110,8 +110,16 @@ pub(super) struct Point {
     pub(super) loss_ratio: Option<f64>,
     pub(super) sent_frames: Option<u64>,
     pub(super) load: Option<CpuLoad>,
-    /// Name, mean and standard deviation in ns, samples.
-    pub(super) series: Vec<(String, f64, f64, u64)>,
+    pub(super) series: Vec<Capture>,
+}
+
+/// A captured series.
+#[derive(Clone, Debug)]
+pub(super) struct Capture {
+    pub(super) name: String,
+    pub(super) mean_ns: f64,
+    pub(super) sigma_ns: f64,
+    pub(super) samples: u64,
 }
 
 /// All that can be fitted.
@@ -193,7 +201,7 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
     };
     let bytes = o.sizes.datagram.unwrap_or(o.sizes.length);
     if bytes == 0 || bytes > MAX_BYTES {
-        return Err(format!("a size of {bytes} bytes"));
+        return Err(format!("a size of 0, or of more than {MAX_BYTES} bytes"));
     }
     let frames_per_s = total_frames_per_s(o)?;
     let series = series(o);
@@ -238,7 +246,8 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
         offered_frames_per_s: offered(o, link),
         line_frames_per_s: link.map(|l| l.frames_per_s(&o.sizes) * flows as f64),
         flows,
-        counted: o.flows.iter().all(|f| f.counts.value().is_some()),
+        counted: o.trial.framing.layer == Layer::Ethernet
+            || o.flows.iter().all(|f| f.counts.value().is_some()),
         max_load: o.trial.load == wirelab_trial::Load::Max,
         tester_was_limit: o.tester.was_limit.value() == Some(&true),
         loss_ratio: loss_ratio(o),
@@ -269,6 +278,16 @@ fn offered(o: &Observation, link: Option<LineRate>) -> Option<f64> {
     (total > 0.0 && total <= MAX_FRAMES_PER_S).then_some(total)
 }
 
+/// What is wrong with a figure, in words that are the same for many of them.
+fn odd(x: f64, most: f64) -> String {
+    match x {
+        _ if x.is_nan() => "is not a number".to_owned(),
+        _ if x.is_infinite() => "is infinite".to_owned(),
+        _ if x <= 0.0 => "is not above 0".to_owned(),
+        _ => format!("is above {most}"),
+    }
+}
+
 fn is_share(x: f64) -> bool {
     (0.0..=1.0).contains(&x)
 }
@@ -285,7 +304,7 @@ fn total_frames_per_s(o: &Observation) -> Result<Option<f64>, String> {
             _ => return Ok(None),
         };
         if !(rate > 0.0 && rate <= MAX_FRAMES_PER_S) {
-            return Err(format!("frames/s of {rate}, which is no rate"));
+            return Err(format!("frames/s {}", odd(rate, MAX_FRAMES_PER_S)));
         }
         total += rate;
     }
@@ -299,10 +318,7 @@ fn cpu_load(o: &Observation, gathered: &mut Gathered) -> Option<CpuLoad> {
         return None;
     }
     if !is_share(load.busy_ratio) {
-        gathered.leave_out(format!(
-            "CPU load busy_ratio of {}, which is no share",
-            load.busy_ratio
-        ));
+        gathered.leave_out(format!("CPU load busy_ratio {}", odd(load.busy_ratio, 1.0)));
         return None;
     }
     Some(load)
@@ -320,7 +336,7 @@ fn loss_ratio(o: &Observation) -> Option<f64> {
     ratios.map(|r| r.iter().sum::<f64>() / r.len() as f64)
 }
 
-fn series(o: &Observation) -> Vec<(String, f64, f64, u64)> {
+fn series(o: &Observation) -> Vec<Capture> {
     let all = o
         .series
         .iter()
@@ -336,12 +352,17 @@ fn is_stage(series: &Series) -> bool {
     series.name != "time of a run" && !series.name.starts_with("spacing: ")
 }
 
-fn in_ns(series: &Series) -> Option<(String, f64, f64, u64)> {
+fn in_ns(series: &Series) -> Option<Capture> {
     let tick_ns = series.clock.tick_ps? as f64 / 1e3;
     let h = &series.histogram;
-    let (mean, sigma) = (h.mean_ticks * tick_ns, h.stddev_ticks * tick_ns);
-    let usable = h.count > 0 && mean.is_finite() && mean > 0.0 && sigma.is_finite() && sigma >= 0.0;
-    usable.then(|| (series.name.clone(), mean, sigma, h.count))
+    let (mean_ns, sigma_ns) = (h.mean_ticks * tick_ns, h.stddev_ticks * tick_ns);
+    let sound = mean_ns.is_finite() && mean_ns > 0.0 && sigma_ns.is_finite() && sigma_ns >= 0.0;
+    (sound && h.count > 0).then(|| Capture {
+        name: series.name.clone(),
+        mean_ns,
+        sigma_ns,
+        samples: h.count,
+    })
 }
 
 impl Gathered {

@@ -39,6 +39,8 @@ const CLEARLY: f64 = 0.5;
 const FAR: f64 = 1.0 / 3.0;
 /// Chance of calling an honest cell an outlier, over all cells.
 const OUTLIER_CHANCE: f64 = 0.05;
+/// Cells that classes must leave beyond their parameters: with fewer, leaving one out proves nothing.
+const SPARE: usize = 2;
 /// Most boundaries between classes that are tried.
 const MAX_BOUNDARIES: usize = 15;
 /// Rates of batches that are tried.
@@ -295,6 +297,7 @@ fn in_classes(cells: &[Cell], one: &Model) -> Option<Model> {
                 classes,
                 ..one.shape.clone()
             };
+            (shape.roles().len() + SPARE <= cells.len()).then_some(())?;
             let model = Model::fit(shape, cells)?;
             Some((error_of(&model)?, model))
         });

@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use super::figures::Report;
 use super::gather::Gathered;
-use super::shape::{Class, Law, Role};
+use super::node_paths::stages_and_paths;
 use super::stages::key_of;
 use super::ways::WayFit;
-use super::{FitOptions, Fitted, figures::Prefix, figures::Report};
+use super::{FitOptions, Fitted};
 
 /// Frames in flight where nothing says how many: enough for each stage to have its own.
 const IN_FLIGHT: u32 = 64;
@@ -16,7 +17,7 @@ const RING: u32 = 32;
 const MAX_TEXT: usize = 200;
 const MAX_SETUP: usize = 64;
 /// What stands in the file for the results.
-const FROM_RESULTS: &str = "calibrated_from = \"results\"";
+pub(super) const FROM_RESULTS: &str = "calibrated_from = \"results\"";
 
 /// The text of the node file.
 pub(super) fn write(
@@ -88,10 +89,11 @@ pub(super) fn write(
     out.0.trim_end().to_owned() + "\n"
 }
 
-struct Text(String);
+/// A text that grows.
+pub(super) struct Text(String);
 
 impl Text {
-    fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str) {
         self.0.push_str(line);
         self.0.push('\n');
     }
@@ -197,231 +199,8 @@ fn resources(out: &mut Text, said: &[&WayFit]) {
     }
 }
 
-/// Sizes up to which one set of laws holds: the ends of all classes but the last.
-fn ends(way: &WayFit) -> Vec<Option<u32>> {
-    let judged = [&way.period, &way.load].into_iter().flatten();
-    let mut ends: Vec<u32> = judged
-        .flat_map(|j| {
-            j.model
-                .shape
-                .classes
-                .windows(2)
-                .map(|pair| pair[1].from_bytes as u32 - 1)
-        })
-        .collect();
-    ends.sort_unstable();
-    ends.dedup();
-    ends.into_iter().map(Some).chain([None]).collect()
-}
-
-fn stages_and_paths(out: &mut Text, way: &WayFit) {
-    let name = way.way.name();
-    // The CPU's stage costs the period where the CPU is the limit: else it would outrun what was measured.
-    let (cpu, server) = if way.cpu_limited {
-        (&way.period, &None)
-    } else {
-        (&way.load, &way.period)
-    };
-    let cpu_part = if way.cpu_limited { "period" } else { "cpu" };
-    let mut tail = Vec::new();
-    let batch = way
-        .load
-        .as_ref()
-        .filter(|j| j.model.shape.batches_per_s.is_some() && !way.cpu_limited);
-    if let Some(judged) = batch {
-        let prefix = Prefix {
-            way: &name,
-            part: "cpu",
-            figure: "",
-        };
-        let stage = format!("{name}-interrupt");
-        out.line(&format!(
-            "[stage.{stage}]\nresource = \"cpu\"\n{FROM_RESULTS}"
-        ));
-        out.line("about = \"a cost for each batch; where it lies on the frame's way the observations cannot say\"");
-        out.line(&format!(
-            "cost = [{{ constant = {} }}]",
-            quoted(&prefix.name(Role::Batch, &judged.model))
-        ));
-        out.line(&format!("paced = {}\n", quoted(&prefix.pacing())));
-        tail.push(stage);
-    }
-    for stage in &way.stages {
-        delay(out, &name, stage, way.way.size());
-        tail.push(format!("{name}-{}", stage.key));
-    }
-    for (i, end) in ends(way).iter().enumerate() {
-        let mut busy = Vec::new();
-        for (judged, part, resource) in [(cpu, cpu_part, "cpu"), (server, "period", "server")] {
-            let Some(judged) = judged else { continue };
-            let bytes = end.map_or(f64::INFINITY, f64::from);
-            let class = class_at(&judged.model.shape.classes, bytes);
-            let prefix = Prefix {
-                way: &name,
-                part,
-                figure: "",
-            };
-            let stage = format!("{name}-{resource}{}", suffix(i));
-            out.line(&format!(
-                "[stage.{stage}]\nresource = \"{resource}\"\n{FROM_RESULTS}"
-            ));
-            let packet = prefix.name(Role::Packet(class), &judged.model);
-            let byte = prefix.name(Role::Byte(class), &judged.model);
-            let has_byte = judged.model.shape.classes[class].law == Law::Line;
-            out.line(&format!(
-                "{}\n",
-                cost(&packet, has_byte.then_some(&byte), way.way.size())
-            ));
-            busy.push(stage);
-        }
-        path(out, way, &name, (i, *end), &busy, &tail);
-    }
-}
-
-/// The class that a size falls into: each reaches to the smallest size of the next.
-fn class_at(classes: &[Class], bytes: f64) -> usize {
-    let later = classes.iter().rposition(|c| c.from_bytes <= bytes);
-    later.unwrap_or(0)
-}
-
-fn cost(packet: &str, byte: Option<&String>, size: &str) -> String {
-    let constant = format!("{{ constant = {} }}", quoted(packet));
-    let bytes = byte.map_or_else(String::new, |byte| {
-        format!(", {{ bytes = {}, at = {} }}", quoted(size), quoted(byte))
-    });
-    format!("cost = [{constant}{bytes}]")
-}
-
-fn delay(out: &mut Text, name: &str, stage: &super::stages::StageFit, size: &str) {
-    let parameter = |what: &str| format!("{name}-{}-{what}", stage.key);
-    out.line(&format!("[stage.{name}-{}]\n{FROM_RESULTS}", stage.key));
-    out.line(&format!(
-        "about = {}",
-        quoted(&format!(
-            "the series {}, a mere delay behind all others",
-            short(&stage.point)
-        ))
-    ));
-    let byte = stage.has_byte.then(|| parameter("byte"));
-    out.line(&cost(&parameter("packet"), byte.as_ref(), size));
-    if stage.sigma_ns > 0.0 {
-        out.line(&format!(
-            "spread = {{ normal = {} }}",
-            quoted(&parameter("sigma"))
-        ));
-    }
-    out.line("");
-}
-
-fn path(
-    out: &mut Text,
-    way: &WayFit,
-    name: &str,
-    (index, end): (usize, Option<u32>),
-    busy: &[String],
-    tail: &[String],
-) {
-    let wire = if way.way.receive {
-        "wire-rx"
-    } else {
-        "wire-tx"
-    };
-    let mut stages: Vec<String> = Vec::new();
-    if way.way.receive {
-        stages.extend([wire.to_owned(), "take-descriptor".to_owned()]);
-        stages.extend_from_slice(busy);
-    } else {
-        stages.extend_from_slice(busy);
-        stages.push(wire.to_owned());
-    }
-    let last_busy = stages.len() - 1;
-    stages.extend_from_slice(tail);
-    out.line("[[path]]");
-    out.line(&format!(
-        "name = {}",
-        quoted(&format!("{name}{}", suffix(index)))
-    ));
-    out.line(&format!("layer = [{}]", quoted(way.way.layer())));
-    out.line(&format!("direction = {}", quoted(way.way.direction())));
-    if let Some(buffers) = way.way.buffers() {
-        out.line(&format!("buffers = [{}]", quoted(&buffers.to_string())));
-    }
-    if let Some(end) = end {
-        out.line(&format!("up_to = {end}"));
-    }
-    let listed: Vec<String> = stages.iter().map(|s| quoted(s)).collect();
-    out.line(&format!(
-        "stages = [{}]\nwire = {}",
-        listed.join(", "),
-        quoted(wire)
-    ));
-    load_line(out, way, name);
-    out.line("[[path.room]]");
-    let (to, tokens) = if way.way.receive {
-        let ring = if way.ring.is_some() {
-            format!("{name}-ring")
-        } else {
-            "assumed-ring".to_owned()
-        };
-        ("take-descriptor".to_owned(), ring)
-    } else {
-        (stages[0].clone(), "in-flight".to_owned())
-    };
-    out.line(&format!(
-        "name = \"descriptors\"\nfrom = {}",
-        quoted(&stages[last_busy])
-    ));
-    out.line(&format!(
-        "to = {}\ntokens = {}",
-        quoted(&to),
-        quoted(&tokens)
-    ));
-    points(out, way, name);
-    out.line("");
-}
-
-fn load_line(out: &mut Text, way: &WayFit, name: &str) {
-    let Some(load) = &way.load else { return };
-    let idle = if load.model.shape.idle || way.baseline.is_some() {
-        format!(", idle = {}", quoted(&format!("{name}-idle")))
-    } else {
-        String::new()
-    };
-    out.line(&format!("load = {{ resource = \"cpu\"{idle} }}"));
-}
-
-/// A point for each series: from the start of the first of them where they are times from there.
-fn points(out: &mut Text, way: &WayFit, name: &str) {
-    for stage in &way.stages {
-        let from = way
-            .stages
-            .first()
-            .filter(|_| stage.from_start)
-            .unwrap_or(stage);
-        out.line(&format!(
-            "[[path.point]]\nname = {}",
-            quoted(&short(&stage.point))
-        ));
-        out.line(&format!(
-            "from = {}",
-            quoted(&format!("{name}-{} start", from.key))
-        ));
-        out.line(&format!(
-            "to = {}",
-            quoted(&format!("{name}-{} end", stage.key))
-        ));
-    }
-}
-
-fn suffix(index: usize) -> String {
-    if index == 0 {
-        String::new()
-    } else {
-        format!("-{}", index + 1)
-    }
-}
-
-fn short(text: &str) -> String {
+/// A text of the node's, cut where it is long.
+pub(super) fn short(text: &str) -> String {
     text.chars().take(MAX_TEXT).collect()
 }
 
@@ -440,7 +219,7 @@ fn digits(value: f64) -> String {
 }
 
 /// A text as a basic string of TOML.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figures::{Prefix, Report};
-use super::gather::{Point, Way};
+use super::gather::{Capture, Point, Way};
 use super::judge::{Quantity, error_of};
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
 use super::{Captures, FitOptions, Fitted};
@@ -73,41 +73,37 @@ pub(super) fn fit_stages(
 /// Series by name, in the order they first came; observations of one size taken together.
 fn collect(points: &[Point]) -> Vec<Seen> {
     let mut order: Vec<&str> = Vec::new();
-    let mut of: BTreeMap<(&str, u64), Vec<(f64, f64, u64)>> = BTreeMap::new();
+    let mut of: BTreeMap<(&str, u64), Vec<&Capture>> = BTreeMap::new();
     for point in points {
-        for (name, mean, sigma, count) in &point.series {
-            if !order.contains(&name.as_str()) {
-                order.push(name);
+        for capture in &point.series {
+            if !order.contains(&capture.name.as_str()) {
+                order.push(&capture.name);
             }
-            let same = of.entry((name, point.bytes as u64)).or_default();
-            same.push((*mean, *sigma, *count));
+            let same = of.entry((&capture.name, point.bytes as u64));
+            same.or_default().push(capture);
         }
     }
     let seen = |name: &&str| {
-        let sizes = of.iter().filter(|((n, _), _)| n == name);
-        let cells: Sizes = sizes
-            .clone()
-            .map(|((_, b), seen)| (*b, cell(*b, seen)))
-            .collect();
-        let samples: u64 = sizes
-            .clone()
-            .flat_map(|s| s.1)
-            .fold(0, |n, s| n.saturating_add(s.2));
-        let sigmas = sizes.flat_map(|s| s.1).map(|s| s.1).collect();
+        let sizes: Vec<_> = of.iter().filter(|((n, _), _)| n == name).collect();
+        let captures = || sizes.iter().flat_map(|s| s.1);
+        let samples = captures().fold(0u64, |n, c| n.saturating_add(c.samples));
         (samples >= NEEDED).then(|| Seen {
             from_start: false,
             point: (*name).to_owned(),
-            cells,
-            sigma_ns: median(sigmas),
+            cells: sizes
+                .iter()
+                .map(|((_, b), seen)| (*b, cell(*b, seen)))
+                .collect(),
+            sigma_ns: median(captures().map(|c| c.sigma_ns).collect()),
         })
     };
     order.iter().filter_map(seen).collect()
 }
 
-fn cell(bytes: u64, seen: &[(f64, f64, u64)]) -> Cell {
+fn cell(bytes: u64, seen: &[&Capture]) -> Cell {
     let n = seen.len() as f64;
-    let mean = seen.iter().map(|s| s.0).sum::<f64>() / n;
-    let squares: f64 = seen.iter().map(|s| (s.0 - mean).powi(2)).sum();
+    let mean = seen.iter().map(|c| c.mean_ns).sum::<f64>() / n;
+    let squares: f64 = seen.iter().map(|c| (c.mean_ns - mean).powi(2)).sum();
     Cell {
         label: format!("{bytes} B"),
         bytes: bytes as f64,

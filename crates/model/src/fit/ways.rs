@@ -185,55 +185,44 @@ fn longest_of_each_size<'p>(points: &[&'p Point]) -> Vec<&'p Point> {
 }
 
 fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
-    if limited.is_empty() {
-        return;
-    }
     let name = fitted.way.name();
     let figure = format!("{name} period");
-    if limited.len() < NEEDED {
-        report.too_few.push(format!(
-            "{figure}: {} of {NEEDED} observations",
-            limited.len()
-        ));
-        report.notes.push(format!(
-            "{figure}: too few observations, {} of {NEEDED}",
-            limited.len()
-        ));
+    if limited.is_empty() || !enough(limited.len(), &figure, "observations", report) {
         return;
     }
-    let cells = cells_of(
-        limited,
-        |p| (p.bytes.to_bits(), String::new()),
-        |p| {
-            let period_ns = 1e9 / p.frames_per_s?;
-            Some((1e9, period_ns, 1.0 / (period_ns * period_ns)))
-        },
-    );
+    let by_size = |p: &Point| p.bytes.to_bits();
+    let cells = cells_of(limited, by_size, |p| {
+        let value = 1e9 / p.frames_per_s?;
+        Some(Figures {
+            frames_per_s: 1e9,
+            value,
+            weight: 1.0 / (value * value),
+        })
+    });
     let Some(judged) = judge(&cells, Quantity::Period) else {
         return;
     };
-    let busy: Vec<f64> = limited
-        .iter()
-        .filter_map(|p| Some(p.load?.busy_ratio))
-        .collect();
+    let mut busy = limited.iter().filter_map(|p| p.load).peekable();
     fitted.cpu_limited =
-        fitted.load.is_some() && busy.iter().all(|b| *b >= BUSY) && !busy.is_empty();
-    let way_out = "measure a second size; until then predict at this size alone";
-    one_size(&judged, &figure, way_out, report);
+        fitted.load.is_some() && busy.peek().is_some() && busy.all(|l| l.busy_ratio >= BUSY);
+    one_size(&judged, &figure, report);
     let what = if fitted.way.receive {
         "frames/s that arrive in overload"
     } else {
         "frames/s at maximum load"
     };
-    let how = format!("least squares of 1 / {what} over {} sizes", cells.len());
-    let prefix = Prefix {
-        way: &name,
-        part: "period",
-        figure: &figure,
-    };
-    report.parameters_of(&judged.model, &prefix, &how);
-    report.leave_one_out_of(&figure, Quantity::Period, &judged.model, &judged.outliers);
-    report.findings_of(&judged, &figure, fitted.way.size());
+    let how = format!(
+        "least squares of 1 / {what} over {} sizes",
+        judged.model.cells.len()
+    );
+    found(
+        &judged,
+        Quantity::Period,
+        "period",
+        &how,
+        fitted.way,
+        report,
+    );
     if fitted.cpu_limited {
         report.notes.push(format!(
             "{figure}: the CPU is busy for 95 % and more of the time, so it is the limiting server: its stage costs the \
@@ -244,126 +233,159 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
 }
 
 fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
-    let loaded: Vec<&Point> = points
-        .iter()
-        .filter(|p| p.load.is_some() && p.frames_per_s.is_some())
-        .collect();
-    if loaded.is_empty() {
-        return;
-    }
-    let name = fitted.way.name();
-    let figure = format!("{name} CPU load");
-    let of = |p: &Point| Some((p.frames_per_s?, p.load?.busy_ratio, 1.0));
-    let mut cells = cells_of(&loaded, |p| (p.bytes.to_bits(), p.label.clone()), of);
-    if cells.len() < NEEDED {
-        report
-            .too_few
-            .push(format!("{figure}: {} of {NEEDED} cells", cells.len()));
-        report.notes.push(format!(
-            "{figure}: too few cells, {} of {NEEDED}",
-            cells.len()
-        ));
+    let loaded: Vec<&Point> = points.iter().filter(|p| p.load.is_some()).collect();
+    let figure = format!("{} CPU load", fitted.way.name());
+    let by_cell = |p: &Point| (p.bytes.to_bits(), p.label.clone());
+    let cells = cells_of(&loaded, by_cell, |p| {
+        Some(Figures {
+            frames_per_s: p.frames_per_s?,
+            value: p.load?.busy_ratio,
+            weight: 1.0,
+        })
+    });
+    if cells.is_empty() || !enough(cells.len(), &figure, "cells", report) {
         return;
     }
     let Some(mut judged) = judge(&cells, Quantity::Load) else {
         return;
     };
-    let baselines: Vec<f64> = loaded
-        .iter()
-        .filter_map(|p| p.load.map(|l| l.idle_baseline_ratio))
-        .filter(|b| *b > 0.0 && *b < 1.0)
-        .collect();
-    let baseline =
-        (!baselines.is_empty()).then(|| baselines.iter().sum::<f64>() / baselines.len() as f64);
     if !judged.model.shape.idle {
-        let known = match baseline {
-            Some(idle) => format!(
-                "the node's own idle baseline of {:.1} % was taken",
-                100.0 * idle
-            ),
-            None => "the idle load is in the cost of a frame".to_owned(),
-        };
-        report.warn(
-            "inseparable",
-            format!("{figure}: one frame rate only, so that idle load and cost of a frame cannot be told apart; {known}"),
-            "measure at least two loads",
-        );
-        if let Some(idle) = baseline {
-            cells.iter_mut().for_each(|c| c.value -= idle);
-            let Some(again) = judge(&cells, Quantity::Load) else {
-                return;
-            };
-            judged = again;
-            // Only where the idle column is still not to be told apart is the baseline the idle load.
+        let idle = baseline(&loaded);
+        say_one_rate(&figure, idle, report);
+        if let Some((idle, again)) = idle.and_then(|idle| Some((idle, above(&cells, idle)?))) {
             report.parameters.push(Fitted {
-                name: format!("{name}-idle"),
+                name: format!("{}-idle", fitted.way.name()),
                 value: 100.0 * idle,
                 unit: "%".to_owned(),
                 interval: None,
                 how: "the node's own baseline".to_owned(),
             });
-            fitted.baseline = Some(idle);
+            (judged, fitted.baseline) = (again, Some(idle));
         }
     }
-    one_size(
-        &judged,
-        &figure,
-        "measure a second size; until then predict at this size alone",
-        report,
-    );
+    one_size(&judged, &figure, report);
     let how = format!(
         "least squares of CPU load against frames/s that arrive, {} cells; ns of CPU time",
         judged.model.cells.len()
     );
-    let prefix = Prefix {
-        way: &name,
-        part: "cpu",
-        figure: &figure,
-    };
-    report.parameters_of(&judged.model, &prefix, &how);
-    report.leave_one_out_of(&figure, Quantity::Load, &judged.model, &judged.outliers);
-    report.findings_of(&judged, &figure, fitted.way.size());
+    found(&judged, Quantity::Load, "cpu", &how, fitted.way, report);
     fitted.load = Some(judged);
 }
 
-fn one_size(judged: &Judged, figure: &str, way_out: &str, report: &mut Report) {
+/// Whether there are enough of something; said to the reader where not.
+fn enough(have: usize, figure: &str, of: &str, report: &mut Report) -> bool {
+    if have >= NEEDED {
+        return true;
+    }
+    let few = format!("{figure}: {have} of {NEEDED} {of}");
+    report.notes.push(format!("too few for a fit: {few}"));
+    report.too_few.push(few);
+    false
+}
+
+/// Take up everything that is said of a figure.
+fn found(
+    judged: &Judged,
+    quantity: Quantity,
+    part: &str,
+    how: &str,
+    way: Way,
+    report: &mut Report,
+) {
+    let name = way.name();
+    let figure = match quantity {
+        Quantity::Period => format!("{name} period"),
+        Quantity::Load => format!("{name} CPU load"),
+    };
+    let prefix = Prefix {
+        way: &name,
+        part,
+        figure: &figure,
+    };
+    report.parameters_of(&judged.model, &prefix, how);
+    report.leave_one_out_of(&figure, quantity, &judged.model, &judged.outliers);
+    report.findings_of(judged, &figure, way.size());
+}
+
+/// Mean of the idle loads that the node told, where it told any.
+fn baseline(loaded: &[&Point]) -> Option<f64> {
+    let told = loaded
+        .iter()
+        .filter_map(|p| p.load)
+        .map(|l| l.idle_baseline_ratio);
+    let told: Vec<f64> = told.filter(|b| *b > 0.0 && *b < 1.0).collect();
+    (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+}
+
+/// The form of what lies above a known idle load.
+fn above(cells: &[Cell], idle: f64) -> Option<Judged> {
+    let mut cells = cells.to_vec();
+    cells.iter_mut().for_each(|c| c.value -= idle);
+    judge(&cells, Quantity::Load).filter(|j| !j.model.shape.idle)
+}
+
+fn say_one_rate(figure: &str, idle: Option<f64>, report: &mut Report) {
+    let known = match idle {
+        Some(idle) => format!(
+            "the node's own idle baseline of {:.1} % was taken",
+            100.0 * idle
+        ),
+        None => "the idle load is in the cost of a frame".to_owned(),
+    };
+    report.warn(
+        "inseparable",
+        format!(
+            "{figure}: one frame rate only, so that idle load and cost of a frame cannot be told apart; {known}"
+        ),
+        "measure at least two loads",
+    );
+}
+
+fn one_size(judged: &Judged, figure: &str, report: &mut Report) {
     let classes = &judged.model.shape.classes;
     if classes.len() == 1 && classes[0].law == Law::Constant {
         report.warn(
             "inseparable",
             format!("{figure}: one size only, so that the cost of a frame and of its bytes cannot be told apart"),
-            way_out,
+            "measure a second size; until then predict at this size alone",
         );
     }
 }
 
+/// What an observation gives a cell.
+struct Figures {
+    frames_per_s: f64,
+    value: f64,
+    weight: f64,
+}
+
 /// Observations with the same key as one cell each: means of frame rate, value and weight.
-pub(super) fn cells_of<K: Ord>(
+fn cells_of<K: Ord>(
     points: &[&Point],
     key: impl Fn(&Point) -> K,
-    of: impl Fn(&Point) -> Option<(f64, f64, f64)>,
+    of: impl Fn(&Point) -> Option<Figures>,
 ) -> Vec<Cell> {
-    let mut same: BTreeMap<K, Vec<(&Point, (f64, f64, f64))>> = BTreeMap::new();
+    let mut same: BTreeMap<K, (&Point, Vec<Figures>)> = BTreeMap::new();
     for point in points {
         if let Some(figures) = of(point) {
-            same.entry(key(point)).or_default().push((point, figures));
+            let cell = same.entry(key(point)).or_insert((point, Vec::new()));
+            cell.1.push(figures);
         }
     }
-    let cell = |repeats: Vec<(&Point, (f64, f64, f64))>| {
+    let cell = |(point, repeats): (&Point, Vec<Figures>)| {
         let n = repeats.len() as f64;
-        let mean =
-            |of: fn(&(f64, f64, f64)) -> f64| repeats.iter().map(|r| of(&r.1)).sum::<f64>() / n;
-        let value = mean(|f| f.1);
-        let squares: f64 = repeats.iter().map(|r| (r.1.1 - value).powi(2)).sum();
+        let mean = |of: fn(&Figures) -> f64| repeats.iter().map(of).sum::<f64>() / n;
+        let value = mean(|f| f.value);
+        let squares: f64 = repeats.iter().map(|f| (f.value - value).powi(2)).sum();
         Cell {
-            label: repeats[0].0.label.clone(),
-            bytes: repeats[0].0.bytes,
-            frames_per_s: mean(|f| f.0),
+            label: point.label.clone(),
+            bytes: point.bytes,
+            frames_per_s: mean(|f| f.frames_per_s),
             value,
-            weight: mean(|f| f.2),
+            weight: mean(|f| f.weight),
             stddev: (repeats.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
             observations: repeats.len(),
-            counted: repeats.iter().all(|r| r.0.counted),
+            counted: point.counted,
         }
     };
     same.into_values().map(cell).collect()
