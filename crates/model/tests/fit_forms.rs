@@ -79,7 +79,14 @@ fn a_jump_breaks_sizes_into_classes_and_each_gets_a_path() {
             one.bytes
         );
     }
-    assert!(fit.node_toml.contains("up_to = 699"), "{}", fit.node_toml);
+    // A file whose paths all end says so.
+    let (below, _) = fit.node_toml.rsplit_once("[[path]]").unwrap();
+    let file = NodeFile::parse(below, "below.toml").unwrap();
+    let error = file.instance(&seen[8].trial()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("size: the paths of the file end at 699 bytes of data, and this is 1514"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -51,11 +51,8 @@ pub(crate) fn choose(file: &NodeFile, trial: &Trial) -> Result<Choice, BuildErro
 fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, BuildError> {
     let layer = trial.framing.layer;
     let bytes = trial.sizes().map_or(0, |s| s.datagram.unwrap_or(s.length));
-    let fits = |path: &PathDecl| {
-        path.direction == direction
-            && path.layers.contains(&layer)
-            && path.up_to_bytes.is_none_or(|most| bytes <= most)
-    };
+    let same_way = |path: &PathDecl| path.direction == direction && path.layers.contains(&layer);
+    let fits = |path: &PathDecl| same_way(path) && path.up_to_bytes.is_none_or(|m| bytes <= m);
     let paths: Vec<(usize, &PathDecl)> = file
         .paths
         .iter()
@@ -63,7 +60,21 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
         .filter(|(_, path)| fits(path))
         .collect();
     if paths.is_empty() {
-        return Err(no_path(file, layer, direction));
+        let largest = file
+            .paths
+            .iter()
+            .filter(|p| same_way(p))
+            .filter_map(|p| p.up_to_bytes)
+            .max();
+        return Err(match largest {
+            Some(largest) => unsupported(
+                "size",
+                format!(
+                    "the paths of the file end at {largest} bytes of data, and this is {bytes}"
+                ),
+            ),
+            None => no_path(file, layer, direction),
+        });
     }
     // Buffers are how data reach the MAC: a receive path need not say any.
     let unsaid =
