@@ -50,7 +50,7 @@ pub fn list(studies: &[Study], options: &Options) -> String {
             name(&study.name),
             Cell::Text(study.rows.len().to_string()),
             Cell::Text((figures + study.claims.len()).to_string()),
-            name(&study.title),
+            Cell::Text(clip(&line(&study.title), 2 * NAME)),
             Cell::Text(clip(&line(&study.source), 2 * NAME)),
         ]
     });
