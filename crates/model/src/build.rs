@@ -2,7 +2,6 @@
 
 mod chain;
 mod choose;
-mod circuit;
 mod cost;
 mod source;
 

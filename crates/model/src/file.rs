@@ -22,6 +22,8 @@ pub use read::{MAX_FILE_BYTES, fuzz_node_file};
 pub use set::SetError;
 pub use unit::{Kind, Unit};
 
+pub use crate::sim::Edge;
+
 /// What is known of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeFile {
@@ -227,15 +229,6 @@ pub struct Room {
     pub to: String,
     /// The parameter with the tokens at the start.
     pub tokens: String,
-}
-
-/// An instant of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Edge {
-    /// When it starts.
-    Start,
-    /// When it ends.
-    End,
 }
 
 /// Start or end of a stage in the file.

@@ -36,7 +36,7 @@ pub const FRAMES_UNDER_WAY_MAX: usize = 1 << 20;
 pub const KEPT_MAX: usize = 1 << 20;
 
 /// The beginning or the end of a stage's work on a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edge {
     /// When the stage starts on the frame.
     Start,

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
+use wirelab_model::steady::steady_state;
+use wirelab_trial::{Extent, FaultRates, Framing, Load, Size, SizeUnit, Trial};
 
 #[test]
 fn every_node_file_is_in_the_library_and_in_order() {
@@ -52,4 +54,35 @@ fn the_example_of_the_manual_is_in_order() {
     // 379 words at 4.5 clocks of 10 ns.
     assert_eq!(instance.net.stages[0].cost_ps, 17_055_000);
     node.with_alternative("two-in-flight").unwrap();
+}
+
+/// Every path of every node moves: at a small and a large frame the closed form finds what limits it.
+#[test]
+fn every_path_of_every_node_has_a_period() {
+    for name in library::names() {
+        let node = library::open(name).unwrap();
+        for path in &node.paths {
+            for (layer, length) in path.layers.iter().flat_map(|l| [(l, 100), (l, 1514)]) {
+                let trial = Trial {
+                    framing: Framing {
+                        layer: *layer,
+                        vlan_tags: 0,
+                    },
+                    direction: path.direction,
+                    size: Size::new(SizeUnit::Length, length),
+                    load: Load::Max,
+                    extent: Extent::Frames { frames: 50 },
+                    ports: 1,
+                    link_bits_per_s: None,
+                    buffers: path.buffers.first().copied(),
+                    faults: FaultRates::default(),
+                };
+                let instance = node.instance(&trial).unwrap();
+                let steady = steady_state(&instance.net).unwrap_or_else(|e| {
+                    panic!("{name}, path '{}', {length} bytes: {e}", path.name);
+                });
+                assert!(steady.period.ps() > 0.0, "{name}, {}", path.name);
+            }
+        }
+    }
 }

@@ -6,7 +6,6 @@ use std::ops::Range;
 use wirelab_trial::Direction;
 
 use super::choose::Choice;
-use super::circuit::dead_circuit;
 use super::{BuildError, ChainInfo, CpuLoad, Point, Probe, Setting, StageOrigin, cost};
 use crate::file::{At, Edge, NodeFile, PathDecl, StageDecl};
 use crate::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
@@ -81,10 +80,9 @@ impl<'a> Build<'a> {
 
     /// The net, if it can move.
     pub fn finish(self) -> Result<Built, BuildError> {
-        match dead_circuit(&self.built.net) {
-            Some(circuit) => Err(BuildError::Model(circuit)),
-            None => Ok(self.built),
-        }
+        let checked = self.built.net.check();
+        checked.map_err(|e| BuildError::Model(e.to_string()))?;
+        Ok(self.built)
     }
 
     fn path(&self, index: usize) -> Result<&'a PathDecl, BuildError> {
