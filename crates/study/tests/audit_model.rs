@@ -253,7 +253,7 @@ fn worse_than_remarks(findings: &[Finding]) -> Vec<&Finding> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn an_honest_table_gives_remarks_at_most(node in node("one")) {

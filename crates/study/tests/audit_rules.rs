@@ -103,6 +103,19 @@ fn rate_above_the_link() {
 }
 
 #[test]
+fn rate_of_the_link_in_the_wrong_unit() {
+    let finding = one(
+        ETHERNET,
+        &[row("r", "payload = 1500", "throughput = \"100 MB/s\"")],
+    );
+    assert_eq!(
+        (finding.severity, finding.rule),
+        (Severity::Impossible, "link")
+    );
+    assert_eq!(finding.consistent.as_deref(), Some("100 Mbit/s"));
+}
+
+#[test]
 fn shares_above_the_whole() {
     let with = |figure: &str| row("r", "payload = 100", figure);
     let finding = one(ETHERNET, &[with("loss = \"100.2 %\"")]);

@@ -4,15 +4,18 @@
 use super::clock::Clock;
 use super::facts::{Facts, facts};
 use super::range::Range;
+use super::relations::other_units;
 use super::{Finding, Severity, cell_name, show};
 use crate::metric::Metric;
-use crate::quantity::{Dimension, Quantity};
+use crate::quantity::{Dimension, Quantity, Unit};
 use crate::table::Study;
 
 /// A cell above its limit.
 pub struct Broken {
     pub metric: Metric,
     rule: &'static str,
+    /// The figure in the unit that makes it the link's own rate.
+    meant: Option<String>,
     arithmetic: String,
     consistent: String,
 }
@@ -31,6 +34,7 @@ fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken>
         least.above(Range::exact(limit)).then(|| Broken {
             metric,
             rule,
+            meant: None,
             arithmetic: format!(
                 "{why}; the printed figure is at least {}",
                 show::value(least.low, printed.unit)
@@ -61,7 +65,8 @@ fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken>
                 show::rate(link.bits_per_s() as f64)
             );
             if let Some(broken) = found("link", flows * bits_per_s, whole) {
-                return Some(broken);
+                let meant = meant(printed, bits_per_s);
+                return Some(Broken { meant, ..broken });
             }
             let limit = row.limit_bits_per_s()?;
             (flows * limit, rate_limit(row, limit))
@@ -90,6 +95,19 @@ fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken>
         return None;
     }
     found("limit", limit, why)
+}
+
+fn meant(printed: &Quantity, bits_per_s: f64) -> Option<String> {
+    let rate = Range::exact(bits_per_s);
+    let is_rate = |unit: &&Unit| {
+        let factor = unit.scale / printed.unit.scale;
+        Range::rounded(printed).scaled(factor).touches(rate)
+    };
+    let unit = other_units(printed).find(is_rate)?;
+    Some(format!(
+        "{:.*} {}",
+        printed.decimals, printed.number, unit.name
+    ))
 }
 
 fn rate_limit(row: &Facts<'_>, limit: f64) -> String {
@@ -136,10 +154,15 @@ fn finding(study: &Study, row: &Facts<'_>, clocks: &[Clock<'_>]) -> Option<Findi
     if let Some(why) = clocks.iter().find_map(|clock| clock.explains(row)) {
         finding.says.push_str(&format!(" {why}"));
     }
+    let meant = broken.iter().find_map(|b| b.meant.as_ref());
+    if let Some(meant) = meant {
+        let unit = format!(" {meant} is the link's own rate: the unit is wrong.");
+        finding.says.push_str(&unit);
+    }
     let arithmetic: Vec<&str> = broken.iter().map(|b| b.arithmetic.as_str()).collect();
     finding.arithmetic = arithmetic.join("; ");
     let consistent: Vec<&str> = broken.iter().map(|b| b.consistent.as_str()).collect();
-    finding.consistent = Some(consistent.join(", "));
+    finding.consistent = Some(meant.cloned().unwrap_or_else(|| consistent.join(", ")));
     Some(finding)
 }
 

@@ -1,6 +1,7 @@
 //! Rules `row` and `unit`: the figures of one row contradict each other, or would not in another unit.
 
 use super::facts::{Facts, facts};
+use super::limit::broken;
 use super::relations::{Cells, Relation, other_units};
 use super::{Finding, Severity, cell_name, show};
 use crate::metric::Metric;
@@ -22,7 +23,7 @@ fn finding(study: &Study, row: &Facts<'_>) -> Option<Finding> {
     }
     match unit_slip(row, &failing) {
         Some((metric, unit)) => Some(slip(study, row, &failing, metric, unit)),
-        None => Some(contradiction(study, row, &failing)),
+        None => contradiction(study, row, &failing),
     }
 }
 
@@ -80,7 +81,8 @@ fn slip(
     finding
 }
 
-fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Finding {
+/// What nobody can set right by a unit; nothing where the cells in doubt are impossible by themselves.
+fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Option<Finding> {
     let all = suspects(failing);
     let alone: Vec<Metric> = all
         .iter()
@@ -90,6 +92,11 @@ fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Findin
         .collect();
     // One cell that stands alone against several others is the one in doubt; of two, nobody can tell which.
     let doubted = if alone.len() == 1 { alone } else { all };
+    let impossible = broken(row);
+    let told = |metric: &Metric| impossible.iter().any(|b| b.metric == *metric);
+    if doubted.iter().all(told) {
+        return None;
+    }
     let mut finding = based_on(study, row, failing, &doubted, "row");
     let printed: Vec<String> = doubted
         .iter()
@@ -112,7 +119,7 @@ fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Findin
             .contains(&r.target)
             .then(|| format!("{} {}", r.target, show::range(r.expected, printed.unit)))
     });
-    finding
+    Some(finding)
 }
 
 fn based_on(
