@@ -6,6 +6,7 @@
 //! steer a terminal, a browser, a spreadsheet or an XML reader, and nothing in it makes these functions panic.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 mod columns;
 mod csv;
 mod detail;

@@ -9,12 +9,12 @@ use crate::table::{Cell, Notes, Table, WORTH};
 use crate::{columns, detail, finding, summary};
 
 const BOLD: &str = "\x1b[1m";
-const RED: &str = "\x1b[1;31m";
-const YELLOW: &str = "\x1b[33m";
+pub const RED: &str = "\x1b[1;31m";
+pub const YELLOW: &str = "\x1b[33m";
 const OFF: &str = "\x1b[0m";
 
 /// A text in a colour, where one is asked for.
-fn paint(code: &str, text: &str, options: &Options) -> String {
+pub fn paint(code: &str, text: &str, options: &Options) -> String {
     if options.colour {
         format!("{code}{text}{OFF}")
     } else {
