@@ -6,9 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod cycle;
 pub mod file;
 pub mod fit;
 pub mod library;
 pub mod net;
 pub mod sim;
 pub mod steady;
+pub mod whatif;

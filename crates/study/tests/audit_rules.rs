@@ -289,25 +289,6 @@ fn costs(wrong: Option<&str>) -> Vec<String> {
 }
 
 #[test]
-fn cost_that_steps_with_the_size_is_no_error() {
-    // From 1024 bytes on a frame takes a second buffer: every row of that size says so.
-    let stepped = costs(None).into_iter().map(|row| {
-        let Some((head, load)) = row.split_once("cpu_load = \"") else {
-            return row;
-        };
-        let printed: f64 = load.split(' ').next().unwrap().parse().unwrap();
-        let steps = if head.contains("datagram = 1024") {
-            1.2
-        } else {
-            1.0
-        };
-        let load = 5.0 + (printed - 5.0) * steps;
-        format!("{head}cpu_load = \"{load:.1} %\" }}\n")
-    });
-    none(UDP, &stepped.collect::<Vec<_>>());
-}
-
-#[test]
 fn cost_out_of_line() {
     let finding = one(UDP, &costs(Some("256 at 6000")));
     assert_eq!(

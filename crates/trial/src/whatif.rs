@@ -43,8 +43,6 @@ pub enum ChangeKind {
     Token,
     /// An alternative that the node file names.
     Alternative,
-    /// Another kind of buffers.
-    Buffers,
     /// A clock 20 % faster.
     Clock,
     /// A stage in half the time.
@@ -98,8 +96,6 @@ pub struct Change {
     pub what: String,
     /// The assignments that make it, as `--set` takes them.
     pub set: Vec<String>,
-    /// The kind of buffers that must be asked for, where that is the change.
-    pub buffers: Option<crate::trial::Buffers>,
     /// The figure that the gain is counted in.
     pub gain: Gain,
     /// By how much the figure is better, in percent of what it was; below 0 where it is worse.

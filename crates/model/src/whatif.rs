@@ -1,0 +1,351 @@
+//! What each change of a node would buy: every single change, and two at a time among the five best, each found by
+//! running the changed model again.
+
+mod change;
+mod latency;
+mod limit;
+mod solve;
+mod why;
+
+use std::cmp::Ordering;
+
+use wirelab_trial::whatif::{Aim, Change, ChangeKind, Gain, Untried, Whatif, WhatifFigures};
+use wirelab_trial::{Load, Trial};
+
+use crate::build::BuildError;
+use crate::file::{NodeFile, SetError};
+use change::Candidate;
+pub(crate) use latency::{Delay, delay};
+use solve::{Solved, solve};
+
+/// Best single changes that are tried two at a time.
+const BEST: usize = 5;
+/// Gains below this are none, in percent: beyond what any table prints, and below what a simulation can tell.
+pub const LEAST_GAIN_PERCENT: f64 = 0.05;
+/// Most assignments of one's own.
+pub const MAX_OWN: usize = 64;
+
+/// What to try, and what to rank by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WhatifOptions {
+    /// Assignments of one's own, as `--set` takes them; each is tried as one more single change.
+    pub own: Vec<String>,
+    /// What to rank by. `None` chooses: latency where the path has capture points, else loss and CPU load where the
+    /// trial gives a load, else throughput.
+    pub aim: Option<Aim>,
+    /// The capture point to rank by; the last one of the path without.
+    pub point: Option<String>,
+}
+
+/// Why nothing was tried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WhatifError {
+    /// The node cannot do what was asked.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// An assignment that cannot be made.
+    #[error(transparent)]
+    Set(#[from] SetError),
+    /// More assignments than there is sense in.
+    #[error("{0} changes of one's own: try at most {MAX_OWN} at once")]
+    TooMany(usize),
+    /// No such capture point on this path.
+    #[error("the path has no capture point '{point}': {}", if points.is_empty() {
+        "it has none at all, so rank by throughput or load".to_owned()
+    } else {
+        format!("choose one of {}", points.join(", "))
+    })]
+    Point {
+        /// What was asked.
+        point: String,
+        /// What there is.
+        points: Vec<String>,
+    },
+}
+
+/// Every single change of `file` in `trial`, ranked by what it buys, and two at a time among the five best.
+///
+/// The figures of each change are those of the changed model: the closed form where it is exact, else a short
+/// simulation with the same seed.
+///
+/// # Errors
+/// [`WhatifError`] where the node cannot do the trial, or one's own changes cannot be made. A change of the file's own
+/// that does not fit the trial is no error; it is listed with the reason.
+pub fn whatif(
+    file: &NodeFile,
+    trial: &Trial,
+    options: &WhatifOptions,
+) -> Result<Whatif, WhatifError> {
+    if options.own.len() > MAX_OWN {
+        return Err(WhatifError::TooMany(options.own.len()));
+    }
+    for assignment in &options.own {
+        file.clone().set(assignment)?;
+    }
+    let before = solve(file, trial)?;
+    let aim = options
+        .aim
+        .unwrap_or_else(|| natural_aim(trial, &before.figures));
+    let point = point(aim, options, &before.figures)?;
+    let mut search = Search {
+        file,
+        trial,
+        before: &before,
+        aim,
+        point: point.as_deref(),
+        untried: Vec::new(),
+    };
+    let mut singles = Vec::new();
+    for candidate in change::all(file, &before.instance, &options.own) {
+        singles.extend(search.try_it(candidate));
+    }
+    singles.sort_by(rank);
+    let mut pairs = Vec::new();
+    let best: Vec<&Tried> = singles
+        .iter()
+        .take_while(|tried| gains(&tried.change))
+        .take(BEST)
+        .collect();
+    for (at, one) in best.iter().enumerate() {
+        for other in &best[at + 1..] {
+            if let Some(both) = one.candidate.with(&other.candidate) {
+                let tried = search.try_it(both);
+                pairs.extend(tried.map(|tried| compared(tried, one, other)));
+            }
+        }
+    }
+    pairs.sort_by(rank);
+    let changes = |tried: Vec<Tried>| tried.into_iter().map(|t| t.change).collect();
+    Ok(Whatif {
+        node: file.name.clone(),
+        title: file.title.clone(),
+        trial: trial.clone(),
+        sizes: before.instance.sizes,
+        aim,
+        notes: notes(&before),
+        untried: search.untried,
+        singles: changes(singles),
+        pairs: changes(pairs),
+        baseline: before.figures,
+        point,
+    })
+}
+
+fn natural_aim(trial: &Trial, figures: &WhatifFigures) -> Aim {
+    if !figures.latency.is_empty() {
+        Aim::Latency
+    } else if trial.load == Load::Max {
+        Aim::Throughput
+    } else {
+        Aim::Load
+    }
+}
+
+fn point(
+    aim: Aim,
+    options: &WhatifOptions,
+    figures: &WhatifFigures,
+) -> Result<Option<String>, WhatifError> {
+    if aim != Aim::Latency {
+        return Ok(None);
+    }
+    let points: Vec<String> = figures.latency.iter().map(|l| l.point.clone()).collect();
+    let found = match &options.point {
+        Some(point) => points.iter().find(|p| *p == point),
+        None => points.last(),
+    };
+    found.cloned().map(Some).ok_or_else(|| WhatifError::Point {
+        point: options.point.clone().unwrap_or_default(),
+        points,
+    })
+}
+
+fn notes(before: &Solved) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let (Some(asked), Some(sent)) = (before.instance.raised_from, before.instance.sizes.datagram)
+    {
+        notes.push(format!(
+            "The test tool sends datagrams of {sent} bytes where {asked} were asked."
+        ));
+    }
+    if !before.steady.exact {
+        notes.push(
+            "Rates come from a short simulation with one seed for all changes: differences far below 1 % say little."
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// A change that was tried.
+struct Tried {
+    candidate: Candidate,
+    change: Change,
+    /// Its place among changes that gain the same: what is easier to do goes first.
+    order: usize,
+}
+
+struct Search<'a> {
+    file: &'a NodeFile,
+    trial: &'a Trial,
+    before: &'a Solved,
+    aim: Aim,
+    point: Option<&'a str>,
+    untried: Vec<Untried>,
+}
+
+impl Search<'_> {
+    /// The change made and the model run again; `None` where it does not fit the trial.
+    fn try_it(&mut self, candidate: Candidate) -> Option<Tried> {
+        let solved = candidate
+            .apply(self.file)
+            .map_err(|error| error.to_string())
+            .and_then(|file| solve(&file, self.trial).map_err(|error| error.to_string()));
+        let after = match solved {
+            Ok(after) => after,
+            Err(why) => {
+                self.untried.push(Untried {
+                    what: candidate.what,
+                    why,
+                });
+                return None;
+            }
+        };
+        if unchanged(self.before, &after) && candidate.kind != ChangeKind::Own {
+            self.untried.push(Untried {
+                what: candidate.what,
+                why: "nothing on this trial's way has to do with it".to_owned(),
+            });
+            return None;
+        }
+        let (gain, percent) = self.gain(&after.figures);
+        let worse = percent <= -LEAST_GAIN_PERCENT;
+        let why_not = (percent < LEAST_GAIN_PERCENT)
+            .then(|| why::words(self.aim, self.point, &candidate, self.before, &after, worse));
+        let change = Change {
+            kind: candidate.kind,
+            what: candidate.what.clone(),
+            set: candidate.set.clone(),
+            gain,
+            gain_percent: percent,
+            after: after.figures,
+            why_not,
+        };
+        let order = effort(candidate.kind);
+        Some(Tried {
+            candidate,
+            change,
+            order,
+        })
+    }
+
+    /// What is better, and by how many percent of what it was.
+    fn gain(&self, after: &WhatifFigures) -> (Gain, f64) {
+        let before = &self.before.figures;
+        let less = |before: f64, after: f64| {
+            let percent = 100.0 * (before - after) / before;
+            // What differs by rounding alone is equal.
+            if before > 0.0 && percent.abs() > 1e-9 {
+                percent
+            } else {
+                0.0
+            }
+        };
+        match self.aim {
+            Aim::Throughput => (
+                Gain::FramesPerS,
+                0.0 - less(before.frames_per_s, after.frames_per_s),
+            ),
+            Aim::Latency => {
+                let mean = |figures: &WhatifFigures| {
+                    let found = figures
+                        .latency
+                        .iter()
+                        .find(|l| Some(l.point.as_str()) == self.point);
+                    found.map_or(0.0, |latency| latency.mean_ps)
+                };
+                (Gain::Latency, less(mean(before), mean(after)))
+            }
+            // A loss that a change brings where there was none counts in points.
+            Aim::Load if before.loss_ratio == 0.0 && after.loss_ratio > 0.0 => {
+                (Gain::Loss, -100.0 * after.loss_ratio)
+            }
+            Aim::Load if less(before.loss_ratio, after.loss_ratio).abs() >= LEAST_GAIN_PERCENT => {
+                (Gain::Loss, less(before.loss_ratio, after.loss_ratio))
+            }
+            Aim::Load => {
+                let load = |figures: &WhatifFigures| figures.cpu_load_ratio.unwrap_or(0.0);
+                (Gain::CpuLoad, less(load(before), load(after)))
+            }
+        }
+    }
+}
+
+/// Whether a change left the trial's net as it was.
+fn unchanged(before: &Solved, after: &Solved) -> bool {
+    let loads = |solved: &Solved| -> Vec<_> {
+        solved
+            .instance
+            .chains
+            .iter()
+            .map(|c| c.load.clone())
+            .collect()
+    };
+    before.instance.net == after.instance.net && loads(before) == loads(after)
+}
+
+fn gains(change: &Change) -> bool {
+    change.gain_percent >= LEAST_GAIN_PERCENT
+}
+
+/// How far a change reaches into a node, for those that gain the same.
+fn effort(kind: ChangeKind) -> usize {
+    match kind {
+        ChangeKind::Own => 0,
+        ChangeKind::Token => 1,
+        ChangeKind::Alternative => 2,
+        ChangeKind::Clock => 3,
+        ChangeKind::Stage => 4,
+        ChangeKind::Pair => 5,
+    }
+}
+
+/// The best first: less loss before less load, then by gain, then by what is easier to do.
+fn rank(a: &Tried, b: &Tried) -> Ordering {
+    by_gain(&a.change, &b.change).then(a.order.cmp(&b.order))
+}
+
+fn by_gain(a: &Change, b: &Change) -> Ordering {
+    // Gains that differ by less than a millionth of a percent are equal.
+    let key = |change: &Change| {
+        let loss = change.gain == Gain::Loss && gains(change);
+        (loss, (change.gain_percent * 1e6).round())
+    };
+    let ((loss_a, gain_a), (loss_b, gain_b)) = (key(a), key(b));
+    // Where nothing is lost any more, less load is better still.
+    let load = |change: &Change| match change.after.cpu_load_ratio {
+        Some(load) if change.gain == Gain::Loss => (load * 1e4).round(),
+        _ => 0.0,
+    };
+    loss_b
+        .cmp(&loss_a)
+        .then(gain_b.total_cmp(&gain_a))
+        .then(load(a).total_cmp(&load(b)))
+}
+
+/// A pair that gains no more than the better of its two says so.
+fn compared(mut pair: Tried, one: &Tried, other: &Tried) -> Tried {
+    let better = if rank(one, other) == Ordering::Greater {
+        other
+    } else {
+        one
+    };
+    let (both, alone) = (&pair.change, &better.change);
+    let near =
+        both.gain == alone.gain && both.gain_percent < alone.gain_percent + LEAST_GAIN_PERCENT;
+    let better_still = both.gain == Gain::Loss && by_gain(both, alone) == Ordering::Less;
+    if near && !better_still {
+        pair.change.why_not = Some(format!("no more than '{}' alone", alone.what));
+    }
+    pair
+}

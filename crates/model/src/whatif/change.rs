@@ -1,0 +1,218 @@
+//! The single changes that can be tried on a node in one trial.
+
+use std::collections::BTreeSet;
+
+use wirelab_trial::whatif::ChangeKind;
+
+use crate::build::Instance;
+use crate::file::{Alternative, Kind, NodeFile, Parameter, SetError};
+
+/// How much faster a clock is tried: plus 20 %.
+const CLOCK_FACTOR: f64 = 1.2;
+/// The time of a stage that is tried: half.
+const STAGE_FACTOR: &str = "x0.5";
+
+/// A change.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub kind: ChangeKind,
+    pub what: String,
+    pub set: Vec<String>,
+    /// What it changes: two changes that touch the same thing contradict each other.
+    pub touches: BTreeSet<String>,
+}
+
+impl Candidate {
+    /// The file with the change made.
+    pub fn apply(&self, file: &NodeFile) -> Result<NodeFile, SetError> {
+        let mut file = file.clone();
+        for assignment in &self.set {
+            file.set(assignment)?;
+        }
+        Ok(file)
+    }
+
+    /// Both changes at once, or `None` where they contradict each other.
+    pub fn with(&self, other: &Candidate) -> Option<Candidate> {
+        if !self.touches.is_disjoint(&other.touches) {
+            return None;
+        }
+        Some(Candidate {
+            kind: ChangeKind::Pair,
+            what: format!("{}, and {}", self.what, other.what),
+            set: self.set.iter().chain(&other.set).cloned().collect(),
+            touches: self.touches.union(&other.touches).cloned().collect(),
+        })
+    }
+}
+
+/// Every single change that has to do with the trial: tokens, alternatives, clocks, stages, and `own` ones.
+pub fn all(file: &NodeFile, instance: &Instance, own: &[String]) -> Vec<Candidate> {
+    let mut out = tokens(file, instance);
+    out.extend(file.alternatives.iter().map(alternative));
+    out.extend(clocks(file, instance));
+    out.extend(stages(file, instance));
+    out.extend(own.iter().map(|assignment| Candidate {
+        kind: ChangeKind::Own,
+        what: format!("--set {assignment}"),
+        set: vec![assignment.clone()],
+        touches: touched(file, assignment).collect(),
+    }));
+    out
+}
+
+fn tokens(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
+    let names: BTreeSet<&String> = instance.rooms.iter().flatten().collect();
+    let with_value = names
+        .into_iter()
+        .filter_map(|name| Some((name, file.parameters.get(name)?)));
+    with_value
+        .map(|(name, parameter)| {
+            let (now, then) = (parameter.value, parameter.value + 1.0);
+            let one = token(instance, name, parameter.unit.name);
+            let more = if now == 1.0 { "a second" } else { "one more" };
+            let what = format!("{more} {one} ({name} {now} -> {then})");
+            one_assignment(ChangeKind::Token, what, name, &format!("{then}"))
+        })
+        .collect()
+}
+
+/// What one token of a parameter is.
+fn token(instance: &Instance, parameter: &str, unit: &str) -> String {
+    let of = |room: &Option<String>| room.as_deref() == Some(parameter);
+    let place = instance
+        .rooms
+        .iter()
+        .position(of)
+        .map(|at| &instance.net.places[at]);
+    let one = match unit {
+        "frames" => "frame",
+        "descriptors" => "descriptor",
+        "buffers" => "buffer",
+        "clients" => "client",
+        _ => "token",
+    };
+    match place {
+        // A place that leads back to where frames begin holds all that are under way.
+        Some(place)
+            if unit == "frames" && instance.chains.iter().any(|c| c.stages[0] == place.to) =>
+        {
+            "frame in flight".to_owned()
+        }
+        Some(place) if unit == "frames" => format!("frame at {}", place.name),
+        _ => one.to_owned(),
+    }
+}
+
+fn alternative(alternative: &Alternative) -> Candidate {
+    let replaced = alternative
+        .replace
+        .keys()
+        .map(|stage| format!("stage.{stage}"));
+    let set = alternative.set.iter().filter_map(|a| key(a));
+    Candidate {
+        kind: ChangeKind::Alternative,
+        what: format!("{}: {}", alternative.name, alternative.what),
+        set: vec![format!("alternative={}", alternative.name)],
+        touches: replaced.chain(set).collect(),
+    }
+}
+
+/// Clocks that costs, spreads and paces on the trial's way count.
+fn clocks(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
+    let used = instance.origins.iter().flat_map(|origin| {
+        let costs = origin.costs.iter().flat_map(|line| &line.parameters);
+        costs.chain(&origin.parameters)
+    });
+    let clocks: BTreeSet<&String> = used
+        .filter_map(|name| file.parameters.get(name))
+        .filter(|parameter| parameter.unit.counts_clocks())
+        .filter_map(|parameter| parameter.clock.as_ref())
+        .collect();
+    let with_value = clocks
+        .into_iter()
+        .filter_map(|name| Some((name, file.parameters.get(name)?)));
+    with_value
+        .map(|(name, clock)| {
+            let value = faster(clock);
+            let unit = &clock.unit;
+            let what = format!(
+                "clock {name} 20 % faster ({} -> {value} {unit})",
+                clock.value
+            );
+            one_assignment(ChangeKind::Clock, what, name, &format!("{value} {unit}"))
+        })
+        .collect()
+}
+
+/// A clock's value 20 % faster, to six digits behind the point.
+fn faster(clock: &Parameter) -> f64 {
+    let value = match clock.unit.kind {
+        Kind::Time => clock.value / CLOCK_FACTOR,
+        _ => clock.value * CLOCK_FACTOR,
+    };
+    let rounded = (value * 1e6).round() / 1e6;
+    if rounded > 0.0 { rounded } else { value }
+}
+
+fn stages(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
+    let mut names: Vec<&String> = Vec::new();
+    for (origin, stage) in instance.origins.iter().zip(&instance.net.stages) {
+        // Half of nothing is nothing.
+        match &origin.stage {
+            Some(name) if stage.cost_ps > 0 && !names.contains(&name) => names.push(name),
+            _ => {}
+        }
+    }
+    let is_wire = |name: &String| {
+        let paths = instance.chains.iter().flat_map(|c| &c.paths);
+        let mut paths = paths.filter_map(|path| file.paths.get(*path));
+        paths.any(|path| path.wire == *name)
+    };
+    names
+        .into_iter()
+        .map(|name| {
+            let what = if is_wire(name) {
+                format!("{name} twice as fast (a link of twice the rate)")
+            } else {
+                format!("{name} twice as fast")
+            };
+            one_assignment(
+                ChangeKind::Stage,
+                what,
+                &format!("stage.{name}"),
+                STAGE_FACTOR,
+            )
+        })
+        .collect()
+}
+
+fn one_assignment(kind: ChangeKind, what: String, key: &str, value: &str) -> Candidate {
+    Candidate {
+        kind,
+        what,
+        set: vec![format!("{key}={value}")],
+        touches: [key.to_owned()].into(),
+    }
+}
+
+/// What an assignment by hand changes.
+fn touched(file: &NodeFile, assignment: &str) -> impl Iterator<Item = String> {
+    let named = assignment
+        .split_once('=')
+        .filter(|(key, _)| key.trim() == "alternative")
+        .and_then(|(_, name)| file.alternatives.iter().find(|a| a.name == name.trim()));
+    let touches = match named {
+        Some(found) => alternative(found).touches,
+        None => key(assignment).into_iter().collect(),
+    };
+    touches.into_iter()
+}
+
+/// The left side of an assignment; of a stage's field the stage.
+fn key(assignment: &str) -> Option<String> {
+    let (key, _) = assignment.split_once('=')?;
+    let key = key.trim();
+    let parts: Vec<&str> = key.split('.').take(2).collect();
+    Some(parts.join("."))
+}

@@ -1,0 +1,33 @@
+//! The name of what limits, in few words.
+
+use crate::build::Instance;
+use crate::steady::{Circuit, CircuitKind};
+
+/// What a circuit is, in few words: a resource with its stages, tokens with theirs, a pace, or the load.
+pub fn words(instance: &Instance, circuit: &Circuit) -> String {
+    let net = &instance.net;
+    let names = circuit.names(net).join(" -> ");
+    match circuit.kind {
+        CircuitKind::Resource(resource) => {
+            let name = &net.resources[resource].name;
+            let stages: Vec<&str> = circuit.names(net);
+            if stages.len() == 1 && stages[0] == name {
+                return name.clone();
+            }
+            format!("{name} ({})", stages.join(", "))
+        }
+        CircuitKind::Places => {
+            let rooms = circuit.places.iter().map(|place| &net.places[*place]);
+            let rooms: Vec<String> = rooms
+                .filter(|place| !place.carries_frames)
+                .map(|place| format!("{} ({})", place.name, place.tokens))
+                .collect();
+            format!("{}: {names}", rooms.join(", "))
+        }
+        CircuitKind::Pacing(stage) => format!("the pace of {}", net.stages[stage].name),
+        CircuitKind::Offered(_) => match instance.offered_per_s {
+            Some(_) => "the load that is offered".to_owned(),
+            None => "the line rate at which frames come".to_owned(),
+        },
+    }
+}

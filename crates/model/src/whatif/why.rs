@@ -1,0 +1,170 @@
+//! Why a change gains nothing, or costs.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::format;
+use wirelab_trial::whatif::{Aim, ChangeKind};
+
+use crate::build::{ChainInfo, Point};
+use crate::file::Edge;
+use crate::net::Stage;
+use crate::steady::CircuitKind;
+
+use super::change::Candidate;
+use super::solve::Solved;
+
+/// A sentence without an end: why `after` is no better than `before`, or worse where `worse`.
+pub fn words(
+    aim: Aim,
+    point: Option<&str>,
+    candidate: &Candidate,
+    before: &Solved,
+    after: &Solved,
+    worse: bool,
+) -> String {
+    let changed = changed_stages(before, after);
+    if worse {
+        return match costs(before, after) {
+            Some(costs) => costs,
+            None => format!("it costs: then {} limits", after.figures.limited_by),
+        };
+    }
+    match aim {
+        Aim::Latency => latency(point, candidate, before, &changed),
+        Aim::Throughput => throughput(candidate, before, after, &changed),
+        Aim::Load => load(candidate, before, &changed),
+    }
+}
+
+/// Stages that the change makes faster, slower, or others; by index before, where both nets have the same stages.
+fn changed_stages(before: &Solved, after: &Solved) -> Vec<usize> {
+    let (old, new) = (&before.instance.net.stages, &after.instance.net.stages);
+    (0..old.len())
+        .filter(|at| new.get(*at).is_none_or(|stage| *stage != old[*at]))
+        .collect()
+}
+
+/// What stages cost that come instead of others.
+fn costs(before: &Solved, after: &Solved) -> Option<String> {
+    let by_name = |solved: &Solved| -> BTreeMap<String, u64> {
+        let stages = solved.instance.net.stages.iter();
+        stages
+            .map(|stage: &Stage| (stage.name.clone(), stage.cost_ps))
+            .collect()
+    };
+    let (old, new) = (by_name(before), by_name(after));
+    let sum = |from: &BTreeMap<String, u64>, without: &BTreeMap<String, u64>| {
+        let only: Vec<(&str, u64)> = from
+            .iter()
+            .filter(|(name, cost)| without.get(*name) != Some(*cost))
+            .map(|(name, cost)| (name.as_str(), *cost))
+            .collect();
+        let names: Vec<&str> = only.iter().map(|(name, _)| *name).collect();
+        (
+            names.join(" and "),
+            only.iter().map(|(_, cost)| cost).sum::<u64>(),
+        )
+    };
+    let ((came, new_ps), (went, old_ps)) = (sum(&new, &old), sum(&old, &new));
+    if came.is_empty() || new_ps <= old_ps {
+        return None;
+    }
+    if went.is_empty() {
+        return Some(format!("{came} takes {} on top", format::time(new_ps)));
+    }
+    Some(format!(
+        "{came} takes {} where {went} took {}",
+        format::time(new_ps),
+        format::time(old_ps)
+    ))
+}
+
+fn latency(
+    point: Option<&str>,
+    candidate: &Candidate,
+    before: &Solved,
+    changed: &[usize],
+) -> String {
+    let chains = &before.instance.chains;
+    let between = chains.iter().any(|chain| {
+        let points = chain
+            .points
+            .iter()
+            .filter(|p| Some(p.name.as_str()) == point);
+        let mut stages = points.flat_map(|p| between(chain, p));
+        stages.any(|stage| changed.contains(&stage))
+    });
+    let point = point.unwrap_or_default();
+    if candidate.kind == ChangeKind::Token {
+        return "a frame that is alone waits for no other".to_owned();
+    }
+    if between {
+        return format!("the time to {point} is that of waiting, not of work");
+    }
+    format!("no stage on the way to {point} is changed by it")
+}
+
+/// Stages whose whole time is within a capture point's.
+fn between<'a>(chain: &'a ChainInfo, point: &Point) -> impl Iterator<Item = usize> + use<'a> {
+    let at = |stage| chain.stages.iter().position(|s| *s == stage);
+    let range = match (at(point.from.0), at(point.to.0)) {
+        (Some(from), Some(to)) => {
+            let from = from + usize::from(point.from.1 == Edge::End);
+            let to = to + usize::from(point.to.1 == Edge::End);
+            from.min(to)..to
+        }
+        _ => 0..0,
+    };
+    chain.stages[range].iter().copied()
+}
+
+fn throughput(candidate: &Candidate, before: &Solved, after: &Solved, changed: &[usize]) -> String {
+    let limit = &before.figures.limited_by;
+    let critical = &before.steady.critical;
+    if let CircuitKind::Offered(_) = critical.kind {
+        return "no more frames are offered".to_owned();
+    }
+    if candidate.kind == ChangeKind::Token {
+        return format!("what limits is {limit}; one more only waits for it longer");
+    }
+    if changed.iter().any(|stage| critical.stages.contains(stage)) {
+        return format!("then {} limits just the same", after.figures.limited_by);
+    }
+    let least = changed
+        .iter()
+        .filter_map(|stage| before.steady.slack_ps[*stage])
+        .min();
+    match least {
+        Some(slack) if before.steady.exact && slack > 0 => {
+            format!(
+                "hidden behind {limit}: it could even take {} longer",
+                format::time(slack)
+            )
+        }
+        _ => format!("hidden behind {limit}"),
+    }
+}
+
+fn load(candidate: &Candidate, before: &Solved, changed: &[usize]) -> String {
+    if before.instance.chains.iter().any(|chain| chain.busy_wait) {
+        return "the CPU polls while it waits, so it is always busy".to_owned();
+    }
+    if candidate.kind == ChangeKind::Token {
+        return if before.figures.loss_ratio > 0.0 {
+            let limit = &before.figures.limited_by;
+            format!("what limits is {limit}; one more only fills up later")
+        } else {
+            "nothing is lost, and the CPU's work on a frame stays".to_owned()
+        };
+    }
+    let cpu = before.instance.chains.iter().find_map(|c| c.load.as_ref());
+    let stages = &before.instance.net.stages;
+    let Some(cpu) = cpu else {
+        return "the model does not say which resource is the CPU".to_owned();
+    };
+    let on_cpu = |stage: &usize| stages[*stage].resource == Some(cpu.resource);
+    if changed.iter().any(on_cpu) {
+        return "it is too little of the CPU's work to be seen".to_owned();
+    }
+    "it is no work of the CPU".to_owned()
+}
