@@ -244,12 +244,7 @@ fn overloads(ring: f64, frames: &[u64]) -> Vec<Seen> {
     let of = |(bytes, frames): (u32, u64)| {
         let n = frames as f64;
         let lost = (n * (1.0 - served / offered) - ring).max(0.0).round();
-        let mut seen = Seen::new(
-            Layer::UdpIpv4,
-            Direction::Receive,
-            bytes,
-            (n - lost) * offered / n,
-        );
+        let mut seen = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, served);
         (seen.frames, seen.loss_ratio) = (frames, lost / n);
         seen.load = Load::FrameRate {
             frames_per_s: offered,
