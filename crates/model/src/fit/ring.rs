@@ -31,9 +31,6 @@ pub(super) fn ring_depth(
     limited: &[&Point],
     report: &mut Report,
 ) -> Option<f64> {
-    if !way.receive || points.iter().all(|p| p.frames_per_s.is_none()) {
-        return None;
-    }
     let bounds: Vec<Bound> = points.iter().filter_map(|p| bound(p, limited)).collect();
     let least = bounds.iter().map(|b| b.depth - b.half).fold(0.0, f64::max);
     let full = bounds.iter().filter(|b| b.lost);
