@@ -15,14 +15,13 @@ use std::collections::BTreeMap;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Buffers, Direction, Layer, Trial};
 
+pub use crate::net::Edge;
 pub(crate) use check::typical_sizes;
 pub use check::{Problem, Step};
 pub use expr::SizeExpr;
 pub use read::{MAX_FILE_BYTES, fuzz_node_file};
 pub use set::SetError;
 pub use unit::{Kind, Unit};
-
-pub use crate::sim::Edge;
 
 /// What is known of one node.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,6 +11,8 @@ pub mod file;
 pub mod fit;
 pub mod library;
 pub mod net;
+pub mod node;
+pub mod predict;
 pub mod sim;
 pub mod steady;
 pub mod whatif;

@@ -73,6 +73,15 @@ pub enum OnMissing {
     Drop,
 }
 
+/// An instant of a stage's work on a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Edge {
+    /// When the stage starts on the frame.
+    Start,
+    /// When it has done it.
+    End,
+}
+
 /// A step of the frame's way.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {

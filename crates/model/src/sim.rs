@@ -24,6 +24,7 @@ mod trouble;
 
 use wirelab_trial::Cancel;
 
+pub use crate::net::Edge;
 use crate::net::{Net, NetError};
 #[cfg(doc)]
 use crate::net::{OnMissing, Trigger};
@@ -34,15 +35,6 @@ pub const EVENTS_MAX: u64 = 500_000_000;
 pub const FRAMES_UNDER_WAY_MAX: usize = 1 << 20;
 /// Most samples of a watch, frames of a chain or firings that are kept, whatever is asked.
 pub const KEPT_MAX: usize = 1 << 20;
-
-/// The beginning or the end of a stage's work on a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Edge {
-    /// When the stage starts on the frame.
-    Start,
-    /// When it has done it.
-    End,
-}
 
 /// A time that is taken of every frame: between two edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use wirelab_trial::{Direction, Extent, Load, Trial};
 use crate::build::{BuildError, ChainInfo, Instance, Point};
 use crate::file::{Edge, NodeFile};
 use crate::net::{Net, Spread, Trigger};
-use crate::sim::{self, Ask, Watch, simulate};
+use crate::sim::{Ask, Watch, simulate};
 
 use super::solve::SEED;
 
@@ -162,10 +162,7 @@ fn means(
         seed: SEED,
         watches: spans
             .into_iter()
-            .map(|(from, to)| Watch {
-                from: watched(from),
-                to: watched(to),
-            })
+            .map(|(from, to)| Watch { from, to })
             .collect(),
         ..Ask::frames(&instance.net, if alike { ALIKE } else { SAMPLES })
     };
@@ -176,14 +173,6 @@ fn means(
         (!kept.is_empty()).then(|| sum / kept.len() as f64)
     };
     Ok(run.samples.iter().map(|s| mean(&s.kept_ps)).collect())
-}
-
-/// An instant as the simulation takes it.
-fn watched((stage, edge): (usize, Edge)) -> (usize, sim::Edge) {
-    match edge {
-        Edge::Start => (stage, sim::Edge::Start),
-        Edge::End => (stage, sim::Edge::End),
-    }
 }
 
 /// Whether a frame that is alone takes as long as the next one.

@@ -1,0 +1,98 @@
+//! A node model as a node: it answers the same trials as a real one, with predicted figures.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::{
+    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
+    Trial, Unsupported,
+};
+
+use crate::file::NodeFile;
+use crate::predict;
+
+/// A node on paper.
+#[derive(Clone, Debug)]
+pub struct ModelNode {
+    file: NodeFile,
+    name: String,
+}
+
+impl ModelNode {
+    /// The node that a file describes.
+    pub fn new(file: NodeFile) -> ModelNode {
+        let name = format!("model:{}", file.name);
+        ModelNode { file, name }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &NodeFile {
+        &self.file
+    }
+}
+
+impl Node for ModelNode {
+    fn describe(&self) -> Description {
+        let file = &self.file;
+        let mut setup: BTreeMap<String, String> = file.setup.clone();
+        if !file.changes.is_empty() {
+            setup.insert("set".to_owned(), file.changes.join(", "));
+        }
+        Description {
+            name: self.name.clone(),
+            kind: "model".to_owned(),
+            capabilities: capabilities(file),
+            setup,
+        }
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        _: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        if !trial.faults.is_clean() {
+            return Err(Unsupported {
+                field: "faults",
+                why: "a model moves no frames that could be damaged; leave --inject out".to_owned(),
+            }
+            .into());
+        }
+        predict::predict(&self.file, trial, self.describe(), cancel)
+    }
+}
+
+fn capabilities(file: &NodeFile) -> Capabilities {
+    let mut layers: Vec<Layer> = Vec::new();
+    let mut directions = Vec::new();
+    let mut buffers = Vec::new();
+    for path in &file.paths {
+        add(&mut layers, &path.layers);
+        add(&mut directions, &[path.direction]);
+        add(&mut buffers, &path.buffers);
+    }
+    if directions.len() == 2 {
+        directions.extend([Direction::Both, Direction::Echo]);
+    }
+    let link = file
+        .link
+        .as_ref()
+        .and_then(|name| file.link_rate(name).ok());
+    Capabilities {
+        layers,
+        directions,
+        buffers,
+        ports: file.ports,
+        min_frame_bytes: wirelab_wire::size::MIN_FRAME,
+        max_frame_bytes: file.max_frame_bytes,
+        link_bits_per_s: link.map(|l| l.bits_per_s()),
+    }
+}
+
+fn add<T: PartialEq + Copy>(all: &mut Vec<T>, more: &[T]) {
+    for item in more {
+        if !all.contains(item) {
+            all.push(*item);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a node would do when asked a trial: the observation, with predicted figures.
+//!
+//! Rates of a net with a closed form come from its maximum cycle ratio; everything else from the simulation, of as
+//! many frames as the trial has or a bounded number, from which a longer trial follows at the same rate. Latency is
+//! that of one frame at a time, unless the trial gives a load.
+
+mod flow;
+mod latency;
+mod reports;
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::{
+    Cancel, CpuLoad, Description, Field, Kind, NodeError, Observation, Status, TesterObservation,
+    Trial, Warning,
+};
+
+use crate::build::Instance;
+use crate::file::NodeFile;
+use crate::sim::{Ask, Run, simulate};
+use crate::steady::{Steady, steady_state};
+
+/// Frames of each chain that are simulated where a closed form gives the rate.
+pub const EXACT_FRAMES: u64 = 4_096;
+/// Frames of each chain that are simulated where there is none.
+pub const MOST_FRAMES: u64 = 65_536;
+/// Seed of everything that scatters.
+pub const SEED: u64 = 1;
+
+/// Why figures of a real run are absent.
+pub(crate) const NO_FRAMES: &str = "a model moves no frames";
+
+/// Ask `trial` of the node in `file`.
+///
+/// # Errors
+/// [`NodeError`] where the node cannot do what was asked, or its net cannot move.
+pub fn predict(
+    file: &NodeFile,
+    trial: &Trial,
+    node: Description,
+    cancel: &Cancel,
+) -> Result<Observation, NodeError> {
+    let instance = file.instance(trial)?;
+    let failed = |e: &dyn std::fmt::Display| NodeError::Failed(format!("{}: {e}", file.name));
+    let steady = steady_state(&instance.net).map_err(|e| failed(&e))?;
+    let ask = flow::ask(&instance, &steady, cancel);
+    let run = simulate(&instance.net, &ask).map_err(|e| failed(&e))?;
+    let subject = Subject {
+        file,
+        trial,
+        instance: &instance,
+        steady: &steady,
+        ask: &ask,
+        run: &run,
+    };
+    let mut flows = Vec::new();
+    for chain in 0..instance.chains.len() {
+        flows.push(flow::flow(&subject, chain));
+    }
+    latency::add(&subject, &mut flows, cancel).map_err(|e| failed(&e))?;
+    Ok(Observation {
+        trial: trial.clone(),
+        sizes: instance.sizes,
+        node,
+        status: Status::Complete,
+        started_unix_ns: Field::absent("a model runs in no time"),
+        flows,
+        cpu_load: cpu_load(&subject),
+        series: Vec::new(),
+        counters: BTreeMap::new(),
+        tester: TesterObservation {
+            ceiling_frames_per_s: Field::absent("a model needs no tester"),
+            was_limit: Field::absent("a model needs no tester"),
+        },
+        warnings: warnings(&instance),
+    })
+}
+
+/// A trial, its net, and what came of it.
+pub(crate) struct Subject<'a> {
+    pub file: &'a NodeFile,
+    pub trial: &'a Trial,
+    pub instance: &'a Instance,
+    pub steady: &'a Steady,
+    pub ask: &'a Ask,
+    pub run: &'a Run,
+}
+
+impl Subject<'_> {
+    /// Whether a metric of this trial is a figure that the model was calibrated from.
+    pub fn kind(&self, metric: &str, point: Option<&str>) -> Kind {
+        let alike = |other: &Trial| {
+            other.framing == self.trial.framing
+                && other.direction == self.trial.direction
+                && other.size == self.trial.size
+                && other.load == self.trial.load
+                && other.buffers == self.trial.buffers
+        };
+        let calibrated = self.file.changes.is_empty()
+            && self.file.calibrations.values().any(|c| {
+                c.trial.as_ref().is_some_and(alike)
+                    && c.metric.as_deref() == Some(metric)
+                    && (point.is_none() || c.point.as_deref() == point)
+            });
+        if calibrated {
+            Kind::Calibrated
+        } else {
+            Kind::Predicted
+        }
+    }
+}
+
+/// The busy share of the CPU over the simulated time, on top of the idle node's.
+fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
+    let kind = subject.kind("cpu_load", None);
+    let value = |busy_ratio: f64, idle_baseline_ratio| Field::Observed {
+        value: CpuLoad {
+            busy_ratio: busy_ratio.min(1.0),
+            idle_baseline_ratio,
+            shared: false,
+        },
+        kind,
+    };
+    let chains = &subject.instance.chains;
+    if chains.iter().any(|c| c.busy_wait) {
+        return value(1.0, 0.0);
+    }
+    let Some(load) = chains.iter().find_map(|c| c.load.as_ref()) else {
+        return Field::absent("the model does not say which resource is the CPU on this path");
+    };
+    let busy = subject.run.busy_ps[load.resource] as f64 / flow::busy_span_ps(subject);
+    value(load.idle_ratio + busy, load.idle_ratio)
+}
+
+fn warnings(instance: &Instance) -> Vec<Warning> {
+    let sent = instance.sizes.datagram.unwrap_or(0);
+    let raised = instance.raised_from.map(|asked| Warning {
+        code: "datagram-raised".to_owned(),
+        text: format!("the test tool sends datagrams of {sent} bytes where {asked} were asked"),
+        way_out: format!(
+            "read the figures as those of {sent}-byte datagrams, or set the tool's smallest datagram to 0 with --set"
+        ),
+    });
+    raised.into_iter().collect()
+}
