@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod model;
+
+pub use model::{AuditArgs, PredictArgs, StudyArgs, StudyCommand};
+
 /// How fast is an Ethernet node really, where does the time go, and what would a change buy?
 #[derive(Debug, Parser)]
 #[command(
@@ -27,6 +31,9 @@ pub enum Command {
     Send(SendArgs),
     Receive(ReceiveArgs),
     Measure(MeasureArgs),
+    Predict(PredictArgs),
+    Audit(AuditArgs),
+    Study(StudyArgs),
     Verify(VerifyArgs),
     Report(ReportArgs),
     Selftest(SelftestArgs),
@@ -63,7 +70,7 @@ pub struct SizeArgs {
 /// Layer and tags.
 #[derive(Args, Clone, Debug)]
 pub struct FramingArgs {
-    /// ethernet, udp4 or udp6
+    /// ethernet, udp4, udp6, tcp4 or tcp6
     #[arg(long, default_value = "ethernet")]
     pub layer: String,
     /// Number of VLAN tags, 0 to 2
@@ -144,9 +151,9 @@ pub enum LabCommand {
     },
 }
 
-/// How much, how long, and through which way.
+/// The link, and how long.
 #[derive(Args, Clone, Debug)]
-pub struct OfferArgs {
+pub struct ExtentArgs {
     /// Link rate in bit/s where the carrier has none or another is wanted, e.g. 100M
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
@@ -156,12 +163,40 @@ pub struct OfferArgs {
     /// Number of frames on each flow
     #[arg(long)]
     pub frames: Option<u64>,
+}
+
+/// How much, how long, and through which way.
+#[derive(Args, Clone, Debug)]
+pub struct OfferArgs {
+    #[command(flatten)]
+    pub extent: ExtentArgs,
     /// Faults the sender makes, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7
     #[arg(long, value_name = "FAULT=P,…")]
     pub inject: Option<String>,
     /// Way through the kernel: auto, xdp or packet
     #[arg(long, default_value = "auto")]
     pub path: String,
+}
+
+/// What a matrix of trials is made of: every combination is one trial.
+#[derive(Args, Clone, Debug)]
+pub struct MatrixArgs {
+    #[command(flatten)]
+    pub size: SizeArgs,
+    #[command(flatten)]
+    pub framing: FramingArgs,
+    /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B
+    #[arg(long, value_delimiter = ',', default_value = "max")]
+    pub load: Vec<String>,
+    /// As the node sees it: tx, rx, both or echo
+    #[arg(long, value_delimiter = ',', default_value = "tx")]
+    pub direction: Vec<String>,
+    /// Number of the node's ports in use at once; all of them without it
+    #[arg(long, value_delimiter = ',')]
+    pub ports: Vec<u32>,
+    /// How frame data reach the MAC: prefilled, copied, dma-copied, copied-ahead, in-place
+    #[arg(long, value_delimiter = ',')]
+    pub buffers: Vec<String>,
 }
 
 /// Send test frames out of one interface, by hand, also to another machine
@@ -229,26 +264,13 @@ pub struct ReceiveArgs {
 /// Measure a node: a matrix of sizes, loads, directions and buffers
 #[derive(Args, Debug)]
 pub struct MeasureArgs {
-    /// lab:N (N veth pairs of its own), or ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side)
+    /// lab:N (N veth pairs of its own), ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side), or the name
+    /// or file of a node model
     pub node: String,
     #[command(flatten)]
-    pub size: SizeArgs,
-    #[command(flatten)]
-    pub framing: FramingArgs,
-    /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B
-    #[arg(long, value_delimiter = ',', default_value = "max")]
-    pub load: Vec<String>,
+    pub matrix: MatrixArgs,
     #[command(flatten)]
     pub offer: OfferArgs,
-    /// As the node sees it: tx, rx or both
-    #[arg(long, value_delimiter = ',', default_value = "tx")]
-    pub direction: Vec<String>,
-    /// Number of the node's ports in use at once; all of them without it
-    #[arg(long, value_delimiter = ',')]
-    pub ports: Vec<u32>,
-    /// How frame data reach the MAC: prefilled, copied, dma-copied, copied-ahead, in-place
-    #[arg(long, value_delimiter = ',')]
-    pub buffers: Vec<String>,
     /// Runs of each trial of buffers, of which median and spread are taken
     #[arg(long, default_value_t = 200, value_name = "N")]
     pub buffer_runs: u32,

@@ -1,12 +1,12 @@
 //! From words on the command line to sizes, loads, trials and nodes; every error says what to write instead.
 
-use wirelab_bench::parse_duration_ps;
+use wirelab_bench::{Matrix, parse_duration_ps};
 use wirelab_port::iface::PortName;
-use wirelab_port::lab::{Lab, LabError, LabSpec, MOST_PAIRS, Side};
-use wirelab_ports::{Path, PortsNode, PortsOptions, pairs_of, parse_pairs};
+use wirelab_port::lab::{LabError, Side};
+use wirelab_ports::Path;
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit};
 
-use crate::args::{FramingArgs, OfferArgs, SizeArgs};
+use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
 use crate::exit::Failure;
 
 type Asked<T> = Result<T, Failure>;
@@ -35,15 +35,63 @@ pub fn rfc_2544_sizes() -> Vec<Size> {
         .to_vec()
 }
 
+/// The sizes that people of a layer ask: RFC 2544's frames, the usual datagrams of iperf, a full TCP segment.
+fn usual_sizes(layer: Layer) -> Vec<Size> {
+    let datagrams = |list: &[u32]| {
+        list.iter()
+            .map(|b| Size::new(SizeUnit::Datagram, *b))
+            .collect()
+    };
+    match layer {
+        Layer::Ethernet => rfc_2544_sizes(),
+        Layer::UdpIpv4 | Layer::UdpIpv6 => datagrams(&[64, 256, 512, 1024, 1470]),
+        Layer::TcpIpv4 => datagrams(&[1460]),
+        Layer::TcpIpv6 => datagrams(&[1440]),
+    }
+}
+
+/// The matrix that the options describe; a trial lasts `default_ps` where they do not say how long.
+pub fn matrix(args: &MatrixArgs, extent: &ExtentArgs, default_ps: u64) -> Asked<Matrix> {
+    let framing = framing(&args.framing)?;
+    let sizes = sizes(&args.size, &usual_sizes(framing.layer));
+    let mut matrix = Matrix::new("command line", sizes);
+    matrix.framings = vec![framing];
+    matrix.loads = parse_all(&args.load)?;
+    matrix.directions = parse_all(&args.direction)?;
+    matrix.ports = args.ports.clone();
+    matrix.extent = self::extent(extent, default_ps)?;
+    matrix.link_bits_per_s = extent
+        .rate
+        .as_deref()
+        .map(|r| rate("--rate", r))
+        .transpose()?;
+    if !args.buffers.is_empty() {
+        matrix.buffers = parse_all(&args.buffers)?.into_iter().map(Some).collect();
+    }
+    Ok(matrix)
+}
+
+fn parse_all<T: std::str::FromStr>(words: &[String]) -> Asked<Vec<T>>
+where
+    T::Err: std::fmt::Display,
+{
+    words
+        .iter()
+        .map(|word| word.parse().map_err(Failure::usage))
+        .collect()
+}
+
 /// Layer and tags.
 pub fn framing(args: &FramingArgs) -> Asked<Framing> {
     let layer = match args.layer.as_str() {
         "ethernet" => Layer::Ethernet,
         "udp4" => Layer::UdpIpv4,
         "udp6" => Layer::UdpIpv6,
+        "tcp4" => Layer::TcpIpv4,
+        "tcp6" => Layer::TcpIpv6,
         other => {
             return Err(Failure::usage(format!(
-                "--layer {other}: choose one of ethernet, udp4, udp6"
+                "--layer {other}: choose one of ethernet, udp4, udp6, tcp4, tcp6"
             )));
         }
     };
@@ -71,7 +119,7 @@ pub fn time_ps(option: &str, text: &str) -> Asked<u64> {
 }
 
 /// When to end; `default_ps` where neither time nor frames were given.
-pub fn extent(args: &OfferArgs, default_ps: u64) -> Asked<Extent> {
+pub fn extent(args: &ExtentArgs, default_ps: u64) -> Asked<Extent> {
     match (args.frames, &args.time) {
         (Some(0), _) => Err(Failure::usage(
             "--frames 0 asks for nothing: give at least 1",
@@ -148,36 +196,6 @@ pub fn mac(option: &str, text: &str) -> Asked<[u8; 6]> {
     })
 }
 
-/// The node that a name stands for. `payload` is the largest that will be asked, for the MTU of a new lab.
-pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<PortsNode> {
-    if let Some(rest) = name.strip_prefix("lab:") {
-        return match rest.parse::<u8>() {
-            Ok(pairs) if (1..=MOST_PAIRS).contains(&pairs) => {
-                let mut spec = LabSpec::unique("measure", pairs);
-                spec.mtu = spec.mtu.max(payload);
-                PortsNode::in_lab(&spec, options).map_err(lab_failure)
-            }
-            Ok(_) => Err(Failure::usage(format!(
-                "{name}: a lab has 1 to {MOST_PAIRS} pairs"
-            ))),
-            // A name stands for a lab that is up already.
-            Err(_) => {
-                let lab = Lab::open(rest).map_err(lab_failure)?;
-                let pairs = pairs_of(&lab).map_err(lab_failure)?;
-                PortsNode::new(name, pairs, options).map_err(Failure::usage)
-            }
-        };
-    }
-    if let Some(rest) = name.strip_prefix("ports:") {
-        let pairs = parse_pairs(rest).map_err(Failure::usage)?;
-        return PortsNode::new(name, pairs, options).map_err(Failure::usage);
-    }
-    Err(Failure::usage(format!(
-        "'{name}' is no node that this version knows: write lab:N for a lab of N pairs, lab:NAME for one that is \
-         up, or ports:[NS/]A:[NS/]B,… for ports of this host"
-    )))
-}
-
 /// A lab's error as the command line tells it apart.
 pub fn lab_failure(error: LabError) -> Failure {
     match error {
@@ -229,12 +247,5 @@ mod tests {
         ] {
             assert!(mac("--to", bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn an_unknown_node_says_what_to_write() {
-        let failure = node("am263x", PortsOptions::default(), 1500).err().unwrap();
-        assert_eq!(failure.code(), 2);
-        assert!(failure.to_string().contains("write lab:N"));
     }
 }

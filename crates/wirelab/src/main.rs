@@ -7,6 +7,7 @@ mod args;
 mod ask;
 mod commands;
 mod exit;
+mod nodes;
 mod terminal;
 
 use clap::Parser;
@@ -21,6 +22,9 @@ fn main() -> std::process::ExitCode {
         Command::Send(args) => commands::send::run(&args),
         Command::Receive(args) => commands::receive::run(&args),
         Command::Measure(args) => commands::measure::run(&args),
+        Command::Predict(args) => commands::predict::run(&args),
+        Command::Audit(args) => commands::audit::run(&args),
+        Command::Study(args) => commands::study::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Selftest(args) => commands::selftest::run(&args),

@@ -1,12 +1,16 @@
 //! One file for each command.
 
+pub mod audit;
 pub mod lab;
 pub mod limits;
 pub mod manual;
 pub mod measure;
+pub mod predict;
 pub mod receive;
 pub mod repeats;
 pub mod report;
 pub mod selftest;
 pub mod send;
+pub mod study;
+pub mod trials;
 pub mod verify;

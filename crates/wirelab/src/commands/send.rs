@@ -32,10 +32,11 @@ pub fn run(args: &SendArgs) -> Result {
         direction: Direction::Transmit,
         size,
         load: args.load.parse().map_err(Failure::usage)?,
-        extent: ask::extent(&args.offer, DEFAULT_TIME_PS)?,
+        extent: ask::extent(&args.offer.extent, DEFAULT_TIME_PS)?,
         ports: 1,
         link_bits_per_s: args
             .offer
+            .extent
             .rate
             .as_deref()
             .map(|r| ask::rate("--rate", r))
@@ -149,7 +150,7 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
         frame: job.frame,
         sizes: vec![job.sizes],
         stream: args.stream,
-        sequences: args.offer.frames.unwrap_or(0),
+        sequences: args.offer.extent.frames.unwrap_or(0),
         link: link.ok_or_else(|| Failure::usage("--rate 0 carries nothing"))?,
         start_ns: 0,
         with_time: true,

@@ -1,0 +1,139 @@
+//! `wirelab study`: published tables beside what a node does.
+
+use std::path::{Path, PathBuf};
+
+use wirelab_report::{Format, study as report};
+use wirelab_study::library;
+use wirelab_study::run::{RunError, StudyRun, run as run_study};
+use wirelab_study::table::Study;
+use wirelab_trial::Cancel;
+
+use crate::args::{StudyArgs, StudyCommand};
+use crate::exit::{Failure, Outcome, Result};
+use crate::nodes::Nodes;
+use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
+
+type Asked<T> = std::result::Result<T, Failure>;
+
+pub fn run(args: &StudyArgs) -> Result {
+    match &args.command {
+        StudyCommand::List { json } => list(*json),
+        StudyCommand::Show { study, json } => show(study, *json),
+        StudyCommand::Run {
+            studies: names,
+            node,
+            output,
+            json,
+            ..
+        } => {
+            // Formats are refused before anything is run.
+            let outputs = outputs(output)?;
+            let (runs, cancel) = ask(&studies(names)?, node.as_deref())?;
+            written(&runs, &outputs)?;
+            if *json {
+                say!("{}", pretty(&figures(&runs)));
+            } else {
+                put!("{}", report::terminal(&runs, &report_options(None, false)));
+            }
+            Ok(Outcome::of(!cancel.is_cancelled()))
+        }
+    }
+}
+
+/// The studies of some names or files, or all that come with the program where there are none.
+pub fn studies(names: &[String]) -> Asked<Vec<Study>> {
+    let names: Vec<String> = match names {
+        [] => library::names().map(str::to_owned).collect(),
+        some => some.to_vec(),
+    };
+    names
+        .iter()
+        .map(|name| library::open(name).map_err(Failure::usage))
+        .collect()
+}
+
+fn list(json: bool) -> Result {
+    let all = studies(&[])?;
+    if json {
+        let of = |s: &Study| serde_json::json!({ "name": s.name, "title": s.title, "source": s.source, "node": s.node });
+        say!("{}", pretty(&all.iter().map(of).collect::<Vec<_>>()));
+    } else {
+        put!("{}", report::list(&all, &report_options(None, false)));
+    }
+    Ok(Outcome::Done)
+}
+
+fn show(name: &str, json: bool) -> Result {
+    let study = library::open(name).map_err(Failure::usage)?;
+    if json {
+        say!("{}", pretty(&cells(&study)));
+    } else {
+        put!("{}", report::show(&study, &report_options(None, false)));
+    }
+    Ok(Outcome::Done)
+}
+
+/// Every published figure with its role, one object each.
+fn cells(study: &Study) -> Vec<serde_json::Value> {
+    let of_row = |row: &wirelab_study::table::Row| {
+        let of_cell = |cell: &wirelab_study::table::Cell| {
+            serde_json::json!({
+                "study": study.name, "row": row.name, "metric": cell.metric.name(),
+                "unit": cell.published.unit.name, "published": cell.published.number,
+                "role": cell.role, "reason": cell.reason, "line": cell.line,
+            })
+        };
+        row.cells.iter().map(of_cell).collect::<Vec<_>>()
+    };
+    study.rows.iter().flat_map(of_row).collect()
+}
+
+fn ask(studies: &[Study], node: Option<&str>) -> Asked<(Vec<StudyRun>, Cancel)> {
+    let (bar, cancel, mut nodes) = (Bar::new(), cancel_on_signal(), Nodes::default());
+    let runs = studies
+        .iter()
+        .map(|study| run_study(study, node, &mut nodes, &bar, &cancel))
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(|error| match error {
+            RunError::Privilege(_) => Failure::Privilege(error.to_string()),
+            RunError::Node { .. } => Failure::usage(error),
+        })?;
+    bar.clear();
+    Ok((runs, cancel))
+}
+
+/// All figures of all studies, one object each.
+fn figures(runs: &[StudyRun]) -> Vec<&wirelab_study::figure::Figure> {
+    runs.iter().flat_map(|run| &run.rows).collect()
+}
+
+fn pretty(value: &impl serde::Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("plain data become JSON")
+}
+
+fn outputs(paths: &[PathBuf]) -> Asked<Vec<(&Path, Format)>> {
+    let of = |path| {
+        let format = Format::of_path(path).map_err(Failure::usage)?;
+        match format {
+            Format::Markdown | Format::Html | Format::Json => Ok((path, format)),
+            _ => Err(Failure::usage(format!(
+                "-o {}: a study is written as .md, .html or .json",
+                path.display()
+            ))),
+        }
+    };
+    paths.iter().map(|path| of(path.as_path())).collect()
+}
+
+fn written(runs: &[StudyRun], outputs: &[(&Path, Format)]) -> Asked<()> {
+    for (path, format) in outputs {
+        let text = match format {
+            Format::Html => report::html(runs, &report_options(None, false)),
+            Format::Json => pretty(&figures(runs)),
+            _ => report::markdown(runs),
+        };
+        std::fs::write(path, text)
+            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! Nodes by their names: a line for each kind.
+
+use std::collections::BTreeMap;
+
+use wirelab_model::file::NodeFile;
+use wirelab_model::library;
+use wirelab_model::node::ModelNode;
+use wirelab_port::lab::{Lab, LabSpec, MOST_PAIRS};
+use wirelab_ports::{PortsNode, PortsOptions, pairs_of, parse_pairs};
+use wirelab_study::run::NodeSource;
+use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial};
+
+use crate::ask::lab_failure;
+use crate::exit::Failure;
+
+type Asked<T> = Result<T, Failure>;
+
+/// A node of any kind.
+pub enum AnyNode {
+    /// Linux ports, of a lab or of this host.
+    Ports(Box<PortsNode>),
+    /// A node on paper.
+    Model(Box<ModelNode>),
+}
+
+impl Node for AnyNode {
+    fn describe(&self) -> Description {
+        match self {
+            AnyNode::Ports(node) => node.describe(),
+            AnyNode::Model(node) => node.describe(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        match self {
+            AnyNode::Ports(node) => node.run(trial, progress, cancel),
+            AnyNode::Model(node) => node.run(trial, progress, cancel),
+        }
+    }
+}
+
+/// The node that a name stands for. `payload` is the largest that will be asked, for the MTU of a new lab.
+pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
+    if let Some(rest) = name.strip_prefix("lab:") {
+        return lab(name, rest, options, payload).map(|n| AnyNode::Ports(Box::new(n)));
+    }
+    if let Some(rest) = name.strip_prefix("ports:") {
+        let pairs = parse_pairs(rest).map_err(Failure::usage)?;
+        let node = PortsNode::new(name, pairs, options).map_err(Failure::usage)?;
+        return Ok(AnyNode::Ports(Box::new(node)));
+    }
+    let file = model(name, &[])?;
+    Ok(AnyNode::Model(Box::new(ModelNode::new(file))))
+}
+
+fn lab(name: &str, rest: &str, options: PortsOptions, payload: u32) -> Asked<PortsNode> {
+    match rest.parse::<u8>() {
+        Ok(pairs) if (1..=MOST_PAIRS).contains(&pairs) => {
+            let mut spec = LabSpec::unique("measure", pairs);
+            spec.mtu = spec.mtu.max(payload);
+            PortsNode::in_lab(&spec, options).map_err(lab_failure)
+        }
+        Ok(_) => Err(Failure::usage(format!(
+            "{name}: a lab has 1 to {MOST_PAIRS} pairs"
+        ))),
+        // A name stands for a lab that is up already.
+        Err(_) => {
+            let lab = Lab::open(rest).map_err(lab_failure)?;
+            let pairs = pairs_of(&lab).map_err(lab_failure)?;
+            PortsNode::new(name, pairs, options).map_err(Failure::usage)
+        }
+    }
+}
+
+/// The file of a node model, with its changes: `model:NAME`, a bare name, or a path that ends in `.toml`.
+pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
+    let bare = name.strip_prefix("model:").unwrap_or(name);
+    let kinds = "a model by its name or file, lab:N for a lab of N pairs, lab:NAME for one that is up, or \
+                 ports:[NS/]A:[NS/]B,… for ports of this host";
+    let mut file = library::open(bare).map_err(|error| match error {
+        library::OpenError::Unknown { .. } if bare == name => {
+            Failure::usage(format!("{error}. A node is {kinds}"))
+        }
+        other => Failure::usage(other),
+    })?;
+    for assignment in set {
+        file.set(assignment)
+            .map_err(|error| Failure::usage(format!("--set {assignment}: {error}")))?;
+    }
+    Ok(file)
+}
+
+/// Nodes for studies. Files of models are read once.
+#[derive(Default)]
+pub struct Nodes {
+    models: BTreeMap<String, NodeFile>,
+}
+
+impl NodeSource for Nodes {
+    fn node(
+        &mut self,
+        name: &str,
+        set: &BTreeMap<String, String>,
+    ) -> Result<Box<dyn Node>, String> {
+        if name.starts_with("lab:") || name.starts_with("ports:") {
+            let node = node(name, PortsOptions::default(), 1500).map_err(|e| e.to_string())?;
+            return Ok(Box::new(node));
+        }
+        if !self.models.contains_key(name) {
+            let file = model(name, &[]).map_err(|e| e.to_string())?;
+            self.models.insert(name.to_owned(), file);
+        }
+        let mut file = self.models[name].clone();
+        for (path, value) in set {
+            file.set(&format!("{path}={value}"))
+                .map_err(|e| e.to_string())?;
+        }
+        Ok(Box::new(ModelNode::new(file)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_node_says_what_to_write() {
+        let failure = node("am263", PortsOptions::default(), 1500).err().unwrap();
+        assert_eq!(failure.code(), 2);
+        let text = failure.to_string();
+        assert!(text.contains("did you mean 'am263x'?"), "{text}");
+        assert!(text.contains("lab:N"), "{text}");
+    }
+}
