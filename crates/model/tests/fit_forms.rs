@@ -244,12 +244,7 @@ fn overloads(ring: f64, frames: &[u64]) -> Vec<Seen> {
     let of = |(bytes, frames): (u32, u64)| {
         let n = frames as f64;
         let lost = (n * (1.0 - served / offered) - ring).max(0.0).round();
-        let mut seen = Seen::new(
-            Layer::UdpIpv4,
-            Direction::Receive,
-            bytes,
-            (n - lost) * offered / n,
-        );
+        let mut seen = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, served);
         (seen.frames, seen.loss_ratio) = (frames, lost / n);
         seen.load = Load::FrameRate {
             frames_per_s: offered,
@@ -389,4 +384,56 @@ fn repeats_scatter_and_a_line_within_them_is_not_broken() {
         interval.low < 9_000.0 && 9_000.0 < interval.high,
         "{interval:?}"
     );
+}
+
+#[test]
+fn repeats_that_scatter_are_blamed_and_not_the_line() {
+    let mut rng = SplitMix64::new(12);
+    let mut seen = Vec::new();
+    for bytes in [60, 124, 252, 508, 1020, 1514] {
+        for _ in 0..3 {
+            let period_ns = (300.0 + 0.1 * f64::from(bytes)) * (0.5 + rng.uniform());
+            seen.push(Seen::new(
+                Layer::Ethernet,
+                Direction::Transmit,
+                bytes,
+                1e9 / period_ns,
+            ));
+        }
+    }
+    let fit = fitted(&seen);
+    assert!(
+        codes(&fit).contains(&"repeats-scatter") && !codes(&fit).contains(&"line-does-not-fit"),
+        "{:?}",
+        fit.warnings
+    );
+}
+
+#[test]
+fn latency_is_taken_where_queues_are_empty() {
+    let mut seen = captured();
+    let mut full = captured();
+    for one in &mut seen {
+        one.load = Load::FrameRate {
+            frames_per_s: 1000.0,
+        };
+    }
+    for one in &mut full {
+        one.series = vec![
+            series("Rx PBUF", [900_000, 900_100]),
+            series("Rx UDP", [950_000, 950_100]),
+        ];
+    }
+    seen.extend(full);
+    let fit = fitted(&seen);
+    assert!(
+        off(
+            parameter(&fit, "ethernet-receive-rx-pbuf-packet").value,
+            1_690.0
+        ) < 0.001,
+        "{:?}",
+        fit.parameters
+    );
+    // No server is known: frames wait nowhere, and no ring is made up.
+    assert!(!fit.node_toml.contains("ring"), "{}", fit.node_toml);
 }

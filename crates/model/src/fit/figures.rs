@@ -4,7 +4,7 @@ use wirelab_trial::summary::student_t;
 use wirelab_trial::{Interval, Warning};
 
 use super::judge::{Judged, Quantity};
-use super::shape::{Cell, Law, Model, Role};
+use super::shape::{Cell, Law, Model, Role, repeat_noise};
 use super::{Fitted, LeaveOneOut, LeftOutCell, SizeClass};
 
 /// Correlation of two parameters from which data hardly tell them apart.
@@ -200,6 +200,17 @@ impl Report {
         if judged.model.shape.classes.len() > 1 {
             self.classes_found(judged, figure, size);
         }
+        let noise = repeat_noise(&judged.model.cells).unwrap_or(0.0);
+        if judged.noisy {
+            self.warn(
+                "repeats-scatter",
+                format!(
+                    "{figure}: repeats of one size and load scatter by {} (standard deviation); a finer form cannot be seen",
+                    shown_error(noise, figure)
+                ),
+                "measure on a quiet host, longer, and more often",
+            );
+        }
         if judged.misfit {
             self.warn(
                 "line-does-not-fit",
@@ -319,6 +330,15 @@ fn class_of(figure: &str, bytes: &[f64]) -> SizeClass {
         to_bytes: bytes.last().copied().unwrap_or(0.0) as u32,
         packet_ns: None,
         byte_ns: None,
+    }
+}
+
+/// A number of sizes, for a reader.
+pub(super) fn sizes_in_words(count: usize) -> String {
+    if count == 1 {
+        "1 size".to_owned()
+    } else {
+        format!("{count} sizes")
     }
 }
 

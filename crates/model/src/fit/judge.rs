@@ -72,6 +72,8 @@ pub(super) struct Judged {
     pub(super) error: Option<f64>,
     /// Whether the form chosen is said not to fit.
     pub(super) misfit: bool,
+    /// Whether repeats scatter more than that.
+    pub(super) noisy: bool,
 }
 
 /// Find the form that cells bear. `None` where there is no cell.
@@ -101,8 +103,10 @@ pub(super) fn judge(cells: &[Cell], quantity: Quantity) -> Option<Judged> {
         }
     }
     let error = error_of(&model);
+    let noise = repeat_noise(&rest).unwrap_or(0.0);
     Some(Judged {
-        misfit: error.is_some_and(|e| e > quantity.misfit()),
+        misfit: error.is_some_and(|e| e > quantity.misfit().max(2.0 * noise)),
+        noisy: noise > quantity.misfit(),
         error,
         model,
         outliers,

@@ -135,15 +135,13 @@ fn path(
     } else {
         "wire-tx"
     };
-    let mut stages: Vec<String> = Vec::new();
-    if way.way.receive {
-        stages.extend([wire.to_owned(), "take-descriptor".to_owned()]);
-        stages.extend_from_slice(busy);
+    let mut stages: Vec<String> = busy.to_vec();
+    if way.has_ring() {
+        stages.splice(0..0, [wire.to_owned(), "take-descriptor".to_owned()]);
     } else {
-        stages.extend_from_slice(busy);
         stages.push(wire.to_owned());
     }
-    let last_busy = stages.len() - 1;
+    let before_tail = stages.clone();
     stages.extend_from_slice(tail);
     out.line("[[path]]");
     out.line(&format!(
@@ -165,28 +163,25 @@ fn path(
         quoted(wire)
     ));
     load_line(out, way, name);
-    out.line("[[path.room]]");
-    let (to, tokens) = if way.way.receive {
-        let ring = if way.ring.is_some() {
-            format!("{name}-ring")
-        } else {
-            "assumed-ring".to_owned()
-        };
-        ("take-descriptor".to_owned(), ring)
-    } else {
-        (stages[0].clone(), "in-flight".to_owned())
-    };
-    out.line(&format!(
-        "name = \"descriptors\"\nfrom = {}",
-        quoted(&stages[last_busy])
-    ));
-    out.line(&format!(
-        "to = {}\ntokens = {}",
-        quoted(&to),
-        quoted(&tokens)
-    ));
+    room(out, way, name, &before_tail);
     points(out, way, name);
     out.line("");
+}
+
+/// Descriptors: on transmit they hold the first stage back, on receive they are where frames wait or are lost.
+fn room(out: &mut Text, way: &WayFit, name: &str, stages: &[String]) {
+    let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
+        return;
+    };
+    let (to, tokens) = match (way.way.receive, way.ring) {
+        (true, _) if !way.has_ring() => return,
+        (true, Some(_)) => ("take-descriptor", format!("{name}-ring")),
+        (true, None) => ("take-descriptor", "assumed-ring".to_owned()),
+        (false, _) => (first.as_str(), "in-flight".to_owned()),
+    };
+    out.line("[[path.room]]\nname = \"descriptors\"");
+    out.line(&format!("from = {}\nto = {}", quoted(last), quoted(to)));
+    out.line(&format!("tokens = {}", quoted(&tokens)));
 }
 
 fn load_line(out: &mut Text, way: &WayFit, name: &str) {

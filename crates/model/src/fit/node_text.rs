@@ -75,7 +75,7 @@ pub(super) fn write(
         }
         out.line("source = \"IEEE 802.3: preamble, frame, gap\"\n");
     }
-    if said.iter().any(|w| w.way.receive) {
+    if said.iter().any(|w| w.has_ring()) {
         out.line("[stage.take-descriptor]");
         out.line("on_missing = \"drop\"");
         out.line("source = \"assumed: a frame that finds no free descriptor is lost\"\n");
@@ -155,7 +155,7 @@ fn assumed(said: &[&WayFit], report: &mut Report) -> String {
             "assumed: enough that no stage waits for a free descriptor",
         );
     }
-    if said.iter().any(|w| w.way.receive && w.ring.is_none()) {
+    if said.iter().any(|w| w.has_ring() && w.ring.is_none()) {
         add(
             "assumed-ring",
             RING,

@@ -6,9 +6,9 @@ use super::Fitted;
 use super::figures::Report;
 use super::gather::{Point, Way};
 
-/// A trial is short if it sends at most this share of the frames of the one that shows the service rate: a ring's
-/// content then weighs much more in it.
-const SHORT: f64 = 0.5;
+/// A trial is short if it takes at most this share of the time of the one that shows the service rate: a ring's content
+/// then weighs much more in it.
+const SHORT: f64 = 0.1;
 /// Uncertainty of service and offered rate, where repeats do not show a larger one.
 const RATE_ERROR: f64 = 0.005;
 /// Largest half width of a depth, as a share of it, that is still an answer.
@@ -31,9 +31,6 @@ pub(super) fn ring_depth(
     limited: &[&Point],
     report: &mut Report,
 ) -> Option<f64> {
-    if !way.receive || points.iter().all(|p| p.frames_per_s.is_none()) {
-        return None;
-    }
     let bounds: Vec<Bound> = points.iter().filter_map(|p| bound(p, limited)).collect();
     let least = bounds.iter().map(|b| b.depth - b.half).fold(0.0, f64::max);
     let full = bounds.iter().filter(|b| b.lost);
@@ -105,11 +102,11 @@ fn bound(point: &Point, limited: &[&Point]) -> Option<Bound> {
         .map(|l| (l.0 / served_per_s - 1.0).abs())
         .fold(0.0, f64::max);
     let backlog = sent - served_per_s * seconds - lost;
-    // The long trial's rate holds one ring too much over its own time.
-    let scale = 1.0 / (1.0 - seconds / long_seconds);
+    // Whether the long trial's time holds the time to empty the ring is not known: it may be off by as much.
+    let unsure = seconds / long_seconds * backlog.abs();
     Some(Bound {
-        depth: backlog * scale,
-        half: (1.0 + 2.0 * served_per_s * seconds * spread.max(RATE_ERROR)) * scale,
+        depth: backlog,
+        half: 1.0 + unsure + 2.0 * served_per_s * seconds * spread.max(RATE_ERROR),
         lost: lost >= 1.0,
     })
 }

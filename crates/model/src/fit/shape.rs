@@ -1,5 +1,7 @@
 //! The forms a cost may take, fitted to cells: a line in the size, in classes or not, with idle load and batches.
 
+use wirelab_trial::Summary;
+
 use super::squares::{Solution, solve};
 
 /// All observations of one size and load together.
@@ -200,6 +202,14 @@ pub(super) fn repeat_noise(cells: &[Cell]) -> Option<f64> {
         )
     });
     (freedom > 0).then(|| (squares / freedom as f64).sqrt())
+}
+
+/// The middle of repeats, whatever a busy host did to one of them, and their standard deviation where there are two.
+pub(super) fn middle(values: &[f64]) -> (f64, Option<f64>) {
+    let summary = Summary::of(values, 0.95);
+    let middle = summary.map_or(0.0, |s| s.median);
+    let stddev = summary.filter(|s| s.count > 1).map(|s| s.stddev);
+    (middle, stddev)
 }
 
 /// The middle of some figures: an error's usual size, whatever a single one does.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{Prefix, Report};
+use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{Capture, Point, Way};
 use super::judge::{Quantity, error_of};
-use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
+use super::shape::{Cell, Class, Law, Model, Role, Shape, median, middle, repeat_noise};
 use super::{Captures, FitOptions, Fitted};
 
 /// Series that are fitted at most for each way.
@@ -74,7 +74,7 @@ pub(super) fn fit_stages(
 fn collect(points: &[Point]) -> Vec<Seen> {
     let mut order: Vec<&str> = Vec::new();
     let mut of: BTreeMap<(&str, u64), Vec<&Capture>> = BTreeMap::new();
-    for point in points {
+    for point in points.iter().filter(|p| is_calm(p, points)) {
         for capture in &point.series {
             if !order.contains(&capture.name.as_str()) {
                 order.push(&capture.name);
@@ -100,17 +100,24 @@ fn collect(points: &[Point]) -> Vec<Seen> {
     order.iter().filter_map(seen).collect()
 }
 
+/// Whether a point's queues are as empty as they can be among its size: a frame that waits tells of the load, not of
+/// the stage.
+fn is_calm(point: &Point, points: &[Point]) -> bool {
+    let pressed = |p: &Point| p.max_load || p.loss_ratio.is_some_and(|l| l > 0.0);
+    let same = |p: &&Point| p.bytes == point.bytes && !p.series.is_empty();
+    !pressed(point) || points.iter().filter(same).all(pressed)
+}
+
 fn cell(bytes: u64, seen: &[&Capture]) -> Cell {
-    let n = seen.len() as f64;
-    let mean = seen.iter().map(|c| c.mean_ns).sum::<f64>() / n;
-    let squares: f64 = seen.iter().map(|c| (c.mean_ns - mean).powi(2)).sum();
+    let means: Vec<f64> = seen.iter().map(|c| c.mean_ns).collect();
+    let (value, stddev) = middle(&means);
     Cell {
         label: format!("{bytes} B"),
         bytes: bytes as f64,
         frames_per_s: 1e9,
-        value: mean,
-        weight: 1.0 / (mean * mean),
-        stddev: (seen.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
+        value,
+        weight: 1.0 / (value * value),
+        stddev,
         observations: seen.len(),
         counted: true,
     }
@@ -178,16 +185,20 @@ fn fit_stage(way: Way, seen: &Seen, key: String, report: &mut Report) -> Option<
         figure: &figure,
     };
     let how = format!(
-        "least squares of the mean of series '{}' over {} sizes",
+        "least squares of the mean of series '{}' over {}",
         seen.point,
-        cells.len()
+        sizes_in_words(cells.len())
     );
     report.parameters_of(&model, &prefix, &how);
     report.leave_one_out_of(&figure, Quantity::Period, &model, &[]);
-    if error_of(&model).is_some_and(|e| e > MISFIT) {
+    let allowed = MISFIT.max(2.0 * repeat_noise(&cells).unwrap_or(0.0));
+    if let Some(error) = error_of(&model).filter(|e| *e > allowed) {
         report.warn(
             "line-does-not-fit",
-            format!("{figure}: a line does not fit the sizes"),
+            format!(
+                "{figure}: a line does not fit: a size that is left out is missed by {:.1} % (root mean square)",
+                100.0 * error
+            ),
             "measure more sizes; do not trust predictions between those measured",
         );
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::{Prefix, Report};
+use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{Gathered, Point, Way};
 use super::judge::{Judged, Quantity, judge};
 use super::ring::ring_depth;
-use super::shape::{Cell, Law};
+use super::shape::{Cell, Law, middle};
 use super::stages::{StageFit, fit_stages};
 use super::{FitOptions, Fitted};
 
@@ -48,6 +48,11 @@ impl WayFit {
             || self.load.is_some()
             || !self.stages.is_empty()
             || self.wire_limited >= NEEDED
+    }
+
+    /// Whether frames wait for a server of the node, in a ring of descriptors.
+    pub(super) fn has_ring(&self) -> bool {
+        self.way.receive && (self.period.is_some() || self.load.is_some())
     }
 
     /// Sizes that look raised to this many bytes by a tool.
@@ -103,7 +108,9 @@ fn fit_way(
     let limited = limited_points(way, points, gathered, report, &mut fitted);
     fit_load(points, report, &mut fitted);
     fit_period(&limited, report, &mut fitted);
-    fitted.ring = ring_depth(way, points, &limited, report);
+    if fitted.has_ring() {
+        fitted.ring = ring_depth(way, points, &limited, report);
+    }
     fitted.stages = fit_stages(way, points, options, report);
     fitted
 }
@@ -212,8 +219,8 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
         "frames/s at maximum load"
     };
     let how = format!(
-        "least squares of 1 / {what} over {} sizes",
-        judged.model.cells.len()
+        "least squares of 1 / {what} over {}",
+        sizes_in_words(judged.model.cells.len())
     );
     found(
         &judged,
@@ -359,7 +366,7 @@ struct Figures {
     weight: f64,
 }
 
-/// Observations with the same key as one cell each: means of frame rate, value and weight.
+/// Observations with the same key as one cell each: middle of the values, means of frame rate and weight.
 fn cells_of<K: Ord>(
     points: &[&Point],
     key: impl Fn(&Point) -> K,
@@ -375,15 +382,15 @@ fn cells_of<K: Ord>(
     let cell = |(point, repeats): (&Point, Vec<Figures>)| {
         let n = repeats.len() as f64;
         let mean = |of: fn(&Figures) -> f64| repeats.iter().map(of).sum::<f64>() / n;
-        let value = mean(|f| f.value);
-        let squares: f64 = repeats.iter().map(|f| (f.value - value).powi(2)).sum();
+        let values: Vec<f64> = repeats.iter().map(|f| f.value).collect();
+        let (value, stddev) = middle(&values);
         Cell {
             label: point.label.clone(),
             bytes: point.bytes,
             frames_per_s: mean(|f| f.frames_per_s),
             value,
             weight: mean(|f| f.weight),
-            stddev: (repeats.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
+            stddev,
             observations: repeats.len(),
             counted: point.counted,
         }

@@ -159,3 +159,79 @@ fn improve(
     }
     improved
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::{Place, Stage};
+    use crate::steady::circuits::simple;
+    use wirelab_trial::random::SplitMix64;
+
+    #[test]
+    fn policies_find_the_slowest_of_all_circuits() {
+        let (mut compared, mut parted) = (0, 0);
+        for seed in 0..2000 {
+            let mut rng = SplitMix64::new(seed);
+            let count = 2 + rng.below(6);
+            // Places back and within a stage have tokens, those forward may have none, so no circuit is empty.
+            let place = |_| {
+                let (from, to) = (rng.below(count) as usize, rng.below(count) as usize);
+                Place::room("", from, to, u32::from(to <= from) + rng.below(3) as u32)
+            };
+            let places: Vec<Place> = (0..count * 2).map(place).collect();
+            let stages = (0..count).map(|_| Stage::new("", rng.below(20))).collect();
+            let net = Net {
+                stages,
+                places,
+                ..Net::default()
+            };
+            let graph = Graph::new(&net);
+            let Some(all) = simple(&net, &graph) else {
+                continue;
+            };
+            let parts = slowest(&net, &graph);
+            let part_of = |circuit: &Circuit| graph.part[circuit.stages[0]];
+            for found in &parts {
+                let slowest = all
+                    .iter()
+                    .filter(|one| part_of(one) == part_of(found))
+                    .map(Circuit::period)
+                    .max();
+                assert_eq!(Some(found.period()), slowest, "seed {seed}");
+            }
+            let parts_with_circuits: std::collections::BTreeSet<_> =
+                all.iter().map(part_of).collect();
+            assert_eq!(parts.len(), parts_with_circuits.len(), "seed {seed}");
+            compared += parts.len();
+            parted += usize::from(parts.len() > 1);
+        }
+        assert!(compared > 2000 && parted > 100, "{compared} {parted}");
+    }
+
+    #[test]
+    fn a_large_net_is_solved_as_well() {
+        // One ring of as many stages as a net may have.
+        let count = crate::net::MAX_ITEMS;
+        let stages: Vec<Stage> = (0..count)
+            .map(|index| Stage::new("", index as u64 % 7))
+            .collect();
+        let mut places: Vec<Place> = (0..count - 1)
+            .map(|from| Place::room("", from, from + 1, 0))
+            .collect();
+        places.push(Place::room("", count - 1, 0, 2));
+        let net = Net {
+            stages,
+            places,
+            ..Net::default()
+        };
+        let found = slowest(&net, &Graph::new(&net));
+        let costs: u64 = net.stages.iter().map(|stage| stage.cost_ps).sum();
+        assert_eq!(
+            found[0].period(),
+            Ratio64 {
+                cost_ps: costs,
+                tokens: 2
+            }
+        );
+    }
+}

@@ -35,7 +35,9 @@ const METRICS: [Metric; 6] = [
 pub struct Clock<'a> {
     hz: f64,
     stated: bool,
-    tried: usize,
+    /// Clocks and columns that were tried, each of which multiplies the chance.
+    clocks: usize,
+    columns: usize,
     chance: f64,
     metric: Metric,
     rows: Vec<Counted<'a>>,
@@ -51,8 +53,10 @@ struct Counted<'a> {
 pub fn hypotheses(study: &Study) -> Vec<Clock<'_>> {
     let rows: Vec<Facts<'_>> = facts(study).into_iter().filter(|r| !r.row.limit).collect();
     let columns = groups(&rows, Facts::same_column);
-    let found = columns.iter().filter_map(|column| {
-        let all = METRICS.iter().filter_map(|m| of_column(study, column, *m));
+    let each: Vec<Vec<Times<'_>>> = columns.iter().map(|rows| times(rows)).collect();
+    let looked_at = each.iter().map(Vec::len).sum();
+    let found = each.iter().filter_map(|column| {
+        let all = column.iter().filter_map(|t| of_times(study, t, looked_at));
         all.min_by(|a, b| a.chance.total_cmp(&b.chance))
     });
     found
@@ -60,29 +64,45 @@ pub fn hypotheses(study: &Study) -> Vec<Clock<'_>> {
         .collect()
 }
 
-fn of_column<'a>(study: &Study, column: &[Facts<'a>], metric: Metric) -> Option<Clock<'a>> {
-    let times: Vec<(Facts<'a>, Range)> = column
-        .iter()
-        .filter_map(|row| Some((*row, time_of(row, metric)?)))
-        .collect();
-    // A column at the link's own rate is made of whole byte times anyway.
-    if times.len() < LEAST_ROWS || times.iter().all(|(row, time)| at_the_limit(row, *time)) {
-        return None;
-    }
+/// A column as times of one metric.
+struct Times<'a> {
+    metric: Metric,
+    rows: Vec<(Facts<'a>, Range)>,
+}
+
+/// A column in every metric that stands for a time. One at the link's own rate is left out: it is made of whole byte
+/// times anyway.
+fn times<'a>(column: &[Facts<'a>]) -> Vec<Times<'a>> {
+    let of = |metric: &Metric| {
+        let time = |row: &Facts<'a>| Some((*row, time_of(row, *metric)?));
+        let rows: Vec<_> = column.iter().filter_map(time).collect();
+        Times {
+            metric: *metric,
+            rows,
+        }
+    };
+    let tells = |t: &Times<'a>| {
+        t.rows.len() >= LEAST_ROWS && !t.rows.iter().all(|(row, time)| at_the_limit(row, *time))
+    };
+    METRICS.iter().map(of).filter(tells).collect()
+}
+
+fn of_times<'a>(study: &Study, times: &Times<'a>, looked_at: usize) -> Option<Clock<'a>> {
     let stated = &study.clocks_hz;
     let usual: Vec<f64> = USUAL_MHZ.iter().map(|mhz| mhz * 1e6).collect();
     let of = |clocks: &[f64], named| {
-        let fits = clocks.iter().filter_map(|hz| fit(&times, *hz));
+        let fits = clocks.iter().filter_map(|hz| fit(&times.rows, *hz));
         // Every multiple of a clock fits too, less convincingly.
         let best = fits.min_by(|a, b| a.1.total_cmp(&b.1))?;
         let (hz, chance, rows) = best;
-        let tried = clocks.len();
+        let tried = clocks.len() * looked_at;
         Some(Clock {
             hz,
             stated: named,
-            tried,
+            clocks: clocks.len(),
+            columns: looked_at,
             chance: (chance * tried as f64).min(1.0),
-            metric,
+            metric: times.metric,
             rows,
         })
     };
@@ -196,11 +216,14 @@ impl Clock<'_> {
         finding.arithmetic = self.arithmetic();
         finding.consistent = self.consistent(&impossible);
         finding.chance = Some(self.chance);
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
         finding.sure = format!(
-            "chance {} with {} clock{} tried",
+            "chance {}, with {} clock{} and {} column{} tried",
             show::chance(self.chance),
-            self.tried,
-            if self.tried == 1 { "" } else { "s" }
+            self.clocks,
+            plural(self.clocks),
+            self.columns,
+            plural(self.columns)
         );
         finding
     }

@@ -11,6 +11,8 @@ use crate::table::Study;
 const LEAST_OTHERS: usize = 3;
 /// How much better than the row in doubt the others must agree.
 const BETTER: f64 = 4.0;
+/// Distances from the line below this share of the figure may be noise of a measurement.
+const LEAST_SHARE: f64 = 0.05;
 
 /// What a column is ordered by.
 #[derive(Clone, Copy, PartialEq)]
@@ -245,7 +247,7 @@ fn stands_out(points: &[Point<'_>], at: usize, rough: f64) -> bool {
     let slope = line.at(&[0.0, 1.0]);
     let own = (p.y.width() + slope.abs() * p.x.width()) / 2.0;
     let away = (p.y.middle() - line.at(&[1.0, p.x.middle()])).abs();
-    away - own > BETTER * rough
+    away - own > BETTER * rough && away > LEAST_SHARE * p.y.middle().abs()
 }
 
 /// The value between the neighbours on both sides.

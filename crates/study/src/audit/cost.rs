@@ -22,7 +22,7 @@ const DEVIATIONS: f64 = 6.0;
 /// Deviations below this share of the figure are never a finding.
 const LEAST_SHARE: f64 = 0.1;
 /// Rows beyond which a column is not fitted row by row.
-const MOST_ROWS: usize = 300;
+const MOST_ROWS: usize = 100;
 
 /// A row of a load column.
 pub struct Loaded<'a> {

@@ -10,6 +10,10 @@ use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, Unit};
 use crate::table::Study;
 
+/// How much faster than its nominal rate a link may look: its clock may be 100 ppm fast (IEEE 802.3), and that of the
+/// tester as much slow.
+const CLOCK_TOLERANCE: f64 = 2e-4;
+
 /// A cell above its limit.
 pub struct Broken {
     pub metric: Metric,
@@ -30,8 +34,11 @@ pub fn broken(row: &Facts<'_>) -> Vec<Broken> {
 
 fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken> {
     let least = Range::rounded(printed);
+    let of_the_node = matches!(metric, Metric::CpuLoad | Metric::Loss);
+    let tolerance = if of_the_node { 0.0 } else { CLOCK_TOLERANCE };
     let found = |rule, limit: f64, why: String| {
-        least.above(Range::exact(limit)).then(|| Broken {
+        let highest = Range::exact(limit * (1.0 + tolerance));
+        least.above(highest).then(|| Broken {
             metric,
             rule,
             meant: None,

@@ -100,7 +100,7 @@ fn name(entry: &Entry<'_>) -> Read<String> {
     Ok(text)
 }
 
-/// Entry for fuzzing: hostile bytes read as a study; errors must name a place in the text.
+/// Entry for fuzzing: hostile bytes read as a study and audited; errors must name a place in the text.
 ///
 /// # Panics
 /// If an error names a place outside of the text, or an accepted figure does not print as it was read.
@@ -114,6 +114,7 @@ pub fn fuzz_study(bytes: &[u8]) {
                 let printed = cell.published.to_string();
                 assert_eq!(printed.parse().as_ref(), Ok(&cell.published), "{printed}");
             }
+            crate::audit::audit(&study);
         }
         Err(FileError::At { line, column, .. }) => {
             assert!(line >= 1 && line <= text.split('\n').count());
