@@ -7,6 +7,8 @@ WIRELAB_SAY=setup
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 # shellcheck source=scripts/lib/setup-rust.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-rust.sh"
+# shellcheck source=scripts/lib/setup-simpy.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-simpy.sh"
 
 # group | package | how to see that it is there | without it
 packages() {
@@ -27,6 +29,7 @@ build|ca-certificates|file:/etc/ssl/certs/ca-certificates.crt|!cargo cannot fetc
 test|python3|cmd:python3|!the test runner does not start
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 bench|python3|cmd:python3|!the figures are not evaluated
+bench|python3-venv|python:ensurepip|SimPy is left out of the comparison
 bench|netsniff-ng|cmd:trafgen|!there is nothing to compare with
 bench|xdp-tools|cmd:xdp-trafficgen|xdp-trafficgen is left out of the comparison
 check|python3|cmd:python3|!the checks do not start
@@ -40,6 +43,7 @@ TABLE
 is_there() {
     case "$1" in
         cmd:*) have "${1#cmd:}" ;;
+        python:*) python3 -c "import ${1#python:}" 2>/dev/null ;;
         file:*) [ -e "$WIRELAB_ROOT_DIR${1#file:}" ] ;;
     esac
 }
@@ -134,6 +138,7 @@ main() {
     [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, bench, check or fuzz"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
+    if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi
 }
 
 main "$@"

@@ -39,6 +39,12 @@ def distribution():
     return found.group(1) if found else "–"
 
 
+def simpy_version():
+    """The version that the set-up installs."""
+    text = Path(__file__).resolve().parents[1].joinpath("lib/setup-simpy.sh").read_text()
+    return re.search(r"^SIMPY_VERSION=(\S+)$", text, re.M).group(1)
+
+
 def busy():
     """A warning where others use the processors: wall-clock figures are then low and scatter."""
     load = os.getloadavg()[0]
@@ -59,5 +65,6 @@ def describe(tree):
         ("Rust", first_line("rustc", "--version")),
         ("trafgen", first_line("trafgen", "--version")),
         ("xdp-trafficgen", first_line("xdp-trafficgen", "udp", "--version")),
+        ("SimPy", f"{simpy_version()}, Python {platform.python_version()}"),
         ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")),
     ]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--write FILE]
+main.py --target DIR [--rounds N] [--seconds S] [--simulation] [--write FILE]
+`--simulation` measures that section alone and writes no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
@@ -58,7 +59,7 @@ def build_sink(folder):
 
 
 def measure_rounds(subjects, rounds, folder):
-    """Everything that sends frames: each round runs all subjects once, every other round in reverse."""
+    """Everything that sends frames."""
     sink = build_sink(folder)
     subject = {
         "trafgen 64": lambda: subjects.trafgen(SMALL),
@@ -72,6 +73,16 @@ def measure_rounds(subjects, rounds, folder):
         "portable 1518": lambda: subjects.portable(LARGE),
         "fast 1518": lambda: subjects.fast(LARGE),
     }
+    return take_turns(subject, rounds)
+
+
+def measure_simulation(subjects, rounds):
+    """The simulation of node models and SimPy in turn."""
+    return take_turns({"simulation": subjects.simulation, "SimPy": subjects.simpy}, rounds)
+
+
+def take_turns(subject, rounds):
+    """Each round runs all subjects once, every other round in reverse."""
     runs, missing = {name: [] for name in subject}, {}
     for number in range(rounds):
         names = list(subject)[:: -1 if number % 2 else 1]
@@ -156,6 +167,15 @@ def portable_rows(compare, what, size):
     ]
 
 
+def simulation_rows(subjects, runs, missing):
+    what = "simulation of a node model, two-stage pipeline"
+    events = [run["events_per_s"] / 1e6 for run in runs["simulation"]]
+    return [
+        absolute(subjects, what, events, "M events/s", 5, None),
+        against_peer(subjects, runs, missing, "the same, frames that went through", "simulation", "SimPy", None, None),
+    ]
+
+
 def process_rows(subjects, rounds):
     """What is timed as a whole process."""
     rows = []
@@ -180,6 +200,7 @@ def parse():
     parser.add_argument("--target", required=True, type=Path)
     parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS)
     parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--simulation", action="store_true", help="only the simulation, without a page")
     parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
     asked = parser.parse_args()
     if asked.rounds < 1 or asked.seconds <= 0:
@@ -204,15 +225,19 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:
         subjects = Subjects(asked.target.resolve(), folder, asked.seconds)
         try:
-            runs, missing = measure_rounds(subjects, asked.rounds, folder)
-            rows = frame_rows(subjects, runs, missing) + process_rows(subjects, asked.rounds)
+            rows = simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
+            if not asked.simulation:
+                sent = measure_rounds(subjects, asked.rounds, folder)
+                rows = frame_rows(subjects, *sent) + process_rows(subjects, asked.rounds) + rows
         except Void as why:
             print(f"bench: void run, nothing written: {why}", file=sys.stderr)
             return 2
     text = page.render(host, warning, rows, subjects, asked, folder)
     print(page.table(rows))
     destination = asked.write or (TREE / "docs/benchmarks.md" if asked.rounds >= LEAST_ROUNDS else None)
-    if destination:
+    if asked.simulation:
+        print("bench: only the simulation was measured, no page is written", file=sys.stderr)
+    elif destination:
         destination.write_text(text)
         print(f"bench: written to {destination}", file=sys.stderr)
     else:

@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from machine import first_line
+from machine import first_line, simpy_version
 
 TREE = Path(__file__).resolve().parents[2]
 # The same priority for everybody measured, so that what else runs on the machine disturbs all alike and little.
@@ -91,6 +91,19 @@ class Subjects:
         except Missing as why:
             version = first_line("xdp-trafficgen", "udp", "--version")
             raise Missing(f"does not work on this kernel ({version}): {why}") from None
+
+    def simulation(self):
+        """The two-stage pipeline in the simulation of node models, on one core."""
+        words = ["taskset", "-c", "0", self.rate.parent / "events", "--seconds", str(self.seconds)]
+        return self.run("simulation", words, root=False)
+
+    def simpy(self):
+        """The same pipeline in SimPy, on the same core."""
+        python = TREE / f".cache/tools/simpy-{simpy_version()}/bin/python3"
+        if not Path(python.parent.parent, "complete").is_file():
+            raise Missing("peer missing; install it with `scripts/setup.sh bench`")
+        words = ["taskset", "-c", "0", python, TREE / "scripts/bench/simpy_pipeline.py", str(self.seconds)]
+        return self.run("SimPy", words, root=False)
 
     def limits(self):
         """Seconds of one whole process."""

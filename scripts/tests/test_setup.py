@@ -10,7 +10,7 @@ SETUP = Path(__file__).resolve().parents[1] / "setup.sh"
 TOOLS = "bash cat cut dirname env find grep id mktemp printf rm sed sort tail".split()
 COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen xdp-trafficgen clang-format shellcheck cargo-deny".split()
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
-usr/include/zlib.h etc/ssl/certs/ca-certificates.crt""".split()
+usr/include/zlib.h etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete""".split()
 
 # What apt-cache says about the Rust packages of each distribution (name → version).
 BOOKWORM = {
@@ -133,6 +133,12 @@ class Setup(unittest.TestCase):
         self.machine.archive(BOOKWORM)
         self.assertEqual(self.check(["build"]), "")
         self.check(["bench"], "netsniff-ng xdp-tools")
+
+    def test_simpy_gets_an_environment_of_its_own(self):
+        self.machine.everything(but=[".cache/tools/simpy-4.1.1/complete"])
+        self.machine.rust("1.96.0")
+        self.check(["bench"], "python3 -m venv", "simpy-4.1.1/bin/pip install", "--require-hashes", "simpy-4.1.1/complete")
+        self.assertEqual(self.check(["build", "test"]), "")
 
     def test_missing_header_is_installed_without_a_prompt(self):
         self.machine.everything(but=["usr/include/libelf.h"])

@@ -1,6 +1,6 @@
 //! How many events the simulation plays in a second: `cargo bench -p wirelab-model`.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_main};
 use wirelab_model::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
 use wirelab_model::sim::{Ask, simulate};
 use wirelab_model::steady::steady_state;
@@ -75,5 +75,9 @@ fn simulation(c: &mut Criterion) {
     c.bench_function("steady state", |b| b.iter(|| steady_state(&net)));
 }
 
-criterion_group!(benches, simulation);
-criterion_main!(benches);
+mod group {
+    //! What criterion's macro makes cannot be documented.
+    #![allow(missing_docs)]
+    criterion::criterion_group!(benches, super::simulation);
+}
+criterion_main!(group::benches);

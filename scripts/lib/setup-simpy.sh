@@ -1,0 +1,24 @@
+# The part of setup.sh that installs SimPy, which the simulation is compared with, into an environment of its own.
+# shellcheck shell=bash
+
+# The version and the archive that PyPI has of it; a changed archive is refused.
+SIMPY_VERSION=4.1.1
+SIMPY_HASH=sha256:7c5ae380240fd2238671160e4830956f8055830a8317edf5c05e495b3823cd88
+
+# Without SimPy the other figures are measured all the same, so that a failure is only said.
+setup_simpy() {
+    local venv="$WIRELAB_TOOLS/simpy-$SIMPY_VERSION" wanted
+    # Written last, so that an environment that was left half made is made again.
+    if [ -e "$venv/complete" ]; then return 0; fi
+    wanted=$(mktemp)
+    echo "simpy==$SIMPY_VERSION --hash=$SIMPY_HASH" >"$wanted"
+    if run python3 -m venv --clear "$venv" &&
+        run "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+            --require-hashes -r "$wanted" &&
+        run touch "$venv/complete"; then
+        rm -f "$wanted"
+        return 0
+    fi
+    rm -f "$wanted"
+    say "SimPy could not be installed, so it is left out of the comparison. Way out: access to pypi.org, then \`make bench\` again"
+}
