@@ -18,6 +18,8 @@ mod ways;
 use serde::Serialize;
 use wirelab_trial::{Interval, Observation, Warning};
 
+use crate::file::NodeFile;
+
 /// How captured series are to be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Captures {
@@ -175,6 +177,11 @@ pub enum FitError {
         /// The first of their names.
         names: Vec<String>,
     },
+    /// Figures so far from any node that they make no node file.
+    #[error(
+        "what was fitted makes no node file: {0}. Look for figures that no node has among the observations"
+    )]
+    NoNode(String),
     /// Not a confidence.
     #[error("a confidence of {0} is none: give one above 0 and below 1, e.g. 0.95")]
     Confidence(String),
@@ -188,7 +195,7 @@ const NEEDED: &str = "3 transmit trials at maximum load that the wire does not l
 /// Fit a node file to observations.
 ///
 /// # Errors
-/// [`FitError`] where there are too few points, too many, or several nodes.
+/// [`FitError`] where there are too few points, too many, several nodes, or figures that no node has.
 pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, FitError> {
     if !(options.confidence > 0.0 && options.confidence < 1.0) {
         return Err(FitError::Confidence(options.confidence.to_string()));
@@ -208,6 +215,7 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
         ));
     }
     let node_toml = node_text::write(&ways, &gathered, options, &mut report);
+    NodeFile::parse(&node_toml, "the fitted file").map_err(|e| FitError::NoNode(e.to_string()))?;
     Ok(Fit {
         node_toml,
         used_observations: gathered.points.len(),

@@ -9,6 +9,7 @@ use wirelab_model::fit::Fit;
 use wirelab_model::net::Net;
 use wirelab_model::sim::{Ask, Run, simulate};
 use wirelab_model::steady::steady_state;
+use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_trial::{Direction, Layer, Load};
 
 fn net(fit: &Fit, seen: &Seen) -> Net {
@@ -149,4 +150,51 @@ fn batches_load_the_cpu_as_measured() {
             one.busy
         );
     }
+}
+
+#[test]
+fn whatif_finds_the_fitted_server_and_then_the_wire() {
+    let seen = SIZES.map(|bytes| transmit(bytes, 20_000.0, 2.0));
+    let fit = fitted(&seen);
+    let file = NodeFile::parse(&fit.node_toml, "fitted.toml").unwrap();
+    let answer = whatif(&file, &seen[5].trial(), &WhatifOptions::default()).unwrap();
+    let best = &answer.singles[0];
+    assert!(best.what.contains("udp4-transmit-server"), "{best:?}");
+    // 22.94 us become the wire's 12.288 us, for half the server's time is less.
+    assert!(
+        off(best.after.frames_per_s, 1e9 / 12_288.0) < 0.001,
+        "{best:?}"
+    );
+}
+
+#[test]
+fn whatif_finds_the_busy_cpu() {
+    let cost = |bytes: u32| 30e-6 + 10e-9 * f64::from(bytes);
+    let mut seen = Vec::new();
+    for bytes in SIZES {
+        for share in [0.25, 0.5, 1.0] {
+            let frames_per_s = share / cost(bytes);
+            let load = if share < 1.0 {
+                Load::FrameRate { frames_per_s }
+            } else {
+                Load::Max
+            };
+            let one = Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, frames_per_s);
+            seen.push(one.busy(load, share));
+        }
+    }
+    let fit = fitted(&seen);
+    let file = NodeFile::parse(&fit.node_toml, "fitted.toml").unwrap();
+    let answer = whatif(&file, &seen[2].trial(), &WhatifOptions::default()).unwrap();
+    assert!(off(answer.baseline.frames_per_s, seen[2].frames_per_s) < 1e-4);
+    assert!(
+        (answer.baseline.cpu_load_ratio.unwrap() - 1.0).abs() < 0.01,
+        "{:?}",
+        answer.baseline
+    );
+    assert!(
+        answer.singles[0].what.contains("udp4-transmit-cpu"),
+        "{:?}",
+        answer.singles[0]
+    );
 }

@@ -309,7 +309,12 @@ fn found(
         part,
         figure: &figure,
     };
-    report.parameters_of(&judged.model, &prefix, how);
+    let unfit = if judged.misfit {
+        "; a line does not fit"
+    } else {
+        ""
+    };
+    report.parameters_of(&judged.model, &prefix, &format!("{how}{unfit}"));
     report.leave_one_out_of(&figure, quantity, &judged.model, &judged.outliers);
     report.findings_of(judged, &figure, way.size());
 }
