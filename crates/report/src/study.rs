@@ -328,12 +328,14 @@ fn sentence(errors: &Errors) -> String {
         "{}: {} held-out figure{plural}",
         errors.metric, errors.count
     );
+    text.push_str(&format!(", {} as printed", errors.as_printed));
     if let (Some(mean), Some(max)) = (errors.mean_abs_percent, errors.max_abs_percent) {
         text.push_str(&format!(
             ", error {mean:.2} % in the mean, at most {max:.2} %"
         ));
     }
-    if let Some(row) = &errors.max_row {
+    let erring = errors.max_abs_percent.is_some_and(|max| max >= 0.005);
+    if let Some(row) = errors.max_row.as_ref().filter(|_| erring) {
         text.push_str(&format!(" ({row})"));
     }
     if let (Some(mean), Some(max)) = (errors.mean_abs_points, errors.max_abs_points) {

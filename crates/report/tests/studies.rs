@@ -210,7 +210,7 @@ fn an_interrupted_run_says_so() {
     let shown = study::terminal(&[run], &options(120));
     assert!(shown.contains("the run was cancelled"), "{shown}");
     assert!(
-        shown.contains("cpu_load: 0 held-out figures; 2 without a value"),
+        shown.contains("cpu_load: 0 held-out figures, 0 as printed; 2 without a value"),
         "{shown}"
     );
 }

@@ -120,6 +120,15 @@ impl Figure {
     }
 }
 
+impl Figure {
+    /// Whether the value, rounded as the figure was, prints as the figure.
+    pub fn as_printed(&self) -> bool {
+        let half = self.printed.half_step() * (1.0 + 1e-9);
+        self.value
+            .is_some_and(|value| (value - self.published).abs() <= half)
+    }
+}
+
 fn error_percent(value: f64, published: f64) -> Option<f64> {
     match published {
         0.0 if value == 0.0 => Some(0.0),
@@ -138,6 +147,8 @@ pub struct Errors {
     pub metric: Metric,
     /// Held-out figures with a value.
     pub count: usize,
+    /// Those of them whose value, rounded as the figure was, prints as the figure.
+    pub as_printed: usize,
     /// Held-out figures without one.
     pub without_value: usize,
     /// Mean of the errors' amounts in percent of what was published; none where every figure published is 0.
@@ -171,7 +182,8 @@ pub fn errors(figures: &[Figure]) -> Vec<Errors> {
             .iter()
             .filter_map(|f| Some((f.error_percent?.abs(), *f)));
         let percents: Vec<(f64, &Figure)> = percents.collect();
-        let worst = percents.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        // The first of equal ones.
+        let worst = percents.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0));
         let points: Vec<f64> = match metric.dimension() {
             Dimension::Share => group
                 .iter()
@@ -184,6 +196,7 @@ pub fn errors(figures: &[Figure]) -> Vec<Errors> {
             study: study.to_owned(),
             metric,
             count,
+            as_printed: group.iter().filter(|f| f.as_printed()).count(),
             without_value: group.len() - count,
             mean_abs_percent: mean(percents.iter().map(|p| p.0)),
             max_abs_percent: worst.map(|w| w.0),

@@ -159,9 +159,14 @@ fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64>
         (Metric::Latency3Sigma, _) => 3.0 * histogram.stddev_ticks,
         _ => histogram.mean_ticks,
     };
+    let kind = match (metric, series.kind) {
+        // A series is calibrated where its mean was; of its spread, the figure's role tells.
+        (Metric::Latency3Sigma, Kind::Calibrated) => Kind::Predicted,
+        (_, kind) => kind,
+    };
     Field::Observed {
         value: ticks * tick_ps as f64 * 1e-12,
-        kind: series.kind,
+        kind,
     }
 }
 

@@ -121,7 +121,10 @@ fn only_held_out_figures_of_a_node_count() {
     near(latency.max_abs_percent, large);
     assert_eq!(latency.max_row.as_deref(), Some("latency 256"));
     assert_eq!(latency.mean_abs_points, None);
+    assert_eq!(latency.as_printed, 0);
     let share = &errors[2];
+    // 7.102 ms prints as 7.1 ms, 86.628 % not as 86.66 %.
+    assert_eq!((errors[0].as_printed, share.as_printed), (1, 0));
     near(
         share.mean_abs_points,
         (86.66f64 - 100.0 * 1500.0 / 142.04e-6 / 12_190_500.0).abs(),
@@ -318,6 +321,13 @@ fn every_metric_has_its_place_in_an_observation() -> Result<(), NodeError> {
             wirelab_trial::Field::absent(why)
         );
     }
+    // What the mean was calibrated from says nothing of the spread.
+    let mut node = Shelf::new(Kind::Calibrated, Answer::Complete).node;
+    let fitted = node.run(&row.trial, &(), &Cancel::new())?;
+    row.point = Some("Rx PBUF".to_owned());
+    let kind = |metric| value_of(&row, &fitted, metric).kind();
+    assert_eq!(kind(Metric::Latency), Some(Kind::Calibrated));
+    assert_eq!(kind(Metric::Latency3Sigma), Some(Kind::Predicted));
     row.point = Some("other probe".to_owned());
     let spacing = value_of(&row, &seen, Metric::Spacing);
     assert_eq!(
