@@ -1,7 +1,7 @@
 //! Results for a reader: terminal, Markdown, CSV, JSON, JUnit XML and one self-contained HTML page.
 //!
 //! [`render`] turns a results file into text in one of the [`Format`]s; [`summary_line`] says in one line what
-//! came of a trial while a run goes on. Every figure names its unit and whether it was measured, predicted,
+//! came of a trial while a run goes on; [`render_explanation`] says why a figure is what it is. Every figure names its unit and whether it was measured, predicted,
 //! calibrated or published; a figure that is absent says why. A results file is hostile input: nothing in it can
 //! steer a terminal, a browser, a spreadsheet or an XML reader, and nothing in it makes these functions panic.
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@ mod columns;
 mod csv;
 mod detail;
 mod escape;
+mod explain;
 mod finding;
 mod html;
 mod junit;
@@ -23,6 +24,7 @@ mod summary;
 mod table;
 mod terminal;
 
+pub use explain::{NoExplanation, render_explanation, render_results_explanation};
 pub use options::{Format, FormatError, Options, use_colour};
 pub use summary::{summary_line, verdict};
 

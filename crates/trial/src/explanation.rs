@@ -104,6 +104,8 @@ pub struct StageShare {
     /// By how much it may grow before the period does; 0 on the critical circuit, `None` where only the simulation
     /// tells the period.
     pub may_grow_ps: Option<u64>,
+    /// How long a frame waits before it in the mean; `None` where the closed form tells the period.
+    pub waits_ps: Option<f64>,
     /// What its cost is the sum of.
     pub terms: Vec<CostTerm>,
 }
@@ -137,11 +139,11 @@ pub struct Circuit {
 /// What works while something else is waited for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hidden {
-    /// The stage that does not show in the period.
-    pub stage: String,
+    /// Stages of one resource, or one delay, that do not show in the period.
+    pub stages: Vec<String>,
     /// Critical stages that run meanwhile.
     pub behind: Vec<String>,
-    /// By how much it may grow before it limits; `None` where only the simulation tells the period.
+    /// By how much they may grow together before that limits; `None` where only the simulation tells the period.
     pub may_grow_ps: Option<u64>,
     /// In words.
     pub words: String,
@@ -152,14 +154,27 @@ pub struct Hidden {
 pub struct StageBox {
     /// The stage.
     pub stage: String,
-    /// Number of the frame in its flow.
-    pub frame: u64,
+    /// Number of the first frame it takes; `None` where it takes none.
+    pub frame: Option<u64>,
+    /// Frames it takes at once.
+    pub frames: u32,
     /// When it begins; may be before the picture.
     pub start_ps: u64,
     /// When it ends; may be after the picture.
     pub end_ps: u64,
     /// Whether the stage is on the critical circuit.
     pub critical: bool,
+}
+
+impl StageBox {
+    /// The frames in it, e.g. `12` or `12-19`; empty where it takes none.
+    pub fn frame_words(&self) -> String {
+        match (self.frame, self.frames) {
+            (None, _) => String::new(),
+            (Some(first), 0 | 1) => first.to_string(),
+            (Some(first), n) => format!("{first}-{}", first.saturating_add(u64::from(n) - 1)),
+        }
+    }
 }
 
 /// What one resource does; a delay without a resource has lanes of its own.
@@ -171,7 +186,7 @@ pub struct Lane {
     pub boxes: Vec<StageBox>,
 }
 
-/// Two periods of the steady state.
+/// Two periods of the steady state, or where a node rests for most of them, the time in which it works.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeline {
     /// Left edge, simulated time.
@@ -182,8 +197,6 @@ pub struct Timeline {
     pub period_ps: f64,
     /// One for each resource in use.
     pub lanes: Vec<Lane>,
-    /// Frames that were lost within it.
-    pub lost_frames: u64,
 }
 
 /// What a ceiling comes from.

@@ -1,11 +1,14 @@
 //! One self-contained HTML page: no script, no font, no picture from elsewhere. It is well-formed XML too, so that
 //! a test can hold it to that.
 
+mod explain;
 mod histogram;
 mod loss;
 pub mod parts;
 mod rate;
+mod roofline;
 mod svg;
+mod timeline;
 
 use wirelab_trial::{Field, ResultsFile};
 
@@ -14,6 +17,9 @@ use crate::options::Options;
 use crate::row::{Row, rows};
 use crate::table::Notes;
 use crate::{columns, detail, finding, format, summary};
+
+pub(crate) use explain::explanation;
+pub(crate) use svg::nice;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -28,6 +34,11 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
 
 /// A page of its own around a body; both are XML already.
 pub fn page(title: &str, body: &str) -> String {
+    styled_page(title, "", body)
+}
+
+/// A page with further style after that of every page.
+fn styled_page(title: &str, style: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n\
          <meta charset=\"utf-8\"/>\n\
@@ -35,7 +46,7 @@ pub fn page(title: &str, body: &str) -> String {
          base-uri 'none'; form-action 'none'\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"generator\" content=\"wirelab\"/>\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
+         <title>{title}</title>\n<style>\n{STYLE}{style}</style>\n</head>\n<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
     )
 }
 

@@ -51,7 +51,8 @@ fn points<'a>(
     out
 }
 
-fn class(direction: Direction, kind: Kind) -> String {
+/// Classes of a mark: its direction and where its figure comes from.
+pub fn class(direction: Direction, kind: Kind) -> String {
     let way = match direction {
         Direction::Transmit => "tx",
         Direction::Receive => "rx",
@@ -60,7 +61,8 @@ fn class(direction: Direction, kind: Kind) -> String {
     format!("{way} {}", row::kind(kind))
 }
 
-const fn mark(direction: Direction) -> Mark {
+/// The shape of a direction's marks.
+pub const fn mark(direction: Direction) -> Mark {
     match direction {
         Direction::Transmit => Mark::Up,
         Direction::Receive => Mark::Down,

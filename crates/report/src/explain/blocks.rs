@@ -1,0 +1,309 @@
+//! An explanation by a model, part by part.
+
+use wirelab_trial::explanation::{
+    Basis, Ceiling, CeilingLaw, Circuit, Explanation, LimitKind, Provenance, Roofline, StageShare,
+};
+use wirelab_trial::{Layer, Sizes, Trial};
+
+use super::Block;
+use crate::format;
+use crate::row;
+
+/// The parts in order of what a reader wants first.
+pub fn of(e: &Explanation) -> Vec<Block<'_>> {
+    let mut out = vec![
+        Block::Words(e.title.clone()),
+        Block::Words(format!("{}; {}.", asked(&e.trial, &e.sizes), reached(e))),
+        Block::Answer(e.limit.answer.clone()),
+    ];
+    if !e.limit.because.is_empty() {
+        out.push(Block::List(e.limit.because.clone()));
+    }
+    if let Some(circuit) = &e.circuit {
+        out.push(Block::Heading("The critical circuit".to_owned()));
+        out.push(Block::Words(circuit.words.clone()));
+    }
+    out.push(Block::Heading("Where the time goes".to_owned()));
+    out.push(stages(e));
+    out.push(resources(e));
+    out.push(Block::Heading("Two periods".to_owned()));
+    out.push(Block::Timeline(&e.timeline));
+    if rests(e) {
+        let period = format::time_f(e.timeline.period_ps);
+        out.push(Block::Words(format!(
+            "The picture ends when the work on a frame is done: the period is {period}."
+        )));
+    }
+    out.push(Block::Heading("What is hidden".to_owned()));
+    out.push(match e.hidden.is_empty() {
+        true => Block::Words(nothing_hidden(e).to_owned()),
+        false => Block::List(e.hidden.iter().map(|h| h.words.clone()).collect()),
+    });
+    if !e.next.is_empty() {
+        out.push(Block::Heading("The next limit".to_owned()));
+        out.push(Block::List(e.next.iter().map(|c| next(e, c)).collect()));
+    }
+    out.push(Block::Heading("Packet roofline".to_owned()));
+    out.extend(roofline(&e.roofline));
+    out.push(Block::Heading("What the costs are made of".to_owned()));
+    out.push(costs(&e.stages));
+    if !e.notes.is_empty() {
+        out.push(Block::Heading("To know".to_owned()));
+        out.push(Block::List(e.notes.clone()));
+    }
+    out
+}
+
+/// What was asked, in a line.
+fn asked(trial: &Trial, sizes: &Sizes) -> String {
+    let mut text = format!("{} {}", row::layer(trial.framing.layer), trial.direction);
+    text.push_str(&format!(
+        ", frame {} B",
+        format::integer(sizes.frame.into())
+    ));
+    text.push_str(&format!(
+        " (length {}",
+        format::integer(sizes.length.into())
+    ));
+    text.push_str(&format!(
+        ", payload {}",
+        format::integer(sizes.payload.into())
+    ));
+    if let Some(datagram) = sizes.datagram {
+        text.push_str(&format!(", datagram {}", format::integer(datagram.into())));
+    }
+    text.push_str(&format!("), load {}", row::load(&trial.load)));
+    if let Some(buffers) = trial.buffers {
+        text.push_str(&format!(", buffers {buffers}"));
+    }
+    if trial.ports > 1 {
+        text.push_str(&format!(", {} ports", trial.ports));
+    }
+    text
+}
+
+/// What comes of it, in a line.
+fn reached(e: &Explanation) -> String {
+    let data = match e.trial.framing.layer {
+        Layer::Ethernet => "payload",
+        _ => "goodput",
+    };
+    let each = if e.trial.ports > 1 {
+        " on each port"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "{} a frame, {} frames/s, {} {data}{each}",
+        format::time_f(e.period_ps),
+        format::frame_rate(e.frames_per_s),
+        format::si(e.bits_per_s, "bit/s"),
+    );
+    if let Some(ratio) = e.link_use_ratio {
+        text.push_str(&format!(", {} % of the link", format::percent(ratio)));
+    }
+    if e.loss_ratio > 0.0 {
+        text.push_str(&format!(", {} % lost", format::percent(e.loss_ratio)));
+    }
+    let basis = match e.basis {
+        Basis::ClosedForm => "in closed form",
+        Basis::Simulation => "by simulation",
+    };
+    format!("{text} ({}, {basis})", row::kind(e.kind))
+}
+
+fn stages(e: &Explanation) -> Block<'static> {
+    let waits = e.stages.iter().any(|s| s.waits_ps.is_some());
+    let mut heads = vec![
+        ("stage", false),
+        ("resource", false),
+        ("time", true),
+        ("share of period", true),
+        ("may grow by", true),
+    ];
+    if waits {
+        heads.push(("frames wait before it", true));
+    }
+    let rows = e.stages.iter().map(|s| {
+        let grow = match s.may_grow_ps {
+            _ if s.critical => "limits".to_owned(),
+            Some(ps) => format::time(ps),
+            None => "–".to_owned(),
+        };
+        let mut row = vec![
+            s.name.clone(),
+            s.resource.clone().unwrap_or_else(|| "–".to_owned()),
+            format::time(s.cost_ps),
+            format!("{} %", format::percent(s.share_ratio)),
+            grow,
+        ];
+        if waits {
+            row.push(s.waits_ps.map_or_else(|| "–".to_owned(), format::time_f));
+        }
+        row
+    });
+    Block::Grid(heads, rows.collect())
+}
+
+fn resources(e: &Explanation) -> Block<'static> {
+    let rows = e.resources.iter().map(|r| {
+        vec![
+            r.name.clone(),
+            format!("{} %", format::percent(r.busy_ratio)),
+            bar(r.busy_ratio),
+        ]
+    });
+    Block::Grid(
+        vec![("resource", false), ("busy", true), ("", false)],
+        rows.collect(),
+    )
+}
+
+/// A share as a bar of twenty characters.
+fn bar(ratio: f64) -> String {
+    let full = (ratio.clamp(0.0, 1.0) * 20.0).round() as usize;
+    format!("{}{}", "#".repeat(full), ".".repeat(20 - full))
+}
+
+/// Whether the picture is shorter than a period, because nothing happens in the rest.
+fn rests(e: &Explanation) -> bool {
+    let span = e.timeline.end_ps.saturating_sub(e.timeline.start_ps);
+    (span as f64) < e.timeline.period_ps
+}
+
+fn nothing_hidden(e: &Explanation) -> &'static str {
+    if e.limit.kind == LimitKind::Load {
+        "Nothing in the node limits, so nothing is hidden behind a limit."
+    } else if e.circuit.is_none() {
+        "The simulation names no critical circuit, so nothing can be said to hide behind one."
+    } else if e
+        .stages
+        .iter()
+        .filter(|s| s.cost_ps > 0)
+        .all(|s| s.critical)
+    {
+        "Nothing: every stage is on the critical circuit, and none works while another does."
+    } else {
+        "Nothing that takes time runs while the critical circuit works."
+    }
+}
+
+fn next(e: &Explanation, circuit: &Circuit) -> String {
+    let gain = if circuit.period_ps > 0.0 {
+        e.period_ps / circuit.period_ps
+    } else {
+        f64::INFINITY
+    };
+    format!(
+        "{} ({} × the present rate)",
+        circuit.words,
+        format::decimal(gain, 2)
+    )
+}
+
+fn costs(stages: &[StageShare]) -> Block<'static> {
+    let mut rows = Vec::new();
+    for stage in stages {
+        for term in &stage.terms {
+            let from = term.parameters.iter().map(|p| {
+                let how = match p.provenance {
+                    Provenance::Sourced => "source",
+                    Provenance::Calibrated => "calibrated from",
+                    Provenance::Set => "set by hand",
+                };
+                match p.from.is_empty() {
+                    true => format!("{} = {}: {how}", p.name, p.value),
+                    false => format!("{} = {}: {how} {}", p.name, p.value, p.from),
+                }
+            });
+            rows.push(vec![
+                stage.name.clone(),
+                term.words.clone(),
+                format::time(term.cost_ps),
+                from.collect::<Vec<_>>().join("; "),
+            ]);
+        }
+    }
+    Block::Grid(
+        vec![
+            ("stage", false),
+            ("law", false),
+            ("time", true),
+            ("parameters", false),
+        ],
+        rows,
+    )
+}
+
+/// The picture, the ceilings and the figures of a roofline.
+pub fn roofline(roofline: &Roofline) -> Vec<Block<'_>> {
+    if roofline.points.is_empty() {
+        return vec![Block::Words("There is no point to draw.".to_owned())];
+    }
+    let mut out = vec![Block::Roofline(roofline)];
+    if !roofline.ceilings.is_empty() {
+        let ceilings = roofline.ceilings.iter().map(ceiling_words).collect();
+        out.push(Block::List(ceilings));
+    }
+    let rows = roofline.points.iter().map(|p| {
+        let lowest = roofline
+            .ceilings
+            .iter()
+            .filter_map(|c| Some((at(c, p.bytes)?, c)))
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let (most, which) = lowest.map_or_else(
+            || ("–".to_owned(), "–".to_owned()),
+            |(value, c)| (format::mbit(value), ceiling_name(c)),
+        );
+        vec![
+            format::integer(p.bytes.into()),
+            p.direction.to_string(),
+            format!("{} {}", format::mbit(p.bits_per_s), row::kind(p.kind)),
+            most,
+            which,
+            p.limited_by.clone(),
+        ]
+    });
+    let heads = vec![
+        (roofline.unit.name(), true),
+        ("direction", false),
+        ("Mbit/s", true),
+        ("lowest ceiling", true),
+        ("which is", false),
+        ("limited by", false),
+    ];
+    out.push(Block::Grid(heads, rows.collect()));
+    out
+}
+
+/// The ceiling at a size that its curve has.
+fn at(ceiling: &Ceiling, bytes: u32) -> Option<f64> {
+    ceiling
+        .curve
+        .iter()
+        .find(|(size, _)| *size == bytes)
+        .map(|(_, value)| *value)
+}
+
+/// A ceiling in a few words.
+pub fn ceiling_name(ceiling: &Ceiling) -> String {
+    match ceiling.law {
+        CeilingLaw::Wire => ceiling.name.clone(),
+        CeilingLaw::PerPacket => format!("{} per packet", ceiling.name),
+        CeilingLaw::PerByte => format!("{} per byte", ceiling.name),
+    }
+}
+
+/// A ceiling in words with its cost.
+pub fn ceiling_words(ceiling: &Ceiling) -> String {
+    let name = ceiling_name(ceiling);
+    match ceiling.law {
+        CeilingLaw::Wire => format!("{name}: data over what its frame takes of the link"),
+        CeilingLaw::PerPacket => format!("{name}: {} each", format::time_f(ceiling.cost_ps)),
+        CeilingLaw::PerByte => format!(
+            "{name}: {} each, {} whatever the size",
+            format::time_f(ceiling.cost_ps),
+            format::si(8e12 / ceiling.cost_ps, "bit/s")
+        ),
+    }
+}
