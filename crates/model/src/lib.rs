@@ -7,12 +7,14 @@
 
 pub mod build;
 pub mod cycle;
+pub mod explain;
 pub mod file;
 pub mod fit;
 pub mod library;
 pub mod net;
 pub mod node;
 pub mod predict;
+pub mod roofline;
 pub mod sim;
 pub mod steady;
 pub mod whatif;

@@ -1,0 +1,216 @@
+//! Why a node on paper is as fast as it is: the critical circuit, what is hidden behind it, the next limit, two
+//! periods as a picture, and the packet roofline.
+//!
+//! Where the closed form is exact it explains by itself. Where frames are lost, paced or polled, or stages compete,
+//! the simulation tells the rate; the circuit of the closed form is named only where the simulation reaches it.
+
+mod hidden;
+mod laws;
+mod limit;
+mod play;
+mod results;
+mod solve;
+mod stages;
+mod words;
+
+use wirelab_trial::explanation::{Basis, Explanation, ResourceUse, StageShare};
+use wirelab_trial::{Kind, Trial};
+
+use crate::build::{BuildError, Instance};
+use crate::file::{NodeFile, Provenance};
+use crate::net::NetError;
+use crate::roofline;
+use crate::sim::SimError;
+use crate::steady::CircuitKind;
+use solve::Solved;
+
+pub use results::explain_results;
+
+/// Circuits named as next limits.
+const NEXT: usize = 3;
+
+/// Why a trial on a node cannot be explained.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExplainError {
+    /// The node cannot run the trial.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// Its net has no steady state.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// Its net cannot be played.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+}
+
+/// Why `trial` on the node gives what it gives.
+///
+/// # Errors
+/// [`ExplainError`] where the node cannot run the trial, or has no steady state.
+pub fn explain(file: &NodeFile, trial: &Trial) -> Result<Explanation, ExplainError> {
+    let instance = file.instance(trial)?;
+    let solved = solve::solve(&instance, true)?;
+    let roofline = roofline::roofline(file, trial)?;
+    let critical = solved.critical_stages();
+    let timeline = solved.timeline(&instance, &critical);
+    let unit = roofline::unit(trial.framing);
+    let of_link = instance
+        .link
+        .map(|link| solved.frames_per_s / link.frames_per_s(&instance.sizes));
+    Ok(Explanation {
+        node: file.name.clone(),
+        title: file.title.clone(),
+        trial: trial.clone(),
+        sizes: instance.sizes,
+        basis: solved.basis,
+        kind: kind(file, &instance),
+        period_ps: solved.period_ps(),
+        frames_per_s: solved.frames_per_s,
+        bits_per_s: solved.frames_per_s * 8.0 * f64::from(roofline::bytes(&instance.sizes, unit)),
+        link_use_ratio: of_link,
+        loss_ratio: solved.loss_ratio,
+        limit: limit::of(&instance, &solved, &roofline),
+        circuit: solved
+            .circuit()
+            .filter(|c| !matches!(c.kind, CircuitKind::Offered(_)))
+            .map(|c| words::circuit(&instance, c)),
+        next: next(&instance, &solved),
+        stages: shares(file, &instance, &solved, &critical),
+        resources: uses(&instance, &solved),
+        hidden: hidden::of(&instance, &solved, &timeline),
+        notes: notes(file, &instance, &solved),
+        timeline,
+        roofline,
+    })
+}
+
+/// What a roofline needs of a trial.
+pub(crate) struct Brief {
+    /// Frames/s of the first flow.
+    pub frames_per_s: f64,
+    /// Predicted or calibrated.
+    pub kind: Kind,
+    /// What limits, in few words.
+    pub limited_by: String,
+}
+
+/// The rate of an instance and what limits it.
+pub(crate) fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, ExplainError> {
+    let solved = solve::solve(instance, false)?;
+    Ok(Brief {
+        frames_per_s: solved.frames_per_s,
+        kind: kind(file, instance),
+        limited_by: limit::brief(instance, &solved),
+    })
+}
+
+/// Calibrated where a parameter that takes part was fitted to the very trial.
+fn kind(file: &NodeFile, instance: &Instance) -> Kind {
+    let lines = instance.origins.iter().flat_map(|o| &o.costs);
+    let costs = lines.flat_map(|line| &line.parameters);
+    let timing = instance.origins.iter().flat_map(|o| &o.parameters);
+    let mut names = costs.chain(timing).chain(instance.rooms.iter().flatten());
+    let fitted = |name: &String| match file.parameters.get(name).map(|p| &p.provenance) {
+        Some(Provenance::CalibratedFrom(from)) => {
+            let trials = from
+                .iter()
+                .filter_map(|c| file.calibrations.get(c)?.trial.as_ref());
+            let asked = &instance.trial;
+            trials.into_iter().any(|t| {
+                let same = (t.framing, t.direction, t.buffers)
+                    == (asked.framing, asked.direction, asked.buffers);
+                same && t.load == asked.load && t.sizes().ok() == asked.sizes().ok()
+            })
+        }
+        _ => false,
+    };
+    if names.any(fitted) {
+        Kind::Calibrated
+    } else {
+        Kind::Predicted
+    }
+}
+
+fn next(instance: &Instance, solved: &Solved) -> Vec<wirelab_trial::explanation::Circuit> {
+    let circuits = solved.further_circuits(instance);
+    circuits
+        .into_iter()
+        .take(NEXT)
+        .map(|c| words::circuit(instance, c))
+        .collect()
+}
+
+fn shares(
+    file: &NodeFile,
+    instance: &Instance,
+    solved: &Solved,
+    critical: &[usize],
+) -> Vec<StageShare> {
+    let net = &instance.net;
+    let stages = solve::of_first_port(instance);
+    let share = |stage: usize| {
+        let of = &net.stages[stage];
+        StageShare {
+            name: of.name.clone(),
+            resource: of.resource.map(|r| net.resources[r].name.clone()),
+            cost_ps: of.cost_ps,
+            share_ratio: solved.share_ratio(instance, stage),
+            critical: critical.contains(&stage),
+            may_grow_ps: solved.may_grow_ps(stage),
+            waits_ps: solved.waits_ps(stage),
+            terms: stages::terms(file, instance, stage),
+        }
+    };
+    let real = |stage: &usize| {
+        instance
+            .origins
+            .get(*stage)
+            .is_some_and(|o| o.stage.is_some())
+    };
+    stages.into_iter().filter(real).map(share).collect()
+}
+
+fn uses(instance: &Instance, solved: &Solved) -> Vec<ResourceUse> {
+    let used = solve::resources_of_first_port(instance);
+    used.into_iter()
+        .map(|resource| ResourceUse {
+            name: instance.net.resources[resource].name.clone(),
+            busy_ratio: solved.busy_ratio(instance, resource),
+        })
+        .collect()
+}
+
+fn notes(file: &NodeFile, instance: &Instance, solved: &Solved) -> Vec<String> {
+    let mut out = Vec::new();
+    if let (Some(asked), Some(sent)) = (instance.raised_from, instance.sizes.datagram) {
+        out.push(format!(
+            "The test tool sends datagrams of at least {sent} B: the {asked} B that were asked are {sent} B on the wire."
+        ));
+    }
+    out.extend(solved.notes(instance));
+    if instance.trial.ports > 1 {
+        out.push(
+            "The ports are alike: stages, resources and lanes are those of the first.".to_owned(),
+        );
+    }
+    for chain in instance.chains.iter().take(1) {
+        if chain.busy_wait {
+            out.push(
+                "The CPU polls while it waits, so its load is 100 % whatever it does in that time."
+                    .to_owned(),
+            );
+        } else if let Some(load) = chain.load.as_ref().filter(|load| load.idle_ratio > 0.0) {
+            let idle = wirelab_trial::format::percent(load.idle_ratio);
+            out.push(format!(
+                "A load of {idle} % that the node has when idle comes to what its stages take."
+            ));
+        }
+    }
+    if !file.changes.is_empty() {
+        out.push(format!("Changed by hand: {}.", file.changes.join(", ")));
+    }
+    if solved.basis == Basis::Simulation {
+        out.push("Rates, shares and waits are from the simulation in its steady state.".to_owned());
+    }
+    out
+}

@@ -1,0 +1,288 @@
+//! What a results file says of its nodes by itself: which ceiling each figure lies on, where loss begins, and what
+//! cannot be told. Observations of models are explained by the model.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::explanation::{
+    Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
+};
+use wirelab_trial::{Field, FlowObservation, Layer, Load, Observation, Status, format};
+use wirelab_wire::LineRate;
+
+use super::laws;
+use crate::{library, roofline};
+
+/// Models explained of one file; further ones are named.
+const MODELS: usize = 16;
+/// Groups of one file; further ones are named.
+const GROUPS: usize = 64;
+/// A figure this near to its ceiling lies on it.
+pub(super) const NEAR: f64 = 0.02;
+/// A rate this near to what was offered is what was offered.
+const OFFERED: f64 = 0.005;
+/// A CPU this busy has no more to give.
+const SATURATED: f64 = 0.97;
+
+/// What the observations of a results file say.
+pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
+    let mut models = Vec::new();
+    let mut left_out = Vec::new();
+    let mut groups: BTreeMap<String, Vec<(usize, &Observation, &FlowObservation)>> =
+        BTreeMap::new();
+    for (at, observation) in observations.iter().enumerate() {
+        let trial = at + 1;
+        if let Status::Void { why } = &observation.status {
+            left_out.push(format!("trial {trial} is void: {why}"));
+        } else if observation.node.kind == "model" {
+            match model(observation) {
+                Ok(e) if models.len() < MODELS => {
+                    if !models.contains(&e) {
+                        models.push(e);
+                    }
+                }
+                Ok(_) => left_out.push(format!(
+                    "trial {trial}: more models than {MODELS}, explain it by itself"
+                )),
+                Err(why) => left_out.push(format!("trial {trial}: {why}")),
+            }
+        } else if observation.flows.is_empty() {
+            left_out.push(format!("trial {trial}: the node reported no flow"));
+        } else {
+            for flow in &observation.flows {
+                let key = title(observation, flow);
+                if groups.len() < GROUPS || groups.contains_key(&key) {
+                    groups
+                        .entry(key)
+                        .or_default()
+                        .push((trial, observation, flow));
+                } else {
+                    left_out.push(format!(
+                        "trial {trial}: more than {GROUPS} kinds of trials in one file"
+                    ));
+                }
+            }
+        }
+    }
+    let groups = groups
+        .into_iter()
+        .map(|(title, flows)| group(title, &flows, &mut left_out))
+        .collect();
+    ResultsExplanation {
+        groups,
+        models,
+        left_out,
+    }
+}
+
+fn model(observation: &Observation) -> Result<Explanation, String> {
+    let name = observation
+        .node
+        .name
+        .strip_prefix("model:")
+        .unwrap_or(&observation.node.name);
+    let file = library::open(name).map_err(|e| e.to_string())?;
+    super::explain(&file, &observation.trial).map_err(|e| e.to_string())
+}
+
+/// What readings must share to be compared.
+fn title(observation: &Observation, flow: &FlowObservation) -> String {
+    let trial = &observation.trial;
+    let layer = match trial.framing.layer {
+        Layer::Ethernet => "Ethernet",
+        Layer::UdpIpv4 => "UDP over IPv4",
+        Layer::UdpIpv6 => "UDP over IPv6",
+        Layer::TcpIpv4 => "TCP over IPv4",
+        Layer::TcpIpv6 => "TCP over IPv6",
+    };
+    let mut text = format!("{}: {layer}, {}", observation.node.name, flow.direction);
+    if trial.direction != flow.direction {
+        text.push_str(&format!(" (of {})", trial.direction));
+    }
+    if trial.framing.vlan_tags > 0 {
+        text.push_str(&format!(", {} VLAN tags", trial.framing.vlan_tags));
+    }
+    if let Some(buffers) = trial.buffers {
+        text.push_str(&format!(", {buffers}"));
+    }
+    if trial.ports > 1 {
+        text.push_str(&format!(", {} ports at once", trial.ports));
+    }
+    match link(observation) {
+        Some(link) => text.push_str(&format!(
+            ", link {}",
+            format::si(link.bits_per_s() as f64, "bit/s")
+        )),
+        None => text.push_str(", no link rate"),
+    }
+    text
+}
+
+/// The link rate a trial ran at: what the user gave, else the carrier's.
+fn link(observation: &Observation) -> Option<LineRate> {
+    let carrier = || {
+        observation
+            .node
+            .capabilities
+            .link_bits_per_s
+            .and_then(LineRate::new)
+    };
+    observation.trial.link().or_else(carrier)
+}
+
+fn group(
+    title: String,
+    flows: &[(usize, &Observation, &FlowObservation)],
+    left_out: &mut Vec<String>,
+) -> ReadingGroup {
+    let framing = flows[0].1.trial.framing;
+    let unit = roofline::unit(framing);
+    let mut readings = Vec::new();
+    for (trial, observation, flow) in flows {
+        match reading(*trial, observation, flow) {
+            Ok(reading) => readings.push((reading, observation.trial.load)),
+            Err(why) => left_out.push(format!("trial {trial}, {}: {why}", flow.port)),
+        }
+    }
+    readings.sort_by(|(a, _), (b, _)| {
+        a.bytes
+            .cmp(&b.bytes)
+            .then(a.frames_per_s.total_cmp(&b.frames_per_s))
+    });
+    let grid = roofline::grid(readings.iter().map(|(r, _)| r.bytes));
+    let mut ceilings: Vec<_> = link(flows[0].1)
+        .map(|link| roofline::wire(framing, unit, link, &grid))
+        .into_iter()
+        .collect();
+    let found = laws::of(&mut readings, link(flows[0].1).is_some());
+    ceilings.extend(
+        found
+            .per_packet_ps
+            .map(|ps| roofline::per_packet("node", ps, &grid)),
+    );
+    ceilings.extend(
+        found
+            .per_byte_ps
+            .map(|ps| roofline::per_byte("node", ps, &grid)),
+    );
+    let points = readings.iter().map(|(r, _)| RooflinePoint {
+        bytes: r.bytes,
+        bits_per_s: r.bits_per_s,
+        kind: r.kind,
+        direction: flows[0].2.direction,
+        limited_by: r.limit.map_or("cannot be told", laws::word).to_owned(),
+    });
+    let roofline = Roofline {
+        unit,
+        ceilings,
+        points: points.collect(),
+    };
+    let readings = readings.into_iter().map(|(r, _)| r).collect();
+    ReadingGroup {
+        title,
+        readings,
+        findings: found.findings,
+        open: found.open,
+        roofline,
+    }
+}
+
+/// One flow's figures, and what can be told of it alone.
+fn reading(
+    trial: usize,
+    observation: &Observation,
+    flow: &FlowObservation,
+) -> Result<Reading, String> {
+    let bits = match observation.trial.framing.layer {
+        Layer::Ethernet => &flow.payload_bits_per_s,
+        _ => &flow.goodput_bits_per_s,
+    };
+    let (bits_per_s, kind) = match bits {
+        Field::Observed { value, kind } if value.is_finite() && *value > 0.0 => (*value, *kind),
+        Field::Observed { .. } => return Err("nothing arrived".to_owned()),
+        Field::Absent { absent } => return Err(format!("no rate: {absent}")),
+    };
+    let bytes = roofline::bytes(
+        &observation.sizes,
+        roofline::unit(observation.trial.framing),
+    );
+    let frames_per_s = match flow.frames_per_s.value() {
+        Some(rate) if rate.is_finite() && *rate > 0.0 => *rate,
+        _ => bits_per_s / (8.0 * f64::from(bytes.max(1))),
+    };
+    let cpu = observation
+        .cpu_load
+        .value()
+        .filter(|c| !c.shared)
+        .map(|c| c.busy_ratio);
+    let mut reading = Reading {
+        trial,
+        port: flow.port.clone(),
+        bytes,
+        bits_per_s,
+        frames_per_s,
+        loss_ratio: flow.loss_ratio.value().copied(),
+        cpu_ratio: cpu,
+        kind,
+        limit: None,
+        words: String::new(),
+    };
+    alone(&mut reading, observation, flow);
+    Ok(reading)
+}
+
+/// What one flow tells without the others.
+fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservation) {
+    let sent_short = flow
+        .sender
+        .value()
+        .and_then(|s| s.kept_rate.value())
+        .is_some_and(|kept| !kept);
+    let of_link =
+        link(observation).map(|l| reading.frames_per_s / l.frames_per_s(&observation.sizes));
+    let offered = offered(observation, flow);
+    let (limit, words) = if observation.tester.was_limit.value() == Some(&true) || sent_short {
+        (
+            ReadingLimit::Tester,
+            "the tester was the limit: the node may do more".to_owned(),
+        )
+    } else if let Some(share) = of_link.filter(|share| *share >= 1.0 - NEAR) {
+        (
+            ReadingLimit::Wire,
+            format!("the wire: {} % of the link", format::percent(share)),
+        )
+    } else if let Some(cpu) = reading.cpu_ratio.filter(|cpu| *cpu >= SATURATED) {
+        (
+            ReadingLimit::Cpu,
+            format!("the CPU: {} % busy", format::percent(cpu)),
+        )
+    } else if offered.is_some_and(|rate| reading.frames_per_s >= rate * (1.0 - OFFERED)) {
+        (
+            ReadingLimit::Load,
+            "the load: no more was offered".to_owned(),
+        )
+    } else {
+        return;
+    };
+    (reading.limit, reading.words) = (Some(limit), words);
+}
+
+/// Frames/s that were offered; `None` at maximum load.
+fn offered(observation: &Observation, flow: &FlowObservation) -> Option<f64> {
+    if observation.trial.load == Load::Max {
+        return None;
+    }
+    let asked = flow
+        .sender
+        .value()
+        .and_then(|s| s.asked_frames_per_s.value().copied());
+    let layer = observation.trial.framing.layer;
+    let load = || {
+        observation
+            .trial
+            .load
+            .frames_per_s(&observation.sizes, layer, link(observation))
+            .ok()
+            .flatten()
+    };
+    asked.or_else(load)
+}
