@@ -210,3 +210,35 @@ fn honest_reports_of_a_server() {
     let changes = [("0.248 ms", "0.2 ms"), ("0.249 ms", "0.2 ms")];
     assert!(with(&coarse, &changes).is_empty());
 }
+
+#[test]
+fn a_column_at_the_rate_of_the_link_is_made_of_byte_times_anyway() {
+    let wire = [
+        ("65.19", "63.462"),
+        ("91.49", "92.017"),
+        ("94.60", "95.519"),
+        ("96.89", "96.885"),
+        ("97.35", "97.526"),
+    ];
+    let rates = [
+        ("652", "635"),
+        ("915", "920"),
+        ("946", "955"),
+        ("974", "975"),
+    ];
+    let at_the_limit: Vec<(&str, &str)> = wire.into_iter().chain(rates).collect();
+    assert!(with(PROBE, &at_the_limit).is_empty());
+    // One figure of 1537 byte times where the wire needs 1536: now the clock of the bytes is worth a remark.
+    let changes = [
+        ("clocks = [\"100 MHz\"]", "clocks = [\"125 MHz\"]"),
+        ("97.526", "97.463"),
+    ];
+    let slower: Vec<(&str, &str)> = at_the_limit.iter().copied().chain([changes[0]]).collect();
+    let text = slower
+        .iter()
+        .fold(PROBE.to_owned(), |text, (from, to)| text.replace(from, to));
+    assert_eq!(
+        rules(&with(&text, &[changes[1]])),
+        [(Severity::Remark, "whole-clocks")]
+    );
+}
