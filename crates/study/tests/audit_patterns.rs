@@ -242,3 +242,52 @@ fn a_column_at_the_rate_of_the_link_is_made_of_byte_times_anyway() {
         [(Severity::Remark, "whole-clocks")]
     );
 }
+
+/// The table with the 64-byte receive rates of a tool that sent `bytes` in place of 112.
+fn received(text: &str, bytes: f64) -> String {
+    let rates = [5.0, 10.0, 15.0, 7.0];
+    rates.into_iter().fold(text.to_owned(), |text, rate| {
+        let from = format!("datagram = 64, load = \"{rate}M\"");
+        assert!(text.contains(&from), "{from}");
+        text.replace(
+            &from,
+            &format!("datagram = 64, load = \"{:.3}M\"", rate * bytes / 112.0),
+        )
+    })
+}
+
+#[test]
+fn loads_that_do_not_agree_with_the_rates_do_not_confirm_a_size() {
+    let findings = with(&received(MINIMUM, 64.0), &[]);
+    let size = of(&findings, "minimum-size");
+    assert_eq!(size.severity, Severity::Remark);
+    assert!(
+        size.sure.contains("a size falls on a known minimum"),
+        "{}",
+        size.sure
+    );
+    // A size that no tool is known for stays a remark, however well the loads agree.
+    let findings = with(&received(MINIMUM, 90.0), &[("24.6", "19.76")]);
+    let size = of(&findings, "minimum-size");
+    assert_eq!(size.severity, Severity::Remark);
+    assert!(
+        size.arithmetic.contains("88 B fits best"),
+        "{}",
+        size.arithmetic
+    );
+}
+
+#[test]
+fn sizes_close_together_say_nothing_about_a_far_one() {
+    // 10 us + 50 ns a byte, printed to two digits: the three large sizes are equal within their rounding.
+    let rates = without(MINIMUM, "receive");
+    let far = [
+        ("datagram = 256", "datagram = 1400"),
+        ("datagram = 512", "datagram = 1450"),
+        ("24.6 Mbit/s", "38.8 Mbit/s"),
+        ("56.2 Mbit/s", "0.14 Gbit/s"),
+        ("\"112 Mbit/s", "\"0.14 Gbit/s"),
+        ("\"323 Mbit/s", "\"0.14 Gbit/s"),
+    ];
+    assert!(with(&rates, &far).is_empty());
+}

@@ -417,3 +417,37 @@ fn identical_rows_of_different_nodes() {
     // The same node's figures may stand in two tables.
     assert!(audit_all(&[first.clone(), first]).is_empty());
 }
+
+#[test]
+fn cost_of_a_size_alone_of_a_few_points_and_of_a_full_cpu() {
+    let load = |name: &str, bytes: u32, rate: u32, percent: &str| {
+        let trial = format!("direction = \"receive\", datagram = {bytes}, load = \"{rate}pps\"");
+        row(name, &trial, &format!("cpu_load = \"{percent} %\""))
+    };
+    let and = |more: Vec<String>| [costs(None), more].concat();
+    // One row of a size may be a step in the cost; 45.3 % would be on the line.
+    none(UDP, &and(vec![load("alone", 1472, 6000, "58.0")]));
+    // 36.6 % less 2 points, and a CPU at its end.
+    none(UDP, &and(vec![load("near", 256, 6001, "34.6")]));
+    none(UDP, &and(vec![load("overload", 64, 40_000, "100.0")]));
+}
+
+#[test]
+fn order_by_size_holds_at_the_greatest_rate_alone() {
+    let offered = |bytes: u32, rate: &str| {
+        let trial = format!("datagram = {bytes}, load = \"20M\"");
+        row(
+            &bytes.to_string(),
+            &trial,
+            &format!("throughput = \"{rate} Mbit/s\""),
+        )
+    };
+    none(
+        UDP,
+        &[
+            offered(256, "20.0"),
+            offered(512, "19.1"),
+            offered(1024, "20.0"),
+        ],
+    );
+}
