@@ -237,7 +237,7 @@ fn monotony_of_a_load() {
     assert_eq!(finding.consistent.as_deref(), Some("about 81.6 %"));
     // 79 may be 79.9 with its digits cut, and 80 may be 79.5.
     none(UDP, &loads("79"));
-    // 3 points below the line of the others may be noise, though 78 is below 80.
+    // 4 points below the line of the others may be noise, though 78 is below 80.
     assert_eq!(one(UDP, &loads("78")).severity, Severity::Remark);
     none(UDP, &loads("82"));
 }
@@ -427,8 +427,8 @@ fn cost_of_a_size_alone_of_a_few_points_and_of_a_full_cpu() {
     let and = |more: Vec<String>| [costs(None), more].concat();
     // One row of a size may be a step in the cost; 45.3 % would be on the line.
     none(UDP, &and(vec![load("alone", 1472, 6000, "58.0")]));
-    // 36.6 % less 2 points, and a CPU at its end.
-    none(UDP, &and(vec![load("near", 256, 6001, "34.6")]));
+    // 31.3 % less 2 points, and a CPU at its end.
+    none(UDP, &and(vec![load("near", 256, 5000, "29.3")]));
     none(UDP, &and(vec![load("overload", 64, 40_000, "100.0")]));
 }
 

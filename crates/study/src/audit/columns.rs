@@ -12,7 +12,7 @@ const LEAST_OTHERS: usize = 3;
 /// How much better than the row in doubt the others must agree.
 const BETTER: f64 = 4.0;
 /// Distances from the line below this share of the figure may be noise of a measurement.
-const LEAST_SHARE: f64 = 0.05;
+const LEAST_SHARE: f64 = 0.1;
 
 /// What a column is ordered by.
 #[derive(Clone, Copy, PartialEq)]
