@@ -28,6 +28,20 @@ pub fn clip(text: &str, max: usize) -> String {
     out
 }
 
+/// A line in which a number stays with what it counts: the space between them is one that does not break.
+pub fn keep_numbers(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut number = false;
+    for c in line.chars() {
+        match c {
+            ' ' if number => out.push('\u{A0}'),
+            c => out.push(c),
+        }
+        number = c.is_ascii_digit();
+    }
+    out
+}
+
 /// Text for XML 1.0 and HTML, in elements and in attributes.
 pub fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

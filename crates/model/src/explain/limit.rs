@@ -261,9 +261,9 @@ impl Case<'_> {
             return self.limit(LimitKind::InFlight, answer, Vec::new());
         };
         let answer = format!(
-            "The order of the work limits, and no part by itself: {} to come back, because there {} only {} ({}).",
+            "The order of the work limits, and no part by itself: {} to come back, because there is room for only {} \
+             ({}).",
             words::waits_for(circuit.tokens),
-            if circuit.tokens == 1 { "is" } else { "are" },
             words::frames(circuit.tokens),
             words::closed_by(self.instance, circuit),
         );

@@ -241,10 +241,6 @@ pub fn roofline(roofline: &Roofline) -> Vec<Block<'_>> {
         return vec![Block::Words("There is no point to draw.".to_owned())];
     }
     let mut out = vec![Block::Roofline(roofline)];
-    if !roofline.ceilings.is_empty() {
-        let ceilings = roofline.ceilings.iter().map(ceiling_words).collect();
-        out.push(Block::List(ceilings));
-    }
     let rows = roofline.points.iter().map(|p| {
         let lowest = roofline
             .ceilings

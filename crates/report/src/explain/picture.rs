@@ -90,7 +90,10 @@ fn ruler(span: u64, columns: usize) -> String {
         if ps > span as f64 {
             break;
         }
-        let label: Vec<char> = format!("^{}", format::time_f(ps)).chars().collect();
+        let label: Vec<char> = match n {
+            0 => vec!['^', '0'],
+            _ => format!("^{}", format::time_f(ps)).chars().collect(),
+        };
         if at >= next_free && at + label.len() <= out.len() {
             out[at..at + label.len()].copy_from_slice(&label);
             next_free = at + label.len() + 1;

@@ -1,6 +1,6 @@
 //! Explanations as plain text for a terminal, and as Markdown.
 
-use super::{Block, picture};
+use super::{Block, ceiling_words, picture};
 use crate::escape::{self, line};
 use crate::options::Options;
 
@@ -41,8 +41,12 @@ pub fn terminal(title: &str, blocks: &[Block<'_>], options: &Options) -> String 
                 push(&mut out, &grid(heads, rows, width));
             }
             Block::Timeline(timeline) => push(&mut out, &picture::timeline(timeline, width)),
-            // Its figures stand in the grid below.
-            Block::Roofline(_) => {}
+            // Its points stand in the grid below.
+            Block::Roofline(roofline) => {
+                let ceilings = roofline.ceilings.iter();
+                let lines = ceilings.map(|c| format!("- {}", line(&ceiling_words(c))));
+                push(&mut out, &lines.collect::<Vec<_>>());
+            }
         }
     }
     out
@@ -82,7 +86,13 @@ pub fn markdown(title: &str, blocks: &[Block<'_>]) -> String {
                 let lines = picture::timeline(timeline, WIDTH).join("\n");
                 out.push_str(&format!("\n```text\n{lines}\n```\n"));
             }
-            Block::Roofline(_) => {}
+            Block::Roofline(roofline) => {
+                out.push('\n');
+                for ceiling in &roofline.ceilings {
+                    let words = escape::markdown(&ceiling_words(ceiling));
+                    out.push_str(&format!("- {words}\n"));
+                }
+            }
         }
     }
     out
@@ -97,18 +107,10 @@ fn push(out: &mut String, lines: &[String]) {
 
 /// Lines of at most `width` characters, broken between words, but not between a number and what it counts.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    for word in line(text).split_whitespace() {
-        match words.last_mut() {
-            Some(number) if number.ends_with(|c: char| c.is_ascii_digit()) && number.len() < 12 => {
-                number.push(' ');
-                number.push_str(word);
-            }
-            _ => words.push(word.to_owned()),
-        }
-    }
+    let text = escape::keep_numbers(&line(text));
     let mut lines = vec![String::new()];
-    for word in words {
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let word = word.replace('\u{A0}', " ");
         let now = lines.last().map_or(0, |l| l.chars().count());
         if now > 0 && now + 1 + word.chars().count() > width {
             lines.push(word);

@@ -1,7 +1,7 @@
 //! The page of an explanation: sentences, grids, and pictures of time and of rates.
 
 use super::{roofline, styled_page, timeline};
-use crate::escape::{line, xml};
+use crate::escape::{keep_numbers, line, xml};
 use crate::explain::Block;
 
 const STYLE: &str = include_str!("explain.css");
@@ -24,7 +24,7 @@ pub fn explanation(title: &str, blocks: &[Block<'_>]) -> String {
 
 /// One part; `at` makes the ids of its picture unique.
 fn part(block: &Block<'_>, at: usize) -> String {
-    let text = |text: &str| xml(&line(text));
+    let text = |text: &str| xml(&keep_numbers(&line(text)));
     match block {
         Block::Heading(words) => format!("<h2>{}</h2>\n", text(words)),
         Block::Answer(words) => format!("<p class=\"answer\">{}</p>\n", text(words)),
@@ -69,7 +69,14 @@ fn grid(heads: &[(&'static str, bool)], rows: &[Vec<String>]) -> String {
     for cells in rows {
         out.push_str("<tr>");
         for (cell, (_, number)) in cells.iter().zip(heads) {
-            out.push_str(&format!("<td{}>{}</td>", class(*number), xml(&line(cell))));
+            let text = xml(&line(cell));
+            let bar = !cell.is_empty() && cell.chars().all(|c| c == '#' || c == '.');
+            let text = if bar {
+                format!("<code>{text}</code>")
+            } else {
+                text
+            };
+            out.push_str(&format!("<td{}>{text}</td>", class(*number)));
         }
         out.push_str("</tr>\n");
     }

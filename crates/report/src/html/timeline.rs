@@ -86,13 +86,13 @@ fn stage(picture: &mut Picture, x: &Scale, start_ps: u64, b: &StageBox, top: f64
 fn ruler(picture: &mut Picture, x: &Scale, timeline: &Timeline, bottom: f64) {
     for value in x.ticks(6) {
         let at = x.at(value);
+        let label = if value > 0.0 {
+            format::time_f(value)
+        } else {
+            "0".to_owned()
+        };
         picture.line("axis", (at, bottom), (at, bottom + 4.0));
-        picture.text(
-            "tick",
-            "middle",
-            (at, bottom + 17.0),
-            &format::time_f(value),
-        );
+        picture.text("tick", "middle", (at, bottom + 17.0), &label);
     }
     picture.line("axis", (x.from, bottom), (x.to, bottom));
     if timeline.period_ps > 0.0 && timeline.period_ps < x.high {
