@@ -14,6 +14,8 @@ const PAYLOADS: [u32; 7] = [46, 64, 128, 256, 512, 1024, 1500];
 const DATAGRAMS: [u32; 7] = [18, 64, 128, 256, 512, 1024, 1472];
 /// Steps of a curve between its smallest and its largest size.
 const STEPS: u32 = 32;
+/// Sizes nearer than this factor to the one that was asked would lie on it.
+const APART: f64 = 1.08;
 /// A cost of each byte below this share of a whole frame's cost is rounding, not a law.
 const BYTE_SHARE: f64 = 1e-3;
 
@@ -24,11 +26,17 @@ const BYTE_SHARE: f64 = 1e-3;
 pub fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError> {
     let own = file.instance(trial)?;
     let unit = unit(trial.framing);
-    let mut sizes = match unit {
-        SizeUnit::Datagram => DATAGRAMS.to_vec(),
-        _ => PAYLOADS.to_vec(),
+    let asked = bytes(&own.sizes, unit);
+    let usual = match unit {
+        SizeUnit::Datagram => DATAGRAMS,
+        _ => PAYLOADS,
     };
-    sizes.push(bytes(&own.sizes, unit));
+    let apart = |size: &u32| {
+        let factor = f64::from((*size).max(asked)) / f64::from((*size).min(asked).max(1));
+        factor > APART
+    };
+    let mut sizes: Vec<u32> = usual.into_iter().filter(apart).collect();
+    sizes.push(asked);
     let mut points: Vec<RooflinePoint> = Vec::new();
     let mut instances: Vec<Instance> = Vec::new();
     for size in sizes {

@@ -26,7 +26,8 @@ pub fn of(e: &Explanation) -> Vec<Block<'_>> {
     out.push(Block::Heading("Where the time goes".to_owned()));
     out.push(stages(e));
     out.push(resources(e));
-    out.push(Block::Heading("Two periods".to_owned()));
+    let picture = if rests(e) { "One frame" } else { "Two periods" };
+    out.push(Block::Heading(picture.to_owned()));
     out.push(Block::Timeline(&e.timeline));
     if rests(e) {
         let period = format::time_f(e.timeline.period_ps);

@@ -12,6 +12,8 @@ const GAP: f64 = 10.0;
 const TOP: f64 = 14.0;
 /// A letter is about this wide; no font is at hand to measure it.
 const LETTER: f64 = 6.6;
+/// A box narrower than this has no room for an edge.
+const THIN: f64 = 4.0;
 /// Longest name of a lane.
 const NAME: usize = 20;
 /// Boxes in the picture; a node with more shows the first ones.
@@ -64,10 +66,10 @@ fn stage(picture: &mut Picture, x: &Scale, start_ps: u64, b: &StageBox, top: f64
     let took = b.end_ps.saturating_sub(b.start_ps);
     let (name, frames) = (line(&b.stage), b.frame_words());
     let title = format!("{name}, frame {frames}: {}", format::time(took));
-    let (shape, word) = if b.critical {
-        ("on", "on-word")
-    } else {
-        ("off", "off-word")
+    let (shape, word) = match (b.critical, width < THIN) {
+        (true, false) => ("on", "on-word"),
+        (true, true) => ("on thin", "on-word"),
+        (false, _) => ("off", "off-word"),
     };
     picture.bar(shape, (from, top + 3.0), (width, LANE - 6.0), &title);
     let labels = [format!("{name} {frames}"), frames];
