@@ -124,3 +124,8 @@ fn the_transmit_rates_give_one_time_for_each_packet_and_112_bytes() {
     assert!(parameter(&fit, "udp4-transmit-period-byte").value < 0.1);
     assert!(fit.leave_one_out[0].max_error.unwrap() < 1.0);
 }
+
+#[test]
+fn the_node_file_of_the_receive_table() {
+    insta::assert_snapshot!(fitted(&receive(112)).node_toml);
+}

@@ -82,10 +82,10 @@ fn several_nodes_need_a_choice() {
 
 #[test]
 fn too_many_and_no_confidence_are_refused() {
-    let many = vec![good()[0].clone(); 10_001];
+    let many = vec![good()[0].clone(); 5_001];
     assert!(matches!(
         fit(&many, &FitOptions::default()),
-        Err(FitError::TooMany { have: 10_001, .. })
+        Err(FitError::TooMany { have: 5_001, .. })
     ));
     for confidence in [0.0, 1.0, -1.0, f64::NAN] {
         let options = FitOptions {

@@ -9,7 +9,7 @@ use super::figures::Report;
 use super::{FitError, FitOptions, LeftOut};
 
 /// Most observations that are fitted at once: it bounds the work.
-pub(super) const MAX_OBSERVATIONS: usize = 10_000;
+pub(super) const MAX_OBSERVATIONS: usize = 5_000;
 /// Most different series of one observation that are looked at.
 const MAX_SERIES: usize = 64;
 /// Frames/s and bytes beyond which a figure is no frame rate and no size.

@@ -39,6 +39,8 @@ const CLEARLY: f64 = 0.5;
 const FAR: f64 = 1.0 / 3.0;
 /// Chance of calling an honest cell an outlier, over all cells.
 const OUTLIER_CHANCE: f64 = 0.05;
+/// Most cells that are taken out.
+const MAX_OUTLIERS: usize = 16;
 /// Cells that classes must leave beyond their parameters: with fewer, leaving one out proves nothing.
 const SPARE: usize = 2;
 /// Most boundaries between classes that are tried.
@@ -216,7 +218,7 @@ fn implied_bytes(model: &Model, cell: &Cell, quantity: Quantity) -> Option<f64> 
 /// Residuals and Influence in Regression, 1982, 2.2).
 fn take_outliers(cells: &mut Vec<Cell>, quantity: Quantity) -> Vec<(Cell, f64)> {
     let mut outliers = Vec::new();
-    for _ in 0..(cells.len() / 8).max(1) {
+    for _ in 0..(cells.len() / 8).clamp(1, MAX_OUTLIERS) {
         let Some(model) = line(cells, quantity) else {
             break;
         };

@@ -2,8 +2,7 @@
 //!
 //! Columns are scaled to length 1 and made orthogonal one after the other (modified Gram-Schmidt, each twice;
 //! A. Björck, Numerical Methods for Least Squares Problems, 1996, 2.4), so that the condition number is not squared
-//! as it is by normal equations. With at most [`MAX_COLUMNS`] columns, the best solution without a negative parameter
-//! is found by trying every set of columns that may stay.
+//! as it is by normal equations.
 
 /// Columns that are solved for at most: idle, three classes of two, one for batches.
 pub(super) const MAX_COLUMNS: usize = 8;
@@ -50,8 +49,7 @@ pub(super) fn solve(
     let mut best = full;
     let mut chosen = all;
     if unbounded.iter().any(|v| *v < 0.0) {
-        (best, chosen) = best_without_negative(columns, y, weights)
-            .ok_or(Dependent(columns.len().saturating_sub(1)))?;
+        (best, chosen) = best_without_negative(columns, y, weights)?;
     }
     let mut values = vec![0.0; columns.len()];
     for (value, column) in best.values.iter().zip(&chosen) {
@@ -68,7 +66,7 @@ pub(super) fn solve(
     Ok(Solution {
         values,
         residuals,
-        leverages: best.leverages(),
+        leverages: best.leverages(y.len()),
         squares,
         covariance,
         unbounded,
@@ -76,27 +74,73 @@ pub(super) fn solve(
     })
 }
 
+/// The best solution without a negative value, and the columns it uses (C. Lawson, R. Hanson: Solving Least Squares
+/// Problems, 1974, 23.3): columns come in by what they would gain, and go out where they would fall below 0.
 fn best_without_negative(
     columns: &[Vec<f64>],
     y: &[f64],
     weights: &[f64],
-) -> Option<(Orthogonal, Vec<usize>)> {
+) -> Result<(Orthogonal, Vec<usize>), Dependent> {
     let count = columns.len().min(MAX_COLUMNS);
-    let mut best: Option<(f64, Orthogonal, Vec<usize>)> = None;
-    for set in 1u32..(1 << count) {
-        let chosen: Vec<usize> = (0..count).filter(|j| set >> j & 1 == 1).collect();
-        let Ok(part) = Orthogonal::of(columns, &chosen, y, weights) else {
-            continue;
+    let lengths: Vec<f64> = columns
+        .iter()
+        .map(|c| weighted_dot(c, c, weights).sqrt())
+        .collect();
+    let mut values = vec![0.0; count];
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut part = Orthogonal::of(columns, &chosen, y, weights)?;
+    // Each round brings in a column that lowers the squares: a set never comes again. The bound is for rounding errors.
+    for _ in 0..10 * count {
+        let rest: Vec<f64> = (0..y.len())
+            .map(|i| y[i] - (0..count).map(|j| values[j] * columns[j][i]).sum::<f64>())
+            .collect();
+        let gain = |j: &usize| weighted_dot(&columns[*j], &rest, weights) / lengths[*j];
+        let size = weighted_dot(y, y, weights).sqrt();
+        let outside = (0..count).filter(|j| !chosen.contains(j) && gain(j) > 1e-12 * size);
+        let Some(next) = outside.max_by(|a, b| gain(a).total_cmp(&gain(b))) else {
+            break;
         };
-        if part.values.iter().any(|v| *v < 0.0) {
-            continue;
+        chosen.push(next);
+        part = Orthogonal::of(columns, &chosen, y, weights)?;
+        while part.values.iter().any(|v| *v <= 0.0) && !chosen.is_empty() {
+            step_to_zero(&mut values, &mut chosen, &part.values);
+            part = Orthogonal::of(columns, &chosen, y, weights)?;
         }
-        let left = part.left_over;
-        if best.as_ref().is_none_or(|b| left < b.0) {
-            best = Some((left, part, chosen));
+        values = vec![0.0; count];
+        for (value, column) in part.values.iter().zip(&chosen) {
+            values[*column] = *value;
         }
     }
-    best.map(|(_, part, chosen)| (part, chosen))
+    Ok((part, chosen))
+}
+
+/// Go towards `to` until the first value is 0, and let its column go.
+fn step_to_zero(values: &mut [f64], chosen: &mut Vec<usize>, to: &[f64]) {
+    let share = |(column, to): (&usize, &f64)| {
+        let from = values[*column];
+        (*to <= 0.0).then(|| if from > 0.0 { from / (from - to) } else { 0.0 })
+    };
+    let shares: Vec<Option<f64>> = chosen.iter().zip(to).map(share).collect();
+    let least = shares.iter().flatten().copied().fold(1.0, f64::min);
+    for (column, to) in chosen.iter().zip(to) {
+        values[*column] += least * (to - values[*column]);
+    }
+    let mut gone = shares.iter().map(|s| s.is_some_and(|s| s <= least));
+    chosen.retain(|column| {
+        let gone = gone.next().unwrap_or(false);
+        if gone {
+            values[*column] = 0.0;
+        }
+        !gone
+    });
+}
+
+fn weighted_dot(a: &[f64], b: &[f64], weights: &[f64]) -> f64 {
+    a.iter()
+        .zip(b)
+        .zip(weights)
+        .map(|((a, b), w)| w * a * b)
+        .sum()
 }
 
 /// Some columns made orthogonal, and what they give.
@@ -108,8 +152,6 @@ struct Orthogonal {
     /// Lengths of the weighted columns.
     lengths: Vec<f64>,
     values: Vec<f64>,
-    /// Weighted squares that are left.
-    left_over: f64,
 }
 
 impl Orthogonal {
@@ -164,7 +206,6 @@ impl Orthogonal {
             inverse,
             lengths,
             values,
-            left_over: dot(&rest, &rest),
         })
     }
 
@@ -178,9 +219,8 @@ impl Orthogonal {
             .collect()
     }
 
-    fn leverages(&self) -> Vec<f64> {
-        let rows = self.q.first().map_or(0, Vec::len);
-        (0..rows)
+    fn leverages(&self, observations: usize) -> Vec<f64> {
+        (0..observations)
             .map(|i| self.q.iter().map(|c| c[i] * c[i]).sum())
             .collect()
     }
@@ -212,6 +252,7 @@ fn invert_upper(r: &[Vec<f64>]) -> Vec<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn near(a: f64, b: f64) -> bool {
         (a - b).abs() <= 1e-9 * b.abs().max(1.0)
@@ -257,6 +298,39 @@ mod tests {
         assert!(near(s.values[0], 2.5) && near(s.unbounded[1], -1.0));
     }
 
+    /// The least squares over all sets of columns whose values are not negative.
+    fn by_trying_all(columns: &[Vec<f64>], y: &[f64]) -> f64 {
+        let ones = vec![1.0; y.len()];
+        let of = |set: u32| {
+            let chosen: Vec<usize> = (0..columns.len()).filter(|j| set >> j & 1 == 1).collect();
+            let part = Orthogonal::of(columns, &chosen, y, &ones).unwrap();
+            let fitted = |i: usize| {
+                chosen
+                    .iter()
+                    .zip(&part.values)
+                    .map(|(j, v)| v * columns[*j][i])
+                    .sum::<f64>()
+            };
+            let squares: f64 = (0..y.len()).map(|i| (y[i] - fitted(i)).powi(2)).sum();
+            part.values.iter().all(|v| *v >= 0.0).then_some(squares)
+        };
+        (0..1u32 << columns.len())
+            .filter_map(of)
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    proptest! {
+        #[test]
+        fn no_set_of_columns_is_better(
+            columns in prop::collection::vec(prop::collection::vec(-1.0f64..1.0, 12), 1..6),
+            y in prop::collection::vec(-1.0f64..1.0, 12),
+        ) {
+            let s = solve(&columns, &y, &[1.0; 12]).unwrap();
+            prop_assert!(s.values.iter().all(|v| *v >= 0.0));
+            prop_assert!((s.squares - by_trying_all(&columns, &y)).abs() < 1e-9, "{s:?}");
+        }
+    }
+
     #[test]
     fn columns_that_say_the_same_are_named() {
         let columns = [vec![1.0, 2.0, 3.0], vec![64.0, 128.0, 192.0]];
@@ -266,6 +340,16 @@ mod tests {
         assert_eq!(
             solve(&few, &[1.0, 2.0], &[1.0; 2]).unwrap_err(),
             Dependent(2)
+        );
+    }
+
+    #[test]
+    fn everything_may_be_held_at_zero() {
+        let columns = [vec![1.0; 3], vec![1.0, 2.0, 3.0]];
+        let s = solve(&columns, &[-1.0, -2.0, -1.0], &[1.0; 3]).unwrap();
+        assert_eq!(
+            (s.values, s.leverages, s.free),
+            (vec![0.0; 2], vec![0.0; 3], 0)
         );
     }
 
