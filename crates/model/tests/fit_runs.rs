@@ -198,3 +198,38 @@ fn whatif_finds_the_busy_cpu() {
         answer.singles[0]
     );
 }
+
+#[test]
+fn what_a_model_observes_gives_the_model_back() {
+    use wirelab_trial::{Cancel, Node};
+    let mut seen = Vec::new();
+    for bytes in SIZES {
+        for share in [0.2, 0.4, 0.7] {
+            let cost = (50_000.0 + 15.0 * f64::from(bytes)) * 1e-9;
+            let frames_per_s = share / cost;
+            let mut one = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
+            one.frames = 2_000;
+            one.link = Some(1_000_000_000);
+            seen.push(one.busy(Load::FrameRate { frames_per_s }, 0.04 + share));
+        }
+    }
+    let first = fitted(&seen);
+    let file = NodeFile::parse(&first.node_toml, "fitted.toml").unwrap();
+    let mut node = wirelab_model::node::ModelNode::new(file);
+    let mut ask = |s: &Seen| node.run(&s.trial(), &(), &Cancel::new()).unwrap();
+    let predicted: Vec<_> = seen.iter().map(&mut ask).collect();
+    for (observation, one) in predicted.iter().zip(&seen) {
+        let load = observation.cpu_load.value().unwrap().busy_ratio;
+        assert!((load - one.busy.unwrap()).abs() < 0.002, "{load} {one:?}");
+    }
+    let again = wirelab_model::fit::fit(&predicted, &Default::default()).unwrap();
+    for (was, is) in first.parameters.iter().zip(&again.parameters) {
+        assert_eq!(was.name, is.name);
+        assert!(off(is.value, was.value) < 0.01, "{was:?} {is:?}");
+    }
+    assert!(
+        again.notes.iter().any(|n| n.contains("not measured")),
+        "{:?}",
+        again.notes
+    );
+}
