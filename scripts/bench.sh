@@ -10,5 +10,5 @@ cd "$WIRELAB_TREE"
 say "cargo build --release of the measuring subjects (Rust $(rustc_version ''))"
 cargo build --quiet --release --locked -p wirelab-port --example rate
 cargo build --quiet --release --locked -p wirelab-trial --example paired_ratio
-cargo build --quiet --release --locked -p wirelab-model --example events
+cargo build --quiet --release --locked -p wirelab-model --example events --example whatif
 exec python3 scripts/bench/main.py --target "${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}" "$@"

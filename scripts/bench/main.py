@@ -187,6 +187,9 @@ def process_rows(subjects, rounds):
             "what": "`wirelab limits`, whole process", "requirement": "< 10 ms", "goal": "–", "ours": str(why),
             "peer": "–", "ratio": "–", "verdict": "missed", "runs": [],
         })
+    slowest = [subjects.whatif()["seconds"] for _ in range(max(rounds, LEAST_ROUNDS))]
+    what = "`whatif` with all pairs, slowest node and path"
+    rows.append(absolute(subjects, what, slowest, "s", 2, None, smaller=True))
     for length in (LARGE, SMALL):
         path, size = subjects.capture(length, CAPTURE_BYTES)
         speeds = [size / 1e9 / subjects.verify(length, path) for _ in range(max(rounds, LEAST_ROUNDS))]

@@ -22,6 +22,8 @@ Every figure on this page is measured, by `make bench`; run it again to see what
 - **simulation**: `crates/model/examples/events.rs` plays frames through two stages with four buffers between them, on
   core 0; an event is the end of a stage. **SimPy** does the same with two processes and a store of four
   (`scripts/bench/simpy_pipeline.py`), in turn with it on the same core. Its events are others, so frames are compared.
+- **`whatif`**: `crates/model/examples/whatif.rs` tries every change, and pairs of the five best, at two sizes on each
+  path of every node in `nodes/`; the figure is the list that took longest.
 """
 CORES = (
     "Sending and checking share\n  ONE core, number 0: a veth hands frames over in the sender's softirq. "

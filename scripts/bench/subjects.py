@@ -105,6 +105,10 @@ class Subjects:
         words = ["taskset", "-c", "0", python, TREE / "scripts/bench/simpy_pipeline.py", str(self.seconds)]
         return self.run("SimPy", words, root=False)
 
+    def whatif(self):
+        """Every change, and pairs of the best, on each path of every node model; the slowest list."""
+        return self.run("whatif", [self.rate.parent / "whatif"], root=False)
+
     def limits(self):
         """Seconds of one whole process."""
         self.have_wirelab()

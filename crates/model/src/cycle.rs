@@ -160,7 +160,8 @@ fn individual(sizes: &Sizes, link: LineRate, nodes: u32) -> (u64, u64, Vec<Cycle
     let each = link.overhead.link_bytes(sizes);
     let term = CycleTerm {
         what: format!(
-            "{nodes} frames of {} B, {each} B of the link each",
+            "{} of {} B, {each} B of the link each",
+            count(nodes, "frame"),
             sizes.frame
         ),
         time_ps: link.bytes_time_ps(frames * each),
@@ -191,18 +192,25 @@ fn summation(
         if frames == 0 {
             continue;
         }
-        let (frames, one) = (u64::from(frames), frame(nodes) + overhead);
-        let many = if frames == 1 { "frame" } else { "frames" };
+        let one = frame(nodes) + overhead;
         terms.push(CycleTerm {
             what: format!(
-                "{frames} {many} of {} B for {nodes} nodes, {one} B of the link each",
-                frame(nodes)
+                "{} of {} B for {}, {one} B of the link each",
+                count(frames, "frame"),
+                frame(nodes),
+                count(nodes, "node")
             ),
-            time_ps: link.bytes_time_ps(frames * one),
+            time_ps: link.bytes_time_ps(u64::from(frames) * one),
         });
-        link_bytes += frames * one;
+        link_bytes += u64::from(frames) * one;
     }
     Ok((u64::from(full) + u64::from(rest > 0), link_bytes, terms))
+}
+
+/// `1 node`, `2 nodes`.
+fn count(n: u32, what: &str) -> String {
+    let many = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{many}")
 }
 
 /// What the node takes for a frame of this size each way, one at a time.

@@ -33,7 +33,7 @@ pub struct WhatifOptions {
     /// What to rank by. `None` chooses: latency where the path has capture points, else loss and CPU load where the
     /// trial gives a load, else throughput.
     pub aim: Option<Aim>,
-    /// The capture point to rank by; the last one of the path without.
+    /// The capture point to rank by; the one with the longest way without.
     pub point: Option<String>,
 }
 
@@ -122,7 +122,7 @@ pub fn whatif(
         trial: trial.clone(),
         sizes: before.instance.sizes,
         aim,
-        notes: notes(&before),
+        notes: notes(&before, aim),
         untried: search.untried,
         singles: changes(singles),
         pairs: changes(pairs),
@@ -150,9 +150,13 @@ fn point(
         return Ok(None);
     }
     let points: Vec<String> = figures.latency.iter().map(|l| l.point.clone()).collect();
+    let longest = figures
+        .latency
+        .iter()
+        .max_by(|a, b| a.mean_ps.total_cmp(&b.mean_ps));
     let found = match &options.point {
         Some(point) => points.iter().find(|p| *p == point),
-        None => points.last(),
+        None => longest.map(|latency| &latency.point),
     };
     found.cloned().map(Some).ok_or_else(|| WhatifError::Point {
         point: options.point.clone().unwrap_or_default(),
@@ -160,7 +164,7 @@ fn point(
     })
 }
 
-fn notes(before: &Solved) -> Vec<String> {
+fn notes(before: &Solved, aim: Aim) -> Vec<String> {
     let mut notes = Vec::new();
     if let (Some(asked), Some(sent)) = (before.instance.raised_from, before.instance.sizes.datagram)
     {
@@ -168,7 +172,7 @@ fn notes(before: &Solved) -> Vec<String> {
             "The test tool sends datagrams of {sent} bytes where {asked} were asked."
         ));
     }
-    if !before.steady.exact {
+    if !before.steady.exact && aim != Aim::Latency {
         notes.push(
             "Rates come from a short simulation with one seed for all changes: differences far below 1 % say little."
                 .to_owned(),

@@ -7,7 +7,7 @@ mod text;
 
 use wirelab_trial::explanation::{Explanation, ResultsExplanation, Roofline, Timeline};
 
-pub(crate) use blocks::ceiling_words;
+pub(crate) use blocks::{asked, ceiling_words};
 
 use crate::html;
 use crate::options::{Format, Options};
@@ -75,7 +75,8 @@ pub fn render_results_explanation(
     }
 }
 
-fn written(
+/// Parts in one of the formats.
+pub(crate) fn written(
     title: &str,
     blocks: &[Block<'_>],
     format: Format,

@@ -9,6 +9,7 @@
 pub mod audit;
 mod columns;
 mod csv;
+mod cycle;
 mod detail;
 mod escape;
 mod explain;
@@ -23,10 +24,13 @@ pub mod study;
 mod summary;
 mod table;
 mod terminal;
+mod whatif;
 
+pub use cycle::render_cycle;
 pub use explain::{NoExplanation, render_explanation, render_results_explanation};
 pub use options::{Format, FormatError, Options, use_colour};
 pub use summary::{summary_line, verdict};
+pub use whatif::render_whatif;
 
 use wirelab_trial::ResultsFile;
 pub use wirelab_trial::format;

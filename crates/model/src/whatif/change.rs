@@ -145,14 +145,13 @@ fn clocks(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
         .collect()
 }
 
-/// A clock's value 20 % faster, to six digits behind the point.
+/// A clock's value 20 % faster, to six digits, so that it can be read.
 fn faster(clock: &Parameter) -> f64 {
     let value = match clock.unit.kind {
         Kind::Time => clock.value / CLOCK_FACTOR,
         _ => clock.value * CLOCK_FACTOR,
     };
-    let rounded = (value * 1e6).round() / 1e6;
-    if rounded > 0.0 { rounded } else { value }
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 fn stages(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {

@@ -6,7 +6,6 @@ use crate::steady::{Circuit, CircuitKind};
 /// What a circuit is, in few words: a resource with its stages, tokens with theirs, a pace, or the load.
 pub fn words(instance: &Instance, circuit: &Circuit) -> String {
     let net = &instance.net;
-    let names = circuit.names(net).join(" -> ");
     match circuit.kind {
         CircuitKind::Resource(resource) => {
             let name = &net.resources[resource].name;
@@ -22,7 +21,12 @@ pub fn words(instance: &Instance, circuit: &Circuit) -> String {
                 .filter(|place| !place.carries_frames)
                 .map(|place| format!("{} ({})", place.name, place.tokens))
                 .collect();
-            format!("{}: {names}", rooms.join(", "))
+            let stages = circuit
+                .stages
+                .iter()
+                .map(|stage| net.stages[*stage].name.as_str());
+            let stages: Vec<&str> = stages.collect();
+            format!("{}: {}", rooms.join(", "), stages.join(" -> "))
         }
         CircuitKind::Pacing(stage) => format!("the pace of {}", net.stages[stage].name),
         CircuitKind::Offered(_) => match instance.offered_per_s {

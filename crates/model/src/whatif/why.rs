@@ -36,11 +36,22 @@ pub fn words(
     }
 }
 
-/// Stages that the change makes faster, slower, or others; by index before, where both nets have the same stages.
+/// Stages of the unchanged net that the change makes faster, slower, others, or leaves out. They are told by name: an
+/// alternative may move all indices.
 fn changed_stages(before: &Solved, after: &Solved) -> Vec<usize> {
-    let (old, new) = (&before.instance.net.stages, &after.instance.net.stages);
-    (0..old.len())
-        .filter(|at| new.get(*at).is_none_or(|stage| *stage != old[*at]))
+    let alike = |old: &Stage, new: &Stage| {
+        let resource = |solved: &Solved, stage: &Stage| {
+            let net = &solved.instance.net;
+            stage.resource.map(|r| net.resources[r].name.clone())
+        };
+        (&old.name, old.cost_ps, old.trigger, old.spread)
+            == (&new.name, new.cost_ps, new.trigger, new.spread)
+            && resource(before, old) == resource(after, new)
+    };
+    let new = &after.instance.net.stages;
+    let old = before.instance.net.stages.iter().enumerate();
+    old.filter(|(_, old)| !new.iter().any(|new| alike(old, new)))
+        .map(|(at, _)| at)
         .collect()
 }
 
@@ -60,23 +71,23 @@ fn costs(before: &Solved, after: &Solved) -> Option<String> {
             .map(|(name, cost)| (name.as_str(), *cost))
             .collect();
         let names: Vec<&str> = only.iter().map(|(name, _)| *name).collect();
-        (
-            names.join(" and "),
-            only.iter().map(|(_, cost)| cost).sum::<u64>(),
-        )
+        let take = if names.len() == 1 { "takes" } else { "take" };
+        let total: u64 = only.iter().map(|(_, cost)| cost).sum();
+        (names.join(" and "), take, total)
     };
-    let ((came, new_ps), (went, old_ps)) = (sum(&new, &old), sum(&old, &new));
+    let ((came, take, new_ps), (went, _, old_ps)) = (sum(&new, &old), sum(&old, &new));
     if came.is_empty() || new_ps <= old_ps {
         return None;
     }
-    if went.is_empty() {
-        return Some(format!("{came} takes {} on top", format::time(new_ps)));
-    }
-    Some(format!(
-        "{came} takes {} where {went} took {}",
-        format::time(new_ps),
-        format::time(old_ps)
-    ))
+    let new_time = format::time(new_ps);
+    Some(if went.is_empty() {
+        format!("{came} {take} {new_time} on top")
+    } else {
+        format!(
+            "{came} {take} {new_time} where {went} took {}",
+            format::time(old_ps)
+        )
+    })
 }
 
 fn latency(

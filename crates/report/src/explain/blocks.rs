@@ -56,7 +56,7 @@ pub fn of(e: &Explanation) -> Vec<Block<'_>> {
 }
 
 /// What was asked, in a line.
-fn asked(trial: &Trial, sizes: &Sizes) -> String {
+pub fn asked(trial: &Trial, sizes: &Sizes) -> String {
     let mut text = format!("{} {}", row::layer(trial.framing.layer), trial.direction);
     text.push_str(&format!(
         ", frame {} B",

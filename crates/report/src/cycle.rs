@@ -1,0 +1,108 @@
+//! Shortest cycle times, for a reader.
+
+use wirelab_trial::Field;
+use wirelab_trial::cycle::{CycleTime, CycleTimes, NodeDelay};
+use wirelab_trial::format::{integer, percent, si, time};
+
+use crate::explain::{Block, NoExplanation, written};
+use crate::options::{Format, Options};
+use crate::row;
+
+/// The shortest cycles of like nodes, in one of the formats; the text ends with a line end.
+///
+/// # Errors
+/// [`NoExplanation`] for CSV and JUnit, which have no place for it.
+pub fn render_cycle(
+    cycle: &CycleTimes,
+    format: Format,
+    options: &Options,
+) -> Result<String, NoExplanation> {
+    let title = options.title.clone().unwrap_or_else(|| {
+        let nodes = if cycle.nodes == 1 { "node" } else { "nodes" };
+        format!(
+            "Shortest cycle of {} {nodes} like {}",
+            integer(cycle.nodes.into()),
+            cycle.node
+        )
+    });
+    match format {
+        Format::Json => Ok(cycle.to_json()),
+        _ => written(&title, &blocks(cycle), format, options),
+    }
+}
+
+fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
+    let heads = vec![
+        ("way", false),
+        ("frames", true),
+        ("link B", true),
+        ("data %", true),
+        ("cycle", true),
+        ("with the node", true),
+    ];
+    let row = |name: &str, way: &CycleTime| {
+        vec![
+            name.to_owned(),
+            integer(way.frames),
+            integer(way.link_bytes),
+            percent(way.efficiency_ratio),
+            time(way.cycle_ps),
+            field(&way.cycle_with_node_ps),
+        ]
+    };
+    let mut out = vec![
+        Block::Words(c.title.clone()),
+        Block::Words(format!(
+            "{} B of data for each node each way, {} link, {} to pass a summation frame on; frames with an individual \
+             node's data have {} B ({}).",
+            integer(c.data_bytes.into()),
+            si(c.link_bits_per_s as f64, "bit/s"),
+            time(c.forward_ps),
+            integer(c.frame_bytes.into()),
+            row::layer(c.framing.layer),
+        )),
+        Block::Grid(
+            heads,
+            vec![
+                row("individual frames", &c.individual),
+                row("summation frame", &c.summation),
+            ],
+        ),
+    ];
+    for (name, way) in [
+        ("Individual frames", &c.individual),
+        ("Summation frame", &c.summation),
+    ] {
+        out.push(Block::Heading(name.to_owned()));
+        let terms = way.terms.iter();
+        out.push(Block::List(
+            terms
+                .map(|term| format!("{}: {}", term.what, time(term.time_ps)))
+                .collect(),
+        ));
+    }
+    out.push(Block::Heading(
+        "The node's own time, once in each cycle".to_owned(),
+    ));
+    out.push(Block::List(vec![
+        delay("receive", &c.receive),
+        delay("transmit", &c.transmit),
+    ]));
+    out.push(Block::Heading("To know".to_owned()));
+    out.push(Block::List(c.notes.clone()));
+    out
+}
+
+fn field(value: &Field<u64>) -> String {
+    match value {
+        Field::Observed { value, kind } => format!("{} {}", time(*value), row::kind(*kind)),
+        Field::Absent { .. } => "–".to_owned(),
+    }
+}
+
+fn delay(way: &str, delay: &NodeDelay) -> String {
+    match &delay.mean_ps {
+        Field::Observed { .. } => format!("{way}: {} ({})", field(&delay.mean_ps), delay.span),
+        Field::Absent { absent } => format!("{way}: – ({absent})"),
+    }
+}
