@@ -17,8 +17,9 @@ use wirelab_trial::explanation::{Basis, Explanation, ResourceUse, StageShare};
 use wirelab_trial::{Kind, Trial};
 
 use crate::build::{BuildError, Instance};
-use crate::file::{NodeFile, Provenance};
+use crate::file::NodeFile;
 use crate::net::NetError;
+use crate::predict;
 use crate::roofline;
 use crate::sim::SimError;
 use crate::steady::CircuitKind;
@@ -104,31 +105,9 @@ pub(crate) fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, Expla
     })
 }
 
-/// Calibrated where a parameter that takes part was fitted to the very trial.
+/// Calibrated where the time of this very trial is a figure that the node was calibrated from.
 fn kind(file: &NodeFile, instance: &Instance) -> Kind {
-    let lines = instance.origins.iter().flat_map(|o| &o.costs);
-    let costs = lines.flat_map(|line| &line.parameters);
-    let timing = instance.origins.iter().flat_map(|o| &o.parameters);
-    let mut names = costs.chain(timing).chain(instance.rooms.iter().flatten());
-    let fitted = |name: &String| match file.parameters.get(name).map(|p| &p.provenance) {
-        Some(Provenance::CalibratedFrom(from)) => {
-            let trials = from
-                .iter()
-                .filter_map(|c| file.calibrations.get(c)?.trial.as_ref());
-            let asked = &instance.trial;
-            trials.into_iter().any(|t| {
-                let same = (t.framing, t.direction, t.buffers)
-                    == (asked.framing, asked.direction, asked.buffers);
-                same && t.load == asked.load && t.sizes().ok() == asked.sizes().ok()
-            })
-        }
-        _ => false,
-    };
-    if names.any(fitted) {
-        Kind::Calibrated
-    } else {
-        Kind::Predicted
-    }
+    predict::kind(file, &instance.trial, "time", None)
 }
 
 fn next(instance: &Instance, solved: &Solved) -> Vec<wirelab_trial::explanation::Circuit> {
@@ -205,6 +184,13 @@ fn notes(file: &NodeFile, instance: &Instance, solved: &Solved) -> Vec<String> {
                 "A load of {idle} % that the node has when idle comes to what its stages take."
             ));
         }
+    }
+    let of_load = predict::kind(file, &instance.trial, "cpu_load", None);
+    if of_load == Kind::Calibrated {
+        out.push(
+            "The CPU's load in this trial is a figure that the node was calibrated from."
+                .to_owned(),
+        );
     }
     if !file.changes.is_empty() {
         out.push(format!("Changed by hand: {}.", file.changes.join(", ")));

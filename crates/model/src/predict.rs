@@ -89,24 +89,30 @@ pub(crate) struct Subject<'a> {
 impl Subject<'_> {
     /// Whether a metric of this trial is a figure that the model was calibrated from.
     pub fn kind(&self, metric: &str, point: Option<&str>) -> Kind {
-        let alike = |other: &Trial| {
-            other.framing == self.trial.framing
-                && other.direction == self.trial.direction
-                && other.size == self.trial.size
-                && other.load == self.trial.load
-                && other.buffers == self.trial.buffers
-        };
-        let calibrated = self.file.changes.is_empty()
-            && self.file.calibrations.values().any(|c| {
-                c.trial.as_ref().is_some_and(alike)
-                    && c.metric.as_deref() == Some(metric)
-                    && (point.is_none() || c.point.as_deref() == point)
-            });
-        if calibrated {
-            Kind::Calibrated
-        } else {
-            Kind::Predicted
-        }
+        kind(self.file, self.trial, metric, point)
+    }
+}
+
+/// Whether a metric of a trial is a figure that the node was calibrated from.
+pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&str>) -> Kind {
+    let alike = |other: &Trial| {
+        other.framing == trial.framing
+            && other.direction == trial.direction
+            // The same frame, in whatever unit its size was asked.
+            && other.sizes().is_ok_and(|sizes| trial.sizes() == Ok(sizes))
+            && other.load == trial.load
+            && other.buffers == trial.buffers
+    };
+    let calibrated = file.changes.is_empty()
+        && file.calibrations.values().any(|c| {
+            c.trial.as_ref().is_some_and(alike)
+                && c.metric.as_deref() == Some(metric)
+                && (point.is_none() || c.point.as_deref() == point)
+        });
+    if calibrated {
+        Kind::Calibrated
+    } else {
+        Kind::Predicted
     }
 }
 

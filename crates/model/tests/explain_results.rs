@@ -238,13 +238,19 @@ fn models_explain_themselves_and_void_trials_are_left_out() {
     };
     let mut gone = model.clone();
     gone.node.name = "model:nowhere".to_owned();
+    let mut changed = model.clone();
+    changed
+        .node
+        .setup
+        .insert("set".to_owned(), "in-flight=2, gpdma-word=4".to_owned());
     let mut void = model.clone();
     void.status = Status::Void {
         why: "a frame was bad".to_owned(),
     };
-    let e = explain_results(&[model.clone(), model, gone, void]);
-    assert_eq!((e.groups.len(), e.models.len()), (0, 1));
+    let e = explain_results(&[model.clone(), model, gone, void, changed]);
+    assert_eq!((e.groups.len(), e.models.len()), (0, 2));
     assert_eq!(e.models[0].node, "lpc1768");
+    assert_eq!(e.models[1].period_ps, 125e6);
     assert_eq!(e.left_out.len(), 2);
     assert!(
         e.left_out[0].contains("there is no node 'nowhere'"),

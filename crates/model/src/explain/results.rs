@@ -80,7 +80,11 @@ fn model(observation: &Observation) -> Result<Explanation, String> {
         .name
         .strip_prefix("model:")
         .unwrap_or(&observation.node.name);
-    let file = library::open(name).map_err(|e| e.to_string())?;
+    let mut file = library::open(name).map_err(|e| e.to_string())?;
+    let changes = observation.node.setup.get("set").map_or("", String::as_str);
+    for change in changes.split(", ").filter(|change| !change.is_empty()) {
+        file.set(change).map_err(|e| e.to_string())?;
+    }
     super::explain(&file, &observation.trial).map_err(|e| e.to_string())
 }
 
