@@ -20,6 +20,7 @@ mod engine;
 mod flow;
 mod frames;
 mod setup;
+mod state;
 mod trouble;
 
 use wirelab_trial::Cancel;
@@ -198,7 +199,7 @@ pub enum SimError {
     #[error("chain '{0}' has no end: ask for a number of frames or for a time")]
     NoEnd(String),
     /// A watch of a stage that is not there.
-    #[error("a watch names stage {stage}, but there are {count}")]
+    #[error("a watch names stage {stage}, but there are {count}, counted from 0")]
     NoSuchStage {
         /// The index.
         stage: usize,

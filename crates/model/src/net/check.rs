@@ -25,7 +25,7 @@ pub enum NetError {
         count: usize,
     },
     /// An index that leads nowhere.
-    #[error("{what} '{name}' names {target} {index}, but there are {count}")]
+    #[error("{what} '{name}' names {target} {index}, but there are {count}, counted from 0")]
     NoSuch {
         /// What holds the index.
         what: &'static str,
@@ -138,11 +138,11 @@ impl Net {
         for place in &self.places {
             check_place(place)?;
         }
-        self.check_frames()?;
         for (index, stage) in self.stages.iter().enumerate() {
             check_figures(stage)?;
             self.check_start(index, stage)?;
         }
+        self.check_frames()?;
         self.check_lost_room()?;
         match empty_circuit(self) {
             None => Ok(()),

@@ -8,6 +8,7 @@ use crate::net::Spread;
 ///
 /// A normal figure is the sum of twelve even ones of 32 bits less its mean (Irwin–Hall): standard deviation 1, never
 /// beyond 6σ, and no logarithm whose last bit would depend on the machine.
+#[inline]
 pub fn sample_ps(mean_ps: u64, spread: Spread, rng: &mut SplitMix64) -> u64 {
     match spread {
         Spread::None => mean_ps,

@@ -1,131 +1,18 @@
 //! The engine: what happens at an instant, and which instant is next.
 
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
-use std::ops::Range;
+use std::collections::BinaryHeap;
 
 use wirelab_trial::random::SplitMix64;
 
-use super::arrivals::ArrivalClock;
 use super::frames::{Frames, NONE};
+use super::state::{Event, Kind, Mark, PlaceState, ResourceState, Source, StageState, Wake};
 use super::{Ask, Run, SimError};
-use crate::net::{Net, Spread};
+use crate::net::Net;
 
 /// Events at one instant that pass for progress: more than there can be frames, several times over.
-const AT_ONE_INSTANT_MAX: u64 = 1 << 24;
+const AT_ONE_INSTANT_MAX: u64 = 1 << 23;
 /// Instants between two looks at the cancel flag.
 const CANCEL_EVERY: u64 = 1 << 12;
-
-/// When a stage with all its tokens becomes ready.
-#[derive(Clone, Copy, Debug)]
-pub enum Wake {
-    Tokens,
-    Paced { period_ps: u64 },
-    Polled { period_ps: u64 },
-}
-
-/// A stage; ranges are of the engine's tables of links and marks.
-#[derive(Debug)]
-pub struct StageState {
-    pub resource: u32,
-    pub priority: u8,
-    pub wake: Wake,
-    pub takes_all: bool,
-    pub drops: bool,
-    pub cost_ps: u64,
-    pub spread: Spread,
-    /// Inputs without a token.
-    pub missing: u32,
-    pub since_ps: u64,
-    /// Start of the next period of a paced stage.
-    pub next_ps: u64,
-    pub source: u32,
-    /// The chain it stands in, and the chain it is the last of.
-    pub chain: u32,
-    pub ends: u32,
-    pub frame_inputs: Range<usize>,
-    pub room_inputs: Range<usize>,
-    pub room_outputs: Range<usize>,
-    pub frame_outputs: Range<usize>,
-    pub freed_by_drop: Range<usize>,
-    pub at_start: Range<usize>,
-    pub at_end: Range<usize>,
-}
-
-#[derive(Debug)]
-pub struct PlaceState {
-    pub to: u32,
-    pub tokens: u64,
-    pub frames: VecDeque<u32>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct ResourceState {
-    pub busy: bool,
-    /// Whether it stands in the list of those to look at.
-    pub woken: bool,
-    pub ready: Vec<u32>,
-}
-
-/// Where a chain's frames come from.
-#[derive(Debug)]
-pub struct Source {
-    pub stage: u32,
-    pub chain: usize,
-    /// Frames still to make, or to arrive.
-    pub remaining: u64,
-    /// Frames that arrived and were not taken yet.
-    pub waiting: VecDeque<u64>,
-    pub next_id: u64,
-    pub arrivals: Option<ArrivalClock>,
-}
-
-impl Source {
-    pub fn is_open(&self) -> bool {
-        self.remaining > 0 || !self.waiting.is_empty()
-    }
-}
-
-/// A watch that begins or ends at an edge.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark {
-    pub watch: usize,
-    pub begins: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A stage has done its work on `count` tokens: `frame` is its frame, or a batch where there are several.
-    End { frame: u32, count: u32 },
-    /// A paced or polled stage looks at its inputs.
-    Look,
-    /// Frames arrive at a source.
-    Arrival,
-    /// No source makes frames any more.
-    Close,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    time_ps: u64,
-    sequence: u64,
-    /// Stage or source.
-    index: u32,
-    pub kind: Kind,
-}
-
-impl Ord for Event {
-    /// The earliest is the greatest, for the heap gives the greatest first.
-    fn cmp(&self, other: &Event) -> Ordering {
-        (other.time_ps, other.sequence).cmp(&(self.time_ps, self.sequence))
-    }
-}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Event) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// The state of a run.
 pub struct Engine<'a> {

@@ -8,6 +8,7 @@ use super::{FRAMES_UNDER_WAY_MAX, Firing, FrameTimes, SimError};
 
 impl Engine<'_> {
     /// Takes a stage's tokens: its frame, or a batch where the count is more than one.
+    #[inline]
     pub fn take(&mut self, stage: usize) -> Result<(u32, u32), SimError> {
         let count = if self.stages[stage].takes_all {
             self.waiting(stage)
@@ -163,6 +164,7 @@ impl Engine<'_> {
     }
 
     /// Marks edges of a frame for the watches.
+    #[inline]
     pub fn mark(&mut self, marks: Range<usize>, slot: u32) {
         for mark in &self.marks[marks] {
             if mark.begins {
@@ -178,6 +180,7 @@ impl Engine<'_> {
     }
 
     /// Keeps the times of a frame that leaves its chain.
+    #[inline]
     pub fn keep_times(&mut self, chain: usize, slot: u32) {
         let kept = &mut self.run.chains[chain].frames;
         if kept.len() < self.frames_kept {
@@ -191,6 +194,7 @@ impl Engine<'_> {
     }
 
     /// Keeps a piece of work.
+    #[inline]
     pub fn keep_firing(&mut self, stage: usize, frame: u32, count: u32, end_ps: u64) {
         if self.run.firings.len() >= self.firings_kept || self.now_ps < self.ask.firings_from_ps {
             return;

@@ -2,8 +2,9 @@
 
 /// Where there is no frame, stage or other index.
 pub const NONE: u32 = u32::MAX;
-/// Where a watch has not begun.
-const NOT_YET: u64 = u64::MAX;
+/// Where a watch has not begun. Not all of its bytes are equal, so that filling a handful of them needs no call of
+/// `memset`, which took a third of the time.
+const NOT_YET: u64 = u64::MAX - 1;
 
 /// A frame under way.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +39,13 @@ impl Frames {
     }
 
     /// Frames under way.
+    #[inline]
     pub fn under_way(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
     /// A new frame as one token.
+    #[inline]
     pub fn make(&mut self, id: u64, start_ps: u64) -> u32 {
         let frame = Frame {
             id,
@@ -62,11 +65,13 @@ impl Frames {
     }
 
     /// One frame.
+    #[inline]
     pub fn get(&self, slot: u32) -> Frame {
         self.slots[slot as usize]
     }
 
     /// Turns one token of a frame into so many; with none left it is gone.
+    #[inline]
     pub fn split(&mut self, slot: u32, ways: u32) {
         let frame = &mut self.slots[slot as usize];
         frame.tokens = frame.tokens + ways - 1;
@@ -97,6 +102,7 @@ impl Frames {
     }
 
     /// One frame of a batch.
+    #[inline]
     pub fn of_batch(&self, batch: u32, index: u32) -> u32 {
         self.batches[batch as usize][index as usize]
     }

@@ -6,8 +6,9 @@ use std::ops::Range;
 use wirelab_trial::random::SplitMix64;
 
 use super::arrivals::ArrivalClock;
-use super::engine::{Engine, Mark, PlaceState, ResourceState, Source, StageState, Wake};
+use super::engine::Engine;
 use super::frames::{Frames, NONE};
+use super::state::{Mark, PlaceState, ResourceState, Source, StageState, Wake};
 use super::{Ask, ChainRun, Edge, KEPT_MAX, Run, Samples, SimError, StageRun};
 use crate::net::{Net, OnMissing, Place, Trigger};
 

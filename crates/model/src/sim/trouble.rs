@@ -1,11 +1,13 @@
 //! Says why a run does not go on.
 
 use super::SimError;
-use super::engine::{Engine, Kind};
+use super::engine::Engine;
 use super::frames::NONE;
+use super::state::Kind;
 
 impl Engine<'_> {
     /// Whether only the end of the time is to come while a source could still make frames: it waits for ever.
+    #[inline]
     pub fn waits_for_ever(&self) -> bool {
         if self.events.len() != 1
             || self
