@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use wirelab_trial::{
-    Direction, Extent, FaultRates, Field, Framing, Load, Observation, Sizes, Trial, Warning,
+    Direction, Extent, FaultRates, Field, Framing, Kind, Load, Observation, Sizes, Trial, Warning,
 };
 use wirelab_wire::LineRate;
 
@@ -95,6 +95,10 @@ pub fn judge(observation: &mut Observation, ceiling: Field<f64>) {
 /// at [`NEAR_CEILING`] of its own ceiling or above, unless the flow filled the link.
 pub fn was_limit(observation: &Observation) -> Field<bool> {
     let trial = &observation.trial;
+    let rates = || observation.flows.iter().map(|flow| &flow.frames_per_s);
+    if rates().any(|r| r.value().is_some()) && rates().all(|r| r.kind() != Some(Kind::Measured)) {
+        return Field::absent("no tester took part: nothing was measured");
+    }
     let below_rate = observation.flows.iter().any(|flow| {
         let kept = flow
             .sender
@@ -108,11 +112,7 @@ pub fn was_limit(observation: &Observation) -> Field<bool> {
     if trial.load != Load::Max {
         return Field::measured(false);
     }
-    let fastest = observation
-        .flows
-        .iter()
-        .filter_map(|flow| flow.frames_per_s.value().copied())
-        .reduce(f64::max);
+    let fastest = rates().filter_map(|r| r.value().copied()).reduce(f64::max);
     let Some(fastest) = fastest else {
         return Field::absent("no rate was seen");
     };

@@ -208,10 +208,7 @@ fn a_file_that_cannot_be_read_is_named() {
     let path = folder.path().join("none.toml");
     let error = Plan::load(&path).unwrap_err().to_string();
     assert!(
-        error.starts_with(&format!(
-            "cannot read {}: No such file",
-            path.display()
-        )),
+        error.starts_with(&format!("cannot read {}: No such file", path.display())),
         "{error}"
     );
     std::fs::write(&path, b"title = \"\xff\"").unwrap();

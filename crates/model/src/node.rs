@@ -62,6 +62,14 @@ impl Node for ModelNode {
     }
 }
 
+impl NodeFile {
+    /// The layer of its first path.
+    pub fn first_layer(&self) -> Layer {
+        let first = self.paths.first().and_then(|path| path.layers.first());
+        first.copied().unwrap_or_default()
+    }
+}
+
 fn capabilities(file: &NodeFile) -> Capabilities {
     let mut layers: Vec<Layer> = Vec::new();
     let mut directions = Vec::new();

@@ -134,7 +134,7 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
     let Some(load) = chains.iter().find_map(|c| c.load.as_ref()) else {
         return Field::absent("the model does not say which resource is the CPU on this path");
     };
-    let busy = subject.run.busy_ps[load.resource] as f64 / flow::busy_span_ps(subject);
+    let busy = flow::busy_ratio(subject, load.resource);
     value(load.idle_ratio + busy, load.idle_ratio)
 }
 

@@ -127,6 +127,7 @@ fn series_table(caption: &str, places: &[&Place<'_>]) -> Table {
         head("99 %", "", true, 0),
         head("max", "", true, 0),
         head("std. dev.", "", true, 1),
+        head("3 σ", "", true, 2),
     ];
     Table::new(
         caption,
@@ -182,6 +183,7 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         ticks(percentile(series, 0.99).map(|v| v as f64), places),
         ticks(some(h.max_ticks), places),
         ticks((h.count > 0).then_some(h.stddev_ticks), places.max(1)),
+        ticks((h.count > 0).then_some(3.0 * h.stddev_ticks), places.max(1)),
     ]
 }
 

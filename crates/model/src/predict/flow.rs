@@ -8,7 +8,7 @@ use wirelab_trial::{
 use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject, reports};
 use crate::build::{ChainInfo, Instance};
 use crate::sim::Edge;
-use crate::sim::{Ask, Firing, FrameTimes, KEPT_MAX, Run};
+use crate::sim::{Ask, ChainRun, Firing, FrameTimes, KEPT_MAX, Run};
 use crate::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
@@ -16,17 +16,20 @@ const PS_PER_S: f64 = 1e12;
 /// What is asked of the simulation: as many frames as the trial has, as far as the bounds allow, and for each chain
 /// the ends of its wire and of its last stage.
 pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
+    // Every piece of work is kept.
+    let all = KEPT_MAX as u64 / instance.net.stages.len().max(1) as u64;
+    let most = MOST_FRAMES.min(all);
     let bound = if steady.exact {
-        EXACT_FRAMES
+        EXACT_FRAMES.min(all)
     } else {
-        MOST_FRAMES
+        most
     };
     let frames = match instance.trial.extent {
         Extent::Frames { frames } => frames.min(bound),
         Extent::Time { time_ps } => {
             // Server reports need every frame of the trial.
             let bound = if reports::wanted(instance) {
-                MOST_FRAMES
+                most
             } else {
                 bound
             };
@@ -151,18 +154,43 @@ fn frames_per_s(subject: &Subject<'_>, chain: usize, times: &Times<'_>) -> f64 {
     steady_per_s(subject, times)
 }
 
-/// Frames/s in the steady state: the closed form, or the second half of the simulation.
+/// Frames/s in the steady state: the closed form, or what left in the second half of the time in which every flow had
+/// frames to offer. Later a flow that is done leaves its share to the others.
 fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
-    if subject.steady.exact && subject.instance.offered_per_s.is_none() {
+    if is_closed(subject) {
         return subject.steady.period.per_s();
     }
-    let half = &times.done[times.done.len() / 2..];
-    match (half.first(), half.last()) {
+    let until = offered_until_ps(subject.run);
+    let inside = |f: &&FrameTimes| f.end_ps > until / 2 && f.end_ps <= until;
+    let mut seen = times.done.iter().filter(inside);
+    let (first, rest) = (seen.next(), seen.clone().count());
+    match (first, seen.next_back()) {
         (Some(first), Some(last)) if last.end_ps > first.end_ps => {
-            (half.len() - 1) as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
+            rest as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
         }
-        _ => 0.0,
+        // Too few frames for a second half.
+        _ => match (times.done.first(), times.done.last()) {
+            (Some(first), Some(last)) if last.end_ps > first.end_ps => {
+                (times.done.len() - 1) as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
+            }
+            _ => 0.0,
+        },
     }
+}
+
+/// Whether the closed form alone gives the rate.
+fn is_closed(subject: &Subject<'_>) -> bool {
+    subject.steady.exact && subject.instance.offered_per_s.is_none()
+}
+
+/// Until when every chain had frames to offer, in ps.
+fn offered_until_ps(run: &Run) -> u64 {
+    let last_start = |chain: &ChainRun| chain.frames.iter().map(|f| f.start_ps).max();
+    run.chains
+        .iter()
+        .filter_map(last_start)
+        .min()
+        .unwrap_or(run.end_ps)
 }
 
 /// The time of the simulated frames as the path spans it.
@@ -211,9 +239,22 @@ fn elapsed(subject: &Subject<'_>, chain: usize, times: &Times<'_>, rate: f64) ->
     })
 }
 
-/// The simulated time in which resources were busy, in ps: from the first frame to the end of the last.
-pub fn busy_span_ps(subject: &Subject<'_>) -> f64 {
-    subject.run.end_ps.max(1) as f64
+/// The share of time in which a resource was busy while every flow had frames to offer, 0 to 1.
+pub fn busy_ratio(subject: &Subject<'_>, resource: usize) -> f64 {
+    let net = &subject.instance.net;
+    let holds = |stage: usize| net.stages[stage].resource == Some(resource);
+    if is_closed(subject) {
+        let costs = net.stages.iter().enumerate().filter(|(at, _)| holds(*at));
+        let sum: u64 = costs.map(|(_, stage)| stage.cost_ps).sum();
+        return sum as f64 / subject.steady.period.ps();
+    }
+    let until = match offered_until_ps(subject.run) {
+        0 => subject.run.end_ps.max(1),
+        until => until,
+    };
+    let inside = |f: &Firing| f.end_ps.min(until).saturating_sub(f.start_ps);
+    let firings = subject.run.firings.iter().filter(|f| holds(f.stage));
+    firings.map(inside).sum::<u64>() as f64 / until as f64
 }
 
 fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {

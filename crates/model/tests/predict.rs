@@ -1,0 +1,256 @@
+//! What models answer: closed form and simulation alike, every predicted figure held, figures marked as what they are.
+
+use std::fmt::Write as _;
+
+use wirelab_model::file::NodeFile;
+use wirelab_model::library;
+use wirelab_model::node::ModelNode;
+use wirelab_model::sim::{Ask, simulate};
+use wirelab_model::steady::steady_state;
+use wirelab_trial::{
+    Cancel, Direction, Extent, FaultRates, Field, Framing, Kind, Layer, Load, Node, NodeError,
+    Observation, Size, SizeUnit, Spans, Trial,
+};
+
+fn node(name: &str) -> NodeFile {
+    library::open(name).expect("it comes with the tool")
+}
+
+/// A trial of a second as fast as the node can.
+fn trial(layer: Layer, direction: Direction, size: Size) -> Trial {
+    Trial {
+        framing: Framing {
+            layer,
+            vlan_tags: 0,
+        },
+        direction,
+        size,
+        load: Load::Max,
+        extent: Extent::Time {
+            time_ps: 1_000_000_000_000,
+        },
+        ports: 1,
+        link_bits_per_s: None,
+        buffers: None,
+        faults: FaultRates::default(),
+    }
+}
+
+fn run(file: NodeFile, trial: &Trial) -> Observation {
+    ModelNode::new(file)
+        .run(trial, &(), &Cancel::new())
+        .expect("the node can do it")
+}
+
+/// Every path of a node at the smallest, a middle and the largest size.
+fn trials(file: &NodeFile) -> Vec<Trial> {
+    let mut all = Vec::new();
+    for path in &file.paths {
+        let layer = path.layers[0];
+        let sizes = match layer {
+            Layer::Ethernet => [64, 512, 1518].map(|b| Size::new(SizeUnit::Frame, b)),
+            Layer::TcpIpv4 | Layer::TcpIpv6 => {
+                [100, 512, 1440].map(|b| Size::new(SizeUnit::Datagram, b))
+            }
+            _ => [22, 470, 1450].map(|b| Size::new(SizeUnit::Datagram, b)),
+        };
+        for size in sizes {
+            let mut one = trial(layer, path.direction, size);
+            one.buffers = path.buffers.first().copied();
+            all.push(one);
+        }
+    }
+    all
+}
+
+#[test]
+fn closed_form_and_simulation_agree_on_every_path_where_both_apply() {
+    let mut compared = 0;
+    for name in library::names() {
+        let file = node(name);
+        for trial in trials(&file) {
+            let instance = file.instance(&trial).expect("every path has a net");
+            let steady = steady_state(&instance.net).expect("a steady state");
+            if !steady.exact {
+                continue;
+            }
+            let ask = Ask {
+                frames_kept: 4_096,
+                ..Ask::frames(&instance.net, 4_096)
+            };
+            let run = simulate(&instance.net, &ask).expect("it runs");
+            let half = &run.chains[0].frames[2_048..];
+            let (first, last) = (half[0], half[half.len() - 1]);
+            let played = (last.end_ps - first.end_ps) as f64 / (half.len() - 1) as f64;
+            let closed = steady.period.ps();
+            let apart = (played - closed).abs() / closed;
+            assert!(
+                apart < 1e-3,
+                "{name} {trial:?}: {played} ps played, {closed} ps in closed form"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared >= 30, "{compared} paths and sizes were compared");
+}
+
+/// A value with its kind in a letter.
+fn shown(field: &Field<f64>, places: usize) -> String {
+    match field {
+        Field::Observed { value, kind } => {
+            let kind = match kind {
+                Kind::Predicted => "p",
+                Kind::Calibrated => "c",
+                Kind::Measured => "m",
+                Kind::Published => "?",
+            };
+            format!("{value:.places$} {kind}")
+        }
+        Field::Absent { .. } => "–".to_owned(),
+    }
+}
+
+#[test]
+fn every_predicted_figure_of_every_path_is_held_by_a_snapshot() {
+    let mut out = String::new();
+    for name in library::names() {
+        let file = node(name);
+        for trial in trials(&file) {
+            let seen = run(file.clone(), &trial);
+            let flow = &seen.flows[0];
+            let buffers = trial.buffers.map_or(String::new(), |b| format!(" {b}"));
+            let load = seen.cpu_load.clone().map(|load| load.busy_ratio);
+            let _ = writeln!(
+                out,
+                "{name} {:?} {}{buffers} frame {}: {} frames/s, load {}, loss {}",
+                trial.framing.layer,
+                trial.direction,
+                seen.sizes.frame,
+                shown(&flow.frames_per_s, 3),
+                shown(&load, 4),
+                shown(&flow.loss_ratio, 4),
+            );
+            for series in &flow.series {
+                let h = &series.histogram;
+                let tick = h.tick_ps.unwrap_or(0) as f64;
+                let (mean, sigma) = (h.mean_ticks * tick / 1e6, h.stddev_ticks * tick / 1e6);
+                let _ = writeln!(out, "    {}: {mean:.4} us, sigma {sigma:.4}", series.name);
+            }
+        }
+    }
+    insta::assert_snapshot!(out);
+}
+
+/// 50 frames of 1514 bytes on the LPC1768.
+fn nxp(buffers: &str, frames: u64) -> Trial {
+    Trial {
+        buffers: Some(buffers.parse().expect("a kind of buffers")),
+        extent: Extent::Frames { frames },
+        ..trial(
+            Layer::Ethernet,
+            Direction::Transmit,
+            Size::new(SizeUnit::Length, 1514),
+        )
+    }
+}
+
+#[test]
+fn fifty_frames_of_the_lpc1768_by_scenario() {
+    let elapsed_us = |buffers| {
+        let seen = run(node("lpc1768"), &nxp(buffers, 50));
+        let elapsed = *seen.flows[0].elapsed.value().expect("a time");
+        assert_eq!(elapsed.spans, Spans::Pin);
+        elapsed.ps as f64 / 1e6
+    };
+    assert!((elapsed_us("prefilled") - 6_250.0).abs() < 0.1);
+    assert!((elapsed_us("copied") - 10_440.0).abs() < 0.1);
+    assert!((elapsed_us("dma-copied") - 7_102.75).abs() < 0.1);
+    // The first copy cannot hide: 83.8 us and then a frame every 125 us.
+    assert!((elapsed_us("copied-ahead") - (83.8 + 6_250.0)).abs() < 0.1);
+}
+
+#[test]
+fn a_million_frames_take_what_fifty_promise() {
+    let seen = run(node("lpc1768"), &nxp("copied", 1_000_000));
+    let elapsed = seen.flows[0].elapsed.value().expect("a time").ps;
+    assert!(
+        (elapsed as f64 / 1e6 - 208.799_9 * 1e6).abs() < 1e3,
+        "{elapsed}"
+    );
+    assert_eq!(seen.flows[0].sent_frames.value(), Some(&1_000_000));
+}
+
+#[test]
+fn a_figure_of_calibration_is_never_predicted_and_a_changed_node_is_never_calibrated() {
+    let kind = |file: NodeFile| {
+        run(file, &nxp("prefilled", 50)).flows[0]
+            .frames_per_s
+            .kind()
+    };
+    assert_eq!(kind(node("lpc1768")), Some(Kind::Calibrated));
+    let mut changed = node("lpc1768");
+    changed.set("restart-gap=0.5 us").expect("it can be set");
+    assert_eq!(kind(changed), Some(Kind::Predicted));
+    let other = run(node("lpc1768"), &nxp("dma-copied", 50));
+    assert_eq!(other.flows[0].frames_per_s.kind(), Some(Kind::Predicted));
+}
+
+#[test]
+fn a_server_of_nuttx_misses_the_identifier_that_never_was() {
+    let mut asked = trial(
+        Layer::UdpIpv4,
+        Direction::Transmit,
+        Size::new(SizeUnit::Datagram, 1000),
+    );
+    asked.extent = Extent::Time {
+        time_ps: 3_000_000_000_000,
+    };
+    let seen = run(node("esp32-nuttx"), &asked);
+    let counters = &seen.flows[0].counters;
+    let lost = |n: u32| {
+        *counters[&format!("interval_{n:02}_lost")]
+            .value()
+            .expect("a count")
+    };
+    assert_eq!([lost(1), lost(2), lost(3)], [1, 0, 0]);
+    let jitter = *counters["interval_02_jitter_ps"].value().expect("a jitter") as f64;
+    let period = 1e12 / *seen.flows[0].frames_per_s.value().expect("a rate");
+    assert!((jitter / period - 1.0).abs() < 0.01, "{jitter} {period}");
+}
+
+#[test]
+fn a_load_above_the_cpu_is_lost_in_the_ring_and_a_load_below_is_not() {
+    let ask = |load: &str| {
+        let mut asked = trial(
+            Layer::UdpIpv4,
+            Direction::Receive,
+            Size::new(SizeUnit::Datagram, 112),
+        );
+        asked.load = load.parse().expect("a load");
+        let seen = run(node("am263x"), &asked);
+        let loss = *seen.flows[0].loss_ratio.value().expect("a loss");
+        (loss, seen.cpu_load.value().expect("a load").busy_ratio)
+    };
+    let (loss, load) = ask("10kpps");
+    assert_eq!(loss, 0.0);
+    assert!(load > 0.5 && load < 0.8, "{load}");
+    let (loss, load) = ask("30kpps");
+    assert!(loss > 0.3, "{loss}");
+    assert!(load > 0.99, "{load}");
+}
+
+#[test]
+fn faults_are_refused_by_name() {
+    let mut asked = nxp("copied", 50);
+    asked.faults.drop = 0.1;
+    let error = ModelNode::new(node("lpc1768"))
+        .run(&asked, &(), &Cancel::new())
+        .expect_err("a model moves no frames");
+    assert!(matches!(error, NodeError::Unsupported(_)));
+    assert!(
+        error
+            .to_string()
+            .contains("faults: a model moves no frames"),
+        "{error}"
+    );
+}
