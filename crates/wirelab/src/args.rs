@@ -6,7 +6,9 @@ use clap::{Args, Parser, Subcommand};
 
 mod model;
 
-pub use model::{AuditArgs, PredictArgs, StudyArgs, StudyCommand};
+pub use model::{
+    AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
+};
 
 /// How fast is an Ethernet node really, where does the time go, and what would a change buy?
 #[derive(Debug, Parser)]
@@ -32,6 +34,9 @@ pub enum Command {
     Receive(ReceiveArgs),
     Measure(MeasureArgs),
     Predict(PredictArgs),
+    Explain(ExplainArgs),
+    Whatif(WhatifArgs),
+    Fit(FitArgs),
     Audit(AuditArgs),
     Study(StudyArgs),
     Verify(VerifyArgs),
@@ -70,9 +75,9 @@ pub struct SizeArgs {
 /// Layer and tags.
 #[derive(Args, Clone, Debug)]
 pub struct FramingArgs {
-    /// ethernet, udp4, udp6, tcp4 or tcp6
-    #[arg(long, default_value = "ethernet")]
-    pub layer: String,
+    /// ethernet, udp4, udp6, tcp4 or tcp6; ethernet without it, or what a model knows first
+    #[arg(long)]
+    pub layer: Option<String>,
     /// Number of VLAN tags, 0 to 2
     #[arg(long, default_value_t = 0, value_name = "TAGS", value_parser = clap::value_parser!(u8).range(0..=2))]
     pub vlan: u8,
@@ -188,7 +193,7 @@ pub struct MatrixArgs {
     /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B
     #[arg(long, value_delimiter = ',', default_value = "max")]
     pub load: Vec<String>,
-    /// As the node sees it: tx, rx, both or echo
+    /// As the node sees it: tx, rx, both or echo; tx without it
     #[arg(long, value_delimiter = ',', default_value = "tx")]
     pub direction: Vec<String>,
     /// Number of the node's ports in use at once; all of them without it

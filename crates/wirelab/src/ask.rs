@@ -1,13 +1,17 @@
 //! From words on the command line to sizes, loads, trials and nodes; every error says what to write instead.
 
-use wirelab_bench::{Matrix, parse_duration_ps};
+use wirelab_bench::{Matrix, Plan, expand, parse_duration_ps};
+use wirelab_model::file::NodeFile;
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::{LabError, Side};
 use wirelab_ports::Path;
-use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit};
+use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
 
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
 use crate::exit::Failure;
+
+/// Time of a trial where the command line names neither time nor frames: enough for a rate to three digits.
+pub const SECOND_PS: u64 = 1_000_000_000_000;
 
 type Asked<T> = Result<T, Failure>;
 
@@ -51,8 +55,13 @@ fn usual_sizes(layer: Layer) -> Vec<Size> {
 }
 
 /// The matrix that the options describe; a trial lasts `default_ps` where they do not say how long.
-pub fn matrix(args: &MatrixArgs, extent: &ExtentArgs, default_ps: u64) -> Asked<Matrix> {
-    let framing = framing(&args.framing)?;
+pub fn matrix(
+    args: &MatrixArgs,
+    extent: &ExtentArgs,
+    unsaid: Layer,
+    default_ps: u64,
+) -> Asked<Matrix> {
+    let framing = framing(&args.framing, unsaid)?;
     let sizes = sizes(&args.size, &usual_sizes(framing.layer));
     let mut matrix = Matrix::new("command line", sizes);
     matrix.framings = vec![framing];
@@ -71,6 +80,21 @@ pub fn matrix(args: &MatrixArgs, extent: &ExtentArgs, default_ps: u64) -> Asked<
     Ok(matrix)
 }
 
+/// The trials of the options on one port of a model; without sizes, of the largest usual one.
+pub fn model_trials(file: &NodeFile, args: &MatrixArgs, extent: &ExtentArgs) -> Asked<Vec<Trial>> {
+    let mut matrix = matrix(args, extent, file.first_layer(), SECOND_PS)?;
+    if sizes(&args.size, &[]).is_empty() {
+        matrix.sizes = matrix.sizes.split_off(matrix.sizes.len() - 1);
+    }
+    let plan = Plan {
+        title: None,
+        node: None,
+        matrices: vec![matrix],
+    };
+    let steps = expand(&plan, 1).map_err(Failure::usage)?;
+    Ok(steps.into_iter().map(|step| step.trial).collect())
+}
+
 fn parse_all<T: std::str::FromStr>(words: &[String]) -> Asked<Vec<T>>
 where
     T::Err: std::fmt::Display,
@@ -81,15 +105,16 @@ where
         .collect()
 }
 
-/// Layer and tags.
-pub fn framing(args: &FramingArgs) -> Asked<Framing> {
-    let layer = match args.layer.as_str() {
-        "ethernet" => Layer::Ethernet,
-        "udp4" => Layer::UdpIpv4,
-        "udp6" => Layer::UdpIpv6,
-        "tcp4" => Layer::TcpIpv4,
-        "tcp6" => Layer::TcpIpv6,
-        other => {
+/// Layer and tags; the layer is `unsaid` where none was given.
+pub fn framing(args: &FramingArgs, unsaid: Layer) -> Asked<Framing> {
+    let layer = match args.layer.as_deref() {
+        None => unsaid,
+        Some("ethernet") => Layer::Ethernet,
+        Some("udp4") => Layer::UdpIpv4,
+        Some("udp6") => Layer::UdpIpv6,
+        Some("tcp4") => Layer::TcpIpv4,
+        Some("tcp6") => Layer::TcpIpv6,
+        Some(other) => {
             return Err(Failure::usage(format!(
                 "--layer {other}: choose one of ethernet, udp4, udp6, tcp4, tcp6"
             )));

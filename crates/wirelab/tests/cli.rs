@@ -1,28 +1,11 @@
 //! The command line as a user calls it: figures, exit statuses and errors. Nothing here needs a privilege.
 
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::Command;
 
-fn wirelab(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_wirelab"))
-        .args(args)
-        .output()
-        .expect("the binary was built for this test")
-}
+mod common;
 
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(args: &[&str]) -> serde_json::Value {
-    let output = wirelab(args);
-    assert!(output.status.success(), "{}", stderr(&output));
-    serde_json::from_slice(&output.stdout).expect("--json prints JSON")
-}
+use common::{json, stderr, stdout, wirelab};
 
 /// A path in a folder that cargo keeps for this test.
 fn scratch(name: &str) -> PathBuf {
@@ -87,7 +70,7 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
             &["limits", "--datagram", "64"],
             "a datagram size needs UDP or TCP",
         ),
-        (&["measure", "am263x"], "write lab:N"),
+        (&["measure", "am263"], "did you mean 'am263x'?"),
         (&["measure", "lab:0"], "a lab has 1 to"),
         (&["measure", "ports:eth0"], "write A:B"),
         (&["send", "lo", "--to", "nobody"], "write a MAC address"),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use wirelab_report::format;
-use wirelab_wire::{LineRate, Overhead, Sizes};
+use wirelab_wire::{Layer, LineRate, Overhead, Sizes};
 
 use crate::args::LimitsArgs;
 use crate::ask;
@@ -40,7 +40,7 @@ pub fn run(args: &LimitsArgs) -> Result {
         .as_deref()
         .map(|hz| ask::rate("--cpu", hz))
         .transpose()?;
-    let framing = ask::framing(&args.framing)?;
+    let framing = ask::framing(&args.framing, Layer::Ethernet)?;
     let mut limits = Vec::new();
     for size in ask::sizes(&args.size, &ask::rfc_2544_sizes()) {
         let sizes = size.resolve(framing).map_err(Failure::usage)?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use wirelab_bench::Plan;
 use wirelab_port::pcapng::{CaptureWriter, WriterOptions};
 use wirelab_ports::{PortsOptions, ceiling_frames_per_s};
-use wirelab_trial::{Field, Trial};
+use wirelab_trial::{Field, Layer, Trial};
 
 use crate::args::MeasureArgs;
 use crate::ask;
@@ -13,9 +13,6 @@ use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Result};
 use crate::nodes::{self, AnyNode};
 use crate::terminal::{Bar, cancel_on_signal};
-
-/// A second: enough for a rate to three digits on any of these paths.
-const DEFAULT_TIME_PS: u64 = 1_000_000_000_000;
 
 type Asked<T> = std::result::Result<T, Failure>;
 
@@ -58,7 +55,12 @@ fn plan(args: &MeasureArgs) -> Asked<Plan> {
     if let Some(path) = &args.plan {
         return Plan::load(path).map_err(Failure::usage);
     }
-    let mut matrix = ask::matrix(&args.matrix, &args.offer.extent, DEFAULT_TIME_PS)?;
+    let mut matrix = ask::matrix(
+        &args.matrix,
+        &args.offer.extent,
+        Layer::Ethernet,
+        ask::SECOND_PS,
+    )?;
     matrix.faults = ask::faults(args.offer.inject.as_deref())?;
     matrix.warmup_ps = args
         .warmup

@@ -1,6 +1,8 @@
 //! One file for each command.
 
 pub mod audit;
+pub mod explain;
+pub mod fit;
 pub mod lab;
 pub mod limits;
 pub mod manual;
@@ -14,3 +16,4 @@ pub mod send;
 pub mod study;
 pub mod trials;
 pub mod verify;
+pub mod whatif;

@@ -1,19 +1,18 @@
 //! `wirelab predict`: the trials of measure, asked of a node model.
 
-use wirelab_bench::{NoCeiling, Plan};
+use wirelab_bench::{NoCeiling, Plan, expand};
+use wirelab_model::cycle::minimum_cycle;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::node::ModelNode;
+use wirelab_report::{Format, render_cycle};
 
 use crate::args::PredictArgs;
 use crate::ask;
 use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Outcome, Result};
 use crate::nodes;
-use crate::terminal::{Bar, cancel_on_signal, say};
-
-/// A second, as measure takes.
-pub const DEFAULT_TIME_PS: u64 = 1_000_000_000_000;
+use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
 
 pub fn run(args: &PredictArgs) -> Result {
     let Some(name) = &args.node else {
@@ -25,9 +24,17 @@ pub fn run(args: &PredictArgs) -> Result {
         None => Plan {
             title: None,
             node: None,
-            matrices: vec![ask::matrix(&args.matrix, &args.extent, DEFAULT_TIME_PS)?],
+            matrices: vec![ask::matrix(
+                &args.matrix,
+                &args.extent,
+                file.first_layer(),
+                ask::SECOND_PS,
+            )?],
         },
     };
+    if let Some(nodes) = args.cycle {
+        return cycle(args, &file, &plan, nodes);
+    }
     let outputs = Outputs::of(&args.output)?;
     let mut node = ModelNode::new(file);
     let mut ceiling = NoCeiling("a model needs no tester".to_owned());
@@ -38,6 +45,23 @@ pub fn run(args: &PredictArgs) -> Result {
         json: args.json,
     };
     outputs.show(ran, &plan, show)
+}
+
+/// Minimum cycle times of `nodes` such nodes, on the link and in the framing of the plan's first trial.
+fn cycle(args: &PredictArgs, file: &NodeFile, plan: &Plan, nodes: u32) -> Result {
+    let steps = expand(plan, 1).map_err(Failure::usage)?;
+    let forward_ps = ask::time_ps("--forward", &args.forward)?;
+    let times = minimum_cycle(file, &steps[0].trial, nodes, args.data, forward_ps)
+        .map_err(Failure::usage)?;
+    let format = if args.json {
+        Format::Json
+    } else {
+        Format::Terminal
+    };
+    let text =
+        render_cycle(&times, format, &report_options(None, false)).map_err(Failure::usage)?;
+    put!("{text}");
+    Ok(Outcome::Done)
 }
 
 fn list(json: bool) -> Result {

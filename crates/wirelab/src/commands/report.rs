@@ -36,7 +36,8 @@ pub fn run(args: &ReportArgs) -> Result {
     Ok(Outcome::Done)
 }
 
-fn read(path: &Path) -> std::result::Result<ResultsFile, Failure> {
+/// The results file of a path.
+pub fn read(path: &Path) -> std::result::Result<ResultsFile, Failure> {
     let name = path.display();
     let text = std::fs::read_to_string(path).map_err(|e| {
         Failure::usage(format!(

@@ -7,7 +7,7 @@ use wirelab_port::job::SendReport;
 use wirelab_port::pcapng::{CaptureError, GenerateSpec, WriterOptions, generate};
 use wirelab_ports::{Path, one_way};
 use wirelab_report::format;
-use wirelab_trial::{Direction, Extent, Ledger, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Layer, Ledger, Size, SizeUnit, Trial};
 use wirelab_wire::LineRate;
 
 use crate::args::SendArgs;
@@ -28,7 +28,7 @@ pub fn run(args: &SendArgs) -> Result {
         ));
     };
     let trial = Trial {
-        framing: ask::framing(&args.framing)?,
+        framing: ask::framing(&args.framing, Layer::Ethernet)?,
         direction: Direction::Transmit,
         size,
         load: args.load.parse().map_err(Failure::usage)?,

@@ -1,0 +1,128 @@
+//! `wirelab fit`: from measured results to a node file.
+
+use std::path::Path;
+
+use wirelab_model::fit::{Captures, Fit, FitOptions, Fitted, LeaveOneOut, fit};
+use wirelab_report::format;
+
+use crate::args::FitArgs;
+use crate::commands::report::read;
+use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::say;
+
+pub fn run(args: &FitArgs) -> Result {
+    let mut observations = Vec::new();
+    for path in &args.results {
+        observations.extend(read(path)?.observations);
+    }
+    let files: Vec<String> = args.results.iter().map(|p| file_name(p)).collect();
+    let options = FitOptions {
+        name: args.name.clone().or_else(|| {
+            let stem = args.output.as_ref()?.file_stem()?;
+            Some(stem.to_string_lossy().into_owned())
+        }),
+        file: files.join(", "),
+        node: args.node.clone(),
+        confidence: args.confidence,
+        captures: if args.single_stages {
+            Captures::Stages
+        } else {
+            Captures::FromStart
+        },
+    };
+    let fitted = fit(&observations, &options).map_err(Failure::usage)?;
+    if let Some(path) = &args.output {
+        std::fs::write(path, &fitted.node_toml)
+            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?;
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&fitted).expect("plain data become JSON");
+        say!("{text}");
+    } else if args.output.is_none() {
+        say!("{}", fitted.node_toml);
+    } else {
+        show(&fitted, args.confidence);
+    }
+    Ok(Outcome::Done)
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn show(fitted: &Fit, confidence: f64) {
+    say!(
+        "Fitted to {} observations (calibrated), with {:.0} % intervals",
+        fitted.used_observations,
+        confidence * 100.0
+    );
+    for left_out in &fitted.left_out {
+        say!("left out: {} {}", left_out.count, left_out.why);
+    }
+    say!();
+    fitted.parameters.iter().for_each(|p| say!("{}", line(p)));
+    for class in &fitted.classes {
+        say!(
+            "size class of {}: {} to {} bytes",
+            class.figure,
+            class.from_bytes,
+            class.to_bytes
+        );
+    }
+    say!();
+    fitted
+        .leave_one_out
+        .iter()
+        .for_each(|l| say!("{}", left_out(l)));
+    fitted.notes.iter().for_each(|note| say!("{note}"));
+    for warning in &fitted.warnings {
+        say!("warning ({}): {}", warning.code, warning.text);
+        say!("  way out: {}", warning.way_out);
+    }
+}
+
+fn line(p: &Fitted) -> String {
+    let places = |value: f64| format::decimal(value, digits(value));
+    let interval = p.interval.map_or("no interval".to_owned(), |i| {
+        format!("{} to {}", places(i.low), places(i.high))
+    });
+    let value = places(p.value);
+    let unit = &p.unit;
+    format!(
+        "  {:28} {value:>12} {unit:10} {interval:26} {}",
+        p.name, p.how
+    )
+}
+
+/// Digits after the point, for four that count.
+fn digits(value: f64) -> usize {
+    let magnitude = value.abs().max(1e-9).log10().floor() as i32;
+    (3 - magnitude).clamp(0, 6) as usize
+}
+
+/// What predicting each cell without itself gave.
+fn left_out(l: &LeaveOneOut) -> String {
+    let error = |e: Option<f64>| {
+        e.map_or("–".to_owned(), |e| {
+            format!("{} {}", format::decimal(e, 2), l.error_unit)
+        })
+    };
+    let outliers: Vec<&str> = l
+        .cells
+        .iter()
+        .filter(|c| c.outlier)
+        .map(|c| c.cell.as_str())
+        .collect();
+    let named = match outliers.as_slice() {
+        [] => String::new(),
+        some => format!("; out of line: {}", some.join(", ")),
+    };
+    format!(
+        "leave-one-out error of {}: {} in the mean, at most {} ({} cells){named}",
+        l.figure,
+        error(l.mean_error),
+        error(l.max_error),
+        l.cells.len()
+    )
+}

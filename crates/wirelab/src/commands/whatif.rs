@@ -1,0 +1,62 @@
+//! `wirelab whatif`: what each change of a node would buy.
+
+use wirelab_model::whatif::{WhatifOptions, whatif};
+use wirelab_report::{Format, render_whatif};
+use wirelab_trial::whatif::{Aim, Change, Whatif};
+
+use crate::args::WhatifArgs;
+use crate::ask;
+use crate::exit::{Failure, Outcome, Result};
+use crate::nodes;
+use crate::terminal::{put, report_options, say};
+
+pub fn run(args: &WhatifArgs) -> Result {
+    let file = nodes::model(&args.node, &[])?;
+    let options = WhatifOptions {
+        own: args.set.clone(),
+        aim: args.by.as_deref().map(aim).transpose()?,
+        point: args.point.clone(),
+    };
+    let trials = ask::model_trials(&file, &args.matrix, &args.extent)?;
+    let mut all = Vec::new();
+    for trial in &trials {
+        all.push(whatif(&file, trial, &options).map_err(Failure::usage)?);
+    }
+    if args.json {
+        let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
+        say!("{text}");
+        return Ok(Outcome::Done);
+    }
+    let options = report_options(None, false);
+    for (at, mut whatif) in all.into_iter().enumerate() {
+        cut(&mut whatif, args.top);
+        let text = render_whatif(&whatif, Format::Terminal, &options).map_err(Failure::usage)?;
+        put!("{}{text}", if at == 0 { "" } else { "\n" });
+    }
+    Ok(Outcome::Done)
+}
+
+fn aim(word: &str) -> std::result::Result<Aim, Failure> {
+    match word {
+        "throughput" => Ok(Aim::Throughput),
+        "load" => Ok(Aim::Load),
+        "latency" => Ok(Aim::Latency),
+        _ => Err(Failure::usage(format!(
+            "--by {word}: choose one of throughput, load, latency"
+        ))),
+    }
+}
+
+/// Keep the best `top` changes that gain; 0 keeps all.
+fn cut(whatif: &mut Whatif, top: usize) {
+    if top == 0 {
+        return;
+    }
+    for changes in [&mut whatif.singles, &mut whatif.pairs] {
+        let mut gaining = 0;
+        changes.retain(|change: &Change| {
+            gaining += usize::from(change.why_not.is_none());
+            change.why_not.is_some() || gaining <= top
+        });
+    }
+}

@@ -1,0 +1,29 @@
+//! Calls the program as a user does.
+
+use std::process::{Command, Output};
+
+/// What a call gave.
+pub fn wirelab(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wirelab"))
+        .args(args)
+        .output()
+        .expect("the binary was built for this test")
+}
+
+/// Its standard output.
+#[allow(dead_code, reason = "not every test looks at it")]
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Its standard error.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The JSON that a call printed.
+pub fn json(args: &[&str]) -> serde_json::Value {
+    let output = wirelab(args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+}

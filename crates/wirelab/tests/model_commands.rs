@@ -1,0 +1,248 @@
+//! The commands about nodes on paper as a user calls them: figures, files, exit statuses, errors.
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{json, stderr, stdout, wirelab};
+
+/// A path in a folder that cargo keeps for this test.
+fn scratch(name: &str) -> PathBuf {
+    let path =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+fn text(path: &std::path::Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+#[test]
+fn predict_takes_the_options_of_measure_and_changes_the_node_first() {
+    let ask = |extra: &[&str]| {
+        let mut args = vec![
+            "predict",
+            "lpc1768",
+            "--length",
+            "1514",
+            "--frames",
+            "50",
+            "--buffers",
+            "copied",
+            "--json",
+        ];
+        args.extend(extra);
+        let file = json(&args);
+        file["observations"][0]["flows"][0]["elapsed"]["value"]["ps"]
+            .as_u64()
+            .expect("a time")
+    };
+    assert_eq!(ask(&[]) / 10_000_000, 1_043, "10.44 ms");
+    assert_eq!(ask(&["--set", "in-flight=2"]) / 10_000_000, 633);
+    assert_eq!(ask(&["--set", "alternative=dma-copy"]) / 10_000_000, 710);
+}
+
+#[test]
+fn measure_takes_a_model_and_says_predicted() {
+    let output = wirelab(&[
+        "measure",
+        "ethernet-fmc",
+        "--payload",
+        "66,1498",
+        "--direction",
+        "both",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table = stdout(&output);
+    assert!(table.contains("predicted"), "{table}");
+    assert!(
+        table.contains("63.46") && table.contains("97.53"),
+        "{table}"
+    );
+    assert!(
+        !table.contains("tester limited"),
+        "a model needs no tester: {table}"
+    );
+}
+
+#[test]
+fn latency_comes_by_point_and_by_stage() {
+    let output = wirelab(&[
+        "predict",
+        "zynq-emaclite",
+        "--length",
+        "64,256,1024",
+        "--direction",
+        "rx",
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let table = stdout(&output);
+    for text in ["Rx PBUF", "Rx UDP", "stage rx-copy", "3 σ"] {
+        assert!(table.contains(text), "{text} is missing in\n{table}");
+    }
+}
+
+#[test]
+fn explain_writes_a_page_of_its_own() {
+    let page = scratch("explain.html");
+    let output = wirelab(&[
+        "explain",
+        "lpc1768",
+        "--length",
+        "1514",
+        "--buffers",
+        "copied",
+        "-o",
+        text(&page),
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("The order of the work limits"));
+    let html = std::fs::read_to_string(&page).expect("it was written");
+    assert!(html.contains("<svg") && html.contains("copy-cpu"));
+}
+
+#[test]
+fn what_measure_keeps_can_be_explained_and_fitted() {
+    let results = scratch("fit.json");
+    let node = scratch("fit.toml");
+    let output = wirelab(&[
+        "predict",
+        "am263x",
+        "--layer",
+        "udp4",
+        "--datagram",
+        "128,256,512,1024,1470",
+        "--direction",
+        "rx",
+        "--load",
+        "5M,10M",
+        "--time",
+        "200ms",
+        "-o",
+        text(&results),
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let explained = wirelab(&["explain", text(&results)]);
+    assert!(explained.status.success(), "{}", stderr(&explained));
+    let fitted = wirelab(&["fit", text(&results), "-o", text(&node)]);
+    assert!(fitted.status.success(), "{}", stderr(&fitted));
+    let shown = stdout(&fitted);
+    assert!(shown.contains("leave-one-out error"), "{shown}");
+    for command in ["predict", "explain", "whatif"] {
+        let output = wirelab(&[
+            command,
+            text(&node),
+            "--layer",
+            "udp4",
+            "--datagram",
+            "512",
+            "--direction",
+            "rx",
+            "--load",
+            "10M",
+        ]);
+        assert!(output.status.success(), "{command}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn whatif_ranks_the_second_frame_in_flight_first() {
+    let lists = json(&[
+        "whatif",
+        "lpc1768",
+        "--length",
+        "1514",
+        "--buffers",
+        "copied",
+        "--json",
+    ]);
+    let best = &lists[0]["singles"][0];
+    assert_eq!(best["set"][0], "in-flight=2", "{best}");
+    assert!((best["gain_percent"].as_f64().expect("a gain") - 67.04).abs() < 0.01);
+}
+
+#[test]
+fn audit_ends_with_1_where_a_figure_cannot_be_true() {
+    let output = wirelab(&["audit", "ethernet-fmc"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    assert!(
+        text.contains("sampling artefact of a 100 MHz probe"),
+        "{text}"
+    );
+    assert_eq!(wirelab(&["audit", "--json"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_cycle_has_the_delays_of_its_nodes() {
+    let times = json(&[
+        "predict",
+        "zynq-emaclite",
+        "--layer",
+        "udp4",
+        "--cycle",
+        "10",
+        "--data",
+        "16",
+        "--json",
+    ]);
+    assert_eq!(times["summation"]["cycle_ps"], 26_960_000);
+    let with = times["individual"]["cycle_with_node_ps"]["value"]
+        .as_u64()
+        .expect("a time");
+    let without = times["individual"]["cycle_ps"].as_u64().expect("a time");
+    assert!(with > without);
+}
+
+#[test]
+fn what_is_wrong_is_status_2_and_names_the_way_out() {
+    let cases: [(&[&str], &str); 11] = [
+        (&["predict", "lpc1786"], "did you mean 'lpc1768'?"),
+        (&["predict", "lpc1768", "--set", "in-fligth=2"], "in-flight"),
+        (
+            &["predict", "lpc1768", "--set", "in-flight"],
+            "--set in-flight",
+        ),
+        (&["predict", "lpc1768", "--direction", "rx"], "transmit"),
+        (&["predict", "lpc1768", "--cycle", "0"], "ask for 1 to"),
+        (&["explain", "/nonexistent.json"], "give a results file"),
+        (&["explain", "/nonexistent.toml"], "/nonexistent.toml"),
+        (
+            &["whatif", "lpc1768", "--by", "luck"],
+            "throughput, load, latency",
+        ),
+        (&["fit", "/nonexistent.json"], "give a results file"),
+        (&["audit", "zync"], "did you mean 'zynq'?"),
+        (&["study", "run", "nxp"], "is no study"),
+    ];
+    for (args, text) in cases {
+        let output = wirelab(args);
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains(text), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn fit_refuses_too_few_points() {
+    let results = scratch("few.json");
+    let output = wirelab(&[
+        "predict",
+        "lpc1768",
+        "--length",
+        "1514",
+        "--frames",
+        "50",
+        "-o",
+        text(&results),
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let fitted = wirelab(&["fit", text(&results)]);
+    assert_eq!(fitted.status.code(), Some(2));
+    assert!(
+        stderr(&fitted).contains("too few points"),
+        "{}",
+        stderr(&fitted)
+    );
+}
