@@ -64,6 +64,38 @@ fn the_limits_of_the_readme_are_what_wirelab_prints() {
     );
 }
 
+/// Commands about models and studies need no host: each line that the README shows of their output is one of today's.
+#[test]
+fn what_models_say_in_the_readme_is_what_they_say_today() {
+    let readme = readme();
+    let mut compared = 0;
+    let mut lines = readme.lines().peekable();
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("$ wirelab ") else {
+            continue;
+        };
+        let args: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+        if !["explain", "whatif", "study", "audit"].contains(&args[0].as_str()) {
+            continue;
+        }
+        let output = Command::new(env!("CARGO_BIN_EXE_wirelab"))
+            .args(&args)
+            .env("COLUMNS", "118")
+            .output()
+            .expect("the binary was built for this test");
+        let printed = String::from_utf8(output.stdout).expect("plain text");
+        let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        while let Some(shown) = lines.next_if(|l| !l.starts_with("$ ") && !l.starts_with("```")) {
+            assert!(
+                shown == "…" || printed.contains(&shown),
+                "{command}: {shown}"
+            );
+            compared += 1;
+        }
+    }
+    assert!(compared > 20, "{compared} lines were compared");
+}
+
 #[test]
 fn no_output_of_the_readme_was_left_open() {
     assert!(
