@@ -1,0 +1,5 @@
+//! iperf 2 and iperf3 on the wire: codecs without I/O, then client and server.
+#![forbid(unsafe_code)]
+
+pub mod v2;
+pub mod v3;

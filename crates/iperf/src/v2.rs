@@ -1,0 +1,1 @@
+//! iperf 2: its header generations, reports and table.

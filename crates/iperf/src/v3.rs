@@ -1,0 +1,1 @@
+//! iperf3: its control connection, its data, its JSON.
