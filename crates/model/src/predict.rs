@@ -5,7 +5,7 @@
 //! that of one frame at a time, unless the trial gives a load.
 
 mod flow;
-mod latency;
+pub(crate) mod latency;
 mod reports;
 
 use std::collections::BTreeMap;

@@ -2,11 +2,12 @@
 
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Extent, FlowObservation, Load, NodeError, Owner, Series,
-    SeriesBuilder,
+    SeriesBuilder, Trial,
 };
 
 use super::{SEED, Subject, flow};
-use crate::build::{ChainInfo, Instance, Probe};
+use crate::build::{BuildError, ChainInfo, Instance, Probe};
+use crate::file::NodeFile;
 use crate::net::Trigger;
 use crate::sim::{Ask, Edge, Watch, simulate};
 
@@ -34,7 +35,7 @@ pub fn add(
     if subject.instance.chains.iter().all(|c| c.points.is_empty()) {
         return Ok(());
     }
-    let alone = alone(subject)?;
+    let alone = alone(subject.file, subject.trial, subject.instance, SAMPLES)?;
     let instance = alone.as_ref().unwrap_or(subject.instance);
     let watches: Vec<Vec<(String, Watch)>> = instance
         .chains
@@ -64,24 +65,29 @@ pub fn add(
     Ok(())
 }
 
-/// The net of the same trial with one frame at a time; `None` where the trial gives a load.
-fn alone(subject: &Subject<'_>) -> Result<Option<Instance>, NodeError> {
-    if subject.trial.load != Load::Max {
+/// The net of the same trial with `frames` frames, one at a time; `None` where the trial gives a load.
+pub(crate) fn alone(
+    file: &NodeFile,
+    trial: &Trial,
+    instance: &Instance,
+    frames: u64,
+) -> Result<Option<Instance>, BuildError> {
+    if trial.load != Load::Max {
         return Ok(None);
     }
-    let stages = &subject.instance.net.stages;
+    let stages = &instance.net.stages;
     let longest_ps: u64 = stages
         .iter()
         .map(|s| s.cost_ps + period_ps(s.trigger))
         .sum();
     // An uneven distance, so that frames meet a paced interrupt or a polling loop at every phase.
     let distance_ps = 4.0 * longest_ps as f64 * 1.013 + 1e6;
-    let mut trial = subject.trial.clone();
-    trial.extent = Extent::Frames { frames: SAMPLES };
+    let mut trial = trial.clone();
+    trial.extent = Extent::Frames { frames };
     trial.load = Load::FrameRate {
         frames_per_s: 1e12 / distance_ps,
     };
-    Ok(Some(subject.file.instance(&trial)?))
+    Ok(Some(file.instance(&trial)?))
 }
 
 /// The longest that a trigger lets a frame wait, in ps.

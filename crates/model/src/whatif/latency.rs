@@ -1,10 +1,11 @@
 //! Mean latency at capture points, of one frame at a time or at the trial's load.
 
-use wirelab_trial::{Direction, Extent, Load, Trial};
+use wirelab_trial::{Direction, Load, Trial};
 
 use crate::build::{BuildError, ChainInfo, Instance, Point};
 use crate::file::{Edge, NodeFile};
 use crate::net::{Net, Spread, Trigger};
+use crate::predict::latency::alone;
 use crate::sim::{Ask, Watch, simulate};
 
 use super::solve::SEED;
@@ -29,7 +30,7 @@ pub fn points(
     if instance.chains.iter().all(|chain| chain.points.is_empty()) {
         return Ok(Vec::new());
     }
-    let alone = alone(file, trial, instance)?;
+    let alone = alone(file, trial, instance, SAMPLES)?;
     let instance = alone.as_ref().unwrap_or(instance);
     let points: Vec<&Point> = instance.chains.iter().flat_map(|c| &c.points).collect();
     let ends = points.iter().map(|point| (point.from, point.to));
@@ -50,7 +51,7 @@ pub fn points(
 /// As [`NodeFile::instance`].
 pub(crate) fn delay(file: &NodeFile, trial: &Trial) -> Result<Delay, BuildError> {
     let instance = file.instance(trial)?;
-    let instance = alone(file, trial, &instance)?.unwrap_or(instance);
+    let instance = alone(file, trial, &instance, SAMPLES)?.unwrap_or(instance);
     let Some(chain) = instance.chains.first() else {
         return Err(BuildError::Model("the net has no chain".to_owned()));
     };
@@ -117,37 +118,6 @@ fn leaves_wire_out(chain: &ChainInfo, point: &Point) -> bool {
         position((chain.wire, Edge::End)),
     );
     position(point.to) <= wire.0 || position(point.from) >= wire.1
-}
-
-/// The net of the same trial with one frame at a time; `None` where the trial gives a load.
-fn alone(
-    file: &NodeFile,
-    trial: &Trial,
-    instance: &Instance,
-) -> Result<Option<Instance>, BuildError> {
-    if trial.load != Load::Max {
-        return Ok(None);
-    }
-    let stages = &instance.net.stages;
-    let longest_ps: u64 = stages
-        .iter()
-        .map(|stage| match stage.trigger {
-            Trigger::Paced { period_ps } | Trigger::Polled { period_ps } => {
-                stage.cost_ps + period_ps
-            }
-            Trigger::Tokens | Trigger::Arrivals(_) => stage.cost_ps,
-        })
-        .sum();
-    // An uneven distance, so that frames meet a paced interrupt or a polling loop at every phase.
-    let distance_ps = 4.0 * longest_ps as f64 * 1.013 + 1e6;
-    let trial = Trial {
-        extent: Extent::Frames { frames: SAMPLES },
-        load: Load::FrameRate {
-            frames_per_s: 1e12 / distance_ps,
-        },
-        ..trial.clone()
-    };
-    Ok(Some(file.instance(&trial)?))
 }
 
 type Ends = ((usize, Edge), (usize, Edge));

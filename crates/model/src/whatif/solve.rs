@@ -2,11 +2,12 @@
 
 use wirelab_trial::explanation::Basis;
 use wirelab_trial::whatif::{PointLatency, WhatifFigures};
-use wirelab_trial::{Kind, Layer, Trial};
+use wirelab_trial::{Layer, Trial};
 
 use crate::build::{BuildError, Instance};
 use crate::file::NodeFile;
 use crate::net::Trigger;
+use crate::predict;
 use crate::sim::{Ask, FrameTimes, Run, simulate};
 use crate::steady::{Steady, steady_state};
 
@@ -39,7 +40,7 @@ pub fn solve(file: &NodeFile, trial: &Trial) -> Result<Solved, BuildError> {
         simulated(&instance, &run)
     };
     let points = latency::points(file, trial, &instance)?;
-    let kind = |metric: &str, point: Option<&str>| kind(file, trial, metric, point);
+    let kind = |metric: &str, point: Option<&str>| predict::kind(file, trial, metric, point);
     let sizes = instance.sizes;
     let bytes = match (trial.framing.layer, sizes.datagram) {
         (Layer::Ethernet, _) | (_, None) => sizes.payload,
@@ -211,27 +212,5 @@ fn slope_per_s(frames: &[FrameTimes], until: u64) -> f64 {
         1e12 * square / product
     } else {
         0.0
-    }
-}
-
-/// Whether a figure of this trial is one that the model was calibrated from.
-fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&str>) -> Kind {
-    let alike = |other: &Trial| {
-        other.framing == trial.framing
-            && other.direction == trial.direction
-            && other.size == trial.size
-            && other.load == trial.load
-            && other.buffers == trial.buffers
-    };
-    let calibrated = file.changes.is_empty()
-        && file.calibrations.values().any(|calibration| {
-            calibration.trial.as_ref().is_some_and(alike)
-                && calibration.metric.as_deref() == Some(metric)
-                && (point.is_none() || calibration.point.as_deref() == point)
-        });
-    if calibrated {
-        Kind::Calibrated
-    } else {
-        Kind::Predicted
     }
 }
