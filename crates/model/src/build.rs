@@ -10,7 +10,7 @@ use wirelab_trial::{Direction, NodeError, Sizes, Trial, Unsupported};
 use wirelab_wire::{LineRate, Size, SizeUnit};
 
 pub use chain::MAX_TOKENS;
-pub(crate) use choose::Choice;
+pub(crate) use choose::{Choice, choose};
 pub use cost::{CostLine, Law, MAX_COST_PS};
 pub(crate) use cost::{check_cost, check_spread};
 
@@ -181,7 +181,7 @@ impl NodeFile {
     /// [`BuildError::Unsupported`] names the field of the trial that the node cannot do and what can be asked;
     /// [`BuildError::BadTrial`] an impossible size or load; [`BuildError::Model`] what the file gets wrong.
     pub fn instance(&self, trial: &Trial) -> Result<Instance, BuildError> {
-        let choice = choose::choose(self, trial)?;
+        let choice = choose(self, trial)?;
         self.instance_of(trial, &choice)
     }
 

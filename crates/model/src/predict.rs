@@ -15,7 +15,7 @@ use wirelab_trial::{
     Trial, Warning,
 };
 
-use crate::build::Instance;
+use crate::build::{Instance, choose};
 use crate::file::NodeFile;
 use crate::sim::{Ask, Run, simulate};
 use crate::steady::{Steady, steady_state};
@@ -95,13 +95,24 @@ impl Subject<'_> {
 
 /// Whether a metric of a trial is a figure that the node was calibrated from.
 pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&str>) -> Kind {
+    let way = |trial: &Trial| choose(file, trial).ok();
+    let link = |trial: &Trial| {
+        let own = file
+            .link
+            .as_ref()
+            .and_then(|name| file.link_rate(name).ok());
+        trial.link().or(own)
+    };
     let alike = |other: &Trial| {
         other.framing == trial.framing
             && other.direction == trial.direction
             // The same frame, in whatever unit its size was asked.
             && other.sizes().is_ok_and(|sizes| trial.sizes() == Ok(sizes))
             && other.load == trial.load
-            && other.buffers == trial.buffers
+            && other.ports == trial.ports
+            && link(other) == link(trial)
+            // The same buffers, whether they were named or are what the node does unasked.
+            && way(other) == way(trial)
     };
     let calibrated = file.changes.is_empty()
         && file.calibrations.values().any(|c| {

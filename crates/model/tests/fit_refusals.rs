@@ -307,3 +307,79 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn delays_without_anything_that_holds_frames_back_make_no_node() {
+    let captured = |seen: Seen| Seen {
+        series: vec![series("latency", [5_000, 5_100, 5_200])],
+        ..seen
+    };
+    let without = observations(&[64, 1470].map(|b| captured(transmit(b))));
+    let error = fit(&without, &FitOptions::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(
+            "udp4-transmit latency: neither a period nor a link rate (--rate) says how fast the node sends"
+        ),
+        "{error}"
+    );
+    let linked = [64, 1470].map(|b| {
+        captured(Seen {
+            link: Some(1_000_000_000),
+            ..transmit(b)
+        })
+    });
+    let fit = fitted(&linked);
+    assert!(
+        fit.parameters
+            .iter()
+            .any(|p| p.name == "udp4-transmit-latency-packet")
+    );
+}
+
+#[test]
+fn a_full_cpu_is_a_bound_and_gives_no_batch_of_its_own() {
+    // 2.5 % idle, 60 us and 14 ns a byte; in overload the CPU is full, not at 102.5 %.
+    let mut seen = Vec::new();
+    for bytes in [64, 512, 1470] {
+        let cost_s = 60e-6 + 14e-9 * f64::from(bytes);
+        for per_s in [1_000.0, 4_000.0, 8_000.0] {
+            let load = Load::FrameRate {
+                frames_per_s: per_s,
+            };
+            let one = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, per_s);
+            seen.push(one.busy(load, 0.025 + per_s * cost_s));
+        }
+        let full = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, 1.0 / cost_s);
+        seen.push(
+            Seen {
+                loss_ratio: 0.8,
+                ..full
+            }
+            .busy(Load::Max, 1.0),
+        );
+    }
+    let fit = fitted(&seen);
+    assert!(
+        !fit.parameters.iter().any(|p| p.name.contains("batch")),
+        "{:#?}",
+        fit.parameters
+    );
+    let near = |name: &str, value: f64| {
+        let found = parameter(&fit, name).value;
+        assert!((found / value - 1.0).abs() < 1e-3, "{name}: {found}");
+    };
+    near("udp4-receive-idle", 2.5);
+    near("udp4-receive-cpu-packet", 60_000.0);
+    near("udp4-receive-cpu-byte", 14.0);
+}
+
+#[test]
+fn a_cpu_that_is_always_full_is_not_called_one_size() {
+    let seen = [64, 512, 1470].map(|b| transmit(b).busy(Load::Max, 1.0));
+    let fit = fitted(&seen);
+    let said = warned(&fit, "inseparable").join("\n");
+    assert!(!said.contains("one size only"), "{said}");
+    assert!(said.contains("udp4-transmit CPU load"), "{said}");
+}

@@ -196,6 +196,20 @@ fn a_figure_of_calibration_is_never_predicted_and_a_changed_node_is_never_calibr
 }
 
 #[test]
+fn a_figure_of_calibration_is_known_by_the_way_and_the_link_not_by_what_was_typed() {
+    let kind = |trial: &Trial| run(node("lpc1768"), trial).flows[0].frames_per_s.kind();
+    let mut unsaid = nxp("copied", 50);
+    unsaid.buffers = None;
+    assert_eq!(kind(&unsaid), Some(Kind::Calibrated));
+    let mut own_link = nxp("copied", 50);
+    own_link.link_bits_per_s = Some(100_000_000);
+    assert_eq!(kind(&own_link), Some(Kind::Calibrated));
+    let mut slower = nxp("copied", 50);
+    slower.link_bits_per_s = Some(10_000_000);
+    assert_eq!(kind(&slower), Some(Kind::Predicted));
+}
+
+#[test]
 fn a_server_of_nuttx_misses_the_identifier_that_never_was() {
     let mut asked = trial(
         Layer::UdpIpv4,
@@ -237,6 +251,17 @@ fn a_load_above_the_cpu_is_lost_in_the_ring_and_a_load_below_is_not() {
     let (loss, load) = ask("30kpps");
     assert!(loss > 0.3, "{loss}");
     assert!(load > 0.99, "{load}");
+}
+
+#[test]
+fn no_batch_sends_more_than_the_cpu_has_time_for() {
+    // 14,563 clocks of 400 MHz a packet are 27,467 packets/s, however the buffers come back.
+    let mut paced = node("am263x");
+    paced.set("alternative=paced-reclaim").expect("it is there");
+    let size = Size::new(SizeUnit::Datagram, 1470);
+    let seen = run(paced, &trial(Layer::UdpIpv4, Direction::Transmit, size));
+    let rate = *seen.flows[0].frames_per_s.value().expect("a rate");
+    assert!(rate <= 400e6 / 14_563.0 && rate > 27_400.0, "{rate}");
 }
 
 #[test]

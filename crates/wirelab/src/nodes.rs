@@ -89,8 +89,7 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
         other => Failure::usage(other),
     })?;
     for assignment in set {
-        file.set(assignment)
-            .map_err(|error| Failure::usage(format!("--set {assignment}: {error}")))?;
+        file.set(assignment).map_err(Failure::usage)?;
     }
     Ok(file)
 }

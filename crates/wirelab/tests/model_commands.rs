@@ -197,7 +197,7 @@ fn a_cycle_has_the_delays_of_its_nodes() {
 
 #[test]
 fn what_is_wrong_is_status_2_and_names_the_way_out() {
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 12] = [
         (&["predict", "lpc1786"], "did you mean 'lpc1768'?"),
         (&["predict", "lpc1768", "--set", "in-fligth=2"], "in-flight"),
         (
@@ -206,6 +206,10 @@ fn what_is_wrong_is_status_2_and_names_the_way_out() {
         ),
         (&["predict", "lpc1768", "--direction", "rx"], "transmit"),
         (&["predict", "lpc1768", "--cycle", "0"], "ask for 1 to"),
+        (
+            &["predict", "lpc1768", "--cycle", "10", "--length", "1514"],
+            "cannot be used with",
+        ),
         (&["explain", "/nonexistent.json"], "give a results file"),
         (&["explain", "/nonexistent.toml"], "/nonexistent.toml"),
         (
@@ -221,6 +225,10 @@ fn what_is_wrong_is_status_2_and_names_the_way_out() {
         let error = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
         assert!(error.contains(text), "{args:?}: {error}");
+        assert!(
+            error.matches("--set in-f").count() <= 1,
+            "said twice: {error}"
+        );
     }
 }
 

@@ -103,13 +103,10 @@ impl<'a> Build<'a> {
         let legs = self.legs(port, paths, both)?;
         stages.extend(legs.iter().flat_map(|leg| leg.stages.clone()));
         self.places(&stages, &legs)?;
-        if source.is_none()
-            && stages
-                .iter()
-                .all(|stage| self.built.net.stages[*stage].cost_ps == 0)
-        {
+        if source.is_none() && !self.takes_time(&legs)? {
             return Err(BuildError::Model(
-                "no stage takes any time, so the node would send without end: give one a cost"
+                "no stage that holds frames back takes any time, so the node would send without end: give one a cost, \
+                 or the link a rate, e.g. --rate 100M"
                     .to_owned(),
             ));
         }
@@ -169,6 +166,22 @@ impl<'a> Build<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether frames are held back: by a stage that others wait for, with a resource or within a room, that costs.
+    fn takes_time(&self, legs: &[Leg<'a>]) -> Result<bool, BuildError> {
+        for leg in legs {
+            let mut held: Vec<usize> = leg.stages.clone().collect();
+            held.retain(|stage| self.built.net.stages[*stage].resource.is_some());
+            for room in &leg.path.rooms {
+                held.extend(leg.stage(&room.to)?..=leg.stage(&room.from)?);
+            }
+            let mut stages = held.iter().map(|stage| &self.built.net.stages[*stage]);
+            if stages.any(|stage| stage.cost_ps > 0 || stage.trigger != Trigger::Tokens) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Capture points and samplers of the legs.

@@ -1,6 +1,6 @@
 //! The fit of each way through the node (layer, direction, buffers): its limiting server, and its CPU load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{Gathered, Point, Way};
@@ -21,6 +21,8 @@ const ABOVE_LINE: f64 = 1.01;
 const OVERLOADED: f64 = 0.01;
 /// Busy ratio from which the CPU is the limit.
 const BUSY: f64 = 0.95;
+/// Busy ratio from which a CPU had no rest at all, at the precision of tables.
+const FULL: f64 = 0.9995;
 
 /// What was fitted of one way.
 #[derive(Clone, Debug)]
@@ -111,7 +113,21 @@ fn fit_way(
     if fitted.has_ring() {
         fitted.ring = ring_depth(way, points, &limited, report);
     }
-    fitted.stages = fit_stages(way, points, options, report);
+    if way.receive
+        || fitted.period.is_some()
+        || fitted.load.is_some()
+        || gathered.link_bits_per_s.is_some()
+    {
+        fitted.stages = fit_stages(way, points, options, report);
+    } else if points.iter().any(|p| !p.series.is_empty()) {
+        // Delays alone hold no frame back: the node would send without end.
+        let few = format!(
+            "{} latency: neither a period nor a link rate (--rate) says how fast the node sends",
+            way.name()
+        );
+        report.notes.push(format!("left out: {few}"));
+        report.too_few.push(few);
+    }
     fitted
 }
 
@@ -239,8 +255,25 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
     fitted.period = Some(judged);
 }
 
-fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
+/// Points with a CPU load; of those in which the CPU was full, which only says that it needed at least as much, none
+/// where enough others are there.
+fn loaded_points(points: &[Point]) -> Vec<&Point> {
     let loaded: Vec<&Point> = points.iter().filter(|p| p.load.is_some()).collect();
+    let with_rest = |p: &&Point| p.load.is_some_and(|l| l.busy_ratio < FULL);
+    let resting: Vec<&Point> = loaded.iter().copied().filter(|p| with_rest(p)).collect();
+    let rates: BTreeSet<u64> = resting
+        .iter()
+        .filter_map(|p| Some(p.frames_per_s?.to_bits()))
+        .collect();
+    if resting.len() >= NEEDED && rates.len() > 1 {
+        resting
+    } else {
+        loaded
+    }
+}
+
+fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
+    let loaded = loaded_points(points);
     let figure = format!("{} CPU load", fitted.way.name());
     let by_cell = |p: &Point| (p.bytes.to_bits(), p.label.clone());
     let cells = cells_of(&loaded, by_cell, |p| {
@@ -354,14 +387,28 @@ fn say_one_rate(figure: &str, idle: Option<f64>, report: &mut Report) {
 }
 
 fn one_size(judged: &Judged, figure: &str, report: &mut Report) {
-    let classes = &judged.model.shape.classes;
-    if classes.len() == 1 && classes[0].law == Law::Constant {
-        report.warn(
-            "inseparable",
-            format!("{figure}: one size only, so that the cost of a frame and of its bytes cannot be told apart"),
-            "measure a second size; until then predict at this size alone",
-        );
+    let (classes, cells) = (&judged.model.shape.classes, &judged.model.cells);
+    if classes.len() != 1 || classes[0].law != Law::Constant {
+        return;
     }
+    let (why, way_out) = if cells.iter().all(|cell| cell.bytes == cells[0].bytes) {
+        (
+            "one size only",
+            "measure a second size; until then predict at this size alone",
+        )
+    } else {
+        (
+            "the larger the frames, the fewer they were, and the figure stayed the same",
+            "measure each size at two loads below the maximum too",
+        )
+    };
+    report.warn(
+        "inseparable",
+        format!(
+            "{figure}: {why}, so that the cost of a frame and of its bytes cannot be told apart"
+        ),
+        way_out,
+    );
 }
 
 /// What an observation gives a cell.

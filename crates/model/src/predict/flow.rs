@@ -163,9 +163,10 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
     let until = offered_until_ps(subject.run);
     let inside = |f: &&FrameTimes| f.end_ps > until / 2 && f.end_ps <= until;
     let mut seen = times.done.iter().filter(inside);
-    let (first, rest) = (seen.next(), seen.clone().count());
-    match (first, seen.next_back()) {
+    match (seen.next(), seen.clone().next_back()) {
         (Some(first), Some(last)) if last.end_ps > first.end_ps => {
+            // Of a batch that ends at the first instant none counts: its time lies before.
+            let rest = seen.filter(|f| f.end_ps > first.end_ps).count();
             rest as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
         }
         // Too few frames for a second half.

@@ -22,8 +22,10 @@ pub struct PredictArgs {
     /// Change a parameter or the structure first, e.g. gpdma-word=4, stage.copy=x0.5, alternative=dma-copy
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Minimum cycle time of this many such nodes on one line, with the node's own delays in it
-    #[arg(long, value_name = "N", conflicts_with_all = ["plan", "output"])]
+    /// Minimum cycle time of this many such nodes on one line, with the node's own delays in it; --data says the size
+    #[arg(long, value_name = "N", conflicts_with_all = [
+        "plan", "output", "frame", "length", "payload", "datagram", "load", "time", "frames", "direction", "ports",
+    ])]
     pub cycle: Option<u32>,
     /// Process data of each node in bytes, for --cycle
     #[arg(long, value_name = "BYTES", default_value_t = 16, requires = "cycle")]
