@@ -1,0 +1,29 @@
+//! Big-endian words at an offset; what lies behind the end is absent, never a panic.
+
+/// The word at `at`.
+pub(super) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes
+        .get(at..at + 4)?
+        .first_chunk()
+        .map(|word| u32::from_be_bytes(*word))
+}
+
+/// The half word at `at`.
+pub(super) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes
+        .get(at..at + 2)?
+        .first_chunk()
+        .map(|word| u16::from_be_bytes(*word))
+}
+
+/// Write words one after the other from `at`; those behind the end are left out.
+pub(super) fn put_words(out: &mut [u8], at: usize, words: &[u32]) {
+    for (place, word) in out
+        .get_mut(at..)
+        .unwrap_or_default()
+        .chunks_exact_mut(4)
+        .zip(words)
+    {
+        place.copy_from_slice(&word.to_be_bytes());
+    }
+}

@@ -1,0 +1,422 @@
+//! The client header: what a client asks of a server. In a UDP datagram it follows the head, over TCP it comes first.
+//!
+//! ```text
+//!  0  flags             12  length (-l), 0: default    24  type, length     44  rate, low word
+//!  4  threads           16  window or rate (2.0.5)     32  upper flags      48  rate, high word << 8
+//!  8  port of -r, -d    20  amount                     36  version          52  write prefetch
+//!                                                      44  … from 24 on the extension (2.0.13 and later)
+//! ```
+//! The extension is 36 bytes in 2.1 and 40 in 2.2, which appends a word that is 0 here.
+
+use super::amount::{Amount, Rate};
+use super::bytes::{be16, be32, put_words};
+use super::datagram::WIDE_LEN;
+use super::flags::{base, upper};
+
+/// Bytes of the header without extension.
+pub const V1_LEN: usize = 24;
+/// Bytes of the header with the extension, as 2.1 sends it and as this implementation does.
+pub const EXTENDED_LEN: usize = 60;
+/// Length of a datagram where no other is asked: it fits IPv4 and IPv6 on Ethernet.
+pub const DATAGRAM_BYTES: u32 = 1470;
+/// Bytes of the answer to a header that wants one.
+pub const ACK_LEN: usize = 28;
+/// The version that is told to peers: that of iperf 2.1.8, whose layout is spoken.
+const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
+/// The low bits of the word for threads; 2.2 keeps an identification in those above.
+const THREADS_MASK: u32 = 0x000F_FFFF;
+
+/// Who sends, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The client alone.
+    Forward,
+    /// Then the server, on a connection of its own back to the port named (`-r`).
+    Tradeoff,
+    /// Both at once, the server on a connection of its own back to the port named (`-d`).
+    Dual,
+    /// The server alone, on the same socket (`-R`).
+    Reverse,
+    /// Both at once, on the same socket (`--full-duplex`).
+    FullDuplex,
+}
+
+/// The extension of 2.0.13 and later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// Upper flags ([`upper`]).
+    pub upper: u16,
+    /// Lower flags.
+    pub lower: u16,
+    /// Version of the peer, as it writes it.
+    pub version: [u32; 2],
+    /// Type of service asked for the traffic back.
+    pub tos: u16,
+    /// Rate that was asked, in bits or, with [`upper::PACKET_RATE`], packets per second; 0 where none was.
+    pub rate: u64,
+}
+
+/// What a client asks of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientHeader {
+    /// The first word ([`base`]).
+    pub flags: u32,
+    /// Streams that the client runs at once.
+    pub threads: u32,
+    /// Port of the client for the traffic back.
+    pub port: u16,
+    /// Length of a datagram or a write, 0 for the default.
+    pub length_bytes: u32,
+    /// Window; in 2.0.5 the rate of UDP traffic back in bit/s.
+    pub window_bytes: u32,
+    /// How much the client sends, and wants back.
+    pub amount: Amount,
+    /// The extension, where there is one.
+    pub extension: Option<Extension>,
+}
+
+impl ClientHeader {
+    /// Read a header that starts the given bytes; `None` where they are none, are cut off, or make no sense.
+    pub fn parse(bytes: &[u8]) -> Option<ClientHeader> {
+        let word = |at| be32(bytes, at);
+        let flags = word(0)?;
+        let known = flags & (base::VERSION1 | base::EXTEND) != 0;
+        let threads = word(4)? & THREADS_MASK;
+        let port = u16::try_from(word(8)?).ok()?;
+        let amount = Amount::from_wire(word(20)?);
+        // Payload that happens to have a bit set: no client runs so many threads or has port 0.
+        if !known || flags & base::BOUNCEBACK != 0 || !(1..=65_535).contains(&threads) || port == 0
+        {
+            return None;
+        }
+        Some(ClientHeader {
+            flags,
+            threads,
+            port,
+            length_bytes: word(12)?,
+            window_bytes: word(16)?,
+            amount,
+            extension: (flags & base::EXTEND != 0)
+                .then(|| Extension::parse(bytes))
+                .flatten(),
+        })
+    }
+
+    /// Whether so many bytes over TCP are all of the header; more may follow.
+    pub fn tcp_len(first_word: u32) -> usize {
+        if first_word & base::BOUNCEBACK != 0 || first_word & (base::VERSION1 | base::EXTEND) == 0 {
+            return 0;
+        }
+        if first_word & base::HAS_LENGTH == 0 {
+            return V1_LEN;
+        }
+        ((first_word & base::LENGTH_MASK) >> 1).max(V1_LEN as u32) as usize
+    }
+
+    /// Write the header with its extension, if it has one; the length of what was written, or `None` where there
+    /// is not room for all of it.
+    pub fn emit(&self, out: &mut [u8]) -> Option<usize> {
+        let len = if self.extension.is_some() {
+            EXTENDED_LEN
+        } else {
+            V1_LEN
+        };
+        let out = out.get_mut(..len)?;
+        out.fill(0);
+        let words = [
+            self.flags,
+            self.threads,
+            u32::from(self.port),
+            self.length_bytes,
+            self.window_bytes,
+            self.amount.to_wire(),
+        ];
+        put_words(out, 0, &words);
+        if let Some(extension) = &self.extension {
+            extension.emit(out);
+        }
+        Some(len)
+    }
+
+    /// A header as 2.1.8 writes it, but for the mode's flags, which [`ClientHeader::with_mode`] sets.
+    ///
+    /// The length is 0 where the default is used. `udp` decides the flags and the length that they tell.
+    pub fn new(udp: bool, port: u16, length_bytes: u32, amount: Amount, rate: Rate) -> Self {
+        let mut flags = base::EXTEND | base::HAS_LENGTH;
+        let mut len = EXTENDED_LEN;
+        if udp {
+            flags |= base::IDS_64;
+            len += WIDE_LEN;
+        }
+        // Packets are multiplied out, since no generation reads them alike.
+        let length = if length_bytes == 0 {
+            DATAGRAM_BYTES
+        } else {
+            length_bytes
+        };
+        let bits = match rate {
+            Rate::BitsPerS(bits) => bits,
+            Rate::PacketsPerS(packets) => packets.saturating_mul(8 * u64::from(length)),
+            Rate::Max => 0,
+        };
+        ClientHeader {
+            flags: flags | (len as u32) << 1,
+            threads: 1,
+            port,
+            length_bytes,
+            window_bytes: 0,
+            amount,
+            extension: Some(Extension {
+                upper: 0,
+                lower: 0,
+                version: VERSION,
+                tos: 0,
+                rate: bits,
+            }),
+        }
+    }
+
+    /// The header with the flags of a mode.
+    #[must_use]
+    pub fn with_mode(mut self, mode: Mode) -> Self {
+        let udp = self.flags & base::IDS_64 != 0;
+        let (flags, more) = match mode {
+            Mode::Forward => (0, 0),
+            Mode::Tradeoff => (base::VERSION1, 0),
+            Mode::Dual => (base::VERSION1 | base::RUN_NOW, 0),
+            Mode::Reverse => (base::VERSION2, upper::REVERSE),
+            Mode::FullDuplex if udp => (base::VERSION2, upper::FULL_DUPLEX | upper::NO_FINAL),
+            Mode::FullDuplex => (base::VERSION2, upper::FULL_DUPLEX),
+        };
+        self.flags |= flags;
+        if udp && flags & base::VERSION2 != 0 {
+            self.flags |= base::UDP_TESTS;
+        }
+        if let Some(extension) = &mut self.extension {
+            extension.upper |= more;
+        }
+        self
+    }
+
+    /// Who sends, and when.
+    pub fn mode(&self) -> Mode {
+        if self.flags & base::VERSION2 != 0 {
+            let upper = self.extension.map_or(0, |extension| extension.upper);
+            return match upper & (upper::REVERSE | upper::FULL_DUPLEX) {
+                0 => Mode::Forward,
+                upper::REVERSE => Mode::Reverse,
+                _ => Mode::FullDuplex,
+            };
+        }
+        match (
+            self.flags & base::VERSION1 != 0,
+            self.flags & base::RUN_NOW != 0,
+        ) {
+            (false, _) => Mode::Forward,
+            (true, false) => Mode::Tradeoff,
+            (true, true) => Mode::Dual,
+        }
+    }
+
+    /// Whether the client waits for [`ack`] before it sends over TCP.
+    pub const fn wants_ack(&self) -> bool {
+        self.flags & base::WANTS_ACK != 0
+    }
+
+    /// The rate asked for the traffic back; `None` where the header names none.
+    pub fn rate(&self) -> Option<Rate> {
+        let (rate, packets) = match &self.extension {
+            Some(extension) => (extension.rate, extension.upper & upper::PACKET_RATE != 0),
+            None => (u64::from(self.window_bytes), false),
+        };
+        match (rate, packets) {
+            (0, _) => None,
+            (_, true) => Some(Rate::PacketsPerS(rate)),
+            (_, false) => Some(Rate::BitsPerS(rate)),
+        }
+    }
+}
+
+impl Extension {
+    /// From the bytes of the whole header. A client with short datagrams cuts the end off, so the rate alone may
+    /// be missing.
+    fn parse(bytes: &[u8]) -> Option<Extension> {
+        let high = be32(bytes, 52).unwrap_or(0) >> 8;
+        Some(Extension {
+            upper: be16(bytes, 32)?,
+            lower: be16(bytes, 34)?,
+            version: [be32(bytes, 36)?, be32(bytes, 40)?],
+            tos: be16(bytes, 46).unwrap_or(0),
+            rate: u64::from(be32(bytes, 48).unwrap_or(0)) | u64::from(high) << 32,
+        })
+    }
+
+    fn emit(&self, out: &mut [u8]) {
+        let words = [
+            u32::from(self.upper) << 16 | u32::from(self.lower),
+            self.version[0],
+            self.version[1],
+            u32::from(self.tos),
+            self.rate as u32,
+            ((self.rate >> 32) as u32) << 8,
+        ];
+        put_words(out, 32, &words);
+    }
+}
+
+/// The answer to a header that wants one: type, length, flags, version, two words reserved.
+pub fn ack() -> [u8; ACK_LEN] {
+    let mut out = [0; ACK_LEN];
+    put_words(&mut out, 0, &[2, ACK_LEN as u32, 0, VERSION[0], VERSION[1]]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hexadecimal as captured from the distribution's iperf 2.1.8.
+    fn hex(text: &str) -> Vec<u8> {
+        let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+        let pair = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
+        digits.chunks(2).map(pair).collect()
+    }
+    const TAIL: &str = "0000000000000000 00000000 00020001 00080003 00000000";
+
+    /// Port, length and amount as in the captures, the rate where it is not the default.
+    fn round(bytes: &[u8], ours: ClientHeader, mode: Mode) {
+        assert_eq!(ClientHeader::parse(bytes), Some(ours));
+        assert_eq!(ours.mode(), mode);
+        let mut out = [0xEE; EXTENDED_LEN];
+        assert_eq!(ours.emit(&mut out), Some(EXTENDED_LEN));
+        assert_eq!(out[..], bytes[..EXTENDED_LEN]);
+    }
+
+    #[test]
+    fn udp_headers_as_captured() {
+        let rate = "00100000 00000000 00000000";
+        let time = |centiseconds| Amount::Time { centiseconds };
+        for (start, mode, port, amount) in [
+            (
+                "48010098 00000001 0000c905 00000000 00000000 00000bb8",
+                Mode::Forward,
+                0xc905,
+                Amount::Bytes(3000),
+            ),
+            (
+                "c8010098 00000001 000087fc 00000000 00000000 00000bb8",
+                Mode::Tradeoff,
+                0x87fc,
+                Amount::Bytes(3000),
+            ),
+            (
+                "c8010099 00000001 00001b58 00000000 00000000 ffffffec",
+                Mode::Dual,
+                7000,
+                time(20),
+            ),
+        ] {
+            let ours = ClientHeader::new(true, port, 0, amount, Rate::UDP_DEFAULT).with_mode(mode);
+            round(&hex(&format!("{start}{TAIL}{rate}")), ours, mode);
+        }
+        for (upper, mode) in [("0400", Mode::Reverse), ("0808", Mode::FullDuplex)] {
+            let bytes = hex(&format!(
+                "6c010098 00000001 0000b95c 00000000 00000000 ffffffec 00000000 00000000
+                 {upper}0000 00020001 00080003 00000000 {rate}"
+            ));
+            let ours =
+                ClientHeader::new(true, 0xb95c, 0, time(20), Rate::UDP_DEFAULT).with_mode(mode);
+            round(&bytes, ours, mode);
+        }
+    }
+
+    #[test]
+    fn rates_as_captured() {
+        let start = "c8010098 00000001 00009b63 00000000 00000000 ffffffec";
+        let amount = Amount::Time { centiseconds: 20 };
+        let bytes = hex(&format!("{start}{TAIL} 80000000 00000c00 00000000"));
+        let ours = ClientHeader::new(true, 0x9b63, 0, amount, Rate::BitsPerS(50 << 30));
+        round(&bytes, ours.with_mode(Mode::Tradeoff), Mode::Tradeoff);
+        assert_eq!(ours.rate(), Some(Rate::BitsPerS(50 << 30)));
+        // `-b 100pps -l 64 -R` tells 0xc800.
+        let packets = ClientHeader::new(true, 1, 64, amount, Rate::PacketsPerS(100));
+        assert_eq!(packets.rate(), Some(Rate::BitsPerS(0xc800)));
+        let none = ClientHeader::new(true, 1, 0, amount, Rate::Max);
+        assert_eq!(none.rate(), None);
+    }
+
+    #[test]
+    fn tcp_headers_as_captured() {
+        for (start, mode, port) in [
+            ("40010078 00000001 00009719", Mode::Forward, 0x9719),
+            ("c0010078 00000001 00008b6f", Mode::Tradeoff, 0x8b6f),
+            ("c0010079 00000001 00001b59", Mode::Dual, 7001),
+        ] {
+            let bytes = hex(&format!(
+                "{start} 00002000 00000000 ffffff9c {TAIL} 00a00000 00000000 00000000"
+            ));
+            let amount = Amount::Time { centiseconds: 100 };
+            let ours = ClientHeader::new(false, port, 8192, amount, Rate::BitsPerS(10 << 20));
+            round(&bytes, ours.with_mode(mode), mode);
+            assert_eq!(ClientHeader::tcp_len(ours.flags), EXTENDED_LEN);
+        }
+        let reverse = ClientHeader::new(false, 1, 0, Amount::DEFAULT, Rate::Max);
+        assert_eq!(reverse.with_mode(Mode::Reverse).flags, 0x4401_0078);
+        let wants = ClientHeader {
+            flags: 0x4601_0078,
+            ..reverse
+        };
+        assert!(wants.wants_ack() && !reverse.wants_ack());
+        assert_eq!(wants.mode(), Mode::Forward);
+        assert_eq!(
+            ack()[..],
+            hex("00000002 0000001c 00000000 00020001 00080003 00000000 00000000")
+        );
+    }
+
+    #[test]
+    fn headers_of_2_0_5() {
+        let bytes = hex("80000001 00000001 00001389 000005be 00100000 fffffc18");
+        let header = ClientHeader::parse(&bytes).unwrap();
+        assert_eq!((header.mode(), header.port), (Mode::Dual, 5001));
+        assert_eq!(
+            header.rate(),
+            Some(Rate::BitsPerS(1 << 20)),
+            "in the word of the window"
+        );
+        assert_eq!(ClientHeader::tcp_len(0x8000_0001), V1_LEN);
+        let mut out = [0; V1_LEN];
+        assert_eq!(header.emit(&mut out), Some(V1_LEN));
+        assert_eq!(out[..], bytes);
+        assert_eq!(header.emit(&mut out[..23]), None);
+    }
+
+    #[test]
+    fn headers_of_2_2_are_longer_and_name_an_identification() {
+        let bytes = hex(&format!(
+            "480100a0 80100002 00001389 00000000 00000000 fffffc18 {TAIL} 00100000 00000000 00000000 00000000"
+        ));
+        let header = ClientHeader::parse(&bytes).unwrap();
+        assert_eq!((header.threads, header.mode()), (2, Mode::Forward));
+    }
+
+    #[test]
+    fn payload_is_no_header() {
+        assert_eq!(
+            ClientHeader::parse(b"0123456789012345678901234567890123456789"),
+            None
+        );
+        assert_eq!(ClientHeader::tcp_len(0x3031_3233), 0);
+        assert_eq!(ClientHeader::tcp_len(0x0080_0000), 0, "bounceback");
+        assert_eq!(ClientHeader::parse(&[0xFF; 60]), None);
+        assert_eq!(ClientHeader::parse(&[0; 60]), None);
+        for len in 0..V1_LEN {
+            assert_eq!(
+                ClientHeader::parse(
+                    &hex("c0010079 00000001 00001b59 00000000 00000000 ffffffec")[..len]
+                ),
+                None
+            );
+        }
+    }
+}

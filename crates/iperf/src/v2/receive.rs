@@ -1,0 +1,391 @@
+//! The receiving end of a UDP flow, without I/O: what arrived, what is missing, and what to answer.
+//!
+//! Two counts are kept apart. Our own follows RFC 5560, so a duplicate never hides a loss. The answer to the peer
+//! follows iperf's, where a number below the expected one is out of order, takes one from the losses, and the final
+//! datagram is counted: a client of iperf expects its own arithmetic.
+
+use wirelab_trial::{Jitter, Tracker};
+
+use super::datagram::{Generation, Head};
+use super::report::{ANSWER_LEN, ServerReport};
+
+/// What one datagram was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Data.
+    Data,
+    /// The final datagram, or one more of them: the peer waits for [`Receiver::answer`].
+    Final,
+    /// Too short to have a number, or data after the end; it is counted nowhere else.
+    Ignored,
+}
+
+/// What has arrived so far, in our own counting; the final datagrams are no part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Application bytes, with those of duplicates.
+    pub bytes: u64,
+    /// Datagrams, with duplicates.
+    pub datagrams: u64,
+    /// Different numbers.
+    pub distinct: u64,
+    /// Numbers between the first and the highest that never arrived.
+    pub lost: u64,
+    /// Further copies.
+    pub duplicated: u64,
+    /// Numbers that arrived after a higher one.
+    pub reordered: u64,
+    /// So far behind that nobody can tell a duplicate from a late one.
+    pub too_late: u64,
+    /// Datagrams that could not be read, or came after the end.
+    pub ignored: u64,
+}
+
+impl Received {
+    /// What was added since `before`. Losses that later arrivals filled are not negative here, but 0.
+    #[must_use]
+    pub fn since(&self, before: &Received) -> Received {
+        let less = u64::saturating_sub;
+        Received {
+            bytes: less(self.bytes, before.bytes),
+            datagrams: less(self.datagrams, before.datagrams),
+            distinct: less(self.distinct, before.distinct),
+            lost: less(self.lost, before.lost),
+            duplicated: less(self.duplicated, before.duplicated),
+            reordered: less(self.reordered, before.reordered),
+            too_late: less(self.too_late, before.too_late),
+            ignored: less(self.ignored, before.ignored),
+        }
+    }
+
+    /// Datagrams that the sender used: received and lost.
+    pub const fn sent(&self) -> u64 {
+        self.distinct.saturating_add(self.lost)
+    }
+}
+
+/// The peer's counting.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerCount {
+    highest: i64,
+    lost: u64,
+    out_of_order: u64,
+    bytes: u64,
+}
+
+impl PeerCount {
+    fn take(&mut self, id: i64, bytes: u64) {
+        self.bytes += bytes;
+        let expected = self.highest.saturating_add(1);
+        if id < expected {
+            self.out_of_order += 1;
+        } else {
+            self.lost = self.lost.saturating_add((id - expected) as u64);
+            self.highest = id;
+        }
+    }
+}
+
+/// Whether the sender writes its time into the datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stamps {
+    None,
+    /// Always the same so far: perhaps what lay in the buffer.
+    Constant(u64),
+    Written,
+}
+
+/// The receiving end of one flow. Nothing is allocated after [`Receiver::new`].
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    generation: Generation,
+    start_ns: u64,
+    last_ns: u64,
+    tracker: Tracker,
+    zero_seen: bool,
+    bytes: u64,
+    ignored: u64,
+    jitter: Jitter,
+    stamps: Stamps,
+    peer: PeerCount,
+    finished: Option<Finish>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Finish {
+    report: ServerReport,
+    next: u64,
+}
+
+impl Receiver {
+    /// A flow whose first datagram is `first`, at `now_ns` of any steady clock; it must still be given to
+    /// [`Receiver::take`]. `None` where it cannot start a flow: too short, or a final one that comes late.
+    pub fn new(first: &[u8], now_ns: u64) -> Option<Receiver> {
+        let generation = Generation::detect(first)?;
+        if Head::parse(first, generation.ids())?.id < 0 {
+            return None;
+        }
+        Some(Receiver::of(generation, now_ns))
+    }
+
+    /// A flow of a known generation.
+    pub fn of(generation: Generation, now_ns: u64) -> Receiver {
+        Receiver {
+            generation,
+            start_ns: now_ns,
+            last_ns: now_ns,
+            tracker: Tracker::new(),
+            zero_seen: false,
+            bytes: 0,
+            ignored: 0,
+            jitter: Jitter::new(),
+            stamps: Stamps::None,
+            peer: PeerCount::default(),
+            finished: None,
+        }
+    }
+
+    /// Take a datagram that arrived at `now_ns`.
+    pub fn take(&mut self, datagram: &[u8], now_ns: u64) -> Arrival {
+        let Some(head) = Head::parse(datagram, self.generation.ids()) else {
+            self.ignored += 1;
+            return Arrival::Ignored;
+        };
+        let len = datagram.len() as u64;
+        if head.id < 0 {
+            self.finish(head.id, len, now_ns);
+            return Arrival::Final;
+        }
+        if self.finished.is_some() {
+            self.ignored += 1;
+            return Arrival::Ignored;
+        }
+        self.last_ns = self.last_ns.max(now_ns);
+        self.bytes += len;
+        self.peer.take(head.id, len);
+        // The tracker reads 32 bits as the nearest number.
+        self.tracker.observe(head.id as u32);
+        self.zero_seen |= head.id == 0;
+        self.observe_stamp(&head, now_ns);
+        Arrival::Data
+    }
+
+    fn observe_stamp(&mut self, head: &Head, now_ns: u64) {
+        let stamp_ns = head.stamp_ns();
+        self.stamps = match self.stamps {
+            Stamps::None => Stamps::Constant(stamp_ns),
+            Stamps::Constant(before) if before == stamp_ns => Stamps::Constant(stamp_ns),
+            _ => Stamps::Written,
+        };
+        self.jitter.observe(stamp_ns, now_ns);
+    }
+
+    fn finish(&mut self, id: i64, len: u64, now_ns: u64) {
+        if self.finished.is_some() {
+            return;
+        }
+        self.last_ns = self.last_ns.max(now_ns);
+        let next = id.unsigned_abs();
+        let mut peer = self.peer;
+        peer.take(i64::try_from(next).unwrap_or(i64::MAX), len);
+        self.finished = Some(Finish {
+            report: ServerReport {
+                bytes: peer.bytes,
+                duration_us: (self.last_ns - self.start_ns) / 1000,
+                lost: peer.lost.saturating_sub(peer.out_of_order),
+                out_of_order: peer.out_of_order,
+                datagrams: peer.highest.unsigned_abs(),
+                jitter_us: self.jitter.ns().unwrap_or(0) / 1000,
+            },
+            next,
+        });
+    }
+
+    /// The answer to the final datagram, in the peer's layout; `None` before there was one.
+    pub fn answer(&self, final_datagram: &[u8]) -> Option<[u8; ANSWER_LEN]> {
+        let finish = self.finished?;
+        Some(finish.report.emit(self.generation, final_datagram))
+    }
+
+    /// What has arrived so far.
+    pub fn received(&self) -> Received {
+        // Most senders start at 1, and only one that starts at 0 can lose it.
+        let first = u64::from(!self.zero_seen);
+        let highest = self.tracker.next().saturating_sub(first);
+        Received {
+            bytes: self.bytes,
+            datagrams: self.tracker.received(),
+            distinct: self.tracker.distinct(),
+            lost: self.tracker.lost(highest),
+            duplicated: self.tracker.duplicated(),
+            reordered: self.tracker.reordered(),
+            too_late: self.tracker.too_late(),
+            ignored: self.ignored,
+        }
+    }
+
+    /// Numbers between the highest that arrived and the final one: data that was lost at the end, or final
+    /// datagrams that were lost, since iperf counts on with each of them. Nobody can tell which.
+    pub fn unattributed(&self) -> u64 {
+        self.finished.map_or(0, |finish| {
+            finish.next.saturating_sub(self.tracker.next().max(1))
+        })
+    }
+
+    /// Jitter in ps; `None` where the sender writes no times, so that it would mean nothing.
+    pub fn jitter_ps(&self) -> Option<u64> {
+        match self.stamps {
+            Stamps::Written => self.jitter.ps(),
+            Stamps::None | Stamps::Constant(_) => None,
+        }
+    }
+
+    /// The jitter that iperf would show, in ms, whether it means something or not.
+    pub fn iperf_jitter_ms(&self) -> f64 {
+        self.jitter.ps().unwrap_or(0) as f64 / 1e9
+    }
+
+    /// Whether the final datagram came.
+    pub const fn is_finished(&self) -> bool {
+        self.finished.is_some()
+    }
+    /// The kind of peer.
+    pub const fn generation(&self) -> Generation {
+        self.generation
+    }
+    /// When the flow started.
+    pub const fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+    /// When the last datagram arrived.
+    pub const fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v2::IdWidth;
+
+    /// A datagram of 200 bytes as 2.1 writes it: stamps 1 ms apart.
+    fn wide(id: i64) -> [u8; 200] {
+        let mut out = [0; 200];
+        let microseconds = 1000 * id.unsigned_abs() as u32;
+        Head {
+            id,
+            seconds: 5,
+            microseconds,
+        }
+        .emit(&mut out, IdWidth::Wide);
+        out[16..20].copy_from_slice(&0x4801_0098u32.to_be_bytes());
+        out[23] = 1;
+        out[26..28].copy_from_slice(&5001u16.to_be_bytes());
+        out
+    }
+
+    fn play(ids: &[i64]) -> Receiver {
+        let mut receiver = Receiver::new(&wide(ids[0]), 0).unwrap();
+        for (at, id) in ids.iter().enumerate() {
+            receiver.take(&wide(*id), at as u64 * 1_000_000);
+        }
+        receiver
+    }
+
+    #[test]
+    fn a_duplicate_hides_a_loss_from_the_peer_but_not_from_us() {
+        // What iperf 2.1.8 answered to the same ids: lost 0, out of order 2, datagrams 11, bytes 2200.
+        let receiver = play(&[1, 2, 4, 5, 5, 6, 8, 7, 9, 10, -11]);
+        let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
+        assert_eq!((report.lost, report.out_of_order), (0, 2));
+        assert_eq!((report.datagrams, report.bytes), (11, 2200));
+        assert_eq!(report.duration_us, 10_000);
+        let ours = receiver.received();
+        assert_eq!((ours.lost, ours.duplicated, ours.reordered), (1, 1, 1));
+        assert_eq!((ours.datagrams, ours.sent(), ours.bytes), (10, 10, 2000));
+        assert_eq!(receiver.unattributed(), 0);
+    }
+
+    #[test]
+    fn a_loss_without_duplicates_is_told_to_both() {
+        // iperf 2.1.8: lost 1, out of order 0, datagrams 6.
+        let receiver = play(&[1, 2, 4, 5, -6]);
+        let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
+        assert_eq!(
+            (report.lost, report.out_of_order, report.datagrams),
+            (1, 0, 6)
+        );
+        assert_eq!(receiver.received().lost, 1);
+    }
+
+    #[test]
+    fn what_is_missing_at_the_end_is_nobodys() {
+        // iperf 2.1.8 books one lost: either datagram 5 or the first final one.
+        let mut receiver = play(&[1, 2, 3, 4, -6]);
+        let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
+        assert_eq!((report.lost, report.datagrams), (1, 6));
+        assert_eq!((receiver.received().lost, receiver.unattributed()), (0, 1));
+        assert_eq!(receiver.take(&wide(-7), 0), Arrival::Final);
+        assert_eq!(receiver.take(&wide(5), 0), Arrival::Ignored);
+        assert_eq!(receiver.received().ignored, 1);
+        let again = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
+        assert_eq!(again, report, "the first final datagram counts");
+    }
+
+    #[test]
+    fn nodes_with_12_bytes_and_no_times_get_totals_and_no_jitter() {
+        for first in [0u32, 1] {
+            let mut receiver = None;
+            for at in 0..100u32 {
+                let mut datagram = [0u8; 1000];
+                datagram[..4].copy_from_slice(&(first + at).to_be_bytes());
+                // As much traffic as 248.6 µs a datagram make.
+                let now = u64::from(at) * 248_600;
+                let receiver =
+                    receiver.get_or_insert_with(|| Receiver::new(&datagram, now).unwrap());
+                if at != 50 {
+                    assert_eq!(receiver.take(&datagram, now), Arrival::Data);
+                }
+            }
+            let receiver = receiver.unwrap();
+            assert_eq!(receiver.generation(), Generation::Bare);
+            let ours = receiver.received();
+            assert_eq!((ours.sent(), ours.lost, ours.bytes), (100, 1, 99_000));
+            assert_eq!(receiver.jitter_ps(), None);
+            assert!(receiver.iperf_jitter_ms() > 0.1, "what iperf would show");
+            assert!(!receiver.is_finished());
+        }
+    }
+
+    #[test]
+    fn jitter_where_times_are_written() {
+        let receiver = play(&[1, 2, 3, 4, 5, 6, 7, 8, -9]);
+        assert_eq!(receiver.jitter_ps(), Some(0));
+    }
+
+    #[test]
+    fn a_late_final_datagram_starts_nothing() {
+        assert!(Receiver::new(&wide(-11), 0).is_none());
+        assert!(Receiver::new(&[0; 11], 0).is_none());
+    }
+
+    #[test]
+    fn numbers_over_32_bits() {
+        let mut receiver = Receiver::of(Generation::Wide, 0);
+        for id in [1, 2, i64::from(u32::MAX), i64::MAX, i64::MIN] {
+            receiver.take(&wide_of(id), 1);
+        }
+        assert!(receiver.is_finished() && receiver.answer(&[]).is_some());
+    }
+
+    fn wide_of(id: i64) -> [u8; 16] {
+        let mut out = [0; 16];
+        Head {
+            id,
+            seconds: 0,
+            microseconds: 0,
+        }
+        .emit(&mut out, IdWidth::Wide);
+        out
+    }
+}

@@ -1,0 +1,418 @@
+//! The sending end of a UDP flow, without I/O: what is due, the final datagrams, and the report that comes back.
+
+use wirelab_trial::Histogram;
+
+use super::amount::{Amount, Rate};
+use super::client_header::ClientHeader;
+use super::datagram::{Generation, Head};
+use super::flags::fill_digits;
+use super::report::ServerReport;
+use super::schedule::Schedule;
+
+/// How often the final datagram is sent before the report is given up.
+pub const FINAL_TRIES: u32 = 10;
+/// How long each waits for its report, in ns: 250 ms.
+pub const FINAL_WAIT_NS: u64 = 250_000_000;
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendPlan {
+    /// Bytes of a datagram; the head is part of it, so less is raised to it.
+    pub length_bytes: u32,
+    /// How fast.
+    pub rate: Rate,
+    /// How much.
+    pub amount: Amount,
+    /// The layout; with [`Generation::Wide`] and a header, the header is in each datagram, as far as it fits.
+    pub generation: Generation,
+    /// The header.
+    pub header: Option<ClientHeader>,
+    /// Whether a report is expected; without, the final datagrams are sent one after the other, three of them.
+    pub wants_report: bool,
+}
+
+/// What to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Send the first so many bytes of the buffer.
+    Send(usize),
+    /// Nothing is due before this time.
+    Wait {
+        /// In ns of the caller's clock.
+        until_ns: u64,
+    },
+    /// The flow is over.
+    Done,
+}
+
+/// What was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sent {
+    /// Datagrams of data.
+    pub datagrams: u64,
+    /// Their application bytes.
+    pub bytes: u64,
+    /// From the first to the end of the last one's interval, in ns.
+    pub duration_ns: u64,
+    /// What the other end says; `None` where no report came.
+    pub report: Option<ServerReport>,
+    /// Final datagrams that it took.
+    pub final_tries: u32,
+    /// Pauses after which the schedule was moved: the rate was not kept there.
+    pub slips: u64,
+    /// Their time in ns.
+    pub slipped_ns: u64,
+    /// Gaps between the datagrams, in ticks of 1 ns.
+    pub gaps: Histogram,
+}
+
+impl Sent {
+    /// The share of the rate asked that was kept: 1 where there were no pauses.
+    pub fn kept_ratio(&self) -> f64 {
+        if self.duration_ns == 0 {
+            return 1.0;
+        }
+        1.0 - self.slipped_ns as f64 / self.duration_ns as f64
+    }
+}
+
+/// The sending end. Nothing is allocated after [`Sender::new`].
+#[derive(Clone, Debug)]
+pub struct Sender {
+    plan: SendPlan,
+    schedule: Schedule,
+    start_ns: u64,
+    last_ns: u64,
+    next_id: i64,
+    bytes: u64,
+    first_len: usize,
+    /// Final datagrams sent, and when the next is due.
+    finals: u32,
+    final_due_ns: u64,
+    ended_ns: Option<u64>,
+    report: Option<ServerReport>,
+    over: bool,
+}
+
+/// Most bytes that a datagram can have over IPv4.
+pub const MAX_DATAGRAM: usize = 65_507;
+
+impl Sender {
+    /// A flow that starts at `now_ns` of any steady clock.
+    pub fn new(plan: SendPlan, now_ns: u64) -> Sender {
+        let least = plan.generation.ids().head_bytes();
+        let length = (plan.length_bytes as usize).clamp(least, MAX_DATAGRAM);
+        let plan = SendPlan {
+            length_bytes: length as u32,
+            ..plan
+        };
+        // The first datagram is never shorter than the header: servers read what is asked from it.
+        let header = plan.header.map_or(0, |header| {
+            if header.extension.is_some() {
+                super::client_header::EXTENDED_LEN
+            } else {
+                super::client_header::V1_LEN
+            }
+        });
+        Sender {
+            schedule: Schedule::new(now_ns, plan.rate.interval_ps(plan.length_bytes)),
+            plan,
+            start_ns: now_ns,
+            last_ns: now_ns,
+            next_id: 1,
+            bytes: 0,
+            first_len: length.max(least + header),
+            finals: 0,
+            final_due_ns: 0,
+            ended_ns: None,
+            report: None,
+            over: false,
+        }
+    }
+
+    /// Bytes that the buffer for [`Sender::step`] needs.
+    pub const fn buffer_bytes(&self) -> usize {
+        self.first_len
+    }
+
+    /// Fill a buffer once, before the first step: the digits and the header.
+    pub fn prepare(&self, buf: &mut [u8]) {
+        fill_digits(buf, 0);
+        if let (Some(header), Some(at)) = (&self.plan.header, self.plan.generation.header_at()) {
+            let _ = header.emit(buf.get_mut(at..).unwrap_or_default());
+        }
+    }
+
+    /// What to do at `now_ns`; `wall` are seconds and microseconds of the sender's wall clock, which it writes.
+    /// The buffer is the one that was prepared.
+    pub fn step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> Step {
+        if self.over {
+            return Step::Done;
+        }
+        if self.ended_ns.is_none() && self.is_enough(now_ns) {
+            self.ended_ns = Some(now_ns);
+        }
+        if self.ended_ns.is_some() {
+            return self.final_step(now_ns, wall, buf);
+        }
+        let due_ns = self.schedule.due_ns();
+        if now_ns < due_ns {
+            return Step::Wait {
+                until_ns: self.end_ns().map_or(due_ns, |end| due_ns.min(end)),
+            };
+        }
+        self.schedule.leaves(now_ns);
+        self.last_ns = now_ns;
+        let len = if self.next_id == 1 {
+            self.first_len
+        } else {
+            self.plan.length_bytes as usize
+        };
+        self.write(self.next_id, wall, buf);
+        self.next_id += 1;
+        self.bytes += len as u64;
+        Step::Send(len.min(buf.len()))
+    }
+
+    fn write(&self, id: i64, wall: (u32, u32), buf: &mut [u8]) {
+        let head = Head {
+            id,
+            seconds: wall.0,
+            microseconds: wall.1,
+        };
+        head.emit(buf, self.plan.generation.ids());
+    }
+
+    fn final_step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> Step {
+        let (tries, wait_ns) = match self.plan.wants_report {
+            true => (FINAL_TRIES, FINAL_WAIT_NS),
+            false => (3, 0),
+        };
+        if now_ns < self.final_due_ns {
+            return Step::Wait {
+                until_ns: self.final_due_ns,
+            };
+        }
+        if self.finals == tries {
+            self.over = true;
+            return Step::Done;
+        }
+        self.finals += 1;
+        self.final_due_ns = now_ns + wait_ns;
+        // The same number each time: a server that gets only the second must not book a loss for the first.
+        self.write(-self.next_id, wall, buf);
+        Step::Send((self.plan.length_bytes as usize).min(buf.len()))
+    }
+
+    fn end_ns(&self) -> Option<u64> {
+        Some(self.start_ns.saturating_add(self.plan.amount.ns()?))
+    }
+
+    fn is_enough(&self, now_ns: u64) -> bool {
+        match self.plan.amount {
+            Amount::Time { .. } => self.end_ns().is_some_and(|end| now_ns >= end),
+            Amount::Bytes(bytes) => self.bytes >= bytes,
+        }
+    }
+
+    /// Take what came from the other end; whether it was the report, which ends the flow.
+    pub fn take_answer(&mut self, answer: &[u8]) -> bool {
+        if self.finals == 0 || self.report.is_some() {
+            return false;
+        }
+        self.report = ServerReport::parse(answer);
+        self.over |= self.report.is_some();
+        self.report.is_some()
+    }
+
+    /// End the sending now: an interrupt, or the other end is gone.
+    pub fn stop(&mut self, now_ns: u64) {
+        self.ended_ns.get_or_insert(now_ns);
+    }
+
+    /// End at once, without final datagrams.
+    pub fn abandon(&mut self, now_ns: u64) {
+        self.stop(now_ns);
+        self.over = true;
+    }
+
+    /// Application bytes so far.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    /// When the flow started.
+    pub const fn start_ns(&self) -> u64 {
+        self.start_ns
+    }
+    /// When its data ended; `None` while it goes on.
+    pub const fn ended_ns(&self) -> Option<u64> {
+        self.ended_ns
+    }
+
+    /// What was sent.
+    pub fn sent(&self) -> Sent {
+        Sent {
+            datagrams: self.schedule.packets(),
+            bytes: self.bytes,
+            duration_ns: self.ended_ns.unwrap_or(self.last_ns) - self.start_ns,
+            report: self.report,
+            final_tries: self.finals,
+            slips: self.schedule.slips(),
+            slipped_ns: self.schedule.slipped_ns(),
+            gaps: self.schedule.gaps(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v2::{IdWidth, Mode, Receiver};
+
+    fn plan(amount: Amount) -> SendPlan {
+        let rate = Rate::PacketsPerS(1000);
+        let header = ClientHeader::new(true, 5001, 64, amount, rate).with_mode(Mode::Forward);
+        SendPlan {
+            length_bytes: 64,
+            rate,
+            amount,
+            generation: Generation::Wide,
+            header: Some(header),
+            wants_report: true,
+        }
+    }
+
+    /// Run to the end; each datagram to `deliver`, whose answer is taken. The time at the end.
+    fn run(sender: &mut Sender, mut deliver: impl FnMut(&[u8], u64) -> Option<Vec<u8>>) -> u64 {
+        let mut buf = vec![0; sender.buffer_bytes()];
+        sender.prepare(&mut buf);
+        let mut now = sender.start_ns();
+        loop {
+            match sender.step(now, (1, 2), &mut buf) {
+                Step::Send(len) => {
+                    if let Some(answer) = deliver(&buf[..len], now) {
+                        sender.take_answer(&answer);
+                    }
+                }
+                Step::Wait { until_ns } => now = until_ns,
+                Step::Done => return now,
+            }
+        }
+    }
+
+    #[test]
+    fn a_flow_and_its_report() {
+        let mut sender = Sender::new(plan(Amount::Time { centiseconds: 5 }), 1_000);
+        let mut receiver = None;
+        run(&mut sender, |datagram, now| {
+            let receiver = receiver.get_or_insert_with(|| Receiver::new(datagram, now).unwrap());
+            receiver.take(datagram, now);
+            receiver.answer(datagram).map(|answer| answer.to_vec())
+        });
+        let sent = sender.sent();
+        assert_eq!((sent.datagrams, sent.final_tries, sent.slips), (50, 1, 0));
+        assert_eq!(
+            sent.bytes,
+            49 * 64 + 76,
+            "the first is as long as the header"
+        );
+        assert_eq!(sent.duration_ns, 50_000_000);
+        let report = sent.report.unwrap();
+        assert_eq!((report.datagrams, report.lost), (51, 0));
+        assert_eq!(
+            report.bytes,
+            sent.bytes + 64,
+            "iperf counts the final datagram"
+        );
+        assert_eq!(receiver.unwrap().received().sent(), 50);
+        assert_eq!(sent.gaps.count, 49);
+        assert_eq!(
+            (sent.gaps.min_ticks, sent.gaps.max_ticks),
+            (1_000_000, 1_000_000)
+        );
+    }
+
+    #[test]
+    fn no_report_after_ten_tries() {
+        let mut sender = Sender::new(plan(Amount::Bytes(640)), 0);
+        let mut finals = Vec::new();
+        let end = run(&mut sender, |datagram, _| {
+            let id = Head::parse(datagram, IdWidth::Wide).unwrap().id;
+            if id < 0 {
+                finals.push(id);
+            }
+            // Whatever comes back is no report.
+            Some(vec![0; 52])
+        });
+        assert_eq!(finals, [-11; 10], "the same number each time");
+        let sent = sender.sent();
+        assert_eq!(
+            (sent.report, sent.final_tries, sent.datagrams),
+            (None, 10, 10)
+        );
+        assert_eq!(end, 9_000_000 + 10 * FINAL_WAIT_NS);
+    }
+
+    #[test]
+    fn flows_back_end_without_a_report() {
+        let plan = SendPlan {
+            generation: Generation::WideBare,
+            header: None,
+            wants_report: false,
+            ..plan(Amount::Bytes(64))
+        };
+        let mut sender = Sender::new(plan, 0);
+        let mut datagrams = Vec::new();
+        run(&mut sender, |datagram, _| {
+            datagrams.push(datagram.to_vec());
+            None
+        });
+        let ids = datagrams
+            .iter()
+            .map(|d| Head::parse(d, IdWidth::Wide).unwrap().id);
+        assert_eq!(ids.collect::<Vec<_>>(), [1, -2, -2, -2]);
+        assert_eq!(
+            Generation::detect(&datagrams[0]),
+            Some(Generation::WideBare)
+        );
+        assert_eq!(datagrams[0].len(), 64);
+    }
+
+    #[test]
+    fn a_pause_is_said() {
+        let mut sender = Sender::new(plan(Amount::Time { centiseconds: 10 }), 0);
+        let mut buf = vec![0; sender.buffer_bytes()];
+        let mut sent = 0;
+        for now in (0..200)
+            .filter(|ms| !(20..70).contains(ms))
+            .map(|ms| ms * 1_000_000)
+        {
+            if sender.ended_ns().is_none()
+                && matches!(sender.step(now, (0, 0), &mut buf), Step::Send(_))
+            {
+                sent += u64::from(sender.ended_ns().is_none());
+            }
+        }
+        let result = sender.sent();
+        assert_eq!(
+            (result.datagrams, sent),
+            (50, 50),
+            "50 ms of 100 were lost for good"
+        );
+        assert_eq!((result.slips, result.slipped_ns), (1, 50_000_000));
+        assert_eq!(result.kept_ratio(), 0.5);
+        assert_eq!(result.gaps.max_ticks, 51_000_000);
+    }
+
+    #[test]
+    fn stopped_and_abandoned() {
+        let mut sender = Sender::new(plan(Amount::Time { centiseconds: 10 }), 0);
+        let mut buf = vec![0; sender.buffer_bytes()];
+        assert_eq!(sender.step(0, (0, 0), &mut buf), Step::Send(76));
+        sender.stop(5);
+        assert_eq!(sender.step(6, (0, 0), &mut buf), Step::Send(64));
+        assert_eq!(Head::parse(&buf, IdWidth::Wide).map(|h| h.id), Some(-2));
+        sender.abandon(7);
+        assert_eq!(sender.step(8, (0, 0), &mut buf), Step::Done);
+    }
+}

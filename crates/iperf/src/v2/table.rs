@@ -1,0 +1,341 @@
+//! The text that iperf 2 prints: amounts, rates and the table of intervals, as 2.1.8 writes them.
+
+use std::fmt::{self, Write as _};
+
+/// In which unit amounts and rates are shown (`-f`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Rates in bits with the prefix that suits (`a`, the default).
+    #[default]
+    AutoBits,
+    /// Rates in bytes with the prefix that suits (`A`).
+    AutoBytes,
+    /// kbit/s, Mbit/s or Gbit/s (`k`, `m`, `g`): the power of 1000, and of 1024 for amounts.
+    Bits(u8),
+    /// KiB/s, MiB/s or GiB/s (`K`, `M`, `G`): the power of 1024.
+    Bytes(u8),
+}
+
+impl Format {
+    /// The letter of `-f`; `None` where iperf knows none such.
+    pub const fn from_letter(letter: char) -> Option<Format> {
+        Some(match letter {
+            'a' => Format::AutoBits,
+            'A' => Format::AutoBytes,
+            'b' => Format::Bits(0),
+            'k' => Format::Bits(1),
+            'm' => Format::Bits(2),
+            'g' => Format::Bits(3),
+            'B' => Format::Bytes(0),
+            'K' => Format::Bytes(1),
+            'M' => Format::Bytes(2),
+            'G' => Format::Bytes(3),
+            _ => return None,
+        })
+    }
+
+    /// An amount of bytes, e.g. ` 131 KBytes`; the prefixes are powers of 1024.
+    pub fn transfer(self, bytes: f64) -> String {
+        let power = match self {
+            Format::AutoBits | Format::AutoBytes => None,
+            Format::Bits(power) | Format::Bytes(power) => Some(power),
+        };
+        scaled(bytes, 1024.0, power, "Bytes")
+    }
+
+    /// A rate, e.g. `1.07 Mbits/sec`; the prefixes are powers of 1000 for bits and of 1024 for bytes.
+    pub fn rate(self, bytes_per_s: f64) -> String {
+        match self {
+            Format::AutoBits => scaled(bytes_per_s * 8.0, 1000.0, None, "bits/sec"),
+            Format::Bits(power) => scaled(bytes_per_s * 8.0, 1000.0, Some(power), "bits/sec"),
+            Format::AutoBytes => scaled(bytes_per_s, 1024.0, None, "Bytes/sec"),
+            Format::Bytes(power) => scaled(bytes_per_s, 1024.0, Some(power), "Bytes/sec"),
+        }
+    }
+}
+
+/// Four characters, the prefix and the unit: 9.99, 99.9, 9999; three decimals below one.
+fn scaled(value: f64, step: f64, power: Option<u8>, unit: &str) -> String {
+    const PREFIXES: [&str; 5] = ["", "K", "M", "G", "T"];
+    let mut value = value;
+    let mut at = 0;
+    while at + 1 < PREFIXES.len() && power.map_or(value >= step, |power| at < usize::from(power)) {
+        value /= step;
+        at += 1;
+    }
+    let places = match value {
+        v if v < 0.9995 => 3,
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    let number = if value.is_nan() {
+        "-nan".to_owned()
+    } else {
+        format!("{value:4.places$}")
+    };
+    format!("{number} {}{unit}", PREFIXES[at])
+}
+
+/// What stands in the brackets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Id {
+    /// A stream.
+    Stream(u32),
+    /// A stream that the server opened back.
+    Back(u32),
+    /// All streams.
+    Sum,
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Stream(n) => write!(f, "[{n:3}]"),
+            Id::Back(n) => write!(f, "[{:>3}]", format!("*{n}")),
+            Id::Sum => f.write_str("[SUM]"),
+        }
+    }
+}
+
+/// The heading of lines without datagrams.
+pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
+/// The heading of lines with them.
+pub const HEADING_UDP: &str =
+    "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
+
+/// What a line says of datagrams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Datagrams {
+    /// Jitter in ms.
+    pub jitter_ms: f64,
+    /// Lost.
+    pub lost: u64,
+    /// Received and lost.
+    pub total: u64,
+    /// Out of order; a line of its own where there were any.
+    pub out_of_order: u64,
+}
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    /// Whose line it is.
+    pub id: Id,
+    /// Start in s since the first data.
+    pub start_s: f64,
+    /// End in s.
+    pub end_s: f64,
+    /// Application bytes.
+    pub bytes: u64,
+    /// What a receiver of datagrams adds.
+    pub datagrams: Option<Datagrams>,
+}
+
+impl Row {
+    /// The line, or two where datagrams came out of order, without a line end.
+    pub fn line(&self, format: Format) -> String {
+        let span = format!("{} {:.4}-{:.4} sec", self.id, self.start_s, self.end_s);
+        let bytes = self.bytes as f64;
+        let rate = bytes / (self.end_s - self.start_s);
+        let mut out = format!("{span}  {}  {}", format.transfer(bytes), format.rate(rate));
+        if let Some(d) = &self.datagrams {
+            let percent = general(d.lost as f64 * 100.0 / d.total as f64);
+            let (jitter, lost, total) = (d.jitter_ms, d.lost, d.total);
+            let _ = write!(out, "  {jitter:6.3} ms {lost}/{total} ({percent}%)");
+            if d.out_of_order > 0 {
+                let _ = write!(
+                    out,
+                    "\n{span}  {} datagrams received out-of-order",
+                    d.out_of_order
+                );
+            }
+        }
+        out
+    }
+}
+
+/// Two significant digits as C's `%.2g` writes them: `0.5`, `17`, `1e+02`.
+fn general(value: f64) -> String {
+    if value.is_nan() {
+        return "-nan".to_owned();
+    }
+    let text = format!("{value:.1e}");
+    let exponent: i32 = text
+        .split_once('e')
+        .and_then(|(_, e)| e.parse().ok())
+        .unwrap_or(0);
+    let trim = |number: &str| match number.contains('.') {
+        true => number
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
+        false => number.to_owned(),
+    };
+    if (-4..2).contains(&exponent) {
+        let places = usize::try_from(1 - exponent).unwrap_or(0);
+        return trim(&format!("{value:.places$}"));
+    }
+    let mantissa = trim(text.split('e').next().unwrap_or_default());
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(start_s: f64, end_s: f64, bytes: u64) -> Row {
+        Row {
+            id: Id::Stream(1),
+            start_s,
+            end_s,
+            bytes,
+            datagrams: None,
+        }
+    }
+
+    // Every line below was printed by iperf 2.1.8.
+    #[test]
+    fn lines_as_the_binary_prints_them() {
+        let auto = Format::AutoBits;
+        for (start, end, bytes, line) in [
+            (
+                0.0,
+                1.0,
+                91 * 1470,
+                "[  1] 0.0000-1.0000 sec   131 KBytes  1.07 Mbits/sec",
+            ),
+            (
+                0.0,
+                2.0189,
+                182 * 1470,
+                "[  1] 0.0000-2.0189 sec   261 KBytes  1.06 Mbits/sec",
+            ),
+            (
+                0.0,
+                1.1203,
+                16 * 500,
+                "[  1] 0.0000-1.1203 sec  7.81 KBytes  57.1 Kbits/sec",
+            ),
+            (
+                0.0,
+                0.5010,
+                60,
+                "[  1] 0.0000-0.5010 sec  60.0 Bytes   958 bits/sec",
+            ),
+            (
+                4.0,
+                5.0,
+                0,
+                "[  1] 4.0000-5.0000 sec  0.000 Bytes  0.000 bits/sec",
+            ),
+            (
+                0.0,
+                0.0018,
+                1000,
+                "[  1] 0.0000-0.0018 sec  1000 Bytes  4.44 Mbits/sec",
+            ),
+            (
+                0.0,
+                1.0,
+                1007 << 20,
+                "[  1] 0.0000-1.0000 sec  1007 MBytes  8.45 Gbits/sec",
+            ),
+        ] {
+            assert_eq!(row(start, end, bytes).line(auto), line);
+        }
+    }
+
+    #[test]
+    fn units_as_the_binary_prints_them() {
+        for (letter, end, text) in [
+            ('k', "1.0001", " 640 KBytes  5244 Kbits/sec"),
+            ('m', "1.0001", "0.625 MBytes  5.24 Mbits/sec"),
+            ('K', "1.0000", " 640 KBytes   640 KBytes/sec"),
+            ('M', "1.0002", "0.625 MBytes  0.625 MBytes/sec"),
+            ('a', "1.0000", " 640 KBytes  5.24 Mbits/sec"),
+            ('g', "1.0002", "0.001 GBytes  0.005 Gbits/sec"),
+            ('A', "1.0000", " 640 KBytes   640 KBytes/sec"),
+        ] {
+            let line = row(0.0, end.parse().unwrap(), 10_243 * 64);
+            let format = Format::from_letter(letter).unwrap();
+            assert_eq!(line.line(format), format!("[  1] 0.0000-{end} sec  {text}"));
+        }
+        assert_eq!(Format::from_letter('x'), None);
+    }
+
+    #[test]
+    fn datagrams_as_the_binary_prints_them() {
+        let datagrams = |jitter_ms, lost, total, out_of_order| Datagrams {
+            jitter_ms,
+            lost,
+            total,
+            out_of_order,
+        };
+        for (end, bytes, d, line) in [
+            (
+                1.0,
+                91 * 1470,
+                datagrams(0.0051, 0, 91, 0),
+                "1.07 Mbits/sec   0.005 ms 0/91 (0%)",
+            ),
+            (
+                1.0,
+                2 * 1470,
+                datagrams(61.147, 0, 2, 1),
+                "23.5 Kbits/sec  61.147 ms 0/2 (0%)\n[  1] 0.0000-1.0000 sec  1 datagrams received out-of-order",
+            ),
+            (
+                1.0,
+                0,
+                datagrams(0.0, 0, 0, 0),
+                "0.000 bits/sec   0.000 ms 0/0 (-nan%)",
+            ),
+            (
+                1.0,
+                1000,
+                datagrams(0.01, 1, 6, 0),
+                "8.00 Kbits/sec   0.010 ms 1/6 (17%)",
+            ),
+            (
+                0.0,
+                0,
+                datagrams(0.009, 199_998, 200_001, 0),
+                "-nan bits/sec   0.009 ms 199998/200001 (1e+02%)",
+            ),
+        ] {
+            let line_of = Row {
+                datagrams: Some(d),
+                ..row(0.0, end, bytes)
+            }
+            .line(Format::AutoBits);
+            assert!(
+                line_of.ends_with(line),
+                "{line_of} does not end with {line}"
+            );
+        }
+    }
+
+    #[test]
+    fn percent_as_c_writes_it() {
+        for (value, text) in [
+            (0.55, "0.55"),
+            (9.96, "10"),
+            (99.4, "99"),
+            (0.00012, "0.00012"),
+            (0.000012, "1.2e-05"),
+            (5.0, "5"),
+            (33.3, "33"),
+        ] {
+            assert_eq!(general(value), text);
+        }
+    }
+
+    #[test]
+    fn brackets() {
+        assert_eq!(Id::Back(3).to_string(), "[ *3]");
+        assert_eq!(Id::Sum.to_string(), "[SUM]");
+        assert_eq!(Id::Stream(12).to_string(), "[ 12]");
+    }
+}

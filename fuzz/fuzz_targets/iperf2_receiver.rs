@@ -1,0 +1,4 @@
+//! Any bytes as the datagrams of a flow of iperf 2.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| wirelab_iperf::v2::fuzz_receiver(data));
