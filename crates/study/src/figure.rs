@@ -45,7 +45,6 @@ pub struct Figure {
     #[serde(skip)]
     pub claim: Option<String>,
     /// Whether the error counts in [`errors`].
-    #[serde(skip)]
     pub counted: bool,
 }
 
@@ -90,7 +89,9 @@ impl Figure {
         };
         let held_out = of.role == Role::HeldOut;
         if held_out && kind == Some(Kind::Calibrated) {
-            reasons.push("the node was fitted to it, so its error does not count");
+            reasons.push(
+                "the node was fitted to it, or the row gives it, so its error does not count",
+            );
         }
         let published = of.quantity.number;
         let equals = of.relation == Relation::Equals;

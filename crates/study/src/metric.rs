@@ -82,10 +82,18 @@ metrics! {
 impl Metric {
     /// Whether a link has it by itself, whatever node is at its end.
     pub const fn is_of_a_link(self) -> bool {
-        use Metric::{Efficiency, FrameBits, FramesPerS, Payload, Throughput, TimePerFrame};
+        use Metric::{
+            Efficiency, FrameBits, FramesPerS, Payload, ShareOfLimit, Throughput, TimePerFrame,
+        };
         matches!(
             self,
-            Throughput | Efficiency | FramesPerS | TimePerFrame | FrameBits | Payload
+            Throughput
+                | ShareOfLimit
+                | Efficiency
+                | FramesPerS
+                | TimePerFrame
+                | FrameBits
+                | Payload
         )
     }
 

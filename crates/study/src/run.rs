@@ -285,7 +285,20 @@ fn note(came: &Result<Observation, String>) -> Option<String> {
     }
 }
 
+/// The conditions that the row gives to a model; what has no other reason is judged under them.
+fn given(row: &Row) -> Option<String> {
+    let set: Vec<String> = row.set.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+    (!set.is_empty()).then(|| format!("given: {}", set.join(", ")))
+}
+
 fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
+    let of_a_node = !row.limit && !cell.metric.is_of_the_trial();
+    let value = seen.values.get(&cell.metric).cloned();
+    let judged = of_a_node
+        && seen.fitted_node
+        && cell.role == Role::HeldOut
+        && matches!(value, Some(Field::Observed { .. }));
+    let given = judged.then(|| given(row)).flatten();
     let printed = Printed {
         study: &study.name,
         row: &row.name,
@@ -293,13 +306,12 @@ fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
         quantity: &cell.published,
         relation: Relation::Equals,
         role: cell.role,
-        reason: cell.reason.as_deref(),
+        reason: cell.reason.as_deref().or(given.as_deref()),
         note: seen.note,
         fitted_node: seen.fitted_node,
         claim: None,
-        of_a_node: !row.limit && !cell.metric.is_of_the_trial(),
+        of_a_node,
     };
-    let value = seen.values.get(&cell.metric).cloned();
     Figure::new(&printed, value.unwrap_or_else(|| Field::absent("not run")))
 }
 
@@ -319,8 +331,13 @@ fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -
         }
         ClaimOf::LargestDifference(pairs) => {
             let differences = pairs.iter().map(|(a, b)| both(of(a), of(b), |a, b| a - b));
-            let largest = differences.reduce(|a, b| both(a, b, f64::max));
-            largest.unwrap_or_else(|| Field::absent("it names no rows"))
+            // All must keep the bound: the one that comes nearest to breaking it.
+            let nearest: fn(f64, f64) -> f64 = match claim.relation {
+                Relation::Above => f64::min,
+                Relation::Below | Relation::Equals => f64::max,
+            };
+            let worst = differences.reduce(|a, b| both(a, b, nearest));
+            worst.unwrap_or_else(|| Field::absent("it names no rows"))
         }
     };
     let printed = Printed {

@@ -12,6 +12,9 @@ use crate::table::Row;
 /// printed in tables has it.
 const INTERVAL_S: f64 = 1.0;
 
+/// By how much a rate may fall short of the load and still be the load: the edges of a simulated trial.
+const LOAD_TOLERANCE: f64 = 0.005;
+
 /// What `observation` says of a metric of `row`, in the base unit of the metric's dimension, with its kind; or why
 /// it says nothing.
 pub fn value_of(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
@@ -64,16 +67,16 @@ fn of_flow(
         Metric::Throughput | Metric::ThroughputReceive | Metric::ThroughputTransmit => {
             throughput(observation, flow)
         }
-        Metric::ShareOfLimit => share_of_limit(observation, flow),
-        Metric::Efficiency => flow.efficiency.clone(),
-        Metric::FramesPerS => flow.frames_per_s.clone(),
+        Metric::ShareOfLimit => given(observation, flow, share_of_limit(observation, flow)),
+        Metric::Efficiency => given(observation, flow, flow.efficiency.clone()),
+        Metric::FramesPerS => given(observation, flow, flow.frames_per_s.clone()),
         Metric::TimePerFrame => match flow.frames_per_s.clone() {
             Field::Observed { value, .. } if value <= 0.0 => Field::absent("no frame arrived"),
-            rate => rate.map(|rate| 1.0 / rate),
+            rate => given(observation, flow, rate.map(|rate| 1.0 / rate)),
         },
         Metric::Loss => flow.loss_ratio.clone(),
         Metric::Jitter => flow.jitter_ps.clone().map(|ps| ps as f64 * 1e-12),
-        Metric::Bandwidth => flow.goodput_bits_per_s.clone(),
+        Metric::Bandwidth => given(observation, flow, flow.goodput_bits_per_s.clone()),
         Metric::Transfer => both(flow.goodput_bits_per_s.clone(), elapsed_s(), |a, b| a * b),
         Metric::Lost => flow.counts.clone().map(|c| c.lost_frames as f64),
         Metric::Datagrams => flow.sent_frames.clone().map(|n| n as f64),
@@ -83,10 +86,45 @@ fn of_flow(
 
 /// Payload on Ethernet, application data on UDP and TCP, in bit/s.
 fn throughput(observation: &Observation, flow: &FlowObservation) -> Field<f64> {
-    match observation.trial.framing.layer {
+    let rate = match observation.trial.framing.layer {
         Layer::Ethernet => flow.payload_bits_per_s.clone(),
         _ => flow.goodput_bits_per_s.clone(),
+    };
+    given(observation, flow, rate)
+}
+
+/// A rate, or its inverse. Where the trial states the load and the model carries all of it that reaches the node, the
+/// rate is what was given to the model, and no prediction.
+fn given(observation: &Observation, flow: &FlowObservation, field: Field<f64>) -> Field<f64> {
+    match field {
+        Field::Observed {
+            value,
+            kind: Kind::Predicted,
+        } if carries_the_load(observation, flow) => Field::Observed {
+            value,
+            kind: Kind::Calibrated,
+        },
+        field => field,
     }
+}
+
+fn carries_the_load(observation: &Observation, flow: &FlowObservation) -> bool {
+    let trial = &observation.trial;
+    let asked = trial
+        .load
+        .frames_per_s(&observation.sizes, trial.framing.layer, trial.link());
+    let (Ok(Some(asked)), Some(carried)) = (asked, flow.frames_per_s.value()) else {
+        return false;
+    };
+    // Loss that was given to the model is none of the node's.
+    let lost_before = match &flow.loss_ratio {
+        Field::Observed {
+            value,
+            kind: Kind::Calibrated,
+        } => *value,
+        _ => 0.0,
+    };
+    *carried >= (1.0 - LOAD_TOLERANCE) * asked * (1.0 - lost_before)
 }
 
 fn share_of_limit(observation: &Observation, flow: &FlowObservation) -> Field<f64> {
@@ -206,6 +244,7 @@ pub(crate) fn of_link(trial: &Trial, link: LineRate, metric: Metric) -> Field<f6
         Metric::Throughput => {
             Some(8.0 * link.whole_frames_per_s(&sizes) as f64 * f64::from(data_bytes(&sizes)))
         }
+        Metric::ShareOfLimit => Some(1.0),
         Metric::Efficiency => Some(link.overhead.efficiency(&sizes)),
         Metric::TimePerFrame => Some(link.frame_time_ps(&sizes) as f64 * 1e-12),
         _ => None,

@@ -371,6 +371,10 @@ fn claims_against_the_table() {
     assert_eq!(findings[0].consistent.as_deref(), Some("2.3 us"));
     // 2.3 as a bound is up to 2.35, and the difference is 2.29 to 2.31.
     assert!(claimed("< 2.3 us", difference).is_empty());
+    // Of "more than" every difference must be more, the least one too.
+    let both = "difference = [[\"callback\", \"buffer\"], [\"buffer\", \"callback\"]]";
+    assert_eq!(claimed("> 2.0 us", both)[0].rule, "claim");
+    assert!(claimed("> 2.0 us", difference).is_empty());
     let row = "value_of = \"callback\"";
     assert!(claimed("7.73 us", row).is_empty(), "the ranges touch");
     assert_eq!(claimed("7.72 us", row)[0].rule, "claim");

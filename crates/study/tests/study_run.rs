@@ -132,6 +132,51 @@ fn only_held_out_figures_of_a_node_count() {
 }
 
 #[test]
+fn a_rate_that_the_row_gives_as_its_load_is_no_prediction() {
+    // The node carries 1 / 125.04 µs = 7997 frames of 1518 bytes a second, and no more.
+    let row = |name: &str, load: &str| {
+        format!(
+            "[[row]]\nname = \"{name}\"\ntrial = {{ payload = 1500, load = \"{load}\" }}\n\
+             published = {{ throughput = \"90 Mbit/s\", efficiency = \"90 %\" }}\n"
+        )
+    };
+    let text = format!(
+        "title = \"t\"\nsource = \"s\"\nnode = \"board\"\nlink = \"100M\"\n[defaults]\n\
+         trial = {{ layer = \"ethernet\", direction = \"transmit\", frames = 50 }}\n{}{}",
+        row("carried", "7.9kpps"),
+        row("too much", "8.1kpps"),
+    );
+    let study = Study::parse(&text, "t.toml").unwrap();
+    let mut shelf = Shelf::new(Kind::Predicted, Answer::Complete);
+    let run = run(&study, None, &mut shelf, &(), &Cancel::new()).unwrap();
+    for metric in [Metric::Throughput, Metric::Efficiency] {
+        let carried = find(&run, "carried", metric);
+        assert_eq!(
+            (carried.kind, carried.counted),
+            (Some(Kind::Calibrated), false)
+        );
+        let too_much = find(&run, "too much", metric);
+        assert_eq!(
+            (too_much.kind, too_much.counted),
+            (Some(Kind::Predicted), true)
+        );
+    }
+}
+
+#[test]
+fn held_out_figures_name_the_conditions_that_the_row_gives() {
+    let (run, _) = run_small(Kind::Predicted, Answer::Complete, None);
+    let bandwidth = find(&run, "udp 3rd second", Metric::Bandwidth);
+    assert_eq!(
+        bandwidth.reason.as_deref(),
+        Some("given: alternative = arp-cache")
+    );
+    let (run, _) = run_small(Kind::Measured, Answer::Complete, Some("lab:1"));
+    let bandwidth = find(&run, "udp 3rd second", Metric::Bandwidth);
+    assert_eq!(bandwidth.reason, None, "another node is not told of it");
+}
+
+#[test]
 fn the_same_trial_is_run_once() {
     let text = include_str!("data/small.toml");
     let second = text[text.find("[[row]]\nname      = \"udp").unwrap()..].to_owned();

@@ -117,6 +117,25 @@ fn a_figure_has_the_promised_fields_and_calibration_is_never_predicted() {
 }
 
 #[test]
+fn what_a_row_gives_to_the_model_is_never_predicted() {
+    let figures = run("am263x");
+    let (mut given, mut conditions) = (0, 0);
+    for figure in &figures {
+        let (row, metric) = (word(figure, "row"), word(figure, "metric"));
+        let received = row.starts_with("UDP RX");
+        if (received && metric != "cpu_load")
+            || (row == "Layer 2 transmission" && metric == "throughput")
+        {
+            assert_eq!(word(figure, "kind"), "calibrated", "{figure}");
+            assert_eq!(figure["counted"], false, "{figure}");
+            given += 1;
+        }
+        conditions += usize::from(word(figure, "reason").starts_with("given: host-loss = "));
+    }
+    assert_eq!((given, conditions), (16 + 4 + 1, 7));
+}
+
+#[test]
 fn lpc1768_scenario_3_is_within_2_percent() {
     let figures = run("lpc1768");
     for metric in ["time", "throughput", "share_of_limit"] {

@@ -262,8 +262,11 @@ fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {
     let run = &subject.run.chains[chain];
     let lost = run.lost + run.lost_before;
     let value = lost as f64 / (run.done + lost).max(1) as f64;
-    // What never reached the node was given to the model, and comes back as given.
-    let kind = if run.lost_before > 0 && run.lost == 0 {
+    // What never reached the node was given to the model, and comes back as given, be it nothing.
+    let asked = subject.file.arrivals.lost_before.is_some()
+        && subject.instance.offered_per_s.is_some()
+        && subject.instance.chains[chain].direction == Direction::Receive;
+    let kind = if asked && run.lost == 0 {
         Kind::Calibrated
     } else {
         subject.kind("loss", None)

@@ -52,7 +52,13 @@ fn value_of(study: &Study, claim: &Claim) -> Option<Value> {
                     formula,
                 })
             });
-            each.max_by(|a, b| a.range.low.total_cmp(&b.range.low))
+            // All must keep the bound: the one that comes nearest to breaking it.
+            match claim.relation {
+                Relation::Above => each.min_by(|a, b| a.range.high.total_cmp(&b.range.high)),
+                Relation::Below | Relation::Equals => {
+                    each.max_by(|a, b| a.range.low.total_cmp(&b.range.low))
+                }
+            }
         }
     }
 }
