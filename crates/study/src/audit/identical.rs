@@ -33,8 +33,8 @@ const INDEPENDENT: &[&[Metric]] = &[
     &[Metric::CpuLoad],
     &[Metric::Loss, Metric::Lost],
     &[Metric::Jitter],
-    &[Metric::Latency],
-    &[Metric::Latency3Sigma],
+    // A spread is often the same share of the mean on both.
+    &[Metric::Latency, Metric::Latency3Sigma],
 ];
 
 struct Line<'a> {
