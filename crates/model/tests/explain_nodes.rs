@@ -3,9 +3,11 @@
 use wirelab_model::explain::explain;
 use wirelab_model::file::{NodeFile, PathDecl};
 use wirelab_model::library;
-use wirelab_trial::explanation::{Basis, Explanation, LimitKind};
+use wirelab_model::node::ModelNode;
+use wirelab_trial::explanation::{Basis, Ceiling, Explanation, LimitKind};
 use wirelab_trial::{
-    Buffers, Direction, Extent, FaultRates, Framing, Layer, Load, Size, SizeUnit, Trial, format,
+    Buffers, Cancel, Direction, Extent, FaultRates, Framing, Layer, Load, Node, Size, SizeUnit,
+    Trial, format,
 };
 
 fn trial(layer: Layer, direction: Direction, unit: SizeUnit, bytes: u32) -> Trial {
@@ -329,5 +331,60 @@ fn check(e: &Explanation) {
                 .all(|next| next.period_ps <= circuit.period_ps),
             "{what}"
         );
+    }
+}
+
+#[test]
+fn both_ways_share_the_cpu_in_an_explanation_as_in_a_prediction() {
+    let cases = [("am263x", 112), ("am263x", 1470), ("zynq-gem", 22)];
+    for (name, bytes) in cases {
+        let asked = Trial {
+            extent: Extent::Time {
+                time_ps: 1_000_000_000_000,
+            },
+            ..trial(Layer::UdpIpv4, Direction::Both, SizeUnit::Datagram, bytes)
+        };
+        let seen = explained(name, &asked);
+        let predicted = ModelNode::new(library::open(name).unwrap())
+            .run(&asked, &(), &Cancel::new())
+            .unwrap();
+        let rate = *predicted.flows[0].frames_per_s.value().unwrap();
+        let off = seen.frames_per_s / rate - 1.0;
+        assert!(
+            off.abs() < 0.01,
+            "{name}, {bytes} B: {} and {rate}",
+            seen.frames_per_s
+        );
+        let share_of = |way: &str| {
+            let of_way = |s: &&wirelab_trial::explanation::StageShare| s.name.starts_with(way);
+            seen.stages
+                .iter()
+                .filter(of_way)
+                .map(|s| s.share_ratio)
+                .sum::<f64>()
+        };
+        assert!(share_of("rx-") > 0.1 && share_of("tx-") > 0.1, "{name}");
+        for resource in &seen.resources {
+            assert!(resource.busy_ratio <= 1.0, "{name}: {}", resource.name);
+        }
+        // No mark stands above the ceiling of both ways' costs.
+        for point in &seen.roofline.points {
+            let at = |c: &Ceiling| {
+                c.curve
+                    .iter()
+                    .find(|(b, _)| *b == point.bytes)
+                    .map(|(_, v)| *v)
+            };
+            let lowest = seen
+                .roofline
+                .ceilings
+                .iter()
+                .filter_map(at)
+                .fold(f64::INFINITY, f64::min);
+            assert!(
+                point.bits_per_s <= 1.01 * lowest,
+                "{name}: {point:?} above {lowest}"
+            );
+        }
     }
 }

@@ -73,6 +73,9 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
         first = ask(frames * (frames / done).min(MORE));
         run = simulate(net, &first)?;
     }
+    if end_together(&mut first, &run) {
+        run = simulate(net, &first)?;
+    }
     let from_ps = run
         .chains
         .iter()
@@ -121,6 +124,26 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
         firings: run.firings,
         from_ps,
     })
+}
+
+/// Ask of each flow as many frames as it had while all went on; whether that changes anything. A flow that is done
+/// leaves its share of what it used to the others, and what they do then is no answer.
+fn end_together(ask: &mut Ask, run: &Run) -> bool {
+    let last = run
+        .chains
+        .iter()
+        .filter_map(|c| c.frames.iter().map(|f| f.start_ps).max())
+        .min();
+    let Some(until_ps) = last.filter(|_| run.chains.len() > 1) else {
+        return false;
+    };
+    let before = ask.frames.clone();
+    for (frames, chain) in ask.frames.iter_mut().zip(&run.chains) {
+        let begun = chain.frames.iter().filter(|f| f.start_ps <= until_ps);
+        let ids = begun.map(|f| f.id + 1).max();
+        *frames = frames.map(|asked| asked.min(ids.unwrap_or(asked)).max(2));
+    }
+    before != ask.frames
 }
 
 /// From the middle of the run until frames no longer come.
