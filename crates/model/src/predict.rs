@@ -11,12 +11,13 @@ mod reports;
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Cancel, CpuLoad, Description, Field, Kind, NodeError, Observation, Status, TesterObservation,
-    Trial, Warning,
+    Cancel, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Kind, Layer,
+    NodeError, Observation, Status, TesterObservation, Trial, Warning,
 };
 
 use crate::build::{Instance, choose};
 use crate::file::NodeFile;
+use crate::net::Trigger;
 use crate::sim::{Ask, Run, simulate};
 use crate::steady::{Steady, steady_state};
 
@@ -24,6 +25,8 @@ use crate::steady::{Steady, steady_state};
 pub const EXACT_FRAMES: u64 = 4_096;
 /// Frames of each chain that are simulated where there is none.
 pub const MOST_FRAMES: u64 = 65_536;
+/// Share of the frames that come in and are not lost from which a node keeps up with them.
+const KEEPS_UP: f64 = 0.98;
 /// Seed of everything that scatters.
 pub const SEED: u64 = 1;
 
@@ -57,6 +60,8 @@ pub fn predict(
     for chain in 0..instance.chains.len() {
         flows.push(flow::flow(&subject, chain));
     }
+    let piled_up = (0..flows.len()).filter_map(|chain| piled_up(&subject, chain, &flows[chain]));
+    let warnings = warnings(&instance).into_iter().chain(piled_up).collect();
     latency::add(&subject, &mut flows, cancel).map_err(|e| failed(&e))?;
     Ok(Observation {
         trial: trial.clone(),
@@ -72,7 +77,7 @@ pub fn predict(
             ceiling_frames_per_s: Field::absent("a model needs no tester"),
             was_limit: Field::absent("a model needs no tester"),
         },
-        warnings: warnings(&instance),
+        warnings,
     })
 }
 
@@ -159,4 +164,36 @@ fn warnings(instance: &Instance) -> Vec<Warning> {
         ),
     });
     raised.into_iter().collect()
+}
+
+/// Frames that come from outside, are not lost and go out more slowly: the model has no bound for where they wait.
+fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Option<Warning> {
+    let (trial, info) = (subject.trial, &subject.instance.chains[chain]);
+    let from_outside = matches!(info.direction, Direction::Receive | Direction::Echo);
+    // TCP holds its peer back, and a number of frames has an end.
+    if !from_outside
+        || matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6)
+        || matches!(trial.extent, Extent::Frames { .. })
+    {
+        return None;
+    }
+    let Trigger::Arrivals(arrivals) = subject.instance.net.stages[info.source?].trigger else {
+        return None;
+    };
+    let lost = flow.loss_ratio.value().copied().unwrap_or(0.0);
+    let (through, rate) = (
+        arrivals.frames_per_s * (1.0 - lost),
+        *flow.frames_per_s.value()?,
+    );
+    (rate < KEEPS_UP * through).then(|| Warning {
+        code: "piles-up".to_owned(),
+        text: format!(
+            "of {through:.0} frames/s that come in and are not lost, {rate:.0} go out: the others pile up where the \
+             model knows no bound"
+        ),
+        way_out: format!(
+            "read the loss as at least {:.2} % in a long run, or offer less",
+            100.0 * (1.0 - rate / arrivals.frames_per_s)
+        ),
+    })
 }

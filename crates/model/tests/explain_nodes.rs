@@ -336,13 +336,21 @@ fn check(e: &Explanation) {
 
 #[test]
 fn both_ways_share_the_cpu_in_an_explanation_as_in_a_prediction() {
-    let cases = [("am263x", 112), ("am263x", 1470), ("zynq-gem", 22)];
-    for (name, bytes) in cases {
+    let third = Load::LinkShare { percent: 30.0 };
+    let cases = [
+        ("am263x", 112, Direction::Both, Load::Max),
+        ("am263x", 112, Direction::Both, third),
+        ("am263x", 1470, Direction::Both, Load::Max),
+        ("zynq-gem", 22, Direction::Both, Load::Max),
+        ("zynq-emaclite-so", 22, Direction::Echo, Load::Max),
+    ];
+    for (name, bytes, direction, load) in cases {
         let asked = Trial {
             extent: Extent::Time {
                 time_ps: 1_000_000_000_000,
             },
-            ..trial(Layer::UdpIpv4, Direction::Both, SizeUnit::Datagram, bytes)
+            load,
+            ..trial(Layer::UdpIpv4, direction, SizeUnit::Datagram, bytes)
         };
         let seen = explained(name, &asked);
         let predicted = ModelNode::new(library::open(name).unwrap())

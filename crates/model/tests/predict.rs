@@ -254,6 +254,25 @@ fn a_load_above_the_cpu_is_lost_in_the_ring_and_a_load_below_is_not() {
 }
 
 #[test]
+fn frames_that_neither_leave_nor_are_lost_are_said() {
+    let codes = |direction, rate| {
+        let mut asked = trial(Layer::UdpIpv4, direction, Size::new(SizeUnit::Datagram, 22));
+        if let Some(frames_per_s) = rate {
+            asked.load = Load::FrameRate { frames_per_s };
+        }
+        let seen = run(node("zynq-emaclite-so"), &asked);
+        let of = seen.warnings.iter().filter(|w| w.code == "piles-up");
+        of.map(|w| w.way_out.clone()).collect::<Vec<_>>()
+    };
+    // Receive goes first at the CPU and has the whole link; what is echoed waits, without a bound.
+    let said = codes(Direction::Echo, None);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("at least 26.2"), "{said:?}");
+    assert!(codes(Direction::Echo, Some(90_000.0)).is_empty());
+    assert!(codes(Direction::Receive, None).is_empty());
+}
+
+#[test]
 fn no_batch_sends_more_than_the_cpu_has_time_for() {
     // 14,563 clocks of 400 MHz a packet are 27,467 packets/s, however the buffers come back.
     let mut paced = node("am263x");

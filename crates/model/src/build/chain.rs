@@ -105,8 +105,7 @@ impl<'a> Build<'a> {
         self.places(&stages, &legs)?;
         if source.is_none() && !self.takes_time(&legs)? {
             return Err(BuildError::Model(
-                "no stage that holds frames back takes any time, so the node would send without end: give one a cost, \
-                 or the link a rate, e.g. --rate 100M"
+                "no stage that holds frames back takes any time, so the node would send without end: give one a cost"
                     .to_owned(),
             ));
         }

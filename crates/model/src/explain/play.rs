@@ -3,8 +3,8 @@
 use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 
 use crate::build::Instance;
-use crate::net::{Net, Trigger};
-use crate::sim::{Ask, Edge, Firing, Run, Samples, SimError, Watch, simulate};
+use crate::net::{Chain, Net, Trigger};
+use crate::sim::{Ask, ChainRun, Edge, Firing, Run, Samples, SimError, Watch, simulate};
 
 /// Frames of each chain for an explanation: what is read off is the second half, when rings have filled.
 pub(super) const FRAMES: u64 = 2_000;
@@ -94,6 +94,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
     for ((_, stage), samples) in pairs.iter().zip(&run.samples) {
         waits_ps[*stage] = late_mean(samples);
     }
+    let until_ps = offered_until_ps(&run).unwrap_or(run.end_ps);
     let chains = || net.chains.iter().zip(&run.chains);
     let share = |part: u64, of: u64| {
         if of == 0 {
@@ -104,7 +105,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
     };
     Ok(Played {
         frames_per_s: chains()
-            .map(|(chain, done)| rate(net, chain, done))
+            .map(|(chain, done)| rate(net, chain, done, until_ps))
             .collect(),
         loss_ratio: run.chains.iter().map(late_loss).collect(),
         lost_before_ratio: run
@@ -129,12 +130,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
 /// Ask of each flow as many frames as it had while all went on; whether that changes anything. A flow that is done
 /// leaves its share of what it used to the others, and what they do then is no answer.
 fn end_together(ask: &mut Ask, run: &Run) -> bool {
-    let last = run
-        .chains
-        .iter()
-        .filter_map(|c| c.frames.iter().map(|f| f.start_ps).max())
-        .min();
-    let Some(until_ps) = last.filter(|_| run.chains.len() > 1) else {
+    let Some(until_ps) = offered_until_ps(run).filter(|_| run.chains.len() > 1) else {
         return false;
     };
     let before = ask.frames.clone();
@@ -146,20 +142,22 @@ fn end_together(ask: &mut Ask, run: &Run) -> bool {
     before != ask.frames
 }
 
+/// Until when frames of every flow came.
+fn offered_until_ps(run: &Run) -> Option<u64> {
+    let last = |c: &ChainRun| c.frames.iter().map(|f| f.start_ps).max();
+    run.chains.iter().filter_map(last).min()
+}
+
 /// From the middle of the run until frames no longer come.
 fn window(run: &Run, from_ps: u64) -> (u64, u64) {
-    let last = run
-        .chains
-        .iter()
-        .filter_map(|c| c.frames.iter().map(|f| f.start_ps).max())
-        .min();
     let kept = match run.firings.last() {
         Some(f) if run.firings.len() >= FIRINGS => f.start_ps,
         _ => u64::MAX,
     };
     (
         from_ps,
-        last.unwrap_or(run.end_ps)
+        offered_until_ps(run)
+            .unwrap_or(run.end_ps)
             .min(kept)
             .max(from_ps.saturating_add(1)),
     )
@@ -173,7 +171,7 @@ fn late_mean(samples: &Samples) -> Option<f64> {
 }
 
 /// Frames lost in the node of those that came in the second half, by their numbers.
-fn late_loss(chain: &crate::sim::ChainRun) -> f64 {
+fn late_loss(chain: &ChainRun) -> f64 {
     if chain.lost == 0 {
         return 0.0;
     }
@@ -184,9 +182,14 @@ fn late_loss(chain: &crate::sim::ChainRun) -> f64 {
     (1.0 - done / reached.max(1.0)).clamp(0.0, 1.0)
 }
 
-/// Frames/s out of a chain: what is offered less what is lost, unless the chain cannot keep up.
-fn rate(net: &Net, chain: &crate::net::Chain, run: &crate::sim::ChainRun) -> f64 {
-    let frames = &run.frames;
+/// Frames/s out of a chain while frames came: what is offered less what is lost, unless the chain cannot keep up.
+fn rate(net: &Net, chain: &Chain, run: &ChainRun, until_ps: u64) -> f64 {
+    let within = run.frames.partition_point(|f| f.end_ps <= until_ps);
+    // Few may have left by then; the rest tells more.
+    let frames = match within {
+        0..2 => &run.frames[..],
+        _ => &run.frames[..within],
+    };
     let middle = frames.len() / 2;
     let measured = match (frames.get(middle), frames.last()) {
         (Some(a), Some(b)) if b.end_ps > a.end_ps => {
