@@ -1,0 +1,270 @@
+//! What a client asks of a server, as the JSON of the parameter exchange.
+
+use serde_json::{Map, Value, json};
+
+use super::control::ControlError;
+use super::json::{count, flag, text};
+
+/// The most streams that a test may have, as iperf3 has it.
+pub const MAX_STREAMS: u32 = 128;
+/// The most bytes of a read or write over TCP, as iperf3 has it.
+pub const MAX_TCP_LENGTH: u32 = 1 << 20;
+/// The most bytes of a datagram: what IPv4 can carry.
+pub const MAX_UDP_LENGTH: u32 = 65_507;
+/// The longest time that iperf3 lets a test ask for, in s.
+pub const MAX_SECONDS: u64 = 86_400;
+
+/// A test as the client describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters {
+    /// UDP in place of TCP.
+    pub udp: bool,
+    /// The server sends.
+    pub reverse: bool,
+    /// Both ends send.
+    pub bidirectional: bool,
+    /// Streams in each direction.
+    pub streams: u32,
+    /// How long to send in s; 0 where an amount is asked for.
+    pub seconds: u64,
+    /// Bytes to send in all; 0 for no such end.
+    pub bytes: u64,
+    /// Blocks to send in all; 0 for no such end.
+    pub blocks: u64,
+    /// Seconds at the start that the peer leaves out of its totals.
+    pub omit_seconds: u64,
+    /// Bytes of a write, or of a datagram.
+    pub length_bytes: u32,
+    /// Application bits per second of each stream; 0 for as much as goes.
+    pub rate_bit_s: u64,
+    /// UDP datagrams carry 64-bit numbers.
+    pub counters_64: bool,
+    /// What the client calls itself.
+    pub client_version: String,
+}
+
+impl Default for Parameters {
+    /// iperf3's own: one TCP stream for 10 s in writes of 128 KiB.
+    fn default() -> Parameters {
+        Parameters {
+            udp: false,
+            reverse: false,
+            bidirectional: false,
+            streams: 1,
+            seconds: 10,
+            bytes: 0,
+            blocks: 0,
+            omit_seconds: 0,
+            length_bytes: 128 * 1024,
+            rate_bit_s: 0,
+            counters_64: false,
+            client_version: "3.12".to_owned(),
+        }
+    }
+}
+
+impl Parameters {
+    /// Read the client's JSON. Keys that only some versions have may be absent, and unknown ones are passed over.
+    pub fn parse(json: &[u8]) -> Result<Parameters, ControlError> {
+        let wrong = |why: String| ControlError::Json {
+            what: "parameters",
+            why,
+        };
+        let value: Value = serde_json::from_slice(json).map_err(|e| wrong(e.to_string()))?;
+        if !value.is_object() {
+            return Err(wrong("they are no object".to_owned()));
+        }
+        if flag(&value, "sctp") {
+            return Err(wrong("SCTP is asked for; ask for TCP or UDP".to_owned()));
+        }
+        let udp = flag(&value, "udp");
+        let default = Parameters::default();
+        let narrow = |key: &str, absent: u32| match count(&value, key) {
+            None | Some(0) => Ok(absent),
+            Some(number) => u32::try_from(number)
+                .map_err(|_| wrong(format!("{key} is {number}, which no test can have"))),
+        };
+        let parameters = Parameters {
+            udp,
+            reverse: flag(&value, "reverse"),
+            bidirectional: flag(&value, "bidirectional"),
+            streams: narrow("parallel", 1)?,
+            seconds: count(&value, "time").unwrap_or(0),
+            bytes: count(&value, "num").unwrap_or(0),
+            blocks: count(&value, "blockcount").unwrap_or(0),
+            omit_seconds: count(&value, "omit").unwrap_or(0),
+            length_bytes: narrow("len", if udp { 1460 } else { default.length_bytes })?,
+            rate_bit_s: count(&value, "bandwidth").unwrap_or(0),
+            counters_64: flag(&value, "udp_counters_64bit"),
+            client_version: text(&value, "client_version").unwrap_or_default(),
+        };
+        parameters.check().map_err(wrong)?;
+        Ok(parameters)
+    }
+
+    /// What no test can be, with the limit that it breaks.
+    pub fn check(&self) -> Result<(), String> {
+        let (least, most) = if self.udp {
+            (
+                super::datagram::head_bytes(self.counters_64) as u32,
+                MAX_UDP_LENGTH,
+            )
+        } else {
+            (1, MAX_TCP_LENGTH)
+        };
+        if !(least..=most).contains(&self.length_bytes) {
+            let length = self.length_bytes;
+            return Err(format!(
+                "a length of {length} bytes is not within {least} to {most}"
+            ));
+        }
+        if !(1..=MAX_STREAMS).contains(&self.streams) {
+            return Err(format!(
+                "{} streams are not within 1 to {MAX_STREAMS}",
+                self.streams
+            ));
+        }
+        let seconds = self.seconds.max(self.omit_seconds);
+        if seconds > MAX_SECONDS {
+            return Err(format!("{seconds} s are more than {MAX_SECONDS} s"));
+        }
+        if self.seconds == 0 && self.bytes == 0 && self.blocks == 0 {
+            return Err("neither a time nor an amount is given, so the test has no end".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The JSON that is sent. iperf3 takes the presence of a flag as its being set, so unset flags are left out.
+    pub fn to_json(&self) -> String {
+        let mut object = Map::new();
+        object.insert(if self.udp { "udp" } else { "tcp" }.to_owned(), json!(true));
+        let flags = [
+            ("reverse", self.reverse),
+            ("bidirectional", self.bidirectional),
+        ];
+        for (key, _) in flags.iter().filter(|(_, set)| *set) {
+            object.insert((*key).to_owned(), json!(true));
+        }
+        if self.counters_64 {
+            object.insert("udp_counters_64bit".to_owned(), json!(1));
+        }
+        let numbers = [
+            ("omit", self.omit_seconds),
+            ("time", self.seconds),
+            ("num", self.bytes),
+            ("blockcount", self.blocks),
+            ("parallel", u64::from(self.streams)),
+            ("len", u64::from(self.length_bytes)),
+            ("pacing_timer", 1000),
+        ];
+        for (key, number) in numbers {
+            object.insert(key.to_owned(), json!(number));
+        }
+        if self.rate_bit_s > 0 {
+            object.insert("bandwidth".to_owned(), json!(self.rate_bit_s));
+        }
+        object.insert("client_version".to_owned(), json!(self.client_version));
+        Value::Object(object).to_string()
+    }
+
+    /// Bytes of all streams together after which the test is over; `None` where a time ends it.
+    pub fn wanted_bytes(&self) -> Option<u64> {
+        let blocks = self.blocks.checked_mul(u64::from(self.length_bytes));
+        match (self.bytes, self.blocks) {
+            (0, 0) => None,
+            (0, _) => Some(blocks.unwrap_or(u64::MAX)),
+            (bytes, _) => Some(bytes),
+        }
+    }
+
+    /// The time between two writes of one stream in ps at the asked rate; `None` for as fast as it goes.
+    pub fn interval_ps(&self) -> Option<u64> {
+        let bits = u128::from(self.length_bytes) * 8;
+        (self.rate_bit_s > 0).then(|| {
+            let ps = bits * 1_000_000_000_000 / u128::from(self.rate_bit_s);
+            u64::try_from(ps).unwrap_or(u64::MAX)
+        })
+    }
+}
+
+/// The number of the stream with an index from 0: 1, 3, 4, 5 … as iperf3 counts.
+pub const fn stream_id(index: u32) -> u32 {
+    if index == 0 { 1 } else { index + 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a real iperf3 3.12 sends them.
+    const UDP: &str = r#"{"udp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":2,"reverse":true,"len":32768,"bandwidth":1048576,"pacing_timer":1000,"udp_counters_64bit":1,"client_version":"3.12"}"#;
+    const TCP: &str = r#"{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":1,"len":131072,"pacing_timer":1000,"client_version":"3.12"}"#;
+
+    #[test]
+    fn those_of_a_real_client() {
+        let udp = Parameters::parse(UDP.as_bytes()).unwrap();
+        assert!(udp.udp && udp.reverse && udp.counters_64 && !udp.bidirectional);
+        assert_eq!((udp.streams, udp.length_bytes, udp.seconds), (2, 32_768, 1));
+        assert_eq!(
+            udp.interval_ps(),
+            Some(250_000_000_000),
+            "32768 · 8 / 2^20 s"
+        );
+        let tcp = Parameters::parse(TCP.as_bytes()).unwrap();
+        let seconds = 1;
+        assert_eq!(
+            tcp,
+            Parameters {
+                seconds,
+                ..Parameters::default()
+            }
+        );
+        for parameters in [udp, tcp] {
+            assert_eq!(
+                Parameters::parse(parameters.to_json().as_bytes()),
+                Ok(parameters)
+            );
+        }
+    }
+
+    #[test]
+    fn other_versions_are_tolerated() {
+        // 3.1 has no blockcount and no 64-bit flag; later ones add keys, and numbers may be floating point.
+        let old = br#"{"tcp":true,"omit":0,"time":10,"parallel":1,"len":131072,"client_version":"3.1.3"}"#;
+        assert_eq!(Parameters::parse(old).unwrap().seconds, 10);
+        let new = br#"{"udp":true,"time":10,"num":0,"parallel":1,"len":1460.0,"bandwidth":1e9,"dont_fragment":1,"gro":1,"cntl_ka":{"a":[]},"client_version":"3.18"}"#;
+        let new = Parameters::parse(new).unwrap();
+        assert_eq!((new.length_bytes, new.rate_bit_s), (1460, 1_000_000_000));
+    }
+
+    #[test]
+    fn what_cannot_be_done_says_why() {
+        let wrong = [
+            r#"{"udp":true,"time":1,"len":65508}"#,
+            r#"{"udp":true,"time":1,"len":12,"udp_counters_64bit":1}"#,
+            r#"{"tcp":true,"time":1,"parallel":129}"#,
+            r#"{"tcp":true,"time":1,"parallel":4294967297}"#,
+            r#"{"sctp":true,"time":1}"#,
+            r#"{"tcp":true}"#,
+            r#"{"tcp":true,"time":86401}"#,
+            "[]",
+        ]
+        .map(|text| Parameters::parse(text.as_bytes()).unwrap_err().to_string())
+        .join("\n");
+        insta::assert_snapshot!(wrong, @r"
+        the peer's parameters cannot be used: a length of 65508 bytes is not within 12 to 65507
+        the peer's parameters cannot be used: a length of 12 bytes is not within 16 to 65507
+        the peer's parameters cannot be used: 129 streams are not within 1 to 128
+        the peer's parameters cannot be used: parallel is 4294967297, which no test can have
+        the peer's parameters cannot be used: SCTP is asked for; ask for TCP or UDP
+        the peer's parameters cannot be used: neither a time nor an amount is given, so the test has no end
+        the peer's parameters cannot be used: 86401 s are more than 86400 s
+        the peer's parameters cannot be used: they are no object
+        ");
+    }
+
+    #[test]
+    fn stream_numbers_leave_out_two() {
+        assert_eq!([0, 1, 2].map(stream_id), [1, 3, 4]);
+    }
+}

@@ -1,0 +1,145 @@
+//! The receiving end of a UDP stream, without I/O: what arrived and what is missing.
+//!
+//! Two counts are kept apart. Our own follows RFC 5560, so a duplicate never hides a loss. The peer is told
+//! iperf3's: a number below the expected one is out of order and takes one from the losses.
+
+use wirelab_trial::{Jitter, Tracker};
+
+use super::datagram::Head;
+
+/// The most numbers that one jump may skip in our own count: beyond it the number is taken for damaged.
+const LARGEST_JUMP: u64 = i32::MAX as u64;
+
+/// What has arrived so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Application bytes, with those of duplicates.
+    pub bytes: u64,
+    /// Datagrams, with duplicates.
+    pub datagrams: u64,
+    /// Different numbers.
+    pub distinct: u64,
+    /// Numbers up to the highest that never arrived.
+    pub lost: u64,
+    /// Further copies.
+    pub duplicated: u64,
+    /// Numbers that arrived after a higher one.
+    pub reordered: u64,
+    /// So far behind that nobody can tell a duplicate from a late one.
+    pub too_late: u64,
+    /// Too short, or with a number that no flow can have.
+    pub ignored: u64,
+    /// iperf3's count of datagrams: the highest number.
+    pub peer_packets: u64,
+    /// iperf3's count of losses.
+    pub peer_lost: u64,
+    /// iperf3's count of numbers out of order.
+    pub peer_out_of_order: u64,
+    /// Jitter of RFC 3550 in ns.
+    pub jitter_ns: u64,
+}
+
+/// The receiving end of one stream. Nothing is allocated after [`Receiver::new`].
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    counters_64: bool,
+    tracker: Tracker,
+    jitter: Jitter,
+    counted: Received,
+}
+
+impl Receiver {
+    /// A stream of which nothing has arrived.
+    pub fn new(counters_64: bool) -> Receiver {
+        Receiver {
+            counters_64,
+            tracker: Tracker::new(),
+            jitter: Jitter::new(),
+            counted: Received::default(),
+        }
+    }
+
+    /// A datagram came at `now_ns` of any steady clock; whether it was counted.
+    pub fn take(&mut self, datagram: &[u8], now_ns: u64) -> bool {
+        let head = Head::parse(datagram, self.counters_64);
+        let highest = self.counted.peer_packets;
+        let Some(head) =
+            head.filter(|head| head.number > 0 && head.number <= highest + LARGEST_JUMP)
+        else {
+            self.counted.ignored += 1;
+            return false;
+        };
+        let counted = &mut self.counted;
+        counted.bytes += datagram.len() as u64;
+        counted.datagrams += 1;
+        if head.number > highest {
+            counted.peer_lost += head.number - highest - 1;
+            counted.peer_packets = head.number;
+        } else {
+            counted.peer_out_of_order += 1;
+            counted.peer_lost = counted.peer_lost.saturating_sub(1);
+        }
+        // The tracker takes numbers from 0 on, modulo 2³².
+        self.tracker.observe((head.number - 1) as u32);
+        self.jitter.observe(head.time_ns(), now_ns);
+        true
+    }
+
+    /// What has arrived so far.
+    pub fn received(&self) -> Received {
+        Received {
+            distinct: self.tracker.distinct(),
+            lost: self.tracker.lost(self.counted.peer_packets),
+            duplicated: self.tracker.duplicated(),
+            reordered: self.tracker.reordered(),
+            too_late: self.tracker.too_late(),
+            jitter_ns: self.jitter.ns().unwrap_or(0),
+            ..self.counted
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(numbers: &[u64]) -> Received {
+        let mut receiver = Receiver::new(true);
+        for (at, number) in numbers.iter().enumerate() {
+            let mut datagram = [0; 100];
+            let time = at as u64 * 1_000_000;
+            Head::new(*number, time).emit(&mut datagram, true);
+            receiver.take(&datagram, 5 + time);
+        }
+        receiver.received()
+    }
+
+    #[test]
+    fn a_duplicate_hides_a_loss_from_the_peer_alone() {
+        let seen = after(&[1, 2, 4, 4, 5]);
+        assert_eq!((seen.lost, seen.duplicated, seen.distinct), (1, 1, 4));
+        assert_eq!(
+            (seen.peer_lost, seen.peer_out_of_order, seen.peer_packets),
+            (0, 1, 5)
+        );
+        assert_eq!((seen.bytes, seen.datagrams, seen.jitter_ns), (500, 5, 0));
+    }
+
+    #[test]
+    fn a_late_number_is_no_loss() {
+        let seen = after(&[1, 3, 2, 4]);
+        assert_eq!((seen.lost, seen.reordered, seen.peer_lost), (0, 1, 0));
+    }
+
+    #[test]
+    fn damaged_numbers_are_set_aside() {
+        let seen = after(&[1, 0, u64::MAX, 2]);
+        assert_eq!(
+            (seen.ignored, seen.distinct, seen.lost, seen.peer_lost),
+            (2, 2, 0, 0)
+        );
+        let mut receiver = Receiver::new(false);
+        assert!(!receiver.take(&[0; 11], 0));
+        assert_eq!(receiver.received().ignored, 1);
+    }
+}
