@@ -77,6 +77,14 @@ metrics! {
     Data = "data": Bytes,
     /// A frame on the link with preamble, FCS and gap.
     FrameBits = "frame_bits": Bits,
+    /// Stated of the set-up, not of a trial: clocks that something takes.
+    Clocks = "clocks": Count,
+    /// Stated of the set-up: a clock.
+    ClockRate = "clock_rate": Frequency,
+    /// Stated of the set-up: a link.
+    LinkRate = "link_rate": Rate,
+    /// Stated of the set-up: how finely something is measured.
+    Resolution = "resolution": Time,
 }
 
 impl Metric {
@@ -109,7 +117,13 @@ impl Metric {
     /// Whether it follows from the trial alone, so that no node need be asked.
     pub const fn is_of_the_trial(self) -> bool {
         use Metric::{Data, FrameBits, Frames, Payload};
-        matches!(self, Frames | Payload | Data | FrameBits)
+        matches!(self, Frames | Payload | Data | FrameBits) || self.is_stated()
+    }
+
+    /// Whether the document states it of its set-up: a condition, which no trial gives.
+    pub const fn is_stated(self) -> bool {
+        use Metric::{ClockRate, Clocks, LinkRate, Resolution};
+        matches!(self, Clocks | ClockRate | LinkRate | Resolution)
     }
 }
 

@@ -210,6 +210,9 @@ fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64>
 
 /// A metric that follows from the trial alone, in its base unit.
 pub(crate) fn of_trial(trial: &Trial, metric: Metric) -> Field<f64> {
+    if metric.is_stated() {
+        return Field::absent("a condition that the document states, and no result of a trial");
+    }
     let sizes = match trial.sizes() {
         Ok(sizes) => sizes,
         Err(error) => return Field::absent(error.to_string()),

@@ -80,6 +80,20 @@ pub fn matrix(
     Ok(matrix)
 }
 
+/// Whether any option says what to offer.
+pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
+    !sizes(&args.size, &[]).is_empty()
+        || args.framing.layer.is_some()
+        || args.framing.vlan > 0
+        || args.load != ["max"]
+        || args.direction != ["tx"]
+        || !args.ports.is_empty()
+        || !args.buffers.is_empty()
+        || extent.rate.is_some()
+        || extent.time.is_some()
+        || extent.frames.is_some()
+}
+
 /// The trials of the options on one port of a model; without sizes, of the largest usual one.
 pub fn model_trials(file: &NodeFile, args: &MatrixArgs, extent: &ExtentArgs) -> Asked<Vec<Trial>> {
     let mut matrix = matrix(args, extent, file.first_layer(), SECOND_PS)?;

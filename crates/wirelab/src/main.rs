@@ -39,7 +39,7 @@ fn main() -> std::process::ExitCode {
         Ok(Outcome::Missed) => 1.into(),
         Ok(Outcome::Code(code)) => code.into(),
         Err(failure) => {
-            eprintln!("wirelab: {failure}");
+            terminal::complain(format_args!("wirelab: {failure}"));
             failure.code().into()
         }
     }

@@ -19,7 +19,9 @@ pub fn cancel_on_signal() -> Cancel {
         on_signal.cancel();
     });
     if let Err(error) = installed {
-        eprintln!("wirelab: Ctrl-C will not keep results: {error}");
+        complain(format_args!(
+            "wirelab: Ctrl-C will not keep results: {error}"
+        ));
     }
     cancel
 }
@@ -44,7 +46,7 @@ impl Bar {
     pub fn line(&self, text: &str) {
         self.clear();
         if self.on {
-            eprintln!("{text}");
+            complain(format_args!("{text}"));
         }
     }
 
@@ -107,8 +109,15 @@ pub fn write_out(text: Arguments<'_>) {
     if error.kind() == ErrorKind::BrokenPipe {
         std::process::exit(0);
     }
-    eprintln!("wirelab: cannot write to standard output: {error}");
+    complain(format_args!(
+        "wirelab: cannot write to standard output: {error}"
+    ));
     std::process::exit(1);
+}
+
+/// Say something on standard error; where nobody listens any more there is nobody to tell.
+pub fn complain(text: Arguments<'_>) {
+    let _ = writeln!(stderr(), "{text}");
 }
 
 /// `print!` that does not panic, see [`write_out`].

@@ -118,10 +118,7 @@ fn given(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> bool {
     let offered = row.offered_per_s();
     let bits = 8.0 * row.counted_bytes;
     let whole = printed.unit.dimension == Dimension::Share && range.contains(1.0);
-    let trial = matches!(
-        metric,
-        Metric::Frames | Metric::Payload | Metric::Data | Metric::FrameBits
-    );
+    let trial = metric.is_of_the_trial();
     let by_rate = |scale: f64| is(per_s.map(|p| p * scale)) || is(offered.map(|o| o * scale));
     let rate = match metric {
         Metric::FramesPerS => by_rate(1.0),

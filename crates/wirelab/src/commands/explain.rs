@@ -13,6 +13,8 @@ use crate::nodes;
 use crate::terminal::{put, report_options, say};
 
 pub fn run(args: &ExplainArgs) -> Result {
+    // A page that cannot be written is refused before anything is worked out.
+    args.output.as_deref().map(page).transpose()?;
     if Path::new(&args.node)
         .extension()
         .is_some_and(|e| e == "json")
@@ -50,6 +52,11 @@ pub fn run(args: &ExplainArgs) -> Result {
 }
 
 fn results(args: &ExplainArgs) -> Result {
+    if !args.set.is_empty() || ask::asks_something(&args.matrix, &args.extent) {
+        return Err(Failure::usage(
+            "a results file holds its own trials: leave out --set and the options that say what to offer",
+        ));
+    }
     let file = read(Path::new(&args.node))?;
     let explanation = explain_results(&file.observations);
     let options = report_options(None, false);

@@ -27,9 +27,14 @@ pub fn run(args: &MeasureArgs) -> Result {
     // Before the lab is made, which an early Ctrl-C would leave behind.
     let cancel = cancel_on_signal();
     let mut node = nodes::node(&args.node, options, largest_payload(&plan))?;
+    let model = matches!(node, AnyNode::Model(_));
+    if model && args.offer.path != "auto" {
+        return Err(Failure::usage(
+            "--path is a way through the kernel, and a model sends nothing: leave it out",
+        ));
+    }
     let capture = start_capture(args, &mut node)?;
     let bar = Bar::new();
-    let model = matches!(node, AnyNode::Model(_));
     let mut ceiling = |trial: &Trial| match args.no_ceiling {
         _ if model => Field::absent("a model needs no tester"),
         true => Field::absent("not asked for (--no-ceiling)"),

@@ -13,7 +13,7 @@ use wirelab_wire::Flow;
 use crate::args::ReceiveArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, say, while_showing};
+use crate::terminal::{cancel_on_signal, complain, say, while_showing};
 
 pub fn run(args: &ReceiveArgs) -> Result {
     let port = ask::port(&args.port)?;
@@ -77,7 +77,9 @@ pub fn finish(capture: Arc<Mutex<CaptureWriter>>) -> std::result::Result<(), Fai
     let writer = writer.into_inner().unwrap_or_else(|e| e.into_inner());
     let written = writer.finish().map_err(Failure::failed)?;
     let frames = format::integer(written.frames);
-    eprintln!("captured {frames} frames; judge them with 'wirelab verify'");
+    complain(format_args!(
+        "captured {frames} frames; judge them with 'wirelab verify'"
+    ));
     Ok(())
 }
 

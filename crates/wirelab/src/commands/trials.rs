@@ -11,7 +11,7 @@ use wirelab_report::{Format, render, summary_line, verdict};
 use wirelab_trial::{Cancel, Node, Observation, ResultsFile};
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{Bar, put, report_options};
+use crate::terminal::{Bar, complain, put, report_options};
 
 type Asked<T> = std::result::Result<T, Failure>;
 
@@ -144,15 +144,15 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome) -> Result {
         Ended::BadPlan(error) => return Err(Failure::usage(error)),
         Ended::Failed(error) => return Err(error.into()),
         Ended::Unsaved(error) => return Err(Failure::failed(error)),
-        Ended::Interrupted => eprintln!(
+        Ended::Interrupted => complain(format_args!(
             "wirelab: interrupted; {} trials were not run",
             outcome.not_run
-        ),
+        )),
         Ended::Done => {}
     }
     let passed = matches!(outcome.ended, Ended::Done) && file.observations.iter().all(passed);
     if !passed {
-        eprintln!("wirelab: {}", verdict(file));
+        complain(format_args!("wirelab: {}", verdict(file)));
     }
     // What was asked and is not there is bad usage only if nothing else was asked.
     if outcome.unsupported > 0 && outcome.complete + outcome.partial + outcome.void == 0 {
