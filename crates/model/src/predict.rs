@@ -4,7 +4,7 @@
 //! many frames as the trial has or a bounded number, from which a longer trial follows at the same rate. Latency is
 //! that of one frame at a time, unless the trial gives a load.
 
-mod flow;
+pub(crate) mod flow;
 pub(crate) mod latency;
 mod reports;
 

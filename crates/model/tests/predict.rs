@@ -7,6 +7,7 @@ use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_model::sim::{Ask, simulate};
 use wirelab_model::steady::steady_state;
+use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_trial::{
     Cancel, Direction, Extent, FaultRates, Field, Framing, Kind, Layer, Load, Node, NodeError,
     Observation, Size, SizeUnit, Spans, Trial,
@@ -92,6 +93,34 @@ fn closed_form_and_simulation_agree_on_every_path_where_both_apply() {
         }
     }
     assert!(compared >= 30, "{compared} paths and sizes were compared");
+}
+
+/// What-if plays fewer frames, so that its list is quick; what it starts from must still be what predict says.
+#[test]
+fn what_if_starts_from_what_predict_says() {
+    for name in library::names() {
+        let file = node(name);
+        for trial in trials(&file) {
+            let seen = run(file.clone(), &trial);
+            let rate = *seen.flows[0].frames_per_s.value().expect("a rate");
+            let list = whatif(&file, &trial, &WhatifOptions::default()).expect("a list");
+            let base = list.baseline.frames_per_s;
+            let off = (base - rate).abs() / rate;
+            assert!(
+                off < 5e-3,
+                "{name} {trial:?}: {base} in what-if, {rate} predicted"
+            );
+            let load = seen.cpu_load.value().map(|load| load.busy_ratio);
+            let (ours, theirs) = (
+                load.unwrap_or(0.0),
+                list.baseline.cpu_load_ratio.unwrap_or(0.0),
+            );
+            assert!(
+                (ours - theirs).abs() < 0.02,
+                "{name} {trial:?}: load {theirs}, {ours} predicted"
+            );
+        }
+    }
 }
 
 /// A value with its kind in a letter.

@@ -7,6 +7,7 @@ use wirelab_trial::{
 
 use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject, reports};
 use crate::build::{ChainInfo, Instance};
+use crate::net::Net;
 use crate::sim::Edge;
 use crate::sim::{Ask, ChainRun, Firing, FrameTimes, KEPT_MAX, Run};
 use crate::steady::Steady;
@@ -240,6 +241,21 @@ fn elapsed(subject: &Subject<'_>, chain: usize, times: &Times<'_>, rate: f64) ->
     })
 }
 
+/// The share of time in which a resource was busy in a simulation whose firings were kept, in the second half of the
+/// time in which every flow had frames to offer, 0 to 1.
+pub(crate) fn busy_while_offered(net: &Net, run: &Run, resource: usize) -> f64 {
+    let until = match offered_until_ps(run) {
+        0 => run.end_ps.max(1),
+        until => until,
+    };
+    // The first half fills rings and meets the first paced interrupt.
+    let from = until / 2;
+    let inside = |f: &Firing| f.end_ps.min(until).saturating_sub(f.start_ps.max(from));
+    let holds = |f: &&Firing| net.stages[f.stage].resource == Some(resource);
+    let busy_ps: u64 = run.firings.iter().filter(holds).map(inside).sum();
+    busy_ps as f64 / (until - from) as f64
+}
+
 /// The share of time in which a resource was busy while every flow had frames to offer, 0 to 1.
 pub fn busy_ratio(subject: &Subject<'_>, resource: usize) -> f64 {
     let net = &subject.instance.net;
@@ -249,13 +265,7 @@ pub fn busy_ratio(subject: &Subject<'_>, resource: usize) -> f64 {
         let sum: u64 = costs.map(|(_, stage)| stage.cost_ps).sum();
         return sum as f64 / subject.steady.period.ps();
     }
-    let until = match offered_until_ps(subject.run) {
-        0 => subject.run.end_ps.max(1),
-        until => until,
-    };
-    let inside = |f: &Firing| f.end_ps.min(until).saturating_sub(f.start_ps);
-    let firings = subject.run.firings.iter().filter(|f| holds(f.stage));
-    firings.map(inside).sum::<u64>() as f64 / until as f64
+    busy_while_offered(net, subject.run, resource)
 }
 
 fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {

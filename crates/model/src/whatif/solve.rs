@@ -8,7 +8,7 @@ use crate::build::{BuildError, Instance};
 use crate::file::NodeFile;
 use crate::net::Trigger;
 use crate::predict;
-use crate::sim::{Ask, FrameTimes, Run, simulate};
+use crate::sim::{Ask, FrameTimes, KEPT_MAX, Run, simulate};
 use crate::steady::{Steady, steady_state};
 
 use super::{latency, limit};
@@ -126,6 +126,7 @@ fn ask(instance: &Instance) -> Ask {
     Ask {
         seed: SEED,
         frames_kept: frames as usize,
+        firings_kept: KEPT_MAX,
         ..Ask::frames(&instance.net, frames)
     }
 }
@@ -164,11 +165,12 @@ fn simulated(instance: &Instance, run: &Run) -> Rates {
         offered += sent;
         lost += loss_ratio * sent;
     }
-    let span = run.end_ps.max(1) as f64;
     Rates {
         frames_per_s: rate,
         loss_ratio: if offered > 0.0 { lost / offered } else { 0.0 },
-        cpu_load_ratio: cpu_load(instance, |resource| run.busy_ps[resource] as f64 / span),
+        cpu_load_ratio: cpu_load(instance, |resource| {
+            predict::flow::busy_while_offered(&instance.net, run, resource)
+        }),
     }
 }
 
