@@ -14,6 +14,7 @@ pub mod repeats;
 pub mod results_writer;
 pub mod run;
 mod save;
+pub mod search;
 
 pub use ceiling::{CachedCeiling, Ceiling, NoCeiling};
 pub use matrix::{ExpandError, MAX_TRIALS, Step, estimate_ps, expand, trial_estimate_ps};

@@ -1,0 +1,341 @@
+//! Asks the trials of a search: within its limits, each judged, kept and summed up in a record.
+
+use wirelab_trial::{
+    Cancel, Description, Direction, Extent, Field, FlowObservation, Kind, Load, Node, NodeError,
+    Observation, Progress, Sizes, Status, Trial,
+};
+use wirelab_wire::LineRate;
+
+use super::result::{SearchEnded, TrialRecord};
+use crate::ceiling::{CachedCeiling, Ceiling, judge};
+use crate::matrix::Step;
+use crate::progress::StepProgress;
+use crate::run::{FAILURES_IN_A_ROW, Sink};
+
+/// Most trials of one search.
+pub const MAX_SEARCH_TRIALS: u64 = 100_000;
+
+/// Whom a search asks, and who watches it.
+pub struct Asking<'a> {
+    /// The node.
+    pub node: &'a mut dyn Node,
+    /// How fast the tester is against itself.
+    pub ceiling: &'a mut dyn Ceiling,
+    /// Gets milliseconds of trial time: done, and at most.
+    pub progress: &'a dyn Progress,
+    /// Ends the search early; what was found is kept.
+    pub cancel: &'a Cancel,
+    /// Gets every observation, warm-up excepted.
+    pub sink: &'a mut dyn Sink,
+}
+
+/// What a trial told of the node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub loss_ratio: f64,
+    pub sent_frames_per_s: Option<f64>,
+    pub tester_was_limit: bool,
+    pub kind: Kind,
+}
+
+/// A search that is running.
+pub(super) struct Asker<'a> {
+    node: &'a mut dyn Node,
+    ceiling: CachedCeiling<'a>,
+    progress: &'a dyn Progress,
+    cancel: &'a Cancel,
+    sink: &'a mut dyn Sink,
+    template: Trial,
+    name: &'static str,
+    pub sizes: Sizes,
+    pub description: Description,
+    pub link: Option<LineRate>,
+    pub records: Vec<TrialRecord>,
+    pub asked_ps: u64,
+    /// Kind of all figures so far; a search does not mix them.
+    pub kind: Option<Kind>,
+    /// What the search may take at most, for its progress; never above `max_time_ps`.
+    pub at_most_ps: u64,
+    max_trials: u64,
+    max_time_ps: u64,
+    failures: u32,
+}
+
+impl<'a> Asker<'a> {
+    pub fn new(
+        asking: Asking<'a>,
+        name: &'static str,
+        template: &Trial,
+        sizes: Sizes,
+        limits: (u64, u64),
+    ) -> Asker<'a> {
+        let description = asking.node.describe();
+        let carrier = description.capabilities.link_bits_per_s;
+        Asker {
+            node: asking.node,
+            ceiling: CachedCeiling::new(asking.ceiling),
+            progress: asking.progress,
+            cancel: asking.cancel,
+            sink: asking.sink,
+            template: template.clone(),
+            name,
+            sizes,
+            link: template.link().or(carrier.and_then(LineRate::new)),
+            description,
+            records: Vec::new(),
+            asked_ps: 0,
+            kind: None,
+            at_most_ps: limits.1,
+            max_trials: limits.0,
+            max_time_ps: limits.1,
+            failures: 0,
+        }
+    }
+
+    /// Frames/s of each flow that the tester reaches against itself.
+    pub fn tester_ceiling(&mut self) -> Field<f64> {
+        self.progress.report(
+            0,
+            self.at_most_ps / 1_000_000_000,
+            "the tester's own ceiling",
+        );
+        self.ceiling.frames_per_s(&self.template, self.sizes)
+    }
+
+    /// A trial whose observation is thrown away.
+    pub fn warm_up(&mut self, load: Load, time_ps: u64) -> Result<(), SearchEnded> {
+        let trial = self.trial(load, Extent::Time { time_ps });
+        self.charge(time_ps)?;
+        let ran = self.node.run(&trial, &(), self.cancel);
+        ran.map(drop).map_err(|error| SearchEnded::Failed {
+            why: format!("{error} (in the warm-up)"),
+        })
+    }
+
+    /// Run one trial until it gives figures. One without any is asked again, and the search ends after
+    /// [`FAILURES_IN_A_ROW`] of them.
+    pub fn ask(&mut self, load: Load, extent: Extent, trial_ps: u64) -> Result<Told, SearchEnded> {
+        loop {
+            if self.records.len() as u64 >= self.max_trials {
+                return Err(SearchEnded::TrialLimit);
+            }
+            self.charge(trial_ps)?;
+            match self.once(load, extent, trial_ps)? {
+                Ok(told) => {
+                    self.failures = 0;
+                    return self.of_one_kind(told);
+                }
+                Err(why) => {
+                    if self.cancel.is_cancelled() {
+                        return Err(SearchEnded::Interrupted);
+                    }
+                    self.failures += 1;
+                    if self.failures >= FAILURES_IN_A_ROW {
+                        return Err(SearchEnded::Failed { why });
+                    }
+                }
+            }
+        }
+    }
+
+    fn trial(&self, load: Load, extent: Extent) -> Trial {
+        Trial {
+            load,
+            extent,
+            ..self.template.clone()
+        }
+    }
+
+    fn charge(&mut self, trial_ps: u64) -> Result<(), SearchEnded> {
+        if self.cancel.is_cancelled() {
+            return Err(SearchEnded::Interrupted);
+        }
+        let after_ps = self.asked_ps.saturating_add(trial_ps);
+        if after_ps > self.max_time_ps {
+            return Err(SearchEnded::TimeLimit);
+        }
+        self.asked_ps = after_ps;
+        Ok(())
+    }
+
+    /// One trial with its record; the inner error says why it gave no figure.
+    fn once(
+        &mut self,
+        load: Load,
+        extent: Extent,
+        trial_ps: u64,
+    ) -> Result<Result<Told, String>, SearchEnded> {
+        let trial = self.trial(load, extent);
+        let number = self.records.len() as u64 + 1;
+        let label = format!("{} trial {number}, load {load}", self.name);
+        let before_ps = self.asked_ps - trial_ps;
+        let total_ps = self.at_most_ps.max(self.asked_ps);
+        let progress = StepProgress::new(self.progress, before_ps, trial_ps, total_ps, label);
+        progress.report(0, 1, "");
+        let layer = trial.framing.layer;
+        let asked = match load.frames_per_s(&self.sizes, layer, self.link) {
+            Ok(rate) => rate,
+            Err(error) => {
+                return Err(SearchEnded::Failed {
+                    why: error.to_string(),
+                });
+            }
+        };
+        let mut observation = match self.node.run(&trial, &progress, self.cancel) {
+            Ok(observation) => observation,
+            Err(NodeError::Failed(why)) => {
+                self.records
+                    .push(TrialRecord::without(asked, trial_ps, &why));
+                return Ok(Err(why));
+            }
+            Err(error) => {
+                return Err(SearchEnded::Failed {
+                    why: error.to_string(),
+                });
+            }
+        };
+        let ceiling = self.ceiling.frames_per_s(&trial, self.sizes);
+        judge(&mut observation, ceiling);
+        let told = told(&observation, asked);
+        self.records.push(match &told {
+            Ok(told) => TrialRecord::of(&observation, asked, trial_ps, told),
+            Err(why) => TrialRecord::without(asked, trial_ps, why),
+        });
+        let step = Step {
+            matrix: self.name.to_owned(),
+            repeat: u32::try_from(number).unwrap_or(u32::MAX),
+            warmup_ps: 0,
+            trial,
+            sizes: self.sizes,
+        };
+        let kept = self.sink.take(&step, observation);
+        kept.map_err(|error| SearchEnded::Failed {
+            why: error.to_string(),
+        })?;
+        Ok(told)
+    }
+
+    fn of_one_kind(&mut self, told: Told) -> Result<Told, SearchEnded> {
+        let kind = *self.kind.get_or_insert(told.kind);
+        if kind == told.kind {
+            return Ok(told);
+        }
+        Err(SearchEnded::Failed {
+            why: "the loss of one trial is of another kind than that of the trials before it: search only what is measured, or only what is predicted".to_owned(),
+        })
+    }
+}
+
+/// What an observation tells of the node, or why it tells nothing.
+fn told(observation: &Observation, asked: Option<f64>) -> Result<Told, String> {
+    match &observation.status {
+        Status::Complete => {}
+        Status::Partial { why } | Status::Void { why } => return Err(why.clone()),
+    }
+    let first = observation.flows.first();
+    let kind = first.and_then(|flow| flow.loss_ratio.kind());
+    let mut told = Told {
+        loss_ratio: 0.0,
+        sent_frames_per_s: None,
+        tester_was_limit: observation.tester.was_limit.value() == Some(&true),
+        kind: kind.unwrap_or(Kind::Measured),
+    };
+    if first.is_none() {
+        return Err("the observation has no flow".to_owned());
+    }
+    for flow in &observation.flows {
+        let (loss, sent) = (loss_ratio(flow, asked)?, sent_rate(flow));
+        if flow.loss_ratio.kind() != kind {
+            return Err("the losses of its flows are of different kinds".to_owned());
+        }
+        told.loss_ratio = told.loss_ratio.max(loss);
+        told.tester_was_limit |= flow.direction != Direction::Transmit && below_rate(flow);
+        // The slowest sender is what all flows together can be asked.
+        told.sent_frames_per_s = match (told.sent_frames_per_s, sent) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+    Ok(told)
+}
+
+/// Share of frames asked for that did not arrive. A node that sends less than it was asked for does not carry
+/// the load either, although nothing that it sent was lost.
+fn loss_ratio(flow: &FlowObservation, asked: Option<f64>) -> Result<f64, String> {
+    let lost = match &flow.loss_ratio {
+        Field::Observed { value, .. } if (0.0..=1.0).contains(value) => *value,
+        Field::Observed { value, .. } => {
+            return Err(format!(
+                "port {}: a loss ratio of {value} is none",
+                flow.port
+            ));
+        }
+        Field::Absent { absent } => return Err(format!("port {}: no loss: {absent}", flow.port)),
+    };
+    if flow.sent_frames.value() == Some(&0) {
+        return Err(format!(
+            "port {}: no frame was sent, so none could be lost",
+            flow.port
+        ));
+    }
+    let short = match (flow.direction, asked, sent_rate(flow)) {
+        (Direction::Transmit, Some(asked), Some(sent)) if below_rate(flow) => 1.0 - sent / asked,
+        _ => 0.0,
+    };
+    // A ratio that equals a goal's must stay equal to it.
+    Ok(if short > 0.0 {
+        1.0 - (1.0 - lost) * (1.0 - short.min(1.0))
+    } else {
+        lost
+    })
+}
+
+fn below_rate(flow: &FlowObservation) -> bool {
+    let sender = flow.sender.value();
+    sender.and_then(|s| s.kept_rate.value()) == Some(&false)
+}
+
+fn sent_rate(flow: &FlowObservation) -> Option<f64> {
+    let sender = flow.sender.value();
+    let achieved = sender.and_then(|s| s.achieved_frames_per_s.value());
+    achieved.or(flow.frames_per_s.value()).copied()
+}
+
+impl TrialRecord {
+    fn of(observation: &Observation, load: Option<f64>, trial_ps: u64, told: &Told) -> TrialRecord {
+        let kind = told.kind;
+        let flows = || observation.flows.iter();
+        let sent: Option<u64> = flows().map(|f| f.sent_frames.value().copied()).sum();
+        let rates: Option<Vec<f64>> = flows().map(|f| f.frames_per_s.value().copied()).collect();
+        let slowest = rates.and_then(|r| r.into_iter().reduce(f64::min));
+        let absent = || Field::absent("not every flow has it");
+        TrialRecord {
+            load_frames_per_s: load,
+            trial_ps,
+            sent_frames: sent.map_or_else(
+                || Field::absent("not every flow has it"),
+                |value| Field::Observed { value, kind },
+            ),
+            loss_ratio: Field::Observed {
+                value: told.loss_ratio,
+                kind,
+            },
+            forwarding_frames_per_s: slowest
+                .map_or_else(absent, |value| Field::Observed { value, kind }),
+            tester_was_limit: told.tester_was_limit,
+            problem: None,
+        }
+    }
+
+    fn without(load: Option<f64>, trial_ps: u64, why: &str) -> TrialRecord {
+        TrialRecord {
+            load_frames_per_s: load,
+            trial_ps,
+            sent_frames: Field::absent("the trial gave no figure"),
+            loss_ratio: Field::absent("the trial gave no figure"),
+            forwarding_frames_per_s: Field::absent("the trial gave no figure"),
+            tester_was_limit: false,
+            problem: Some(why.to_owned()),
+        }
+    }
+}

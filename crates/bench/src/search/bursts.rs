@@ -1,0 +1,332 @@
+//! Back-to-back frames as RFC 9004 has them: the longest burst at line rate without loss, and the buffer it tells.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelab_trial::{Extent, Field, Kind, Load, Sizes, Summary, Trial};
+use wirelab_wire::LineRate;
+
+use super::asker::{Asker, Asking};
+use super::goal::{SearchError, check_limits, check_trial};
+use super::result::{SearchEnded, TrialRecord};
+use crate::ceiling::AT_LINK_RATE;
+use crate::repeats::CONFIDENCE;
+
+/// Repeats that RFC 9004 asks for at least.
+pub const MIN_REPEATS: u32 = 50;
+/// Most repeats.
+pub const MAX_REPEATS: u32 = 1_000;
+
+/// How to search for bursts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstSearch {
+    /// How often the longest burst is searched, [`MIN_REPEATS`] to [`MAX_REPEATS`].
+    pub repeats: u32,
+    /// Longest burst to ask, as its time at line rate in ps (RFC 2544, 26.4: 2 s).
+    pub longest_ps: u64,
+    /// How close the burst is found, in frames, at least 1.
+    pub resolution_frames: u64,
+    /// Most bursts of all repeats together.
+    pub max_trials: u64,
+    /// Most time of all bursts together at line rate, in ps.
+    pub max_time_ps: u64,
+}
+
+impl BurstSearch {
+    /// 50 repeats, bursts of up to 2 s, each found to the frame.
+    pub const fn rfc9004() -> BurstSearch {
+        BurstSearch {
+            repeats: MIN_REPEATS,
+            longest_ps: 2_000_000_000_000,
+            resolution_frames: 1,
+            max_trials: 10_000,
+            max_time_ps: 3_600_000_000_000_000,
+        }
+    }
+
+    /// Most bursts of one repeat up to `longest_frames`: 2 + 2·⌈log₂ longest⌉, outwards and back inwards.
+    /// Bursts without a result come on top.
+    pub const fn most_trials_per_repeat(longest_frames: u64) -> u64 {
+        2 + 2 * (u64::BITS - longest_frames.leading_zeros()) as u64
+    }
+
+    fn check(&self) -> Result<(), SearchError> {
+        let bad = |field, why| Err(SearchError::Goal { field, why });
+        if !(MIN_REPEATS..=MAX_REPEATS).contains(&self.repeats) {
+            return bad("repeats", "it is 50 (RFC 9004) to 1,000");
+        }
+        if self.longest_ps == 0 {
+            return bad("longest_ps", "it is above 0; RFC 2544 asks 2 s");
+        }
+        if self.resolution_frames == 0 {
+            return bad("resolution_frames", "it is at least 1");
+        }
+        check_limits(self.max_trials, self.max_time_ps)
+    }
+}
+
+/// The longest burst without loss in one repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Burst {
+    /// Frames; 0 where even one was lost.
+    pub frames: u64,
+    /// Whether it was the longest that was allowed, so that the node may take longer ones.
+    pub at_longest: bool,
+}
+
+/// The lengths of the longest bursts of all repeats, as RFC 9004 reports them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BurstLengths {
+    /// Repeats.
+    pub repeats: u32,
+    /// Average in frames.
+    pub mean_frames: f64,
+    /// Shortest in frames.
+    pub min_frames: u64,
+    /// Longest in frames.
+    pub max_frames: u64,
+    /// Standard deviation of the sample (n − 1) in frames.
+    pub stddev_frames: f64,
+}
+
+/// Why no burst was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Screened {
+    /// Throughput is line rate: a burst of any length passes, and its length tells no buffer (RFC 9004).
+    ThroughputIsLineRate,
+}
+
+/// What came of a search for bursts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BurstResult {
+    /// The node's name.
+    pub node: String,
+    /// The trial that was given; its load and extent were replaced.
+    pub trial: Trial,
+    /// All four sizes of its frames.
+    pub sizes: Sizes,
+    /// How it was searched.
+    pub search: BurstSearch,
+    /// Line rate in frames/s of each flow.
+    pub max_frames_per_s: f64,
+    /// Throughput of each flow that was given, in frames/s.
+    pub throughput_frames_per_s: f64,
+    /// Longest burst allowed, in frames.
+    pub longest_frames: u64,
+    /// Why nothing was asked, where nothing was.
+    pub screened: Option<Screened>,
+    /// The longest burst of each repeat, in their order.
+    pub bursts: Vec<Burst>,
+    /// Their lengths together; absent with fewer repeats than asked.
+    pub lengths: Field<BurstLengths>,
+    /// Implied buffer time in ps: average burst / line rate (RFC 9004).
+    pub implied_buffer_time_ps: Field<u64>,
+    /// Corrected buffer time in ps: implied · (line rate − throughput) / line rate (RFC 9004), which takes out
+    /// the frames that were served while the burst came in.
+    pub corrected_buffer_time_ps: Field<u64>,
+    /// Every burst that was asked, in its order.
+    pub trials: Vec<TrialRecord>,
+    /// Time of all bursts at line rate, in ps.
+    pub asked_ps: u64,
+    /// How it ended.
+    pub ended: SearchEnded,
+}
+
+/// Search the longest burst at line rate that a node takes without loss.
+///
+/// `throughput_frames_per_s` is the throughput of each flow, as [`find_rates`](super::find_rates) finds it for
+/// [`Goal::no_loss`](super::Goal::no_loss); from [`AT_LINK_RATE`] of line rate on, nothing is asked.
+///
+/// # Errors
+/// [`SearchError`] before the first burst, [`SearchError::NoLinkRate`] where there is no line rate.
+pub fn back_to_back(
+    asking: Asking<'_>,
+    trial: &Trial,
+    search: &BurstSearch,
+    throughput_frames_per_s: f64,
+) -> Result<BurstResult, SearchError> {
+    search.check()?;
+    check_trial(trial)?;
+    if !(throughput_frames_per_s.is_finite() && throughput_frames_per_s >= 0.0) {
+        return Err(SearchError::Goal {
+            field: "throughput_frames_per_s",
+            why: "it is the throughput that was found, 0 or more",
+        });
+    }
+    let sizes = trial.sizes()?;
+    let limits = (search.max_trials, search.max_time_ps);
+    let mut asker = Asker::new(asking, "back-to-back", trial, sizes, limits);
+    let link = asker.link.ok_or(SearchError::NoLinkRate)?;
+    let max = link.frames_per_s(&sizes);
+    let longest = (max * search.longest_ps as f64 / 1e12).max(1.0) as u64;
+    let mut bursts = Vec::new();
+    let screened =
+        (throughput_frames_per_s >= AT_LINK_RATE * max).then_some(Screened::ThroughputIsLineRate);
+    let ended = if screened.is_some() {
+        SearchEnded::Done
+    } else {
+        let repeats = repeats(&mut asker, search, link, longest, &mut bursts);
+        repeats.err().unwrap_or(SearchEnded::Done)
+    };
+    let kind = asker.kind.unwrap_or(Kind::Measured);
+    let lengths = summary(&bursts, search, screened, kind);
+    let ps = |share: f64| {
+        let lengths = lengths.clone();
+        lengths.map(|s| (s.mean_frames / max * share * 1e12).round() as u64)
+    };
+    let served = (throughput_frames_per_s / max).min(1.0);
+    Ok(BurstResult {
+        node: asker.description.name,
+        trial: trial.clone(),
+        sizes,
+        search: search.clone(),
+        max_frames_per_s: max,
+        throughput_frames_per_s,
+        longest_frames: longest,
+        screened,
+        implied_buffer_time_ps: ps(1.0),
+        corrected_buffer_time_ps: ps(1.0 - served),
+        lengths,
+        bursts,
+        trials: asker.records,
+        asked_ps: asker.asked_ps,
+        ended,
+    })
+}
+
+fn repeats(
+    asker: &mut Asker,
+    search: &BurstSearch,
+    link: LineRate,
+    longest: u64,
+    bursts: &mut Vec<Burst>,
+) -> Result<(), SearchEnded> {
+    let mut start = 1;
+    for _ in 0..search.repeats {
+        let mut passes = |frames: u64| burst(asker, link, frames);
+        let frames = longest_burst(&mut passes, start, longest, search.resolution_frames)?;
+        bursts.push(Burst {
+            frames,
+            at_longest: frames == longest,
+        });
+        // The next repeat is likely to end near this one.
+        start = frames.max(1);
+    }
+    Ok(())
+}
+
+/// The longest burst in 1..=`longest` that passes, to the resolution, or 0: steps of 1, 2, 4, … from `start`
+/// until both a burst that passes and one that fails are known, then halving.
+fn longest_burst<E>(
+    passes: &mut dyn FnMut(u64) -> Result<bool, E>,
+    start: u64,
+    longest: u64,
+    resolution: u64,
+) -> Result<u64, E> {
+    let mut step = 1;
+    let (mut good, mut bad);
+    if passes(start)? {
+        (good, bad) = (start, None);
+        while bad.is_none() && good < longest {
+            let next = good.saturating_add(step).min(longest);
+            if passes(next)? {
+                good = next;
+            } else {
+                bad = Some(next);
+            }
+            step = step.saturating_mul(2);
+        }
+    } else {
+        (good, bad) = (0, Some(start));
+        let mut low = start;
+        while good == 0 && low > 1 {
+            let next = low.saturating_sub(step).max(1);
+            if passes(next)? {
+                good = next;
+            } else {
+                (low, bad) = (next, Some(next));
+            }
+            step = step.saturating_mul(2);
+        }
+        if good == 0 {
+            return Ok(0);
+        }
+    }
+    let Some(mut bad) = bad else { return Ok(good) };
+    while bad - good > resolution {
+        let middle = good + (bad - good) / 2;
+        if passes(middle)? {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Ok(good)
+}
+
+/// Whether a burst of back-to-back frames passes without loss.
+fn burst(asker: &mut Asker, link: LineRate, frames: u64) -> Result<bool, SearchEnded> {
+    let time_ps = frames.saturating_mul(link.frame_time_ps(&asker.sizes));
+    let load = Load::LinkShare { percent: 100.0 };
+    let told = asker.ask(load, Extent::Frames { frames }, time_ps)?;
+    if told.tester_was_limit {
+        // A burst with gaps in it is none, so no length that it would give could be used.
+        return Err(SearchEnded::Failed {
+            why: "the tester cannot send frames back to back at line rate: use a faster host or larger frames; wirelab selftest shows what this host can do".to_owned(),
+        });
+    }
+    Ok(told.loss_ratio == 0.0)
+}
+
+fn summary(
+    bursts: &[Burst],
+    search: &BurstSearch,
+    screened: Option<Screened>,
+    kind: Kind,
+) -> Field<BurstLengths> {
+    if screened.is_some() {
+        return Field::absent("throughput is line rate, so bursts tell no buffer (RFC 9004)");
+    }
+    if bursts.len() < search.repeats as usize {
+        return Field::absent("the search ended before all repeats were there");
+    }
+    let frames: Vec<f64> = bursts.iter().map(|burst| burst.frames as f64).collect();
+    let lengths = |s: Summary| BurstLengths {
+        repeats: search.repeats,
+        mean_frames: s.mean,
+        min_frames: s.min as u64,
+        max_frames: s.max as u64,
+        stddev_frames: s.stddev,
+    };
+    match Summary::of(&frames, CONFIDENCE) {
+        Some(value) => Field::Observed {
+            value: lengths(value),
+            kind,
+        },
+        None => Field::absent("there is no burst"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_burst_is_found_from_any_start_within_the_bound() {
+        for longest in [1, 2, 7, 100] {
+            for start in 1..=longest {
+                for capacity in 0..=longest + 1 {
+                    let mut asked = 0;
+                    let mut passes = |n: u64| {
+                        asked += 1;
+                        Ok::<bool, ()>(n <= capacity)
+                    };
+                    let found = longest_burst(&mut passes, start, longest, 1).unwrap();
+                    assert_eq!(found, capacity.min(longest));
+                    assert!(asked <= BurstSearch::most_trials_per_repeat(longest));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What a search looks for: its goals, its limits, and why it may be refused before the first trial.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelab_trial::{Layer, LoadError, Trial};
+use wirelab_wire::SizeError;
+
+use super::asker::MAX_SEARCH_TRIALS;
+
+/// Most goals of one search.
+pub const MAX_GOALS: usize = 16;
+/// Smallest width of a goal: a load is held within 0.5 %, so a closer one would tell nothing.
+pub const MIN_WIDTH_RATIO: f64 = 1e-4;
+
+/// A search goal (RFC 9971). A load meets it when, over trials of `final_trial_ps` that last `duration_sum_ps`
+/// together, at most the share `exceed_ratio` of the time was in trials that lost more than `loss_ratio`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Goal {
+    /// Length of a full trial, in ps.
+    pub final_trial_ps: u64,
+    /// Time of full trials, in ps, after which a load is decided; at least `final_trial_ps`.
+    pub duration_sum_ps: u64,
+    /// Highest share of lost frames, 0 up to, but not, 1.
+    pub loss_ratio: f64,
+    /// Share of the time in which trials may lose more, 0 up to, but not, 1.
+    pub exceed_ratio: f64,
+    /// How far apart the bounds may be: (upper − lower) / upper, from [`MIN_WIDTH_RATIO`] up to, but not, 1.
+    pub width_ratio: f64,
+}
+
+impl Goal {
+    /// No loss at all, within 0.5 %, in one trial of `trial_ps`.
+    pub const fn no_loss(trial_ps: u64) -> Goal {
+        Goal {
+            final_trial_ps: trial_ps,
+            duration_sum_ps: trial_ps,
+            loss_ratio: 0.0,
+            exceed_ratio: 0.0,
+            width_ratio: 0.005,
+        }
+    }
+
+    /// The goal that agrees with RFC 2544, 26.1: no loss in a trial of 60 s.
+    pub const fn rfc2544() -> Goal {
+        Goal::no_loss(60_000_000_000_000)
+    }
+
+    /// A loss of at most `loss_ratio` in one trial of `trial_ps`. RFC 9971 advises a width that is not below the
+    /// loss ratio, so it is the larger of the loss ratio and 0.5 %.
+    pub const fn at_loss(loss_ratio: f64, trial_ps: u64) -> Goal {
+        Goal {
+            loss_ratio,
+            width_ratio: loss_ratio.max(0.005),
+            ..Goal::no_loss(trial_ps)
+        }
+    }
+
+    /// Width on a logarithmic scale, on which each halving of an interval costs one load.
+    pub(super) fn log_width(&self) -> f64 {
+        -(-self.width_ratio).ln_1p()
+    }
+
+    /// Full trials after which a load is decided.
+    pub(super) const fn trials_per_load(&self) -> u64 {
+        self.duration_sum_ps.div_ceil(self.final_trial_ps)
+    }
+
+    fn check(&self) -> Result<(), SearchError> {
+        let bad = |field, why| Err(SearchError::Goal { field, why });
+        if self.final_trial_ps == 0 {
+            return bad("final_trial_ps", "a trial lasts some time: give e.g. 1s");
+        }
+        if self.duration_sum_ps < self.final_trial_ps {
+            return bad("duration_sum_ps", "it holds at least one full trial");
+        }
+        if !(0.0..1.0).contains(&self.loss_ratio) {
+            return bad(
+                "loss_ratio",
+                "it is from 0 up to, but not, 1 (2.5 % is 0.025)",
+            );
+        }
+        if !(0.0..1.0).contains(&self.exceed_ratio) {
+            return bad("exceed_ratio", "it is from 0 up to, but not, 1");
+        }
+        if !(MIN_WIDTH_RATIO..1.0).contains(&self.width_ratio) {
+            return bad("width_ratio", "it is from 0.0001 up to, but not, 1");
+        }
+        Ok(())
+    }
+}
+
+/// Goals, and what the search for them may cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// The goals; worked on from the smallest loss ratio up, since that has the smallest loads.
+    pub goals: Vec<Goal>,
+    /// Length of the short trials that come first, in ps; `None` asks full trials at once.
+    pub preliminary_trial_ps: Option<u64>,
+    /// Smallest load to ask on each flow, in frames/s; `None` for a thousandth of the highest.
+    pub min_load_frames_per_s: Option<f64>,
+    /// Length of one unrecorded trial at the smallest load before all others, in ps; 0 for none.
+    pub warmup_ps: u64,
+    /// Most trials, the warm-up not counted.
+    pub max_trials: u64,
+    /// Most time of all trials together as asked, warm-up included, in ps.
+    pub max_time_ps: u64,
+}
+
+impl Search {
+    /// A search for `goals` with full trials alone, no warm-up, at most 1,000 trials and an hour.
+    pub const fn new(goals: Vec<Goal>) -> Search {
+        Search {
+            goals,
+            preliminary_trial_ps: None,
+            min_load_frames_per_s: None,
+            warmup_ps: 0,
+            max_trials: 1_000,
+            max_time_ps: 3_600_000_000_000_000,
+        }
+    }
+
+    /// Throughput at no loss and the rate at a loss of at most 2.5 %, each in one trial of `trial_ps`, after
+    /// short trials of a tenth of it and a warm-up as long as those.
+    pub fn usual(trial_ps: u64) -> Search {
+        let short_ps = trial_ps / 10;
+        Search {
+            preliminary_trial_ps: (short_ps > 0).then_some(short_ps),
+            warmup_ps: short_ps,
+            ..Search::new(vec![
+                Goal::no_loss(trial_ps),
+                Goal::at_loss(0.025, trial_ps),
+            ])
+        }
+    }
+
+    /// Most trials that the search can need between these two loads: for each goal (and its short trials)
+    /// 2 + ⌈log₂(1 + L/s)⌉ + ⌈log₂(L/g)⌉ loads, L = ln(max/min), g the goal's logarithmic width −ln(1 − width),
+    /// s the smaller of g and ln 2; times the full trials of a load and one in which the tester failed to keep
+    /// the rate. Trials without a result come on top; [`Search::max_trials`] counts them too.
+    pub fn most_trials(&self, min_frames_per_s: f64, max_frames_per_s: f64) -> u64 {
+        let range = (max_frames_per_s / min_frames_per_s).ln().max(0.0);
+        let loads = |goal: &Goal| {
+            let width = goal.log_width();
+            let out = (1.0 + range / width.min(super::rates::FIRST_STEP)).log2();
+            let halvings = (range / width).log2().max(0.0);
+            2 + out.ceil() as u64 + halvings.ceil() as u64
+        };
+        self.phases()
+            .iter()
+            .flat_map(|(_, phases)| phases)
+            .map(|goal| loads(goal) * (goal.trials_per_load() + 1))
+            .sum()
+    }
+
+    /// Each goal's place in the list with its phases, in the order of work: short trials, then its own.
+    pub(super) fn phases(&self) -> Vec<(usize, Vec<Goal>)> {
+        let mut order: Vec<usize> = (0..self.goals.len()).collect();
+        order.sort_by(|a, b| {
+            let loss = |at: &usize| self.goals[*at].loss_ratio;
+            loss(a).total_cmp(&loss(b))
+        });
+        let phases = |at: usize| {
+            let goal = &self.goals[at];
+            let short = self
+                .preliminary_trial_ps
+                .filter(|short_ps| *short_ps < goal.final_trial_ps)
+                .map(|short_ps| Goal {
+                    final_trial_ps: short_ps,
+                    duration_sum_ps: short_ps,
+                    ..goal.clone()
+                });
+            short.into_iter().chain([goal.clone()]).collect()
+        };
+        order.into_iter().map(|at| (at, phases(at))).collect()
+    }
+
+    /// Whether the search can be run at all.
+    pub(super) fn check(&self) -> Result<(), SearchError> {
+        let bad = |field, why| Err(SearchError::Goal { field, why });
+        if self.goals.is_empty() || self.goals.len() > MAX_GOALS {
+            return bad("goals", "a search has 1 to 16 goals");
+        }
+        self.goals.iter().try_for_each(Goal::check)?;
+        if self.preliminary_trial_ps == Some(0) {
+            return bad(
+                "preliminary_trial_ps",
+                "a trial lasts some time: leave it out for none",
+            );
+        }
+        let min = self.min_load_frames_per_s.unwrap_or(1.0);
+        if !(min.is_finite() && min > 0.0) {
+            return bad("min_load_frames_per_s", "it is above 0");
+        }
+        check_limits(self.max_trials, self.max_time_ps)
+    }
+}
+
+/// Whether the limits of trials and time allow anything.
+pub(super) fn check_limits(max_trials: u64, max_time_ps: u64) -> Result<(), SearchError> {
+    let bad = |field, why| Err(SearchError::Goal { field, why });
+    if max_trials == 0 || max_trials > MAX_SEARCH_TRIALS {
+        return bad("max_trials", "it is 1 to 100,000");
+    }
+    if max_time_ps == 0 {
+        return bad("max_time_ps", "it is above 0");
+    }
+    Ok(())
+}
+
+/// Whether a trial has losses that can be searched.
+pub(super) fn check_trial(trial: &Trial) -> Result<(), SearchError> {
+    if matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
+        return Err(SearchError::Tcp);
+    }
+    Ok(())
+}
+
+/// Why a search is refused before its first trial.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SearchError {
+    /// A parameter that makes no sense.
+    #[error("{field}: {why}")]
+    Goal {
+        /// The parameter.
+        field: &'static str,
+        /// What it must be.
+        why: &'static str,
+    },
+    /// TCP sends again what was lost.
+    #[error(
+        "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max"
+    )]
+    Tcp,
+    /// A size that a test frame cannot have.
+    #[error("{0}")]
+    Size(#[from] SizeError),
+    /// A highest load that the link cannot carry.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// Nothing between the smallest and the highest load.
+    #[error(
+        "the smallest load is {min:.3} frames/s and the highest {max:.3}: lower the first, or ask longer trials so that a slow load holds a frame"
+    )]
+    NoRange {
+        /// Smallest load in frames/s.
+        min: f64,
+        /// Highest load in frames/s.
+        max: f64,
+    },
+    /// Line rate is what this search is about, and the link has none.
+    #[error(
+        "the link's rate is not known, so there is no line rate: give it with --rate, e.g. --rate 1G"
+    )]
+    NoLinkRate,
+}

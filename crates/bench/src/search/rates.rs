@@ -1,0 +1,374 @@
+//! The search for the rates of several goals (RFC 9971), smaller loads first.
+
+use std::f64::consts::LN_2;
+
+use wirelab_trial::{Direction, Extent, Field, Kind, Load, Trial};
+
+use super::asker::{Asker, Asking};
+use super::classify::{Class, LoadSeen, Seen};
+use super::goal::{Goal, Search, SearchError, check_trial};
+use super::result::{
+    GoalResult, Limit, MaxLoad, MaxLoadSource, Outcome, SearchEnded, SearchResult,
+};
+
+/// First step from load to load on a logarithmic scale, where nothing is known: to the double.
+pub(super) const FIRST_STEP: f64 = LN_2;
+/// The first load, as a share of the highest.
+const FIRST_SHARE: f64 = 0.1;
+/// The smallest load where none is given, as a share of the highest.
+const MIN_SHARE: f64 = 1e-3;
+/// Rounding of two logarithms that must not cost another trial.
+const ROUNDING: f64 = 1e-9;
+
+/// Find the rate of each goal of `search` on a node.
+///
+/// `trial` says what to offer but for load and extent: its load, unless it is `max`, is the highest that is
+/// asked. No load is asked above that, above the link's rate, or above the tester's own ceiling; where none of
+/// these is known, one trial at load `max` comes first. Loads are frames/s of each flow. Each result is within
+/// its goal's width wherever the loss does not fall with the load; where it does, the smallest load with too much
+/// loss bounds it.
+///
+/// # Errors
+/// [`SearchError`] where there is nothing to search. What goes wrong later is in [`SearchResult::ended`], and what
+/// was found until then in the goals.
+pub fn find_rates(
+    asking: Asking<'_>,
+    trial: &Trial,
+    search: &Search,
+) -> Result<SearchResult, SearchError> {
+    search.check()?;
+    check_trial(trial)?;
+    let sizes = trial.sizes()?;
+    let limits = (search.max_trials, search.max_time_ps);
+    let mut asker = Asker::new(asking, "search", trial, sizes, limits);
+    let asked = highest_asked(&asker, trial)?;
+    let mut rates = Rates {
+        seen: Vec::new(),
+        per_goal: vec![0; search.goals.len()],
+        range: None,
+    };
+    let ended = match highest(&mut asker, trial, search, asked) {
+        Err(ended) => ended,
+        Ok(max) => {
+            let min = smallest(search, max.frames_per_s)?;
+            asker.at_most_ps = at_most_ps(search, min, max.frames_per_s);
+            rates.range = Some((min, max));
+            rates
+                .all(&mut asker, search)
+                .err()
+                .unwrap_or(SearchEnded::Done)
+        }
+    };
+    Ok(rates.result(asker, trial, search, ended))
+}
+
+/// The highest load that is known without asking: the trial's, or the link's.
+fn highest_asked(asker: &Asker, trial: &Trial) -> Result<Option<MaxLoad>, SearchError> {
+    let (sizes, link) = (&asker.sizes, asker.link);
+    let asked = trial.load.frames_per_s(sizes, trial.framing.layer, link)?;
+    Ok(match (asked, link) {
+        (Some(frames_per_s), _) => Some(MaxLoad {
+            frames_per_s,
+            set_by: MaxLoadSource::Asked,
+        }),
+        (None, Some(link)) => Some(MaxLoad {
+            frames_per_s: link.frames_per_s(sizes),
+            set_by: MaxLoadSource::Link,
+        }),
+        (None, None) => None,
+    })
+}
+
+/// The highest load of the search; it may take a trial to know it.
+fn highest(
+    asker: &mut Asker,
+    trial: &Trial,
+    search: &Search,
+    asked: Option<MaxLoad>,
+) -> Result<MaxLoad, SearchEnded> {
+    let ceiling = asker.tester_ceiling();
+    let ceiling = ceiling.value().filter(|c| c.is_finite() && **c > 0.0);
+    let ceiling = ceiling.map(|frames_per_s| MaxLoad {
+        frames_per_s: *frames_per_s,
+        set_by: MaxLoadSource::TesterCeiling,
+    });
+    // Where both are equal the link is named: nobody could offer more.
+    let known = match (asked, ceiling) {
+        (Some(asked), Some(ceiling)) if ceiling.frames_per_s < asked.frames_per_s => Some(ceiling),
+        (asked, ceiling) => asked.or(ceiling),
+    };
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let first_ps = search.goals.first().map_or(0, |g| g.final_trial_ps);
+    let time_ps = search
+        .preliminary_trial_ps
+        .unwrap_or(first_ps)
+        .min(first_ps);
+    let told = asker.ask(Load::Max, Extent::Time { time_ps }, time_ps)?;
+    match told.sent_frames_per_s.filter(|r| r.is_finite() && *r > 0.0) {
+        Some(frames_per_s) => Ok(MaxLoad {
+            frames_per_s,
+            set_by: MaxLoadSource::MaxTrial,
+        }),
+        None => Err(SearchEnded::Failed {
+            why: format!(
+                "no rate was seen at load max ({} {}), so the highest load is not known: give one with --load or --rate",
+                trial.direction, trial.size.bytes
+            ),
+        }),
+    }
+}
+
+/// The smallest load of the search, so large that the shortest trial holds a frame.
+fn smallest(search: &Search, max: f64) -> Result<f64, SearchError> {
+    let times = search.goals.iter().map(|g| g.final_trial_ps);
+    let shortest_ps = times.chain(search.preliminary_trial_ps).min().unwrap_or(1);
+    let one_frame = 1e12 / shortest_ps as f64;
+    let min = search.min_load_frames_per_s.unwrap_or(max * MIN_SHARE);
+    let min = min.max(one_frame);
+    if min < max {
+        Ok(min)
+    } else {
+        Err(SearchError::NoRange { min, max })
+    }
+}
+
+fn at_most_ps(search: &Search, min: f64, max: f64) -> u64 {
+    let phases = search.phases();
+    let longest = |at: &usize| search.goals[*at].final_trial_ps;
+    let longest_ps = phases.iter().map(|(at, _)| longest(at)).max().unwrap_or(0);
+    longest_ps
+        .saturating_mul(search.most_trials(min, max).min(search.max_trials))
+        .saturating_add(search.warmup_ps)
+        .min(search.max_time_ps)
+}
+
+struct Rates {
+    /// Every load asked, smallest first.
+    seen: Vec<LoadSeen>,
+    /// Trials asked for each goal.
+    per_goal: Vec<u64>,
+    range: Option<(f64, MaxLoad)>,
+}
+
+/// The loads between which the rate of a goal lies, as far as they are known.
+#[derive(Clone, Copy)]
+struct Bounds<'a> {
+    lower: Option<&'a LoadSeen>,
+    upper: Option<(&'a LoadSeen, Class)>,
+    not_monotone: bool,
+}
+
+impl Rates {
+    fn all(&mut self, asker: &mut Asker, search: &Search) -> Result<(), SearchEnded> {
+        let Some((min, max)) = self.range else {
+            return Ok(());
+        };
+        let max = max.frames_per_s;
+        if search.warmup_ps > 0 {
+            asker.warm_up(rate(min), search.warmup_ps)?;
+        }
+        let mut hint = (max * FIRST_SHARE).max(min);
+        let mut step = FIRST_STEP;
+        for (at, phases) in search.phases() {
+            for goal in &phases {
+                self.follow(asker, goal, at, (min, max), (hint, step))?;
+                let bounds = self.bounds(goal);
+                hint = bounds.lower.map_or(min, |load| load.frames_per_s);
+                // What comes next is close by, if the node is the same in long trials as in short ones.
+                step = goal.log_width().min(FIRST_STEP);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ask loads until the bounds of a goal are within its width, or nothing is left to ask.
+    fn follow(
+        &mut self,
+        asker: &mut Asker,
+        goal: &Goal,
+        at: usize,
+        range: (f64, f64),
+        (hint, mut step): (f64, f64),
+    ) -> Result<(), SearchEnded> {
+        while let Some((load, grew)) = self.next(goal, range, hint, step) {
+            if grew {
+                step *= 2.0;
+            }
+            while self.class(load, goal) == Class::Undecided {
+                let time_ps = goal.final_trial_ps;
+                let before = asker.records.len();
+                let told = asker.ask(rate(load), Extent::Time { time_ps }, time_ps);
+                self.per_goal[at] += (asker.records.len() - before) as u64;
+                let told = told?;
+                let seen = self.at(load);
+                if told.tester_was_limit {
+                    seen.tester_limited += 1;
+                } else {
+                    seen.trials.push(Seen {
+                        trial_ps: time_ps,
+                        loss_ratio: told.loss_ratio,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The next load to ask for a goal, and whether it lies a step beyond what is known.
+    fn next(
+        &self,
+        goal: &Goal,
+        (min, max): (f64, f64),
+        hint: f64,
+        step: f64,
+    ) -> Option<(f64, bool)> {
+        let bounds = self.bounds(goal);
+        let upper = bounds.upper.map(|(load, _)| load.frames_per_s);
+        match (bounds.lower.map(|load| load.frames_per_s), upper) {
+            (None, None) => Some((hint, false)),
+            (None, Some(upper)) if upper <= min => None,
+            (None, Some(upper)) if hint < upper => Some((hint, false)),
+            (None, Some(upper)) => Some(((upper * (-step).exp()).max(min), true)),
+            (Some(lower), None) if lower >= max => None,
+            (Some(lower), None) => Some(((lower * step.exp()).min(max), true)),
+            (Some(lower), Some(upper)) => {
+                let wide = (upper / lower).ln() > goal.log_width() * (1.0 + ROUNDING);
+                wide.then(|| ((lower * upper).sqrt(), false))
+            }
+        }
+    }
+
+    /// The relevant bounds (RFC 9971): the smallest load that fails, and the largest below it that does not.
+    fn bounds(&self, goal: &Goal) -> Bounds<'_> {
+        let mut bounds = Bounds {
+            lower: None,
+            upper: None,
+            not_monotone: false,
+        };
+        for load in &self.seen {
+            match load.class(goal) {
+                Class::Lower if bounds.upper.is_none() => bounds.lower = Some(load),
+                Class::Lower => bounds.not_monotone = true,
+                class @ (Class::Upper | Class::TooFast) if bounds.upper.is_none() => {
+                    bounds.upper = Some((load, class));
+                }
+                _ => {}
+            }
+        }
+        bounds
+    }
+
+    fn place(&self, load: f64) -> Result<usize, usize> {
+        self.seen
+            .binary_search_by(|seen| seen.frames_per_s.total_cmp(&load))
+    }
+
+    fn class(&self, load: f64, goal: &Goal) -> Class {
+        let place = self.place(load);
+        place.map_or(Class::Undecided, |at| self.seen[at].class(goal))
+    }
+
+    fn at(&mut self, load: f64) -> &mut LoadSeen {
+        let at = self.place(load).unwrap_or_else(|at| {
+            self.seen.insert(at, LoadSeen::new(load));
+            at
+        });
+        &mut self.seen[at]
+    }
+
+    fn result(
+        self,
+        asker: Asker,
+        trial: &Trial,
+        search: &Search,
+        ended: SearchEnded,
+    ) -> SearchResult {
+        let goals = search.goals.iter().zip(&self.per_goal);
+        let goals = goals.map(|(goal, trials)| self.goal(&asker, trial, goal, *trials));
+        SearchResult {
+            goals: goals.collect(),
+            node: asker.description.name,
+            trial: trial.clone(),
+            sizes: asker.sizes,
+            search: search.clone(),
+            min_load_frames_per_s: self.range.map(|(min, _)| min),
+            max_load: self.range.map(|(_, max)| max),
+            trials: asker.records,
+            asked_ps: asker.asked_ps,
+            ended,
+        }
+    }
+
+    fn goal(&self, asker: &Asker, trial: &Trial, goal: &Goal, trials: u64) -> GoalResult {
+        let bounds = self.bounds(goal);
+        let kind = asker.kind.unwrap_or(Kind::Measured);
+        let figure = |value: Option<f64>, why: &str| match value {
+            Some(value) => Field::Observed { value, kind },
+            None => Field::absent(why),
+        };
+        let (outcome, limit) = self.outcome(goal, bounds, trial.direction);
+        let lower = bounds.lower.map(|load| load.frames_per_s);
+        let upper = bounds.upper.map(|(load, _)| load.frames_per_s);
+        let through = bounds.lower.map(|load| load.conditional_throughput(goal));
+        let through = figure(through, "no load is known to meet the goal");
+        let bits = |bytes: u32| through.clone().map(|r| r * 8.0 * f64::from(bytes));
+        GoalResult {
+            goal: goal.clone(),
+            outcome,
+            limited_by: limit.map_or_else(
+                || Field::absent("the rate was not found"),
+                |value| Field::Observed { value, kind },
+            ),
+            relevant_lower_bound_frames_per_s: figure(lower, "no load is known to meet the goal"),
+            relevant_upper_bound_frames_per_s: figure(upper, "no load is known to fail the goal"),
+            width_ratio: figure(
+                lower
+                    .zip(upper)
+                    .map(|(lower, upper)| (upper - lower) / upper),
+                "it takes both bounds",
+            ),
+            conditional_throughput_payload_bits_per_s: bits(asker.sizes.payload),
+            conditional_throughput_goodput_bits_per_s: match asker.sizes.datagram {
+                Some(datagram) => bits(datagram),
+                None => Field::absent("an Ethernet trial"),
+            },
+            conditional_throughput_frames_per_s: through,
+            lower_bound_trials: bounds
+                .lower
+                .map_or(0, |l| l.full_trials(goal).count() as u64),
+            trials,
+            not_monotone: bounds.not_monotone,
+        }
+    }
+
+    fn outcome(&self, goal: &Goal, b: Bounds, way: Direction) -> (Outcome, Option<Limit>) {
+        let Some((min, max)) = self.range else {
+            return (Outcome::Unfinished, None);
+        };
+        // A hint of no account: with bounds known, what is next does not depend on it.
+        let done = self.next(goal, (min, max.frames_per_s), min, 1.0).is_none();
+        match (b.lower, b.upper) {
+            _ if !done => (Outcome::Unfinished, None),
+            (None, Some((_, Class::TooFast))) => (Outcome::TesterTooSlow, None),
+            (None, _) => (Outcome::NoLowerBound, None),
+            (Some(_), Some((_, Class::TooFast))) => (Outcome::Found, Some(Limit::Tester)),
+            (Some(_), Some(_)) => (Outcome::Found, Some(Limit::Node)),
+            (Some(_), None) => {
+                let limit = match (max.set_by, way) {
+                    (MaxLoadSource::Link, _) => Limit::Link,
+                    (MaxLoadSource::Asked, _) => Limit::Asked,
+                    // The node itself sent as fast as it could.
+                    (MaxLoadSource::MaxTrial, Direction::Transmit) => Limit::Node,
+                    (MaxLoadSource::MaxTrial | MaxLoadSource::TesterCeiling, _) => Limit::Tester,
+                };
+                (Outcome::Found, Some(limit))
+            }
+        }
+    }
+}
+
+const fn rate(frames_per_s: f64) -> Load {
+    Load::FrameRate { frames_per_s }
+}

@@ -1,0 +1,153 @@
+//! What a search gives: plain data with the unit in each name, every figure with its kind.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelab_trial::{Field, Sizes, Trial};
+
+use super::goal::{Goal, Search};
+
+/// What set the highest load of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MaxLoadSource {
+    /// What the link carries.
+    Link,
+    /// The load of the trial that was given.
+    Asked,
+    /// What the tester reached against itself.
+    TesterCeiling,
+    /// What was sent at load `max`, since nothing else is known.
+    MaxTrial,
+}
+
+/// The highest load that was allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MaxLoad {
+    /// Frames/s on each flow.
+    pub frames_per_s: f64,
+    /// What set it.
+    pub set_by: MaxLoadSource,
+}
+
+/// How a trial of a search went, in short; its observation went to the sink.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialRecord {
+    /// Load asked on each flow in frames/s; none at load `max`.
+    pub load_frames_per_s: Option<f64>,
+    /// Length asked, in ps; for a burst what it takes at line rate.
+    pub trial_ps: u64,
+    /// Frames sent on all flows.
+    pub sent_frames: Field<u64>,
+    /// Share of frames that did not arrive, 0 to 1, of the flow that lost most. Where the node sends, frames that
+    /// it was asked for and did not send count as lost.
+    pub loss_ratio: Field<f64>,
+    /// Frames/s that arrived, of the slowest flow.
+    pub forwarding_frames_per_s: Field<f64>,
+    /// Whether the tester did not keep the load or was at its ceiling: such a trial tells nothing of the node.
+    pub tester_was_limit: bool,
+    /// Why the trial gave no figure, where it gave none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub problem: Option<String>,
+}
+
+/// What held the rate of a goal at its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The node loses more above it.
+    Node,
+    /// The link carries no more.
+    Link,
+    /// No more was asked.
+    Asked,
+    /// The tester offers no more; the node may be faster.
+    Tester,
+}
+
+/// How far a goal was followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The bounds lie within the goal's width, or the highest load meets the goal.
+    Found,
+    /// Even the smallest load loses more: there is no such rate.
+    NoLowerBound,
+    /// The tester could not offer even the smallest load.
+    TesterTooSlow,
+    /// The search ended before; the bounds are what was known.
+    Unfinished,
+}
+
+/// What came of one goal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalResult {
+    /// The goal.
+    pub goal: Goal,
+    /// How far it was followed.
+    pub outcome: Outcome,
+    /// What held it there; absent where the outcome is not `found`.
+    pub limited_by: Field<Limit>,
+    /// Largest load on each flow, in frames/s, that meets the goal below the upper bound (RFC 9971).
+    pub relevant_lower_bound_frames_per_s: Field<f64>,
+    /// Smallest load on each flow, in frames/s, that does not (RFC 9971).
+    pub relevant_upper_bound_frames_per_s: Field<f64>,
+    /// (upper − lower) / upper, as reached.
+    pub width_ratio: Field<f64>,
+    /// The result: frames/s of each flow that arrived at the relevant lower bound, in the worst trial that the
+    /// exceed ratio leaves (RFC 9971).
+    pub conditional_throughput_frames_per_s: Field<f64>,
+    /// The same in payload bits per second (what follows the Ethernet header).
+    pub conditional_throughput_payload_bits_per_s: Field<f64>,
+    /// The same in application bits per second; absent on Ethernet trials.
+    pub conditional_throughput_goodput_bits_per_s: Field<f64>,
+    /// Full trials at the relevant lower bound.
+    pub lower_bound_trials: u64,
+    /// Trials that were asked for this goal, short ones included.
+    pub trials: u64,
+    /// Whether a load above the relevant upper bound meets the goal: the loss does not grow with the load.
+    pub not_monotone: bool,
+}
+
+/// How a search ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SearchEnded {
+    /// It asked all it had to.
+    Done,
+    /// Cancelled from outside.
+    Interrupted,
+    /// The limit of trials was reached.
+    TrialLimit,
+    /// The next trial would not have fitted into the limit of time.
+    TimeLimit,
+    /// No further trial could have succeeded, or an observation could not be kept.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What came of a search for rates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchResult {
+    /// The node's name.
+    pub node: String,
+    /// The trial that was given; its load and extent were replaced.
+    pub trial: Trial,
+    /// All four sizes of its frames.
+    pub sizes: Sizes,
+    /// What was searched.
+    pub search: Search,
+    /// Smallest load allowed on each flow, in frames/s; none where the search ended before it was known.
+    pub min_load_frames_per_s: Option<f64>,
+    /// Highest load allowed; none where the search ended before it was known.
+    pub max_load: Option<MaxLoad>,
+    /// One result for each goal, in the order of the goals.
+    pub goals: Vec<GoalResult>,
+    /// Every trial in its order, warm-up not included.
+    pub trials: Vec<TrialRecord>,
+    /// Time of all trials as asked, warm-up included, in ps.
+    pub asked_ps: u64,
+    /// How it ended.
+    pub ended: SearchEnded,
+}

@@ -1,0 +1,208 @@
+//! A simulated node whose loss is a function of the load, for the tests of the searches.
+#![allow(dead_code, reason = "each test binary uses some of it")]
+
+use wirelab_bench::NoCeiling;
+use wirelab_bench::search::{Asking, Goal, GoalResult, Limit, Search, SearchResult, find_rates};
+use wirelab_trial::random::SplitMix64;
+use wirelab_trial::*;
+
+use crate::common::SimulatedNode;
+
+pub const SECOND_PS: u64 = 1_000_000_000_000;
+/// What a link of 1 Gbit/s carries of 64-byte frames.
+pub const GIGABIT_FRAMES_PER_S: f64 = 1e9 / 672.0;
+
+/// Share of frames lost at a load in frames/s, in a trial of so many frames.
+pub type Loss = Box<dyn FnMut(f64, u64, &mut SplitMix64) -> f64>;
+
+pub struct CurveNode {
+    inner: SimulatedNode,
+    loss: Loss,
+    rng: SplitMix64,
+    pub kind: Kind,
+    /// Number of the run from which on its losses are predicted, whatever its kind.
+    pub predicts_from: usize,
+    /// Highest rate the sender keeps, in frames/s.
+    pub sender_frames_per_s: f64,
+    /// Number of the run (counted from 1) that ends early, and whether that was somebody's wish.
+    pub ends_early: Option<(usize, bool)>,
+    pub fails_from: usize,
+}
+
+impl CurveNode {
+    pub fn new(loss: impl FnMut(f64, u64, &mut SplitMix64) -> f64 + 'static) -> CurveNode {
+        let mut inner = SimulatedNode::new(f64::MAX);
+        inner.link_bits_per_s = Some(1_000_000_000);
+        CurveNode {
+            inner,
+            loss: Box::new(loss),
+            rng: SplitMix64::new(9971),
+            kind: Kind::Measured,
+            predicts_from: usize::MAX,
+            sender_frames_per_s: f64::MAX,
+            ends_early: None,
+            fails_from: usize::MAX,
+        }
+    }
+
+    /// A node that carries so many frames/s and loses the rest.
+    pub fn of_capacity(capacity: f64) -> CurveNode {
+        CurveNode::new(move |load, _, _| (1.0 - capacity / load).max(0.0))
+    }
+
+    /// A node that takes bursts at line rate up to a length.
+    pub fn of_buffer(mut frames: impl FnMut(&mut SplitMix64) -> u64 + 'static) -> CurveNode {
+        CurveNode::new(move |_, sent, rng| f64::from(u8::from(sent > frames(rng))) * 0.5)
+    }
+
+    pub fn without_link(mut self) -> CurveNode {
+        self.inner.link_bits_per_s = None;
+        self
+    }
+
+    pub fn asked(&self) -> &[Trial] {
+        &self.inner.asked
+    }
+
+    /// Loads asked in frames/s; NaN for `max`.
+    pub fn loads(&self) -> Vec<f64> {
+        let rate = |trial: &Trial| match trial.load {
+            Load::FrameRate { frames_per_s } => frames_per_s,
+            _ => f64::NAN,
+        };
+        self.asked().iter().map(rate).collect()
+    }
+
+    fn bend(&mut self, flow: &mut FlowObservation, trial: &Trial) {
+        let asked = match trial.load {
+            Load::Max => self.sender_frames_per_s,
+            Load::FrameRate { frames_per_s } => frames_per_s,
+            _ => GIGABIT_FRAMES_PER_S,
+        };
+        let offered = asked.min(self.sender_frames_per_s);
+        let sent = match trial.extent {
+            Extent::Frames { frames } => frames,
+            Extent::Time { time_ps } => (offered * time_ps as f64 / 1e12) as u64,
+        };
+        // Any loss loses at least one frame, so that a trial's resolution does not hide it.
+        let ratio = (self.loss)(offered, sent, &mut self.rng);
+        let lost = (sent as f64 * ratio).ceil().min(sent as f64) as u64;
+        let kind = match self.asked().len() >= self.predicts_from {
+            true => Kind::Predicted,
+            false => self.kind,
+        };
+        let seen = |value| Field::Observed { value, kind };
+        let loss_ratio = lost as f64 / sent.max(1) as f64;
+        flow.sent_frames = Field::Observed { value: sent, kind };
+        flow.loss_ratio = seen(loss_ratio);
+        flow.frames_per_s = seen(offered * (1.0 - loss_ratio));
+        if let Field::Observed { value: sender, .. } = &mut flow.sender {
+            sender.achieved_frames_per_s = seen(offered);
+            sender.kept_rate = Field::measured(trial.load == Load::Max || offered >= 0.995 * asked);
+        }
+    }
+}
+
+impl Node for CurveNode {
+    fn describe(&self) -> Description {
+        self.inner.describe()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        // The inner node makes the form of an observation; a short trial is enough for that.
+        let form = Trial {
+            load: Load::Max,
+            extent: Extent::Frames { frames: 1 },
+            ..trial.clone()
+        };
+        let mut observation = self.inner.run(&form, progress, cancel)?;
+        *self.inner.asked.last_mut().unwrap() = trial.clone();
+        if self.asked().len() >= self.fails_from {
+            return Err(NodeError::Failed("the board is silent".to_owned()));
+        }
+        observation.trial = trial.clone();
+        for flow in &mut observation.flows {
+            self.bend(flow, trial);
+        }
+        match self.ends_early {
+            Some((run, wished)) if run == self.asked().len() => {
+                if wished {
+                    cancel.cancel();
+                }
+                observation.status = Status::Partial {
+                    why: "ended early".to_owned(),
+                };
+            }
+            _ => {}
+        }
+        Ok(observation)
+    }
+}
+
+/// 64-byte Ethernet frames to the node.
+pub fn receive() -> Trial {
+    Trial {
+        framing: Framing::default(),
+        direction: Direction::Receive,
+        size: Size {
+            unit: SizeUnit::Frame,
+            bytes: 64,
+        },
+        load: Load::Max,
+        extent: Extent::Frames { frames: 1 },
+        ports: 1,
+        link_bits_per_s: None,
+        buffers: None,
+        faults: FaultRates::default(),
+    }
+}
+
+/// Run something that asks, with nobody watching.
+pub fn ask<T>(node: &mut CurveNode, with: impl FnOnce(Asking<'_>) -> T) -> (T, Vec<Observation>) {
+    let mut kept = Vec::new();
+    let result = with(Asking {
+        node,
+        ceiling: &mut NoCeiling("not measured in this test".to_owned()),
+        progress: &(),
+        cancel: &Cancel::new(),
+        sink: &mut kept,
+    });
+    (result, kept)
+}
+
+pub fn lower(goal: &GoalResult) -> f64 {
+    *goal.relevant_lower_bound_frames_per_s.value().unwrap()
+}
+
+pub fn upper(goal: &GoalResult) -> f64 {
+    *goal.relevant_upper_bound_frames_per_s.value().unwrap()
+}
+
+pub fn through(goal: &GoalResult) -> f64 {
+    *goal.conditional_throughput_frames_per_s.value().unwrap()
+}
+
+/// No loss, and a loss of at most 2.5 %, in trials of one second.
+pub fn both_goals() -> Search {
+    Search::new(vec![
+        Goal::no_loss(SECOND_PS),
+        Goal::at_loss(0.025, SECOND_PS),
+    ])
+}
+
+/// Search on a node with frames to it; every trial must be kept.
+pub fn find(node: &mut CurveNode, search: &Search) -> SearchResult {
+    let (result, kept) = ask(node, |asking| find_rates(asking, &receive(), search));
+    let result = result.unwrap();
+    assert_eq!(kept.len(), result.trials.len(), "each trial is kept");
+    result
+}
+
+pub fn limit(goal: &GoalResult) -> Limit {
+    *goal.limited_by.value().unwrap()
+}
