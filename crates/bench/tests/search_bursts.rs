@@ -37,6 +37,9 @@ fn a_buffer_is_found_to_the_frame_and_told_as_time() {
     );
     let most = BurstSearch::most_trials_per_repeat(result.longest_frames);
     assert!(result.trials.len() as u64 <= 50 * most);
+    // From the second repeat on it takes the burst itself and one that is a frame longer.
+    let first = result.trials.len() as u64 - 49 * 2;
+    assert!(first > 10 && first <= most);
     let back_to_back = |t: &Trial| t.load == Load::LinkShare { percent: 100.0 };
     assert!(node.asked().iter().all(back_to_back));
 }

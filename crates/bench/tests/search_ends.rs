@@ -36,14 +36,14 @@ fn limits_end_it_and_what_was_found_stays() {
 #[test]
 fn cancel_and_failures_end_it() {
     let mut node = CurveNode::of_capacity(200e3);
-    node.ends_early = Some((4, true));
+    (node.ends_early, node.cancels) = (vec![4], true);
     let result = find(&mut node, &both_goals());
     assert_eq!(result.ended, SearchEnded::Interrupted);
     assert_eq!(result.trials.len(), 4);
     assert_eq!(result.trials[3].problem.as_deref(), Some("ended early"));
 
     let mut node = CurveNode::of_capacity(200e3);
-    node.ends_early = Some((4, false));
+    node.ends_early = vec![4, 6, 8, 10];
     let result = find(&mut node, &both_goals());
     assert_eq!(result.ended, SearchEnded::Done, "it is asked again");
     assert_eq!(node.loads()[3], node.loads()[4]);

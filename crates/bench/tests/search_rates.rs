@@ -31,6 +31,54 @@ fn both_rates_of_a_node_without_noise() {
     assert_eq!(bits, Some(&(lower(none) * 8.0 * 46.0)));
     assert_eq!(none.trials + some.trials, result.trials.len() as u64);
     assert_eq!(result.asked_ps, SECOND_PS * result.trials.len() as u64);
+    // 10, 20 and 80 % of line rate, then nine halvings: ln 4 / 0.005 is between 2⁸ and 2⁹. The other goal shares them.
+    assert_eq!((none.trials, some.trials), (12, 1));
+}
+
+#[test]
+fn goals_are_worked_on_by_their_loss_and_told_in_their_order() {
+    let mut node = CurveNode::of_capacity(400e3);
+    let one = find(&mut node, &both_goals());
+    let loads = node.loads();
+    let mut search = both_goals();
+    search.goals.reverse();
+    let mut node = CurveNode::of_capacity(400e3);
+    let mut other = find(&mut node, &search);
+    assert_eq!(node.loads(), loads);
+    other.goals.reverse();
+    assert_eq!(other.goals, one.goals);
+}
+
+#[test]
+fn the_port_that_loses_most_counts() {
+    let mut node = CurveNode::of_capacity(400e3);
+    node.one_port_loses = true;
+    let trial = Trial {
+        ports: 3,
+        ..receive()
+    };
+    let search = both_goals();
+    let (result, _) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
+    let goal = &result.unwrap().goals[0];
+    assert!(lower(goal) <= 400e3 && upper(goal) > 400e3);
+}
+
+#[test]
+fn the_smallest_load_has_a_frame_in_each_trial() {
+    let search = Search {
+        min_load_frames_per_s: Some(0.1),
+        preliminary_trial_ps: Some(SECOND_PS / 4),
+        ..both_goals()
+    };
+    let result = find(&mut CurveNode::new(|_, _, _| 0.5), &search);
+    assert_eq!(result.min_load_frames_per_s, Some(4.0));
+    assert_eq!(result.ended, SearchEnded::Done);
+    assert!(
+        result
+            .goals
+            .iter()
+            .all(|g| g.outcome == Outcome::NoLowerBound)
+    );
 }
 
 #[test]

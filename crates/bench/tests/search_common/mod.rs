@@ -24,8 +24,12 @@ pub struct CurveNode {
     pub predicts_from: usize,
     /// Highest rate the sender keeps, in frames/s.
     pub sender_frames_per_s: f64,
-    /// Number of the run (counted from 1) that ends early, and whether that was somebody's wish.
-    pub ends_early: Option<(usize, bool)>,
+    /// Numbers of the runs (counted from 1) that end early.
+    pub ends_early: Vec<usize>,
+    /// Whether they do so because somebody cancelled.
+    pub cancels: bool,
+    /// Whether all ports but the first are without loss.
+    pub one_port_loses: bool,
     pub fails_from: usize,
 }
 
@@ -40,7 +44,9 @@ impl CurveNode {
             kind: Kind::Measured,
             predicts_from: usize::MAX,
             sender_frames_per_s: f64::MAX,
-            ends_early: None,
+            ends_early: Vec::new(),
+            cancels: false,
+            one_port_loses: false,
             fails_from: usize::MAX,
         }
     }
@@ -85,7 +91,10 @@ impl CurveNode {
             Extent::Time { time_ps } => (offered * time_ps as f64 / 1e12) as u64,
         };
         // Any loss loses at least one frame, so that a trial's resolution does not hide it.
-        let ratio = (self.loss)(offered, sent, &mut self.rng);
+        let ratio = match self.one_port_loses && flow.stream > 0 {
+            true => 0.0,
+            false => (self.loss)(offered, sent, &mut self.rng),
+        };
         let lost = (sent as f64 * ratio).ceil().min(sent as f64) as u64;
         let kind = match self.asked().len() >= self.predicts_from {
             true => Kind::Predicted,
@@ -129,16 +138,13 @@ impl Node for CurveNode {
         for flow in &mut observation.flows {
             self.bend(flow, trial);
         }
-        match self.ends_early {
-            Some((run, wished)) if run == self.asked().len() => {
-                if wished {
-                    cancel.cancel();
-                }
-                observation.status = Status::Partial {
-                    why: "ended early".to_owned(),
-                };
+        if self.ends_early.contains(&self.asked().len()) {
+            if self.cancels {
+                cancel.cancel();
             }
-            _ => {}
+            observation.status = Status::Partial {
+                why: "ended early".to_owned(),
+            };
         }
         Ok(observation)
     }
