@@ -28,6 +28,7 @@ build|git|cmd:git|results do not name the revision
 build|ca-certificates|file:/etc/ssl/certs/ca-certificates.crt|!cargo cannot fetch crates
 test|python3|cmd:python3|!the test runner does not start
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
+test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
 bench|python3|cmd:python3|!the figures are not evaluated
 bench|python3-venv|python:ensurepip|SimPy is left out of the comparison

@@ -4,27 +4,36 @@
 //! not speak follow literal bytes in the tests.
 //!
 //! - [`datagram`], [`client_header`], [`report`], [`flags`]: codecs without I/O, and which generation wrote the bytes;
-//! - [`receive`], [`send`]: both ends of a UDP flow without I/O, driven by the caller's clock;
+//! - [`receive`], [`send`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow: all are driven by the caller's clock;
 //! - [`schedule`], [`intervals`]: when packets and lines are due;
+//! - [`server`], [`client`]: both on sockets; [`outcome`] is what they say;
 //! - [`amount`]: amounts and rates as options spell them; [`table`]: the text that iperf prints.
 
 pub mod amount;
 mod bytes;
+pub mod client;
 pub mod client_header;
 pub mod datagram;
 pub mod flags;
 mod fuzz;
 pub mod intervals;
+mod io;
+pub mod outcome;
 pub mod receive;
 pub mod report;
 pub mod schedule;
 pub mod send;
+pub mod server;
+pub mod stream;
 pub mod table;
 
 pub use amount::{Amount, Rate};
+pub use client::{ClientConfig, Protocol};
 pub use client_header::{ClientHeader, Mode};
 pub use datagram::{Generation, Head, IdWidth};
 pub use fuzz::{fuzz_amount, fuzz_header, fuzz_receiver};
+pub use outcome::{Leg, Outcome, Trouble, UdpReceived};
 pub use receive::{Arrival, Received, Receiver};
 pub use report::ServerReport;
 pub use send::{SendPlan, Sender, Sent, Step};
+pub use server::{Server, ServerConfig, ServerEvent};

@@ -1,0 +1,154 @@
+//! One TCP stream of a client, with the traffic back.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept, bind_tcp};
+use crate::v2::client_header::{EXTENDED_LEN, Mode};
+use crate::v2::flags::fill_digits;
+use crate::v2::io::{Env, TICK, is_timeout, receive_stream, send_stream, set_window};
+use crate::v2::outcome::Trouble;
+use crate::v2::stream::{StreamSender, WRITE_BYTES};
+use crate::v2::table::Id;
+
+/// How long the server may take to read what is still under way, at the end.
+const DRAIN: Duration = Duration::from_secs(2);
+/// A stream from which nothing came for so long is over.
+const QUIET: Duration = Duration::from_secs(10);
+
+pub(super) fn run(
+    config: &ClientConfig,
+    env: &Env<'_>,
+    results: &Results,
+    number: u32,
+) -> Result<(), Trouble> {
+    let wants_port = matches!(config.mode, Mode::Tradeoff | Mode::Dual);
+    let listener = match wants_port {
+        true => Some(bind_tcp(config.any_address(config.listen_port))?),
+        false => None,
+    };
+    let connect = |source| Trouble::Connect {
+        peer: config.server,
+        source,
+    };
+    let mut stream = TcpStream::connect_timeout(&config.server, CONNECT).map_err(connect)?;
+    set_window(&stream, config.window_bytes);
+    let port = match &listener {
+        Some(listener) => listener.local_addr().map_err(connect)?.port(),
+        None => config.server.port(),
+    };
+    let mut header = [0; EXTENDED_LEN];
+    let _ = config.header(port).emit(&mut header);
+    let id = Id::Stream(number);
+    match (config.mode, listener) {
+        (Mode::Reverse, _) => {
+            let asked = stream.write_all(&header);
+            config.gone(asked)?;
+            receive(config, env, results, &mut stream, Id::Back(number))
+        }
+        (Mode::FullDuplex, _) => {
+            let mut copy = stream.try_clone().map_err(connect)?;
+            both(
+                || receive(config, env, results, &mut copy, Id::Back(number)),
+                || send(config, env, results, &mut stream, &header, id),
+            )
+        }
+        (Mode::Dual, Some(listener)) => both(
+            || back(config, env, results, &listener, number + 1),
+            || send(config, env, results, &mut stream, &header, id),
+        ),
+        (Mode::Tradeoff, Some(listener)) => {
+            send(config, env, results, &mut stream, &header, id)?;
+            drop(stream);
+            back(config, env, results, &listener, number + 1)
+        }
+        _ => send(config, env, results, &mut stream, &header, id),
+    }
+}
+
+/// Two directions at once; the trouble of the first is told before that of the second.
+pub(super) fn both(
+    first: impl FnOnce() -> Result<(), Trouble> + Send,
+    second: impl FnOnce() -> Result<(), Trouble>,
+) -> Result<(), Trouble> {
+    std::thread::scope(|scope| {
+        let first = scope.spawn(first);
+        let second = second();
+        // A panic is a bug and goes on as one.
+        let first = first
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        first.and(second)
+    })
+}
+
+fn send(
+    config: &ClientConfig,
+    env: &Env<'_>,
+    results: &Results,
+    stream: &mut TcpStream,
+    header: &[u8],
+    id: Id,
+) -> Result<(), Trouble> {
+    let length = config.length_bytes.unwrap_or(WRITE_BYTES).max(1);
+    let mut block = vec![0; length as usize];
+    fill_digits(&mut block, 0);
+    let sender = StreamSender::new(config.amount, config.rate, length, env.now_ns());
+    let (leg, result) = send_stream(stream, header, sender, &block, env, id);
+    let sent = result.is_ok();
+    results.leg(id, leg);
+    if sent && config.mode != Mode::FullDuplex {
+        drain(stream);
+    }
+    config.gone(result)
+}
+
+/// Wait until the server has read everything and closes, so that the next step does not run beside it.
+fn drain(stream: &mut TcpStream) {
+    let since = Instant::now();
+    let mut buf = [0; 4096];
+    let _ = stream.set_read_timeout(Some(TICK));
+    while since.elapsed() < DRAIN {
+        match stream.read(&mut buf) {
+            Ok(0) => return,
+            Err(error) if !is_timeout(&error) => return,
+            _ => {}
+        }
+    }
+}
+
+fn receive(
+    config: &ClientConfig,
+    env: &Env<'_>,
+    results: &Results,
+    stream: &mut TcpStream,
+    id: Id,
+) -> Result<(), Trouble> {
+    let until_ns = env.now_ns().saturating_add(config.back_ns());
+    let (leg, result) = receive_stream(stream, 0, QUIET, until_ns, env, id, &|_| {});
+    results.leg(id, leg);
+    let _ = stream.shutdown(Shutdown::Read);
+    config.gone(result)
+}
+
+/// The server's own connection back.
+fn back(
+    config: &ClientConfig,
+    env: &Env<'_>,
+    results: &Results,
+    listener: &TcpListener,
+    number: u32,
+) -> Result<(), Trouble> {
+    let port = listener
+        .local_addr()
+        .map_or(config.listen_port, |address| address.port());
+    let until_ns = env.now_ns() + BACK_WAIT.as_nanos() as u64;
+    match accept(listener, config.server, until_ns, env) {
+        Some(mut stream) => {
+            set_window(&stream, config.window_bytes);
+            receive(config, env, results, &mut stream, Id::Back(number))
+        }
+        None => Err(config.nothing_back(port)),
+    }
+}

@@ -1,0 +1,298 @@
+//! The loops that move bytes between sockets and the ends without I/O; client and server share them.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::intervals::{Intervals, Span};
+use super::outcome::{Leg, UdpReceived, datagrams};
+use super::receive::{Arrival, Received, Receiver};
+use super::send::{Sender, Step};
+use super::stream::{Meter, StreamSender, StreamStep};
+use super::table::{Id, Row};
+
+/// Longest wait between two looks at the flag that ends all.
+pub(super) const TICK: Duration = Duration::from_millis(20);
+/// Below this a sleep is too coarse to be on time, so the rest is spun.
+const SPIN_NS: u64 = 100_000;
+
+/// The clock, the flag that ends all, and where lines go.
+#[derive(Clone, Copy)]
+pub(super) struct Env<'a> {
+    pub(super) clock: Instant,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) every_ns: u64,
+    pub(super) on_row: &'a (dyn Fn(Row) + Sync),
+}
+
+impl Env<'_> {
+    pub(super) fn now_ns(&self) -> u64 {
+        self.clock.elapsed().as_nanos() as u64
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sleep until then, but look at the flag now and then.
+    fn wait_until(&self, until_ns: u64) {
+        loop {
+            let left = until_ns.saturating_sub(self.now_ns());
+            if left == 0 || self.stopped() {
+                return;
+            }
+            if left > SPIN_NS {
+                std::thread::sleep(Duration::from_nanos(left - SPIN_NS).min(TICK));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    fn row(&self, id: Id, start_ns: u64, span: Span, bytes: u64) -> Row {
+        let seconds = |ns: u64| (ns - start_ns) as f64 / 1e9;
+        Row {
+            id,
+            start_s: seconds(span.start_ns),
+            end_s: seconds(span.end_ns),
+            bytes,
+            datagrams: None,
+        }
+    }
+
+    fn tell(&self, id: Id, meter: &mut Meter) {
+        let now_ns = self.now_ns();
+        let start_ns = meter.total().0.start_ns;
+        while let Some((span, bytes)) = meter.over(now_ns) {
+            (self.on_row)(self.row(id, start_ns, span, bytes));
+        }
+    }
+}
+
+/// Seconds and microseconds of the wall clock, as datagrams carry them.
+pub(super) fn wall() -> (u32, u32) {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    (since.as_secs() as u32, since.subsec_micros())
+}
+
+/// Whether a socket only says that nothing came in time.
+pub(super) fn is_timeout(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}
+
+/// Drive a sender to its end. `to` is given where the socket is not connected; then nothing is read from it.
+pub(super) fn send_datagrams(
+    socket: &UdpSocket,
+    to: Option<SocketAddr>,
+    sender: &mut Sender,
+    env: &Env<'_>,
+    id: Id,
+) -> io::Result<()> {
+    let mut buf = vec![0; sender.buffer_bytes()];
+    sender.prepare(&mut buf);
+    let mut meter = Meter::new(sender.start_ns(), env.every_ns);
+    let mut told = 0;
+    let mut answer = [0; 2048];
+    loop {
+        let now_ns = env.now_ns();
+        if env.stopped() {
+            sender.stop(now_ns);
+        }
+        if sender.ended_ns().is_none() {
+            env.tell(id, &mut meter);
+        }
+        match sender.step(now_ns, wall(), &mut buf) {
+            Step::Send(len) => {
+                let sent = match to {
+                    Some(to) => socket.send_to(&buf[..len], to),
+                    None => socket.send(&buf[..len]),
+                };
+                match sent {
+                    // No room in the queue, or a deadline of the socket: this datagram is lost, as on a wire.
+                    Err(error) if is_timeout(&error) || error.raw_os_error() == Some(105) => {}
+                    // What is left of an earlier datagram's ICMP message, once the report is all that is missing.
+                    Err(error)
+                        if error.kind() == ErrorKind::ConnectionRefused
+                            && sender.ended_ns().is_some() => {}
+                    Err(error) => {
+                        sender.abandon(env.now_ns());
+                        return Err(error);
+                    }
+                    Ok(_) => {}
+                }
+                meter.add((sender.bytes() - told) as usize, now_ns);
+                told = sender.bytes();
+            }
+            Step::Wait { until_ns } if sender.ended_ns().is_some() && to.is_none() => {
+                let left =
+                    Duration::from_nanos(until_ns.saturating_sub(env.now_ns()).max(1_000_000));
+                socket.set_read_timeout(Some(left))?;
+                match socket.recv(&mut answer) {
+                    Ok(len) => {
+                        sender.take_answer(&answer[..len]);
+                    }
+                    Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                        env.wait_until(until_ns);
+                    }
+                    Err(_) => {}
+                }
+            }
+            Step::Wait { until_ns } => env.wait_until(until_ns),
+            Step::Done => return Ok(()),
+        }
+    }
+}
+
+/// Counts a UDP flow and its intervals.
+pub(super) struct Listener {
+    pub(super) receiver: Receiver,
+    intervals: Intervals,
+    before: Received,
+    id: Id,
+}
+
+impl Listener {
+    pub(super) fn new(receiver: Receiver, every_ns: u64, id: Id) -> Listener {
+        let intervals = Intervals::new(receiver.start_ns(), every_ns);
+        Listener {
+            receiver,
+            intervals,
+            before: Received::default(),
+            id,
+        }
+    }
+
+    /// Take a datagram, and tell the intervals that were over before it.
+    pub(super) fn take(&mut self, datagram: &[u8], now_ns: u64, on_row: &dyn Fn(Row)) -> Arrival {
+        self.tell(now_ns, on_row);
+        self.receiver.take(datagram, now_ns)
+    }
+
+    pub(super) fn tell(&mut self, now_ns: u64, on_row: &dyn Fn(Row)) {
+        while !self.receiver.is_finished() {
+            let Some(span) = self.intervals.over(now_ns) else {
+                return;
+            };
+            let received = self.receiver.received();
+            let added = received.since(&self.before);
+            self.before = received;
+            let start_ns = self.receiver.start_ns();
+            on_row(Row {
+                id: self.id,
+                start_s: (span.start_ns - start_ns) as f64 / 1e9,
+                end_s: (span.end_ns - start_ns) as f64 / 1e9,
+                bytes: added.bytes,
+                datagrams: Some(datagrams(&added, self.receiver.iperf_jitter_ms())),
+            });
+        }
+    }
+
+    pub(super) fn leg(&self) -> Leg {
+        Leg::UdpReceived(Box::new(UdpReceived::of(&self.receiver)))
+    }
+
+    pub(super) const fn id(&self) -> Id {
+        self.id
+    }
+}
+
+/// Drive the sending end of a TCP flow; the header goes first and counts, as iperf counts it.
+pub(super) fn send_stream(
+    stream: &mut TcpStream,
+    header: &[u8],
+    mut sender: StreamSender,
+    block: &[u8],
+    env: &Env<'_>,
+    id: Id,
+) -> (Leg, io::Result<()>) {
+    let mut meter = Meter::new(env.now_ns(), env.every_ns);
+    let mut work = || -> io::Result<()> {
+        stream.set_write_timeout(Some(TICK))?;
+        if !header.is_empty() {
+            stream.write_all(header)?;
+            sender.wrote(header.len());
+            meter.add(header.len(), env.now_ns());
+        }
+        while !env.stopped() {
+            env.tell(id, &mut meter);
+            match sender.step(env.now_ns()) {
+                StreamStep::Write(most) => match stream.write(&block[..most.min(block.len())]) {
+                    Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                    Ok(len) => {
+                        sender.wrote(len);
+                        meter.add(len, env.now_ns());
+                    }
+                    Err(error) if is_timeout(&error) => {}
+                    Err(error) => return Err(error),
+                },
+                StreamStep::Wait { until_ns } => env.wait_until(until_ns),
+                StreamStep::Done => break,
+            }
+        }
+        stream.shutdown(Shutdown::Write)
+    };
+    let result = work();
+    let (span, bytes) = meter.total();
+    (Leg::TcpSent { span, bytes }, result)
+}
+
+/// Read a TCP flow until its end, until `quiet` has passed without a byte, or until `until_ns`. `first` are bytes
+/// that were read already. `heard` is called with the time of each read.
+pub(super) fn receive_stream(
+    stream: &mut TcpStream,
+    first: usize,
+    quiet: Duration,
+    until_ns: u64,
+    env: &Env<'_>,
+    id: Id,
+    heard: &dyn Fn(u64),
+) -> (Leg, io::Result<()>) {
+    let mut meter = Meter::new(env.now_ns(), env.every_ns);
+    meter.add(first, env.now_ns());
+    let mut buf = vec![0; super::stream::WRITE_BYTES as usize];
+    let mut work = || -> io::Result<()> {
+        stream.set_read_timeout(Some(TICK))?;
+        let mut last = Instant::now();
+        while !env.stopped() {
+            env.tell(id, &mut meter);
+            match stream.read(&mut buf) {
+                Ok(0) => return Ok(()),
+                Ok(len) => {
+                    let now_ns = env.now_ns();
+                    meter.add(len, now_ns);
+                    heard(now_ns);
+                    last = Instant::now();
+                }
+                Err(error) if is_timeout(&error) => {
+                    if last.elapsed() > quiet {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            if env.now_ns() > until_ns {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
+    };
+    let result = work();
+    let (span, bytes) = meter.total();
+    (Leg::TcpReceived { span, bytes }, result)
+}
+
+/// Ask for buffers of a size in the kernel (`-w`), which doubles and bounds it as it likes.
+pub(super) fn set_window(socket: &impl std::os::fd::AsFd, bytes: Option<u32>) {
+    use nix::sys::socket::{setsockopt, sockopt};
+    if let Some(bytes) = bytes {
+        // A size that the kernel does not grant is no reason not to measure.
+        let _ = setsockopt(socket, sockopt::RcvBuf, &(bytes as usize));
+        let _ = setsockopt(socket, sockopt::SndBuf, &(bytes as usize));
+    }
+}

@@ -1,0 +1,255 @@
+//! A server for every generation of iperf 2, over UDP and TCP on one port number, with limits on all a peer can ask.
+//!
+//! iperf has no handshake over UDP, so a forged address can make any iperf server send to a victim (`-d`, `-R`).
+//! Such traffic is bounded in time and number, ends when the victim's host refuses it, and can be switched off.
+
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::amount::{Amount, Rate};
+use super::client_header::{ClientHeader, DATAGRAM_BYTES};
+use super::datagram::Generation;
+use super::io::{Env, set_window};
+use super::outcome::{Leg, Trouble};
+use super::send::SendPlan;
+use super::table::{Id, Row};
+
+mod back;
+mod tcp;
+mod udp;
+
+/// What a server allows.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerConfig {
+    /// UDP flows at once; one more takes the place of the one that has been quiet longest.
+    pub max_flows: usize,
+    /// TCP connections at once; likewise.
+    pub max_connections: usize,
+    /// Flows that the server sends at once; one more is refused.
+    pub max_back: usize,
+    /// The longest that the server sends to a peer, whatever it asks.
+    pub max_back_time: Duration,
+    /// The most bytes that it sends to a peer.
+    pub max_back_bytes: u64,
+    /// Whether it sends at all.
+    pub back: bool,
+    /// A flow that was quiet for so long is over.
+    pub quiet: Duration,
+    /// A line for each such interval (`-i`); zero for none.
+    pub interval: Duration,
+    /// Socket buffers (`-w`).
+    pub window_bytes: Option<u32>,
+}
+
+impl Default for ServerConfig {
+    fn default() -> ServerConfig {
+        ServerConfig {
+            max_flows: 64,
+            max_connections: 64,
+            max_back: 16,
+            max_back_time: Duration::from_secs(3600),
+            max_back_bytes: 1 << 40,
+            back: true,
+            quiet: Duration::from_secs(5),
+            interval: Duration::ZERO,
+            window_bytes: None,
+        }
+    }
+}
+
+/// What a server tells.
+#[derive(Debug)]
+pub enum ServerEvent {
+    /// An interval is over.
+    Row(Row),
+    /// One direction of a test is over.
+    Leg {
+        /// Whose.
+        peer: SocketAddr,
+        /// Its number.
+        id: Id,
+        /// What was seen.
+        leg: Leg,
+        /// What went wrong, if anything.
+        trouble: Option<Trouble>,
+    },
+    /// A peer wanted what it does not get.
+    Refused {
+        /// Who.
+        peer: SocketAddr,
+        /// What, and why not.
+        why: &'static str,
+    },
+}
+
+/// Where a server tells it.
+pub type Handler = Arc<dyn Fn(ServerEvent) + Send + Sync>;
+
+/// What the threads of a server share.
+struct Shared {
+    config: ServerConfig,
+    handler: Handler,
+    stop: AtomicBool,
+    clock: Instant,
+    next_id: AtomicU32,
+    backs: AtomicUsize,
+    /// Threads of flows, each ended soon after `stop`.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// A running server; it ends when it is dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    tcp: SocketAddr,
+    udp: SocketAddr,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listen on an address, UDP and TCP alike, and serve until the server is dropped. With port 0 each gets a port
+    /// of its own. Nothing listens on any other address.
+    ///
+    /// # Errors
+    /// [`Trouble::Bind`] where the address cannot be had.
+    pub fn start(
+        address: SocketAddr,
+        config: ServerConfig,
+        handler: Handler,
+    ) -> Result<Server, Trouble> {
+        let bind = |source| Trouble::Bind { address, source };
+        let listener = TcpListener::bind(address).map_err(bind)?;
+        let socket = UdpSocket::bind(address).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
+        set_window(&listener, config.window_bytes);
+        set_window(&socket, config.window_bytes);
+        let shared = Arc::new(Shared {
+            config,
+            handler,
+            stop: AtomicBool::new(false),
+            clock: Instant::now(),
+            next_id: AtomicU32::new(1),
+            backs: AtomicUsize::new(0),
+            threads: Mutex::new(Vec::new()),
+        });
+        let mut server = Server {
+            tcp: listener.local_addr().map_err(bind)?,
+            udp: socket.local_addr().map_err(bind)?,
+            shared,
+            threads: Vec::new(),
+        };
+        let shared = Arc::clone(&server.shared);
+        let udp = std::thread::Builder::new().spawn(move || udp::serve(&shared, &socket));
+        server.threads.push(udp.map_err(bind)?);
+        let shared = Arc::clone(&server.shared);
+        let tcp = std::thread::Builder::new().spawn(move || tcp::serve(&shared, &listener));
+        server.threads.push(tcp.map_err(bind)?);
+        Ok(server)
+    }
+
+    /// Where it listens for TCP.
+    pub const fn tcp_address(&self) -> SocketAddr {
+        self.tcp
+    }
+
+    /// Where it listens for UDP.
+    pub const fn udp_address(&self) -> SocketAddr {
+        self.udp
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        for thread in std::mem::take(&mut *self.shared.lock_threads()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock_threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        // A panic of the handler must not take the other flows down.
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.clock.elapsed().as_nanos() as u64
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn stream_id(&self) -> u32 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn every_ns(&self) -> u64 {
+        self.config.interval.as_nanos() as u64
+    }
+
+    fn tell(&self, event: ServerEvent) {
+        (self.handler)(event);
+    }
+
+    fn refuse(&self, peer: SocketAddr, why: &'static str) {
+        self.tell(ServerEvent::Refused { peer, why });
+    }
+
+    /// Run something in a thread that ends before the server does; where none can be had, it is not run.
+    fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        let mut threads = self.lock_threads();
+        threads.retain(|thread| !thread.is_finished());
+        if let Ok(thread) = std::thread::Builder::new().spawn(work) {
+            threads.push(thread);
+        }
+    }
+
+    fn with_env<R>(&self, work: impl FnOnce(&Env<'_>) -> R) -> R {
+        let on_row = |row| self.tell(ServerEvent::Row(row));
+        work(&Env {
+            clock: self.clock,
+            stop: &self.stop,
+            every_ns: self.every_ns(),
+            on_row: &on_row,
+        })
+    }
+
+    /// The amount that a peer asked, within the limits.
+    fn bounded(&self, amount: Amount) -> Amount {
+        match amount {
+            Amount::Bytes(bytes) => Amount::Bytes(bytes.min(self.config.max_back_bytes)),
+            Amount::Time { centiseconds } => {
+                let Amount::Time { centiseconds: most } = Amount::time(self.config.max_back_time)
+                else {
+                    return amount;
+                };
+                Amount::Time {
+                    centiseconds: centiseconds.min(most),
+                }
+            }
+        }
+    }
+
+    /// What a peer wants sent over UDP.
+    fn plan(&self, header: &ClientHeader, generation: Generation, wants_report: bool) -> SendPlan {
+        let length_bytes = match header.length_bytes {
+            0 => DATAGRAM_BYTES,
+            bytes => bytes,
+        };
+        SendPlan {
+            length_bytes,
+            rate: header.rate().unwrap_or(Rate::UDP_DEFAULT),
+            amount: self.bounded(header.amount),
+            generation,
+            header: None,
+            wants_report,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What the server sends: back to a port of the client (`-r`, `-d`), or on the client's own socket.
+
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{ServerEvent, Shared};
+use crate::v2::amount::Rate;
+use crate::v2::client_header::ClientHeader;
+use crate::v2::datagram::{Generation, IdWidth};
+use crate::v2::flags::fill_digits;
+use crate::v2::io::{Env, send_datagrams, send_stream, set_window};
+use crate::v2::outcome::{Leg, Trouble};
+use crate::v2::send::Sender;
+use crate::v2::stream::{StreamSender, WRITE_BYTES};
+use crate::v2::table::Id;
+
+/// How long a connection back may take to be made.
+const CONNECT: Duration = Duration::from_secs(3);
+/// Longest write that a peer can ask for.
+const MAX_WRITE: u32 = 1 << 20;
+
+/// A place among the flows that the server sends, given back however the flow ends.
+pub(super) struct Place(Arc<Shared>);
+
+impl Place {
+    /// A place for traffic to `peer`; where there is none, that is told.
+    pub(super) fn take(shared: &Arc<Shared>, peer: SocketAddr) -> Option<Place> {
+        if !shared.config.back {
+            shared.refuse(peer, "traffic back: this server only receives");
+            return None;
+        }
+        let before = shared.backs.fetch_add(1, Ordering::Relaxed);
+        // Made at once, so that it is given back in either case.
+        let place = Place(Arc::clone(shared));
+        if before < shared.config.max_back {
+            return Some(place);
+        }
+        shared.refuse(
+            peer,
+            "traffic back: the server sends as many flows as it may",
+        );
+        None
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.backs.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The layout of datagrams to a peer: the width of its numbers, and no header, or the two ends would recurse.
+const fn layout(peer: Generation) -> Generation {
+    match peer.ids() {
+        IdWidth::Narrow => Generation::Bare,
+        IdWidth::Wide => Generation::WideBare,
+    }
+}
+
+fn unspecified(peer: SocketAddr) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+/// Send datagrams to the port that the client named, and wait for its report.
+pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, kind: Generation) {
+    let Some(place) = Place::take(shared, peer) else {
+        return;
+    };
+    let to = SocketAddr::new(peer.ip(), header.port);
+    shared.spawn(move || {
+        let shared = &place.0;
+        let id = Id::Back(shared.stream_id());
+        let work = || -> std::io::Result<UdpSocket> {
+            let socket = UdpSocket::bind(unspecified(to))?;
+            set_window(&socket, shared.config.window_bytes);
+            socket.connect(to)?;
+            Ok(socket)
+        };
+        let mut sender = Sender::new(shared.plan(&header, layout(kind), true), shared.now_ns());
+        let result = work().and_then(|socket| {
+            shared.with_env(|env| send_datagrams(&socket, None, &mut sender, env, id))
+        });
+        finish(
+            shared,
+            to,
+            id,
+            Leg::UdpSent(Box::new(sender.sent())),
+            result,
+        );
+    });
+}
+
+/// Send datagrams to where the client's come from, on the socket they come to; no report comes back.
+pub(super) fn udp_same_socket(
+    shared: &Arc<Shared>,
+    socket: &UdpSocket,
+    peer: SocketAddr,
+    header: ClientHeader,
+    kind: Generation,
+) {
+    let Ok(socket) = socket.try_clone() else {
+        shared.refuse(peer, "traffic back: no file descriptor is left");
+        return;
+    };
+    let Some(place) = Place::take(shared, peer) else {
+        return;
+    };
+    shared.spawn(move || {
+        let shared = &place.0;
+        let id = Id::Back(shared.stream_id());
+        let mut sender = Sender::new(shared.plan(&header, layout(kind), false), shared.now_ns());
+        let result =
+            shared.with_env(|env| send_datagrams(&socket, Some(peer), &mut sender, env, id));
+        finish(
+            shared,
+            peer,
+            id,
+            Leg::UdpSent(Box::new(sender.sent())),
+            result,
+        );
+    });
+}
+
+/// Send to a TCP port that the client named.
+pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) {
+    let Some(place) = Place::take(shared, peer) else {
+        return;
+    };
+    let to = SocketAddr::new(peer.ip(), header.port);
+    shared.spawn(move || {
+        let shared = &place.0;
+        let id = Id::Back(shared.stream_id());
+        match TcpStream::connect_timeout(&to, CONNECT) {
+            Ok(mut stream) => {
+                set_window(&stream, shared.config.window_bytes);
+                stream_out(shared, &mut stream, to, &header, id);
+            }
+            Err(source) => {
+                let why = "traffic back: the port that the client named takes no connection";
+                shared.refuse(to, why);
+                drop(source);
+            }
+        }
+    });
+}
+
+/// Send on a connection until the amount that was asked is through.
+pub(super) fn stream_out(
+    shared: &Shared,
+    stream: &mut TcpStream,
+    peer: SocketAddr,
+    header: &ClientHeader,
+    id: Id,
+) {
+    let length = match header.length_bytes {
+        0 => WRITE_BYTES,
+        bytes => bytes.min(MAX_WRITE),
+    };
+    let mut block = vec![0; length as usize];
+    fill_digits(&mut block, 0);
+    shared.with_env(|env: &Env<'_>| {
+        let rate = header.rate().unwrap_or(Rate::Max);
+        let sender = StreamSender::new(shared.bounded(header.amount), rate, length, env.now_ns());
+        let (leg, result) = send_stream(stream, &[], sender, &block, env, id);
+        finish(shared, peer, id, leg, result);
+    });
+}
+
+/// Tell how a flow ended.
+pub(super) fn finish(
+    shared: &Shared,
+    peer: SocketAddr,
+    id: Id,
+    leg: Leg,
+    result: std::io::Result<()>,
+) {
+    let trouble = result.err().map(|source| Trouble::Gone { peer, source });
+    shared.tell(ServerEvent::Leg {
+        peer,
+        id,
+        leg,
+        trouble,
+    });
+}

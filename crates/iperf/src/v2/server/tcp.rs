@@ -1,0 +1,192 @@
+//! The TCP connections of a server: a thread for each, a bounded number of them.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Shared, back};
+use crate::v2::client_header::{ClientHeader, EXTENDED_LEN, Mode, ack};
+use crate::v2::io::{TICK, is_timeout, receive_stream};
+use crate::v2::table::Id;
+
+/// A header of which nothing more came for so long is taken as far as it is.
+const HEADER_WAIT: Duration = Duration::from_millis(500);
+/// A connection that was quiet for so long in ns gives its place to a new one.
+const QUIET_NS: u64 = 1_000_000_000;
+
+/// One connection, to be closed from outside.
+struct Entry {
+    stream: TcpStream,
+    heard_ns: Arc<AtomicU64>,
+}
+
+type Connections = Arc<Mutex<Vec<Entry>>>;
+
+/// Serve until the server is stopped.
+pub(super) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
+    let connections = Connections::default();
+    while !shared.stopped() {
+        match listener.accept() {
+            Ok((stream, peer)) => admit(shared, &connections, stream, peer),
+            Err(error) if is_timeout(&error) => std::thread::sleep(Duration::from_millis(2)),
+            // Out of file descriptors, or a peer that is gone already: others go on.
+            Err(_) => std::thread::sleep(TICK),
+        }
+    }
+}
+
+fn admit(shared: &Arc<Shared>, connections: &Connections, stream: TcpStream, peer: SocketAddr) {
+    let Ok(copy) = stream.try_clone() else {
+        return;
+    };
+    let heard_ns = Arc::new(AtomicU64::new(0));
+    {
+        let mut open = connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= shared.config.max_connections.max(1)
+            && !make_room(&mut open, shared.now_ns())
+        {
+            shared.refuse(peer, "a connection: the server has as many as it may");
+            return;
+        }
+        open.push(Entry {
+            stream: copy,
+            heard_ns: Arc::clone(&heard_ns),
+        });
+    }
+    let (connections, own) = (Arc::clone(connections), Arc::clone(shared));
+    shared.spawn(move || {
+        serve_connection(&own, stream, peer, &heard_ns);
+        connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|entry| !Arc::ptr_eq(&entry.heard_ns, &heard_ns));
+    });
+}
+
+/// Close the oldest connection on which nothing was ever sent, or which has been quiet; whether there was one.
+fn make_room(open: &mut Vec<Entry>, now_ns: u64) -> bool {
+    let heard = |entry: &Entry| entry.heard_ns.load(Ordering::Relaxed);
+    let Some(at) = (0..open.len()).min_by_key(|at| heard(&open[*at])) else {
+        return false;
+    };
+    let at_ns = heard(&open[at]);
+    if at_ns > 0 && now_ns.saturating_sub(at_ns) < QUIET_NS {
+        return false;
+    }
+    let entry = open.remove(at);
+    let _ = entry.stream.shutdown(Shutdown::Both);
+    true
+}
+
+fn serve_connection(
+    shared: &Arc<Shared>,
+    mut stream: TcpStream,
+    peer: SocketAddr,
+    heard_ns: &AtomicU64,
+) {
+    let heard = |now_ns: u64| heard_ns.store(now_ns.max(1), Ordering::Relaxed);
+    let mut start = [0; 128];
+    let Ok(len) = read_header(shared, &mut stream, &mut start, &heard) else {
+        return;
+    };
+    let header = ClientHeader::parse(&start[..len.min(EXTENDED_LEN)]);
+    let mode = header.map_or(Mode::Forward, |header| header.mode());
+    let id = Id::Stream(shared.stream_id());
+    if header.is_some_and(|header| header.wants_ack()) && stream.write_all(&ack()).is_err() {
+        return;
+    }
+    if let (Mode::Reverse, Some(header)) = (mode, header) {
+        let Some(_place) = back::Place::take(shared, peer) else {
+            return;
+        };
+        back::stream_out(shared, &mut stream, peer, &header, id);
+        linger(shared, &mut stream);
+        return;
+    }
+    match (mode, header) {
+        (Mode::Dual, Some(header)) => back::tcp(shared, peer, header),
+        (Mode::FullDuplex, Some(header)) => send_beside(shared, &stream, peer, header),
+        _ => {}
+    }
+    let (leg, result) = shared.with_env(|env| {
+        let quiet = shared.config.quiet;
+        receive_stream(&mut stream, len, quiet, u64::MAX, env, id, &heard)
+    });
+    back::finish(shared, peer, id, leg, result);
+    if let (Mode::Tradeoff, Some(header)) = (mode, header) {
+        back::tcp(shared, peer, header);
+    }
+}
+
+/// Send on the connection that also receives.
+fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, header: ClientHeader) {
+    let (Some(place), Ok(mut copy)) = (back::Place::take(shared, peer), stream.try_clone()) else {
+        return;
+    };
+    let own = Arc::clone(shared);
+    shared.spawn(move || {
+        let _place = place;
+        let id = Id::Back(own.stream_id());
+        back::stream_out(&own, &mut copy, peer, &header, id);
+    });
+}
+
+/// Read until the header is complete, as far as the first word says that there is one. Not more is read, so that
+/// the clock of the flow starts with its data.
+fn read_header(
+    shared: &Shared,
+    stream: &mut TcpStream,
+    start: &mut [u8; 128],
+    heard: &dyn Fn(u64),
+) -> io::Result<usize> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(TICK))?;
+    let mut len = 0;
+    let mut wanted = 4;
+    let mut since = Instant::now();
+    while len < wanted && !shared.stopped() {
+        match stream.read(&mut start[len..wanted]) {
+            Ok(0) => break,
+            Ok(more) => {
+                len += more;
+                heard(shared.now_ns());
+                since = Instant::now();
+            }
+            Err(error) if is_timeout(&error) => {
+                // Nothing at all is for the limit of quiet flows; half a header is taken as data.
+                let limit = if len == 0 {
+                    shared.config.quiet
+                } else {
+                    HEADER_WAIT
+                };
+                if since.elapsed() > limit {
+                    break;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        if len >= 4 && wanted == 4 {
+            let first = u32::from_be_bytes([start[0], start[1], start[2], start[3]]);
+            wanted = ClientHeader::tcp_len(first).clamp(4, start.len());
+        }
+    }
+    if len == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(len)
+}
+
+/// Read what the peer still says, until it closes or a second has passed: unread bytes would reset the connection.
+fn linger(shared: &Shared, stream: &mut TcpStream) {
+    let since = Instant::now();
+    let mut buf = [0; 4096];
+    while since.elapsed() < Duration::from_secs(1) && !shared.stopped() {
+        match stream.read(&mut buf) {
+            Ok(0) => return,
+            Err(error) if !is_timeout(&error) => return,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The UDP flows of a server: one socket, one thread, a bounded number of flows told apart by their sender.
+
+use std::collections::HashMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use super::{ServerEvent, Shared, back};
+use crate::v2::client_header::{ClientHeader, Mode};
+use crate::v2::datagram::{Generation, Head};
+use crate::v2::io::{Listener, TICK};
+use crate::v2::receive::{Arrival, Receiver};
+use crate::v2::table::Id;
+
+/// A flow that ended is remembered so long in ns, to answer further final datagrams.
+const LINGER_NS: u64 = 3_000_000_000;
+
+struct Flow {
+    listener: Listener,
+    header: Option<ClientHeader>,
+    heard_ns: u64,
+}
+
+impl Flow {
+    fn mode(&self) -> Mode {
+        self.header.map_or(Mode::Forward, |header| header.mode())
+    }
+}
+
+/// Serve until the server is stopped.
+pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
+    let mut flows: HashMap<SocketAddr, Flow> = HashMap::new();
+    let mut buf = vec![0; 65_536];
+    let mut swept_ns = 0;
+    if socket.set_read_timeout(Some(TICK)).is_err() {
+        return;
+    }
+    while !shared.stopped() {
+        let got = socket.recv_from(&mut buf);
+        let now_ns = shared.now_ns();
+        // An error is a deadline, or what a peer's ICMP message makes of the next call.
+        if let Ok((len, peer)) = got {
+            take(shared, socket, &mut flows, &buf[..len], peer, now_ns);
+        }
+        if now_ns.saturating_sub(swept_ns) > TICK.as_nanos() as u64 {
+            swept_ns = now_ns;
+            sweep(shared, &mut flows, now_ns);
+        }
+    }
+    for (peer, flow) in flows.drain() {
+        end(shared, peer, &flow);
+    }
+}
+
+fn take(
+    shared: &Arc<Shared>,
+    socket: &UdpSocket,
+    flows: &mut HashMap<SocketAddr, Flow>,
+    datagram: &[u8],
+    peer: SocketAddr,
+    now_ns: u64,
+) {
+    if flows
+        .get(&peer)
+        .is_some_and(|flow| starts_anew(flow, datagram))
+    {
+        flows.remove(&peer);
+    }
+    if !flows.contains_key(&peer) {
+        let Some(receiver) = Receiver::new(datagram, now_ns) else {
+            return;
+        };
+        make_room(shared, flows);
+        let flow = admit(shared, socket, receiver, datagram, peer);
+        flows.insert(peer, flow);
+    }
+    let Some(flow) = flows.get_mut(&peer) else {
+        return;
+    };
+    flow.heard_ns = now_ns;
+    if flow.mode() == Mode::Reverse {
+        // The client only knocks until data comes.
+        return;
+    }
+    let ended = flow.listener.receiver.is_finished();
+    let on_row = |row| shared.tell(ServerEvent::Row(row));
+    if flow.listener.take(datagram, now_ns, &on_row) != Arrival::Final {
+        return;
+    }
+    if let Some(answer) = flow.listener.receiver.answer(datagram) {
+        // The client asks again for what does not get through.
+        let _ = socket.send_to(&answer, peer);
+    }
+    if !ended {
+        end_once(shared, peer, flow);
+        if let (Mode::Tradeoff, Some(header)) = (flow.mode(), flow.header) {
+            back::udp(shared, peer, header, flow.listener.receiver.generation());
+        }
+    }
+}
+
+/// A client that uses its port again, after the end of the flow before.
+fn starts_anew(flow: &Flow, datagram: &[u8]) -> bool {
+    flow.listener.receiver.is_finished()
+        && Generation::detect(datagram)
+            .and_then(|kind| Head::parse(datagram, kind.ids()))
+            .is_some_and(|head| (0..=1).contains(&head.id))
+}
+
+fn admit(
+    shared: &Arc<Shared>,
+    socket: &UdpSocket,
+    receiver: Receiver,
+    datagram: &[u8],
+    peer: SocketAddr,
+) -> Flow {
+    let kind = receiver.generation();
+    let header = kind
+        .header_at()
+        .and_then(|at| ClientHeader::parse(datagram.get(at..)?));
+    if let Some(header) = header {
+        match header.mode() {
+            Mode::Dual => back::udp(shared, peer, header, kind),
+            Mode::Reverse | Mode::FullDuplex => {
+                back::udp_same_socket(shared, socket, peer, header, kind);
+            }
+            Mode::Forward | Mode::Tradeoff => {}
+        }
+    }
+    let id = Id::Stream(shared.stream_id());
+    Flow {
+        heard_ns: receiver.start_ns(),
+        listener: Listener::new(receiver, shared.every_ns(), id),
+        header,
+    }
+}
+
+/// Where all places are taken, the flow that has been quiet longest gives its own.
+fn make_room(shared: &Arc<Shared>, flows: &mut HashMap<SocketAddr, Flow>) {
+    if flows.len() < shared.config.max_flows.max(1) {
+        return;
+    }
+    // Flows that never got beyond a datagram go first: forged senders cannot push a test out.
+    let quietest = flows
+        .iter()
+        .min_by_key(|(_, flow)| {
+            let received = flow.listener.receiver.received();
+            (
+                received.datagrams > 1 && !flow.listener.receiver.is_finished(),
+                flow.heard_ns,
+            )
+        })
+        .map(|(peer, _)| *peer);
+    if let Some(peer) = quietest {
+        if let Some(flow) = flows.remove(&peer) {
+            end(shared, peer, &flow);
+        }
+    }
+}
+
+/// End what was quiet for too long, and tell the intervals in which nothing came.
+fn sweep(shared: &Arc<Shared>, flows: &mut HashMap<SocketAddr, Flow>, now_ns: u64) {
+    let quiet_ns = shared.config.quiet.as_nanos() as u64;
+    let on_row = |row| shared.tell(ServerEvent::Row(row));
+    flows.retain(|peer, flow| {
+        let since = now_ns.saturating_sub(flow.heard_ns);
+        if flow.listener.receiver.is_finished() {
+            return since < LINGER_NS;
+        }
+        if flow.mode() != Mode::Reverse {
+            flow.listener.tell(now_ns, &on_row);
+        }
+        if since < quiet_ns {
+            return true;
+        }
+        end(shared, *peer, flow);
+        false
+    });
+}
+
+/// Tell of a flow that ends without a final datagram.
+fn end(shared: &Shared, peer: SocketAddr, flow: &Flow) {
+    if !flow.listener.receiver.is_finished() && flow.mode() != Mode::Reverse {
+        end_once(shared, peer, flow);
+    }
+}
+
+fn end_once(shared: &Shared, peer: SocketAddr, flow: &Flow) {
+    back::finish(
+        shared,
+        peer,
+        flow.listener.id(),
+        flow.listener.leg(),
+        Ok(()),
+    );
+}

@@ -1,0 +1,194 @@
+//! Both ends of a TCP flow without I/O: how much, when the next write is due, and the lines of `-i`.
+
+use super::amount::{Amount, Rate};
+use super::intervals::{Intervals, Span};
+use super::schedule::Schedule;
+
+/// Bytes of a write where no other length is asked: 128 KiB, as iperf.
+pub const WRITE_BYTES: u32 = 128 * 1024;
+
+/// Counts the bytes of one flow, and those of each interval.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    start_ns: u64,
+    last_ns: u64,
+    bytes: u64,
+    told: u64,
+    intervals: Intervals,
+}
+
+impl Meter {
+    /// A flow that starts at `start_ns` of any steady clock, with a line every `every_ns`, or 0 for none.
+    pub const fn new(start_ns: u64, every_ns: u64) -> Meter {
+        Meter {
+            start_ns,
+            last_ns: start_ns,
+            bytes: 0,
+            told: 0,
+            intervals: Intervals::new(start_ns, every_ns),
+        }
+    }
+
+    /// Bytes moved at `now_ns`.
+    pub fn add(&mut self, bytes: usize, now_ns: u64) {
+        self.bytes += bytes as u64;
+        self.last_ns = self.last_ns.max(now_ns);
+    }
+
+    /// The next interval that is over at `now_ns`, and its bytes; ask before what happens at `now_ns` is added.
+    pub fn over(&mut self, now_ns: u64) -> Option<(Span, u64)> {
+        let span = self.intervals.over(now_ns)?;
+        Some((span, self.told_now()))
+    }
+
+    fn told_now(&mut self) -> u64 {
+        let bytes = self.bytes - self.told;
+        self.told = self.bytes;
+        bytes
+    }
+
+    /// All bytes, from the start to the last of them.
+    pub const fn total(&self) -> (Span, u64) {
+        let span = Span {
+            start_ns: self.start_ns,
+            end_ns: self.last_ns,
+        };
+        (span, self.bytes)
+    }
+}
+
+/// What to do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamStep {
+    /// Write at most so many bytes, and tell [`StreamSender::wrote`].
+    Write(usize),
+    /// Nothing is due before this time.
+    Wait {
+        /// In ns of the caller's clock.
+        until_ns: u64,
+    },
+    /// All is written.
+    Done,
+}
+
+/// The sending end of a TCP flow.
+#[derive(Clone, Debug)]
+pub struct StreamSender {
+    amount: Amount,
+    length_bytes: usize,
+    schedule: Option<Schedule>,
+    start_ns: u64,
+    bytes: u64,
+    /// Bytes of the write that has begun.
+    left: usize,
+}
+
+impl StreamSender {
+    /// A flow that starts at `now_ns`, in writes of `length_bytes`.
+    pub fn new(amount: Amount, rate: Rate, length_bytes: u32, now_ns: u64) -> StreamSender {
+        let interval = rate.interval_ps(length_bytes.max(1));
+        StreamSender {
+            amount,
+            length_bytes: length_bytes.max(1) as usize,
+            schedule: interval.map(|ps| Schedule::new(now_ns, Some(ps))),
+            start_ns: now_ns,
+            bytes: 0,
+            left: 0,
+        }
+    }
+
+    /// What to do at `now_ns`.
+    pub fn step(&mut self, now_ns: u64) -> StreamStep {
+        let end_ns = self.amount.ns().map(|ns| self.start_ns.saturating_add(ns));
+        if end_ns.is_some_and(|end| now_ns >= end) {
+            return StreamStep::Done;
+        }
+        let most = match self.amount {
+            Amount::Bytes(all) => all.saturating_sub(self.bytes),
+            Amount::Time { .. } => u64::MAX,
+        };
+        if most == 0 {
+            return StreamStep::Done;
+        }
+        if self.left == 0 {
+            if let Some(schedule) = &mut self.schedule {
+                let due_ns = schedule.due_ns();
+                if now_ns < due_ns {
+                    let until_ns = end_ns.map_or(due_ns, |end| end.min(due_ns));
+                    return StreamStep::Wait { until_ns };
+                }
+                schedule.leaves(now_ns);
+            }
+            self.left = self.length_bytes;
+        }
+        StreamStep::Write(usize::try_from(most).unwrap_or(usize::MAX).min(self.left))
+    }
+
+    /// So many bytes were written.
+    pub fn wrote(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.left = self.left.saturating_sub(bytes);
+    }
+
+    /// Pauses after which the schedule was moved, and their time in ns.
+    pub fn slips(&self) -> (u64, u64) {
+        let of = |schedule: &Schedule| (schedule.slips(), schedule.slipped_ns());
+        self.schedule.as_ref().map_or((0, 0), of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_to_the_last() {
+        let mut sender = StreamSender::new(Amount::Bytes(1000), Rate::Max, 400, 0);
+        assert_eq!(sender.step(0), StreamStep::Write(400));
+        sender.wrote(150);
+        assert_eq!(
+            sender.step(0),
+            StreamStep::Write(250),
+            "the rest of a short write"
+        );
+        sender.wrote(250);
+        sender.step(0);
+        sender.wrote(400);
+        assert_eq!(sender.step(0), StreamStep::Write(200));
+        sender.wrote(200);
+        assert_eq!(sender.step(0), StreamStep::Done);
+        assert_eq!(sender.slips(), (0, 0));
+    }
+
+    #[test]
+    fn a_paced_flow_ends_on_time() {
+        let amount = Amount::Time { centiseconds: 1 };
+        // 1000 bytes every 4 ms.
+        let mut sender = StreamSender::new(amount, Rate::BitsPerS(2_000_000), 1000, 0);
+        let (mut now, mut writes) = (0, 0);
+        loop {
+            match sender.step(now) {
+                StreamStep::Write(bytes) => {
+                    sender.wrote(bytes);
+                    writes += 1;
+                }
+                StreamStep::Wait { until_ns } => now = until_ns,
+                StreamStep::Done => break,
+            }
+        }
+        assert_eq!((now, writes), (10_000_000, 3));
+    }
+
+    #[test]
+    fn intervals_and_total() {
+        let mut meter = Meter::new(100, 1000);
+        meter.add(7, 500);
+        assert_eq!(meter.over(1099), None);
+        let span = |start_ns, end_ns| Span { start_ns, end_ns };
+        assert_eq!(meter.over(2200), Some((span(100, 1100), 7)));
+        assert_eq!(meter.over(2200), Some((span(1100, 2100), 0)));
+        assert_eq!(meter.over(2200), None);
+        meter.add(5, 2200);
+        assert_eq!(meter.total(), (span(100, 2200), 12));
+    }
+}
