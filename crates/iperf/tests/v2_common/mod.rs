@@ -147,8 +147,17 @@ pub fn real_client(port: u16, args: &str) -> String {
 
 /// Lost and total of the last line with datagrams.
 pub fn lost_and_total(text: &str) -> (u64, u64) {
-    let line = text.lines().rfind(|line| line.contains("ms ")).expect(text);
-    let counts = line.split("ms ").nth(1).unwrap().split(' ').next().unwrap();
+    let line = text
+        .lines()
+        .rfind(|line| line.contains(" ms "))
+        .expect(text);
+    let counts = line
+        .split(" ms ")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap();
     let (lost, total) = counts.split_once('/').unwrap();
     (lost.parse().unwrap(), total.parse().unwrap())
 }

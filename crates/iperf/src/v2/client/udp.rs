@@ -17,6 +17,8 @@ use crate::v2::table::Id;
 const LINGER_NS: u64 = 300_000_000;
 /// A flow that stays quiet for so long in ns is over.
 const QUIET_NS: u64 = 5_000_000_000;
+/// A refusal that comes sooner, in ns, says that nobody was there; a later one that the server is gone.
+const REFUSAL_NS: u64 = 1_000_000_000;
 /// From one knock to the next, in ns, until the server sends (`-R`): 10 ms, as iperf does.
 const KNOCK_NS: u64 = 10_000_000;
 
@@ -90,8 +92,9 @@ fn send(
     let mut sender = Sender::new(plan(config, port), env.now_ns());
     let result = send_datagrams(socket, None, &mut sender, env, id);
     results.leg(id, crate::v2::Leg::UdpSent(Box::new(sender.sent())));
+    let ran_ns = env.now_ns().saturating_sub(sender.start_ns());
     result.map_err(|source| match source.kind() {
-        ErrorKind::ConnectionRefused => Trouble::Connect {
+        ErrorKind::ConnectionRefused if ran_ns < REFUSAL_NS => Trouble::Connect {
             peer: config.server,
             source,
         },
