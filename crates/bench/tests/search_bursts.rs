@@ -122,3 +122,18 @@ fn fewer_repeats_than_asked_give_no_average() {
             .starts_with("repeats: it is 50")
     );
 }
+
+#[test]
+fn a_node_that_sends_has_no_bursts_to_take() {
+    let mut node = CurveNode::of_capacity(1.0);
+    let trial = Trial {
+        direction: Direction::Transmit,
+        ..receive()
+    };
+    let (result, _) = ask(&mut node, |asking| {
+        back_to_back(asking, &trial, &BurstSearch::rfc9004(), 1e5)
+    });
+    let error = result.unwrap_err().to_string();
+    assert!(error.starts_with("direction: bursts are sent to the node"));
+    assert!(node.asked().is_empty());
+}

@@ -246,18 +246,26 @@ fn no_load_is_asked_above_the_testers_ceiling() {
 }
 
 #[test]
-fn a_node_that_sends_less_than_asked_fails_the_load() {
-    let mut node = CurveNode::of_capacity(f64::MAX);
-    node.sender_frames_per_s = 250e3;
-    let trial = Trial {
-        direction: Direction::Transmit,
-        ..receive()
-    };
-    let search = both_goals();
-    let (result, _) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
-    let goal = &result.unwrap().goals[0];
-    assert_eq!((goal.outcome, limit(goal)), (Outcome::Found, Limit::Node));
-    assert!(lower(goal) > 248e3 && lower(goal) < 252e3);
+fn a_node_that_sends_less_than_asked_fails_the_load_whoever_says_so() {
+    for sender_is_seen in [true, false] {
+        let mut node = CurveNode::of_capacity(f64::MAX);
+        node.sender_frames_per_s = 250e3;
+        node.sender_is_seen = sender_is_seen;
+        let trial = Trial {
+            direction: Direction::Transmit,
+            ..receive()
+        };
+        let search = both_goals();
+        let (result, _) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
+        let result = result.unwrap();
+        let [none, some] = &result.goals[..] else {
+            panic!("two goals")
+        };
+        assert_eq!((none.outcome, limit(none)), (Outcome::Found, Limit::Node));
+        assert!(lower(none) > 248e3 && lower(none) < 252e3);
+        // Asked for 2.5 % more than it can send, it sends what it can.
+        assert!(lower(some) > 250e3 && through(some) < 250_001.0);
+    }
 }
 
 #[test]
@@ -296,5 +304,12 @@ fn a_search_on_a_model_gives_predicted_figures_and_kinds_do_not_mix() {
     let SearchEnded::Failed { why } = result.ended else {
         panic!("{:?}", result.ended)
     };
-    assert!(why.contains("of another kind"), "{why}");
+    assert!(why.contains("some predicted"), "{why}");
+    // One calibrated figure among predicted ones: none of the results may be called predicted.
+    let mut node = CurveNode::of_capacity(200e3);
+    (node.kind, node.predicts_from) = (Kind::Calibrated, 4);
+    let result = find(&mut node, &both_goals());
+    assert_eq!(result.ended, SearchEnded::Done);
+    let kind = result.goals[0].conditional_throughput_frames_per_s.kind();
+    assert_eq!(kind, Some(Kind::Calibrated));
 }

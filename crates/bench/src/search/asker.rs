@@ -12,6 +12,9 @@ use crate::matrix::Step;
 use crate::progress::StepProgress;
 use crate::run::{FAILURES_IN_A_ROW, Sink};
 
+/// A sender that reaches this share of the rate asked has kept it, as in
+/// [`kept_rate`](wirelab_trial::SenderObservation::kept_rate).
+const KEPT_SHARE: f64 = 0.995;
 /// Most trials of one search.
 pub const MAX_SEARCH_TRIALS: u64 = 100_000;
 
@@ -52,7 +55,7 @@ pub(super) struct Asker<'a> {
     pub link: Option<LineRate>,
     pub records: Vec<TrialRecord>,
     pub asked_ps: u64,
-    /// Kind of all figures so far; a search does not mix them.
+    /// Kind of all figures so far together; measured ones are not mixed with others.
     pub kind: Option<Kind>,
     /// What the search may take at most, for its progress; never above `max_time_ps`.
     pub at_most_ps: u64,
@@ -216,12 +219,13 @@ impl<'a> Asker<'a> {
     }
 
     fn of_one_kind(&mut self, told: Told) -> Result<Told, SearchEnded> {
-        let kind = *self.kind.get_or_insert(told.kind);
-        if kind == told.kind {
+        self.kind = joined(self.kind.unwrap_or(told.kind), told.kind);
+        if self.kind.is_some() {
             return Ok(told);
         }
         Err(SearchEnded::Failed {
-            why: "the loss of one trial is of another kind than that of the trials before it: search only what is measured, or only what is predicted".to_owned(),
+            why: "some trials were measured and some predicted: search what does one of both"
+                .to_owned(),
         })
     }
 }
@@ -244,12 +248,22 @@ fn told(observation: &Observation, asked: Option<f64>) -> Result<Told, String> {
         return Err("the observation has no flow".to_owned());
     }
     for flow in &observation.flows {
-        let (loss, sent) = (loss_ratio(flow, asked)?, sent_rate(flow));
-        if flow.loss_ratio.kind() != kind {
-            return Err("the losses of its flows are of different kinds".to_owned());
-        }
+        let lost = lost_ratio(flow)?;
+        let (sent, below) = (sent_rate(flow, lost), below_rate(flow, lost, asked));
+        told.kind = flow
+            .loss_ratio
+            .kind()
+            .and_then(|kind| joined(told.kind, kind))
+            .ok_or("the losses of its flows are of different kinds")?;
+        let loss = match (flow.direction, sent.zip(asked)) {
+            // A node that sends less than it was asked for does not carry the load either.
+            (Direction::Transmit, Some((sent, asked))) if below && sent < asked => {
+                1.0 - (1.0 - lost) * sent / asked
+            }
+            _ => lost,
+        };
         told.loss_ratio = told.loss_ratio.max(loss);
-        told.tester_was_limit |= flow.direction != Direction::Transmit && below_rate(flow);
+        told.tester_was_limit |= flow.direction != Direction::Transmit && below;
         // The slowest sender is what all flows together can be asked.
         told.sent_frames_per_s = match (told.sent_frames_per_s, sent) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -259,46 +273,58 @@ fn told(observation: &Observation, asked: Option<f64>) -> Result<Told, String> {
     Ok(told)
 }
 
-/// Share of frames asked for that did not arrive. A node that sends less than it was asked for does not carry
-/// the load either, although nothing that it sent was lost.
-fn loss_ratio(flow: &FlowObservation, asked: Option<f64>) -> Result<f64, String> {
-    let lost = match &flow.loss_ratio {
-        Field::Observed { value, .. } if (0.0..=1.0).contains(value) => *value,
-        Field::Observed { value, .. } => {
-            return Err(format!(
-                "port {}: a loss ratio of {value} is none",
-                flow.port
-            ));
-        }
-        Field::Absent { absent } => return Err(format!("port {}: no loss: {absent}", flow.port)),
-    };
+/// Share of the frames that were sent that did not arrive.
+fn lost_ratio(flow: &FlowObservation) -> Result<f64, String> {
+    let port = &flow.port;
     if flow.sent_frames.value() == Some(&0) {
         return Err(format!(
-            "port {}: no frame was sent, so none could be lost",
-            flow.port
+            "port {port}: no frame was sent, so none could be lost"
         ));
     }
-    let short = match (flow.direction, asked, sent_rate(flow)) {
-        (Direction::Transmit, Some(asked), Some(sent)) if below_rate(flow) => 1.0 - sent / asked,
-        _ => 0.0,
+    match &flow.loss_ratio {
+        Field::Observed { value, .. } if (0.0..=1.0).contains(value) => Ok(*value),
+        Field::Observed { value, .. } => {
+            Err(format!("port {port}: a loss ratio of {value} is none"))
+        }
+        Field::Absent { absent } => Err(format!("port {port}: no loss: {absent}")),
+    }
+}
+
+/// Frames/s that were sent: as the sender says, or, where nobody does, what arrived and what was lost.
+fn sent_rate(flow: &FlowObservation, lost: f64) -> Option<f64> {
+    let arrived = flow.frames_per_s.value().filter(|_| lost < 1.0);
+    achieved(flow).or(arrived.map(|rate| rate / (1.0 - lost)))
+}
+
+/// Whether the sender did not keep the rate. A node may leave that to be told from what arrived (a model does);
+/// of a tester that says nothing of itself nothing is assumed.
+fn below_rate(flow: &FlowObservation, lost: f64, asked: Option<f64>) -> bool {
+    let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
+    let sent = match flow.direction {
+        Direction::Transmit => sent_rate(flow, lost),
+        _ => achieved(flow),
     };
-    // A ratio that equals a goal's must stay equal to it.
-    Ok(if short > 0.0 {
-        1.0 - (1.0 - lost) * (1.0 - short.min(1.0))
-    } else {
-        lost
-    })
+    let short = sent
+        .zip(asked)
+        .is_some_and(|(sent, asked)| sent < KEPT_SHARE * asked);
+    kept.map_or(short, |kept| !kept)
 }
 
-fn below_rate(flow: &FlowObservation) -> bool {
+fn achieved(flow: &FlowObservation) -> Option<f64> {
     let sender = flow.sender.value();
-    sender.and_then(|s| s.kept_rate.value()) == Some(&false)
+    sender.and_then(|s| s.achieved_frames_per_s.value().copied())
 }
 
-fn sent_rate(flow: &FlowObservation) -> Option<f64> {
-    let sender = flow.sender.value();
-    let achieved = sender.and_then(|s| s.achieved_frames_per_s.value());
-    achieved.or(flow.frames_per_s.value()).copied()
+/// The kind of what is made of two figures; `None` where they do not go together. What rests on a calibrated
+/// figure is never shown as predicted.
+fn joined(a: Kind, b: Kind) -> Option<Kind> {
+    match (a, b) {
+        _ if a == b => Some(a),
+        (Kind::Predicted, Kind::Calibrated) | (Kind::Calibrated, Kind::Predicted) => {
+            Some(Kind::Calibrated)
+        }
+        _ => None,
+    }
 }
 
 impl TrialRecord {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelab_trial::{Extent, Field, Kind, Load, Sizes, Summary, Trial};
+use wirelab_trial::{Direction, Extent, Field, Kind, Load, Sizes, Summary, Trial};
 use wirelab_wire::LineRate;
 
 use super::asker::{Asker, Asking};
@@ -148,6 +148,12 @@ pub fn back_to_back(
 ) -> Result<BurstResult, SearchError> {
     search.check()?;
     check_trial(trial)?;
+    if matches!(trial.direction, Direction::Transmit | Direction::Both) {
+        return Err(SearchError::Goal {
+            field: "direction",
+            why: "bursts are sent to the node: ask receive or echo",
+        });
+    }
     if !(throughput_frames_per_s.is_finite() && throughput_frames_per_s >= 0.0) {
         return Err(SearchError::Goal {
             field: "throughput_frames_per_s",

@@ -24,6 +24,8 @@ pub struct CurveNode {
     pub predicts_from: usize,
     /// Highest rate the sender keeps, in frames/s.
     pub sender_frames_per_s: f64,
+    /// Whether the sender's own figures are in the observation.
+    pub sender_is_seen: bool,
     /// Numbers of the runs (counted from 1) that end early.
     pub ends_early: Vec<usize>,
     /// Whether they do so because somebody cancelled.
@@ -44,6 +46,7 @@ impl CurveNode {
             kind: Kind::Measured,
             predicts_from: usize::MAX,
             sender_frames_per_s: f64::MAX,
+            sender_is_seen: true,
             ends_early: Vec::new(),
             cancels: false,
             one_port_loses: false,
@@ -108,6 +111,9 @@ impl CurveNode {
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
             sender.achieved_frames_per_s = seen(offered);
             sender.kept_rate = Field::measured(trial.load == Load::Max || offered >= 0.995 * asked);
+        }
+        if !self.sender_is_seen {
+            flow.sender = Field::absent("nobody looked");
         }
     }
 }
