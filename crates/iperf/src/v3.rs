@@ -5,24 +5,37 @@
 //! - [`control`]: cookie, states, and the framing of JSON on the control connection;
 //! - [`parameters`], [`results`]: what the two ends tell each other; [`datagram`]: the head of UDP datagrams;
 //! - [`client_control`], [`server_control`]: both ends of the control connection without I/O;
-//! - [`receive`]: counting what arrives.
+//! - [`receive`]: counting what arrives; [`test`](mod@test): what came of a test; [`report`]: the JSON that iperf3 prints;
+//! - [`client`], [`server`]: both ends on sockets.
 
+pub mod client;
 pub mod client_control;
 pub mod control;
+mod cpu;
 pub mod datagram;
 mod fuzz;
 mod json;
+mod link;
 pub mod parameters;
+mod pending;
 pub mod receive;
+pub mod report;
 pub mod results;
+pub mod server;
 pub mod server_control;
+mod stream;
+pub mod test;
+mod watch;
 
+pub use client::Client;
 pub use client_control::{ClientControl, ClientEvent};
 pub use control::{ControlError, Cookie, State};
 pub use fuzz::{fuzz_control, fuzz_datagram, fuzz_json};
 pub use parameters::Parameters;
 pub use results::{Results, StreamResult};
+pub use server::Server;
 pub use server_control::{ServerControl, ServerEvent};
+pub use test::{Interval, Outcome, StreamOutcome, TestError};
 
 /// The port that iperf3 listens on where none is given.
 pub const DEFAULT_PORT: u16 = 5201;

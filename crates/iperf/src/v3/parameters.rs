@@ -64,6 +64,16 @@ impl Default for Parameters {
 }
 
 impl Parameters {
+    /// iperf3's own for UDP: one stream of 2²⁰ bit/s for 10 s in datagrams of 1460 bytes.
+    pub fn udp() -> Parameters {
+        Parameters {
+            udp: true,
+            length_bytes: 1460,
+            rate_bit_s: 1 << 20,
+            ..Parameters::default()
+        }
+    }
+
     /// Read the client's JSON. Keys that only some versions have may be absent, and unknown ones are passed over.
     pub fn parse(json: &[u8]) -> Result<Parameters, ControlError> {
         let wrong = |why: String| ControlError::Json {

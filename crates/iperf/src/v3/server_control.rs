@@ -134,6 +134,12 @@ impl ServerControl {
         self.phase = Phase::Over;
     }
 
+    /// Stop the test at once: the client is told.
+    pub fn terminate(&mut self) {
+        self.out.push(State::ServerTerminate.byte());
+        self.phase = Phase::Over;
+    }
+
     /// All streams are there: the client is told, and data flows.
     pub fn start(&mut self) {
         if self.phase == Phase::Opening {

@@ -1,0 +1,235 @@
+//! An iperf3 client on sockets.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use wirelab_trial::Cancel;
+
+use super::client_control::{ClientControl, ClientEvent};
+use super::control::Cookie;
+use super::cpu::CpuUse;
+use super::datagram::{OPENING_LEN, hello, is_reply};
+use super::link::{Link, PATIENCE, is_wait};
+use super::parameters::{Parameters, stream_id};
+use super::stream::{Run, Running, Way, receive, send};
+use super::test::{Outcome, TestError, unsupported};
+use super::watch::Watch;
+
+/// How often an opening datagram is sent before the stream counts as blocked, and how long each waits for the answer.
+const OPENINGS: u32 = 10;
+const OPENING_WAIT: Duration = Duration::from_millis(300);
+
+/// A test to be run against a server.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// The server's control port.
+    pub server: SocketAddr,
+    /// What to ask for.
+    pub parameters: Parameters,
+    /// The time between two lines of `-i`; zero for none.
+    pub interval: Duration,
+}
+
+impl Client {
+    /// Run the test to its end. Where data has flowed, what was measured is kept, with the reason of an early end.
+    pub fn run(&self, cancel: &Cancel) -> Result<Outcome, TestError> {
+        self.parameters.check().map_err(TestError::Unsupported)?;
+        if let Some(why) = unsupported(&self.parameters) {
+            return Err(TestError::Unsupported(why));
+        }
+        let what = format!("connecting to {}", self.server);
+        let stream =
+            TcpStream::connect_timeout(&self.server, PATIENCE).map_err(TestError::io(what))?;
+        let link = Link::new(stream)?;
+        let seed = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let cookie = Cookie::new(seed.as_nanos() as u64 ^ u64::from(std::process::id()) << 40);
+        let control = ClientControl::new(cookie, self.parameters.clone());
+        let mut session = Session {
+            client: self,
+            link,
+            control,
+            cookie,
+        };
+        let ways = session.agree(cancel)?;
+        session.measure(ways, cancel)
+    }
+}
+
+struct Session<'a> {
+    client: &'a Client,
+    link: Link,
+    control: ClientControl,
+    cookie: Cookie,
+}
+
+impl Session<'_> {
+    /// The next event, if there is one within a look.
+    fn step(&mut self) -> Result<Option<ClientEvent>, TestError> {
+        let peer = self.link.peer;
+        let next = |control: &mut ClientControl| {
+            control
+                .next_event()
+                .map_err(|source| TestError::Control { peer, source })
+        };
+        let mut event = next(&mut self.control)?;
+        if event.is_none() {
+            self.link.send(&self.control.take_output())?;
+            let bytes = self.link.look(self.control.during())?;
+            self.control.receive(&bytes);
+            event = next(&mut self.control)?;
+        }
+        self.link.send(&self.control.take_output())?;
+        Ok(event)
+    }
+
+    /// Wait for one event and no other.
+    fn wait(&mut self, cancel: &Cancel) -> Result<ClientEvent, TestError> {
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            if cancel.is_cancelled() {
+                self.control.abandon();
+                self.link.send(&self.control.take_output())?;
+                return Err(TestError::Cancelled);
+            }
+            if let Some(event) = self.step()? {
+                return Ok(event);
+            }
+        }
+        Err(self
+            .link
+            .lost("said nothing for 10 s", self.control.during()))
+    }
+
+    fn agree(&mut self, cancel: &Cancel) -> Result<Vec<Way>, TestError> {
+        let mut ways = Vec::new();
+        loop {
+            match self.wait(cancel)? {
+                ClientEvent::OpenStreams => {
+                    for _ in 0..self.client.parameters.streams {
+                        ways.push(self.open()?);
+                    }
+                }
+                ClientEvent::Run => return Ok(ways),
+                _ => {
+                    return Err(self
+                        .link
+                        .lost("left the order of a test", self.control.during()));
+                }
+            }
+        }
+    }
+
+    fn open(&self) -> Result<Way, TestError> {
+        let server = self.client.server;
+        let what = || TestError::io(format!("opening a stream to {server}"));
+        if !self.client.parameters.udp {
+            let mut stream = TcpStream::connect_timeout(&server, PATIENCE).map_err(what())?;
+            stream.write_all(self.cookie.as_bytes()).map_err(what())?;
+            return Ok(Way::Tcp(stream));
+        }
+        let any = if server.is_ipv6() {
+            "[::]:0"
+        } else {
+            "0.0.0.0:0"
+        };
+        let socket = UdpSocket::bind(any).map_err(what())?;
+        socket.connect(server).map_err(what())?;
+        socket
+            .set_read_timeout(Some(OPENING_WAIT))
+            .map_err(what())?;
+        let mut answer = [0; 2 * OPENING_LEN];
+        for _ in 0..OPENINGS {
+            socket.send(&hello()).map_err(what())?;
+            match socket.recv(&mut answer) {
+                Ok(len) if is_reply(&answer[..len]) => return Ok(Way::Udp(socket, server)),
+                Ok(_) => {}
+                Err(error) if is_wait(&error) => {}
+                Err(error) => return Err(what()(error)),
+            }
+        }
+        let how = "answers over TCP but not over UDP; is UDP filtered on the way?";
+        Err(self.link.lost(how, "a stream is opened"))
+    }
+
+    fn measure(mut self, ways: Vec<Way>, cancel: &Cancel) -> Result<Outcome, TestError> {
+        let parameters = &self.client.parameters;
+        let cpu = CpuUse::start();
+        let run = Run::new(parameters.wanted_bytes());
+        let began_unix_s = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs());
+        let begin = if parameters.reverse { receive } else { send };
+        let mut streams = Vec::new();
+        for (index, way) in ways.into_iter().enumerate() {
+            let running = begin(&run, stream_id(index as u32), way, parameters);
+            streams.push(running.map_err(TestError::io("starting a stream"))?);
+        }
+        let mut watch = Watch::new(self.client.interval);
+        let mut failure = self.flow(&run, &streams, &mut watch, cancel).err();
+        let elapsed_ns = run.now_ns();
+        run.stop();
+        watch.last(elapsed_ns, &streams);
+        let mut outcome = Outcome {
+            client: true,
+            parameters: parameters.clone(),
+            cookie: self.cookie,
+            peer: self.link.peer,
+            began_unix_s,
+            elapsed_ns,
+            streams: streams.into_iter().map(|s| s.finish(elapsed_ns)).collect(),
+            intervals: watch.intervals,
+            cpu_percent: cpu.percent(),
+            peer_results: None,
+            failure: None,
+        };
+        if failure.is_none() {
+            failure = self.exchange(&mut outcome).err();
+        }
+        outcome.failure = failure.map(|error| error.to_string());
+        Ok(outcome)
+    }
+
+    /// Let data flow until the test is over, for whatever reason.
+    fn flow(
+        &mut self,
+        run: &Arc<Run>,
+        streams: &[Running],
+        watch: &mut Watch,
+        cancel: &Cancel,
+    ) -> Result<(), TestError> {
+        let end_ns = match self.client.parameters.seconds {
+            0 => u64::MAX,
+            seconds => seconds.saturating_mul(1_000_000_000),
+        };
+        while run.now_ns() < end_ns && !run.reached() && !cancel.is_cancelled() {
+            if self.step()?.is_some() {
+                return Err(self.link.lost("ended the test by itself", "data flows"));
+            }
+            watch.look(run.now_ns(), streams);
+        }
+        self.control.end();
+        self.link.send(&self.control.take_output())
+    }
+
+    fn exchange(&mut self, outcome: &mut Outcome) -> Result<(), TestError> {
+        let cancel = Cancel::new();
+        loop {
+            match self.wait(&cancel)? {
+                ClientEvent::GiveResults => {
+                    self.control.give_results(&outcome.results());
+                }
+                ClientEvent::PeerResults(results) => outcome.peer_results = Some(results),
+                ClientEvent::Over => return Ok(()),
+                _ => {
+                    return Err(self
+                        .link
+                        .lost("left the order of a test", self.control.during()));
+                }
+            }
+        }
+    }
+}

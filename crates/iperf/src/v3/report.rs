@@ -1,0 +1,290 @@
+//! A test as iperf3 prints it with `-J`: the same keys at the same places, so that scripts go on working.
+//!
+//! What this end does not measure is absent: `retransmits` unless the peer told it, congestion window, round trip
+//! and path MTU of TCP, `*_tcp_congestion`, `tcp_mss_default`, sizes of socket buffers, `tos`; so are `system_info`
+//! and the time in words. `socket` is the number of the stream. `wirelab` holds what iperf3 has no place for: losses that duplicates do not hide, and whether
+//! the sender kept its rate.
+
+use serde_json::{Map, Value, json};
+
+use super::results::StreamResult;
+use super::test::{Counted, Interval, Outcome, StreamOutcome};
+
+/// The whole object: `start`, `intervals`, `end`, and `error` where the test did not come to its end.
+pub fn to_json(outcome: &Outcome) -> Value {
+    let mut value = json!({
+        "start": start(outcome),
+        "intervals": outcome.intervals.iter().map(|i| interval(outcome, i)).collect::<Vec<_>>(),
+        "end": end(outcome),
+    });
+    if let Some(failure) = &outcome.failure {
+        value["error"] = json!(failure);
+    }
+    value
+}
+
+fn start(outcome: &Outcome) -> Value {
+    let parameters = &outcome.parameters;
+    let connected = outcome.streams.iter().map(|stream| {
+        json!({
+            "socket": stream.id,
+            "local_host": stream.local.ip().to_string(),
+            "local_port": stream.local.port(),
+            "remote_host": stream.remote.ip().to_string(),
+            "remote_port": stream.remote.port(),
+        })
+    });
+    let peer = if outcome.client {
+        "connecting_to"
+    } else {
+        "accepted_connection"
+    };
+    json!({
+        "connected": connected.collect::<Vec<_>>(),
+        "version": concat!("wirelab ", env!("CARGO_PKG_VERSION")),
+        "timestamp": { "timesecs": outcome.began_unix_s },
+        peer: { "host": outcome.peer.ip().to_string(), "port": outcome.peer.port() },
+        "cookie": outcome.cookie.text(),
+        "target_bitrate": parameters.rate_bit_s,
+        "test_start": {
+            "protocol": if parameters.udp { "UDP" } else { "TCP" },
+            "num_streams": parameters.streams,
+            "blksize": parameters.length_bytes,
+            "omit": parameters.omit_seconds,
+            "duration": parameters.seconds,
+            "bytes": parameters.bytes,
+            "blocks": parameters.blocks,
+            "reverse": u8::from(parameters.reverse),
+            "target_bitrate": parameters.rate_bit_s,
+        },
+    })
+}
+
+/// Bytes in a span, as every object of iperf3 begins.
+fn span(start_ns: u64, end_ns: u64, bytes: u64) -> Map<String, Value> {
+    let seconds = end_ns.saturating_sub(start_ns) as f64 / 1e9;
+    let rate = if seconds > 0.0 {
+        bytes as f64 * 8.0 / seconds
+    } else {
+        0.0
+    };
+    Map::from_iter([
+        ("start".to_owned(), json!(start_ns as f64 / 1e9)),
+        ("end".to_owned(), json!(end_ns as f64 / 1e9)),
+        ("seconds".to_owned(), json!(seconds)),
+        ("bytes".to_owned(), json!(bytes)),
+        ("bits_per_second".to_owned(), json!(rate)),
+    ])
+}
+
+fn put_loss(object: &mut Map<String, Value>, jitter_s: f64, lost: u64, packets: u64) {
+    let percent = if packets > 0 {
+        lost as f64 * 100.0 / packets as f64
+    } else {
+        0.0
+    };
+    object.insert("jitter_ms".to_owned(), json!(jitter_s * 1e3));
+    object.insert("lost_packets".to_owned(), json!(lost));
+    object.insert("packets".to_owned(), json!(packets));
+    object.insert("lost_percent".to_owned(), json!(percent));
+}
+
+fn put(object: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
+    object.insert(key.to_owned(), value.into());
+}
+
+fn interval(outcome: &Outcome, interval: &Interval) -> Value {
+    let udp = outcome.parameters.udp;
+    let sender = outcome.sender();
+    let one = |pairs: &[(Counted, Counted)], socket: Option<u32>| {
+        let added = |get: fn(&Counted) -> u64| {
+            pairs
+                .iter()
+                .map(|(before, now)| get(now).saturating_sub(get(before)))
+                .sum::<u64>()
+        };
+        let mut object = span(interval.start_ns, interval.end_ns, added(|c| c.bytes));
+        if let Some(socket) = socket {
+            put(&mut object, "socket", socket);
+        }
+        if udp && sender {
+            put(&mut object, "packets", added(|c| c.packets));
+        } else if udp {
+            let jitter_ns: u64 = pairs.iter().map(|(_, now)| now.received.jitter_ns).sum();
+            let jitter_s = jitter_ns as f64 / 1e9 / pairs.len().max(1) as f64;
+            let lost = added(|c| c.received.peer_lost);
+            put_loss(&mut object, jitter_s, lost, added(|c| c.packets));
+        }
+        put(&mut object, "omitted", false);
+        put(&mut object, "sender", sender);
+        Value::Object(object)
+    };
+    let numbers = outcome.streams.iter().map(|stream| stream.id);
+    let streams = interval
+        .streams
+        .iter()
+        .zip(numbers)
+        .map(|(pair, id)| one(&[*pair], Some(id)));
+    json!({ "streams": streams.collect::<Vec<_>>(), "sum": one(&interval.streams, None) })
+}
+
+/// One stream as its sender and its receiver saw it: our own figures and, where it told any, the peer's.
+struct Both {
+    id: u32,
+    sent: Option<StreamResult>,
+    received: Option<StreamResult>,
+    out_of_order: u64,
+}
+
+fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
+    let told = outcome.peer_results.as_ref();
+    let theirs = told
+        .and_then(|results| results.stream(stream.id))
+        .cloned()
+        .map(|mut theirs| {
+            // Versions before 3.2 do not tell their time.
+            if theirs.end_s <= theirs.start_s {
+                theirs.end_s = outcome.elapsed_ns as f64 / 1e9;
+            }
+            theirs
+        });
+    let (sent, received) = if outcome.sender() {
+        (Some(ours), theirs)
+    } else {
+        (theirs, Some(ours))
+    };
+    let out_of_order = stream.counted.received.peer_out_of_order;
+    Both {
+        id: stream.id,
+        sent,
+        received,
+        out_of_order,
+    }
+}
+
+fn told(result: Option<&StreamResult>) -> Map<String, Value> {
+    let (bytes, end_s) = result.map_or((0, 0.0), |result| (result.bytes, result.end_s));
+    span(0, (end_s.max(0.0) * 1e9) as u64, bytes)
+}
+
+fn end(outcome: &Outcome) -> Value {
+    let udp = outcome.parameters.udp;
+    let sender = outcome.sender();
+    let ours = outcome.results().streams;
+    let streams: Vec<Both> = outcome
+        .streams
+        .iter()
+        .zip(ours)
+        .map(|(stream, ours)| both(outcome, stream, ours))
+        .collect();
+    let listed: Vec<Value> = streams
+        .iter()
+        .map(|stream| end_stream(stream, udp, sender))
+        .collect();
+    let mut value = json!({
+        "streams": listed,
+        "sum_sent": sum(&streams, udp, true, sender),
+        "sum_received": sum(&streams, udp, false, sender),
+        "cpu_utilization_percent": cpu(outcome),
+        "wirelab": ours_alone(outcome),
+    });
+    if udp {
+        // The older key, for both at once: what the receiver saw.
+        value["sum"] = sum(&streams, udp, false, sender);
+    }
+    value
+}
+
+fn end_stream(stream: &Both, udp: bool, sender: bool) -> Value {
+    let object = |result: Option<&StreamResult>| {
+        let mut object = told(result);
+        put(&mut object, "socket", stream.id);
+        put(&mut object, "sender", sender);
+        object
+    };
+    let (sent, received) = (stream.sent.as_ref(), stream.received.as_ref());
+    if udp {
+        let mut object = object(sent.or(received));
+        let seen = received.map_or((0.0, 0, 0), |r| (r.jitter_s, r.errors, r.packets));
+        let packets = sent.map_or(seen.2, |sent| sent.packets.max(seen.2));
+        put_loss(&mut object, seen.0, seen.1, packets);
+        put(&mut object, "out_of_order", stream.out_of_order);
+        return json!({ "udp": object });
+    }
+    let mut sending = object(sent);
+    if let Some(retransmits) = sent.and_then(|sent| sent.retransmits) {
+        put(&mut sending, "retransmits", retransmits);
+    }
+    json!({ "sender": sending, "receiver": object(received) })
+}
+
+/// All streams together, as their senders (`sent`) or their receivers saw them.
+fn sum(streams: &[Both], udp: bool, sent: bool, sender: bool) -> Value {
+    let side = |stream: &Both| {
+        if sent {
+            stream.sent.clone()
+        } else {
+            stream.received.clone()
+        }
+    };
+    let results: Vec<StreamResult> = streams.iter().filter_map(side).collect();
+    let total = StreamResult {
+        bytes: results.iter().map(|r| r.bytes).fold(0, u64::saturating_add),
+        end_s: results.iter().map(|r| r.end_s).fold(0.0, f64::max),
+        ..StreamResult::default()
+    };
+    let mut object = told(Some(&total));
+    if udp {
+        let add =
+            |get: fn(&StreamResult) -> u64| results.iter().map(get).fold(0, u64::saturating_add);
+        let jitter_s =
+            results.iter().map(|r| r.jitter_s).sum::<f64>() / results.len().max(1) as f64;
+        let (jitter_s, lost) = if sent {
+            (0.0, 0)
+        } else {
+            (jitter_s, add(|r| r.errors))
+        };
+        put_loss(&mut object, jitter_s, lost, add(|r| r.packets));
+    } else if let Some(again) = results
+        .iter()
+        .map(|r| r.retransmits)
+        .sum::<Option<u64>>()
+        .filter(|_| sent && !results.is_empty())
+    {
+        put(&mut object, "retransmits", again);
+    }
+    put(&mut object, "sender", if udp { sent } else { sender });
+    Value::Object(object)
+}
+
+fn cpu(outcome: &Outcome) -> Value {
+    let remote = outcome
+        .peer_results
+        .as_ref()
+        .map_or([0.0; 3], |results| results.cpu_percent);
+    json!({
+        "host_total": outcome.cpu_percent[0],
+        "host_user": outcome.cpu_percent[1],
+        "host_system": outcome.cpu_percent[2],
+        "remote_total": remote[0],
+        "remote_user": remote[1],
+        "remote_system": remote[2],
+    })
+}
+
+fn ours_alone(outcome: &Outcome) -> Value {
+    let streams = outcome.streams.iter().map(|stream| {
+        let seen = stream.counted.received;
+        json!({
+            "socket": stream.id,
+            "distinct": seen.distinct,
+            "lost": seen.lost,
+            "duplicated": seen.duplicated,
+            "reordered": seen.reordered,
+            "too_late": seen.too_late,
+            "ignored": seen.ignored,
+            "sender_slips": stream.slips,
+        })
+    });
+    json!({ "peer_results": outcome.peer_results.is_some(), "streams": streams.collect::<Vec<_>>() })
+}

@@ -1,0 +1,162 @@
+//! What came of a test, as one of its ends saw it.
+
+use std::net::SocketAddr;
+
+use thiserror::Error;
+use wirelab_trial::Histogram;
+
+use super::control::{ControlError, Cookie};
+use super::parameters::Parameters;
+use super::receive::Received;
+use super::results::{Results, StreamResult};
+
+/// One stream during an interval, or during the whole test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Application bytes sent or received.
+    pub bytes: u64,
+    /// Datagrams sent, or the highest number received; 0 over TCP.
+    pub packets: u64,
+    /// What a UDP receiver saw; zeros at a sender and over TCP.
+    pub received: Received,
+}
+
+/// What happened between two looks at the streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Its start, in ns after the test began.
+    pub start_ns: u64,
+    /// Its end, in ns after the test began.
+    pub end_ns: u64,
+    /// Each stream's counts at its start and at its end.
+    pub streams: Vec<(Counted, Counted)>,
+}
+
+/// One stream at the end.
+#[derive(Clone, Debug)]
+pub struct StreamOutcome {
+    /// Its number.
+    pub id: u32,
+    /// Our end of it.
+    pub local: SocketAddr,
+    /// The peer's end of it.
+    pub remote: SocketAddr,
+    /// All that was counted.
+    pub counted: Counted,
+    /// When sending stopped, or the last byte came, in ns after the test began.
+    pub end_ns: u64,
+    /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
+    pub gaps: Option<Histogram>,
+    /// How often a paced sender was so late that its schedule was moved. More than 0: the rate was not kept.
+    pub slips: u64,
+}
+
+/// A test that came to the point where data flowed.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether we were the client.
+    pub client: bool,
+    /// What was asked.
+    pub parameters: Parameters,
+    /// What the test is known by.
+    pub cookie: Cookie,
+    /// The peer's end of the control connection.
+    pub peer: SocketAddr,
+    /// When data began to flow, in s since 1970.
+    pub began_unix_s: u64,
+    /// How long data flowed, in ns.
+    pub elapsed_ns: u64,
+    /// The streams.
+    pub streams: Vec<StreamOutcome>,
+    /// The lines of `-i`.
+    pub intervals: Vec<Interval>,
+    /// Busy share of a CPU in percent, of this process: total, user, system.
+    pub cpu_percent: [f64; 3],
+    /// What the peer told; `None` where it was lost before it could.
+    pub peer_results: Option<Results>,
+    /// Why the test did not come to its own end; what was measured until then is kept.
+    pub failure: Option<String>,
+}
+
+impl Outcome {
+    /// Whether our end sent the data.
+    pub const fn sender(&self) -> bool {
+        self.client != self.parameters.reverse
+    }
+
+    /// What our end tells the peer.
+    pub fn results(&self) -> Results {
+        let streams = self.streams.iter().map(|stream| StreamResult {
+            id: stream.id,
+            bytes: stream.counted.bytes,
+            retransmits: None,
+            jitter_s: stream.counted.received.jitter_ns as f64 / 1e9,
+            errors: stream.counted.received.peer_lost,
+            packets: stream.counted.packets,
+            start_s: 0.0,
+            end_s: stream.end_ns as f64 / 1e9,
+        });
+        Results {
+            cpu_percent: self.cpu_percent,
+            // The system's count of retransmissions is not read, and a receiver has none.
+            has_retransmits: self.sender().then_some(false),
+            congestion: None,
+            streams: streams.collect(),
+        }
+    }
+}
+
+/// Why there is no outcome.
+#[derive(Debug, Error)]
+pub enum TestError {
+    /// The system refused.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried, and with whom.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The peer did.
+    #[error("{peer}: {source}")]
+    Control {
+        /// The peer.
+        peer: SocketAddr,
+        /// What went wrong with it.
+        source: ControlError,
+    },
+    /// The peer stopped talking before data flowed.
+    #[error("{peer} {how} while {during}")]
+    Lost {
+        /// The peer.
+        peer: SocketAddr,
+        /// Whether it closed the connection or fell silent.
+        how: &'static str,
+        /// What was going on.
+        during: &'static str,
+    },
+    /// What this end does not do.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The caller's word.
+    #[error("stopped before data flowed")]
+    Cancelled,
+}
+
+impl TestError {
+    pub(super) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> TestError {
+        let what = what.into();
+        |source| TestError::Io { what, source }
+    }
+}
+
+/// What neither end does yet, in the words of iperf3's options.
+pub(super) fn unsupported(parameters: &Parameters) -> Option<String> {
+    if parameters.bidirectional {
+        return Some(
+            "--bidir is not supported; run the test once without and once with -R".to_owned(),
+        );
+    }
+    (parameters.omit_seconds > 0)
+        .then(|| "-O (omit) is not supported; run the test without it".to_owned())
+}

@@ -1,0 +1,55 @@
+//! What the tests of iperf3 share.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirelab_iperf::v3::{Client, Outcome, Parameters, TestError};
+use wirelab_trial::Cancel;
+
+/// Run one test with our client.
+pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestError> {
+    let interval = Duration::from_millis(500);
+    Client {
+        server,
+        parameters,
+        interval,
+    }
+    .run(&Cancel::new())
+}
+
+/// All bytes that our end counted.
+pub fn bytes(outcome: &Outcome) -> u64 {
+    outcome
+        .streams
+        .iter()
+        .map(|stream| stream.counted.bytes)
+        .sum()
+}
+
+/// All bytes that the peer told, of a test that came to its end.
+pub fn told_bytes(outcome: &Outcome) -> u64 {
+    assert_eq!(outcome.failure, None);
+    let told = outcome
+        .peer_results
+        .as_ref()
+        .expect("the peer told its results");
+    told.streams.iter().map(|stream| stream.bytes).sum()
+}
+
+/// A second of TCP.
+pub fn tcp() -> Parameters {
+    Parameters {
+        seconds: 1,
+        ..Parameters::default()
+    }
+}
+
+/// A second of UDP, 500 datagrams in it.
+pub fn udp() -> Parameters {
+    Parameters {
+        seconds: 1,
+        length_bytes: 500,
+        rate_bit_s: 2_000_000,
+        ..Parameters::udp()
+    }
+}
