@@ -181,7 +181,7 @@ proptest! {
 
     #[test]
     fn tables_of_any_model_with_honest_rounding_are_clean(
-        node in 0..library::names().count(),
+        node in (0usize..99).prop_map(|n| n % library::names().count()),
         path in 0..8usize,
         share in prop::option::of(1.0..100.0f64),
         decimals in 0..4usize,
