@@ -189,6 +189,15 @@ pub struct Run {
     pub firings: Vec<Firing>,
 }
 
+impl Run {
+    /// Until when every chain had frames to offer, in ps; none where no times of frames were kept. What a flow does
+    /// after another is done is no steady state, since it has the other's share.
+    pub fn offered_until_ps(&self) -> Option<u64> {
+        let last_start = |chain: &ChainRun| chain.frames.iter().map(|f| f.start_ps).max();
+        self.chains.iter().filter_map(last_start).min()
+    }
+}
+
 /// Why a simulation gave no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SimError {

@@ -14,6 +14,7 @@ pub mod jitter;
 pub mod load;
 pub mod node;
 pub mod observation;
+pub mod pace;
 pub mod pdv;
 pub mod random;
 pub mod results;
@@ -32,6 +33,7 @@ pub use observation::{
     Counts, CpuLoad, Elapsed, FlowObservation, Ledger, Observation, SenderObservation, Spans,
     Status, TesterObservation, Warning,
 };
+pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
 pub use results::{Environment, ResultsFile};
 pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};

@@ -1,19 +1,10 @@
 //! The command line as a user calls it: figures, exit statuses and errors. Nothing here needs a privilege.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 mod common;
 
-use common::{json, stderr, stdout, wirelab};
-
-/// A path in a folder that cargo keeps for this test.
-fn scratch(name: &str) -> PathBuf {
-    let path =
-        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
-    let _ = std::fs::remove_file(&path);
-    path
-}
+use common::{json, scratch, stderr, stdout, wirelab};
 
 #[test]
 fn limits_of_the_nxp_document() {

@@ -2,17 +2,7 @@
 
 mod common;
 
-use std::path::PathBuf;
-
-use common::{json, stderr, stdout, wirelab};
-
-/// A path in a folder that cargo keeps for this test.
-fn scratch(name: &str) -> PathBuf {
-    let path =
-        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
-    let _ = std::fs::remove_file(&path);
-    path
-}
+use common::{json, scratch, stderr, stdout, wirelab};
 
 fn text(path: &std::path::Path) -> &str {
     path.to_str().expect("a plain path")

@@ -1,22 +1,13 @@
 //! When each packet is due: absolute times, late where it must be, but never made up for after a pause.
 
-use wirelab_trial::Histogram;
 use wirelab_trial::series::{BUCKETS, bucket_of};
-
-/// The least lateness in ns that counts as a pause, whatever the interval.
-const LEAST_PAUSE_NS: u64 = 20_000;
-/// So many intervals late is a pause.
-const PAUSE_INTERVALS: u64 = 10;
+use wirelab_trial::{Histogram, Pacer};
 
 /// The schedule of a sender, and the gaps that it kept.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    origin_ps: u128,
-    interval_ps: Option<u64>,
-    pause_ns: u64,
+    pacer: Option<Pacer>,
     packet: u64,
-    slips: u64,
-    slipped_ns: u64,
     last_ns: Option<u64>,
     gaps: Box<[u64]>,
     least_ns: u64,
@@ -27,16 +18,9 @@ pub struct Schedule {
 impl Schedule {
     /// Packet n is due at `start_ns` + n intervals; without an interval at once.
     pub fn new(start_ns: u64, interval_ps: Option<u64>) -> Schedule {
-        let pause_ns = interval_ps.map_or(u64::MAX, |ps| {
-            LEAST_PAUSE_NS.max(ps.saturating_mul(PAUSE_INTERVALS) / 1000)
-        });
         Schedule {
-            origin_ps: u128::from(start_ns) * 1000,
-            interval_ps,
-            pause_ns,
+            pacer: interval_ps.map(|ps| Pacer::new(start_ns, ps)),
             packet: 0,
-            slips: 0,
-            slipped_ns: 0,
             last_ns: None,
             gaps: vec![0; BUCKETS].into_boxed_slice(),
             least_ns: u64::MAX,
@@ -47,20 +31,13 @@ impl Schedule {
 
     /// When the next packet is due, in ns; 0 where it is at once.
     pub fn due_ns(&self) -> u64 {
-        let Some(interval_ps) = self.interval_ps else {
-            return 0;
-        };
-        let due = self.origin_ps + u128::from(self.packet) * u128::from(interval_ps);
-        u64::try_from(due / 1000).unwrap_or(u64::MAX)
+        self.pacer.as_ref().map_or(0, Pacer::due_ns)
     }
 
     /// The next packet leaves at `now_ns`. After a pause the schedule goes on from there.
     pub fn leaves(&mut self, now_ns: u64) {
-        let late = now_ns.saturating_sub(self.due_ns());
-        if self.interval_ps.is_some() && late > self.pause_ns {
-            self.slips += 1;
-            self.slipped_ns += late;
-            self.origin_ps += u128::from(late) * 1000;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.start(now_ns);
         }
         self.packet += 1;
         if let Some(last) = self.last_ns.replace(now_ns) {
@@ -73,12 +50,12 @@ impl Schedule {
     }
 
     /// How often the sender was so late that the schedule was moved.
-    pub const fn slips(&self) -> u64 {
-        self.slips
+    pub fn slips(&self) -> u64 {
+        self.pacer.as_ref().map_or(0, |pacer| pacer.slips)
     }
     /// By how much in all, in ns: time in which nothing was offered.
-    pub const fn slipped_ns(&self) -> u64 {
-        self.slipped_ns
+    pub fn slipped_ns(&self) -> u64 {
+        self.pacer.as_ref().map_or(0, |pacer| pacer.slipped_ns)
     }
     /// Packets that left.
     pub const fn packets(&self) -> u64 {

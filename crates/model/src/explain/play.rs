@@ -94,7 +94,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
     for ((_, stage), samples) in pairs.iter().zip(&run.samples) {
         waits_ps[*stage] = late_mean(samples);
     }
-    let until_ps = offered_until_ps(&run).unwrap_or(run.end_ps);
+    let until_ps = run.offered_until_ps().unwrap_or(run.end_ps);
     let chains = || net.chains.iter().zip(&run.chains);
     let share = |part: u64, of: u64| {
         if of == 0 {
@@ -130,7 +130,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
 /// Ask of each flow as many frames as it had while all went on; whether that changes anything. A flow that is done
 /// leaves its share of what it used to the others, and what they do then is no answer.
 fn end_together(ask: &mut Ask, run: &Run) -> bool {
-    let Some(until_ps) = offered_until_ps(run).filter(|_| run.chains.len() > 1) else {
+    let Some(until_ps) = run.offered_until_ps().filter(|_| run.chains.len() > 1) else {
         return false;
     };
     let before = ask.frames.clone();
@@ -142,12 +142,6 @@ fn end_together(ask: &mut Ask, run: &Run) -> bool {
     before != ask.frames
 }
 
-/// Until when frames of every flow came.
-fn offered_until_ps(run: &Run) -> Option<u64> {
-    let last = |c: &ChainRun| c.frames.iter().map(|f| f.start_ps).max();
-    run.chains.iter().filter_map(last).min()
-}
-
 /// From the middle of the run until frames no longer come.
 fn window(run: &Run, from_ps: u64) -> (u64, u64) {
     let kept = match run.firings.last() {
@@ -156,7 +150,7 @@ fn window(run: &Run, from_ps: u64) -> (u64, u64) {
     };
     (
         from_ps,
-        offered_until_ps(run)
+        run.offered_until_ps()
             .unwrap_or(run.end_ps)
             .min(kept)
             .max(from_ps.saturating_add(1)),

@@ -9,7 +9,7 @@ use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject, reports};
 use crate::build::{ChainInfo, Instance};
 use crate::net::Net;
 use crate::sim::Edge;
-use crate::sim::{Ask, ChainRun, Firing, FrameTimes, KEPT_MAX, Run};
+use crate::sim::{Ask, Firing, FrameTimes, KEPT_MAX, Run};
 use crate::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
@@ -161,7 +161,8 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
     if is_closed(subject) {
         return subject.steady.period.per_s();
     }
-    let until = offered_until_ps(subject.run);
+    let run = subject.run;
+    let until = run.offered_until_ps().unwrap_or(run.end_ps);
     let inside = |f: &&FrameTimes| f.end_ps > until / 2 && f.end_ps <= until;
     let mut seen = times.done.iter().filter(inside);
     match (seen.next(), seen.clone().next_back()) {
@@ -183,16 +184,6 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
 /// Whether the closed form alone gives the rate.
 fn is_closed(subject: &Subject<'_>) -> bool {
     subject.steady.exact && subject.instance.offered_per_s.is_none()
-}
-
-/// Until when every chain had frames to offer, in ps.
-fn offered_until_ps(run: &Run) -> u64 {
-    let last_start = |chain: &ChainRun| chain.frames.iter().map(|f| f.start_ps).max();
-    run.chains
-        .iter()
-        .filter_map(last_start)
-        .min()
-        .unwrap_or(run.end_ps)
 }
 
 /// The time of the simulated frames as the path spans it.
@@ -244,7 +235,7 @@ fn elapsed(subject: &Subject<'_>, chain: usize, times: &Times<'_>, rate: f64) ->
 /// The share of time in which a resource was busy in a simulation whose firings were kept, in the second half of the
 /// time in which every flow had frames to offer, 0 to 1.
 pub(crate) fn busy_while_offered(net: &Net, run: &Run, resource: usize) -> f64 {
-    let until = match offered_until_ps(run) {
+    let until = match run.offered_until_ps().unwrap_or(run.end_ps) {
         0 => run.end_ps.max(1),
         until => until,
     };

@@ -16,7 +16,6 @@ mod capture;
 mod error;
 mod judge;
 mod outlet;
-mod pace;
 mod receive;
 mod send;
 mod sys;

@@ -4,13 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use wirelab_trial::series::{BUCKETS, bucket_of};
-use wirelab_trial::{Buffers, Cancel, Extent, Histogram, Unsupported};
+use wirelab_trial::{Buffers, Cancel, Extent, Histogram, Pacer, Unsupported};
 use wirelab_wire::Flags;
 
 use super::build::FrameBuilder;
 use super::error::PacketError;
 use super::outlet::{Batches, Filling, Outlet, Ring, Stop};
-use super::pace::Pacer;
 use super::sys::socket::PacketSocket;
 use super::thread;
 use crate::clock::{now_ns, wait_until};

@@ -1,5 +1,6 @@
 //! Calls the program as a user does.
 
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// What a call gave.
@@ -26,4 +27,13 @@ pub fn json(args: &[&str]) -> serde_json::Value {
     let output = wirelab(args);
     assert!(output.status.success(), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+}
+
+/// A path in a folder that cargo keeps for this test.
+#[allow(dead_code, reason = "not every test writes a file")]
+pub fn scratch(name: &str) -> PathBuf {
+    let path =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    path
 }

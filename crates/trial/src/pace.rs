@@ -8,19 +8,21 @@ const PAUSE_INTERVALS: u64 = 10;
 
 /// The schedule of a paced sender.
 #[derive(Clone, Debug)]
-pub(super) struct Pacer {
-    /// Start of the schedule, in ps of CLOCK_MONOTONIC.
+pub struct Pacer {
+    /// Start of the schedule, in ps of the sender's clock.
     origin_ps: u128,
     interval_ps: u64,
     pause_ns: u64,
     frame: u64,
+    /// How often the sender was so late that the schedule was moved.
     pub slips: u64,
+    /// By how much in all, in ns: time in which nothing was offered.
     pub slipped_ns: u64,
 }
 
 impl Pacer {
     /// Frame n is due at `start_ns` + n intervals.
-    pub(super) fn new(start_ns: u64, interval_ps: u64) -> Pacer {
+    pub fn new(start_ns: u64, interval_ps: u64) -> Pacer {
         Pacer {
             origin_ps: u128::from(start_ns) * 1000,
             interval_ps,
@@ -33,13 +35,14 @@ impl Pacer {
 
     /// When the next frame is due, in ns.
     #[inline]
-    pub(super) fn due_ns(&self) -> u64 {
-        ((self.origin_ps + u128::from(self.frame) * u128::from(self.interval_ps)) / 1000) as u64
+    pub fn due_ns(&self) -> u64 {
+        let due_ps = self.origin_ps + u128::from(self.frame) * u128::from(self.interval_ps);
+        u64::try_from(due_ps / 1000).unwrap_or(u64::MAX)
     }
 
     /// The next frame starts at `now_ns`. After a pause the schedule goes on from there.
     #[inline]
-    pub(super) fn start(&mut self, now_ns: u64) {
+    pub fn start(&mut self, now_ns: u64) {
         let late = now_ns.saturating_sub(self.due_ns());
         if late > self.pause_ns {
             self.slips += 1;

@@ -1,9 +1,9 @@
-//! Replays the fuzz corpus of iperf 2.
+//! Replays the fuzz corpora of iperf 2 and iperf3, and any other bytes.
 
 use std::path::Path;
 
 use proptest::prelude::*;
-use wirelab_iperf::v2;
+use wirelab_iperf::{v2, v3};
 
 fn replay(target: &str, run: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -32,9 +32,24 @@ fn iperf2_amount() {
     replay("iperf2_amount", v2::fuzz_amount);
 }
 
+#[test]
+fn iperf3_control() {
+    replay("iperf3_control", v3::fuzz_control);
+}
+
+#[test]
+fn iperf3_json() {
+    replay("iperf3_json", v3::fuzz_json);
+}
+
+#[test]
+fn iperf3_datagram() {
+    replay("iperf3_datagram", v3::fuzz_datagram);
+}
+
 proptest! {
     #[test]
-    fn any_bytes(mut data in prop::collection::vec(any::<u8>(), 0..300), port in 1u16.., flags: u32) {
+    fn any_bytes_of_iperf2(mut data in prop::collection::vec(any::<u8>(), 0..300), port in 1u16.., flags: u32) {
         v2::fuzz_header(&data);
         v2::fuzz_receiver(&data);
         v2::fuzz_amount(&data);
@@ -45,5 +60,15 @@ proptest! {
             data[8..12].copy_from_slice(&u32::from(port).to_be_bytes());
             v2::fuzz_header(&data);
         }
+    }
+
+    #[test]
+    fn any_bytes_of_iperf3(data in prop::collection::vec(any::<u8>(), 0..300)) {
+        v3::fuzz_control(&data);
+        v3::fuzz_json(&data);
+        v3::fuzz_datagram(&data);
+        // Bytes that are mostly states.
+        let states: Vec<u8> = data.iter().map(|byte| byte % 18).collect();
+        v3::fuzz_control(&states);
     }
 }
