@@ -1,0 +1,343 @@
+//! The system calls for many messages at once (sendmmsg(2), recvmmsg(2)) and options that the standard library
+//! lacks. nix does not set the room for control messages again before each `recvmmsg`, so this does.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+/// An option of a socket: level and name.
+#[derive(Clone, Copy)]
+pub(crate) struct SocketOption(libc::c_int, libc::c_int);
+
+pub(crate) const IP_MTU: SocketOption = SocketOption(libc::IPPROTO_IP, libc::IP_MTU);
+pub(crate) const IPV6_MTU: SocketOption = SocketOption(libc::IPPROTO_IPV6, libc::IPV6_MTU);
+pub(crate) const UDP_GRO: SocketOption = SocketOption(libc::SOL_UDP, libc::UDP_GRO);
+
+/// Read an option that is a number.
+pub(crate) fn option(fd: BorrowedFd<'_>, option: SocketOption) -> io::Result<i32> {
+    let mut value: libc::c_int = 0;
+    let mut len = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: value and length are valid for writes of the size that is told, and live longer than the call.
+    let done = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            option.0,
+            option.1,
+            ptr::from_mut(&mut value).cast(),
+            &raw mut len,
+        )
+    };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(value)
+}
+
+/// Set an option that is a number.
+pub(crate) fn set_option(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -> io::Result<()> {
+    // SAFETY: the value is valid for reads of the size that is told, and lives longer than the call.
+    let done = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            option.0,
+            option.1,
+            ptr::from_ref(&value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Words of control messages for one message: a segment size and two kinds of time stamps, with room to spare.
+const CONTROL_WORDS: usize = 24;
+
+/// A part of a buffer that is one message.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) start: usize,
+    pub(crate) len: usize,
+}
+
+/// Where to send, and how long the datagrams are that the system makes of a message.
+#[derive(Clone, Copy)]
+pub(crate) struct To {
+    pub(crate) address: Option<SocketAddr>,
+    pub(crate) segment: Option<u16>,
+}
+
+/// What came with a message.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrived {
+    pub(crate) len: usize,
+    pub(crate) from: SocketAddr,
+    /// Length of each datagram but the last, where the system joined several.
+    pub(crate) segment: Option<usize>,
+    /// Time of the system, CLOCK_REALTIME in ns.
+    pub(crate) kernel_ns: Option<u64>,
+    /// Whether it was longer than the room for it.
+    pub(crate) truncated: bool,
+}
+
+/// Headers for so many messages, allocated once. No pointer in them is used beyond the call that set it.
+pub(crate) struct Messages {
+    headers: Box<[libc::mmsghdr]>,
+    pieces: Box<[libc::iovec]>,
+    names: Box<[libc::sockaddr_storage]>,
+    control: Box<[[u64; CONTROL_WORDS]]>,
+}
+
+// SAFETY: the pointers in it are set anew before each call and never followed between calls.
+unsafe impl Send for Messages {}
+
+impl Messages {
+    pub(crate) fn new(most: usize) -> Messages {
+        // SAFETY: all of these are plain C structures for which zeros are valid.
+        let (header, name) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        let piece = libc::iovec {
+            iov_base: ptr::null_mut(),
+            iov_len: 0,
+        };
+        Messages {
+            headers: vec![header; most].into_boxed_slice(),
+            pieces: vec![piece; most].into_boxed_slice(),
+            names: vec![name; most].into_boxed_slice(),
+            control: vec![[0; CONTROL_WORDS]; most].into_boxed_slice(),
+        }
+    }
+
+    /// Send pieces of a buffer, each as one message, as many as there are headers for; how many were sent.
+    pub(crate) fn send(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        buf: &[u8],
+        pieces: impl Iterator<Item = Piece>,
+        to: To,
+    ) -> io::Result<usize> {
+        let name_len = to
+            .address
+            .map_or(0, |to| write_name(&mut self.names[0], to));
+        let control_len = to
+            .segment
+            .map_or(0, |bytes| write_segment(&mut self.control[0], bytes));
+        let mut count = 0;
+        for (piece, (iov, header)) in pieces.zip(self.pieces.iter_mut().zip(&mut self.headers)) {
+            let bytes = &buf[piece.start..piece.start + piece.len];
+            // sendmmsg only reads what is sent.
+            iov.iov_base = bytes.as_ptr().cast_mut().cast();
+            iov.iov_len = bytes.len();
+            let header = &mut header.msg_hdr;
+            header.msg_iov = iov;
+            header.msg_iovlen = 1;
+            header.msg_namelen = name_len;
+            header.msg_name = match name_len {
+                0 => ptr::null_mut(),
+                _ => ptr::from_mut(&mut self.names[0]).cast(),
+            };
+            header.msg_controllen = control_len as _;
+            header.msg_control = match control_len {
+                0 => ptr::null_mut(),
+                _ => self.control[0].as_mut_ptr().cast(),
+            };
+            count += 1;
+        }
+        // SAFETY: the first `count` headers point to one piece each, inside `buf`, and to name and control message
+        // of `self`, with their lengths; all are borrowed for the whole call, which only reads them.
+        let sent = unsafe {
+            libc::sendmmsg(
+                fd.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                count,
+                libc::MSG_NOSIGNAL as _,
+            )
+        };
+        if sent < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(sent as usize)
+    }
+
+    /// Receive at least one message, and what else is there, each into its own piece of a buffer: the first `room`
+    /// bytes of every `stride`. How many came.
+    pub(crate) fn receive(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        buf: &mut [u8],
+        room: usize,
+        stride: usize,
+        wait: bool,
+    ) -> io::Result<usize> {
+        let mut count = 0;
+        let parts = self
+            .pieces
+            .iter_mut()
+            .zip(&mut self.names)
+            .zip(&mut self.control);
+        for ((header, bytes), ((iov, name), control)) in self
+            .headers
+            .iter_mut()
+            .zip(buf.chunks_exact_mut(stride))
+            .zip(parts)
+        {
+            let bytes = &mut bytes[..room];
+            iov.iov_base = bytes.as_mut_ptr().cast();
+            iov.iov_len = bytes.len();
+            let header = &mut header.msg_hdr;
+            header.msg_iov = iov;
+            header.msg_iovlen = 1;
+            header.msg_name = ptr::from_mut(name).cast();
+            header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+            header.msg_control = control.as_mut_ptr().cast();
+            header.msg_controllen = size_of_val(control) as _;
+            header.msg_flags = 0;
+            count += 1;
+        }
+        let flags = match wait {
+            true => libc::MSG_WAITFORONE,
+            false => libc::MSG_DONTWAIT,
+        };
+        // SAFETY: the first `count` headers point to one piece each, a name and a control buffer, none of which
+        // overlap, with their lengths; all are borrowed exclusively for the whole call.
+        let came = unsafe {
+            libc::recvmmsg(
+                fd.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                count,
+                flags as _,
+                ptr::null_mut(),
+            )
+        };
+        if came < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(came as usize)
+    }
+
+    /// What came with a message of the last [`Messages::receive`]; `None` where its sender is of no known family.
+    pub(crate) fn arrived(&self, at: usize) -> Option<Arrived> {
+        let (header, control) = (self.headers.get(at)?, &self.control[at]);
+        let mut arrived = Arrived {
+            len: header.msg_len as usize,
+            from: read_name(&self.names[at], header.msg_hdr.msg_namelen)?,
+            segment: None,
+            kernel_ns: None,
+            truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+        };
+        read_control(control, header.msg_hdr.msg_controllen as _, &mut arrived);
+        Some(arrived)
+    }
+}
+
+/// Bytes from one control message to the next that follows it (cmsg(3)).
+const fn aligned(bytes: usize) -> usize {
+    bytes.next_multiple_of(size_of::<usize>())
+}
+
+const HEADER: usize = aligned(size_of::<libc::cmsghdr>());
+
+fn write_segment(control: &mut [u64; CONTROL_WORDS], bytes: u16) -> usize {
+    // SAFETY: a plain C structure for which zeros are valid.
+    let mut header: libc::cmsghdr = unsafe { std::mem::zeroed() };
+    header.cmsg_len = (HEADER + size_of::<u16>()) as _;
+    header.cmsg_level = libc::SOL_UDP;
+    header.cmsg_type = libc::UDP_SEGMENT;
+    let start = control.as_mut_ptr().cast::<u8>();
+    // SAFETY: the buffer has 192 bytes at an alignment of 8, which is enough for a header and a u16 after it.
+    unsafe {
+        start.cast::<libc::cmsghdr>().write(header);
+        start.add(HEADER).cast::<u16>().write(bytes);
+    }
+    HEADER + aligned(size_of::<u16>())
+}
+
+fn read_control(control: &[u64; CONTROL_WORDS], len: usize, arrived: &mut Arrived) {
+    let len = len.min(size_of_val(control));
+    let start = control.as_ptr().cast::<u8>();
+    let mut at = 0;
+    while at + HEADER <= len {
+        // SAFETY: inside the buffer, and aligned: `at` is a multiple of 8, as is the start of the buffer.
+        let header = unsafe { start.add(at).cast::<libc::cmsghdr>().read() };
+        let bytes: usize = header.cmsg_len as _;
+        if bytes < HEADER || at + bytes > len {
+            return;
+        }
+        let data = bytes - HEADER;
+        // SAFETY: the data lie inside the buffer, since `at + bytes` does.
+        let place = unsafe { start.add(at + HEADER) };
+        match (header.cmsg_level, header.cmsg_type) {
+            (libc::SOL_UDP, libc::UDP_GRO) if data >= size_of::<libc::c_int>() => {
+                // SAFETY: as many bytes are there, in whatever alignment.
+                let segment = unsafe { place.cast::<libc::c_int>().read_unaligned() };
+                arrived.segment = usize::try_from(segment).ok().filter(|bytes| *bytes > 0);
+            }
+            // SO_TIMESTAMPING has three times, of which the first is that of the system's own clock.
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS | libc::SCM_TIMESTAMPING)
+                if data >= size_of::<libc::timespec>() =>
+            {
+                // SAFETY: as many bytes are there, in whatever alignment.
+                let time = unsafe { place.cast::<libc::timespec>().read_unaligned() };
+                let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+                arrived.kernel_ns = Some(ns).filter(|ns| *ns > 0);
+            }
+            _ => {}
+        }
+        at += aligned(bytes);
+    }
+}
+
+fn write_name(name: &mut libc::sockaddr_storage, to: SocketAddr) -> libc::socklen_t {
+    let place = ptr::from_mut(name);
+    match to {
+        SocketAddr::V4(to) => {
+            let v4 = libc::sockaddr_in {
+                sin_family: libc::AF_INET as _,
+                sin_port: to.port().to_be(),
+                sin_addr: libc::in_addr {
+                    s_addr: u32::from_ne_bytes(to.ip().octets()),
+                },
+                sin_zero: [0; 8],
+            };
+            // SAFETY: sockaddr_storage has room and alignment for any address.
+            unsafe { place.cast::<libc::sockaddr_in>().write(v4) };
+            size_of::<libc::sockaddr_in>() as _
+        }
+        SocketAddr::V6(to) => {
+            let v6 = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as _,
+                sin6_port: to.port().to_be(),
+                sin6_flowinfo: to.flowinfo(),
+                sin6_addr: libc::in6_addr {
+                    s6_addr: to.ip().octets(),
+                },
+                sin6_scope_id: to.scope_id(),
+            };
+            // SAFETY: as above.
+            unsafe { place.cast::<libc::sockaddr_in6>().write(v6) };
+            size_of::<libc::sockaddr_in6>() as _
+        }
+    }
+}
+
+fn read_name(name: &libc::sockaddr_storage, len: libc::socklen_t) -> Option<SocketAddr> {
+    let (len, place) = (len as usize, ptr::from_ref(name));
+    match i32::from(name.ss_family) {
+        libc::AF_INET if len >= size_of::<libc::sockaddr_in>() => {
+            // SAFETY: sockaddr_storage has room and alignment for any address, and the family says which it is.
+            let v4 = unsafe { place.cast::<libc::sockaddr_in>().read() };
+            let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
+            Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())
+        }
+        libc::AF_INET6 if len >= size_of::<libc::sockaddr_in6>() => {
+            // SAFETY: as above.
+            let v6 = unsafe { place.cast::<libc::sockaddr_in6>().read() };
+            let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
+            let port = u16::from_be(v6.sin6_port);
+            Some(SocketAddrV6::new(ip, port, v6.sin6_flowinfo, v6.sin6_scope_id).into())
+        }
+        _ => None,
+    }
+}
