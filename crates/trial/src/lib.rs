@@ -11,6 +11,7 @@ pub mod explanation;
 pub mod field;
 pub mod format;
 pub mod jitter;
+pub mod job;
 pub mod load;
 pub mod node;
 pub mod observation;
