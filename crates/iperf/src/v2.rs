@@ -5,7 +5,7 @@
 //!
 //! - [`datagram`], [`client_header`], [`report`], [`flags`]: codecs without I/O, and which generation wrote the bytes;
 //! - [`receive`], [`send`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow: all are driven by the caller's clock;
-//! - [`schedule`], [`intervals`]: when packets and lines are due;
+//! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: what dates datagrams;
 //! - [`server`], [`client`]: both on sockets; [`outcome`] is what they say;
 //! - [`amount`]: amounts and rates as options spell them; [`table`]: the text that iperf prints.
 
@@ -13,6 +13,7 @@ pub mod amount;
 mod bytes;
 pub mod client;
 pub mod client_header;
+pub mod clock;
 pub mod datagram;
 pub mod flags;
 mod fuzz;

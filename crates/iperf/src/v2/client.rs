@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::amount::{Amount, Rate};
 use super::client_header::{ClientHeader, Mode};
+use super::clock::{self, Wall};
 use super::io::Env;
 use super::outcome::{Leg, Outcome, Trouble};
 use super::table::{Id, Row};
@@ -54,6 +55,8 @@ pub struct ClientConfig {
     pub streams: u32,
     /// Whether datagrams carry a client header. A node with a server of the 12-byte kind wants none.
     pub header: bool,
+    /// The wall clock that dates the datagrams.
+    pub wall: Wall,
 }
 
 impl ClientConfig {
@@ -74,6 +77,7 @@ impl ClientConfig {
             interval: Duration::ZERO,
             streams: 1,
             header: true,
+            wall: clock::system,
         }
     }
 
@@ -87,12 +91,8 @@ impl ClientConfig {
                 trouble: Some(trouble),
             };
         }
-        let env = Env {
-            clock: Instant::now(),
-            stop,
-            every_ns: self.interval.as_nanos() as u64,
-            on_row,
-        };
+        let every_ns = self.interval.as_nanos() as u64;
+        let env = Env::new(Instant::now(), self.wall, stop, every_ns, on_row);
         let results = Results::default();
         std::thread::scope(|scope| {
             for stream in 1..=self.streams.max(1) {

@@ -3,8 +3,9 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use super::clock::Wall;
 use super::intervals::{Intervals, Span};
 use super::outcome::{Leg, UdpReceived, datagrams};
 use super::receive::{Arrival, Received, Receiver};
@@ -17,22 +18,53 @@ pub(super) const TICK: Duration = Duration::from_millis(20);
 /// Below this a sleep is too coarse to be on time, so the rest is spun.
 const SPIN_NS: u64 = 100_000;
 
-/// The clock, the flag that ends all, and where lines go.
+/// The clock, the flags that end all, and where lines go.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'a> {
     pub(super) clock: Instant,
+    /// The wall clock's time at the clock's zero, in µs: read once, so that its steps disturb nothing.
+    epoch_us: u64,
     pub(super) stop: &'a AtomicBool,
+    /// Ends this flow alone: the other end refuses it.
+    pub(super) refused: Option<&'a AtomicBool>,
     pub(super) every_ns: u64,
     pub(super) on_row: &'a (dyn Fn(Row) + Sync),
 }
 
-impl Env<'_> {
+impl<'a> Env<'a> {
+    pub(super) fn new(
+        clock: Instant,
+        wall: Wall,
+        stop: &'a AtomicBool,
+        every_ns: u64,
+        on_row: &'a (dyn Fn(Row) + Sync),
+    ) -> Env<'a> {
+        let epoch_us = wall().saturating_sub(clock.elapsed()).as_micros() as u64;
+        Env {
+            clock,
+            epoch_us,
+            stop,
+            refused: None,
+            every_ns,
+            on_row,
+        }
+    }
+
     pub(super) fn now_ns(&self) -> u64 {
         self.clock.elapsed().as_nanos() as u64
     }
 
+    /// Seconds and microseconds of the wall clock at `now_ns`, as datagrams carry them.
+    pub(super) fn wall(&self, now_ns: u64) -> (u32, u32) {
+        let us = self.epoch_us.wrapping_add(now_ns / 1000);
+        ((us / 1_000_000) as u32, (us % 1_000_000) as u32)
+    }
+
     pub(super) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+            || self
+                .refused
+                .is_some_and(|refused| refused.load(Ordering::Relaxed))
     }
 
     /// Sleep until then, but look at the flag now and then.
@@ -70,14 +102,6 @@ impl Env<'_> {
     }
 }
 
-/// Seconds and microseconds of the wall clock, as datagrams carry them.
-pub(super) fn wall() -> (u32, u32) {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    (since.as_secs() as u32, since.subsec_micros())
-}
-
 /// Whether a socket only says that nothing came in time.
 pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(
@@ -107,7 +131,7 @@ pub(super) fn send_datagrams(
         if sender.ended_ns().is_none() {
             env.tell(id, &mut meter);
         }
-        match sender.step(now_ns, wall(), &mut buf) {
+        match sender.step(now_ns, env.wall(now_ns), &mut buf) {
             Step::Send(len) => {
                 let sent = match to {
                     Some(to) => socket.send_to(&buf[..len], to),

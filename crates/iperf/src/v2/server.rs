@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::amount::{Amount, Rate};
 use super::client_header::{ClientHeader, DATAGRAM_BYTES};
+use super::clock::{self, Wall};
 use super::datagram::Generation;
 use super::io::{Env, set_window};
 use super::outcome::{Leg, Trouble};
@@ -42,6 +43,8 @@ pub struct ServerConfig {
     pub interval: Duration,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
+    /// The wall clock that dates what the server sends.
+    pub wall: Wall,
 }
 
 impl Default for ServerConfig {
@@ -56,6 +59,7 @@ impl Default for ServerConfig {
             quiet: Duration::from_secs(5),
             interval: Duration::ZERO,
             window_bytes: None,
+            wall: clock::system,
         }
     }
 }
@@ -213,12 +217,8 @@ impl Shared {
 
     fn with_env<R>(&self, work: impl FnOnce(&Env<'_>) -> R) -> R {
         let on_row = |row| self.tell(ServerEvent::Row(row));
-        work(&Env {
-            clock: self.clock,
-            stop: &self.stop,
-            every_ns: self.every_ns(),
-            on_row: &on_row,
-        })
+        let (wall, every_ns) = (self.config.wall, self.every_ns());
+        work(&Env::new(self.clock, wall, &self.stop, every_ns, &on_row))
     }
 
     /// The amount that a peer asked, within the limits.

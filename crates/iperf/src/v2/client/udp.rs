@@ -7,7 +7,7 @@ use super::tcp::both;
 use super::{BACK_WAIT, ClientConfig, Results, bind_udp};
 use crate::v2::client_header::{DATAGRAM_BYTES, Mode};
 use crate::v2::datagram::Generation;
-use crate::v2::io::{Env, Listener, TICK, send_datagrams, set_window, wall};
+use crate::v2::io::{Env, Listener, TICK, send_datagrams, set_window};
 use crate::v2::outcome::Trouble;
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::send::{SendPlan, Sender, Step};
@@ -130,7 +130,7 @@ fn receive(
         if let (None, Some((socket, sender))) = (&listener, &mut knock) {
             if knocked_ns == 0 || now_ns - knocked_ns >= KNOCK_NS {
                 knocked_ns = now_ns;
-                knock_once(socket, sender.clone()).map_err(|source| Trouble::Connect {
+                knock_once(socket, sender.clone(), env).map_err(|source| Trouble::Connect {
                     peer: config.server,
                     source,
                 })?;
@@ -175,11 +175,11 @@ fn is_server(config: &ClientConfig, from: SocketAddr) -> bool {
 }
 
 /// Ask for the traffic back once more: the first datagram of a flow, again and again.
-fn knock_once(socket: &UdpSocket, mut sender: Sender) -> io::Result<()> {
+fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Result<()> {
     let mut buf = vec![0; sender.buffer_bytes()];
     sender.prepare(&mut buf);
     // A copy of a sender that has sent nothing: each knock has the number 1.
-    if let Step::Send(len) = sender.step(sender.start_ns(), wall(), &mut buf) {
+    if let Step::Send(len) = sender.step(sender.start_ns(), env.wall(env.now_ns()), &mut buf) {
         socket.send(&buf[..len])?;
     }
     Ok(())
