@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wirelab_trial::results::{FORMAT, ResultsError, VERSION};
-use wirelab_trial::{Environment, Observation, ResultsFile};
+use wirelab_trial::{Environment, Found, Observation, Part, ResultsFile};
 
 use crate::matrix::Step;
 use crate::run::Sink;
@@ -125,6 +125,7 @@ impl ResultsWriter {
                 environment,
                 interrupted: true,
                 observations: Vec::new(),
+                parts: Vec::new(),
             },
             every: SAVE_EVERY,
             next_save: Instant::now(),
@@ -148,6 +149,9 @@ impl ResultsWriter {
     /// [`WriteError`]; the observation is kept in memory all the same.
     pub fn push(&mut self, observation: Observation) -> Result<(), WriteError> {
         self.file.observations.push(observation);
+        if let Some(part) = self.file.parts.last_mut() {
+            part.observations += 1;
+        }
         let Some(path) = &self.path else {
             return Ok(());
         };
@@ -195,5 +199,25 @@ impl ResultsWriter {
 impl Sink for ResultsWriter {
     fn take(&mut self, _: &Step, observation: Observation) -> Result<(), WriteError> {
         self.push(observation)
+    }
+
+    fn begin_part(&mut self, name: &str) {
+        self.file.parts.push(Part {
+            name: name.to_owned(),
+            first: self.file.observations.len() as u64,
+            observations: 0,
+            found: None,
+            refused: None,
+        });
+    }
+
+    fn end_part(&mut self, result: Result<Found, String>) {
+        let Some(part) = self.file.parts.last_mut() else {
+            return;
+        };
+        match result {
+            Ok(found) => part.found = Some(found),
+            Err(why) => part.refused = Some(why),
+        }
     }
 }

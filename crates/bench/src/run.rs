@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Cancel, Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Status,
-    TesterObservation, Trial, Unsupported, Warning,
+    Cancel, Description, Extent, FaultRates, Field, Found, Node, NodeError, Observation, Progress,
+    Status, TesterObservation, Trial, Unsupported, Warning,
 };
 use wirelab_wire::LineRate;
 
@@ -24,6 +24,12 @@ pub trait Sink {
     /// # Errors
     /// [`WriteError`] where it could not be kept; the plan then ends.
     fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError>;
+
+    /// What is taken from now on belongs to the part of this name.
+    fn begin_part(&mut self, _name: &str) {}
+
+    /// What the search of the part found, or why it could not begin. Not called where trials were listed.
+    fn end_part(&mut self, _result: Result<Found, String>) {}
 }
 
 impl Sink for Vec<Observation> {

@@ -5,18 +5,15 @@
 //! observation to a [`Sink`](crate::Sink) at once.
 
 mod asker;
-pub mod bursts;
+mod bursts;
 mod classify;
-pub mod curve;
-mod goal;
+mod curve;
 mod rates;
-pub mod result;
+mod refuse;
 
 pub use asker::{Asking, MAX_SEARCH_TRIALS};
-pub use bursts::{Burst, BurstLengths, BurstResult, BurstSearch, Screened, back_to_back};
-pub use curve::{CurveResult, LossCurve, LossPoint, loss_curve};
-pub use goal::{Goal, MAX_GOALS, MIN_WIDTH_RATIO, Search, SearchError};
+pub use bursts::back_to_back;
+pub use curve::loss_curve;
 pub use rates::find_rates;
-pub use result::{
-    GoalResult, Limit, MaxLoad, MaxLoadSource, Outcome, SearchEnded, SearchResult, TrialRecord,
-};
+pub use refuse::{MAX_GOALS, SearchError};
+pub use wirelab_trial::search::*;

@@ -4,6 +4,7 @@ mod common;
 mod search_common;
 
 use search_common::*;
+use wirelab_bench::Sink;
 use wirelab_bench::search::*;
 use wirelab_trial::*;
 
@@ -184,4 +185,38 @@ fn progress_goes_forward_and_never_past_its_end() {
     assert!(told.iter().all(|(done, total)| done <= total));
     let (done, total) = told.last().unwrap();
     assert!(*done + 1000 > result.asked_ps / 1_000_000_000 && *total < 3_600_000);
+}
+
+#[test]
+fn a_result_is_a_part_of_a_results_file() {
+    let mut node = CurveNode::of_capacity(200e3);
+    let mut writer =
+        wirelab_bench::ResultsWriter::create(None, common::environment(), Vec::new(), "0.1.0", 1)
+            .unwrap();
+    writer.begin_part("rates");
+    let result = find_rates(
+        Asking {
+            node: &mut node,
+            ceiling: &mut wirelab_bench::NoCeiling("not measured".to_owned()),
+            progress: &(),
+            cancel: &Cancel::new(),
+            sink: &mut writer,
+        },
+        &receive(),
+        &both_goals(),
+    )
+    .unwrap();
+    writer.end_part(Ok(Found::Rates(result.clone())));
+    writer.begin_part("bursts");
+    writer.end_part(Err("no line rate".to_owned()));
+    let file = writer.finish(false).unwrap();
+    let read = ResultsFile::parse(&file.to_json()).unwrap();
+    assert_eq!(read, file);
+    let [rates, bursts] = &read.parts[..] else {
+        panic!("two parts");
+    };
+    assert_eq!(rates.observations, result.trials.len() as u64);
+    assert_eq!(rates.found, Some(Found::Rates(result)));
+    assert_eq!(bursts.of(&read.observations).len(), 0);
+    assert_eq!(bursts.refused.as_deref(), Some("no line rate"));
 }

@@ -32,6 +32,7 @@ fn main() -> std::io::Result<()> {
             },
             interrupted: false,
             observations,
+            parts: Vec::new(),
         };
         std::fs::write(folder.join(name).with_extension("json"), file.to_json())?;
     }

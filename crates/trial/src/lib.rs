@@ -19,6 +19,7 @@ pub mod pace;
 pub mod pdv;
 pub mod random;
 pub mod results;
+pub mod search;
 pub mod series;
 pub mod summary;
 pub mod tracker;
@@ -36,7 +37,7 @@ pub use observation::{
 };
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
-pub use results::{Environment, ResultsFile};
+pub use results::{Environment, Found, Part, ResultsFile};
 pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};
 pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
 use crate::observation::Observation;
+use crate::search::{BurstResult, CurveResult, SearchResult};
 
 /// Word that marks a results file.
 pub const FORMAT: &str = "wirelab-results";
@@ -24,6 +25,43 @@ pub struct Environment {
     pub memory_bytes: Field<u64>,
     /// Whether the host is a virtual machine.
     pub virtual_machine: Field<bool>,
+}
+
+/// A part of a plan: a contiguous run of observations, and what a search made of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// Its name in the plan, e.g. `UDP RX, datagram 64`.
+    pub name: String,
+    /// Place of its first observation in the file, from 0.
+    pub first: u64,
+    /// How many observations it has.
+    pub observations: u64,
+    /// What a search found; none for trials that were listed, and while the search runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
+    /// Why a search could not begin, where it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+impl Part {
+    /// Its observations among all of the file; fewer than it says where the file has fewer.
+    pub fn of<'a>(&self, all: &'a [Observation]) -> &'a [Observation] {
+        let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(all.len());
+        &all[place(self.first)..place(self.first.saturating_add(self.observations))]
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Found {
+    /// The rates of its goals.
+    Rates(SearchResult),
+    /// The loss against the load.
+    LossCurve(CurveResult),
+    /// The longest bursts without loss.
+    Bursts(BurstResult),
 }
 
 /// A results file.
@@ -47,6 +85,9 @@ pub struct ResultsFile {
     pub interrupted: bool,
     /// What came of each trial, in order.
     pub observations: Vec<Observation>,
+    /// The parts of the plan as far as they were begun, in order; none where a file was made without a plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 /// Why a text is no results file.
@@ -87,6 +128,17 @@ impl ResultsFile {
         Ok(serde_json::from_str(text)?)
     }
 
+    /// Put the observations and parts of another file behind those of this one.
+    pub fn append(&mut self, other: ResultsFile) {
+        let before = self.observations.len() as u64;
+        self.interrupted |= other.interrupted;
+        self.observations.extend(other.observations);
+        self.parts.extend(other.parts.into_iter().map(|part| Part {
+            first: part.first.saturating_add(before),
+            ..part
+        }));
+    }
+
     /// The file's text: pretty-printed JSON with a newline at the end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("plain data always serialise");
@@ -125,6 +177,9 @@ pub fn fuzz_results(bytes: &[u8]) {
                 let _ = series.histogram.clone().merge(&series.histogram);
             }
         }
+    }
+    for part in &file.parts {
+        let _ = part.of(&file.observations).len();
     }
     let text = file.to_json();
     let again = ResultsFile::parse(&text).expect("what was written can be read");

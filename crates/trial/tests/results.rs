@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use wirelab_trial::{ClockKind, Field, Kind, ResultsFile, Status, results};
+use wirelab_trial::{ClockKind, Field, Kind, Part, ResultsFile, Status, results};
 
 const EXAMPLES: [&str; 5] = ["ports", "iperf", "board-instructions", "hdl", "model"];
 
@@ -181,4 +181,35 @@ fn the_fuzz_corpus_is_read_without_panic() {
         files += 1;
     }
     assert!(files >= 5, "{files} files in {}", folder.display());
+}
+
+#[test]
+fn parts_are_optional_kept_and_never_reach_outside() {
+    let text = example("ports");
+    assert!(
+        !text.contains("\"parts\""),
+        "a file without parts names none"
+    );
+    let mut file = ResultsFile::parse(&text).unwrap();
+    let all = file.observations.len() as u64;
+    for (first, observations, inside) in [(0, all, all), (1, 1, 1), (all, 5, 0), (7, u64::MAX, 0)] {
+        let part = Part {
+            name: "listed".to_owned(),
+            first,
+            observations,
+            found: None,
+            refused: None,
+        };
+        assert_eq!(part.of(&file.observations).len() as u64, inside);
+        file.parts.push(part);
+    }
+    let read = ResultsFile::parse(&file.to_json()).unwrap();
+    assert_eq!(read, file);
+    let mut both = file.clone();
+    both.append(read);
+    assert_eq!(
+        both.parts[4].of(&both.observations),
+        &both.observations[2..4]
+    );
+    assert!(schema().is_valid(&serde_json::to_value(&both).unwrap()));
 }

@@ -1,12 +1,12 @@
 //! Asks the trials of a search: within its limits, each judged, kept and summed up in a record.
 
+use wirelab_trial::search::{SearchEnded, TrialRecord};
 use wirelab_trial::{
     Cancel, Description, Direction, Extent, Field, FlowObservation, Kind, Load, Node, NodeError,
     Observation, Progress, Sizes, Status, Trial,
 };
 use wirelab_wire::LineRate;
 
-use super::result::{SearchEnded, TrialRecord};
 use crate::ceiling::{CachedCeiling, Ceiling, judge};
 use crate::matrix::Step;
 use crate::progress::StepProgress;
@@ -187,8 +187,7 @@ impl<'a> Asker<'a> {
         let mut observation = match self.node.run(&trial, &progress, self.cancel) {
             Ok(observation) => observation,
             Err(NodeError::Failed(why)) => {
-                self.records
-                    .push(TrialRecord::without(asked, trial_ps, &why));
+                self.records.push(record_without(asked, trial_ps, &why));
                 return Ok(Err(why));
             }
             Err(error) => {
@@ -201,8 +200,8 @@ impl<'a> Asker<'a> {
         judge(&mut observation, ceiling);
         let told = told(&observation, asked);
         self.records.push(match &told {
-            Ok(told) => TrialRecord::of(&observation, asked, trial_ps, told),
-            Err(why) => TrialRecord::without(asked, trial_ps, why),
+            Ok(told) => record(&observation, asked, trial_ps, told),
+            Err(why) => record_without(asked, trial_ps, why),
         });
         let step = Step {
             matrix: self.name.to_owned(),
@@ -327,41 +326,39 @@ fn joined(a: Kind, b: Kind) -> Option<Kind> {
     }
 }
 
-impl TrialRecord {
-    fn of(observation: &Observation, load: Option<f64>, trial_ps: u64, told: &Told) -> TrialRecord {
-        let kind = told.kind;
-        let flows = || observation.flows.iter();
-        let sent: Option<u64> = flows().map(|f| f.sent_frames.value().copied()).sum();
-        let rates: Option<Vec<f64>> = flows().map(|f| f.frames_per_s.value().copied()).collect();
-        let slowest = rates.and_then(|r| r.into_iter().reduce(f64::min));
-        let absent = || Field::absent("not every flow has it");
-        TrialRecord {
-            load_frames_per_s: load,
-            trial_ps,
-            sent_frames: sent.map_or_else(
-                || Field::absent("not every flow has it"),
-                |value| Field::Observed { value, kind },
-            ),
-            loss_ratio: Field::Observed {
-                value: told.loss_ratio,
-                kind,
-            },
-            forwarding_frames_per_s: slowest
-                .map_or_else(absent, |value| Field::Observed { value, kind }),
-            tester_was_limit: told.tester_was_limit,
-            problem: None,
-        }
+fn record(observation: &Observation, load: Option<f64>, trial_ps: u64, told: &Told) -> TrialRecord {
+    let kind = told.kind;
+    let flows = || observation.flows.iter();
+    let sent: Option<u64> = flows().map(|f| f.sent_frames.value().copied()).sum();
+    let rates: Option<Vec<f64>> = flows().map(|f| f.frames_per_s.value().copied()).collect();
+    let slowest = rates.and_then(|r| r.into_iter().reduce(f64::min));
+    let absent = || Field::absent("not every flow has it");
+    TrialRecord {
+        load_frames_per_s: load,
+        trial_ps,
+        sent_frames: sent.map_or_else(
+            || Field::absent("not every flow has it"),
+            |value| Field::Observed { value, kind },
+        ),
+        loss_ratio: Field::Observed {
+            value: told.loss_ratio,
+            kind,
+        },
+        forwarding_frames_per_s: slowest
+            .map_or_else(absent, |value| Field::Observed { value, kind }),
+        tester_was_limit: told.tester_was_limit,
+        problem: None,
     }
+}
 
-    fn without(load: Option<f64>, trial_ps: u64, why: &str) -> TrialRecord {
-        TrialRecord {
-            load_frames_per_s: load,
-            trial_ps,
-            sent_frames: Field::absent("the trial gave no figure"),
-            loss_ratio: Field::absent("the trial gave no figure"),
-            forwarding_frames_per_s: Field::absent("the trial gave no figure"),
-            tester_was_limit: false,
-            problem: Some(why.to_owned()),
-        }
+fn record_without(load: Option<f64>, trial_ps: u64, why: &str) -> TrialRecord {
+    TrialRecord {
+        load_frames_per_s: load,
+        trial_ps,
+        sent_frames: Field::absent("the trial gave no figure"),
+        loss_ratio: Field::absent("the trial gave no figure"),
+        forwarding_frames_per_s: Field::absent("the trial gave no figure"),
+        tester_was_limit: false,
+        problem: Some(why.to_owned()),
     }
 }

@@ -1,137 +1,15 @@
 //! Back-to-back frames as RFC 9004 has them: the longest burst at line rate without loss, and the buffer it tells.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use wirelab_trial::{Direction, Extent, Field, Kind, Load, Sizes, Summary, Trial};
+use wirelab_trial::search::{
+    Burst, BurstLengths, BurstResult, BurstSearch, MAX_REPEATS, MIN_REPEATS, Screened, SearchEnded,
+};
+use wirelab_trial::{Direction, Extent, Field, Kind, Load, Summary, Trial};
 use wirelab_wire::LineRate;
 
 use super::asker::{Asker, Asking};
-use super::goal::{SearchError, check_limits, check_trial};
-use super::result::{SearchEnded, TrialRecord};
+use super::refuse::{SearchError, check_limits, check_trial};
 use crate::ceiling::AT_LINK_RATE;
 use crate::repeats::CONFIDENCE;
-
-/// Repeats that RFC 9004 asks for at least.
-pub const MIN_REPEATS: u32 = 50;
-/// Most repeats.
-pub const MAX_REPEATS: u32 = 1_000;
-
-/// How to search for bursts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct BurstSearch {
-    /// How often the longest burst is searched, [`MIN_REPEATS`] to [`MAX_REPEATS`].
-    pub repeats: u32,
-    /// Longest burst to ask, as its time at line rate in ps (RFC 2544, 26.4: 2 s).
-    pub longest_ps: u64,
-    /// How close the burst is found, in frames, at least 1.
-    pub resolution_frames: u64,
-    /// Most bursts of all repeats together.
-    pub max_trials: u64,
-    /// Most time of all bursts together at line rate, in ps.
-    pub max_time_ps: u64,
-}
-
-impl BurstSearch {
-    /// 50 repeats, bursts of up to 2 s, each found to the frame.
-    pub const fn rfc9004() -> BurstSearch {
-        BurstSearch {
-            repeats: MIN_REPEATS,
-            longest_ps: 2_000_000_000_000,
-            resolution_frames: 1,
-            max_trials: 10_000,
-            max_time_ps: 3_600_000_000_000_000,
-        }
-    }
-
-    /// Most bursts of one repeat up to `longest_frames`: 2 + 2·⌈log₂ longest⌉, outwards and back inwards.
-    /// Bursts without a result come on top.
-    pub const fn most_trials_per_repeat(longest_frames: u64) -> u64 {
-        2 + 2 * (u64::BITS - longest_frames.leading_zeros()) as u64
-    }
-
-    fn check(&self) -> Result<(), SearchError> {
-        let bad = |field, why| Err(SearchError::Goal { field, why });
-        if !(MIN_REPEATS..=MAX_REPEATS).contains(&self.repeats) {
-            return bad("repeats", "it is 50 (RFC 9004) to 1,000");
-        }
-        if self.longest_ps == 0 {
-            return bad("longest_ps", "it is above 0; RFC 2544 asks 2 s");
-        }
-        if self.resolution_frames == 0 {
-            return bad("resolution_frames", "it is at least 1");
-        }
-        check_limits(self.max_trials, self.max_time_ps)
-    }
-}
-
-/// The longest burst without loss in one repeat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Burst {
-    /// Frames; 0 where even one was lost.
-    pub frames: u64,
-    /// Whether it was the longest that was allowed, so that the node may take longer ones.
-    pub at_longest: bool,
-}
-
-/// The lengths of the longest bursts of all repeats, as RFC 9004 reports them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BurstLengths {
-    /// Repeats.
-    pub repeats: u32,
-    /// Average in frames.
-    pub mean_frames: f64,
-    /// Shortest in frames.
-    pub min_frames: u64,
-    /// Longest in frames.
-    pub max_frames: u64,
-    /// Standard deviation of the sample (n − 1) in frames.
-    pub stddev_frames: f64,
-}
-
-/// Why no burst was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Screened {
-    /// Throughput is line rate: a burst of any length passes, and its length tells no buffer (RFC 9004).
-    ThroughputIsLineRate,
-}
-
-/// What came of a search for bursts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BurstResult {
-    /// The node's name.
-    pub node: String,
-    /// The trial that was given; its load and extent were replaced.
-    pub trial: Trial,
-    /// All four sizes of its frames.
-    pub sizes: Sizes,
-    /// How it was searched.
-    pub search: BurstSearch,
-    /// Line rate in frames/s of each flow.
-    pub max_frames_per_s: f64,
-    /// Throughput of each flow that was given, in frames/s.
-    pub throughput_frames_per_s: f64,
-    /// Longest burst allowed, in frames.
-    pub longest_frames: u64,
-    /// Why nothing was asked, where nothing was.
-    pub screened: Option<Screened>,
-    /// The longest burst of each repeat, in their order.
-    pub bursts: Vec<Burst>,
-    /// Their lengths together; absent with fewer repeats than asked.
-    pub lengths: Field<BurstLengths>,
-    /// Implied buffer time in ps: average burst / line rate (RFC 9004).
-    pub implied_buffer_time_ps: Field<u64>,
-    /// Corrected buffer time in ps: implied · (line rate − throughput) / line rate (RFC 9004), which takes out
-    /// the frames that were served while the burst came in.
-    pub corrected_buffer_time_ps: Field<u64>,
-    /// Every burst that was asked, in its order.
-    pub trials: Vec<TrialRecord>,
-    /// Time of all bursts at line rate, in ps.
-    pub asked_ps: u64,
-    /// How it ended.
-    pub ended: SearchEnded,
-}
 
 /// Search the longest burst at line rate that a node takes without loss.
 ///
@@ -146,7 +24,7 @@ pub fn back_to_back(
     search: &BurstSearch,
     throughput_frames_per_s: f64,
 ) -> Result<BurstResult, SearchError> {
-    search.check()?;
+    check(search)?;
     check_trial(trial)?;
     if matches!(trial.direction, Direction::Transmit | Direction::Both) {
         return Err(SearchError::Goal {
@@ -199,6 +77,20 @@ pub fn back_to_back(
         asked_ps: asker.asked_ps,
         ended,
     })
+}
+
+fn check(search: &BurstSearch) -> Result<(), SearchError> {
+    let bad = |field, why| Err(SearchError::Goal { field, why });
+    if !(MIN_REPEATS..=MAX_REPEATS).contains(&search.repeats) {
+        return bad("repeats", "it is 50 (RFC 9004) to 1,000");
+    }
+    if search.longest_ps == 0 {
+        return bad("longest_ps", "it is above 0; RFC 2544 asks 2 s");
+    }
+    if search.resolution_frames == 0 {
+        return bad("resolution_frames", "it is at least 1");
+    }
+    check_limits(search.max_trials, search.max_time_ps)
 }
 
 fn repeats(

@@ -1,6 +1,6 @@
 //! Whether a load meets a goal: the rules of RFC 9971 on the trials seen at that load.
 
-use super::goal::Goal;
+use wirelab_trial::search::Goal;
 
 /// After so many trials at one load that the tester could not offer, it is taken to be unable to.
 pub(super) const TESTER_ATTEMPTS: u64 = 2;

@@ -1,18 +1,15 @@
 //! The search for the rates of several goals (RFC 9971), smaller loads first.
 
-use std::f64::consts::LN_2;
-
+use wirelab_trial::search::{
+    FIRST_STEP, Goal, GoalResult, Limit, MaxLoad, MaxLoadSource, Outcome, Search, SearchEnded,
+    SearchResult,
+};
 use wirelab_trial::{Direction, Extent, Field, Kind, Load, Trial};
 
 use super::asker::{Asker, Asking};
 use super::classify::{Class, LoadSeen, Seen};
-use super::goal::{Goal, Search, SearchError, check_trial};
-use super::result::{
-    GoalResult, Limit, MaxLoad, MaxLoadSource, Outcome, SearchEnded, SearchResult,
-};
+use super::refuse::{SearchError, check_search, check_trial};
 
-/// First step from load to load on a logarithmic scale, where nothing is known: to the double.
-pub(super) const FIRST_STEP: f64 = LN_2;
 /// The first load, as a share of the highest.
 const FIRST_SHARE: f64 = 0.1;
 /// The smallest load where none is given, as a share of the highest.
@@ -36,7 +33,7 @@ pub fn find_rates(
     trial: &Trial,
     search: &Search,
 ) -> Result<SearchResult, SearchError> {
-    search.check()?;
+    check_search(search)?;
     check_trial(trial)?;
     let sizes = trial.sizes()?;
     let limits = (search.max_trials, search.max_time_ps);

@@ -107,8 +107,13 @@ impl CurveNode {
         let loss_ratio = lost as f64 / sent.max(1) as f64;
         flow.sent_frames = Field::Observed { value: sent, kind };
         flow.loss_ratio = seen(loss_ratio);
-        flow.frames_per_s = seen(offered * (1.0 - loss_ratio));
+        let arrived = offered * (1.0 - loss_ratio);
+        flow.frames_per_s = seen(arrived);
+        let sizes = trial.sizes().unwrap();
+        flow.payload_bits_per_s = seen(arrived * 8.0 * f64::from(sizes.payload));
+        flow.link_bits_per_s = seen(arrived * 8.0 * f64::from(sizes.frame + 20));
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
+            sender.asked_frames_per_s = seen(asked);
             sender.achieved_frames_per_s = seen(offered);
             sender.kept_rate = Field::measured(trial.load == Load::Max || offered >= 0.995 * asked);
         }

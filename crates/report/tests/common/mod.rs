@@ -30,6 +30,7 @@ pub fn file(observations: Vec<Observation>) -> ResultsFile {
         },
         interrupted: false,
         observations,
+        parts: Vec::new(),
     }
 }
 

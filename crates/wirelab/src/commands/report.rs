@@ -17,8 +17,7 @@ pub fn run(args: &ReportArgs) -> Result {
         .collect::<std::result::Result<Vec<_>, _>>()?;
     let mut all = files.remove(0);
     for file in files {
-        all.interrupted |= file.interrupted;
-        all.observations.extend(file.observations);
+        all.append(file);
     }
     let options = report_options(args.title.clone(), args.each_flow);
     for path in &args.output {

@@ -1,10 +1,12 @@
-//! What a search gives: plain data with the unit in each name, every figure with its kind.
+//! What a search for rates gives: plain data with the unit in each name, every figure with its kind.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelab_trial::{Field, Sizes, Trial};
+use wirelab_wire::Sizes;
 
 use super::goal::{Goal, Search};
+use crate::field::Field;
+use crate::trial::Trial;
 
 /// What set the highest load of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,6 +122,11 @@ pub enum SearchEnded {
     TrialLimit,
     /// The next trial would not have fitted into the limit of time.
     TimeLimit,
+    /// The node cannot do such trials; the field and the way out are in the text.
+    Unsupported {
+        /// Why not.
+        why: String,
+    },
     /// No further trial could have succeeded, or an observation could not be kept.
     Failed {
         /// Why.

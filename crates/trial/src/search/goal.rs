@@ -1,14 +1,12 @@
-//! What a search looks for: its goals, its limits, and why it may be refused before the first trial.
+//! What a search looks for: its goals and its limits, and what it can cost.
+
+use std::f64::consts::LN_2;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelab_trial::{Layer, LoadError, Trial};
-use wirelab_wire::SizeError;
 
-use super::asker::MAX_SEARCH_TRIALS;
-
-/// Most goals of one search.
-pub const MAX_GOALS: usize = 16;
+/// First step from load to load on a logarithmic scale, where nothing is known: to the double.
+pub const FIRST_STEP: f64 = LN_2;
 /// Smallest width of a goal: a load is held within 0.5 %, so a closer one would tell nothing.
 pub const MIN_WIDTH_RATIO: f64 = 1e-4;
 
@@ -57,36 +55,13 @@ impl Goal {
     }
 
     /// Width on a logarithmic scale, on which each halving of an interval costs one load.
-    pub(super) fn log_width(&self) -> f64 {
+    pub fn log_width(&self) -> f64 {
         -(-self.width_ratio).ln_1p()
     }
 
     /// Full trials after which a load is decided.
-    pub(super) const fn trials_per_load(&self) -> u64 {
+    pub const fn trials_per_load(&self) -> u64 {
         self.duration_sum_ps.div_ceil(self.final_trial_ps)
-    }
-
-    fn check(&self) -> Result<(), SearchError> {
-        let bad = |field, why| Err(SearchError::Goal { field, why });
-        if self.final_trial_ps == 0 {
-            return bad("final_trial_ps", "a trial lasts some time: give e.g. 1s");
-        }
-        if self.duration_sum_ps < self.final_trial_ps {
-            return bad("duration_sum_ps", "it holds at least one full trial");
-        }
-        if !(0.0..1.0).contains(&self.loss_ratio) {
-            return bad(
-                "loss_ratio",
-                "it is from 0 up to, but not, 1 (2.5 % is 0.025)",
-            );
-        }
-        if !(0.0..1.0).contains(&self.exceed_ratio) {
-            return bad("exceed_ratio", "it is from 0 up to, but not, 1");
-        }
-        if !(MIN_WIDTH_RATIO..1.0).contains(&self.width_ratio) {
-            return bad("width_ratio", "it is from 0.0001 up to, but not, 1");
-        }
-        Ok(())
     }
 }
 
@@ -143,7 +118,7 @@ impl Search {
         let range = (max_frames_per_s / min_frames_per_s).ln().max(0.0);
         let loads = |goal: &Goal| {
             let width = goal.log_width();
-            let out = (1.0 + range / width.min(super::rates::FIRST_STEP)).log2();
+            let out = (1.0 + range / width.min(FIRST_STEP)).log2();
             let halvings = (range / width).log2().max(0.0);
             2 + out.ceil() as u64 + halvings.ceil() as u64
         };
@@ -155,7 +130,7 @@ impl Search {
     }
 
     /// Each goal's place in the list with its phases, in the order of work: short trials, then its own.
-    pub(super) fn phases(&self) -> Vec<(usize, Vec<Goal>)> {
+    pub fn phases(&self) -> Vec<(usize, Vec<Goal>)> {
         let mut order: Vec<usize> = (0..self.goals.len()).collect();
         order.sort_by(|a, b| {
             let loss = |at: &usize| self.goals[*at].loss_ratio;
@@ -175,83 +150,4 @@ impl Search {
         };
         order.into_iter().map(|at| (at, phases(at))).collect()
     }
-
-    /// Whether the search can be run at all.
-    pub(super) fn check(&self) -> Result<(), SearchError> {
-        let bad = |field, why| Err(SearchError::Goal { field, why });
-        if self.goals.is_empty() || self.goals.len() > MAX_GOALS {
-            return bad("goals", "a search has 1 to 16 goals");
-        }
-        self.goals.iter().try_for_each(Goal::check)?;
-        if self.preliminary_trial_ps == Some(0) {
-            return bad(
-                "preliminary_trial_ps",
-                "a trial lasts some time: leave it out for none",
-            );
-        }
-        let min = self.min_load_frames_per_s.unwrap_or(1.0);
-        if !(min.is_finite() && min > 0.0) {
-            return bad("min_load_frames_per_s", "it is above 0");
-        }
-        check_limits(self.max_trials, self.max_time_ps)
-    }
-}
-
-/// Whether the limits of trials and time allow anything.
-pub(super) fn check_limits(max_trials: u64, max_time_ps: u64) -> Result<(), SearchError> {
-    let bad = |field, why| Err(SearchError::Goal { field, why });
-    if max_trials == 0 || max_trials > MAX_SEARCH_TRIALS {
-        return bad("max_trials", "it is 1 to 100,000");
-    }
-    if max_time_ps == 0 {
-        return bad("max_time_ps", "it is above 0");
-    }
-    Ok(())
-}
-
-/// Whether a trial has losses that can be searched.
-pub(super) fn check_trial(trial: &Trial) -> Result<(), SearchError> {
-    if matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
-        return Err(SearchError::Tcp);
-    }
-    Ok(())
-}
-
-/// Why a search is refused before its first trial.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum SearchError {
-    /// A parameter that makes no sense.
-    #[error("{field}: {why}")]
-    Goal {
-        /// The parameter.
-        field: &'static str,
-        /// What it must be.
-        why: &'static str,
-    },
-    /// TCP sends again what was lost.
-    #[error(
-        "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max"
-    )]
-    Tcp,
-    /// A size that a test frame cannot have.
-    #[error("{0}")]
-    Size(#[from] SizeError),
-    /// A highest load that the link cannot carry.
-    #[error("{0}")]
-    Load(#[from] LoadError),
-    /// Nothing between the smallest and the highest load.
-    #[error(
-        "the smallest load is {min:.3} frames/s and the highest {max:.3}: lower the first, or ask longer trials so that a slow load holds a frame"
-    )]
-    NoRange {
-        /// Smallest load in frames/s.
-        min: f64,
-        /// Highest load in frames/s.
-        max: f64,
-    },
-    /// Line rate is what this search is about, and the link has none.
-    #[error(
-        "the link's rate is not known, so there is no line rate: give it with --rate, e.g. --rate 1G"
-    )]
-    NoLinkRate,
 }

@@ -1,0 +1,113 @@
+//! Why a search may be refused before its first trial.
+
+use wirelab_trial::search::{Goal, MIN_WIDTH_RATIO, Search};
+use wirelab_trial::{Layer, LoadError, Trial};
+use wirelab_wire::SizeError;
+
+use super::asker::MAX_SEARCH_TRIALS;
+
+/// Most goals of one search.
+pub const MAX_GOALS: usize = 16;
+
+/// Whether a goal can be met or missed at all.
+fn check_goal(goal: &Goal) -> Result<(), SearchError> {
+    let bad = |field, why| Err(SearchError::Goal { field, why });
+    if goal.final_trial_ps == 0 {
+        return bad("final_trial_ps", "a trial lasts some time: give e.g. 1s");
+    }
+    if goal.duration_sum_ps < goal.final_trial_ps {
+        return bad("duration_sum_ps", "it holds at least one full trial");
+    }
+    if !(0.0..1.0).contains(&goal.loss_ratio) {
+        return bad(
+            "loss_ratio",
+            "it is from 0 up to, but not, 1 (2.5 % is 0.025)",
+        );
+    }
+    if !(0.0..1.0).contains(&goal.exceed_ratio) {
+        return bad("exceed_ratio", "it is from 0 up to, but not, 1");
+    }
+    if !(MIN_WIDTH_RATIO..1.0).contains(&goal.width_ratio) {
+        return bad("width_ratio", "it is from 0.0001 up to, but not, 1");
+    }
+    Ok(())
+}
+
+/// Whether the search can be run at all.
+pub(super) fn check_search(search: &Search) -> Result<(), SearchError> {
+    let bad = |field, why| Err(SearchError::Goal { field, why });
+    if search.goals.is_empty() || search.goals.len() > MAX_GOALS {
+        return bad("goals", "a search has 1 to 16 goals");
+    }
+    search.goals.iter().try_for_each(check_goal)?;
+    if search.preliminary_trial_ps == Some(0) {
+        return bad(
+            "preliminary_trial_ps",
+            "a trial lasts some time: leave it out for none",
+        );
+    }
+    let min = search.min_load_frames_per_s.unwrap_or(1.0);
+    if !(min.is_finite() && min > 0.0) {
+        return bad("min_load_frames_per_s", "it is above 0");
+    }
+    check_limits(search.max_trials, search.max_time_ps)
+}
+
+/// Whether the limits of trials and time allow anything.
+pub(super) fn check_limits(max_trials: u64, max_time_ps: u64) -> Result<(), SearchError> {
+    let bad = |field, why| Err(SearchError::Goal { field, why });
+    if max_trials == 0 || max_trials > MAX_SEARCH_TRIALS {
+        return bad("max_trials", "it is 1 to 100,000");
+    }
+    if max_time_ps == 0 {
+        return bad("max_time_ps", "it is above 0");
+    }
+    Ok(())
+}
+
+/// Whether a trial has losses that can be searched.
+pub(super) fn check_trial(trial: &Trial) -> Result<(), SearchError> {
+    if matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
+        return Err(SearchError::Tcp);
+    }
+    Ok(())
+}
+
+/// Why a search is refused before its first trial.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SearchError {
+    /// A parameter that makes no sense.
+    #[error("{field}: {why}")]
+    Goal {
+        /// The parameter.
+        field: &'static str,
+        /// What it must be.
+        why: &'static str,
+    },
+    /// TCP sends again what was lost.
+    #[error(
+        "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max"
+    )]
+    Tcp,
+    /// A size that a test frame cannot have.
+    #[error("{0}")]
+    Size(#[from] SizeError),
+    /// A highest load that the link cannot carry.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// Nothing between the smallest and the highest load.
+    #[error(
+        "the smallest load is {min:.3} frames/s and the highest {max:.3}: lower the first, or ask longer trials so that a slow load holds a frame"
+    )]
+    NoRange {
+        /// Smallest load in frames/s.
+        min: f64,
+        /// Highest load in frames/s.
+        max: f64,
+    },
+    /// Line rate is what this search is about, and the link has none.
+    #[error(
+        "the link's rate is not known, so there is no line rate: give it with --rate, e.g. --rate 1G"
+    )]
+    NoLinkRate,
+}
