@@ -83,6 +83,10 @@ impl Cancel {
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
+    /// The flag itself, for what watches a plain one.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
     /// Whether the trial should end.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)

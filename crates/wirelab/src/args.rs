@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod iperf;
 mod model;
 
+pub use iperf::IperfArgs;
 pub use model::{
     AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
@@ -33,6 +35,7 @@ pub enum Command {
     Send(SendArgs),
     Receive(ReceiveArgs),
     Measure(MeasureArgs),
+    Iperf(IperfArgs),
     Predict(PredictArgs),
     Explain(ExplainArgs),
     Whatif(WhatifArgs),

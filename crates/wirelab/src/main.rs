@@ -22,6 +22,7 @@ fn main() -> std::process::ExitCode {
         Command::Send(args) => commands::send::run(&args),
         Command::Receive(args) => commands::receive::run(&args),
         Command::Measure(args) => commands::measure::run(&args),
+        Command::Iperf(args) => commands::iperf::run(&args),
         Command::Predict(args) => commands::predict::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Whatif(args) => commands::whatif::run(&args),

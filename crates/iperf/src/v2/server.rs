@@ -67,6 +67,15 @@ impl Default for ServerConfig {
 /// What a server tells.
 #[derive(Debug)]
 pub enum ServerEvent {
+    /// One direction of a test began; a [`ServerEvent::Leg`] of the same number follows.
+    Began {
+        /// Our end; the address is that of the listener where the system was not asked for more.
+        local: SocketAddr,
+        /// Whose.
+        peer: SocketAddr,
+        /// Its number.
+        id: Id,
+    },
     /// An interval is over.
     Row(Row),
     /// One direction of a test is over.
@@ -200,6 +209,11 @@ impl Shared {
 
     fn tell(&self, event: ServerEvent) {
         (self.handler)(event);
+    }
+
+    fn began(&self, local: std::io::Result<SocketAddr>, peer: SocketAddr, id: Id) {
+        let local = local.unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
+        self.tell(ServerEvent::Began { local, peer, id });
     }
 
     fn refuse(&self, peer: SocketAddr, why: &'static str) {

@@ -52,6 +52,7 @@ impl Ours {
         let (mut legs, mut rows) = (Vec::new(), Vec::new());
         while legs.len() < count {
             match self.events.recv_timeout(LIMIT).expect("an event in time") {
+                ServerEvent::Began { .. } => {}
                 ServerEvent::Row(row) => rows.push(row),
                 ServerEvent::Leg { leg, trouble, .. } => legs.push((leg, trouble)),
                 ServerEvent::Refused { peer, why } => panic!("{peer} was refused {why}"),

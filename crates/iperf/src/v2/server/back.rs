@@ -79,6 +79,7 @@ pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, 
             let socket = UdpSocket::bind(unspecified(to))?;
             set_window(&socket, shared.config.window_bytes);
             socket.connect(to)?;
+            shared.began(socket.local_addr(), to, id);
             Ok(socket)
         };
         let mut sender = Sender::new(shared.plan(&header, layout(kind), true), shared.now_ns());
@@ -113,6 +114,7 @@ pub(super) fn udp_same_socket(
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
+        shared.began(socket.local_addr(), peer, id);
         let mut sender = Sender::new(shared.plan(&header, layout(kind), false), shared.now_ns());
         let result =
             shared.with_env(|env| send_datagrams(&socket, Some(peer), &mut sender, env, id));
@@ -161,6 +163,7 @@ pub(super) fn stream_out(
         0 => WRITE_BYTES,
         bytes => bytes.min(MAX_WRITE),
     };
+    shared.began(stream.local_addr(), peer, id);
     let mut block = vec![0; length as usize];
     fill_digits(&mut block, 0);
     shared.with_env(|env: &Env<'_>| {

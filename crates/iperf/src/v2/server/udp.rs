@@ -127,6 +127,9 @@ fn admit(
         }
     }
     let id = Id::Stream(shared.stream_id());
+    if header.is_none_or(|header| header.mode() != Mode::Reverse) {
+        shared.began(socket.local_addr(), peer, id);
+    }
     Flow {
         heard_ns: receiver.start_ns(),
         listener: Listener::new(receiver, shared.every_ns(), id),

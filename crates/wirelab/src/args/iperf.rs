@@ -1,0 +1,133 @@
+//! The options of `wirelab iperf`: the letters of iperf 2 and, with `--iperf3`, those of iperf3.
+
+use std::net::IpAddr;
+
+use clap::Args;
+
+/// iperf 2 and iperf3, server and client, with their own flags and their own table
+#[derive(Args, Debug)]
+#[command(disable_version_flag = true)]
+#[command(after_help = "\
+Bytes (-l, -n, -w): K, M, G are powers of 1024, k, m, g of 1000. Rates (-b): 5M is 5·2^20 bit/s and 5m is 5·10^6 bit/s, \
+as iperf 2 has it; with --iperf3 both are 5·10^6 bit/s, as iperf3 has it.
+
+Exit status: 0 done; 1 the test failed or was interrupted, what was measured is printed; 2 bad usage.")]
+pub struct IperfArgs {
+    /// Serve, TCP and UDP on one port number, until Ctrl-C
+    #[arg(short, long, required_unless_present = "client")]
+    pub server: bool,
+    /// Run a test against the server on this host
+    #[arg(short, long, value_name = "HOST", conflicts_with = "server")]
+    pub client: Option<String>,
+    /// Speak iperf3 in place of iperf 2
+    #[arg(short = '3', long)]
+    pub iperf3: bool,
+    /// Port of the server; 5001, with --iperf3 5201
+    #[arg(short, long)]
+    pub port: Option<u16>,
+    /// Address to listen on; all addresses without it
+    #[arg(short = 'B', long, value_name = "ADDRESS")]
+    pub bind: Option<IpAddr>,
+    /// IPv6: connect over it, or listen on it too
+    #[arg(short = 'V', short_alias = '6', visible_alias = "version6", long)]
+    pub ipv6: bool,
+    /// Seconds from one line of the table to the next; none without it, with --iperf3 1
+    #[arg(short, long, value_name = "SECONDS")]
+    pub interval: Option<f64>,
+    /// Unit of the rates: a, k, m, g for bits, A, K, M, G for bytes
+    #[arg(short, long, value_name = "LETTER", default_value_t = 'a')]
+    pub format: char,
+    /// Socket buffers in bytes
+    #[arg(short, long, value_name = "BYTES")]
+    pub window: Option<String>,
+    /// More about each leg: packets per second, gaps of the sender, the kind of peer
+    #[arg(short, long)]
+    pub enhanced: bool,
+    /// JSON for scripts; of a server one line for each test
+    #[arg(short = 'J', long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub serve: IperfServerArgs,
+    #[command(flatten)]
+    pub test: IperfClientArgs,
+}
+
+/// What a server does.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Server")]
+pub struct IperfServerArgs {
+    /// End after one test
+    #[arg(
+        short = '1',
+        long = "one",
+        visible_alias = "one-off",
+        requires = "server"
+    )]
+    pub one: bool,
+    /// Receive alone: send nothing back whatever a client asks
+    #[arg(long, requires = "server")]
+    pub receive_only: bool,
+}
+
+/// What a client asks for.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Client")]
+pub struct IperfClientArgs {
+    /// UDP in place of TCP
+    #[arg(short, long)]
+    pub udp: bool,
+    /// Seconds to send; 10 without it; of a server, seconds to serve
+    #[arg(short, long, value_name = "SECONDS", conflicts_with = "num")]
+    pub time: Option<f64>,
+    /// Bytes to send in place of a time
+    #[arg(
+        short,
+        long,
+        visible_alias = "bytes",
+        value_name = "BYTES",
+        requires = "client"
+    )]
+    pub num: Option<String>,
+    /// Blocks to send in place of a time (iperf3)
+    #[arg(short = 'k', long, value_name = "N", conflicts_with_all = ["num", "time"], requires_all = ["client", "iperf3"])]
+    pub blockcount: Option<String>,
+    /// Bytes of a datagram or a write; 1470 over UDP (1450 over IPv6), 128K over TCP, with --iperf3 1460 over UDP
+    #[arg(short, long = "len", visible_alias = "length", value_name = "BYTES")]
+    pub len: Option<String>,
+    /// Rate of each stream in bit/s, or packets/s with pps; 0 for as fast as it goes; over UDP 1M without it
+    #[arg(
+        short,
+        long,
+        visible_alias = "bitrate",
+        value_name = "RATE",
+        requires = "client"
+    )]
+    pub bandwidth: Option<String>,
+    /// Streams at once
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub parallel: u32,
+    /// Port for traffic back with -r and -d; any free one without it
+    #[arg(short = 'L', long, value_name = "PORT", requires = "client")]
+    pub listenport: Option<u16>,
+    /// Test both directions, one after the other
+    #[arg(short = 'r', long, group = "mode", requires = "client")]
+    pub tradeoff: bool,
+    /// Test both directions at once, on a connection or port of its own each
+    #[arg(short, long, group = "mode", requires = "client")]
+    pub dualtest: bool,
+    /// The server sends, on the client's connection or port
+    #[arg(short = 'R', long, group = "mode", requires = "client")]
+    pub reverse: bool,
+    /// Both directions at once on one connection or port
+    #[arg(long, group = "mode", requires = "client")]
+    pub full_duplex: bool,
+    /// Both directions at once (iperf3)
+    #[arg(long, group = "mode", requires_all = ["client", "iperf3"])]
+    pub bidir: bool,
+    /// Seconds at the start that do not count (iperf3)
+    #[arg(short = 'O', long, value_name = "SECONDS", requires_all = ["client", "iperf3"])]
+    pub omit: Option<u64>,
+    /// Send no client header: for servers that read 12-byte heads alone (ESP-IDF, NuttX)
+    #[arg(short = 'C', long, requires = "client")]
+    pub compatibility: bool,
+}

@@ -1,0 +1,118 @@
+//! `wirelab iperf`: iperf 2 and iperf3 with their own flags, server and client.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::time::Duration;
+
+use wirelab_iperf::v2::Protocol;
+use wirelab_iperf::v2::table::Format;
+
+use crate::args::IperfArgs;
+use crate::exit::{Failure, Result};
+
+mod json2;
+mod report2;
+mod two;
+
+/// The port that iperf 2 listens on.
+const PORT: u16 = 5001;
+/// Shortest interval of the table, as iperf has it.
+const LEAST_INTERVAL_S: f64 = 0.01;
+/// Longest time that an option takes: what a header of iperf 2 can hold.
+const MOST_SECONDS: f64 = 21_474_836.0;
+
+pub fn run(args: &IperfArgs) -> Result {
+    if args.iperf3 {
+        return Err(Failure::usage("--iperf3 is not there yet"));
+    }
+    match &args.client {
+        Some(host) => two::test(args, host),
+        None => two::serve(args),
+    }
+}
+
+/// Why an option cannot be taken, and what to write.
+fn wrong(option: &str, why: impl std::fmt::Display) -> Failure {
+    Failure::usage(format_args!("{option} {why}"))
+}
+
+fn format(args: &IperfArgs) -> std::result::Result<Format, Failure> {
+    let letter = args.format;
+    Format::from_letter(letter).ok_or_else(|| {
+        let way = "write a, k, m or g for bits, A, K, M or G for bytes";
+        wrong("--format", format_args!("knows no '{letter}'; {way}"))
+    })
+}
+
+/// Seconds of an option as a time; `None` where it is not there.
+fn seconds(
+    option: &str,
+    value: Option<f64>,
+    least: f64,
+) -> std::result::Result<Option<Duration>, Failure> {
+    match value {
+        None => Ok(None),
+        Some(s) if (least..=MOST_SECONDS).contains(&s) => Ok(Some(Duration::from_secs_f64(s))),
+        Some(s) => {
+            let range = format_args!("takes {least} to {MOST_SECONDS} seconds, not {s}");
+            Err(wrong(option, range))
+        }
+    }
+}
+
+fn interval(args: &IperfArgs) -> std::result::Result<Duration, Failure> {
+    match args.interval {
+        Some(0.0) => Ok(Duration::ZERO),
+        given => Ok(seconds("--interval", given, LEAST_INTERVAL_S)?.unwrap_or(Duration::ZERO)),
+    }
+}
+
+/// Where to listen.
+fn listen(args: &IperfArgs, port: u16) -> SocketAddr {
+    let any = match args.ipv6 {
+        true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+        false => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+    };
+    SocketAddr::new(args.bind.unwrap_or(any), args.port.unwrap_or(port))
+}
+
+/// The server's address; of a name the first of the wanted kind.
+fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<SocketAddr, Failure> {
+    if args.bind.is_some() {
+        let way = "a client takes the address that the route gives; leave it out";
+        return Err(wrong("--bind", format_args!("is for --server; {way}")));
+    }
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let port = args.port.unwrap_or(port);
+    if port == 0 {
+        return Err(wrong("--port", "0 is no port to connect to"));
+    }
+    let found = (bare, port).to_socket_addrs().map_err(|error| {
+        let way = "give an address, or a name that this machine knows";
+        wrong("--client", format_args!("{host}: {error}; {way}"))
+    })?;
+    let found: Vec<SocketAddr> = found.collect();
+    let wanted = |address: &&SocketAddr| address.is_ipv6() == args.ipv6;
+    // An address says by itself what it is; of a name the kind is asked for with -V.
+    let literal = bare.parse::<IpAddr>().is_ok() || bare.contains('%');
+    let chosen = found
+        .iter()
+        .find(wanted)
+        .or(found.first().filter(|_| literal));
+    chosen.copied().ok_or_else(|| {
+        let (kind, way) = match args.ipv6 {
+            true => ("IPv6", "leave -V out"),
+            false => ("IPv4", "add -V for IPv6"),
+        };
+        wrong(
+            "--client",
+            format_args!("{host} has no {kind} address; {way}"),
+        )
+    })
+}
+
+fn protocol(args: &IperfArgs) -> Protocol {
+    match args.test.udp {
+        true => Protocol::Udp,
+        false => Protocol::Tcp,
+    }
+}

@@ -1,0 +1,214 @@
+//! An iperf 2 test as JSON: units in the names, and of each figure who counted it.
+
+use std::net::SocketAddr;
+
+use serde_json::{Map, Value, json};
+use wirelab_iperf::v2::client_header::DATAGRAM_BYTES;
+use wirelab_iperf::v2::intervals::Span;
+use wirelab_iperf::v2::outcome::Trouble;
+use wirelab_iperf::v2::send::Sent;
+use wirelab_iperf::v2::stream::WRITE_BYTES;
+use wirelab_iperf::v2::table::{Id, Row};
+use wirelab_iperf::v2::{
+    Amount, ClientConfig, Leg, Mode, Outcome, Protocol, ServerReport, UdpReceived,
+};
+
+use super::report2::rate;
+
+/// Bytes of a datagram or a write.
+pub fn length_bytes(config: &ClientConfig) -> u32 {
+    config.length_bytes.unwrap_or(match config.protocol {
+        Protocol::Tcp => WRITE_BYTES,
+        Protocol::Udp => DATAGRAM_BYTES,
+    })
+}
+
+/// The result of a client.
+pub fn test(config: &ClientConfig, rows: &[Row], outcome: &Outcome, interrupted: bool) -> Value {
+    let legs = outcome.legs.iter().map(|(id, leg)| {
+        let rows: Vec<&Row> = rows.iter().filter(|row| row.id == *id).collect();
+        self::leg(*id, leg, &rows)
+    });
+    json!({
+        "program": concat!("wirelab ", env!("CARGO_PKG_VERSION")),
+        "speaks": "iperf 2",
+        "kind": "measured",
+        "server": config.server.to_string(),
+        "asked": asked(config),
+        "legs": legs.collect::<Vec<_>>(),
+        "interrupted": interrupted,
+        "error": outcome.trouble.as_ref().map(ToString::to_string),
+    })
+}
+
+/// Where a server listens: its first line.
+pub fn listening(tcp: SocketAddr, udp: SocketAddr) -> Value {
+    json!({
+        "program": concat!("wirelab ", env!("CARGO_PKG_VERSION")),
+        "speaks": "iperf 2",
+        "listening": { "tcp": tcp.to_string(), "udp": udp.to_string() },
+    })
+}
+
+/// One leg at a server.
+pub fn served(
+    peer: SocketAddr,
+    id: Id,
+    leg: &Leg,
+    rows: &[Row],
+    trouble: Option<&Trouble>,
+) -> Value {
+    let rows: Vec<&Row> = rows.iter().collect();
+    json!({
+        "peer": peer.to_string(),
+        "leg": self::leg(id, leg, &rows),
+        "error": trouble.map(ToString::to_string),
+    })
+}
+
+fn asked(config: &ClientConfig) -> Value {
+    let mode = match config.mode {
+        Mode::Forward => "forward",
+        Mode::Tradeoff => "tradeoff",
+        Mode::Dual => "dualtest",
+        Mode::Reverse => "reverse",
+        Mode::FullDuplex => "full-duplex",
+    };
+    let protocol = match config.protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+    };
+    let mut asked = json!({
+        "protocol": protocol,
+        "mode": mode,
+        "streams": config.streams,
+        "length_bytes": length_bytes(config),
+        "interval_ns": config.interval.as_nanos() as u64,
+    });
+    let (name, value) = rate(config.rate);
+    asked[name] = json!(value);
+    match config.amount {
+        Amount::Bytes(bytes) => asked["bytes"] = json!(bytes),
+        Amount::Time { .. } => asked["time_ns"] = json!(config.amount.ns()),
+    }
+    asked
+}
+
+fn bits_per_s(bytes: u64, ns: u64) -> Value {
+    match ns {
+        0 => Value::Null,
+        ns => json!(bytes as f64 * 8e9 / ns as f64),
+    }
+}
+
+fn number(id: Id) -> String {
+    id.to_string().trim_matches(['[', ']', ' ']).to_owned()
+}
+
+fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
+    let mut object = match leg {
+        Leg::TcpSent { span, bytes } => tcp("sent", *span, *bytes),
+        Leg::TcpReceived { span, bytes } => tcp("received", *span, *bytes),
+        Leg::UdpSent(sent) => udp_sent(sent),
+        Leg::UdpReceived(seen) => udp_received(seen),
+    };
+    let intervals: Vec<Value> = rows.iter().map(|row| interval(row)).collect();
+    object.insert("id".to_owned(), json!(number(id)));
+    object.insert("kind".to_owned(), json!("measured"));
+    object.insert("intervals".to_owned(), json!(intervals));
+    Value::Object(object)
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}
+
+fn span_ns(span: Span) -> u64 {
+    span.end_ns.saturating_sub(span.start_ns)
+}
+
+fn tcp(direction: &str, span: Span, bytes: u64) -> Map<String, Value> {
+    let ns = span_ns(span);
+    object(json!({
+        "protocol": "tcp", "direction": direction, "duration_ns": ns, "bytes": bytes,
+        "bits_per_s": bits_per_s(bytes, ns),
+    }))
+}
+
+fn udp_sent(sent: &Sent) -> Map<String, Value> {
+    let ns = sent.duration_ns;
+    object(json!({
+        "protocol": "udp", "direction": "sent", "duration_ns": ns, "bytes": sent.bytes,
+        "bits_per_s": bits_per_s(sent.bytes, ns),
+        "datagrams": sent.datagrams,
+        "kept_rate_ratio": sent.kept_ratio(),
+        "slips": sent.slips,
+        "slipped_ns": sent.slipped_ns,
+        "gap": sent.gaps,
+        "final_tries": sent.final_tries,
+        "server_report": sent.report.as_ref().map(server_report),
+    }))
+}
+
+fn server_report(report: &ServerReport) -> Value {
+    let ns = report.duration_us.saturating_mul(1000);
+    json!({
+        "kind": "measured",
+        "counted_by": "server",
+        "duration_ns": ns,
+        "bytes": report.bytes,
+        "bits_per_s": bits_per_s(report.bytes, ns),
+        "datagrams": report.datagrams,
+        "lost": report.lost,
+        "loss_ratio": ratio(report.lost, report.datagrams),
+        "out_of_order": report.out_of_order,
+        "jitter_ps": report.jitter_us.saturating_mul(1_000_000),
+    })
+}
+
+fn ratio(part: u64, all: u64) -> Value {
+    match all {
+        0 => Value::Null,
+        all => json!(part as f64 / all as f64),
+    }
+}
+
+fn udp_received(seen: &UdpReceived) -> Map<String, Value> {
+    let (ns, received) = (span_ns(seen.span), seen.received);
+    object(json!({
+        "protocol": "udp", "direction": "received", "duration_ns": ns, "bytes": received.bytes,
+        "bits_per_s": bits_per_s(received.bytes, ns),
+        "datagrams": received.datagrams,
+        "distinct": received.distinct,
+        "lost": received.lost,
+        "loss_ratio": ratio(received.lost, received.sent()),
+        "duplicated": received.duplicated,
+        "reordered": received.reordered,
+        "too_late": received.too_late,
+        "ignored": received.ignored,
+        "unattributed": seen.unattributed,
+        "jitter_ps": seen.jitter_ps,
+        "finished": seen.finished,
+        "sender": format!("{:?}", seen.generation),
+        "notes": seen.notes(),
+    }))
+}
+
+fn interval(row: &Row) -> Value {
+    let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+    let (start_ns, end_ns) = (ns(row.start_s), ns(row.end_s));
+    let mut value = json!({
+        "start_ns": start_ns, "end_ns": end_ns, "bytes": row.bytes,
+        "bits_per_s": bits_per_s(row.bytes, end_ns.saturating_sub(start_ns)),
+    });
+    if let Some(datagrams) = &row.datagrams {
+        value["datagrams"] = json!(datagrams.total);
+        value["lost"] = json!(datagrams.lost);
+        value["out_of_order"] = json!(datagrams.out_of_order);
+        value["jitter_ps"] = json!((datagrams.jitter_ms * 1e9).round() as u64);
+    }
+    value
+}

@@ -1,0 +1,265 @@
+//! iperf 2: the test that the options ask for, and the server.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
+use wirelab_iperf::v2::outcome::Trouble;
+use wirelab_iperf::v2::server::ServerEvent;
+use wirelab_iperf::v2::table::Row;
+use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Server, ServerConfig};
+
+use super::report2::{Printer, RULER};
+use super::{PORT, interval, json2, listen, protocol, resolve, seconds, wrong};
+use crate::args::IperfArgs;
+use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::{cancel_on_signal, complain, say};
+
+/// A datagram of iperf 2 over IPv6 where no length is asked.
+const DATAGRAM_IPV6: u32 = 1450;
+/// With `--one` the server ends when nothing has begun for so long after the end of a leg.
+const LINGER: Duration = Duration::from_millis(500);
+/// Lines of `-i` that JSON keeps of one leg: a day of seconds.
+const MAX_ROWS: usize = 86_400;
+
+type Asked<T> = std::result::Result<T, Failure>;
+
+fn window(args: &IperfArgs) -> Asked<Option<u32>> {
+    let parse = |text: &String| bytes("--window", text, u32::MAX >> 1);
+    args.window.as_ref().map(parse).transpose()
+}
+
+fn bytes(option: &str, text: &str, most: u32) -> Asked<u32> {
+    let bytes = parse_bytes(text).map_err(|error| wrong(option, error))?;
+    match u32::try_from(bytes) {
+        Ok(bytes) if (1..=most).contains(&bytes) => Ok(bytes),
+        _ => Err(wrong(
+            option,
+            format_args!("takes 1 to {most} bytes, not {bytes}"),
+        )),
+    }
+}
+
+fn mode(args: &IperfArgs) -> Mode {
+    let test = &args.test;
+    if test.tradeoff {
+        Mode::Tradeoff
+    } else if test.dualtest {
+        Mode::Dual
+    } else if test.reverse {
+        Mode::Reverse
+    } else if test.full_duplex {
+        Mode::FullDuplex
+    } else {
+        Mode::Forward
+    }
+}
+
+fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
+    let test = &args.test;
+    let udp = protocol(args) == Protocol::Udp;
+    let most_length = if udp { 65_507 } else { 1 << 30 };
+    let default_length = (udp && server.is_ipv6()).then_some(DATAGRAM_IPV6);
+    let mut config = ClientConfig::new(server, protocol(args));
+    config.mode = mode(args);
+    config.length_bytes = match &test.len {
+        Some(text) => Some(bytes("--len", text, most_length)?),
+        None => default_length,
+    };
+    if let Some(text) = &test.bandwidth {
+        config.rate = parse_rate(text).map_err(|error| wrong("--bandwidth", error))?;
+    }
+    if let Some(time) = seconds("--time", test.time, 0.01)? {
+        config.amount = Amount::time(time);
+    }
+    if let Some(text) = &test.num {
+        let bytes = parse_bytes(text).map_err(|error| wrong("--num", error))?;
+        if bytes == 0 {
+            return Err(wrong("--num", "0 sends nothing; give a number of bytes"));
+        }
+        config.amount = Amount::Bytes(bytes);
+    }
+    config.listen_port = test.listenport.unwrap_or(0);
+    config.window_bytes = window(args)?;
+    config.interval = interval(args)?;
+    config.streams = test.parallel;
+    config.header = !test.compatibility;
+    Ok(config)
+}
+
+/// Run a test as a client.
+pub fn test(args: &IperfArgs, host: &str) -> Result {
+    let config = config(args, resolve(args, host, PORT)?)?;
+    let printer = Printer::new(args)?;
+    let cancel = cancel_on_signal();
+    if !args.json {
+        printer.greeting(&config);
+    }
+    let rows: Mutex<Vec<Row>> = Mutex::default();
+    let on_row = |row: Row| {
+        if args.json {
+            let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+            if rows.len() < MAX_ROWS {
+                rows.push(row);
+            }
+        } else {
+            printer.row(&row);
+        }
+    };
+    let outcome = config.run(cancel.flag(), &on_row);
+    let interrupted = cancel.is_cancelled();
+    let rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if args.json {
+        let value = json2::test(&config, &rows, &outcome, interrupted);
+        let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
+        say!("{text}");
+    }
+    let unheard = outcome.legs.iter().any(|(_, leg)| is_unheard(leg));
+    for (id, leg) in &outcome.legs {
+        if !args.json {
+            printer.leg(*id, leg);
+        }
+        printer.notes(*id, leg, &config.server.to_string());
+    }
+    if interrupted {
+        complain(format_args!(
+            "interrupted: the figures are those until then"
+        ));
+    }
+    match outcome.trouble {
+        Some(trouble) => Err(failure(trouble)),
+        None => Ok(Outcome::of(
+            !interrupted && (!unheard || args.test.compatibility),
+        )),
+    }
+}
+
+/// Whether nobody says what arrived.
+fn is_unheard(leg: &Leg) -> bool {
+    matches!(leg, Leg::UdpSent(sent) if sent.report.is_none())
+}
+
+fn failure(trouble: Trouble) -> Failure {
+    match trouble {
+        Trouble::Bind { .. } | Trouble::Unsupported(_) => Failure::usage(trouble),
+        _ => Failure::failed(trouble),
+    }
+}
+
+/// Serve until Ctrl-C, until the time is over, or one test.
+pub fn serve(args: &IperfArgs) -> Result {
+    let printer = Printer::new(args)?;
+    let config = ServerConfig {
+        back: !args.serve.receive_only,
+        interval: interval(args)?,
+        window_bytes: window(args)?,
+        ..ServerConfig::default()
+    };
+    let most = seconds("--time", args.test.time, 0.01)?;
+    let cancel = cancel_on_signal();
+    let (tell, events) = mpsc::channel();
+    let handler = Arc::new(move |event| {
+        // After the end nobody listens, and nobody needs to.
+        let _ = tell.send(event);
+    });
+    let server = Server::start(listen(args, PORT), config, handler).map_err(failure)?;
+    let (tcp, udp) = (server.tcp_address(), server.udp_address());
+    let mut log = Log::new(args, &printer);
+    if args.json {
+        say!("{}", json2::listening(tcp, udp));
+    } else {
+        say!(
+            "{RULER}\nServer listening on TCP port {}\nServer listening on UDP port {}\nat {}, iperf 2\n{RULER}",
+            tcp.port(),
+            udp.port(),
+            tcp.ip()
+        );
+    }
+    let begun = Instant::now();
+    while !cancel.is_cancelled() && most.is_none_or(|most| begun.elapsed() < most) {
+        if let Ok(event) = events.recv_timeout(Duration::from_millis(50)) {
+            log.take(event);
+        } else if args.serve.one && log.is_over() {
+            break;
+        }
+    }
+    drop(server);
+    events.try_iter().for_each(|event| log.take(event));
+    Ok(Outcome::of(!args.serve.one || !log.troubled))
+}
+
+/// What a server's legs say, and how many go on.
+struct Log<'a> {
+    printer: &'a Printer,
+    json: bool,
+    open: usize,
+    ended: Option<Instant>,
+    rows: Vec<Row>,
+    troubled: bool,
+}
+
+impl Log<'_> {
+    fn new<'a>(args: &IperfArgs, printer: &'a Printer) -> Log<'a> {
+        Log {
+            printer,
+            json: args.json,
+            open: 0,
+            ended: None,
+            rows: Vec::new(),
+            troubled: false,
+        }
+    }
+
+    /// Whether a test was there, and nothing of it goes on.
+    fn is_over(&self) -> bool {
+        self.open == 0 && self.ended.is_some_and(|at| at.elapsed() > LINGER)
+    }
+
+    fn take(&mut self, event: ServerEvent) {
+        match event {
+            ServerEvent::Began { local, peer, id } => {
+                self.open += 1;
+                if !self.json {
+                    say!(
+                        "{id} local {} port {} connected with {} port {}",
+                        local.ip(),
+                        local.port(),
+                        peer.ip(),
+                        peer.port()
+                    );
+                }
+            }
+            ServerEvent::Row(row) if self.json => {
+                if self.rows.len() < MAX_ROWS {
+                    self.rows.push(row);
+                }
+            }
+            ServerEvent::Row(row) => self.printer.row(&row),
+            ServerEvent::Leg {
+                peer,
+                id,
+                leg,
+                trouble,
+            } => {
+                self.open = self.open.saturating_sub(1);
+                self.ended = Some(Instant::now());
+                self.troubled |= trouble.is_some();
+                if self.json {
+                    let (own, others) = self.rows.drain(..).partition(|row| row.id == id);
+                    self.rows = others;
+                    say!("{}", json2::served(peer, id, &leg, &own, trouble.as_ref()));
+                } else {
+                    self.printer.leg(id, &leg);
+                }
+                self.printer.notes(id, &leg, &peer.to_string());
+                if let Some(trouble) = trouble {
+                    complain(format_args!("{id} {trouble}"));
+                }
+            }
+            ServerEvent::Refused { peer, why } => {
+                complain(format_args!("{peer} was refused {why}"));
+            }
+        }
+    }
+}
