@@ -1,0 +1,37 @@
+//! Whether two processes run on one machine, without telling others which machine it is.
+
+use std::fs;
+
+/// A number that is the same for all processes of this machine since it was started, whatever their network
+/// namespace, and different on others: a hash (FNV-1a, 64 bits) of the kernel's random boot number. `None` where
+/// `/proc` is not mounted.
+pub fn host_id() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(format!("{:016x}", fnv1a(text.trim().as_bytes())))
+}
+
+/// FNV-1a (Fowler, Noll, Vo; RFC 9923), 64 bits.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_the_published_one() {
+        assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn a_machine_is_always_the_same() {
+        let id = host_id().unwrap();
+        assert_eq!(id.len(), 16);
+        assert_eq!(host_id().unwrap(), id);
+    }
+}

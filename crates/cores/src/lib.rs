@@ -1,0 +1,18 @@
+//! Cores of a Linux host: pin work to them, steer an interface's receive work to them, and measure how busy they are.
+//!
+//! A node's CPU load means something on one machine only where node and tester run on different cores and the
+//! receive work of each goes to its own. On veth the sender's core does the receiver's work unless it is steered:
+//! both ends must be.
+#![forbid(unsafe_code)]
+
+pub mod busy;
+pub mod host;
+pub mod list;
+pub mod pin;
+pub mod steer;
+
+pub use busy::{Busy, BusyError, Meter, Sample};
+pub use host::host_id;
+pub use list::{CoreError, Cores};
+pub use pin::{allowed, pin_process, pin_thread};
+pub use steer::{SteerError, Steering};

@@ -1,0 +1,87 @@
+//! Which cores a thread or a process runs on.
+
+use std::fs;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::list::{CoreError, Cores, MOST};
+
+/// The calling thread.
+const SELF: Pid = Pid::from_raw(0);
+
+/// The cores that the calling thread may run on.
+///
+/// # Errors
+/// [`CoreError::Unknown`] where the kernel does not say.
+pub fn allowed() -> Result<Cores, CoreError> {
+    let set = sched_getaffinity(SELF).map_err(|errno| CoreError::Unknown(errno.to_string()))?;
+    let limit = CpuSet::count().min(MOST);
+    Cores::new((0..limit).filter(|core| set.is_set(*core).unwrap_or(false)))
+}
+
+/// Let the calling thread, and those it will start, run on these cores alone.
+///
+/// # Errors
+/// [`CoreError::Refused`] where none of them is online or allowed.
+pub fn pin_thread(cores: &Cores) -> Result<(), CoreError> {
+    pin(SELF, cores)
+}
+
+/// Let every thread of this process run on these cores alone, and those it will start.
+///
+/// # Errors
+/// [`CoreError::Refused`] where the kernel refuses one.
+pub fn pin_process(cores: &Cores) -> Result<(), CoreError> {
+    pin(SELF, cores)?;
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return Ok(());
+    };
+    let numbers = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    for thread in numbers {
+        match pin(Pid::from_raw(thread), cores) {
+            // A thread that has ended meanwhile needs no core.
+            Err(_) if !fs::exists(format!("/proc/self/task/{thread}")).unwrap_or(true) => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+fn pin(thread: Pid, cores: &Cores) -> Result<(), CoreError> {
+    let refused = |errno: nix::Error| CoreError::Refused {
+        cores: cores.clone(),
+        why: format!("{errno} (see `lscpu --online`)"),
+    };
+    let mut set = CpuSet::new();
+    for core in cores.numbers() {
+        set.set(*core).map_err(refused)?;
+    }
+    sched_setaffinity(thread, &set).map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_stays_on_its_core_and_others_do_not_care() {
+        let before = allowed().unwrap();
+        let last = Cores::new([*before.numbers().last().unwrap()]).unwrap();
+        let pinned = last.clone();
+        let inside = std::thread::spawn(move || {
+            pin_thread(&pinned).unwrap();
+            let child = std::thread::spawn(|| allowed().unwrap());
+            (allowed().unwrap(), child.join().unwrap())
+        });
+        assert_eq!(inside.join().unwrap(), (last.clone(), last));
+        assert_eq!(allowed().unwrap(), before);
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_named() {
+        let error = pin_thread(&Cores::new([MOST - 1]).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("1023"), "{error}");
+        assert!(!allowed().unwrap().numbers().is_empty());
+    }
+}

@@ -1,0 +1,78 @@
+//! What the tests of cores share: two cores or the reason for skipping, and a thread that spins for a known share.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+use wirelab_cores::busy::now_ns;
+use wirelab_cores::{Cores, allowed, pin_thread};
+
+pub fn skip(feature: &str, why: &str) {
+    // Directly, because the test harness swallows what is printed otherwise.
+    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
+}
+
+/// The first and the last core, where there are two.
+pub fn two_cores() -> Option<(Cores, Cores)> {
+    let all = allowed().unwrap();
+    let (first, last) = (all.numbers()[0], *all.numbers().last().unwrap());
+    if first == last {
+        skip("two-cores", "this process may run on one core only");
+        return None;
+    }
+    Some((Cores::new([first]).unwrap(), Cores::new([last]).unwrap()))
+}
+
+/// What the calling thread has had of the CPU, in ns.
+fn own_ns() -> u64 {
+    let t = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap();
+    t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
+}
+
+/// Runs `work` while a thread on `cores` spins for `duty_percent` of each 10 ms, ahead of whatever else runs there.
+/// `work` is given the CPU time of that thread so far, by the thread's own clock.
+pub fn while_spinning<T>(
+    cores: &Cores,
+    duty_percent: u64,
+    work: impl FnOnce(&dyn Fn() -> u64) -> T,
+) -> T {
+    const PERIOD_NS: u64 = 10_000_000;
+    let (over, spent) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            pin_thread(cores).unwrap();
+            hurry();
+            let (start, own) = (now_ns(), own_ns());
+            for period in 1.. {
+                let due = start + period * PERIOD_NS;
+                // What the thread did not get is not made up for: its own clock says what it had.
+                let until = own_ns() + PERIOD_NS * duty_percent / 100;
+                while own_ns() < until && now_ns() < due {
+                    spent.store(own_ns() - own, Ordering::Relaxed);
+                    std::hint::spin_loop();
+                }
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_nanos(due.saturating_sub(now_ns())));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        let result = work(&|| spent.load(Ordering::Relaxed));
+        over.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+/// Puts the calling thread before the others on its core, where that is allowed.
+fn hurry() {
+    let thread = nix::unistd::gettid().to_string();
+    let _ = Command::new("renice")
+        .args(["-n", "-20", "-p", &thread])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+}
