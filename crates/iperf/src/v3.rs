@@ -35,7 +35,7 @@ pub use parameters::Parameters;
 pub use results::{Results, StreamResult};
 pub use server::Server;
 pub use server_control::{ServerControl, ServerEvent};
-pub use test::{Interval, Outcome, StreamOutcome, TestError};
+pub use test::{Ends, Interval, Outcome, StreamOutcome, TestError, Told};
 
 /// The port that iperf3 listens on where none is given.
 pub const DEFAULT_PORT: u16 = 5201;

@@ -1,118 +1,14 @@
 //! Our two ends of iperf3 against the distribution's iperf3, on the loopback interface.
 
-use std::cell::Cell;
-use std::io::{BufRead, BufReader, Write};
-use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
 use v3_common::{ask, bytes, tcp, told_bytes, udp};
-use wirelab_iperf::v3::{Outcome, Parameters, Server, TestError, report};
-use wirelab_trial::Cancel;
+use wirelab_iperf::v3::{Parameters, report};
 
 mod v3_common;
-
-fn there_is_iperf3() -> bool {
-    let there = Command::new("iperf3")
-        .arg("-v")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok();
-    if !there {
-        let _ = writeln!(
-            std::io::stderr(),
-            "WIRELAB-SKIP iperf3: it is not installed"
-        );
-    }
-    there
-}
-
-/// The distribution's server on a port of its own; stopped when dropped.
-struct RealServer {
-    child: Child,
-    address: SocketAddr,
-    listening: mpsc::Receiver<()>,
-    first: Cell<bool>,
-}
-
-impl RealServer {
-    fn start() -> RealServer {
-        // A port that was free a moment ago: iperf3 cannot choose one by itself.
-        for _ in 0..20 {
-            let free = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-            let address = free.local_addr();
-            drop(free);
-            let mut child = Command::new("iperf3")
-                .args(["-s", "--forceflush", "-B", "127.0.0.1", "-p"])
-                .arg(address.port().to_string())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-            let (says, listening) = mpsc::channel();
-            thread::spawn(move || {
-                for line in lines.map_while(Result::ok) {
-                    if line.contains("Server listening") && says.send(()).is_err() {
-                        break;
-                    }
-                }
-            });
-            // Without an end of its output it listens; one that has ended found its port taken.
-            if listening.recv_timeout(Duration::from_secs(20)).is_ok() {
-                return RealServer {
-                    child,
-                    address,
-                    listening,
-                    first: Cell::new(true),
-                };
-            }
-            child.kill().ok();
-            child.wait().unwrap();
-        }
-        panic!("iperf3 found no port to listen on");
-    }
-
-    /// Run one test. The server does not listen between two tests, so a further one waits for its word.
-    fn ask(&self, parameters: Parameters) -> Result<Outcome, TestError> {
-        if !self.first.replace(false) {
-            self.listening
-                .recv_timeout(Duration::from_secs(20))
-                .expect("the server listens again");
-        }
-        ask(self.address, parameters)
-    }
-}
-
-impl Drop for RealServer {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-/// Our server for one test beside the real client; what each of them says.
-fn serve_real(options: &[&str]) -> (Result<Outcome, TestError>, Value) {
-    let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let port = server.local_addr().port().to_string();
-    let child = Command::new("iperf3")
-        .args(["-c", "127.0.0.1", "-J", "-p", &port])
-        .args(options)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let outcome = server.serve_one(&Cancel::new());
-    let printed = child.wait_with_output().unwrap().stdout;
-    (outcome, serde_json::from_slice(&printed).unwrap())
-}
-
-fn number(value: &Value, path: &str) -> f64 {
-    let found = value.pointer(path).and_then(Value::as_f64);
-    found.unwrap_or_else(|| panic!("no number at {path} in {value:#}"))
-}
 
 #[test]
 fn our_client_and_the_real_server_over_tcp() {
@@ -131,7 +27,7 @@ fn our_client_and_the_real_server_over_tcp() {
     };
     let amount = server.ask(amount).unwrap();
     assert_eq!(
-        amount.streams.iter().map(|s| s.id).collect::<Vec<_>>(),
+        amount.streams.iter().map(|s| s.ends.id).collect::<Vec<_>>(),
         [1, 3, 4]
     );
     assert!(bytes(&amount) >= 3 << 20 && told_bytes(&amount) <= bytes(&amount));
@@ -162,7 +58,7 @@ fn our_client_and_the_real_server_over_udp() {
         let forward = server.ask(asked.clone()).unwrap();
         let told = forward.peer_results.as_ref().unwrap();
         for stream in &forward.streams {
-            let theirs = told.stream(stream.id).unwrap();
+            let theirs = told.stream(stream.ends.id).unwrap();
             let most = stream.counted.packets;
             // The last datagrams may be under way when the server stops counting.
             assert!(theirs.packets > 0 && theirs.packets <= most, "{theirs:?}");
@@ -247,19 +143,6 @@ fn the_real_client_and_our_server_over_udp() {
 }
 
 #[test]
-fn what_we_do_not_do_the_real_client_hears() {
-    if !there_is_iperf3() {
-        return;
-    }
-    for options in [&["--bidir"][..], &["-O", "1"]] {
-        let (ours, theirs) = serve_real(options);
-        assert!(matches!(ours, Err(TestError::Unsupported(_))), "{ours:?}");
-        let error = theirs["error"].as_str().unwrap();
-        assert!(error.contains("not implemented"), "{error}");
-    }
-}
-
-#[test]
 fn our_json_has_the_keys_of_the_real_one() {
     if !there_is_iperf3() {
         return;
@@ -289,6 +172,20 @@ fn our_json_has_the_keys_of_the_real_one() {
             &["-u", "-t", "1", "-R"],
             Parameters {
                 reverse: true,
+                ..udp()
+            },
+        ),
+        (
+            &["-t", "1", "--bidir"],
+            Parameters {
+                bidirectional: true,
+                ..tcp()
+            },
+        ),
+        (
+            &["-u", "-t", "1", "--bidir"],
+            Parameters {
+                bidirectional: true,
                 ..udp()
             },
         ),

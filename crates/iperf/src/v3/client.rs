@@ -11,10 +11,10 @@ use super::client_control::{ClientControl, ClientEvent};
 use super::control::Cookie;
 use super::cpu::CpuUse;
 use super::datagram::{OPENING_LEN, hello, is_reply};
-use super::link::{Link, PATIENCE, is_wait};
+use super::link::{Link, PATIENCE, connect, is_wait, set_buffers};
 use super::parameters::{Parameters, stream_id};
-use super::stream::{Run, Running, Way, receive, send};
-use super::test::{Outcome, TestError, unsupported};
+use super::stream::{Run, Running, Way, finish, receive, send};
+use super::test::{Outcome, Tell, TestError, Told};
 use super::watch::Watch;
 
 /// How often an opening datagram is sent before the stream counts as blocked, and how long each waits for the answer.
@@ -35,10 +35,12 @@ pub struct Client {
 impl Client {
     /// Run the test to its end. Where data has flowed, what was measured is kept, with the reason of an early end.
     pub fn run(&self, cancel: &Cancel) -> Result<Outcome, TestError> {
+        self.run_telling(cancel, &mut |_| {})
+    }
+
+    /// [`Client::run`] that tells how it goes.
+    pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
         self.parameters.check().map_err(TestError::Unsupported)?;
-        if let Some(why) = unsupported(&self.parameters) {
-            return Err(TestError::Unsupported(why));
-        }
         let what = format!("connecting to {}", self.server);
         let stream =
             TcpStream::connect_timeout(&self.server, PATIENCE).map_err(TestError::io(what))?;
@@ -55,7 +57,7 @@ impl Client {
             cookie,
         };
         let ways = session.agree(cancel)?;
-        session.measure(ways, cancel)
+        session.measure(ways, cancel, tell)
     }
 }
 
@@ -109,7 +111,7 @@ impl Session<'_> {
         loop {
             match self.wait(cancel)? {
                 ClientEvent::OpenStreams => {
-                    for _ in 0..self.client.parameters.streams {
+                    for _ in 0..self.client.parameters.all_streams() {
                         ways.push(self.open()?);
                     }
                 }
@@ -126,8 +128,9 @@ impl Session<'_> {
     fn open(&self) -> Result<Way, TestError> {
         let server = self.client.server;
         let what = || TestError::io(format!("opening a stream to {server}"));
+        let window = self.client.parameters.window_bytes;
         if !self.client.parameters.udp {
-            let mut stream = TcpStream::connect_timeout(&server, PATIENCE).map_err(what())?;
+            let mut stream = connect(server, window).map_err(what())?;
             stream.write_all(self.cookie.as_bytes()).map_err(what())?;
             return Ok(Way::Tcp(stream));
         }
@@ -137,6 +140,7 @@ impl Session<'_> {
             "0.0.0.0:0"
         };
         let socket = UdpSocket::bind(any).map_err(what())?;
+        set_buffers(&socket, window);
         socket.connect(server).map_err(what())?;
         socket
             .set_read_timeout(Some(OPENING_WAIT))
@@ -155,33 +159,51 @@ impl Session<'_> {
         Err(self.link.lost(how, "a stream is opened"))
     }
 
-    fn measure(mut self, ways: Vec<Way>, cancel: &Cancel) -> Result<Outcome, TestError> {
+    fn measure(
+        mut self,
+        ways: Vec<Way>,
+        cancel: &Cancel,
+        tell: Tell<'_>,
+    ) -> Result<Outcome, TestError> {
         let parameters = &self.client.parameters;
+        let omitting = parameters.omit_seconds > 0;
         let cpu = CpuUse::start();
-        let run = Run::new(parameters.wanted_bytes());
+        let run = Run::new(parameters.wanted_bytes().filter(|_| !omitting));
         let began_unix_s = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());
-        let begin = if parameters.reverse { receive } else { send };
         let mut streams = Vec::new();
-        for (index, way) in ways.into_iter().enumerate() {
-            let running = begin(&run, stream_id(index as u32), way, parameters);
+        for (index, way) in (0..).zip(ways) {
+            let begin = match parameters.client_sends(index) {
+                true => send,
+                false => receive,
+            };
+            let running = begin(&run, stream_id(index), way, parameters);
             streams.push(running.map_err(TestError::io("starting a stream"))?);
         }
-        let mut watch = Watch::new(self.client.interval);
+        let mut watch = Watch::new(self.client.interval, omitting, tell);
+        let ends: Vec<_> = streams.iter().map(Running::ends).collect();
+        watch.tell(Told::Began {
+            peer: self.link.peer,
+            parameters,
+            streams: &ends,
+        });
         let mut failure = self.flow(&run, &streams, &mut watch, cancel).err();
-        let elapsed_ns = run.now_ns();
+        let stopped_ns = run.now_ns();
         run.stop();
-        watch.last(elapsed_ns, &streams);
+        watch.last(stopped_ns, &streams);
+        let began_ns = watch.began_ns();
+        let (intervals, omitted) = watch.finish(streams.len());
+        let span_ns = (began_ns, stopped_ns);
         let mut outcome = Outcome {
             client: true,
             parameters: parameters.clone(),
             cookie: self.cookie,
             peer: self.link.peer,
             began_unix_s,
-            elapsed_ns,
-            streams: streams.into_iter().map(|s| s.finish(elapsed_ns)).collect(),
-            intervals: watch.intervals,
+            elapsed_ns: stopped_ns - began_ns,
+            streams: finish(streams, None, span_ns, omitted),
+            intervals,
             cpu_percent: cpu.percent(),
             peer_results: None,
             failure: None,
@@ -198,18 +220,28 @@ impl Session<'_> {
         &mut self,
         run: &Arc<Run>,
         streams: &[Running],
-        watch: &mut Watch,
+        watch: &mut Watch<'_>,
         cancel: &Cancel,
     ) -> Result<(), TestError> {
-        let end_ns = match self.client.parameters.seconds {
+        let parameters = &self.client.parameters;
+        let ns = |seconds: u64| seconds.saturating_mul(1_000_000_000);
+        let mut omit_ns = ns(parameters.omit_seconds);
+        let after = |began_ns: u64| match parameters.seconds {
             0 => u64::MAX,
-            seconds => seconds.saturating_mul(1_000_000_000),
+            seconds => began_ns.saturating_add(ns(seconds)),
         };
+        let mut end_ns = after(omit_ns);
         while run.now_ns() < end_ns && !run.reached() && !cancel.is_cancelled() {
             if self.step()?.is_some() {
                 return Err(self.link.lost("ended the test by itself", "data flows"));
             }
-            watch.look(run.now_ns(), streams);
+            let now_ns = run.now_ns();
+            if omit_ns > 0 && now_ns >= omit_ns {
+                (omit_ns, end_ns) = (0, after(now_ns));
+                watch.begin(now_ns, streams);
+                run.count_anew(parameters.wanted_bytes());
+            }
+            watch.look(now_ns, streams);
         }
         self.control.end();
         self.link.send(&self.control.take_output())

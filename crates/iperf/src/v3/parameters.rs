@@ -11,6 +11,8 @@ pub const MAX_STREAMS: u32 = 128;
 pub const MAX_TCP_LENGTH: u32 = 1 << 20;
 /// The most bytes of a datagram: what IPv4 can carry.
 pub const MAX_UDP_LENGTH: u32 = 65_507;
+/// The largest socket buffers that can be asked for, as iperf3 has it.
+pub const MAX_WINDOW: u32 = 512 << 20;
 /// The longest time that iperf3 lets a test ask for, in s.
 pub const MAX_SECONDS: u64 = 86_400;
 
@@ -37,6 +39,8 @@ pub struct Parameters {
     pub length_bytes: u32,
     /// Application bits per second of each stream; 0 for as much as goes.
     pub rate_bit_s: u64,
+    /// Socket buffers at both ends in bytes; 0 for what the systems choose.
+    pub window_bytes: u32,
     /// UDP datagrams carry 64-bit numbers.
     pub counters_64: bool,
     /// What the client calls itself.
@@ -57,6 +61,7 @@ impl Default for Parameters {
             omit_seconds: 0,
             length_bytes: 128 * 1024,
             rate_bit_s: 0,
+            window_bytes: 0,
             counters_64: false,
             client_version: "3.12".to_owned(),
         }
@@ -105,6 +110,7 @@ impl Parameters {
             omit_seconds: count(&value, "omit").unwrap_or(0),
             length_bytes: narrow("len", if udp { 1460 } else { default.length_bytes })?,
             rate_bit_s: count(&value, "bandwidth").unwrap_or(0),
+            window_bytes: narrow("window", 0)?,
             counters_64: flag(&value, "udp_counters_64bit"),
             client_version: text(&value, "client_version").unwrap_or_default(),
         };
@@ -132,6 +138,15 @@ impl Parameters {
             return Err(format!(
                 "{} streams are not within 1 to {MAX_STREAMS}",
                 self.streams
+            ));
+        }
+        if self.reverse && self.bidirectional {
+            return Err("-R and --bidir exclude each other; choose one".to_owned());
+        }
+        if self.window_bytes > MAX_WINDOW {
+            let window = self.window_bytes;
+            return Err(format!(
+                "a window of {window} bytes is more than {MAX_WINDOW}"
             ));
         }
         let seconds = self.seconds.max(self.omit_seconds);
@@ -170,6 +185,9 @@ impl Parameters {
         for (key, number) in numbers {
             object.insert(key.to_owned(), json!(number));
         }
+        if self.window_bytes > 0 {
+            object.insert("window".to_owned(), json!(self.window_bytes));
+        }
         if self.rate_bit_s > 0 {
             object.insert("bandwidth".to_owned(), json!(self.rate_bit_s));
         }
@@ -177,13 +195,34 @@ impl Parameters {
         Value::Object(object).to_string()
     }
 
-    /// Bytes of all streams together after which the test is over; `None` where a time ends it.
+    /// Bytes of all streams together after which the test is over, in both directions where both send; `None` where
+    /// a time ends it.
     pub fn wanted_bytes(&self) -> Option<u64> {
         let blocks = self.blocks.checked_mul(u64::from(self.length_bytes));
-        match (self.bytes, self.blocks) {
-            (0, 0) => None,
-            (0, _) => Some(blocks.unwrap_or(u64::MAX)),
-            (bytes, _) => Some(bytes),
+        let each_way = match (self.bytes, self.blocks) {
+            (0, 0) => return None,
+            (0, _) => blocks.unwrap_or(u64::MAX),
+            (bytes, _) => bytes,
+        };
+        Some(each_way.saturating_mul(if self.bidirectional { 2 } else { 1 }))
+    }
+
+    /// All streams of the test, in the order in which they are opened.
+    pub const fn all_streams(&self) -> u32 {
+        if self.bidirectional {
+            self.streams * 2
+        } else {
+            self.streams
+        }
+    }
+
+    /// Whether the client sends on the stream with an index from 0; of a test in both directions it does on the
+    /// first half.
+    pub const fn client_sends(&self, index: u32) -> bool {
+        if self.bidirectional {
+            index < self.streams
+        } else {
+            !self.reverse
         }
     }
 

@@ -26,12 +26,13 @@ pub fn to_json(outcome: &Outcome) -> Value {
 fn start(outcome: &Outcome) -> Value {
     let parameters = &outcome.parameters;
     let connected = outcome.streams.iter().map(|stream| {
+        let ends = stream.ends;
         json!({
-            "socket": stream.id,
-            "local_host": stream.local.ip().to_string(),
-            "local_port": stream.local.port(),
-            "remote_host": stream.remote.ip().to_string(),
-            "remote_port": stream.remote.port(),
+            "socket": ends.id,
+            "local_host": ends.local.ip().to_string(),
+            "local_port": ends.local.port(),
+            "remote_host": ends.remote.ip().to_string(),
+            "remote_port": ends.remote.port(),
         })
     });
     let peer = if outcome.client {
@@ -55,6 +56,7 @@ fn start(outcome: &Outcome) -> Value {
             "bytes": parameters.bytes,
             "blocks": parameters.blocks,
             "reverse": u8::from(parameters.reverse),
+            "bidir": u8::from(parameters.bidirectional),
             "target_bitrate": parameters.rate_bit_s,
         },
     })
@@ -95,8 +97,7 @@ fn put(object: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
 
 fn interval(outcome: &Outcome, interval: &Interval) -> Value {
     let udp = outcome.parameters.udp;
-    let sender = outcome.sender();
-    let one = |pairs: &[(Counted, Counted)], socket: Option<u32>| {
+    let one = |pairs: &[(Counted, Counted)], sender: bool, socket: Option<u32>| {
         let added = |get: fn(&Counted) -> u64| {
             pairs
                 .iter()
@@ -115,22 +116,40 @@ fn interval(outcome: &Outcome, interval: &Interval) -> Value {
             let lost = added(|c| c.received.peer_lost);
             put_loss(&mut object, jitter_s, lost, added(|c| c.packets));
         }
-        put(&mut object, "omitted", false);
+        put(&mut object, "omitted", interval.omitted);
         put(&mut object, "sender", sender);
         Value::Object(object)
     };
-    let numbers = outcome.streams.iter().map(|stream| stream.id);
-    let streams = interval
-        .streams
-        .iter()
-        .zip(numbers)
-        .map(|(pair, id)| one(&[*pair], Some(id)));
-    json!({ "streams": streams.collect::<Vec<_>>(), "sum": one(&interval.streams, None) })
+    let streams = outcome.streams.iter().zip(&interval.streams);
+    let listed = streams
+        .clone()
+        .map(|(stream, pair)| one(&[*pair], stream.ends.sender, Some(stream.ends.id)));
+    let mut value = json!({ "streams": listed.collect::<Vec<_>>() });
+    for (suffix, sender) in ways(outcome) {
+        let pairs: Vec<_> = streams
+            .clone()
+            .filter(|(stream, _)| stream.ends.sender == sender)
+            .map(|(_, pair)| *pair)
+            .collect();
+        value[format!("sum{suffix}")] = one(&pairs, sender, None);
+    }
+    value
+}
+
+/// What a sum is called, and whether our end sends what is summed; of a test in both directions the second sum is
+/// that of what the server sends.
+fn ways(outcome: &Outcome) -> Vec<(&'static str, bool)> {
+    match outcome.parameters.bidirectional {
+        true => vec![("", outcome.client), ("_bidir_reverse", !outcome.client)],
+        false => vec![("", outcome.client != outcome.parameters.reverse)],
+    }
 }
 
 /// One stream as its sender and its receiver saw it: our own figures and, where it told any, the peer's.
 struct Both {
     id: u32,
+    /// Whether our end sends.
+    sender: bool,
     sent: Option<StreamResult>,
     received: Option<StreamResult>,
     out_of_order: u64,
@@ -139,7 +158,7 @@ struct Both {
 fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
     let told = outcome.peer_results.as_ref();
     let theirs = told
-        .and_then(|results| results.stream(stream.id))
+        .and_then(|results| results.stream(stream.ends.id))
         .cloned()
         .map(|mut theirs| {
             // Versions before 3.2 do not tell their time.
@@ -148,14 +167,15 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
             }
             theirs
         });
-    let (sent, received) = if outcome.sender() {
+    let (sent, received) = if stream.ends.sender {
         (Some(ours), theirs)
     } else {
         (theirs, Some(ours))
     };
     let out_of_order = stream.counted.received.peer_out_of_order;
     Both {
-        id: stream.id,
+        id: stream.ends.id,
+        sender: stream.ends.sender,
         sent,
         received,
         out_of_order,
@@ -169,7 +189,6 @@ fn told(result: Option<&StreamResult>) -> Map<String, Value> {
 
 fn end(outcome: &Outcome) -> Value {
     let udp = outcome.parameters.udp;
-    let sender = outcome.sender();
     let ours = outcome.results().streams;
     let streams: Vec<Both> = outcome
         .streams
@@ -177,36 +196,38 @@ fn end(outcome: &Outcome) -> Value {
         .zip(ours)
         .map(|(stream, ours)| both(outcome, stream, ours))
         .collect();
-    let listed: Vec<Value> = streams
-        .iter()
-        .map(|stream| end_stream(stream, udp, sender))
-        .collect();
+    let listed: Vec<Value> = streams.iter().map(|one| end_stream(one, udp)).collect();
     let mut value = json!({
         "streams": listed,
-        "sum_sent": sum(&streams, udp, true, sender),
-        "sum_received": sum(&streams, udp, false, sender),
         "cpu_utilization_percent": cpu(outcome),
         "wirelab": ours_alone(outcome),
     });
-    if udp {
-        // The older key, for both at once: what the receiver saw.
-        value["sum"] = sum(&streams, udp, false, sender);
+    for (suffix, sender) in ways(outcome) {
+        let one_way: Vec<&Both> = streams.iter().filter(|s| s.sender == sender).collect();
+        value[format!("sum_sent{suffix}")] = sum(&one_way, udp, true, sender);
+        value[format!("sum_received{suffix}")] = sum(&one_way, udp, false, sender);
+        if udp {
+            // The older key, for both at once: what the receiver saw.
+            value[format!("sum{suffix}")] = sum(&one_way, udp, false, sender);
+        }
     }
     value
 }
 
-fn end_stream(stream: &Both, udp: bool, sender: bool) -> Value {
+fn end_stream(stream: &Both, udp: bool) -> Value {
     let object = |result: Option<&StreamResult>| {
         let mut object = told(result);
         put(&mut object, "socket", stream.id);
-        put(&mut object, "sender", sender);
+        put(&mut object, "sender", stream.sender);
         object
     };
     let (sent, received) = (stream.sent.as_ref(), stream.received.as_ref());
     if udp {
         let mut object = object(sent.or(received));
-        let seen = received.map_or((0.0, 0, 0), |r| (r.jitter_s, r.errors, r.packets));
-        let packets = sent.map_or(seen.2, |sent| sent.packets.max(seen.2));
+        let seen = received.map_or((0.0, 0, 0), |r| {
+            (r.jitter_s, r.counted_errors(), r.counted_packets())
+        });
+        let packets = sent.map_or(seen.2, |sent| sent.counted_packets().max(seen.2));
         put_loss(&mut object, seen.0, seen.1, packets);
         put(&mut object, "out_of_order", stream.out_of_order);
         return json!({ "udp": object });
@@ -219,8 +240,8 @@ fn end_stream(stream: &Both, udp: bool, sender: bool) -> Value {
 }
 
 /// All streams together, as their senders (`sent`) or their receivers saw them.
-fn sum(streams: &[Both], udp: bool, sent: bool, sender: bool) -> Value {
-    let side = |stream: &Both| {
+fn sum(streams: &[&Both], udp: bool, sent: bool, sender: bool) -> Value {
+    let side = |stream: &&Both| {
         if sent {
             stream.sent.clone()
         } else {
@@ -242,9 +263,14 @@ fn sum(streams: &[Both], udp: bool, sent: bool, sender: bool) -> Value {
         let (jitter_s, lost) = if sent {
             (0.0, 0)
         } else {
-            (jitter_s, add(|r| r.errors))
+            (jitter_s, add(StreamResult::counted_errors))
         };
-        put_loss(&mut object, jitter_s, lost, add(|r| r.packets));
+        put_loss(
+            &mut object,
+            jitter_s,
+            lost,
+            add(StreamResult::counted_packets),
+        );
     } else if let Some(again) = results
         .iter()
         .map(|r| r.retransmits)
@@ -276,7 +302,7 @@ fn ours_alone(outcome: &Outcome) -> Value {
     let streams = outcome.streams.iter().map(|stream| {
         let seen = stream.counted.received;
         json!({
-            "socket": stream.id,
+            "socket": stream.ends.id,
             "distinct": seen.distinct,
             "lost": seen.lost,
             "duplicated": seen.duplicated,

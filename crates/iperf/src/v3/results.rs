@@ -17,14 +17,30 @@ pub struct StreamResult {
     pub retransmits: Option<u64>,
     /// Jitter of RFC 3550 in s.
     pub jitter_s: f64,
-    /// Datagrams lost, in iperf3's counting.
+    /// Datagrams lost, in iperf3's counting; with those of the start that is omitted.
     pub errors: u64,
-    /// Datagrams sent, or the highest number received.
+    /// Datagrams sent, or the highest number received; with those of the start that is omitted.
     pub packets: u64,
+    /// Losses in the start that is omitted; 0 from versions that do not tell.
+    pub omitted_errors: u64,
+    /// Datagrams in the start that is omitted; 0 from versions that do not tell.
+    pub omitted_packets: u64,
     /// When its first byte came, in s after the test began.
     pub start_s: f64,
     /// When its last byte came, in s after the test began; 0 where the peer does not say.
     pub end_s: f64,
+}
+
+impl StreamResult {
+    /// Losses without those of the start that is omitted.
+    pub const fn counted_errors(&self) -> u64 {
+        self.errors.saturating_sub(self.omitted_errors)
+    }
+
+    /// Datagrams without those of the start that is omitted.
+    pub const fn counted_packets(&self) -> u64 {
+        self.packets.saturating_sub(self.omitted_packets)
+    }
 }
 
 /// One end's results.
@@ -70,6 +86,8 @@ impl Results {
                 jitter_s: figure(stream, "jitter").unwrap_or(0.0).max(0.0),
                 errors: count(stream, "errors").unwrap_or(0),
                 packets: count(stream, "packets").unwrap_or(0),
+                omitted_errors: count(stream, "omitted_errors").unwrap_or(0),
+                omitted_packets: count(stream, "omitted_packets").unwrap_or(0),
                 start_s: figure(stream, "start_time").unwrap_or(0.0),
                 end_s: figure(stream, "end_time").unwrap_or(0.0),
             })
@@ -97,8 +115,8 @@ impl Results {
                 "start_time": stream.start_s,
                 "end_time": stream.end_s,
                 // Versions from 3.14 on look for these two.
-                "omitted_errors": 0,
-                "omitted_packets": 0,
+                "omitted_errors": stream.omitted_errors,
+                "omitted_packets": stream.omitted_packets,
             })
         });
         let mut value = json!({

@@ -13,7 +13,7 @@ use super::datagram::{Head, OPENING_LEN, reply_to};
 use super::link::is_wait;
 use super::parameters::Parameters;
 use super::receive::Receiver;
-use super::test::{Counted, StreamOutcome};
+use super::test::{Counted, Ends, StreamOutcome};
 use crate::v2::schedule::Schedule;
 
 /// How long a socket may block before its thread looks whether the test is over.
@@ -26,7 +26,8 @@ pub(super) struct Run {
     began: Instant,
     stop: AtomicBool,
     moved: AtomicU64,
-    wanted: Option<u64>,
+    /// 0 where no amount ends the test.
+    wanted: AtomicU64,
 }
 
 impl Run {
@@ -36,7 +37,7 @@ impl Run {
             began: Instant::now(),
             stop: AtomicBool::new(false),
             moved: AtomicU64::new(0),
-            wanted,
+            wanted: AtomicU64::new(wanted.unwrap_or(0)),
         })
     }
 
@@ -50,8 +51,14 @@ impl Run {
 
     /// Whether the wanted amount was sent or received.
     pub(super) fn reached(&self) -> bool {
-        self.wanted
-            .is_some_and(|wanted| self.moved.load(Relaxed) >= wanted)
+        let wanted = self.wanted.load(Relaxed);
+        wanted > 0 && self.moved.load(Relaxed) >= wanted
+    }
+
+    /// Count anew from here, towards another amount: what was moved until now was omitted.
+    pub(super) fn count_anew(&self, wanted: Option<u64>) {
+        self.moved.store(0, Relaxed);
+        self.wanted.store(wanted.unwrap_or(0), Relaxed);
     }
 
     fn stopped(&self) -> bool {
@@ -116,11 +123,12 @@ impl Meter {
     }
 }
 
-type Gaps = Option<(Histogram, u64)>;
+pub(super) type Gaps = Option<(Histogram, u64)>;
 
 /// One stream that runs.
 pub(super) struct Running {
     id: u32,
+    sender: bool,
     local: SocketAddr,
     remote: SocketAddr,
     pub(super) meter: Arc<Meter>,
@@ -128,21 +136,51 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Wait for its thread, which ends soon after [`Run::stop`].
-    pub(super) fn finish(self, stopped_ns: u64) -> StreamOutcome {
-        let gaps = self.thread.and_then(|thread| thread.join().ok()).flatten();
-        let last_ns = self.meter.last_ns.load(Relaxed);
-        let (gaps, slips) = gaps.map_or((None, 0), |(gaps, slips)| (Some(gaps), slips));
-        StreamOutcome {
+    /// Which stream it is.
+    pub(super) const fn ends(&self) -> Ends {
+        Ends {
             id: self.id,
+            sender: self.sender,
             local: self.local,
             remote: self.remote,
-            counted: self.meter.counted(),
-            end_ns: if last_ns == 0 { stopped_ns } else { last_ns },
+        }
+    }
+
+    fn finish(self, gaps: Gaps, began_ns: u64, stopped_ns: u64, omitted: Counted) -> StreamOutcome {
+        let last_ns = match self.meter.last_ns.load(Relaxed) {
+            0 => stopped_ns,
+            last_ns => last_ns,
+        };
+        let (gaps, slips) = gaps.map_or((None, 0), |(gaps, slips)| (Some(gaps), slips));
+        StreamOutcome {
+            ends: self.ends(),
+            counted: self.meter.counted().since(&omitted),
+            omitted,
+            end_ns: last_ns.saturating_sub(began_ns),
             gaps,
             slips,
         }
     }
+}
+
+/// Wait for all threads, which end soon after [`Run::stop`], `shared` among them; what each stream counted since
+/// `began_ns` without what was `omitted` before. Nothing is counted before all have ended.
+pub(super) fn finish(
+    mut streams: Vec<Running>,
+    shared: Option<JoinHandle<Gaps>>,
+    (began_ns, stopped_ns): (u64, u64),
+    omitted: Vec<Counted>,
+) -> Vec<StreamOutcome> {
+    let join = |thread: JoinHandle<Gaps>| thread.join().ok().flatten();
+    shared.and_then(join);
+    let gaps: Vec<Gaps> = streams
+        .iter_mut()
+        .map(|stream| stream.thread.take().and_then(join))
+        .collect();
+    let streams = streams.into_iter().zip(gaps).zip(omitted);
+    streams
+        .map(|((stream, gaps), omitted)| stream.finish(gaps, began_ns, stopped_ns, omitted))
+        .collect()
 }
 
 /// The way of one stream through a socket.
@@ -183,6 +221,7 @@ pub(super) fn send(
     let thread = thread::spawn(move || Some(send_loop(&run, &its, way, &parameters)));
     Ok(Running {
         id,
+        sender: true,
         local,
         remote,
         meter,
@@ -274,6 +313,7 @@ pub(super) fn receive(
     });
     Ok(Running {
         id,
+        sender: false,
         local,
         remote,
         meter,
@@ -281,21 +321,24 @@ pub(super) fn receive(
     })
 }
 
-/// Begin to receive all streams of a test from one shared socket, told apart by the sender's address.
+/// Begin to receive from one shared socket the streams of `peers`, told apart by the sender's address. All `greeted`
+/// get another answer to an opening of which the first was lost. The thread is for [`finish`].
 pub(super) fn receive_shared(
     run: &Arc<Run>,
     socket: UdpSocket,
     peers: &[(u32, SocketAddr)],
+    greeted: Vec<SocketAddr>,
     parameters: &Parameters,
-) -> std::io::Result<Vec<Running>> {
+) -> std::io::Result<(Vec<Running>, JoinHandle<Gaps>)> {
     socket.set_read_timeout(Some(SLICE))?;
     let local = socket.local_addr()?;
-    let mut streams: Vec<Running> = peers
+    let streams: Vec<Running> = peers
         .iter()
         .map(|(id, remote)| {
             let meter = Meter::new(Some(Receiver::new(parameters.counters_64)));
             Running {
                 id: *id,
+                sender: false,
                 local,
                 remote: *remote,
                 meter,
@@ -312,23 +355,18 @@ pub(super) fn receive_shared(
         let mut block = vec![0; 65_536];
         until_quiet(&run, || {
             let (len, from) = socket.recv_from(&mut block)?;
-            let Some((_, meter)) = meters.iter().find(|(remote, _)| *remote == from) else {
-                return Ok(());
-            };
-            match reply_to(&block[..len]) {
-                Some(reply) => drop(socket.send_to(&reply, from)?),
-                None => meter.take_datagram(&run, &block[..len]),
+            if let Some(reply) = reply_to(&block[..len]) {
+                if greeted.contains(&from) {
+                    socket.send_to(&reply, from)?;
+                }
+            } else if let Some((_, meter)) = meters.iter().find(|(remote, _)| *remote == from) {
+                meter.take_datagram(&run, &block[..len]);
             }
             Ok(())
         });
         None
     });
-    if let Some(last) = streams.last_mut() {
-        last.thread = Some(thread);
-    }
-    // Whoever finishes the streams in order must have waited for the thread before the first is counted.
-    streams.reverse();
-    Ok(streams)
+    Ok((streams, thread))
 }
 
 /// Call `step` until the test was stopped and nothing more comes.

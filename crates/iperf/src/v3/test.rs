@@ -21,13 +21,74 @@ pub struct Counted {
     pub received: Received,
 }
 
+impl Counted {
+    /// What was added since `before`; the jitter is that of now.
+    #[must_use]
+    pub fn since(&self, before: &Counted) -> Counted {
+        let less = u64::saturating_sub;
+        let (now, then) = (&self.received, &before.received);
+        Counted {
+            bytes: less(self.bytes, before.bytes),
+            packets: less(self.packets, before.packets),
+            received: Received {
+                bytes: less(now.bytes, then.bytes),
+                datagrams: less(now.datagrams, then.datagrams),
+                distinct: less(now.distinct, then.distinct),
+                lost: less(now.lost, then.lost),
+                duplicated: less(now.duplicated, then.duplicated),
+                reordered: less(now.reordered, then.reordered),
+                too_late: less(now.too_late, then.too_late),
+                ignored: less(now.ignored, then.ignored),
+                peer_packets: less(now.peer_packets, then.peer_packets),
+                peer_lost: less(now.peer_lost, then.peer_lost),
+                peer_out_of_order: less(now.peer_out_of_order, then.peer_out_of_order),
+                jitter_ns: now.jitter_ns,
+            },
+        }
+    }
+}
+
+/// A stream and its two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Its number; see [`super::parameters::stream_id`].
+    pub id: u32,
+    /// Whether our end sends.
+    pub sender: bool,
+    /// Our end of it.
+    pub local: SocketAddr,
+    /// The peer's end of it.
+    pub remote: SocketAddr,
+}
+
+/// What a running test tells.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// Data begins to flow.
+    Began {
+        /// The peer's end of the control connection.
+        peer: SocketAddr,
+        /// What was asked.
+        parameters: &'a Parameters,
+        /// The streams, in the order of their numbers.
+        streams: &'a [Ends],
+    },
+    /// A line of `-i` for each stream.
+    Interval(&'a Interval),
+}
+
+/// Where a running test tells it.
+pub type Tell<'a> = &'a mut dyn FnMut(Told<'_>);
+
 /// What happened between two looks at the streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// Its start, in ns after the test began.
+    /// Its start, in ns after the test began; where a start is omitted, both it and the test after it begin at 0.
     pub start_ns: u64,
     /// Its end, in ns after the test began.
     pub end_ns: u64,
+    /// Whether it is of the start that is omitted.
+    pub omitted: bool,
     /// Each stream's counts at its start and at its end.
     pub streams: Vec<(Counted, Counted)>,
 }
@@ -35,14 +96,12 @@ pub struct Interval {
 /// One stream at the end.
 #[derive(Clone, Debug)]
 pub struct StreamOutcome {
-    /// Its number.
-    pub id: u32,
-    /// Our end of it.
-    pub local: SocketAddr,
-    /// The peer's end of it.
-    pub remote: SocketAddr,
+    /// Which it is.
+    pub ends: Ends,
     /// All that was counted.
     pub counted: Counted,
+    /// What was counted before, in the start that is omitted.
+    pub omitted: Counted,
     /// When sending stopped, or the last byte came, in ns after the test began.
     pub end_ns: u64,
     /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
@@ -79,27 +138,29 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether our end sent the data.
-    pub const fn sender(&self) -> bool {
-        self.client != self.parameters.reverse
+    /// Whether our end sends on any stream.
+    pub fn sends(&self) -> bool {
+        self.streams.iter().any(|stream| stream.ends.sender)
     }
 
     /// What our end tells the peer.
     pub fn results(&self) -> Results {
         let streams = self.streams.iter().map(|stream| StreamResult {
-            id: stream.id,
+            id: stream.ends.id,
             bytes: stream.counted.bytes,
             retransmits: None,
             jitter_s: stream.counted.received.jitter_ns as f64 / 1e9,
-            errors: stream.counted.received.peer_lost,
-            packets: stream.counted.packets,
+            errors: stream.counted.received.peer_lost + stream.omitted.received.peer_lost,
+            packets: stream.counted.packets + stream.omitted.packets,
+            omitted_errors: stream.omitted.received.peer_lost,
+            omitted_packets: stream.omitted.packets,
             start_s: 0.0,
             end_s: stream.end_ns as f64 / 1e9,
         });
         Results {
             cpu_percent: self.cpu_percent,
             // The system's count of retransmissions is not read, and a receiver has none.
-            has_retransmits: self.sender().then_some(false),
+            has_retransmits: self.sends().then_some(false),
             congestion: None,
             streams: streams.collect(),
         }
@@ -148,15 +209,4 @@ impl TestError {
         let what = what.into();
         |source| TestError::Io { what, source }
     }
-}
-
-/// What neither end does yet, in the words of iperf3's options.
-pub(super) fn unsupported(parameters: &Parameters) -> Option<String> {
-    if parameters.bidirectional {
-        return Some(
-            "--bidir is not supported; run the test once without and once with -R".to_owned(),
-        );
-    }
-    (parameters.omit_seconds > 0)
-        .then(|| "-O (omit) is not supported; run the test without it".to_owned())
 }

@@ -3,38 +3,67 @@
 use std::time::Duration;
 
 use super::stream::Running;
-use super::test::{Counted, Interval};
+use super::test::{Counted, Interval, Tell, Told};
 
 /// The most intervals that are kept; a test of a day has 86,400 of a second.
 const MAX_INTERVALS: usize = 100_000;
 
-pub(super) struct Watch {
+pub(super) struct Watch<'a> {
+    tell: Tell<'a>,
     every_ns: u64,
+    /// When what counts began.
+    began_ns: u64,
+    omitting: bool,
     last_ns: u64,
     due_ns: u64,
     before: Vec<Counted>,
-    pub(super) intervals: Vec<Interval>,
+    /// What each stream had counted at the end of the omitted start.
+    omitted: Vec<Counted>,
+    intervals: Vec<Interval>,
 }
 
-impl Watch {
-    pub(super) fn new(every: Duration) -> Watch {
+impl<'a> Watch<'a> {
+    pub(super) fn new(every: Duration, omitting: bool, tell: Tell<'a>) -> Watch<'a> {
         let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
         Watch {
+            tell,
             every_ns,
+            began_ns: 0,
+            omitting,
             last_ns: 0,
             due_ns: every_ns,
             before: Vec::new(),
+            omitted: Vec::new(),
             intervals: Vec::new(),
         }
+    }
+
+    /// Tell what is not of an interval.
+    pub(super) fn tell(&mut self, told: Told<'_>) {
+        (self.tell)(told);
     }
 
     /// Close the interval if it is over. Counts and times are both of the moment of the look, so that they agree.
     pub(super) fn look(&mut self, now_ns: u64, streams: &[Running]) {
         if self.every_ns > 0 && now_ns >= self.due_ns {
-            let whole = now_ns / self.every_ns;
-            self.due_ns = (whole + 1).saturating_mul(self.every_ns);
+            let since_ns = now_ns - self.began_ns;
+            let next = (since_ns / self.every_ns + 1).saturating_mul(self.every_ns);
+            self.due_ns = self.began_ns.saturating_add(next);
             self.close(now_ns, streams);
         }
+    }
+
+    /// The omitted start is over: what counts begins here.
+    pub(super) fn begin(&mut self, now_ns: u64, streams: &[Running]) {
+        self.last(now_ns, streams);
+        self.omitting = false;
+        self.omitted = streams
+            .iter()
+            .map(|stream| stream.meter.counted())
+            .collect();
+        self.before.clone_from(&self.omitted);
+        (self.began_ns, self.last_ns) = (now_ns, now_ns);
+        self.due_ns = now_ns.saturating_add(self.every_ns);
     }
 
     /// Close the last interval, unless it is a mere rest of a twentieth.
@@ -45,18 +74,32 @@ impl Watch {
     }
 
     fn close(&mut self, now_ns: u64, streams: &[Running]) {
-        if self.intervals.len() >= MAX_INTERVALS {
-            return;
-        }
         self.before.resize(streams.len(), Counted::default());
         let now = streams.iter().map(|stream| stream.meter.counted());
         let pairs: Vec<_> = self.before.iter().copied().zip(now).collect();
         self.before = pairs.iter().map(|(_, now)| *now).collect();
-        self.intervals.push(Interval {
-            start_ns: self.last_ns,
-            end_ns: now_ns,
+        let interval = Interval {
+            start_ns: self.last_ns - self.began_ns,
+            end_ns: now_ns - self.began_ns,
+            omitted: self.omitting,
             streams: pairs,
-        });
+        };
         self.last_ns = now_ns;
+        (self.tell)(Told::Interval(&interval));
+        if self.intervals.len() < MAX_INTERVALS {
+            self.intervals.push(interval);
+        }
+    }
+
+    /// When what counts began, in ns after data began to flow; where the test ended before that, all of it counts.
+    pub(super) const fn began_ns(&self) -> u64 {
+        self.began_ns
+    }
+
+    /// The intervals, and what to take off each stream.
+    pub(super) fn finish(self, streams: usize) -> (Vec<Interval>, Vec<Counted>) {
+        let mut omitted = self.omitted;
+        omitted.resize(streams, Counted::default());
+        (self.intervals, omitted)
     }
 }

@@ -1,10 +1,13 @@
 //! What the tests of iperf3 share.
+#![allow(dead_code)]
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirelab_iperf::v3::{Client, Outcome, Parameters, TestError};
 use wirelab_trial::Cancel;
+
+pub mod real;
 
 /// Run one test with our client.
 pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestError> {
@@ -52,4 +55,10 @@ pub fn udp() -> Parameters {
         rate_bit_s: 2_000_000,
         ..Parameters::udp()
     }
+}
+
+/// Bytes that our end sent.
+pub fn sent_bytes(outcome: &Outcome) -> u64 {
+    let streams = outcome.streams.iter().filter(|s| s.ends.sender);
+    streams.map(|s| s.counted.bytes).sum()
 }

@@ -1,0 +1,277 @@
+//! One test at a server, from the streams that are opened to the results.
+
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use wirelab_trial::Cancel;
+
+use super::Server;
+use crate::v3::control::Cookie;
+use crate::v3::cpu::CpuUse;
+use crate::v3::datagram::reply_to;
+use crate::v3::link::{LOOK, Link, PATIENCE, is_wait, set_buffers};
+use crate::v3::parameters::{Parameters, stream_id};
+use crate::v3::pending::deny;
+use crate::v3::server_control::{ServerControl, ServerEvent};
+use crate::v3::stream::{Gaps, Run, Running, Way, finish, receive, receive_shared, send};
+use crate::v3::test::{Outcome, Tell, TestError, Told};
+use crate::v3::watch::Watch;
+
+/// The streams of a test before data flows.
+pub(super) enum Ways {
+    Tcp(Vec<TcpStream>),
+    Udp(UdpSocket, Vec<SocketAddr>),
+}
+
+/// Streams by their number, and the thread of a socket that they share.
+type Begun = (Vec<Running>, Option<JoinHandle<Gaps>>);
+
+pub(super) struct Session<'a> {
+    pub(super) server: &'a mut Server,
+    pub(super) link: Link,
+    pub(super) control: ServerControl,
+    pub(super) cookie: Cookie,
+    pub(super) parameters: Parameters,
+}
+
+impl Session<'_> {
+    pub(super) fn refuse(&mut self, iperf: i32) -> Result<(), TestError> {
+        self.control.refuse(iperf, 0);
+        self.link.send(&self.control.take_output())
+    }
+
+    fn step(&mut self) -> Result<Option<ServerEvent>, TestError> {
+        let peer = self.link.peer;
+        self.link.send(&self.control.take_output())?;
+        let mut event = self.control.next_event();
+        if event == Ok(None) {
+            let bytes = self.link.look(self.control.during())?;
+            self.control.receive(&bytes);
+            event = self.control.next_event();
+        }
+        self.link.send(&self.control.take_output())?;
+        event.map_err(|source| TestError::Control { peer, source })
+    }
+
+    /// Answer who else connects; the streams of this test are returned.
+    fn visitors(&mut self) -> Vec<TcpStream> {
+        let mut ours = Vec::new();
+        for (cookie, stream) in self.server.pending.poll(&self.server.listener) {
+            let room = ours.len() < self.parameters.all_streams() as usize;
+            if cookie == self.cookie && !self.parameters.udp && room {
+                ours.push(stream);
+            } else {
+                deny(stream);
+            }
+        }
+        ours
+    }
+
+    pub(super) fn open(&mut self, cancel: &Cancel) -> Result<Ways, TestError> {
+        let wanted = self.parameters.all_streams() as usize;
+        let mut ways = if self.parameters.udp {
+            // On the address that the client has named: from another one it would take no answer.
+            let local = SocketAddr::new(self.link.local.ip(), self.server.local.port());
+            let what = format!("listening on UDP {local}");
+            let socket = UdpSocket::bind(local).map_err(TestError::io(what))?;
+            set_buffers(&socket, self.parameters.window_bytes);
+            let what = || TestError::io("waiting for a UDP stream");
+            socket.set_read_timeout(Some(LOOK)).map_err(what())?;
+            Ways::Udp(socket, Vec::new())
+        } else {
+            Ways::Tcp(Vec::new())
+        };
+        self.control.accept();
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE && !cancel.is_cancelled() {
+            if self.step()?.is_some() {
+                return Err(self
+                    .link
+                    .lost("left the order of a test", self.control.during()));
+            }
+            let visitors = self.visitors();
+            let there = match &mut ways {
+                Ways::Tcp(streams) => {
+                    streams.extend(visitors);
+                    streams.truncate(wanted);
+                    streams.len()
+                }
+                Ways::Udp(socket, peers) => {
+                    self.greet(socket, peers)?;
+                    peers.len()
+                }
+            };
+            if there == wanted {
+                return Ok(ways);
+            }
+        }
+        Err(self.link.lost(
+            "did not open all its streams in 10 s",
+            self.control.during(),
+        ))
+    }
+
+    /// Answer an opening datagram. It counts only from the host that the control connection comes from.
+    fn greet(&self, socket: &UdpSocket, peers: &mut Vec<SocketAddr>) -> Result<(), TestError> {
+        let mut datagram = [0; 64];
+        let (len, from) = match socket.recv_from(&mut datagram) {
+            Ok(came) => came,
+            Err(error) if is_wait(&error) => return Ok(()),
+            Err(error) => return Err(TestError::io("waiting for a UDP stream")(error)),
+        };
+        let Some(reply) = reply_to(&datagram[..len]).filter(|_| from.ip() == self.link.peer.ip())
+        else {
+            return Ok(());
+        };
+        if !peers.contains(&from) {
+            peers.push(from);
+        }
+        let what = format!("answering {from}");
+        socket
+            .send_to(&reply, from)
+            .map(drop)
+            .map_err(TestError::io(what))
+    }
+
+    fn begin(&self, run: &Arc<Run>, ways: Ways) -> std::io::Result<Begun> {
+        let parameters = &self.parameters;
+        let begin = |index: u32, way: Way| {
+            let begin = match parameters.client_sends(index) {
+                true => receive,
+                false => send,
+            };
+            begin(run, stream_id(index), way, parameters)
+        };
+        let (socket, peers) = match ways {
+            Ways::Tcp(streams) => {
+                let made = (0..).zip(streams).map(|(index, stream)| {
+                    set_buffers(&stream, parameters.window_bytes);
+                    begin(index, Way::Tcp(stream))
+                });
+                return Ok((made.collect::<std::io::Result<_>>()?, None));
+            }
+            Ways::Udp(socket, peers) => (socket, peers),
+        };
+        let mut made = Vec::new();
+        let mut received = Vec::new();
+        for (index, peer) in (0..).zip(&peers) {
+            if parameters.client_sends(index) {
+                received.push((stream_id(index), *peer));
+            } else {
+                made.push(begin(index, Way::Udp(socket.try_clone()?, *peer))?);
+            }
+        }
+        let (received, thread) = receive_shared(run, socket, &received, peers, parameters)?;
+        made.extend(received);
+        made.sort_by_key(|stream| stream.ends().id);
+        Ok((made, Some(thread)))
+    }
+
+    pub(super) fn measure(
+        mut self,
+        ways: Ways,
+        cancel: &Cancel,
+        tell: Tell<'_>,
+    ) -> Result<Outcome, TestError> {
+        let cpu = CpuUse::start();
+        // The client says when an amount is reached, since it alone knows what arrived where the server sends.
+        let run = Run::new(None);
+        let began_unix_s = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_secs());
+        // Receiving threads are there before the client is told; sending ones begin with the test.
+        let (streams, shared) = self
+            .begin(&run, ways)
+            .map_err(TestError::io("starting the streams"))?;
+        self.control.start();
+        let omitting = self.parameters.omit_seconds > 0;
+        let mut watch = Watch::new(self.server.interval, omitting, tell);
+        let ends: Vec<_> = streams.iter().map(Running::ends).collect();
+        watch.tell(Told::Began {
+            peer: self.link.peer,
+            parameters: &self.parameters,
+            streams: &ends,
+        });
+        let mut failure = self.flow(&run, &streams, &mut watch, cancel).err();
+        let stopped_ns = run.now_ns();
+        run.stop();
+        watch.last(stopped_ns, &streams);
+        let began_ns = watch.began_ns();
+        let (intervals, omitted) = watch.finish(streams.len());
+        let span_ns = (began_ns, stopped_ns);
+        let mut outcome = Outcome {
+            client: false,
+            parameters: self.parameters.clone(),
+            cookie: self.cookie,
+            peer: self.link.peer,
+            began_unix_s,
+            elapsed_ns: stopped_ns - began_ns,
+            streams: finish(streams, shared, span_ns, omitted),
+            intervals,
+            cpu_percent: cpu.percent(),
+            peer_results: None,
+            failure: None,
+        };
+        if failure.is_none() {
+            failure = self.exchange(&mut outcome).err();
+        }
+        outcome.failure = failure.map(|error| error.to_string());
+        Ok(outcome)
+    }
+
+    fn flow(
+        &mut self,
+        run: &Arc<Run>,
+        streams: &[Running],
+        watch: &mut Watch<'_>,
+        cancel: &Cancel,
+    ) -> Result<(), TestError> {
+        let mut omit = Duration::from_secs(self.parameters.omit_seconds);
+        let asked = match self.parameters.seconds {
+            0 => Duration::MAX,
+            seconds => Duration::from_secs(seconds)
+                .saturating_add(omit)
+                .saturating_add(PATIENCE),
+        };
+        let most_ns = u64::try_from(asked.min(self.server.longest).as_nanos()).unwrap_or(u64::MAX);
+        while run.now_ns() < most_ns && !cancel.is_cancelled() {
+            match self.step()? {
+                Some(ServerEvent::Ended) => return Ok(()),
+                Some(_) => {
+                    return Err(self.link.lost("left the order of a test", "data flows"));
+                }
+                None => {}
+            }
+            self.visitors().into_iter().for_each(deny);
+            let now_ns = run.now_ns();
+            if !omit.is_zero() && u128::from(now_ns) >= omit.as_nanos() {
+                omit = Duration::ZERO;
+                watch.begin(now_ns, streams);
+            }
+            watch.look(now_ns, streams);
+        }
+        self.control.terminate();
+        self.link.send(&self.control.take_output())?;
+        Err(self.link.lost("was stopped by this server", "data flows"))
+    }
+
+    fn exchange(&mut self, outcome: &mut Outcome) -> Result<(), TestError> {
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            match self.step()? {
+                Some(ServerEvent::PeerResults(results)) => {
+                    outcome.peer_results = Some(results);
+                    self.control.give_results(&outcome.results());
+                }
+                Some(ServerEvent::Over) => return Ok(()),
+                Some(ServerEvent::Asked(..) | ServerEvent::Ended) | None => {}
+            }
+            self.visitors().into_iter().for_each(deny);
+        }
+        Err(self
+            .link
+            .lost("said nothing for 10 s", self.control.during()))
+    }
+}
