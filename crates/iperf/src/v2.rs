@@ -7,7 +7,7 @@
 //! - [`receive`], [`send`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow: all are driven by the caller's clock;
 //! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: what dates datagrams;
 //! - [`server`], [`client`]: both on sockets; [`outcome`] is what they say;
-//! - [`amount`]: amounts and rates as options spell them; [`table`]: the text that iperf prints.
+//! - [`amount`]: amounts and rates as options spell them; [`table`], [`enhanced`], [`sums`]: the text that iperf prints.
 
 pub mod amount;
 mod bytes;
@@ -15,6 +15,7 @@ pub mod client;
 pub mod client_header;
 pub mod clock;
 pub mod datagram;
+pub mod enhanced;
 pub mod flags;
 mod fuzz;
 pub mod intervals;
@@ -25,7 +26,9 @@ pub mod report;
 pub mod schedule;
 pub mod send;
 pub mod server;
+mod sockets;
 pub mod stream;
+pub mod sums;
 pub mod table;
 
 pub use amount::{Amount, Rate};

@@ -33,6 +33,7 @@ fn every_mode_over_both_families() {
             (Protocol::Udp, Mode::Tradeoff, (2, 2)),
             (Protocol::Udp, Mode::Dual, (2, 2)),
             (Protocol::Udp, Mode::Reverse, (1, 1)),
+            (Protocol::Udp, Mode::FullDuplex, (2, 2)),
             (Protocol::Tcp, Mode::Forward, (1, 1)),
             (Protocol::Tcp, Mode::Tradeoff, (2, 2)),
             (Protocol::Tcp, Mode::Dual, (2, 2)),
@@ -223,13 +224,32 @@ fn traffic_back_that_never_comes_keeps_what_was_measured() {
 }
 
 #[test]
-fn what_is_not_built_is_said() {
-    let config = ClientConfig {
-        mode: Mode::FullDuplex,
-        ..ClientConfig::new(([127, 0, 0, 1], 9).into(), Protocol::Udp)
-    };
-    let outcome = config.run(&AtomicBool::new(false), &|_| {});
-    assert!(matches!(outcome.trouble, Some(Trouble::Unsupported(_))));
+fn what_cannot_be_asked_is_said() {
+    let to = |protocol| ClientConfig::new(([127, 0, 0, 1], 9).into(), protocol);
+    for config in [
+        ClientConfig {
+            mode: Mode::Dual,
+            header: false,
+            ..to(Protocol::Udp)
+        },
+        ClientConfig {
+            mode: Mode::Tradeoff,
+            amount: Amount::Bytes(1 << 31),
+            ..to(Protocol::Tcp)
+        },
+        ClientConfig {
+            mode: Mode::Dual,
+            listen_port: 65_535,
+            streams: 2,
+            ..to(Protocol::Tcp)
+        },
+    ] {
+        let outcome = config.run(&AtomicBool::new(false), &|_| {});
+        assert!(
+            matches!(outcome.trouble, Some(Trouble::Unsupported(_))),
+            "{outcome:?}"
+        );
+    }
 }
 
 #[test]

@@ -31,6 +31,12 @@ impl Jitter {
         }
     }
 
+    /// Forget the last frame, as when the sender's clock was set: the estimate stays, and the next frame only
+    /// starts anew.
+    pub const fn restart(&mut self) {
+        self.last_transit_ns = None;
+    }
+
     /// The estimate in ns, 0 after a single frame; `None` before any.
     pub const fn ns(&self) -> Option<u64> {
         match self.last_transit_ns {

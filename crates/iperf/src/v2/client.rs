@@ -1,16 +1,17 @@
-//! A client for every generation of iperf 2: both protocols, `-r`, `-d`, `-R`, `--full-duplex` (TCP) and `-P`.
+//! A client for every generation of iperf 2: both protocols, `-r`, `-d`, `-R`, `--full-duplex` and `-P`.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Mutex;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::amount::{Amount, Rate};
 use super::client_header::{ClientHeader, Mode};
 use super::clock::{self, Wall};
 use super::io::Env;
-use super::outcome::{Leg, Outcome, Trouble};
+use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
+use super::sums::Sums;
 use super::table::{Id, Row};
 
 mod tcp;
@@ -45,13 +46,16 @@ pub struct ClientConfig {
     pub rate: Rate,
     /// How much (`-t`, `-n`), each stream and direction.
     pub amount: Amount,
-    /// Port for traffic back (`-L`); 0 for any.
+    /// How much this end sends, where that is less than what it asks back: one that wants the server's traffic
+    /// alone opens a test with `-r` and a single datagram. `None` for the amount.
+    pub own_amount: Option<Amount>,
+    /// Port for traffic back (`-L`), and the ones that follow it for further streams; 0 for any.
     pub listen_port: u16,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
     /// A line for each such interval (`-i`); zero for none.
     pub interval: Duration,
-    /// Streams at once (`-P`); more than one with [`Mode::Forward`] and [`Mode::Reverse`] alone.
+    /// Streams at once (`-P`), each in every direction of the mode.
     pub streams: u32,
     /// Whether datagrams carry a client header. A node with a server of the 12-byte kind wants none.
     pub header: bool,
@@ -72,6 +76,7 @@ impl ClientConfig {
                 Protocol::Udp => Rate::UDP_DEFAULT,
             },
             amount: Amount::DEFAULT,
+            own_amount: None,
             listen_port: 0,
             window_bytes: None,
             interval: Duration::ZERO,
@@ -87,13 +92,21 @@ impl ClientConfig {
     pub fn run(&self, stop: &AtomicBool, on_row: &(dyn Fn(Row) + Sync)) -> Outcome {
         if let Some(trouble) = self.unsupported() {
             return Outcome {
-                legs: Vec::new(),
                 trouble: Some(trouble),
+                ..Outcome::default()
             };
         }
         let every_ns = self.interval.as_nanos() as u64;
-        let env = Env::new(Instant::now(), self.wall, stop, every_ns, on_row);
         let results = Results::default();
+        let sums = Mutex::new(Sums::new(self.streams));
+        let keep = |row: Row| {
+            let sum = lock(&sums).take(&row);
+            for row in [Some(row), sum].into_iter().flatten() {
+                results.row(row);
+                on_row(row);
+            }
+        };
+        let env = Env::new(Instant::now(), self.wall, stop, every_ns, &keep);
         std::thread::scope(|scope| {
             for stream in 1..=self.streams.max(1) {
                 let (env, results) = (&env, &results);
@@ -112,15 +125,16 @@ impl ClientConfig {
     }
 
     fn unsupported(&self) -> Option<Trouble> {
-        let why = match (self.protocol, self.mode) {
-            (Protocol::Udp, Mode::FullDuplex) => {
-                "--full-duplex over UDP is not built for the client; use -d, which needs a port of its own"
-            }
-            (_, Mode::Tradeoff | Mode::Dual | Mode::FullDuplex) if self.streams > 1 => {
-                "-P goes with one direction alone; run -d, -r or --full-duplex with one stream"
-            }
-            (Protocol::Udp, mode) if !self.header && mode != Mode::Forward => {
+        let asks_back = self.mode != Mode::Forward;
+        let why = match self.amount {
+            _ if self.protocol == Protocol::Udp && !self.header && asks_back => {
                 "without a client header the server cannot be asked for traffic back"
+            }
+            Amount::Bytes(bytes) if asks_back && bytes > i32::MAX as u64 => {
+                "iperf's header asks for 2147483647 bytes of traffic back at most; give a time (-t)"
+            }
+            _ if u32::from(self.listen_port) + self.streams > 65_536 => {
+                "each stream takes a port from the one of -L on, and these end at 65535; give a lower one"
             }
             _ => return None,
         };
@@ -131,7 +145,29 @@ impl ClientConfig {
     fn header(&self, port: u16) -> ClientHeader {
         let udp = self.protocol == Protocol::Udp;
         let length = self.length_bytes.unwrap_or(0);
-        ClientHeader::new(udp, port.max(1), length, self.amount, self.rate).with_mode(self.mode)
+        let header = ClientHeader::new(udp, port.max(1), length, self.amount, self.rate);
+        ClientHeader {
+            threads: self.streams.max(1),
+            ..header.with_mode(self.mode)
+        }
+    }
+
+    /// What this end sends.
+    fn own_amount(&self) -> Amount {
+        self.own_amount.unwrap_or(self.amount)
+    }
+
+    /// The port on which stream `number` waits for traffic back; 0 for any.
+    fn back_port(&self, number: u32) -> u16 {
+        match self.listen_port {
+            0 => 0,
+            first => first.saturating_add((number - 1) as u16),
+        }
+    }
+
+    /// The number of stream `number`'s traffic back on a port of its own, after those of all streams.
+    fn back_id(&self, number: u32) -> Id {
+        Id::Back(self.streams.max(1) + number)
     }
 
     /// How long traffic back may take in all.
@@ -169,12 +205,15 @@ struct Results(Mutex<Outcome>);
 
 impl Results {
     fn with(&self, work: impl FnOnce(&mut Outcome)) {
-        work(
-            &mut self
-                .0
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
+        work(&mut lock(&self.0));
+    }
+
+    fn row(&self, row: Row) {
+        self.with(|outcome| {
+            if outcome.rows.len() < MOST_ROWS {
+                outcome.rows.push(row);
+            }
+        });
     }
 
     fn leg(&self, id: Id, leg: Leg) {
@@ -188,10 +227,13 @@ impl Results {
     }
 
     fn into_outcome(self) -> Outcome {
-        self.0
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A panic of one stream must not take what the others found.
+fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Wait for the server's connection; others are turned away.
@@ -213,14 +255,4 @@ fn accept(
         }
     }
     None
-}
-
-/// A UDP socket on a port of its own.
-fn bind_udp(address: SocketAddr) -> Result<UdpSocket, Trouble> {
-    UdpSocket::bind(address).map_err(|source| Trouble::Bind { address, source })
-}
-
-/// A TCP listener for traffic back.
-fn bind_tcp(address: SocketAddr) -> Result<TcpListener, Trouble> {
-    TcpListener::bind(address).map_err(|source| Trouble::Bind { address, source })
 }

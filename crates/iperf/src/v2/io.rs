@@ -1,11 +1,13 @@
 //! The loops that move bytes between sockets and the ends without I/O; client and server share them.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::clock::Wall;
+use super::enhanced::More;
 use super::intervals::{Intervals, Span};
 use super::outcome::{Leg, UdpReceived, datagrams};
 use super::receive::{Arrival, Received, Receiver};
@@ -54,6 +56,11 @@ impl<'a> Env<'a> {
         self.clock.elapsed().as_nanos() as u64
     }
 
+    /// What the wall clock shows at the clock's zero, in µs.
+    pub(super) const fn epoch_us(&self) -> u64 {
+        self.epoch_us
+    }
+
     /// Seconds and microseconds of the wall clock at `now_ns`, as datagrams carry them.
     pub(super) fn wall(&self, now_ns: u64) -> (u32, u32) {
         let us = self.epoch_us.wrapping_add(now_ns / 1000);
@@ -82,24 +89,33 @@ impl<'a> Env<'a> {
         }
     }
 
-    fn row(&self, id: Id, start_ns: u64, span: Span, bytes: u64) -> Row {
-        let seconds = |ns: u64| (ns - start_ns) as f64 / 1e9;
-        Row {
-            id,
-            start_s: seconds(span.start_ns),
-            end_s: seconds(span.end_ns),
-            bytes,
-            datagrams: None,
-        }
-    }
-
-    fn tell(&self, id: Id, meter: &mut Meter) {
+    /// Tell the lines that are due; `more` makes of the meter what `-e` adds.
+    fn tell(&self, id: Id, meter: &mut Meter, more: impl Fn(&mut Meter) -> More) {
         let now_ns = self.now_ns();
         let start_ns = meter.total().0.start_ns;
         while let Some((span, bytes)) = meter.over(now_ns) {
-            (self.on_row)(self.row(id, start_ns, span, bytes));
+            let more = Some(more(meter));
+            (self.on_row)(Row {
+                bytes,
+                more,
+                ..row(id, start_ns, span)
+            });
         }
     }
+}
+
+/// A line whose times count from the start of the flow.
+fn row(id: Id, start_ns: u64, span: Span) -> Row {
+    let seconds = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
+    Row::new(id, seconds(span.start_ns), seconds(span.end_ns))
+}
+
+fn writes(meter: &mut Meter) -> More {
+    More::Writes(meter.calls_of_interval().count)
+}
+
+fn reads(meter: &mut Meter) -> More {
+    More::Reads(meter.calls_of_interval())
 }
 
 /// Whether a socket only says that nothing came in time.
@@ -122,6 +138,7 @@ pub(super) fn send_datagrams(
     sender.prepare(&mut buf);
     let mut meter = Meter::new(sender.start_ns(), env.every_ns);
     let mut told = 0;
+    let told_packets = Cell::new((0, 0));
     let mut answer = [0; 2048];
     loop {
         let now_ns = env.now_ns();
@@ -129,7 +146,14 @@ pub(super) fn send_datagrams(
             sender.stop(now_ns);
         }
         if sender.ended_ns().is_none() {
-            env.tell(id, &mut meter);
+            let all = sender.packets();
+            env.tell(id, &mut meter, |_| {
+                let before = told_packets.replace(all);
+                More::Packets {
+                    writes: all.0 - before.0,
+                    errors: all.1 - before.1,
+                }
+            });
         }
         match sender.step(now_ns, env.wall(now_ns), &mut buf) {
             Step::Send(len) => {
@@ -139,7 +163,9 @@ pub(super) fn send_datagrams(
                 };
                 match sent {
                     // No room in the queue, or a deadline of the socket: this datagram is lost, as on a wire.
-                    Err(error) if is_timeout(&error) || error.raw_os_error() == Some(105) => {}
+                    Err(error) if is_timeout(&error) || error.raw_os_error() == Some(105) => {
+                        sender.was_refused();
+                    }
                     // What is left of an earlier datagram's ICMP message, once the report is all that is missing.
                     Err(error)
                         if error.kind() == ErrorKind::ConnectionRefused
@@ -206,19 +232,22 @@ impl Listener {
             let received = self.receiver.received();
             let added = received.since(&self.before);
             self.before = received;
-            let start_ns = self.receiver.start_ns();
+            let jitter = (self.receiver.iperf_jitter_ms(), self.receiver.jitter_ps());
             on_row(Row {
-                id: self.id,
-                start_s: (span.start_ns - start_ns) as f64 / 1e9,
-                end_s: (span.end_ns - start_ns) as f64 / 1e9,
                 bytes: added.bytes,
-                datagrams: Some(datagrams(&added, self.receiver.iperf_jitter_ms())),
+                datagrams: Some(datagrams(&added, jitter)),
+                more: Some(More::Latency(self.receiver.take_interval_transit())),
+                ..row(self.id, self.receiver.start_ns(), span)
             });
         }
     }
 
+    pub(super) fn received(&self) -> UdpReceived {
+        UdpReceived::of(&self.receiver)
+    }
+
     pub(super) fn leg(&self) -> Leg {
-        Leg::UdpReceived(Box::new(UdpReceived::of(&self.receiver)))
+        Leg::UdpReceived(Box::new(self.received()))
     }
 
     pub(super) const fn id(&self) -> Id {
@@ -244,7 +273,7 @@ pub(super) fn send_stream(
             meter.add(header.len(), env.now_ns());
         }
         while !env.stopped() {
-            env.tell(id, &mut meter);
+            env.tell(id, &mut meter, writes);
             match sender.step(env.now_ns()) {
                 StreamStep::Write(most) => match stream.write(&block[..most.min(block.len())]) {
                     Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -263,7 +292,15 @@ pub(super) fn send_stream(
     };
     let result = work();
     let (span, bytes) = meter.total();
-    (Leg::TcpSent { span, bytes }, result)
+    let writes = meter.calls().count;
+    (
+        Leg::TcpSent {
+            span,
+            bytes,
+            writes,
+        },
+        result,
+    )
 }
 
 /// Read a TCP flow until its end, until `quiet` has passed without a byte, or until `until_ns`. `first` are bytes
@@ -284,7 +321,7 @@ pub(super) fn receive_stream(
         stream.set_read_timeout(Some(TICK))?;
         let mut last = Instant::now();
         while !env.stopped() {
-            env.tell(id, &mut meter);
+            env.tell(id, &mut meter, reads);
             match stream.read(&mut buf) {
                 Ok(0) => return Ok(()),
                 Ok(len) => {
@@ -308,15 +345,6 @@ pub(super) fn receive_stream(
     };
     let result = work();
     let (span, bytes) = meter.total();
-    (Leg::TcpReceived { span, bytes }, result)
-}
-
-/// Ask for buffers of a size in the kernel (`-w`), which doubles and bounds it as it likes.
-pub(super) fn set_window(socket: &impl std::os::fd::AsFd, bytes: Option<u32>) {
-    use nix::sys::socket::{setsockopt, sockopt};
-    if let Some(bytes) = bytes {
-        // A size that the kernel does not grant is no reason not to measure.
-        let _ = setsockopt(socket, sockopt::RcvBuf, &(bytes as usize));
-        let _ = setsockopt(socket, sockopt::SndBuf, &(bytes as usize));
-    }
+    let reads = meter.calls();
+    (Leg::TcpReceived { span, bytes, reads }, result)
 }

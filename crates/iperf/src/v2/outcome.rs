@@ -3,11 +3,19 @@
 use std::net::SocketAddr;
 use std::{fmt, io};
 
+use wirelab_socket::mtu::fragments;
+
 use super::datagram::Generation;
+use super::enhanced::{More, Reads, Transit};
 use super::intervals::Span;
 use super::receive::{Received, Receiver};
+use super::report::ServerReport;
 use super::send::Sent;
+use super::sums::sum_of;
 use super::table::{Datagrams, Id, Row};
+
+/// Most lines that an outcome keeps; a test with more has longer intervals, or its lines are taken as they come.
+pub const MOST_ROWS: usize = 100_000;
 
 /// One direction of a test, as this end saw it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +26,8 @@ pub enum Leg {
         span: Span,
         /// Application bytes.
         bytes: u64,
+        /// Writes.
+        writes: u64,
     },
     /// Bytes read from TCP.
     TcpReceived {
@@ -25,6 +35,8 @@ pub enum Leg {
         span: Span,
         /// Application bytes.
         bytes: u64,
+        /// Reads and their sizes.
+        reads: Reads,
     },
     /// Datagrams sent.
     UdpSent(Box<Sent>),
@@ -43,6 +55,16 @@ pub struct UdpReceived {
     pub jitter_ps: Option<u64>,
     /// What iperf would show as jitter, in ms.
     pub iperf_jitter_ms: f64,
+    /// One-way times, which hold where both clocks are set alike; `None` where they make no sense.
+    pub transit: Option<Transit>,
+    /// How often the sender's clock was set while it sent.
+    pub clock_steps: u64,
+    /// Bytes of the longest datagram.
+    pub longest_bytes: u64,
+    /// MTU in bytes of our own path to the sender, where it is known: longer datagrams come in fragments.
+    pub mtu_bytes: Option<u32>,
+    /// Packets in which the longest comes on a path with that MTU.
+    pub fragments: u32,
     /// Numbers missing at the end that may be data or final datagrams.
     pub unattributed: u64,
     /// Whether the final datagram came; without it, losses at the end are not known.
@@ -62,20 +84,46 @@ impl UdpReceived {
             received: receiver.received(),
             jitter_ps: receiver.jitter_ps(),
             iperf_jitter_ms: receiver.iperf_jitter_ms(),
+            transit: receiver.transit(),
+            clock_steps: receiver.clock_steps(),
+            longest_bytes: receiver.longest_bytes(),
+            mtu_bytes: None,
+            fragments: 1,
             unattributed: receiver.unattributed(),
             finished: receiver.is_finished(),
             generation: receiver.generation(),
         }
     }
 
+    /// The same with the MTU of our own path to the sender.
+    #[must_use]
+    pub fn with_mtu(mut self, mtu_bytes: Option<u32>, ipv6: bool) -> UdpReceived {
+        let longest = u32::try_from(self.longest_bytes).unwrap_or(u32::MAX);
+        self.mtu_bytes = mtu_bytes;
+        self.fragments = mtu_bytes.map_or(1, |mtu| fragments(longest, mtu, ipv6));
+        self
+    }
+
     /// What a reader of the figures must know.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if let (Some(mtu), 2..) = (self.mtu_bytes, self.fragments) {
+            notes.push(format!(
+                "fragmented: datagrams of {} bytes come in {} packets on a path with an MTU of {mtu} bytes, and one that is lost loses the datagram; ask for shorter ones (-l)",
+                self.longest_bytes, self.fragments
+            ));
+        }
         if self.jitter_ps.is_none() {
             notes.push(
                 "the jitter column means nothing: the sender writes no times into its datagrams, so it shows their spacing"
                     .to_owned(),
             );
+        }
+        if self.clock_steps > 0 {
+            notes.push(format!(
+                "the sender's clock was set {} times while it sent: the jitter leaves that out",
+                self.clock_steps
+            ));
         }
         if !self.finished {
             notes.push(
@@ -101,31 +149,80 @@ impl UdpReceived {
 impl Leg {
     /// The line of the table for the whole leg.
     pub fn row(&self, id: Id) -> Row {
-        let (seconds, bytes, datagrams) = match self {
-            Leg::TcpSent { span, bytes } | Leg::TcpReceived { span, bytes } => {
-                (span.seconds(), *bytes, None)
+        let (seconds, bytes, more) = match self {
+            Leg::TcpSent {
+                span,
+                bytes,
+                writes,
+            } => (span.seconds(), *bytes, More::Writes(*writes)),
+            Leg::TcpReceived { span, bytes, reads } => {
+                (span.seconds(), *bytes, More::Reads(*reads))
             }
-            Leg::UdpSent(sent) => (sent.duration_ns as f64 / 1e9, sent.bytes, None),
-            Leg::UdpReceived(udp) => (
-                udp.span.seconds(),
-                udp.received.bytes,
-                Some(datagrams(&udp.received, udp.iperf_jitter_ms)),
-            ),
+            Leg::UdpSent(sent) => {
+                let (writes, errors) = (sent.datagrams, sent.refused);
+                let seconds = sent.duration_ns as f64 / 1e9;
+                (seconds, sent.bytes, More::Packets { writes, errors })
+            }
+            Leg::UdpReceived(udp) => {
+                let seconds = udp.span.seconds();
+                (seconds, udp.received.bytes, More::Latency(udp.transit))
+            }
+        };
+        let datagrams = match self {
+            Leg::UdpReceived(udp) => {
+                let jitter = (udp.iperf_jitter_ms, udp.jitter_ps);
+                Some(datagrams(&udp.received, jitter))
+            }
+            _ => None,
         };
         Row {
-            id,
-            start_s: 0.0,
-            end_s: seconds,
             bytes,
             datagrams,
+            more: Some(more),
+            ..Row::new(id, 0.0, seconds)
+        }
+    }
+
+    /// What a reader of the figures must know.
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Leg::TcpSent { .. } | Leg::TcpReceived { .. } => Vec::new(),
+            Leg::UdpSent(sent) => sent.notes(),
+            Leg::UdpReceived(udp) => udp.notes(),
+        }
+    }
+
+    /// Whether this end sent.
+    pub const fn is_sent(&self) -> bool {
+        matches!(self, Leg::TcpSent { .. } | Leg::UdpSent(_))
+    }
+}
+
+impl ServerReport {
+    /// The line of the table for what the other end says, in its own counting.
+    pub fn row(&self, id: Id) -> Row {
+        Row {
+            bytes: self.bytes,
+            datagrams: Some(Datagrams {
+                jitter_ms: self.jitter_us as f64 / 1e3,
+                jitter_ps: Some(self.jitter_us.saturating_mul(1_000_000)),
+                received: self.datagrams.saturating_sub(self.lost),
+                lost: self.lost,
+                total: self.datagrams,
+                out_of_order: self.out_of_order,
+            }),
+            more: self.transit.map(|transit| More::Latency(Some(transit))),
+            ..Row::new(id, 0.0, self.duration_us as f64 / 1e6)
         }
     }
 }
 
-/// The columns of a line for datagrams.
-pub(super) fn datagrams(received: &Received, jitter_ms: f64) -> Datagrams {
+/// The columns of a line for datagrams; the jitter as iperf shows it in ms, and in ps where it means something.
+pub(super) fn datagrams(received: &Received, jitter: (f64, Option<u64>)) -> Datagrams {
     Datagrams {
-        jitter_ms,
+        jitter_ms: jitter.0,
+        jitter_ps: jitter.1,
+        received: received.datagrams,
         lost: received.lost,
         total: received.sent(),
         out_of_order: received.reordered,
@@ -181,8 +278,23 @@ pub enum Trouble {
 pub struct Outcome {
     /// The legs, in the order in which they ended.
     pub legs: Vec<(Id, Leg)>,
+    /// The lines of `-i`, in the order in which their intervals ended, with those of sums; at most [`MOST_ROWS`].
+    /// A line of received datagrams has the losses, the reordering and the jitter of its interval.
+    pub rows: Vec<Row>,
     /// What went wrong.
     pub trouble: Option<Trouble>,
+}
+
+impl Outcome {
+    /// The lines for all streams of each direction, what this end sent first; none for a single stream.
+    pub fn sums(&self) -> Vec<Row> {
+        let of = |sent: bool| {
+            let legs = self.legs.iter().filter(|(_, leg)| leg.is_sent() == sent);
+            let rows: Vec<Row> = legs.map(|(id, leg)| leg.row(*id)).collect();
+            sum_of(&rows)
+        };
+        [true, false].into_iter().filter_map(of).collect()
+    }
 }
 
 impl PartialEq for Trouble {

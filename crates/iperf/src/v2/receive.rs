@@ -7,7 +7,14 @@
 use wirelab_trial::{Jitter, Tracker};
 
 use super::datagram::{Generation, Head};
+use super::enhanced::Transit;
 use super::report::{ANSWER_LEN, ServerReport};
+
+/// A change of the one-way time by so much in ns is a step of the sender's clock, not jitter: no queue holds a
+/// second of traffic and lets the next datagram through at once.
+const STEP_NS: i64 = 1_000_000_000;
+/// One-way times beyond a day, in µs, say that one of the clocks is not set.
+const NOT_SET_US: i64 = 86_400_000_000;
 
 /// What one datagram was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +112,16 @@ pub struct Receiver {
     zero_seen: bool,
     bytes: u64,
     ignored: u64,
+    longest: u64,
     jitter: Jitter,
     stamps: Stamps,
+    last_transit_ns: Option<i64>,
+    steps: u64,
+    /// The wall clock at the zero of the caller's clock, in µs.
+    epoch_us: u64,
+    transit: Option<Transit>,
+    interval_transit: Option<Transit>,
+    tells_transit: bool,
     peer: PeerCount,
     finished: Option<Finish>,
 }
@@ -138,11 +153,27 @@ impl Receiver {
             zero_seen: false,
             bytes: 0,
             ignored: 0,
+            longest: 0,
             jitter: Jitter::new(),
             stamps: Stamps::None,
+            last_transit_ns: None,
+            steps: 0,
+            epoch_us: 0,
+            transit: None,
+            interval_transit: None,
+            tells_transit: false,
             peer: PeerCount::default(),
             finished: None,
         }
+    }
+
+    /// The same flow with one-way times: `epoch_us` is what the wall clock shows at the zero of the caller's clock.
+    /// With `tells`, the peer wants them in its report (`--trip-times`).
+    #[must_use]
+    pub const fn with_wall(mut self, epoch_us: u64, tells: bool) -> Receiver {
+        self.epoch_us = epoch_us;
+        self.tells_transit = tells;
+        self
     }
 
     /// Take a datagram that arrived at `now_ns`.
@@ -162,6 +193,7 @@ impl Receiver {
         }
         self.last_ns = self.last_ns.max(now_ns);
         self.bytes += len;
+        self.longest = self.longest.max(len);
         self.peer.take(head.id, len);
         // The tracker reads 32 bits as the nearest number.
         self.tracker.observe(head.id as u32);
@@ -177,7 +209,29 @@ impl Receiver {
             Stamps::Constant(before) if before == stamp_ns => Stamps::Constant(stamp_ns),
             _ => Stamps::Written,
         };
+        if self.stamps == Stamps::Written {
+            self.observe_transit(stamp_ns, now_ns);
+        }
         self.jitter.observe(stamp_ns, now_ns);
+    }
+
+    fn observe_transit(&mut self, stamp_ns: u64, now_ns: u64) {
+        // Seconds have 32 bits, so neither sum leaves 63.
+        let transit_ns = now_ns as i64 - stamp_ns as i64;
+        let last = self.last_transit_ns.replace(transit_ns);
+        if last.is_some_and(|last| (transit_ns - last).abs() >= STEP_NS) {
+            self.steps += 1;
+            self.jitter.restart();
+        }
+        let us = self.epoch_us as i64 + transit_ns / 1000;
+        if self.epoch_us > 0 && us.abs() < NOT_SET_US {
+            for transit in [&mut self.transit, &mut self.interval_transit] {
+                match transit {
+                    Some(transit) => transit.add(us),
+                    None => *transit = Some(Transit::of(us)),
+                }
+            }
+        }
     }
 
     fn finish(&mut self, id: i64, len: u64, now_ns: u64) {
@@ -196,6 +250,7 @@ impl Receiver {
                 out_of_order: peer.out_of_order,
                 datagrams: peer.highest.unsigned_abs(),
                 jitter_us: self.jitter.ns().unwrap_or(0) / 1000,
+                transit: self.transit.filter(|_| self.tells_transit),
             },
             next,
         });
@@ -245,6 +300,22 @@ impl Receiver {
         self.jitter.ps().unwrap_or(0) as f64 / 1e9
     }
 
+    /// How often the sender's clock was set while it sent; the jitter leaves these steps out.
+    pub const fn clock_steps(&self) -> u64 {
+        self.steps
+    }
+    /// Bytes of the longest datagram.
+    pub const fn longest_bytes(&self) -> u64 {
+        self.longest
+    }
+    /// One-way times; `None` without stamps, or where a clock is not set.
+    pub const fn transit(&self) -> Option<Transit> {
+        self.transit
+    }
+    /// One-way times since the last call.
+    pub const fn take_interval_transit(&mut self) -> Option<Transit> {
+        self.interval_transit.take()
+    }
     /// Whether the final datagram came.
     pub const fn is_finished(&self) -> bool {
         self.finished.is_some()

@@ -5,17 +5,20 @@
 
 use super::bytes::{be32, put_words};
 use super::datagram::{Generation, IdWidth};
+use super::enhanced::Transit;
 use super::flags::base;
 
 /// Bytes of every answer; 2.0.13 wants at least 116.
 pub const ANSWER_LEN: usize = 128;
 /// An answer that is no report: 2.0.13's late answer to a header has this length and type 2.
 const STALE_ACK_LEN: usize = 52;
+/// Where the one-way times start in an answer with the long head.
+const TRANSIT_AT: usize = 56;
 const US_PER_S: u64 = 1_000_000;
 
 /// What the receiving end says of a UDP test, in the counting of iperf: duplicates are out of order and each takes
 /// one from the losses, and the final datagram is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServerReport {
     /// Application bytes.
     pub bytes: u64,
@@ -29,6 +32,8 @@ pub struct ServerReport {
     pub datagrams: u64,
     /// RFC 1889 jitter in µs; it means nothing where the sender writes no times.
     pub jitter_us: u64,
+    /// One-way times, where the server says that they hold (`-e` or `--trip-times`).
+    pub transit: Option<Transit>,
 }
 
 impl ServerReport {
@@ -42,6 +47,10 @@ impl ServerReport {
             flags |= base::IDS_64;
             let high = [self.lost, self.out_of_order, self.datagrams].map(|n| (n >> 32) as u32);
             put_words(&mut out, 116, &high);
+            if let Some(transit) = &self.transit {
+                flags |= base::EXTEND;
+                put_words(&mut out, TRANSIT_AT, &self.transit_words(transit));
+            }
         } else {
             let head = final_datagram.len().min(at);
             out[..head].copy_from_slice(&final_datagram[..head]);
@@ -61,6 +70,48 @@ impl ServerReport {
         ];
         put_words(&mut out, at, &words);
         out
+    }
+
+    /// Least, most, sum and mean in s and µs; squared distances in µs²; those again of the last interval; datagrams,
+    /// datagrams per second, and what that is to be divided by.
+    fn transit_words(&self, transit: &Transit) -> [u32; 15] {
+        let pair = |us: f64| [(us / 1e6) as u32, (us % 1e6) as u32];
+        let [min_s, min_us] = pair(transit.min_us as f64);
+        let [max_s, max_us] = pair(transit.max_us as f64);
+        let [sum_s, sum_us] = pair(transit.mean_us * transit.count as f64);
+        let [mean_s, mean_us] = pair(transit.mean_us);
+        let per_s = self.datagrams as f64 * 1e6 / (self.duration_us.max(1)) as f64;
+        let (m2, count) = (transit.m2_us2 as u32, transit.count as u32);
+        [
+            min_s,
+            min_us,
+            max_s,
+            max_us,
+            sum_s,
+            sum_us,
+            mean_s,
+            mean_us,
+            m2,
+            0,
+            0,
+            0,
+            count,
+            per_s as u32,
+            1,
+        ]
+    }
+
+    fn parse_transit(answer: &[u8]) -> Option<Transit> {
+        let word = |n: usize| be32(answer, TRANSIT_AT + 4 * n);
+        // Both are signed: the receiver's clock may be behind.
+        let us = |n| Some(i64::from(word(n)? as i32) * 1_000_000 + i64::from(word(n + 1)? as i32));
+        Some(Transit {
+            count: u64::from(word(12)?),
+            min_us: us(0)?,
+            max_us: us(2)?,
+            mean_us: us(6)? as f64,
+            m2_us2: f64::from(word(8)?),
+        })
     }
 
     /// Read an answer of any generation; `None` where it holds no report, e.g. because the server keeps none.
@@ -90,6 +141,10 @@ impl ServerReport {
             out_of_order: high(120) | word(6)?,
             datagrams: high(124) | word(7)?,
             jitter_us: word(8)? * US_PER_S + word(9)?,
+            transit: match ids == IdWidth::Wide && be32(answer, at)? & base::EXTEND != 0 {
+                true => ServerReport::parse_transit(answer),
+                false => None,
+            },
         })
     }
 }
@@ -111,6 +166,7 @@ mod tests {
         out_of_order: 2,
         datagrams: 11,
         jitter_us: 62,
+        transit: None,
     };
 
     #[test]
@@ -119,6 +175,55 @@ mod tests {
         let out = REPORT.emit(Generation::Wide, &[]);
         assert_eq!(out[..56], CAPTURED);
         assert_eq!(out[56..], [0; 72]);
+    }
+
+    // The words of the answer of `iperf -s -u` to `iperf -u --trip-times -n 3000`, both 2.1.8, from the flags on.
+    const WITH_TIMES: [u32; 28] = [
+        0xc800_0000,
+        0,
+        0x1176,
+        0,
+        0x585d,
+        0,
+        0,
+        4,
+        0,
+        0xc,
+        0,
+        2,
+        0,
+        0x6a,
+        0,
+        0x94,
+        0,
+        0x25,
+        0x19a6,
+        0,
+        0,
+        0xffff_ffe8,
+        4,
+        0xb0,
+        1,
+        0,
+        0,
+        0,
+    ];
+
+    #[test]
+    fn one_way_times_as_captured() {
+        let mut captured = [0; ANSWER_LEN];
+        put_words(&mut captured, 16, &WITH_TIMES);
+        let report = ServerReport::parse(&captured).unwrap();
+        // The binary itself printed 0.037/0.002/0.106/0.047 ms of them.
+        let transit = report.transit.unwrap();
+        assert_eq!((transit.count, transit.min_us, transit.max_us), (4, 2, 106));
+        assert_eq!(transit.mean_us, 37.0);
+        assert_eq!(transit.stdev_us().round(), 47.0);
+        let again = report.emit(Generation::Wide, &[]);
+        assert_eq!(ServerReport::parse(&again), Some(report));
+        assert_eq!(again[..96], captured[..96]);
+        let narrow = report.emit(Generation::V205, &[]);
+        assert_eq!(ServerReport::parse(&narrow).unwrap().transit, None);
     }
 
     #[test]
@@ -141,6 +246,7 @@ mod tests {
             out_of_order: (1 << 32) + 1,
             datagrams: 1 << 40,
             jitter_us: 3 * US_PER_S + 5,
+            transit: None,
         };
         let out = report.emit(Generation::WideBare, &[]);
         assert_eq!(out[116..], [0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 1, 0]);

@@ -1,5 +1,6 @@
 //! The sending end of a UDP flow, without I/O: what is due, the final datagrams, and the report that comes back.
 
+use wirelab_socket::mtu::fragments;
 use wirelab_trial::Histogram;
 
 use super::amount::{Amount, Rate};
@@ -48,6 +49,14 @@ pub enum Step {
 /// What was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
+    /// The rate that was asked.
+    pub rate: Rate,
+    /// Bytes of each datagram but the first and the last.
+    pub datagram_bytes: u32,
+    /// MTU of the path in bytes, as far as the system knows it; `None` where it does not.
+    pub mtu_bytes: Option<u32>,
+    /// Packets that each datagram became: more than 1 is fragmented on the way.
+    pub fragments: u32,
     /// Datagrams of data.
     pub datagrams: u64,
     /// Their application bytes.
@@ -56,6 +65,10 @@ pub struct Sent {
     pub duration_ns: u64,
     /// What the other end says; `None` where no report came.
     pub report: Option<ServerReport>,
+    /// Answers to final datagrams that are no report of a known layout.
+    pub strange_answers: u32,
+    /// Datagrams that the system had no room for: they are counted as sent, and never left.
+    pub refused: u64,
     /// Final datagrams that it took.
     pub final_tries: u32,
     /// Pauses after which the schedule was moved: the rate was not kept there.
@@ -74,6 +87,56 @@ impl Sent {
         }
         1.0 - self.slipped_ns as f64 / self.duration_ns as f64
     }
+
+    /// Whether the rate that was asked was kept all the time.
+    pub const fn kept_rate(&self) -> bool {
+        self.slips == 0 && self.refused == 0
+    }
+
+    /// The same with the MTU of the path.
+    #[must_use]
+    pub fn with_mtu(mut self, mtu_bytes: Option<u32>, ipv6: bool) -> Sent {
+        self.mtu_bytes = mtu_bytes;
+        self.fragments = mtu_bytes.map_or(1, |mtu| fragments(self.datagram_bytes, mtu, ipv6));
+        self
+    }
+
+    /// What a reader of the figures must know.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.slips > 0 {
+            notes.push(format!(
+                "the sender did not keep the rate: {} pauses, {:.3} s of {:.3} s in which nothing was offered, are not made up for",
+                self.slips,
+                self.slipped_ns as f64 / 1e9,
+                self.duration_ns as f64 / 1e9
+            ));
+        }
+        if self.refused > 0 {
+            notes.push(format!(
+                "{} datagrams never left: this system had no room for them; ask for less, or for a larger window (-w)",
+                self.refused
+            ));
+        }
+        if let (Some(mtu), 2..) = (self.mtu_bytes, self.fragments) {
+            notes.push(format!(
+                "fragmented: each datagram of {} bytes became {} packets on a path with an MTU of {mtu} bytes, and one that is lost loses the datagram; ask for shorter ones (-l)",
+                self.datagram_bytes, self.fragments
+            ));
+        }
+        if self.report.is_none() && self.final_tries == FINAL_TRIES {
+            notes.push(format!(
+                "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is not known"
+            ));
+        }
+        if self.strange_answers > 0 && self.report.is_none() {
+            notes.push(format!(
+                "{} answers were no report of a known layout: the other end may be no iperf 2, or one of an unknown generation",
+                self.strange_answers
+            ));
+        }
+        notes
+    }
 }
 
 /// The sending end. Nothing is allocated after [`Sender::new`].
@@ -91,6 +154,8 @@ pub struct Sender {
     final_due_ns: u64,
     ended_ns: Option<u64>,
     report: Option<ServerReport>,
+    strange_answers: u32,
+    refused: u64,
     over: bool,
 }
 
@@ -126,6 +191,8 @@ impl Sender {
             final_due_ns: 0,
             ended_ns: None,
             report: None,
+            strange_answers: 0,
+            refused: 0,
             over: false,
         }
     }
@@ -163,15 +230,25 @@ impl Sender {
         }
         self.schedule.leaves(now_ns);
         self.last_ns = now_ns;
-        let len = if self.next_id == 1 {
-            self.first_len
-        } else {
-            self.plan.length_bytes as usize
-        };
+        let len = self.next_bytes();
         self.write(self.next_id, wall, buf);
         self.next_id += 1;
         self.bytes += len as u64;
         Step::Send(len.min(buf.len()))
+    }
+
+    /// Bytes of the next datagram: the last of an amount of bytes is what is left of it, but has a head.
+    fn next_bytes(&self) -> usize {
+        if self.next_id == 1 {
+            return self.first_len;
+        }
+        let length = self.plan.length_bytes as usize;
+        match self.plan.amount {
+            Amount::Bytes(all) => usize::try_from(all.saturating_sub(self.bytes))
+                .unwrap_or(length)
+                .clamp(self.plan.generation.ids().head_bytes(), length),
+            Amount::Time { .. } => length,
+        }
     }
 
     fn write(&self, id: i64, wall: (u32, u32), buf: &mut [u8]) {
@@ -222,7 +299,18 @@ impl Sender {
         }
         self.report = ServerReport::parse(answer);
         self.over |= self.report.is_some();
+        self.strange_answers += u32::from(self.report.is_none());
         self.report.is_some()
+    }
+
+    /// The system had no room for a datagram that was handed out.
+    pub const fn was_refused(&mut self) {
+        self.refused += 1;
+    }
+
+    /// Datagrams of data so far, and how many of them the system had no room for.
+    pub const fn packets(&self) -> (u64, u64) {
+        (self.schedule.packets(), self.refused)
     }
 
     /// End the sending now: an interrupt, or the other end is gone.
@@ -252,6 +340,12 @@ impl Sender {
     /// What was sent.
     pub fn sent(&self) -> Sent {
         Sent {
+            rate: self.plan.rate,
+            datagram_bytes: self.plan.length_bytes,
+            mtu_bytes: None,
+            fragments: 1,
+            strange_answers: self.strange_answers,
+            refused: self.refused,
             datagrams: self.schedule.packets(),
             bytes: self.bytes,
             duration_ns: self.ended_ns.unwrap_or(self.last_ns) - self.start_ns,
@@ -333,6 +427,33 @@ mod tests {
     }
 
     #[test]
+    fn bytes_to_the_last() {
+        // iperf 2.1.8 sends -n 3000 in datagrams of 1470, 1470 and 60 bytes.
+        let plan = SendPlan {
+            length_bytes: 1470,
+            ..plan(Amount::Bytes(3000))
+        };
+        let mut sender = Sender::new(plan, 0);
+        let mut lengths = Vec::new();
+        run(&mut sender, |datagram, _| {
+            lengths.push(datagram.len());
+            Some(vec![0; 128])
+        });
+        assert_eq!(lengths[..4], [1470, 1470, 60, 1470]);
+        let sent = sender.sent();
+        assert_eq!((sent.datagrams, sent.bytes), (3, 3000));
+        assert_eq!(sent.strange_answers, FINAL_TRIES);
+        let notes = sent.with_mtu(Some(1006), false).notes();
+        assert!(notes[0].contains("became 2 packets"), "{notes:?}");
+        assert!(
+            notes[1].contains("no report came after 10 tries"),
+            "{notes:?}"
+        );
+        assert!(notes[2].contains("unknown generation"), "{notes:?}");
+        assert_eq!(notes.len(), 3);
+    }
+
+    #[test]
     fn no_report_after_ten_tries() {
         let mut sender = Sender::new(plan(Amount::Bytes(640)), 0);
         let mut finals = Vec::new();
@@ -400,7 +521,8 @@ mod tests {
             "50 ms of 100 were lost for good"
         );
         assert_eq!((result.slips, result.slipped_ns), (1, 50_000_000));
-        assert_eq!(result.kept_ratio(), 0.5);
+        assert_eq!((result.kept_ratio(), result.kept_rate()), (0.5, false));
+        assert!(result.notes()[0].contains("did not keep the rate: 1 pauses, 0.050 s"));
         assert_eq!(result.gaps.max_ticks, 51_000_000);
     }
 

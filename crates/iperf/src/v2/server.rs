@@ -3,7 +3,7 @@
 //! iperf has no handshake over UDP, so a forged address can make any iperf server send to a victim (`-d`, `-R`).
 //! Such traffic is bounded in time and number, ends when the victim's host refuses it, and can be switched off.
 
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -13,9 +13,10 @@ use super::amount::{Amount, Rate};
 use super::client_header::{ClientHeader, DATAGRAM_BYTES};
 use super::clock::{self, Wall};
 use super::datagram::Generation;
-use super::io::{Env, set_window};
+use super::io::Env;
 use super::outcome::{Leg, Trouble};
 use super::send::SendPlan;
+use super::sockets::{bind_udp, listen_tcp};
 use super::table::{Id, Row};
 
 mod back;
@@ -104,6 +105,7 @@ pub type Handler = Arc<dyn Fn(ServerEvent) + Send + Sync>;
 /// What the threads of a server share.
 struct Shared {
     config: ServerConfig,
+    address: SocketAddr,
     handler: Handler,
     stop: AtomicBool,
     clock: Instant,
@@ -133,13 +135,12 @@ impl Server {
         handler: Handler,
     ) -> Result<Server, Trouble> {
         let bind = |source| Trouble::Bind { address, source };
-        let listener = TcpListener::bind(address).map_err(bind)?;
-        let socket = UdpSocket::bind(address).map_err(bind)?;
+        let listener = listen_tcp(address, config.window_bytes)?;
+        let socket = bind_udp(address, config.window_bytes)?;
         listener.set_nonblocking(true).map_err(bind)?;
-        set_window(&listener, config.window_bytes);
-        set_window(&socket, config.window_bytes);
         let shared = Arc::new(Shared {
             config,
+            address,
             handler,
             stop: AtomicBool::new(false),
             clock: Instant::now(),
@@ -218,6 +219,15 @@ impl Shared {
 
     fn refuse(&self, peer: SocketAddr, why: &'static str) {
         self.tell(ServerEvent::Refused { peer, why });
+    }
+
+    /// Where traffic to `peer` leaves from: the address that the server was given, if it was given one.
+    fn own_ip(&self, peer: SocketAddr) -> IpAddr {
+        match (self.address.ip().is_unspecified(), peer) {
+            (false, _) => self.address.ip(),
+            (true, SocketAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
+            (true, SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+        }
     }
 
     /// Run something in a thread that ends before the server does; where none can be had, it is not run.

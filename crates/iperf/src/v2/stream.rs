@@ -1,6 +1,7 @@
 //! Both ends of a TCP flow without I/O: how much, when the next write is due, and the lines of `-i`.
 
 use super::amount::{Amount, Rate};
+use super::enhanced::Reads;
 use super::intervals::{Intervals, Span};
 use super::schedule::Schedule;
 
@@ -14,25 +15,42 @@ pub struct Meter {
     last_ns: u64,
     bytes: u64,
     told: u64,
+    calls: Reads,
+    told_calls: Reads,
     intervals: Intervals,
 }
 
 impl Meter {
     /// A flow that starts at `start_ns` of any steady clock, with a line every `every_ns`, or 0 for none.
-    pub const fn new(start_ns: u64, every_ns: u64) -> Meter {
+    pub fn new(start_ns: u64, every_ns: u64) -> Meter {
         Meter {
             start_ns,
             last_ns: start_ns,
             bytes: 0,
             told: 0,
+            calls: Reads::default(),
+            told_calls: Reads::default(),
             intervals: Intervals::new(start_ns, every_ns),
         }
     }
 
-    /// Bytes moved at `now_ns`.
+    /// Bytes moved at `now_ns` by one call.
     pub fn add(&mut self, bytes: usize, now_ns: u64) {
         self.bytes += bytes as u64;
+        self.calls.add(bytes, WRITE_BYTES as usize);
         self.last_ns = self.last_ns.max(now_ns);
+    }
+
+    /// Calls so far.
+    pub const fn calls(&self) -> Reads {
+        self.calls
+    }
+
+    /// Calls since the last time that this was asked.
+    pub fn calls_of_interval(&mut self) -> Reads {
+        let calls = self.calls.since(&self.told_calls);
+        self.told_calls = self.calls;
+        calls
     }
 
     /// The next interval that is over at `now_ns`, and its bytes; ask before what happens at `now_ns` is added.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write as _};
 
+use super::enhanced::More;
+
 /// In which unit amounts and rates are shown (`-f`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
@@ -86,6 +88,8 @@ pub enum Id {
     Back(u32),
     /// All streams.
     Sum,
+    /// All streams that the server opened back.
+    SumBack,
 }
 
 impl fmt::Display for Id {
@@ -94,6 +98,7 @@ impl fmt::Display for Id {
             Id::Stream(n) => write!(f, "[{n:3}]"),
             Id::Back(n) => write!(f, "[{:>3}]", format!("*{n}")),
             Id::Sum => f.write_str("[SUM]"),
+            Id::SumBack => f.write_str("[*SUM]"),
         }
     }
 }
@@ -107,8 +112,12 @@ pub const HEADING_UDP: &str =
 /// What a line says of datagrams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Datagrams {
-    /// Jitter in ms.
+    /// Jitter in ms as iperf shows it, whether it means something or not.
     pub jitter_ms: f64,
+    /// Jitter in ps; `None` where the sender writes no times.
+    pub jitter_ps: Option<u64>,
+    /// Received, with duplicates.
+    pub received: u64,
     /// Lost.
     pub lost: u64,
     /// Received and lost.
@@ -130,26 +139,62 @@ pub struct Row {
     pub bytes: u64,
     /// What a receiver of datagrams adds.
     pub datagrams: Option<Datagrams>,
+    /// What `-e` adds.
+    pub more: Option<More>,
 }
 
 impl Row {
+    /// A line in which nothing was moved.
+    pub const fn new(id: Id, start_s: f64, end_s: f64) -> Row {
+        Row {
+            id,
+            start_s,
+            end_s,
+            bytes: 0,
+            datagrams: None,
+            more: None,
+        }
+    }
+
+    /// The line with what `-e` adds.
+    pub fn enhanced_line(&self, format: Format) -> String {
+        let mut out = self.first_line(format);
+        if let Some(more) = &self.more {
+            out += &more.columns(self);
+        }
+        out + &self.out_of_order_line()
+    }
+
     /// The line, or two where datagrams came out of order, without a line end.
     pub fn line(&self, format: Format) -> String {
-        let span = format!("{} {:.4}-{:.4} sec", self.id, self.start_s, self.end_s);
+        self.first_line(format) + &self.out_of_order_line()
+    }
+
+    fn span(&self) -> String {
+        format!("{} {:.4}-{:.4} sec", self.id, self.start_s, self.end_s)
+    }
+
+    fn out_of_order_line(&self) -> String {
+        match self.datagrams.map_or(0, |d| d.out_of_order) {
+            0 => String::new(),
+            count => format!("\n{}  {count} datagrams received out-of-order", self.span()),
+        }
+    }
+
+    fn first_line(&self, format: Format) -> String {
+        let span = self.span();
         let bytes = self.bytes as f64;
         let rate = bytes / (self.end_s - self.start_s);
         let mut out = format!("{span}  {}  {}", format.transfer(bytes), format.rate(rate));
         if let Some(d) = &self.datagrams {
             let percent = general(d.lost as f64 * 100.0 / d.total as f64);
-            let (jitter, lost, total) = (d.jitter_ms, d.lost, d.total);
-            let _ = write!(out, "  {jitter:6.3} ms {lost}/{total} ({percent}%)");
-            if d.out_of_order > 0 {
-                let _ = write!(
-                    out,
-                    "\n{span}  {} datagrams received out-of-order",
-                    d.out_of_order
-                );
-            }
+            let (lost, total) = (d.lost, d.total);
+            // iperf shows no jitter of a sum.
+            let jitter = match self.id {
+                Id::Sum | Id::SumBack => String::new(),
+                Id::Stream(_) | Id::Back(_) => format!("{:6.3} ms ", d.jitter_ms),
+            };
+            let _ = write!(out, "  {jitter}{lost}/{total} ({percent}%)");
         }
         out
     }
@@ -187,11 +232,8 @@ mod tests {
 
     fn row(start_s: f64, end_s: f64, bytes: u64) -> Row {
         Row {
-            id: Id::Stream(1),
-            start_s,
-            end_s,
             bytes,
-            datagrams: None,
+            ..Row::new(Id::Stream(1), start_s, end_s)
         }
     }
 
@@ -269,6 +311,8 @@ mod tests {
     fn datagrams_as_the_binary_prints_them() {
         let datagrams = |jitter_ms, lost, total, out_of_order| Datagrams {
             jitter_ms,
+            jitter_ps: None,
+            received: total - lost,
             lost,
             total,
             out_of_order,
@@ -336,6 +380,7 @@ mod tests {
     fn brackets() {
         assert_eq!(Id::Back(3).to_string(), "[ *3]");
         assert_eq!(Id::Sum.to_string(), "[SUM]");
+        assert_eq!(Id::SumBack.to_string(), "[*SUM]");
         assert_eq!(Id::Stream(12).to_string(), "[ 12]");
     }
 }

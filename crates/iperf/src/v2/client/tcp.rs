@@ -4,11 +4,12 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept, bind_tcp};
+use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept};
 use crate::v2::client_header::{EXTENDED_LEN, Mode};
 use crate::v2::flags::fill_digits;
-use crate::v2::io::{Env, TICK, is_timeout, receive_stream, send_stream, set_window};
+use crate::v2::io::{Env, TICK, is_timeout, receive_stream, send_stream};
 use crate::v2::outcome::Trouble;
+use crate::v2::sockets::{connect_tcp, listen_tcp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
@@ -23,17 +24,21 @@ pub(super) fn run(
     results: &Results,
     number: u32,
 ) -> Result<(), Trouble> {
-    let wants_port = matches!(config.mode, Mode::Tradeoff | Mode::Dual);
-    let listener = match wants_port {
-        true => Some(bind_tcp(config.any_address(config.listen_port))?),
-        false => None,
-    };
     let connect = |source| Trouble::Connect {
         peer: config.server,
         source,
     };
-    let mut stream = TcpStream::connect_timeout(&config.server, CONNECT).map_err(connect)?;
-    set_window(&stream, config.window_bytes);
+    let window = config.window_bytes;
+    let mut stream = connect_tcp(config.server, window, CONNECT).map_err(connect)?;
+    let wants_port = matches!(config.mode, Mode::Tradeoff | Mode::Dual);
+    let listener = match wants_port {
+        true => {
+            // Only the address that the server sees listens.
+            let own = stream.local_addr().map_err(connect)?.ip();
+            Some(listen_tcp((own, config.back_port(number)).into(), window)?)
+        }
+        false => None,
+    };
     let port = match &listener {
         Some(listener) => listener.local_addr().map_err(connect)?.port(),
         None => config.server.port(),
@@ -55,13 +60,13 @@ pub(super) fn run(
             )
         }
         (Mode::Dual, Some(listener)) => both(
-            || back(config, env, results, &listener, number + 1),
+            || back(config, env, results, &listener, config.back_id(number)),
             || send(config, env, results, &mut stream, &header, id),
         ),
         (Mode::Tradeoff, Some(listener)) => {
             send(config, env, results, &mut stream, &header, id)?;
             drop(stream);
-            back(config, env, results, &listener, number + 1)
+            back(config, env, results, &listener, config.back_id(number))
         }
         _ => send(config, env, results, &mut stream, &header, id),
     }
@@ -94,7 +99,7 @@ fn send(
     let length = config.length_bytes.unwrap_or(WRITE_BYTES).max(1);
     let mut block = vec![0; length as usize];
     fill_digits(&mut block, 0);
-    let sender = StreamSender::new(config.amount, config.rate, length, env.now_ns());
+    let sender = StreamSender::new(config.own_amount(), config.rate, length, env.now_ns());
     let (leg, result) = send_stream(stream, header, sender, &block, env, id);
     let sent = result.is_ok();
     results.leg(id, leg);
@@ -138,17 +143,14 @@ fn back(
     env: &Env<'_>,
     results: &Results,
     listener: &TcpListener,
-    number: u32,
+    id: Id,
 ) -> Result<(), Trouble> {
     let port = listener
         .local_addr()
         .map_or(config.listen_port, |address| address.port());
     let until_ns = env.now_ns() + BACK_WAIT.as_nanos() as u64;
     match accept(listener, config.server, until_ns, env) {
-        Some(mut stream) => {
-            set_window(&stream, config.window_bytes);
-            receive(config, env, results, &mut stream, Id::Back(number))
-        }
+        Some(mut stream) => receive(config, env, results, &mut stream, id),
         None => Err(config.nothing_back(port)),
     }
 }

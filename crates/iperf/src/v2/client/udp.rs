@@ -3,14 +3,18 @@
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 
+use wirelab_socket::mtu::path_mtu;
+
 use super::tcp::both;
-use super::{BACK_WAIT, ClientConfig, Results, bind_udp};
+use super::{BACK_WAIT, ClientConfig, Results};
 use crate::v2::client_header::{DATAGRAM_BYTES, Mode};
-use crate::v2::datagram::Generation;
-use crate::v2::io::{Env, Listener, TICK, send_datagrams, set_window};
-use crate::v2::outcome::Trouble;
+use crate::v2::datagram::{Generation, Head, IdWidth};
+use crate::v2::io::{Env, Listener, TICK, send_datagrams};
+use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::receive::{Arrival, Receiver};
+use crate::v2::report::ServerReport;
 use crate::v2::send::{SendPlan, Sender, Step};
+use crate::v2::sockets::bind_udp;
 use crate::v2::table::Id;
 
 /// A flow of which the final datagram came is listened to so long in ns, to answer further ones.
@@ -32,51 +36,79 @@ pub(super) fn run(
         peer: config.server,
         source,
     };
-    let socket = bind_udp(config.any_address(0))?;
-    set_window(&socket, config.window_bytes);
+    let window = config.window_bytes;
+    let socket = bind_udp(config.any_address(0), window)?;
     socket.connect(config.server).map_err(connect)?;
     let id = Id::Stream(number);
-    let back_id = Id::Back(number + 1);
-    let any_port = config.any_address(config.listen_port);
+    // Only the address that the server sees listens.
+    let own_ip = socket.local_addr().map_err(connect)?.ip();
+    let own = || bind_udp((own_ip, config.back_port(number)).into(), window);
+    let back = |way: &Way<'_>| receive(config, env, results, &socket, way);
     match config.mode {
-        Mode::Forward | Mode::FullDuplex => send(config, env, results, &socket, None, id),
+        Mode::Forward => send(config, env, results, &socket, None, id),
         Mode::Reverse => {
             let sender = Sender::new(plan(config, config.server.port()), env.now_ns());
-            let knock = Some((&socket, sender));
-            let port = config.server.port();
-            receive(config, env, results, &socket, knock, port, Id::Back(number))
+            back(&Way {
+                listen: &socket,
+                knock: Some(sender),
+                answers: false,
+                id: Id::Back(number),
+            })
         }
-        Mode::Dual => {
-            let own = bind_udp(any_port)?;
-            set_window(&own, config.window_bytes);
+        Mode::FullDuplex => both(
+            || {
+                back(&Way {
+                    listen: &socket,
+                    knock: None,
+                    answers: false,
+                    id: Id::Back(number),
+                })
+            },
+            || send(config, env, results, &socket, None, id),
+        ),
+        Mode::Dual | Mode::Tradeoff => {
+            let own = own()?;
             let port = own.local_addr().map_err(connect)?.port();
-            both(
-                || receive(config, env, results, &own, None, port, back_id),
-                || send(config, env, results, &socket, Some(port), id),
-            )
-        }
-        Mode::Tradeoff => {
-            let own = bind_udp(any_port)?;
-            set_window(&own, config.window_bytes);
-            let port = own.local_addr().map_err(connect)?.port();
-            send(config, env, results, &socket, Some(port), id)?;
-            receive(config, env, results, &own, None, port, back_id)
+            let way = Way {
+                listen: &own,
+                knock: None,
+                answers: true,
+                id: config.back_id(number),
+            };
+            let sending = || send(config, env, results, &socket, Some(port), id);
+            if config.mode == Mode::Dual {
+                return both(|| back(&way), sending);
+            }
+            sending()?;
+            back(&way)
         }
     }
+}
+
+/// How traffic back comes.
+struct Way<'a> {
+    /// Where.
+    listen: &'a UdpSocket,
+    /// What asks for it until it comes (`-R`).
+    knock: Option<Sender>,
+    /// Whether the server waits for a report. On its own port it would take one for a new flow.
+    answers: bool,
+    id: Id,
 }
 
 fn plan(config: &ClientConfig, port: u16) -> SendPlan {
     SendPlan {
         length_bytes: config.length_bytes.unwrap_or(DATAGRAM_BYTES),
         rate: config.rate,
-        amount: config.amount,
+        amount: config.own_amount(),
         generation: if config.header {
             Generation::Wide
         } else {
             Generation::Bare
         },
         header: config.header.then(|| config.header(port)),
-        wants_report: true,
+        // On one socket neither end sends a report: it would look like data.
+        wants_report: config.mode != Mode::FullDuplex,
     }
 }
 
@@ -91,7 +123,9 @@ fn send(
     let port = back.unwrap_or(config.server.port());
     let mut sender = Sender::new(plan(config, port), env.now_ns());
     let result = send_datagrams(socket, None, &mut sender, env, id);
-    results.leg(id, crate::v2::Leg::UdpSent(Box::new(sender.sent())));
+    let mtu_bytes = path_mtu(socket).ok().flatten();
+    let sent = sender.sent().with_mtu(mtu_bytes, config.server.is_ipv6());
+    results.leg(id, Leg::UdpSent(Box::new(sent)));
     let ran_ns = env.now_ns().saturating_sub(sender.start_ns());
     result.map_err(|source| match source.kind() {
         ErrorKind::ConnectionRefused if ran_ns < REFUSAL_NS => Trouble::Connect {
@@ -105,15 +139,13 @@ fn send(
     })
 }
 
-/// Receive what the server sends, on a port of its own or, with `knock`, on the socket that asks for it.
+/// Receive what the server sends. `asked` is the socket that is connected to it.
 fn receive(
     config: &ClientConfig,
     env: &Env<'_>,
     results: &Results,
-    socket: &UdpSocket,
-    mut knock: Option<(&UdpSocket, Sender)>,
-    port: u16,
-    id: Id,
+    asked: &UdpSocket,
+    way: &Way<'_>,
 ) -> Result<(), Trouble> {
     let gone = |source: io::Error| Trouble::Gone {
         peer: config.server,
@@ -124,13 +156,13 @@ fn receive(
     let mut listener: Option<Listener> = None;
     let mut heard_ns = begin_ns;
     let (mut knocked_ns, mut ended_ns) = (0, None);
-    socket.set_read_timeout(Some(TICK / 2)).map_err(gone)?;
+    way.listen.set_read_timeout(Some(TICK / 2)).map_err(gone)?;
     while !env.stopped() {
         let now_ns = env.now_ns();
-        if let (None, Some((socket, sender))) = (&listener, &mut knock) {
+        if let (None, Some(sender)) = (&listener, &way.knock) {
             if knocked_ns == 0 || now_ns - knocked_ns >= KNOCK_NS {
                 knocked_ns = now_ns;
-                knock_once(socket, sender.clone(), env).map_err(|source| Trouble::Connect {
+                knock_once(asked, sender.clone(), env).map_err(|source| Trouble::Connect {
                     peer: config.server,
                     source,
                 })?;
@@ -145,11 +177,10 @@ fn receive(
         if over || overdue || now_ns.saturating_sub(heard_ns) > quiet_ns {
             break;
         }
-        match socket.recv_from(&mut buf) {
+        match way.listen.recv_from(&mut buf) {
             Ok((len, from)) if is_server(config, from) => {
                 heard_ns = env.now_ns();
-                let answer_to = knock.is_none().then_some(from);
-                let final_now = take(&mut listener, socket, &buf[..len], answer_to, env, id);
+                let final_now = take(&mut listener, way, &buf[..len], from, env);
                 if final_now && ended_ns.is_none() {
                     ended_ns = Some(heard_ns);
                 }
@@ -163,10 +194,16 @@ fn receive(
     }
     match listener {
         Some(listener) => {
-            results.leg(id, listener.leg());
+            let mtu_bytes = path_mtu(asked).ok().flatten();
+            let received = listener.received();
+            let received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
+            results.leg(way.id, Leg::UdpReceived(Box::new(received)));
             Ok(())
         }
-        None => Err(config.nothing_back(port)),
+        None => {
+            let port = way.listen.local_addr().map_or(0, |address| address.port());
+            Err(config.nothing_back(port))
+        }
     }
 }
 
@@ -185,20 +222,24 @@ fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Resu
     Ok(())
 }
 
-/// Take one datagram, and answer a final one; whether it was final. On the server's own port an answer would look
-/// like a new flow, so there none is given.
+/// Take one datagram, and answer a final one where the server waits for that; whether it was final.
 fn take(
     listener: &mut Option<Listener>,
-    socket: &UdpSocket,
+    way: &Way<'_>,
     datagram: &[u8],
-    answer_to: Option<SocketAddr>,
+    from: SocketAddr,
     env: &Env<'_>,
-    id: Id,
 ) -> bool {
     let now_ns = env.now_ns();
+    // A server that does not know --full-duplex answers our final datagram with a report.
+    if !way.answers && is_report(datagram) {
+        return false;
+    }
     if listener.is_none() {
-        *listener = Receiver::new(datagram, now_ns)
-            .map(|receiver| Listener::new(receiver, env.every_ns, id));
+        *listener = Receiver::new(datagram, now_ns).map(|receiver| {
+            let receiver = receiver.with_wall(env.epoch_us(), false);
+            Listener::new(receiver, env.every_ns, way.id)
+        });
     }
     let Some(listener) = listener else {
         return false;
@@ -206,9 +247,15 @@ fn take(
     if listener.take(datagram, now_ns, env.on_row) != Arrival::Final {
         return false;
     }
-    if let (Some(to), Some(answer)) = (answer_to, listener.receiver.answer(datagram)) {
+    if let (true, Some(answer)) = (way.answers, listener.receiver.answer(datagram)) {
         // The server asks again for what does not get through.
-        let _ = socket.send_to(&answer, to);
+        let _ = way.listen.send_to(&answer, from);
     }
     true
+}
+
+/// A report has the number 0, which no flow of a server has.
+fn is_report(datagram: &[u8]) -> bool {
+    Head::parse(datagram, IdWidth::Wide).is_some_and(|head| head.id == 0)
+        && ServerReport::parse(datagram).is_some()
 }

@@ -10,9 +10,10 @@ use crate::v2::amount::Rate;
 use crate::v2::client_header::ClientHeader;
 use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::flags::fill_digits;
-use crate::v2::io::{Env, send_datagrams, send_stream, set_window};
+use crate::v2::io::{Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::send::Sender;
+use crate::v2::sockets::{connect_tcp, set_window};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
@@ -59,13 +60,6 @@ const fn layout(peer: Generation) -> Generation {
     }
 }
 
-fn unspecified(peer: SocketAddr) -> SocketAddr {
-    match peer {
-        SocketAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED, 0).into(),
-        SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
-    }
-}
-
 /// Send datagrams to the port that the client named, and wait for its report.
 pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, kind: Generation) {
     let Some(place) = Place::take(shared, peer) else {
@@ -76,7 +70,7 @@ pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, 
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
         let work = || -> std::io::Result<UdpSocket> {
-            let socket = UdpSocket::bind(unspecified(to))?;
+            let socket = UdpSocket::bind((shared.own_ip(to), 0))?;
             set_window(&socket, shared.config.window_bytes);
             socket.connect(to)?;
             shared.began(socket.local_addr(), to, id);
@@ -137,11 +131,8 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
-        match TcpStream::connect_timeout(&to, CONNECT) {
-            Ok(mut stream) => {
-                set_window(&stream, shared.config.window_bytes);
-                stream_out(shared, &mut stream, to, &header, id);
-            }
+        match connect_tcp(to, shared.config.window_bytes, CONNECT) {
+            Ok(mut stream) => stream_out(shared, &mut stream, to, &header, id),
             Err(source) => {
                 let why = "traffic back: the port that the client named takes no connection";
                 shared.refuse(to, why);

@@ -1,0 +1,288 @@
+//! What `-e` adds to a line: writes, reads and their sizes, and one-way times, in iperf's columns.
+//!
+//! Left out are columns that need what is not measured here: retransmissions, the congestion window, and the ratio
+//! that iperf calls NetPwr.
+
+use super::table::Row;
+
+/// Bins of the sizes of reads, each an eighth of the buffer, as iperf has.
+pub const READ_BINS: usize = 8;
+
+/// The heading of lines of a TCP sender.
+pub const HEADING_WRITES: &str = "[ ID] Interval            Transfer    Bandwidth       Write/Err";
+/// The heading of lines of a TCP receiver.
+pub const HEADING_READS: &str = "[ ID] Interval            Transfer    Bandwidth       Reads=Dist";
+/// The heading of lines of a UDP sender.
+pub const HEADING_PACKETS: &str =
+    "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS";
+/// The heading of lines of a UDP receiver.
+pub const HEADING_LATENCY: &str = "[ ID] Interval            Transfer     Bandwidth        Jitter   Lost/Total  Latency avg/min/max/stdev PPS  Rx";
+
+/// What `-e` adds to a line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum More {
+    /// A TCP sender.
+    Writes(u64),
+    /// A UDP sender; what the system refused is an error.
+    Packets {
+        /// Datagrams that were sent.
+        writes: u64,
+        /// Datagrams for which the system had no room.
+        errors: u64,
+    },
+    /// A TCP receiver.
+    Reads(Reads),
+    /// A UDP receiver; nothing where times make no sense.
+    Latency(Option<Transit>),
+}
+
+/// Reads of a TCP receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// How many.
+    pub count: u64,
+    /// How many of each size: from 0, 1/8, 2/8 … of the buffer on.
+    pub sizes: [u64; READ_BINS],
+}
+
+impl Reads {
+    /// A read of `bytes` into a buffer of `buffer_bytes`.
+    pub fn add(&mut self, bytes: usize, buffer_bytes: usize) {
+        let bin = bytes.saturating_sub(1) * READ_BINS / buffer_bytes.max(1);
+        self.count += 1;
+        self.sizes[bin.min(READ_BINS - 1)] += 1;
+    }
+
+    /// What was added since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Reads) -> Reads {
+        let mut sizes = self.sizes;
+        for (size, before) in sizes.iter_mut().zip(&before.sizes) {
+            *size -= before;
+        }
+        Reads {
+            count: self.count - before.count,
+            sizes,
+        }
+    }
+}
+
+/// One-way times by the sender's and the receiver's wall clocks: they hold as far as both are set alike, and are
+/// negative where the receiver's is behind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transit {
+    /// Datagrams.
+    pub count: u64,
+    /// The least in µs.
+    pub min_us: i64,
+    /// The most in µs.
+    pub max_us: i64,
+    /// The mean in µs.
+    pub mean_us: f64,
+    /// Squared distances from the mean, added up, in µs².
+    pub m2_us2: f64,
+}
+
+impl Transit {
+    /// A single time.
+    pub const fn of(us: i64) -> Transit {
+        Transit {
+            count: 1,
+            min_us: us,
+            max_us: us,
+            mean_us: us as f64,
+            m2_us2: 0.0,
+        }
+    }
+
+    /// One more (Welford: Technometrics 4, 1962, 419–420).
+    pub fn add(&mut self, us: i64) {
+        self.count += 1;
+        self.min_us = self.min_us.min(us);
+        self.max_us = self.max_us.max(us);
+        let distance = us as f64 - self.mean_us;
+        self.mean_us += distance / self.count as f64;
+        self.m2_us2 += distance * (us as f64 - self.mean_us);
+    }
+
+    /// Those of two flows together (Chan, Golub, LeVeque: Stanford STAN-CS-79-773, 2.1).
+    #[must_use]
+    pub fn and(&self, other: &Transit) -> Transit {
+        let (a, b) = (self.count as f64, other.count as f64);
+        let all = (a + b).max(1.0);
+        let distance = other.mean_us - self.mean_us;
+        Transit {
+            count: self.count + other.count,
+            min_us: self.min_us.min(other.min_us),
+            max_us: self.max_us.max(other.max_us),
+            mean_us: self.mean_us + distance * b / all,
+            m2_us2: self.m2_us2 + other.m2_us2 + distance * distance * a * b / all,
+        }
+    }
+
+    /// The standard deviation of the sample in µs, 0 of a single time.
+    pub fn stdev_us(&self) -> f64 {
+        match self.count {
+            0 | 1 => 0.0,
+            count => (self.m2_us2 / (count - 1) as f64).sqrt(),
+        }
+    }
+}
+
+impl More {
+    /// Two streams together.
+    #[must_use]
+    pub fn and(&self, other: &More) -> More {
+        match (*self, *other) {
+            (More::Writes(a), More::Writes(b)) => More::Writes(a + b),
+            (
+                More::Packets { writes, errors },
+                More::Packets {
+                    writes: more,
+                    errors: failed,
+                },
+            ) => More::Packets {
+                writes: writes + more,
+                errors: errors + failed,
+            },
+            (More::Reads(mut a), More::Reads(b)) => {
+                a.count += b.count;
+                for (size, more) in a.sizes.iter_mut().zip(b.sizes) {
+                    *size += more;
+                }
+                More::Reads(a)
+            }
+            (More::Latency(Some(a)), More::Latency(Some(b))) => More::Latency(Some(a.and(&b))),
+            (one, _) => one,
+        }
+    }
+
+    /// The heading of lines with these columns.
+    pub const fn heading(&self) -> &'static str {
+        match self {
+            More::Writes(_) => HEADING_WRITES,
+            More::Packets { .. } => HEADING_PACKETS,
+            More::Reads(_) => HEADING_READS,
+            More::Latency(_) => HEADING_LATENCY,
+        }
+    }
+
+    /// The columns, to be put behind the others of a line.
+    pub fn columns(&self, row: &Row) -> String {
+        let per_s = |count: u64| count as f64 / (row.end_s - row.start_s);
+        match self {
+            More::Writes(writes) => format!("  {writes}/0"),
+            More::Packets { writes, errors } => {
+                format!("  {writes}/{errors} {:8.0} pps", per_s(*writes))
+            }
+            More::Reads(reads) => {
+                let sizes = reads.sizes.map(|size| size.to_string()).join(":");
+                format!("  {}={sizes}", reads.count)
+            }
+            More::Latency(transit) => {
+                let received = row.datagrams.map_or(0, |d| d.received);
+                let latency = transit.as_ref().map_or("-/-/-/-".to_owned(), |t| {
+                    let ms = [t.mean_us, t.min_us as f64, t.max_us as f64, t.stdev_us()];
+                    ms.map(|us| format!("{:.3}", us / 1000.0)).join("/")
+                });
+                format!(" {latency} ms {:.0} pps {received} pkts", per_s(received))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::v2::table::{Datagrams, Format, Id};
+
+    fn line(seconds: f64, bytes: u64, more: More) -> String {
+        let row = Row {
+            bytes,
+            more: Some(more),
+            ..Row::new(Id::Stream(1), 0.0, seconds)
+        };
+        row.enhanced_line(Format::AutoBits)
+    }
+
+    // The beginnings of lines that iperf 2.1.8 printed with -e; its further columns are left out.
+    #[test]
+    fn lines_as_the_binary_begins_them() {
+        assert_eq!(
+            line(0.5, 640 << 10, More::Writes(5)),
+            "[  1] 0.0000-0.5000 sec   640 KBytes  10.5 Mbits/sec  5/0"
+        );
+        let packets = More::Packets {
+            writes: 45,
+            errors: 0,
+        };
+        assert_eq!(
+            line(0.5, 46 * 1470, packets),
+            "[  1] 0.0000-0.5000 sec  66.0 KBytes  1.08 Mbits/sec  45/0       90 pps"
+        );
+        let reads = Reads {
+            count: 8,
+            sizes: [3, 0, 0, 0, 0, 0, 0, 5],
+        };
+        assert_eq!(
+            line(0.5, 640 << 10, More::Reads(reads)),
+            "[  1] 0.0000-0.5000 sec   640 KBytes  10.5 Mbits/sec  8=3:0:0:0:0:0:0:5"
+        );
+    }
+
+    #[test]
+    fn one_way_times() {
+        let mut transit = Transit::of(2);
+        for us in [106, 20, 20] {
+            transit.add(us);
+        }
+        let row = Row {
+            datagrams: Some(Datagrams {
+                jitter_ms: 0.012,
+                jitter_ps: Some(12_000_000),
+                received: 4,
+                lost: 0,
+                total: 4,
+                out_of_order: 0,
+            }),
+            more: Some(More::Latency(Some(transit))),
+            bytes: 4 * 1470,
+            ..Row::new(Id::Stream(1), 0.0, 0.0226)
+        };
+        // The variance of 2, 106, 20, 20 is 2198.7 µs².
+        assert!(
+            row.enhanced_line(Format::AutoBits)
+                .ends_with("0.012 ms 0/4 (0%) 0.037/0.002/0.106/0.047 ms 177 pps 4 pkts")
+        );
+        let absent = More::Latency(None).columns(&row);
+        assert!(absent.starts_with(" -/-/-/- ms"), "{absent}");
+    }
+
+    #[test]
+    fn two_streams_are_as_good_as_one() {
+        let mut all = Transit::of(5);
+        let (mut a, mut b) = (Transit::of(5), Transit::of(-3));
+        for us in [9, 1] {
+            a.add(us);
+            all.add(us);
+        }
+        b.add(700);
+        for us in [-3, 700] {
+            all.add(us);
+        }
+        let both = a.and(&b);
+        assert_eq!((both.count, both.min_us, both.max_us), (5, -3, 700));
+        assert!((both.mean_us - all.mean_us).abs() < 1e-9);
+        assert!((both.stdev_us() - all.stdev_us()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn sizes_of_reads() {
+        let mut reads = Reads::default();
+        for bytes in [1, 16 << 10, (16 << 10) + 1, 128 << 10, 1 << 20] {
+            reads.add(bytes, 128 << 10);
+        }
+        assert_eq!(reads.sizes, [2, 1, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(reads.since(&reads), Reads::default());
+    }
+}
