@@ -107,8 +107,8 @@ fn number(id: Id) -> String {
 
 fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
     let mut object = match leg {
-        Leg::TcpSent { span, bytes } => tcp("sent", *span, *bytes),
-        Leg::TcpReceived { span, bytes } => tcp("received", *span, *bytes),
+        Leg::TcpSent { span, bytes, .. } => tcp("sent", *span, *bytes),
+        Leg::TcpReceived { span, bytes, .. } => tcp("received", *span, *bytes),
         Leg::UdpSent(sent) => udp_sent(sent),
         Leg::UdpReceived(seen) => udp_received(seen),
     };

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wirelab_iperf::v2::send::Sent;
-use wirelab_iperf::v2::table::{Datagrams, Format, HEADING, HEADING_UDP, Id, Row};
-use wirelab_iperf::v2::{ClientConfig, Leg, Protocol, Rate, ServerReport};
+use wirelab_iperf::v2::table::{Format, HEADING, HEADING_UDP, Id, Row};
+use wirelab_iperf::v2::{ClientConfig, Leg, Protocol, Rate};
 use wirelab_report::format;
 
 use crate::args::IperfArgs;
@@ -73,7 +73,7 @@ impl Printer {
         };
         say!("{id} Sent {} datagrams", sent.datagrams);
         if let Some(report) = &sent.report {
-            let line = reported(id, report).line(self.format);
+            let line = report.row(id).line(self.format);
             say!("{id} Server Report:\n{HEADING_UDP}\n{line}");
         }
     }
@@ -129,22 +129,6 @@ fn gaps(sent: &Sent) -> Option<String> {
         "median {half}, 99 % {most}, longest {longest}; {} pauses were not made up for",
         sent.slips
     ))
-}
-
-/// The line of a server's report.
-pub fn reported(id: Id, report: &ServerReport) -> Row {
-    Row {
-        id,
-        start_s: 0.0,
-        end_s: report.duration_us as f64 / 1e6,
-        bytes: report.bytes,
-        datagrams: Some(Datagrams {
-            jitter_ms: report.jitter_us as f64 / 1e3,
-            lost: report.lost,
-            total: report.datagrams,
-            out_of_order: report.out_of_order,
-        }),
-    }
 }
 
 /// A rate as JSON names it.
