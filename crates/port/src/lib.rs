@@ -10,7 +10,6 @@
 //! - [`job`]: what senders and checkers are asked and answer, whatever their path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 
-mod clock;
 pub mod host;
 pub mod iface;
 pub mod impair;
@@ -22,3 +21,5 @@ pub mod packet;
 pub mod pcapng;
 pub mod tap;
 pub mod xdp;
+
+use wirelab_trial::host_clock as clock;

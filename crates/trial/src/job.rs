@@ -2,8 +2,10 @@
 //!
 //! Times are CLOCK_MONOTONIC of the host in ns; that is also what the test header carries, modulo 2⁴⁸.
 
+mod judge;
 mod observe;
 
+pub use judge::Judge;
 pub use observe::{FlowAsked, below_rate, flow_observation, flow_warnings};
 
 use crate::observation::Counts;

@@ -10,9 +10,11 @@ pub mod cycle;
 pub mod explanation;
 pub mod field;
 pub mod format;
+pub mod host_clock;
 pub mod jitter;
 pub mod job;
 pub mod load;
+pub mod log_linear;
 pub mod node;
 pub mod observation;
 pub mod pace;
@@ -30,6 +32,7 @@ pub use clock::{Clock, ClockKind, Owner};
 pub use field::{Field, Kind};
 pub use jitter::Jitter;
 pub use load::{Load, LoadError};
+pub use log_linear::LogLinear;
 pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
 pub use observation::{
     Counts, CpuLoad, Elapsed, FlowObservation, Ledger, Observation, SenderObservation, Spans,

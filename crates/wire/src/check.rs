@@ -54,16 +54,25 @@ pub fn classify(frame: &[u8], flow: &Flow) -> Verdict {
         return Verdict::Foreign;
     };
     let ours = flow.source.is_some_and(|source| frame[6..12] == source);
-    let header = match Header::parse(&frame[offset..end]) {
+    classify_data(&frame[offset..end], flow.stream, ours)
+}
+
+/// Judge what carries a test header at its start: the payload of a frame, a datagram, or a piece of a stream.
+///
+/// `stream` is the only stream that belongs to the flow, if it has only one. `ours` says that these bytes come from
+/// the flow's own sender: then a damaged magic is header-corrupt, not foreign.
+#[inline]
+pub fn classify_data(bytes: &[u8], stream: Option<u8>, ours: bool) -> Verdict {
+    let header = match Header::parse(bytes) {
         Ok(header) => header,
         Err(HeaderError::Magic | HeaderError::Short) if !ours => return Verdict::Foreign,
         Err(HeaderError::Version(_)) => return Verdict::Foreign,
         Err(_) => return Verdict::HeaderCorrupt,
     };
-    if flow.stream.is_some_and(|stream| stream != header.stream) {
+    if stream.is_some_and(|stream| stream != header.stream) {
         return Verdict::Foreign;
     }
-    let data = &frame[offset + header::LEN..end];
+    let data = &bytes[header::LEN..];
     let len = usize::from(header.lfsr_len);
     if data.len() < len {
         return Verdict::Truncated(header);

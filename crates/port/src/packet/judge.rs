@@ -1,189 +1,41 @@
-//! What a checker makes of each frame: whose it is, whether it is right, in which order and when it came.
+//! What a checker of this path makes of each frame: whose it is and whether it is right; the rest is
+//! [`wirelab_trial::job::Judge`].
 
-use wirelab_trial::{Clock, Counts, Jitter, SeriesBuilder, SlotTracker, Tracker};
+use wirelab_trial::job;
 use wirelab_wire::frame::{TPID_CUSTOMER, TPID_SERVICE};
-use wirelab_wire::header::TIME_MODULUS;
-use wirelab_wire::{Flags, Header, Verdict, classify};
+use wirelab_wire::{Flow, classify};
 
 use crate::job::{CheckJob, CheckReport};
 
-/// How the order of a flow is followed.
-enum Order {
-    Sequences(Tracker),
-    Slots(SlotTracker),
-}
-
 /// Judges the frames of a port one by one.
 pub(super) struct Judge {
-    job: CheckJob,
-    counts: Counts,
-    order: Order,
-    /// Frames whose time is taken: those whose number and this mask have no bit in common.
-    mask: u64,
-    first: Option<(u64, u64)>,
-    last: Option<(u64, u64)>,
-    jitter: Jitter,
-    latency: SeriesBuilder,
-    /// Frames of the flow without a usable time of the tester's clock.
-    untimed: u64,
-    /// Frames that came before they were sent, as their time has it.
-    early: u64,
-    /// Repeating frames where none were announced, or the other way round.
-    mixed: u64,
+    flow: Flow,
+    judge: job::Judge,
 }
 
 impl Judge {
     pub(super) fn new(job: &CheckJob) -> Judge {
         Judge {
-            job: *job,
-            counts: Counts::default(),
-            order: match job.slots {
-                Some(slots) => Order::Slots(SlotTracker::new(slots)),
-                None => Order::Sequences(Tracker::new()),
-            },
-            mask: u64::from(job.time_every.max(1).next_power_of_two()) - 1,
-            first: None,
-            last: None,
-            jitter: Jitter::new(),
-            latency: SeriesBuilder::new("latency", Clock::TESTER_NS, 0),
-            untimed: 0,
-            early: 0,
-            mixed: 0,
+            flow: job.flow,
+            judge: job::Judge::new(job.slots, job.time_every),
         }
     }
 
     /// Frames of the flow so far.
     pub(super) fn received(&self) -> u64 {
-        self.counts.received_frames
+        self.judge.received()
     }
 
     /// Judges a frame that came at `arrival_ns` (CLOCK_MONOTONIC), if that is known; whether it is of the flow.
     #[inline]
     pub(super) fn frame(&mut self, frame: &[u8], arrival_ns: Option<u64>) -> bool {
-        let counts = &mut self.counts;
-        let header = match classify(frame, &self.job.flow) {
-            Verdict::Foreign => {
-                counts.foreign_frames += 1;
-                return false;
-            }
-            Verdict::HeaderCorrupt => {
-                counts.header_corrupt_frames += 1;
-                None
-            }
-            Verdict::Truncated(header) => {
-                counts.truncated_frames += 1;
-                Some(header)
-            }
-            Verdict::Stale { header, .. } => {
-                counts.stale_frames += 1;
-                Some(header)
-            }
-            Verdict::Corrupted(header) => {
-                counts.corrupted_frames += 1;
-                Some(header)
-            }
-            Verdict::Good(header) => {
-                counts.good_frames += 1;
-                counts.verified_payload_bytes += payload_bytes(frame);
-                Some(header)
-            }
-        };
-        let number = counts.received_frames;
-        counts.received_frames += 1;
-        if number & self.mask == 0 {
-            self.time(number, arrival_ns, header.as_ref());
-        }
-        if let Some(header) = header {
-            self.place(&header);
-        }
-        true
-    }
-
-    fn place(&mut self, header: &Header) {
-        let repeating = header.flags.contains(Flags::REPEATING);
-        match &mut self.order {
-            Order::Sequences(tracker) => {
-                self.mixed += u64::from(repeating);
-                tracker.observe(header.sequence);
-            }
-            Order::Slots(slots) => {
-                self.mixed += u64::from(!repeating);
-                slots.observe(header.sequence);
-            }
-        }
-    }
-
-    fn time(&mut self, number: u64, arrival_ns: Option<u64>, header: Option<&Header>) {
-        let Some(arrival) = arrival_ns else {
-            self.untimed += 1;
-            return;
-        };
-        self.first.get_or_insert((arrival, number));
-        self.last = Some((arrival, number));
-        let timed = |h: &&Header| {
-            h.flags.contains(Flags::TIME_VALID) && !h.flags.contains(Flags::NODE_CLOCK)
-        };
-        let Some(header) = header.filter(timed) else {
-            self.untimed += 1;
-            return;
-        };
-        self.jitter.observe(header.time_ns, arrival);
-        let latency = arrival.wrapping_sub(header.time_ns) % TIME_MODULUS;
-        if latency < TIME_MODULUS / 2 {
-            self.latency.push(latency);
-        } else {
-            self.early += 1;
-        }
+        let verdict = classify(frame, &self.flow);
+        self.judge.take(verdict, payload_bytes(frame), arrival_ns)
     }
 
     /// The report, as far as frames tell.
     pub(super) fn finish(self) -> CheckReport {
-        let mut counts = self.counts;
-        let mut notes = Vec::new();
-        match &self.order {
-            Order::Sequences(tracker) => {
-                counts.distinct_sequences = tracker.distinct();
-                counts.duplicated_frames = tracker.duplicated();
-                counts.reordered_frames = tracker.reordered();
-                counts.reordering_extent_frames = tracker.max_extent();
-                counts.too_late_frames = tracker.too_late();
-            }
-            Order::Slots(slots) => {
-                counts.distinct_sequences = slots.received();
-                counts.order_breaks = slots.order_breaks();
-                if slots.order_breaks() > 0 {
-                    notes.push(format!(
-                        "slots of repeating frames did not follow one another {} times (at least {} frames passed over)",
-                        slots.order_breaks(), slots.skipped()
-                    ));
-                }
-            }
-        }
-        if self.mixed > 0 {
-            notes.push(format!(
-                "{} frames were repeating frames where sequences were announced, or the other way round",
-                self.mixed
-            ));
-        }
-        if self.early > 0 {
-            notes.push(format!(
-                "{} frames came before they were sent, as their times have it: sender and checker do not share a clock, and their latency was left out",
-                self.early
-            ));
-        }
-        let every_frame_timed = self.mask == 0 && self.untimed == 0;
-        CheckReport {
-            counts,
-            first: self.first,
-            last: self.last,
-            jitter_ns: self.jitter.ns().filter(|_| every_frame_timed),
-            series: match self.latency.count() {
-                0 => Vec::new(),
-                _ => vec![self.latency.finish()],
-            },
-            missed_frames: 0,
-            notes,
-        }
+        self.judge.finish()
     }
 }
 
@@ -206,7 +58,8 @@ fn payload_bytes(frame: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelab_wire::{Flow, FrameSpec, Size, SizeUnit, Transport};
+    use wirelab_wire::header::TIME_MODULUS;
+    use wirelab_wire::{Flags, FrameSpec, Header, Size, SizeUnit, Transport};
 
     const SPEC: FrameSpec = FrameSpec {
         destination: [2, 0x57, 0x4C, 0, 0, 2],

@@ -3,8 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use wirelab_trial::series::{BUCKETS, bucket_of};
-use wirelab_trial::{Buffers, Cancel, Extent, Histogram, Pacer, Unsupported};
+use wirelab_trial::{Buffers, Cancel, Extent, LogLinear, Pacer, Unsupported};
 use wirelab_wire::Flags;
 
 use super::build::FrameBuilder;
@@ -173,7 +172,7 @@ struct Sending<'a> {
     emissions: u64,
     emitted: u64,
     time_ns: u64,
-    gaps: Gaps,
+    gaps: LogLinear,
     report: SendReport,
 }
 
@@ -206,7 +205,7 @@ impl<'a> Sending<'a> {
             emissions,
             emitted: 0,
             time_ns: start_ns,
-            gaps: Gaps::new(),
+            gaps: LogLinear::new(),
             report: SendReport::default(),
         }
     }
@@ -236,7 +235,7 @@ impl<'a> Sending<'a> {
         self.report.call_ns = now_ns() - self.start_ns;
         self.report.emitted_frames = self.emitted - self.report.refused_frames.min(self.emitted);
         self.report.sequences = self.job.faults.sequences_used(self.emitted);
-        self.report.gap = self.gaps.histogram();
+        self.report.gap = self.gaps.histogram(Some(1000));
         if let Some(pacer) = &self.pacer {
             self.report.slips = pacer.slips;
             self.report.slipped_ns = pacer.slipped_ns;
@@ -308,36 +307,5 @@ impl<'a> Sending<'a> {
         }
         self.report.last_ns = self.time_ns;
         self.emitted += 1;
-    }
-}
-
-/// Gaps in log-linear buckets: a few ns a frame, and no allocation on the way.
-struct Gaps {
-    counts: Box<[u64]>,
-    least: u64,
-    most: u64,
-    sum: u128,
-}
-
-impl Gaps {
-    fn new() -> Gaps {
-        Gaps {
-            counts: vec![0; BUCKETS].into_boxed_slice(),
-            least: u64::MAX,
-            most: 0,
-            sum: 0,
-        }
-    }
-
-    #[inline]
-    fn record(&mut self, ns: u64) {
-        self.counts[bucket_of(ns)] += 1;
-        self.least = self.least.min(ns);
-        self.most = self.most.max(ns);
-        self.sum += u128::from(ns);
-    }
-
-    fn histogram(&self) -> Histogram {
-        Histogram::from_log_linear(Some(1000), &self.counts, self.least, self.most, self.sum)
     }
 }

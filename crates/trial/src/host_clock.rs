@@ -1,10 +1,13 @@
 //! The host's clocks: reading, waiting for a due time, and what lies between wall clock and monotonic clock.
+//!
+//! Test headers carry CLOCK_MONOTONIC, which nobody sets; time stamps of the kernel are CLOCK_REALTIME, which may be
+//! stepped at any moment. [`WallOffset`] converts the one into the other.
 
 use std::time::Duration;
 
+use crate::node::Cancel;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
-use wirelab_trial::Cancel;
 
 /// How long before a due time sleeping ends and spinning begins: what a wake-up may be late, in ns.
 const SPIN_NS: u64 = 60_000;
@@ -17,7 +20,7 @@ const STEP_NS: u64 = 20_000;
 
 /// CLOCK_MONOTONIC in ns.
 #[inline]
-pub(crate) fn now_ns() -> u64 {
+pub fn now_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
@@ -30,7 +33,7 @@ fn read(clock: ClockId) -> u64 {
 }
 
 /// Waits until CLOCK_MONOTONIC reaches `due_ns` or the run is cancelled; the time it is then.
-pub(crate) fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
+pub fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
     loop {
         let now = now_ns();
         if now >= due_ns {
@@ -54,9 +57,9 @@ pub(crate) fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
     }
 }
 
-/// What the wall clock is ahead of the monotonic clock, and how well that is known.
+/// By what the wall clock is ahead of the monotonic clock, and how well that is known.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WallOffset {
+pub struct WallOffset {
     ns: u64,
     /// Half of the time that reading took, in ns.
     pub uncertainty_ns: u64,
@@ -64,7 +67,7 @@ pub(crate) struct WallOffset {
 
 impl WallOffset {
     /// The best of a few readings.
-    pub(crate) fn read() -> WallOffset {
+    pub fn read() -> WallOffset {
         let once = |_| {
             let before = now_ns();
             let wall = read(ClockId::CLOCK_REALTIME);
@@ -84,12 +87,12 @@ impl WallOffset {
 
     /// The monotonic time of a time of the wall clock, both in ns.
     #[inline]
-    pub(crate) fn to_monotonic(self, unix_ns: u64) -> u64 {
+    pub fn to_monotonic(self, unix_ns: u64) -> u64 {
         unix_ns.wrapping_sub(self.ns)
     }
 
     /// By how many ns the wall clock was stepped between two readings; `None` if it was not.
-    pub(crate) fn step_to(self, later: WallOffset) -> Option<i64> {
+    pub fn step_to(self, later: WallOffset) -> Option<i64> {
         let step = later.ns.wrapping_sub(self.ns) as i64;
         let known = STEP_NS + self.uncertainty_ns + later.uncertainty_ns;
         (step.unsigned_abs() > known).then_some(step)

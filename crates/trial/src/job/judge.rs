@@ -1,0 +1,194 @@
+//! What a checker makes of each frame of a flow: how it was judged, in which order and when it came.
+
+use wirelab_wire::header::TIME_MODULUS;
+use wirelab_wire::{Flags, Header, Verdict};
+
+use super::CheckReport;
+use crate::clock::Clock;
+use crate::jitter::Jitter;
+use crate::observation::Counts;
+use crate::series::SeriesBuilder;
+use crate::tracker::{SlotTracker, Tracker};
+
+/// How the order of a flow is followed.
+#[derive(Debug)]
+enum Order {
+    Sequences(Tracker),
+    Slots(SlotTracker),
+}
+
+/// Counts, orders and times the frames of one flow, whatever carries them, and says what came of it.
+#[derive(Debug)]
+pub struct Judge {
+    counts: Counts,
+    order: Order,
+    /// Frames whose time is taken: those whose number and this mask have no bit in common.
+    mask: u64,
+    first: Option<(u64, u64)>,
+    last: Option<(u64, u64)>,
+    jitter: Jitter,
+    latency: SeriesBuilder,
+    /// Frames of the flow without a usable time of the tester's clock.
+    untimed: u64,
+    /// Frames that came before they were sent, as their time has it.
+    early: u64,
+    /// Repeating frames where none were announced, or the other way round.
+    mixed: u64,
+}
+
+impl Judge {
+    /// A flow of which nothing has arrived, with the number of slots where its frames repeat. The time is taken of
+    /// one frame in `time_every` (rounded up to a power of two).
+    pub fn new(slots: Option<u32>, time_every: u32) -> Judge {
+        Judge {
+            counts: Counts::default(),
+            order: match slots {
+                Some(slots) => Order::Slots(SlotTracker::new(slots)),
+                None => Order::Sequences(Tracker::new()),
+            },
+            mask: u64::from(time_every.max(1).next_power_of_two()) - 1,
+            first: None,
+            last: None,
+            jitter: Jitter::new(),
+            latency: SeriesBuilder::new("latency", Clock::TESTER_NS, 0),
+            untimed: 0,
+            early: 0,
+            mixed: 0,
+        }
+    }
+
+    /// Frames of the flow so far.
+    pub fn received(&self) -> u64 {
+        self.counts.received_frames
+    }
+
+    /// Takes note of a frame with this verdict and payload (what follows the Ethernet header and its tags, in bytes),
+    /// that came at `arrival_ns` (CLOCK_MONOTONIC) if that is known; whether it is of the flow.
+    #[inline]
+    pub fn take(&mut self, verdict: Verdict, payload_bytes: u64, arrival_ns: Option<u64>) -> bool {
+        let counts = &mut self.counts;
+        let header = match verdict {
+            Verdict::Foreign => {
+                counts.foreign_frames += 1;
+                return false;
+            }
+            Verdict::HeaderCorrupt => {
+                counts.header_corrupt_frames += 1;
+                None
+            }
+            Verdict::Truncated(header) => {
+                counts.truncated_frames += 1;
+                Some(header)
+            }
+            Verdict::Stale { header, .. } => {
+                counts.stale_frames += 1;
+                Some(header)
+            }
+            Verdict::Corrupted(header) => {
+                counts.corrupted_frames += 1;
+                Some(header)
+            }
+            Verdict::Good(header) => {
+                counts.good_frames += 1;
+                counts.verified_payload_bytes += payload_bytes;
+                Some(header)
+            }
+        };
+        let number = counts.received_frames;
+        counts.received_frames += 1;
+        if number & self.mask == 0 {
+            self.time(number, arrival_ns, header.as_ref());
+        }
+        if let Some(header) = header {
+            self.place(&header);
+        }
+        true
+    }
+
+    fn place(&mut self, header: &Header) {
+        let repeating = header.flags.contains(Flags::REPEATING);
+        match &mut self.order {
+            Order::Sequences(tracker) => {
+                self.mixed += u64::from(repeating);
+                tracker.observe(header.sequence);
+            }
+            Order::Slots(slots) => {
+                self.mixed += u64::from(!repeating);
+                slots.observe(header.sequence);
+            }
+        }
+    }
+
+    fn time(&mut self, number: u64, arrival_ns: Option<u64>, header: Option<&Header>) {
+        let Some(arrival) = arrival_ns else {
+            self.untimed += 1;
+            return;
+        };
+        self.first.get_or_insert((arrival, number));
+        self.last = Some((arrival, number));
+        let timed = |h: &&Header| {
+            h.flags.contains(Flags::TIME_VALID) && !h.flags.contains(Flags::NODE_CLOCK)
+        };
+        let Some(header) = header.filter(timed) else {
+            self.untimed += 1;
+            return;
+        };
+        self.jitter.observe(header.time_ns, arrival);
+        let latency = arrival.wrapping_sub(header.time_ns) % TIME_MODULUS;
+        if latency < TIME_MODULUS / 2 {
+            self.latency.push(latency);
+        } else {
+            self.early += 1;
+        }
+    }
+
+    /// The report, as far as frames tell.
+    pub fn finish(self) -> CheckReport {
+        let mut counts = self.counts;
+        let mut notes = Vec::new();
+        match &self.order {
+            Order::Sequences(tracker) => {
+                counts.distinct_sequences = tracker.distinct();
+                counts.duplicated_frames = tracker.duplicated();
+                counts.reordered_frames = tracker.reordered();
+                counts.reordering_extent_frames = tracker.max_extent();
+                counts.too_late_frames = tracker.too_late();
+            }
+            Order::Slots(slots) => {
+                counts.distinct_sequences = slots.received();
+                counts.order_breaks = slots.order_breaks();
+                if slots.order_breaks() > 0 {
+                    notes.push(format!(
+                        "slots of repeating frames did not follow one another {} times (at least {} frames passed over)",
+                        slots.order_breaks(), slots.skipped()
+                    ));
+                }
+            }
+        }
+        if self.mixed > 0 {
+            notes.push(format!(
+                "{} frames were repeating frames where sequences were announced, or the other way round",
+                self.mixed
+            ));
+        }
+        if self.early > 0 {
+            notes.push(format!(
+                "{} frames came before they were sent, as their times have it: sender and checker do not share a clock, and their latency was left out",
+                self.early
+            ));
+        }
+        let every_frame_timed = self.mask == 0 && self.untimed == 0;
+        CheckReport {
+            counts,
+            first: self.first,
+            last: self.last,
+            jitter_ns: self.jitter.ns().filter(|_| every_frame_timed),
+            series: match self.latency.count() {
+                0 => Vec::new(),
+                _ => vec![self.latency.finish()],
+            },
+            missed_frames: 0,
+            notes,
+        }
+    }
+}
