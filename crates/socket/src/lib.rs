@@ -1,7 +1,19 @@
-//! Traffic over the sockets of the system: UDP and TCP, many datagrams with few system calls.
+//! Traffic over the sockets of the system: UDP and TCP, test frames and their echo.
+//!
+//! - [`udp`], [`tcp`]: flows of test frames, every byte compared;
+//! - [`flow`]: what they are asked and what they answer;
+//! - [`batch`]: many datagrams with few system calls;
+//! - [`mtu`]: whether datagrams fit into the packets of a path.
 
 pub mod batch;
+pub mod flow;
+mod frames;
 pub mod mtu;
+#[allow(dead_code, reason = "the echo probe, which comes next, uses the rest")]
+mod stamps;
 mod sys;
+pub mod tcp;
+pub mod udp;
 
 pub use batch::{Batch, Datagram, Receiver};
+pub use flow::{Capture, Expect, Live, Offer, Seen, Sent};

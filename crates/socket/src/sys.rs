@@ -53,6 +53,27 @@ pub(crate) fn set_option(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -
     Ok(())
 }
 
+/// Datagrams that found no room in the socket's queue so far, modulo 2³² (SO_MEMINFO, Linux 4.12).
+pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    // SK_MEMINFO_DROPS of linux/sock_diag.h is the last of nine numbers.
+    let mut info = [0u32; 9];
+    let mut len = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: numbers and length are valid for writes of the size that is told, and live longer than the call.
+    let done = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            info.as_mut_ptr().cast(),
+            &raw mut len,
+        )
+    };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(info[8])
+}
+
 /// Words of control messages for one message: a segment size and two kinds of time stamps, with room to spare.
 const CONTROL_WORDS: usize = 24;
 

@@ -66,6 +66,11 @@ pub struct WallOffset {
 }
 
 impl WallOffset {
+    /// An offset that is known from elsewhere, to so many ns.
+    pub const fn of(ns: u64, uncertainty_ns: u64) -> WallOffset {
+        WallOffset { ns, uncertainty_ns }
+    }
+
     /// The best of a few readings.
     pub fn read() -> WallOffset {
         let once = |_| {

@@ -15,7 +15,7 @@ pub mod lfsr;
 pub mod rate;
 pub mod size;
 
-pub use check::{Flow, Verdict, classify, classify_data};
+pub use check::{Flow, Verdict, classify};
 pub use frame::{FrameSpec, Transport};
 pub use header::{Flags, Header};
 pub use rate::{LineRate, Overhead};

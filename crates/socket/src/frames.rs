@@ -1,0 +1,143 @@
+//! Writing test frames into memory, and the times and gaps of a sender.
+
+use wirelab_trial::job::{Pace, SendReport};
+use wirelab_trial::{Extent, LogLinear, Pacer};
+use wirelab_wire::{Flags, Header, header, lfsr};
+
+use crate::flow::Offer;
+
+/// Writes the frames of one flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frames {
+    header: Header,
+}
+
+impl Frames {
+    /// Frames of `bytes`, of a size that was checked.
+    pub(crate) fn new(offer: &Offer, bytes: usize) -> Frames {
+        let time = match (offer.with_time, offer.node_clock) {
+            (false, _) => Flags::NONE,
+            (true, false) => Flags::TIME_VALID,
+            (true, true) => Flags::TIME_VALID.with(Flags::NODE_CLOCK),
+        };
+        Frames {
+            header: Header {
+                flags: time,
+                stream: offer.stream,
+                sequence: 0,
+                time_ns: 0,
+                lfsr_len: (bytes - header::LEN) as u16,
+            },
+        }
+    }
+
+    /// The LFSR part of a sequence, which may be written ahead of the header.
+    #[inline]
+    pub(crate) fn write_content(&self, out: &mut [u8], sequence: u32) {
+        let content = lfsr::payload(sequence, usize::from(self.header.lfsr_len));
+        out[header::LEN..].copy_from_slice(content);
+    }
+
+    /// The header of a sequence.
+    #[inline]
+    pub(crate) fn write_header(&self, out: &mut [u8], sequence: u32, time_ns: u64) {
+        let timed = self.header.flags.contains(Flags::TIME_VALID);
+        let header = Header {
+            sequence,
+            time_ns: if timed { time_ns } else { 0 },
+            ..self.header
+        };
+        if let Some(head) = out.first_chunk_mut() {
+            header.emit(head);
+        }
+    }
+}
+
+/// How far a sender is, and how it kept its times.
+#[derive(Debug)]
+pub(crate) struct Progressing {
+    pacer: Option<Pacer>,
+    frames: u64,
+    start_ns: u64,
+    end_ns: u64,
+    last_ns: u64,
+    gaps: LogLinear,
+    /// Sequences used so far.
+    pub(crate) sequences: u64,
+    pub(crate) report: SendReport,
+}
+
+impl Progressing {
+    /// A run that starts now.
+    pub(crate) fn new(offer: &Offer, start_ns: u64) -> Progressing {
+        let (frames, end_ns) = match offer.extent {
+            Extent::Frames { frames } => (frames, u64::MAX),
+            Extent::Time { time_ps } => (u64::MAX, start_ns.saturating_add(time_ps / 1000)),
+        };
+        Progressing {
+            pacer: match offer.pace {
+                Pace::Max => None,
+                Pace::Interval { ps } => Some(Pacer::new(start_ns, ps)),
+            },
+            frames,
+            start_ns,
+            end_ns,
+            last_ns: 0,
+            gaps: LogLinear::new(),
+            sequences: 0,
+            report: SendReport::default(),
+        }
+    }
+
+    /// When the next frame is due, if there is one and frames have times.
+    pub(crate) fn due_ns(&self) -> Option<u64> {
+        let due = self.pacer.as_ref().map(Pacer::due_ns)?;
+        (self.left() > 0 && due < self.end_ns).then_some(due)
+    }
+
+    /// The frame that is due starts at `now_ns`.
+    #[inline]
+    pub(crate) fn start(&mut self, now_ns: u64) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.start(now_ns);
+        }
+    }
+
+    /// Frames that the extent still allows, whatever the time.
+    pub(crate) const fn left(&self) -> u64 {
+        self.frames - self.sequences
+    }
+
+    /// Whether an extent by time is over.
+    pub(crate) const fn is_over(&self, now_ns: u64) -> bool {
+        now_ns >= self.end_ns
+    }
+
+    /// A frame leaves at `now_ns`.
+    #[inline]
+    pub(crate) fn frame(&mut self, now_ns: u64) {
+        if self.sequences == 0 {
+            self.report.first_ns = now_ns;
+        } else {
+            self.gaps.record(now_ns.saturating_sub(self.last_ns));
+        }
+        self.last_ns = now_ns;
+        self.sequences += 1;
+    }
+
+    /// The report of a run that has ended at `now_ns`.
+    pub(crate) fn finish(mut self, now_ns: u64) -> SendReport {
+        if let Some(pacer) = &self.pacer {
+            (self.report.slips, self.report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
+        }
+        SendReport {
+            emitted_frames: self.sequences.saturating_sub(self.report.refused_frames),
+            sequences: self.sequences,
+            last_ns: self.last_ns,
+            gap: self.gaps.histogram(Some(1000)),
+            kernel_copied: Some(true),
+            call_ns: now_ns.saturating_sub(self.start_ns),
+            ..self.report
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Time stamps of the kernel and of network devices, and their way from CLOCK_REALTIME to CLOCK_MONOTONIC.
+//!
+//! A stamp is used only where it lies between two times that the application took itself around it: whoever steps
+//! the wall clock meanwhile makes stamps unusable, but no figure wrong.
+
+use std::io::{self, IoSliceMut};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, SockaddrStorage, TimestampingFlag, cmsg_space, recvmsg,
+    setsockopt, sockopt,
+};
+use nix::sys::time::TimeSpec;
+use wirelab_trial::host_clock::WallOffset;
+
+/// How long an offset between the two clocks is used before it is read again, in ns.
+const OFFSET_NS: u64 = 50_000_000;
+
+/// Room for the control messages of one stamp: three times, the number of the datagram, an address.
+const CONTROL_BYTES: usize = 256;
+
+/// Converts stamps, and refuses those that cannot be true.
+#[derive(Debug)]
+pub(crate) struct KernelClock {
+    offset: WallOffset,
+    read_ns: u64,
+    /// Stamps that were not between the times around them.
+    refused: u64,
+    /// Steps of the wall clock that were seen.
+    steps: u64,
+}
+
+impl KernelClock {
+    pub(crate) fn new(now_ns: u64) -> KernelClock {
+        KernelClock {
+            offset: WallOffset::read(),
+            read_ns: now_ns,
+            refused: 0,
+            steps: 0,
+        }
+    }
+
+    /// The monotonic time of a stamp that was taken between two monotonic times; `None` if it was not.
+    #[inline]
+    pub(crate) fn monotonic(&mut self, unix_ns: u64, earliest_ns: u64, now_ns: u64) -> Option<u64> {
+        if now_ns.saturating_sub(self.read_ns) > OFFSET_NS {
+            self.look_again(WallOffset::read(), now_ns);
+        }
+        let usable = between(self.offset, unix_ns, earliest_ns, now_ns);
+        self.refused += u64::from(usable.is_none());
+        usable
+    }
+
+    fn look_again(&mut self, offset: WallOffset, now_ns: u64) {
+        self.steps += u64::from(self.offset.step_to(offset).is_some());
+        (self.offset, self.read_ns) = (offset, now_ns);
+    }
+
+    /// What a reader should know of the stamps.
+    pub(crate) fn note(&self) -> Option<String> {
+        (self.refused > 0 || self.steps > 0).then(|| {
+            format!(
+                "{} time stamps of the kernel did not fit the times around them ({} steps of the wall clock were seen); the application's own times stand in for them",
+                self.refused, self.steps
+            )
+        })
+    }
+}
+
+/// The monotonic time of a wall time, if it lies between the two as well as the offset is known.
+fn between(offset: WallOffset, unix_ns: u64, earliest_ns: u64, latest_ns: u64) -> Option<u64> {
+    let ns = offset.to_monotonic(unix_ns);
+    let slack = offset.uncertainty_ns;
+    let fits = ns.saturating_add(slack) >= earliest_ns && ns <= latest_ns.saturating_add(slack);
+    fits.then(|| ns.clamp(earliest_ns, latest_ns.max(earliest_ns)))
+}
+
+/// Let the kernel stamp each datagram that comes. Where it cannot, there are no stamps.
+pub(crate) fn stamp_arrivals(socket: &UdpSocket) {
+    let _ = setsockopt(socket, sockopt::ReceiveTimestampns, &true);
+}
+
+/// Which stamps a socket is to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// None any more; those that were made can still be fetched.
+    Nothing,
+    /// Of datagrams that leave, by the kernel.
+    Departures,
+    /// Of datagrams that leave and come, by the kernel and by the device where it makes them.
+    Both,
+}
+
+/// Set what stamps are made (SO_TIMESTAMPING; Documentation/networking/timestamping.rst).
+pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
+    use TimestampingFlag as Flag;
+    // Stamps come back with the number of the send call, without the datagram.
+    let report = Flag::SOF_TIMESTAMPING_SOFTWARE
+        | Flag::SOF_TIMESTAMPING_OPT_ID
+        | Flag::SOF_TIMESTAMPING_OPT_TSONLY;
+    let make = match want {
+        Want::Nothing => Flag::empty(),
+        Want::Departures => Flag::SOF_TIMESTAMPING_TX_SOFTWARE,
+        Want::Both => {
+            Flag::SOF_TIMESTAMPING_TX_SOFTWARE
+                | Flag::SOF_TIMESTAMPING_RX_SOFTWARE
+                | Flag::SOF_TIMESTAMPING_TX_HARDWARE
+                | Flag::SOF_TIMESTAMPING_RX_HARDWARE
+                | Flag::SOF_TIMESTAMPING_RAW_HARDWARE
+        }
+    };
+    Ok(setsockopt(socket, sockopt::Timestamping, &(report | make))?)
+}
+
+/// The stamps of one datagram, each in ns of its own clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// CLOCK_REALTIME of the kernel.
+    pub(crate) kernel_ns: Option<u64>,
+    /// The device's own clock.
+    pub(crate) device_ns: Option<u64>,
+}
+
+fn ns(time: TimeSpec) -> Option<u64> {
+    let ns = u64::try_from(time.tv_sec())
+        .ok()?
+        .checked_mul(1_000_000_000)?;
+    ns.checked_add(u64::try_from(time.tv_nsec()).ok()?)
+        .filter(|ns| *ns > 0)
+}
+
+/// Fetches datagrams one by one with their stamps. Nothing is allocated after [`Fetcher::new`].
+pub(crate) struct Fetcher {
+    buf: Vec<u8>,
+    control: Vec<u8>,
+}
+
+/// A datagram that came, with its stamps.
+pub(crate) struct Fetched<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) stamp: Stamp,
+}
+
+/// A datagram that left: which send call it was, counted from when stamps were first wanted, and its stamps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(crate) number: u32,
+    pub(crate) stamp: Stamp,
+}
+
+impl Fetcher {
+    /// Room for a datagram of `bytes`.
+    pub(crate) fn new(bytes: usize) -> Fetcher {
+        Fetcher {
+            buf: vec![0; bytes],
+            control: vec![0; CONTROL_BYTES.max(cmsg_space::<[u64; 16]>())],
+        }
+    }
+
+    /// The next datagram that came, as the socket's own deadline says, or at once.
+    ///
+    /// # Errors
+    /// What the kernel says; nothing there in time is [`io::ErrorKind::WouldBlock`].
+    pub(crate) fn arrival(&mut self, socket: &UdpSocket, wait: bool) -> io::Result<Fetched<'_>> {
+        let flags = match wait {
+            true => MsgFlags::empty(),
+            false => MsgFlags::MSG_DONTWAIT,
+        };
+        let (len, stamp, _) = self.fetch(socket, flags)?;
+        Ok(Fetched {
+            bytes: &self.buf[..len],
+            stamp,
+        })
+    }
+
+    /// The next stamp of a datagram that left; `None` where none is there yet.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(crate) fn departure(&mut self, socket: &UdpSocket) -> io::Result<Option<Departure>> {
+        loop {
+            let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+            match self.fetch(socket, flags) {
+                Ok((_, stamp, Some(number))) => return Ok(Some(Departure { number, stamp })),
+                // Another kind of error message, e.g. of ICMP: it is not for us.
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn fetch(
+        &mut self,
+        socket: &UdpSocket,
+        flags: MsgFlags,
+    ) -> io::Result<(usize, Stamp, Option<u32>)> {
+        let mut room = [IoSliceMut::new(&mut self.buf)];
+        let control = Some(&mut self.control[..]);
+        let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut room, control, flags)?;
+        let (mut stamp, mut number) = (Stamp::default(), None);
+        for control in message.cmsgs()? {
+            match control {
+                ControlMessageOwned::ScmTimestampsns(times) => {
+                    // One message has the kernel's time or the device's, not always both.
+                    stamp.kernel_ns = ns(times.system).or(stamp.kernel_ns);
+                    stamp.device_ns = ns(times.hw_raw).or(stamp.device_ns);
+                }
+                ControlMessageOwned::ScmTimestampns(time) => {
+                    stamp.kernel_ns = ns(time).or(stamp.kernel_ns);
+                }
+                ControlMessageOwned::Ipv4RecvErr(error, _)
+                    if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING =>
+                {
+                    number = Some(error.ee_data);
+                }
+                ControlMessageOwned::Ipv6RecvErr(error, _)
+                    if error.ee_origin == libc::SO_EE_ORIGIN_TIMESTAMPING =>
+                {
+                    number = Some(error.ee_data);
+                }
+                _ => {}
+            }
+        }
+        Ok((message.bytes, stamp, number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_trial::host_clock::now_ns;
+
+    #[test]
+    fn a_stamp_must_lie_between_the_times_around_it() {
+        let offset = WallOffset::of(1_000_000_000_000, 30);
+        let stamp = |ns: u64| 1_000_000_000_000 + ns;
+        assert_eq!(between(offset, stamp(500), 400, 600), Some(500));
+        // As far outside as the offset is uncertain: the nearest that can be true.
+        assert_eq!(between(offset, stamp(380), 400, 600), Some(400));
+        assert_eq!(between(offset, stamp(620), 400, 600), Some(600));
+        // The wall clock was stepped, forward and back.
+        assert_eq!(between(offset, stamp(1_000_000), 400, 600), None);
+        assert_eq!(between(offset, stamp(0) - 1_000_000, 400, 600), None);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_told_and_its_stamps_are_refused() {
+        let before = WallOffset::of(1_000_000_000_000, 30);
+        let mut clock = KernelClock {
+            offset: before,
+            read_ns: 0,
+            refused: 0,
+            steps: 0,
+        };
+        assert_eq!(clock.monotonic(1_000_000_000_500, 400, 600), Some(500));
+        assert_eq!(clock.note(), None);
+        // An hour forward: what the kernel stamps now does not fit until the offset is read again.
+        let stepped = 3_601_000_000_000;
+        assert_eq!(clock.monotonic(1_000_000_000_500 + stepped, 400, 600), None);
+        clock.look_again(WallOffset::of(1_000_000_000_000 + stepped, 30), 700);
+        assert_eq!(
+            clock.monotonic(1_000_000_000_800 + stepped, 700, 900),
+            Some(800)
+        );
+        let note = clock.note().unwrap();
+        assert!(
+            note.starts_with("1 time stamps") && note.contains("1 steps"),
+            "{note}"
+        );
+    }
+
+    #[test]
+    fn the_kernel_stamps_what_leaves_and_what_comes() {
+        let [a, b] = [0; 2].map(|_: i32| UdpSocket::bind("127.0.0.1:0").unwrap());
+        a.connect(b.local_addr().unwrap()).unwrap();
+        b.set_read_timeout(Some(std::time::Duration::from_secs(10)))
+            .unwrap();
+        stamp_arrivals(&b);
+        want(&a, Want::Departures).unwrap();
+        let before = now_ns();
+        a.send(b"one").unwrap();
+        want(&a, Want::Nothing).unwrap();
+        a.send(b"two").unwrap();
+        let mut fetcher = Fetcher::new(100);
+        let came = fetcher.arrival(&b, true).unwrap();
+        assert_eq!(came.bytes, b"one");
+        let arrived = came.stamp.kernel_ns;
+        let now = now_ns();
+        let mut clock = KernelClock::new(now);
+        let arrived = clock.monotonic(arrived.unwrap(), before, now).unwrap();
+        let left = fetcher.departure(&a).unwrap().unwrap();
+        assert_eq!(left.number, 0);
+        let left = clock.monotonic(left.stamp.kernel_ns.unwrap(), before, now);
+        assert!(left.unwrap() <= arrived);
+        assert!(
+            fetcher.departure(&a).unwrap().is_none(),
+            "the second was not asked for"
+        );
+    }
+}

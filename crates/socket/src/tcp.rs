@@ -1,0 +1,241 @@
+//! TCP flows: test frames one after another in a stream, every byte of it compared.
+//!
+//! All frames of a flow have the same length, so that a damaged frame does not hide where the next begins. When
+//! the sender has sent all, it ends its half of the connection, which is how the receiver knows.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+
+use wirelab_trial::Cancel;
+use wirelab_trial::host_clock::{now_ns, wait_until};
+use wirelab_trial::job::{Judge, Pace};
+use wirelab_wire::check::classify_data;
+
+use crate::flow::{Expect, Live, Offer, Seen, Sent, checked};
+use crate::frames::{Frames, Progressing};
+use crate::udp::{PATIENCE, is_not_yet};
+
+/// Bytes handed over at once without a pace.
+const SEND_BYTES: usize = 128 * 1024;
+/// Bytes fetched at once.
+const RECEIVE_BYTES: usize = 256 * 1024;
+/// How long a frame that was begun may take to be finished when the flow should end, in ns.
+const LAST_FRAME_NS: u64 = 1_000_000_000;
+/// Nothing for so long after the end means that nothing is on its way, in ns.
+const QUIET_NS: u64 = 50_000_000;
+/// Longest time to follow a stream that does not end, in ns.
+const LONGEST_TAIL_NS: u64 = 2_000_000_000;
+
+/// Send a flow of test frames into a stream, until its extent is reached or `cancel` is set; then end this half
+/// of the connection.
+///
+/// # Errors
+/// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs
+/// is in [`Sent::failure`].
+pub fn send(
+    mut stream: &TcpStream,
+    offer: &Offer,
+    live: &Live,
+    cancel: &Cancel,
+) -> io::Result<Sent> {
+    let bytes = checked(offer.datagram_bytes)?;
+    stream.set_nonblocking(false)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    // With a pace each frame goes when it is due, and does not wait for the next.
+    stream.set_nodelay(offer.pace != Pace::Max)?;
+    let frames = Frames::new(offer, bytes);
+    let most = match offer.pace {
+        Pace::Max => (SEND_BYTES / bytes).max(1),
+        Pace::Interval { .. } => 1,
+    };
+    let mut buf = vec![0; most * bytes];
+    let mut run = Progressing::new(offer, now_ns());
+    let mut failure = None;
+    let mut now = now_ns();
+    while failure.is_none() && run.left() > 0 && !run.is_over(now) && !cancel.is_cancelled() {
+        if offer.pace != Pace::Max {
+            let Some(due) = run.due_ns() else { break };
+            now = wait_until(due, cancel);
+            if now < due {
+                break;
+            }
+            run.start(now);
+        }
+        let count = most.min(usize::try_from(run.left()).unwrap_or(most));
+        let first = run.sequences as u32;
+        for (at, frame) in buf.chunks_exact_mut(bytes).take(count).enumerate() {
+            let sequence = first.wrapping_add(at as u32);
+            frames.write_content(frame, sequence);
+            frames.write_header(frame, sequence, now);
+        }
+        let whole = &buf[..count * bytes];
+        let over = |now| cancel.is_cancelled() || run.is_over(now);
+        let (written, error) = write_frames(&mut stream, whole, bytes, over);
+        failure = error;
+        (0..written.div_ceil(bytes)).for_each(|_| run.frame(now));
+        let cut = written % bytes != 0;
+        // Its sequence is used, but it is no frame: the receiver finds it cut.
+        run.report.refused_frames += u64::from(cut);
+        live.tell(
+            run.sequences - u64::from(cut),
+            run.sequences * bytes as u64,
+            now,
+        );
+        now = now_ns();
+    }
+    let report = run.finish(now);
+    // A connection that is gone already has ended.
+    let _ = stream.shutdown(Shutdown::Write);
+    Ok(Sent {
+        report,
+        segmented: false,
+        captures: Vec::new(),
+        failure,
+    })
+}
+
+/// Write frames until they are written or it is `over`, and then to the end of the frame that was begun; how many
+/// bytes, and what ended it.
+fn write_frames(
+    stream: &mut impl Write,
+    frames: &[u8],
+    bytes: usize,
+    over: impl Fn(u64) -> bool,
+) -> (usize, Option<io::Error>) {
+    let (mut written, mut over_ns) = (0, None);
+    while written < frames.len() {
+        let end = match over_ns {
+            Some(since) => {
+                if written % bytes == 0 || now_ns().saturating_sub(since) > LAST_FRAME_NS {
+                    break;
+                }
+                written.next_multiple_of(bytes)
+            }
+            None => frames.len(),
+        };
+        match stream.write(&frames[written..end]) {
+            Ok(0) => return (written, Some(io::ErrorKind::WriteZero.into())),
+            Ok(more) => written += more,
+            Err(error) if is_not_yet(&error) => {
+                let now = now_ns();
+                if over(now) {
+                    over_ns.get_or_insert(now);
+                }
+            }
+            Err(error) => return (written, Some(error)),
+        }
+    }
+    (written, None)
+}
+
+/// Check a stream of test frames until the peer ends it, or `cancel` is set and nothing has come for 50 ms.
+///
+/// # Errors
+/// A size that is no test frame's, or what the socket says before anything came. What ends a flow that runs is in
+/// [`Seen::failure`].
+pub fn receive(
+    mut stream: &TcpStream,
+    expect: &Expect,
+    live: &Live,
+    cancel: &Cancel,
+) -> io::Result<Seen> {
+    let bytes = checked(expect.datagram_bytes)?;
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut cutter = Cutter::new(expect.stream, bytes);
+    let (mut ended_ns, mut last_ns, mut failure) = (None, 0, None);
+    loop {
+        match stream.read(cutter.room()) {
+            Ok(0) => break,
+            Ok(len) => {
+                last_ns = now_ns();
+                cutter.take(len, last_ns);
+                let frames = cutter.judge.received();
+                live.tell(frames, frames * bytes as u64, last_ns);
+            }
+            Err(error) if is_not_yet(&error) => {}
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+        if !cancel.is_cancelled() {
+            continue;
+        }
+        let now = now_ns();
+        let ended = *ended_ns.get_or_insert(now);
+        if now.saturating_sub(ended.max(last_ns)) >= QUIET_NS || now - ended >= LONGEST_TAIL_NS {
+            break;
+        }
+    }
+    Ok(cutter.finish(failure))
+}
+
+/// Cuts a stream into frames and judges them.
+#[derive(Debug)]
+struct Cutter {
+    judge: Judge,
+    stream: u8,
+    bytes: usize,
+    buf: Vec<u8>,
+    /// Bytes of a frame that has begun, at the start of the buffer.
+    begun: usize,
+}
+
+impl Cutter {
+    fn new(stream: u8, bytes: usize) -> Cutter {
+        Cutter {
+            judge: Judge::new(None, 1),
+            stream,
+            bytes,
+            buf: vec![0; bytes + RECEIVE_BYTES],
+            begun: 0,
+        }
+    }
+
+    /// Where the next bytes of the stream go.
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.buf[self.begun..]
+    }
+
+    /// So many bytes came.
+    fn take(&mut self, len: usize, now_ns: u64) {
+        let there = self.begun + len;
+        let whole = there / self.bytes * self.bytes;
+        for frame in self.buf[..whole].chunks_exact(self.bytes) {
+            judge(&mut self.judge, frame, self.stream, now_ns);
+        }
+        self.buf.copy_within(whole..there, 0);
+        self.begun = there - whole;
+    }
+
+    fn finish(mut self, failure: Option<io::Error>) -> Seen {
+        let begun = self.begun;
+        if begun > 0 {
+            let frame = &self.buf[..begun];
+            judge(&mut self.judge, frame, self.stream, now_ns());
+        }
+        let mut report = self.judge.finish();
+        // Sender and receiver need not share a clock, so that what looks like a latency is none.
+        report.series.clear();
+        report.notes.retain(|note| !note.contains("share a clock"));
+        if begun > 0 {
+            report.notes.push(format!(
+                "the stream ended inside a frame, of which {begun} of {} bytes came",
+                self.bytes
+            ));
+        }
+        Seen {
+            report,
+            captures: Vec::new(),
+            failure,
+        }
+    }
+}
+
+/// The peer of a connection is known, so that a damaged magic is a damaged header.
+#[inline]
+fn judge(judge: &mut Judge, frame: &[u8], stream: u8, now_ns: u64) {
+    let verdict = classify_data(frame, Some(stream), true);
+    judge.take(verdict, frame.len() as u64, Some(now_ns));
+}

@@ -1,0 +1,215 @@
+//! The sender of a UDP flow.
+
+use std::io;
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use wirelab_trial::Cancel;
+use wirelab_trial::host_clock::{now_ns, wait_until};
+use wirelab_trial::job::Pace;
+
+use super::{PATIENCE, is_full};
+use crate::batch::Batch;
+use crate::flow::{CAPTURES, Capture, Live, Offer, Sent, checked};
+use crate::frames::{Frames, Progressing};
+use crate::stamps::{self, Fetcher, KernelClock, Want};
+
+/// Bytes of datagrams made at once without a pace, about: what the caches of a core hold beside other work.
+const BATCH_BYTES: usize = 128 * 1024;
+/// Most datagrams made at once.
+const MOST_BATCH: usize = 128;
+/// Datagrams of a batch that share a transmit time: reading the clock for each costs a twentieth of the rate.
+const SHARED_TIME: usize = 16;
+/// How long to leave a full queue alone.
+const NAP: Duration = Duration::from_micros(50);
+
+/// Send a flow of test frames on a connected socket, until its extent is reached or `cancel` is set.
+///
+/// # Errors
+/// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs
+/// is in [`Sent::failure`].
+pub fn send(socket: &UdpSocket, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
+    let bytes = checked(offer.datagram_bytes)?;
+    socket.set_nonblocking(false)?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    let frames = Frames::new(offer, bytes);
+    match offer.pace {
+        Pace::Max => Ok(at_once(socket, offer, frames, bytes, live, cancel)),
+        Pace::Interval { .. } => Ok(Paced::new(socket, offer, frames, bytes).run(live, cancel)),
+    }
+}
+
+/// Without a pace: batch after batch.
+fn at_once(
+    socket: &UdpSocket,
+    offer: &Offer,
+    frames: Frames,
+    bytes: usize,
+    live: &Live,
+    cancel: &Cancel,
+) -> Sent {
+    let most = (BATCH_BYTES / bytes).clamp(1, MOST_BATCH);
+    let mut batch = Batch::new(bytes, most, true);
+    let mut run = Progressing::new(offer, now_ns());
+    let mut failure = None;
+    let mut now = now_ns();
+    while failure.is_none() && run.left() > 0 && !run.is_over(now) && !cancel.is_cancelled() {
+        let count = most.min(usize::try_from(run.left()).unwrap_or(most));
+        let first = run.sequences as u32;
+        let mut times = [now; MOST_BATCH];
+        for (at, time) in times.iter_mut().enumerate().take(count) {
+            if at % SHARED_TIME == 0 {
+                now = now_ns();
+            }
+            *time = now;
+            let sequence = first.wrapping_add(at as u32);
+            let slot = batch.slot_mut(at);
+            frames.write_content(slot, sequence);
+            frames.write_header(slot, sequence, now);
+        }
+        let mut sent = 0;
+        while sent < count && !cancel.is_cancelled() {
+            match batch.send(socket, None, sent..count) {
+                Ok(more) => sent += more,
+                Err(error) if is_full(&error) => std::thread::sleep(NAP),
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        times[..sent].iter().for_each(|time| run.frame(*time));
+        live.tell(run.sequences, run.sequences * bytes as u64, now);
+        now = now_ns();
+    }
+    Sent {
+        report: run.finish(now_ns()),
+        segmented: batch.segmented(),
+        captures: Vec::new(),
+        failure,
+    }
+}
+
+/// A flow with a pace: each datagram when it is due.
+struct Paced<'a> {
+    socket: &'a UdpSocket,
+    frames: Frames,
+    buf: Vec<u8>,
+    run: Progressing,
+    stamps: Departures<'a>,
+}
+
+impl<'a> Paced<'a> {
+    fn new(socket: &'a UdpSocket, offer: &Offer, frames: Frames, bytes: usize) -> Paced<'a> {
+        Paced {
+            socket,
+            frames,
+            buf: vec![0; bytes],
+            stamps: Departures::new(socket),
+            // Last, so that the schedule starts when all is ready.
+            run: Progressing::new(offer, now_ns()),
+        }
+    }
+
+    fn run(mut self, live: &Live, cancel: &Cancel) -> Sent {
+        let mut failure = None;
+        while let Some(due) = self.run.due_ns().filter(|_| !cancel.is_cancelled()) {
+            let sequence = self.run.sequences as u32;
+            self.frames.write_content(&mut self.buf, sequence);
+            let now = wait_until(due, cancel);
+            if now < due {
+                break;
+            }
+            self.run.start(now);
+            self.frames.write_header(&mut self.buf, sequence, now);
+            match self.socket.send(&self.buf) {
+                Ok(_) => self.stamps.sent(sequence, now),
+                // Its time has passed: it is not tried again.
+                Err(error) if is_full(&error) => self.run.report.refused_frames += 1,
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+            self.run.frame(now);
+            let sent = self.run.sequences - self.run.report.refused_frames;
+            live.tell(sent, sent * self.buf.len() as u64, now);
+        }
+        Sent {
+            report: self.run.finish(now_ns()),
+            segmented: false,
+            captures: self.stamps.finish(),
+            failure,
+        }
+    }
+}
+
+/// When the first datagrams were handed over and when they left.
+struct Departures<'a> {
+    socket: &'a UdpSocket,
+    fetcher: Fetcher,
+    clock: KernelClock,
+    /// Sequence and application's time of each send call that was to be stamped.
+    calls: Vec<(u32, u64)>,
+    captures: Vec<Capture>,
+    /// Whether more are to be stamped.
+    on: bool,
+}
+
+impl<'a> Departures<'a> {
+    fn new(socket: &'a UdpSocket) -> Departures<'a> {
+        let most = CAPTURES as usize;
+        Departures {
+            socket,
+            fetcher: Fetcher::new(64),
+            clock: KernelClock::new(now_ns()),
+            calls: Vec::with_capacity(most),
+            captures: Vec::with_capacity(most),
+            // A kernel without such stamps sends all the same.
+            on: stamps::want(socket, Want::Departures).is_ok(),
+        }
+    }
+
+    fn sent(&mut self, sequence: u32, application_ns: u64) {
+        if !self.on {
+            return;
+        }
+        self.calls.push((sequence, application_ns));
+        self.fetch();
+        if self.calls.len() == CAPTURES as usize {
+            self.off();
+        }
+    }
+
+    fn fetch(&mut self) {
+        while let Ok(Some(departure)) = self.fetcher.departure(self.socket) {
+            let call = self.calls.get(departure.number as usize);
+            let (Some(&(sequence, application_ns)), Some(kernel_ns)) =
+                (call, departure.stamp.kernel_ns)
+            else {
+                continue;
+            };
+            let stamp = self.clock.monotonic(kernel_ns, application_ns, now_ns());
+            self.captures.extend(stamp.map(|driver_ns| Capture {
+                sequence,
+                driver_ns,
+                application_ns,
+            }));
+        }
+    }
+
+    fn off(&mut self) {
+        self.on = false;
+        let _ = stamps::want(self.socket, Want::Nothing);
+    }
+
+    fn finish(mut self) -> Vec<Capture> {
+        if !self.calls.is_empty() && self.captures.len() < self.calls.len() {
+            // The last ones may still be on their way to the device.
+            std::thread::sleep(Duration::from_millis(2));
+            self.fetch();
+        }
+        self.off();
+        self.captures
+    }
+}

@@ -1,0 +1,185 @@
+//! Flows over the host's own loopback: what is sent arrives, is verified and is counted.
+
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::Ordering;
+
+use wirelab_socket::{Expect, Live, Offer, Seen, Sent, tcp, udp};
+use wirelab_trial::job::Pace;
+use wirelab_trial::{Cancel, Extent};
+
+const STREAM: u8 = 7;
+
+fn offer(datagram_bytes: u32, pace: Pace, frames: u64) -> Offer {
+    Offer {
+        stream: STREAM,
+        datagram_bytes,
+        pace,
+        extent: Extent::Frames { frames },
+        with_time: true,
+        node_clock: false,
+    }
+}
+
+fn expect(datagram_bytes: u32, captures: u32) -> Expect {
+    Expect {
+        stream: STREAM,
+        datagram_bytes,
+        captures,
+    }
+}
+
+fn over_udp(offer: &Offer, captures: u32) -> (Sent, Seen, Live) {
+    let to = UdpSocket::bind("127.0.0.1:0").unwrap();
+    udp::prepare(&to);
+    let from = UdpSocket::bind("127.0.0.1:0").unwrap();
+    from.connect(to.local_addr().unwrap()).unwrap();
+    let source = from.local_addr().unwrap().ip();
+    let (live, cancel) = (Live::default(), Cancel::new());
+    let expect = expect(offer.datagram_bytes, captures);
+    let (sent, seen) = std::thread::scope(|scope| {
+        let receiver =
+            scope.spawn(|| udp::receive(&to, Some(source), &expect, &live, &cancel).unwrap());
+        let sent = udp::send(&from, offer, &Live::default(), &Cancel::new()).unwrap();
+        cancel.cancel();
+        (sent, receiver.join().unwrap())
+    });
+    (sent, seen, live)
+}
+
+fn over_tcp(offer: &Offer) -> (Sent, Seen, Live) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (to, _) = listener.accept().unwrap();
+    let live = Live::default();
+    let expect = expect(offer.datagram_bytes, 0);
+    let (sent, seen) = std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| tcp::receive(&to, &expect, &live, &Cancel::new()).unwrap());
+        let sent = tcp::send(&from, offer, &Live::default(), &Cancel::new()).unwrap();
+        (sent, receiver.join().unwrap())
+    });
+    (sent, seen, live)
+}
+
+#[test]
+fn a_paced_udp_flow_arrives_whole_on_time_and_with_its_capture_points() {
+    let (sent, seen, live) = over_udp(&offer(64, Pace::of(Some(2_000.0)), 600), 100);
+    assert!(sent.failure.is_none() && seen.failure.is_none());
+    assert_eq!(
+        (sent.report.sequences, sent.report.emitted_frames),
+        (600, 600)
+    );
+    assert_eq!(sent.report.gap.count, 599);
+    assert!(!sent.segmented);
+    let report = seen.report.with_sent(600);
+    assert!(report.counts.is_clean(), "{:?}", report.counts);
+    assert_eq!(report.counts.check_identity(600), Ok(()));
+    assert_eq!(report.counts.verified_payload_bytes, 600 * (64 + 28));
+    assert!(report.jitter_ns.is_some() && report.series.is_empty());
+    assert_eq!(live.frames.load(Ordering::Relaxed), 600);
+    assert_eq!(live.bytes.load(Ordering::Relaxed), 600 * 64);
+    // The gaps keep their mean, which is the rate; the schedule may have been moved on a busy machine.
+    let span = sent.report.last_ns - sent.report.first_ns;
+    assert!(
+        span >= 599 * 500_000 - 500_000,
+        "{span}: never faster than asked"
+    );
+    assert_eq!(seen.captures.len(), 100);
+    for (at, capture) in seen.captures.iter().enumerate() {
+        assert_eq!(capture.sequence as usize, at);
+        assert!(capture.driver_ns <= capture.application_ns);
+    }
+    assert!(!sent.captures.is_empty() && sent.captures.len() <= 512);
+    for capture in &sent.captures {
+        assert!(capture.application_ns <= capture.driver_ns);
+    }
+}
+
+#[test]
+fn a_udp_flow_at_full_speed_is_counted_to_the_last_datagram() {
+    // Few enough for the queue to hold them all, should the receiver be held up.
+    for (bytes, frames) in [(18, 5_000), (64, 5_000), (1470, 2_000), (9216, 300)] {
+        let (sent, seen, _) = over_udp(&offer(bytes, Pace::Max, frames), 0);
+        assert!(sent.failure.is_none() && seen.failure.is_none());
+        assert_eq!(sent.report.sequences, frames);
+        let small_queue = seen.report.notes.iter().any(|n| n.contains("rmem_max"));
+        let counts = seen.report.with_sent(frames).counts;
+        assert_eq!(counts.check_identity(frames), Ok(()));
+        assert_eq!(counts.good_frames, counts.received_frames, "{bytes}");
+        assert!(counts.is_clean() || small_queue, "{bytes}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_flow_by_time_ends_by_its_time_or_when_cancelled() {
+    let by_time = Offer {
+        extent: Extent::Time {
+            time_ps: 50_000_000_000,
+        },
+        ..offer(200, Pace::of(Some(1_000.0)), 0)
+    };
+    let (sent, seen, _) = over_udp(&by_time, 0);
+    assert!(
+        (1..=50).contains(&sent.report.sequences),
+        "{}",
+        sent.report.sequences
+    );
+    assert_eq!(seen.report.counts.received_frames, sent.report.sequences);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(socket.local_addr().unwrap()).unwrap();
+    let cancel = Cancel::new();
+    cancel.cancel();
+    for pace in [Pace::Max, Pace::of(Some(0.001))] {
+        let endless = offer(200, pace, u64::MAX);
+        let sent = udp::send(&socket, &endless, &Live::default(), &cancel).unwrap();
+        assert_eq!(sent.report.sequences, 0);
+    }
+}
+
+#[test]
+fn a_tcp_flow_arrives_whole_with_and_without_a_pace() {
+    for (bytes, pace, frames) in [
+        (64, Pace::of(Some(2_000.0)), 200),
+        (64, Pace::Max, 50_000),
+        (1460, Pace::Max, 50_000),
+        (9216, Pace::Max, 5_000),
+    ] {
+        let (sent, seen, live) = over_tcp(&offer(bytes, pace, frames));
+        assert!(sent.failure.is_none() && seen.failure.is_none());
+        assert_eq!(sent.report.sequences, frames);
+        let report = seen.report.with_sent(frames);
+        assert!(report.counts.is_clean(), "{bytes}: {:?}", report.counts);
+        assert_eq!(report.counts.check_identity(frames), Ok(()));
+        let verified = report.counts.verified_payload_bytes;
+        assert_eq!(verified, frames * u64::from(bytes));
+        assert_eq!(live.frames.load(Ordering::Relaxed), frames);
+    }
+}
+
+#[test]
+fn sizes_that_are_no_test_frames_are_refused_with_the_limits() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for bytes in [0, 17, 9217, u32::MAX] {
+        let (live, cancel) = (Live::default(), Cancel::new());
+        let asked = offer(bytes, Pace::Max, 1);
+        let error = udp::send(&socket, &asked, &live, &cancel).unwrap_err();
+        assert!(error.to_string().contains("18 to 9216"), "{error}");
+        let asked = expect(bytes, 0);
+        let error = udp::receive(&socket, None, &asked, &live, &cancel).unwrap_err();
+        assert!(error.to_string().contains("18 to 9216"), "{error}");
+    }
+}
+
+#[test]
+fn a_peer_that_is_gone_ends_the_flow_and_keeps_what_was_done() {
+    let gone = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let from = UdpSocket::bind("127.0.0.1:0").unwrap();
+    from.connect(gone.local_addr().unwrap()).unwrap();
+    drop(gone);
+    for pace in [Pace::Max, Pace::of(Some(1_000.0))] {
+        let asked = offer(64, pace, 100_000);
+        let sent = udp::send(&from, &asked, &Live::default(), &Cancel::new()).unwrap();
+        let failure = sent.failure.unwrap();
+        assert_eq!(failure.kind(), std::io::ErrorKind::ConnectionRefused);
+        assert!(sent.report.sequences < 100_000);
+    }
+}
