@@ -1,0 +1,223 @@
+//! What the node says of itself: its identity, and the set-up keys as far as the system knows them.
+
+use std::fs;
+
+use wirelab_control::message::Identity;
+use wirelab_control::value::{Path, Traffic};
+use wirelab_cores::host_id;
+use wirelab_port::host::environment;
+use wirelab_trial::{Buffers, Direction};
+use wirelab_wire::{Framing, Layer};
+
+use crate::options::Options;
+use crate::place::Place;
+use crate::settings::Settings;
+
+/// Bytes of the Ethernet header and the FCS, which an MTU does not count (IEEE 802.3).
+const AROUND: u32 = 14 + 4;
+
+/// What the node is and allows.
+pub fn identity(options: &Options, place: &Place, setup: usize) -> Identity {
+    let mut layers = match place.ip.is_ipv4() {
+        true => vec![Layer::UdpIpv4, Layer::TcpIpv4],
+        false => vec![Layer::UdpIpv6, Layer::TcpIpv6],
+    };
+    let mut buffers = Vec::new();
+    if place.ethernet {
+        layers.insert(0, Layer::Ethernet);
+        buffers = vec![
+            Buffers::Prefilled,
+            Buffers::Copied,
+            Buffers::CopiedAhead,
+            Buffers::InPlace,
+        ];
+    }
+    let largest = layers.iter().map(|layer| {
+        let framing = Framing {
+            layer: *layer,
+            vlan_tags: 0,
+        };
+        framing.max_test_frame()
+    });
+    let mtu_frame = place.interface.mtu.saturating_add(AROUND);
+    Identity {
+        name: options.name.clone().unwrap_or_else(host_name),
+        setup: setup as u32,
+        directions: vec![
+            Direction::Transmit,
+            Direction::Receive,
+            Direction::Both,
+            Direction::Echo,
+        ],
+        layers: layers.clone(),
+        buffers,
+        traffic: vec![Traffic::Test],
+        paths: vec![Path::Stack],
+        ports: 1,
+        min_frame_bytes: 64,
+        max_frame_bytes: largest.max().unwrap_or(mtu_frame).min(mtu_frame),
+        max_frames: options.limits.frames,
+        max_time_ps: options.limits.time_ps,
+        max_captures: options.limits.captures,
+        idle_ms: options.limits.idle_ms,
+    }
+}
+
+/// Set-up keys: what the user says, before what the system knows.
+pub fn setup(options: &Options, place: &Place) -> Vec<(String, String)> {
+    let mut keys: Vec<(String, String)> = Vec::new();
+    let mut put = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            keys.push((key.to_owned(), value));
+        }
+    };
+    let host = environment();
+    put("core", host.cpu.value().cloned());
+    put("core_clock_hz", core_clock_hz(place.cores.numbers()[0]));
+    put("cores", host.cpus.value().map(ToString::to_string));
+    put("cpus", Some(place.cores.to_string()));
+    put(
+        "memory",
+        host.memory_bytes
+            .value()
+            .map(|bytes| format!("{} MiB RAM", bytes >> 20)),
+    );
+    put("cache", caches(place.cores.numbers()[0]));
+    put("buffer_memory", Some("RAM, cached".to_owned()));
+    let interface = &place.interface;
+    let driver = interface.driver.as_deref().unwrap_or("no driver");
+    put(
+        "interface",
+        Some(format!("{} ({driver})", interface.port.interface)),
+    );
+    put(
+        "link_bits_per_s",
+        interface.link_rate.map(|rate| rate.to_string()),
+    );
+    put("mtu_bytes", Some(interface.mtu.to_string()));
+    for (key, value) in Settings::of(interface).keys() {
+        put(key, Some(value));
+    }
+    put(
+        "stack",
+        host.kernel.value().map(|kernel| short_release(kernel)),
+    );
+    put("os", os_name());
+    put(
+        "virtual_machine",
+        host.virtual_machine.value().map(|v| yes(*v)),
+    );
+    put("application", Some("wirelab node serve".to_owned()));
+    put(
+        "software",
+        Some(format!("wirelab {}", env!("CARGO_PKG_VERSION"))),
+    );
+    put(
+        "mac",
+        (!interface.loopback).then(|| interface.mac.to_string()),
+    );
+    put("ip", Some(place.ip.to_string()));
+    put("host", host_id());
+    for (key, value) in &options.set {
+        keys.retain(|(other, _)| other != key);
+        keys.push((key.clone(), value.clone()));
+    }
+    keys
+}
+
+/// A flag as the protocol writes it.
+pub fn yes(flag: bool) -> String {
+    if flag { "yes" } else { "no" }.to_owned()
+}
+
+/// `Linux 6.18` of `Linux 6.18.44-distribution`: what the stack is, not which build.
+fn short_release(kernel: &str) -> String {
+    let mut parts = kernel.splitn(3, '.');
+    match (parts.next(), parts.next()) {
+        (Some(major), Some(minor)) => format!("{major}.{minor}"),
+        _ => kernel.to_owned(),
+    }
+}
+
+fn first_line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+/// The host's name as a word of the protocol; `node` where it has none.
+fn host_name() -> String {
+    let name = first_line("/proc/sys/kernel/hostname").unwrap_or_default();
+    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let word: String = name
+        .to_ascii_lowercase()
+        .chars()
+        .map(|c| if fits(c) { c } else { '-' })
+        .skip_while(|c| !c.is_ascii_lowercase())
+        .take(32)
+        .collect();
+    if word.is_empty() {
+        "node".to_owned()
+    } else {
+        word
+    }
+}
+
+/// The greatest clock of a core, as the driver of its frequency says, else the one it has now.
+fn core_clock_hz(core: usize) -> Option<String> {
+    let greatest = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq");
+    if let Some(khz) = first_line(&greatest).and_then(|text| text.parse::<u64>().ok()) {
+        return Some((khz * 1000).to_string());
+    }
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
+    let mhz: f64 = line.split_once(':')?.1.trim().parse().ok()?;
+    (mhz.is_finite() && mhz > 0.0).then(|| format!("{:.0}", mhz * 1e6))
+}
+
+/// Each cache of a core: level, kind and size.
+fn caches(core: usize) -> Option<String> {
+    let of = |index: usize| {
+        let path = |name| format!("/sys/devices/system/cpu/cpu{core}/cache/index{index}/{name}");
+        let kind = match first_line(&path("type"))?.as_str() {
+            "Data" => "d",
+            "Instruction" => "i",
+            _ => "",
+        };
+        let (level, size) = (first_line(&path("level"))?, first_line(&path("size"))?);
+        Some(format!(
+            "L{level}{kind} {}",
+            size.replace('K', " KiB").replace('M', " MiB")
+        ))
+    };
+    let all: Vec<String> = (0..8).map_while(of).collect();
+    (!all.is_empty()).then(|| format!("enabled: {}", all.join(", ")))
+}
+
+fn os_name() -> Option<String> {
+    let text = fs::read_to_string("/etc/os-release").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches('"').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stack_is_named_by_its_version_alone() {
+        assert_eq!(short_release("Linux 6.18.44-fc"), "Linux 6.18");
+        assert_eq!(short_release("Linux 7"), "Linux 7");
+    }
+
+    #[test]
+    fn the_name_of_this_host_is_a_word() {
+        let name = host_name();
+        assert!(
+            wirelab_control::line::word(name.as_bytes()).is_some(),
+            "{name}"
+        );
+    }
+}

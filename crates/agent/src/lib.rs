@@ -1,0 +1,25 @@
+//! A Linux box as a node under test: it speaks the node control protocol, sends, receives and reflects test frames,
+//! and tells how busy its cores were meanwhile. iperf servers run beside it.
+//!
+//! [`Serving`] is the whole of it: it listens on one address and on no other, sends only to the peer that asked, and
+//! puts back what it changed on the host when it ends.
+
+mod engine;
+mod facts;
+mod handler;
+mod limits;
+mod meter;
+mod options;
+mod place;
+mod reports;
+mod serve;
+mod settings;
+mod supervisor;
+mod sys;
+mod tcp;
+mod udp;
+
+pub use handler::Agent;
+pub use limits::Limits;
+pub use options::{Options, OptionsError};
+pub use serve::{AgentError, Serving};

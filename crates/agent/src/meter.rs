@@ -1,0 +1,270 @@
+//! How busy the node's cores were over a trial, and before it.
+//!
+//! A thread reads the idle times now and then, and more often during a trial. The window of a trial is from the first
+//! reading after its first frame to the last before its last, so that it holds nothing but the trial; the baseline is
+//! as long, from before the trial, and free of the one before that.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wirelab_cores::busy::now_ns;
+use wirelab_cores::{Busy, BusyError, Cores, Meter, Sample};
+use wirelab_socket::flow::Live;
+
+/// Between two readings while nothing runs.
+const IDLE: Duration = Duration::from_millis(200);
+/// Between two readings during a trial: what the window may be short of at each end.
+const BUSY: Duration = Duration::from_millis(20);
+/// Readings that are kept: a minute before a trial.
+const KEPT: usize = 300;
+/// Readings near the end of a trial that are kept: the last frame is known only when it was the last.
+const LAST: usize = 16;
+
+/// Reads idle times as long as it lives.
+#[derive(Debug)]
+pub struct Watch {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    cores: Cores,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    stop: bool,
+    /// Readings since the last trial ended.
+    before: VecDeque<Sample>,
+    trial: Option<Trial>,
+    failure: Option<String>,
+}
+
+/// Readings of one trial.
+#[derive(Debug)]
+struct Trial {
+    flows: Vec<Arc<Live>>,
+    running: bool,
+    baseline: VecDeque<Sample>,
+    first: Option<Sample>,
+    /// The newest reading that is known to lie before the last frame.
+    inside: Option<Sample>,
+    last: VecDeque<Sample>,
+}
+
+/// Load of one core over a trial, and before it where that is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub trial: Busy,
+    pub idle: Option<Busy>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch {
+    /// Begin to read.
+    pub fn start(cores: &Cores) -> Result<Watch, BusyError> {
+        let mut meter = Meter::new(cores)?;
+        let shared = Arc::new(Shared::default());
+        let own = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("wirelab-meter".to_owned())
+            .spawn(move || read_on(&own, &mut meter))?;
+        Ok(Watch {
+            shared,
+            thread: Some(thread),
+            cores: cores.clone(),
+        })
+    }
+
+    /// A trial begins.
+    pub fn begin(&self) -> Begun {
+        let mut inner = self.shared.lock();
+        let baseline = std::mem::take(&mut inner.before);
+        inner.trial = Some(Trial {
+            flows: Vec::new(),
+            running: true,
+            baseline,
+            first: None,
+            inside: None,
+            last: VecDeque::with_capacity(LAST),
+        });
+        self.shared.changed.notify_all();
+        Begun(Arc::clone(&self.shared))
+    }
+
+    /// The load of each core over the last trial.
+    ///
+    /// # Errors
+    /// In words, why there is none.
+    pub fn loads(&self) -> Result<Vec<Load>, String> {
+        let inner = self.shared.lock();
+        if let Some(failure) = &inner.failure {
+            return Err(failure.clone());
+        }
+        let trial = inner.trial.as_ref().ok_or("there was no trial")?;
+        let meter = Meter::new(&self.cores).map_err(|e| e.to_string())?;
+        trial.loads(&meter)
+    }
+}
+
+/// A trial that has begun; where its work could not be started it has no flows, and no load.
+#[derive(Debug)]
+pub struct Begun(Arc<Shared>);
+
+impl Begun {
+    /// The flows of the trial.
+    pub fn set(&self, flows: Vec<Arc<Live>>) {
+        if let Some(trial) = &mut self.0.lock().trial {
+            trial.flows = flows;
+        }
+    }
+
+    /// What tells that the trial has ended.
+    pub fn ender(&self) -> impl FnOnce() + Send + 'static {
+        let shared = Arc::clone(&self.0);
+        move || {
+            if let Some(trial) = &mut shared.lock().trial {
+                trial.running = false;
+                trial.settle();
+            }
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn read_on(shared: &Shared, meter: &mut Meter) {
+    let mut inner = shared.lock();
+    while !inner.stop {
+        let running = inner.trial.as_ref().is_some_and(|trial| trial.running);
+        drop(inner);
+        let sample = meter.sample();
+        inner = shared.lock();
+        match sample {
+            Ok(sample) => inner.take(sample),
+            Err(error) => inner.failure = Some(error.to_string()),
+        }
+        let wait = if running { BUSY } else { IDLE };
+        let unchanged = |inner: &mut Inner| {
+            !inner.stop && inner.trial.as_ref().is_some_and(|trial| trial.running) == running
+        };
+        inner = match shared.changed.wait_timeout_while(inner, wait, unchanged) {
+            Ok((inner, _)) => inner,
+            Err(poisoned) => poisoned.into_inner().0,
+        };
+    }
+}
+
+impl Inner {
+    fn take(&mut self, sample: Sample) {
+        match &mut self.trial {
+            Some(trial) if trial.running => trial.take(sample),
+            _ => {
+                if self.before.len() == KEPT {
+                    self.before.pop_front();
+                }
+                self.before.push_back(sample);
+            }
+        }
+    }
+}
+
+impl Trial {
+    /// First and last frame of all flows so far, in ns; a flow that tells no times goes on until now.
+    fn frames(&self) -> Option<(u64, u64)> {
+        let times = self.flows.iter().filter_map(|live| {
+            let first = live.first_ns.load(Ordering::Relaxed);
+            (first > 0).then(|| (first, live.last_ns.load(Ordering::Relaxed)))
+        });
+        times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    fn take(&mut self, sample: Sample) {
+        let Some((first, _)) = self.frames() else {
+            return;
+        };
+        if self.first.is_none() && sample.at_ns >= first {
+            self.first = Some(sample);
+            return;
+        }
+        self.settle();
+        if self.last.len() == LAST {
+            self.last.pop_front();
+        }
+        self.last.push_back(sample);
+    }
+
+    /// Move what is known to lie before the last frame out of the readings at the end.
+    fn settle(&mut self) {
+        let Some((_, end)) = self.frames() else {
+            return;
+        };
+        while self.last.front().is_some_and(|sample| sample.at_ns <= end) {
+            self.inside = self.last.pop_front();
+        }
+    }
+
+    fn loads(&self, meter: &Meter) -> Result<Vec<Load>, String> {
+        if self.running {
+            return Err("the trial still runs".to_owned());
+        }
+        let (Some(first), Some(last)) = (&self.first, &self.inside) else {
+            return Err(too_short(self.frames()));
+        };
+        let busy = meter.between(first, last).map_err(|e| e.to_string())?;
+        let idle = self.idle(meter, last.at_ns - first.at_ns);
+        let load = |(at, trial)| Load {
+            trial,
+            idle: idle.as_ref().and_then(|all| all.get(at).copied()),
+        };
+        Ok(busy.into_iter().enumerate().map(load).collect())
+    }
+
+    /// The load-free stretch before the trial: as long as the trial, or as long as there is.
+    fn idle(&self, meter: &Meter, window_ns: u64) -> Option<Vec<Busy>> {
+        let last = self.baseline.back()?;
+        let from = last.at_ns.saturating_sub(window_ns);
+        let first = self.baseline.iter().rev().find(|s| s.at_ns <= from);
+        meter
+            .between(first.or_else(|| self.baseline.front())?, last)
+            .ok()
+    }
+}
+
+fn too_short(frames: Option<(u64, u64)>) -> String {
+    match frames {
+        None => "no frame was sent or received".to_owned(),
+        Some((first, last)) => format!(
+            "{} ms between first and last frame are too short for a share of busy time",
+            last.saturating_sub(first) / 1_000_000
+        ),
+    }
+}
+
+/// CLOCK_MONOTONIC in ns, for flows that keep no times of their own.
+pub fn stamp(live: &Live) {
+    let now = now_ns();
+    if live.first_ns.load(Ordering::Relaxed) == 0 {
+        live.first_ns.store(now, Ordering::Relaxed);
+    }
+    live.last_ns.store(now, Ordering::Relaxed);
+}

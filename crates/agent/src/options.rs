@@ -1,0 +1,164 @@
+//! What a user can choose when starting a node.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use wirelab_control::line::word;
+use wirelab_control::refusal::MAX_WHY;
+use wirelab_cores::Cores;
+
+use crate::limits::Limits;
+
+/// Most set-up keys that a user can give.
+const MOST_KEYS: usize = 64;
+
+/// How a node is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it listens for control, and where iperf servers listen on ports of their own; on no other address.
+    pub listen: SocketAddr,
+    /// The interface of the trials; the one that has the address where absent.
+    pub interface: Option<String>,
+    /// The cores that do the node's work; the last core where absent, if there are two.
+    pub cores: Option<Cores>,
+    /// Name of the node, a word; the host's name where absent.
+    pub name: Option<String>,
+    /// Set-up keys that the system does not know, or that shall be said otherwise.
+    pub set: Vec<(String, String)>,
+    /// Whether iperf 2 and iperf3 are served beside.
+    pub iperf: bool,
+    /// What a peer can ask for at most.
+    pub limits: Limits,
+}
+
+/// A choice that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// No assignment.
+    #[error(
+        "'{0}' is no set-up key: write KEY=VALUE, such as phy=DP83869HM; a key is of small letters, digits, '_', '-' and '.'"
+    )]
+    Assignment(String),
+    /// Does not fit a line.
+    #[error("the value of '{key}' has more than {limit} bytes")]
+    TooLong {
+        /// The key.
+        key: String,
+        /// Bytes that fit.
+        limit: usize,
+    },
+    /// Too many of them.
+    #[error("more than {0} set-up keys were given")]
+    TooMany(usize),
+    /// No word.
+    #[error(
+        "'{0}' cannot be the name of a node: use 1 to 32 small letters, digits, '_', '-' and '.', a letter first"
+    )]
+    Name(String),
+    /// Every address at once.
+    #[error(
+        "a node listens on one address of this host, not on {0}: give the address that testers reach, such as the one that `ip -brief address` shows"
+    )]
+    AnyAddress(IpAddr),
+}
+
+impl Options {
+    /// A node on an address, with everything else as it comes.
+    pub fn on(listen: SocketAddr) -> Options {
+        Options {
+            listen,
+            interface: None,
+            cores: None,
+            name: None,
+            set: Vec::new(),
+            iperf: true,
+            limits: Limits::default(),
+        }
+    }
+
+    /// Where a node listens unless told otherwise: where this host alone reaches it.
+    pub const fn default_address() -> IpAddr {
+        IpAddr::V4(Ipv4Addr::LOCALHOST)
+    }
+
+    /// Take a set-up key as `KEY=VALUE`.
+    ///
+    /// # Errors
+    /// [`OptionsError`] names the key.
+    pub fn set(&mut self, assignment: &str) -> Result<(), OptionsError> {
+        let bad = || OptionsError::Assignment(assignment.chars().take(80).collect());
+        let (key, value) = assignment.split_once('=').ok_or_else(bad)?;
+        // It is sent as `set.KEY`, which must be a key too.
+        if word(key.as_bytes()).is_none() || word(format!("set.{key}").as_bytes()).is_none() {
+            return Err(bad());
+        }
+        if value.len() > MAX_WHY {
+            return Err(OptionsError::TooLong {
+                key: key.to_owned(),
+                limit: MAX_WHY,
+            });
+        }
+        if self.set.len() == MOST_KEYS {
+            return Err(OptionsError::TooMany(MOST_KEYS));
+        }
+        self.set.retain(|(other, _)| other != key);
+        self.set.push((key.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// Check what can be told without the system.
+    ///
+    /// # Errors
+    /// [`OptionsError`]
+    pub fn check(&self) -> Result<(), OptionsError> {
+        if self.listen.ip().is_unspecified() || self.listen.ip().is_multicast() {
+            return Err(OptionsError::AnyAddress(self.listen.ip()));
+        }
+        match &self.name {
+            Some(name) if word(name.as_bytes()).is_none() => Err(OptionsError::Name(name.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(listen: &str) -> Options {
+        Options::on(listen.parse().unwrap())
+    }
+
+    #[test]
+    fn keys_are_words_and_the_last_value_counts() {
+        let mut options = options("127.0.0.1:5002");
+        options.set("phy=DP83869HM").unwrap();
+        options.set("phy=KSZ9031 = new").unwrap();
+        assert_eq!(
+            options.set,
+            [("phy".to_owned(), "KSZ9031 = new".to_owned())]
+        );
+        for bad in ["phy", "=x", "Phy=x", "a b=c", "1a=2"] {
+            let error = options.set(bad).unwrap_err().to_string();
+            assert!(error.contains("KEY=VALUE"), "{bad}: {error}");
+        }
+        let long = format!("phy={}", "x".repeat(121));
+        assert!(options.set(&long).unwrap_err().to_string().contains("120"));
+        for n in 0..63 {
+            options.set(&format!("key_{n}=v")).unwrap();
+        }
+        assert_eq!(options.set("more=1"), Err(OptionsError::TooMany(64)));
+    }
+
+    #[test]
+    fn every_address_at_once_is_refused() {
+        for any in ["0.0.0.0:5002", "[::]:5002", "224.0.0.1:5002"] {
+            let error = options(any).check().unwrap_err().to_string();
+            assert!(error.contains("one address"), "{error}");
+        }
+        let mut named = options("127.0.0.1:5002");
+        named.name = Some("My Node".to_owned());
+        assert!(named.check().unwrap_err().to_string().contains("My Node"));
+        named.name = Some("my-node".to_owned());
+        named.check().unwrap();
+    }
+}

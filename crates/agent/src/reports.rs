@@ -1,0 +1,171 @@
+//! What came of a trial, as the control protocol tells it: counters, times and capture points.
+
+use std::sync::atomic::Ordering;
+
+use wirelab_control::Refusal;
+use wirelab_control::message::Point;
+use wirelab_control::page::Record;
+use wirelab_socket::flow::{Capture, Live};
+use wirelab_trial::job::CheckReport;
+use wirelab_trial::{ClockKind, Owner};
+
+use crate::supervisor::{Came, Running};
+
+/// All counters of a trial. While it runs, those that are known then.
+pub fn counters(running: &Running) -> Vec<(String, u64)> {
+    let mut all = Vec::new();
+    let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
+    let of = |live: &Live| {
+        let get = |cell: &std::sync::atomic::AtomicU64| cell.load(Ordering::Relaxed);
+        (get(&live.frames), get(&live.bytes))
+    };
+    let came = running.came();
+    if let Some((frames, bytes)) = running.sending.as_deref().map(of) {
+        let sent = came.as_deref().and_then(|came| came.sent.as_deref());
+        put("sent_frames", sent.map_or(frames, |s| s.report.sequences));
+        put("sent_bytes", bytes);
+        if let Some(sent) = sent {
+            put("sent_first_ns", sent.report.first_ns);
+            put("sent_last_ns", sent.report.last_ns);
+            put("sent_refused_frames", sent.report.refused_frames);
+            put("sent_slips", sent.report.slips);
+            put("sent_slipped_ns", sent.report.slipped_ns);
+            put("sent_segmented", u64::from(sent.segmented));
+        }
+    }
+    if let Some((frames, bytes)) = running.receiving.as_deref().map(of) {
+        let seen = came.as_deref().and_then(|came| came.seen.as_deref());
+        let echoed = came.as_deref().and_then(|came| came.echoed);
+        put(
+            "received_frames",
+            seen.map_or(frames, |s| s.report.counts.received_frames),
+        );
+        put("received_bytes", bytes);
+        if let Some(echoed) = echoed {
+            put("sent_frames", echoed);
+        }
+        if let Some(seen) = seen {
+            received(&seen.report, &mut put);
+        }
+    }
+    all
+}
+
+fn received(report: &CheckReport, put: &mut impl FnMut(&str, u64)) {
+    let c = &report.counts;
+    put("good_frames", c.good_frames);
+    put("header_corrupt_frames", c.header_corrupt_frames);
+    put("truncated_frames", c.truncated_frames);
+    put("stale_frames", c.stale_frames);
+    put("corrupted_frames", c.corrupted_frames);
+    put("duplicated_frames", c.duplicated_frames);
+    put("reordered_frames", c.reordered_frames);
+    put("reordering_extent_frames", c.reordering_extent_frames);
+    put("too_late_frames", c.too_late_frames);
+    put("distinct_sequences", c.distinct_sequences);
+    put("foreign_frames", c.foreign_frames);
+    put("verified_payload_bytes", c.verified_payload_bytes);
+    put("checker_missed_frames", report.missed_frames);
+    let times = [
+        ("received_first_ns", report.first),
+        ("received_last_ns", report.last),
+    ];
+    for (name, time) in times {
+        if let Some((ns, _)) = time {
+            put(name, ns);
+        }
+    }
+    if let Some(ns) = report.jitter_ns {
+        put("received_jitter_ns", ns);
+    }
+}
+
+/// First to last frame in ns, as if the last had its gap too (the design's `wire`); `None` for fewer than two.
+pub fn elapsed_ns(running: &Running) -> Option<u64> {
+    let live = running
+        .receiving
+        .as_deref()
+        .or(running.sending.as_deref())?;
+    let frames = live.frames.load(Ordering::Relaxed);
+    let first = live.first_ns.load(Ordering::Relaxed);
+    let span = live.last_ns.load(Ordering::Relaxed).checked_sub(first)?;
+    let span = u128::from(span) * u128::from(frames) / u128::from(frames.checked_sub(1)?.max(1));
+    (frames > 1).then(|| u64::try_from(span).unwrap_or(u64::MAX))
+}
+
+/// A capture point: a stage's beginning, the stream it is of, its records.
+struct Taken<'a> {
+    name: &'static str,
+    stream: u8,
+    records: &'a [Capture],
+    time: fn(&Capture) -> u64,
+}
+
+fn points(came: &Came, streams: [u8; 2]) -> Vec<Taken<'_>> {
+    let driver: fn(&Capture) -> u64 = |c| c.driver_ns;
+    let application: fn(&Capture) -> u64 = |c| c.application_ns;
+    let mut all = Vec::new();
+    if let Some(seen) = came.seen.as_deref().filter(|s| !s.captures.is_empty()) {
+        for (name, time) in [("driver", driver), ("application", application)] {
+            all.push(Taken {
+                name,
+                stream: streams[0],
+                records: &seen.captures,
+                time,
+            });
+        }
+    }
+    if let Some(sent) = came.sent.as_deref().filter(|s| !s.captures.is_empty()) {
+        for (name, time) in [("application", application), ("driver", driver)] {
+            all.push(Taken {
+                name,
+                stream: streams[1],
+                records: &sent.captures,
+                time,
+            });
+        }
+    }
+    all
+}
+
+/// A capture point of a trial that has ended, and the number of its records. `streams`: received and sent.
+///
+/// # Errors
+/// [`Refusal`] where there is no such point.
+pub fn point(came: &Came, streams: [u8; 2], at: u32, asked: u32) -> Result<(Point, u32), Refusal> {
+    let all = points(came, streams);
+    let Some(taken) = all.get(at as usize) else {
+        return Err(match all.len() as u64 {
+            0 => Refusal::unsupported("point", "no captures were asked for, or none were taken"),
+            points => Refusal::limit("point", points - 1),
+        });
+    };
+    let records = taken.records.len() as u32;
+    let about = Point {
+        trial: 0,
+        point: at,
+        points: all.len() as u32,
+        name: taken.name.to_owned(),
+        stream: taken.stream,
+        clock: ClockKind::Wall,
+        tick_ps: Some(1000),
+        resolution_ticks: 1,
+        owner: Owner::Node,
+        lost: u64::from(asked.saturating_sub(records)),
+    };
+    Ok((about, records))
+}
+
+/// Records of a capture point.
+pub fn records(came: &Came, at: u32, from: u32, most: usize) -> Vec<Record> {
+    let all = points(came, [0, 0]);
+    let Some(taken) = all.get(at as usize) else {
+        return Vec::new();
+    };
+    let record = |capture: &Capture| Record {
+        sequence: capture.sequence,
+        ticks: (taken.time)(capture),
+    };
+    let rest = taken.records.get(from as usize..).unwrap_or_default();
+    rest.iter().take(most).map(record).collect()
+}

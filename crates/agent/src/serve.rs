@@ -1,0 +1,294 @@
+//! A node at work: control over TCP and UDP, and iperf servers beside it, all on one address and on its own cores.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use wirelab_control::serve::Shared;
+use wirelab_control::{Config, Server};
+use wirelab_cores::{BusyError, CoreError, Cores, pin_thread};
+use wirelab_iperf::{v2, v3};
+use wirelab_port::iface::{IfaceError, PortNameError};
+use wirelab_trial::Cancel;
+
+use crate::handler::Agent;
+use crate::options::{Options, OptionsError};
+use crate::place::Notices;
+
+/// Port of iperf 2, UDP and TCP.
+const IPERF2_PORT: u16 = 5001;
+/// Port of iperf3.
+const IPERF3_PORT: u16 = 5201;
+
+/// Why a node cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// A choice that cannot be.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The address is not this host's.
+    #[error(
+        "no interface here has the address {0}; `ip -brief address` shows those that there are, or name one with --interface"
+    )]
+    NoAddress(IpAddr),
+    /// The kernel does not list addresses.
+    #[error("the addresses of this host are not known: {0}")]
+    Addresses(io::Error),
+    /// The interface's name cannot be one.
+    #[error(transparent)]
+    Name(#[from] PortNameError),
+    /// The interface cannot be used.
+    #[error(transparent)]
+    Interface(#[from] IfaceError),
+    /// The cores cannot be used.
+    #[error(transparent)]
+    Cores(#[from] CoreError),
+    /// How busy they are is not known.
+    #[error(transparent)]
+    Busy(#[from] BusyError),
+    /// The port is in use, or may not be had.
+    #[error("cannot listen on {address}: {source}; {}", way_out(.source))]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No thread.
+    #[error("the node's threads cannot be started: {0}")]
+    Threads(io::Error),
+}
+
+fn way_out(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "is a node running there already (`ss -lptu`)? Give another port with --listen ADDRESS:PORT"
+        }
+        io::ErrorKind::PermissionDenied => "ports below 1024 need root; give another one",
+        _ => "`ip -brief address` shows the addresses of this host",
+    }
+}
+
+/// What a node says when it starts.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// Its name.
+    pub name: String,
+    /// Where it listens for control, TCP and UDP.
+    pub control: SocketAddr,
+    /// The interface of the trials.
+    pub interface: String,
+    /// The cores that do its work.
+    pub cores: Cores,
+    /// Whether the tester's work may be in its CPU load.
+    pub shared: bool,
+    /// What it can do.
+    pub layers: Vec<wirelab_wire::Layer>,
+    /// Where iperf 2 is served, TCP and UDP.
+    pub iperf2: Option<SocketAddr>,
+    /// Where iperf3 is served.
+    pub iperf3: Option<SocketAddr>,
+    /// The set-up keys.
+    pub setup: Vec<(String, String)>,
+    /// What is missing, and how to get it.
+    pub notices: Vec<String>,
+}
+
+/// A node at work. It ends when it is dropped, and what it changed on the host is put back.
+#[derive(Debug)]
+pub struct Serving {
+    shared: Arc<Shared<Agent>>,
+    cancel: Cancel,
+    started: Started,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Serving {
+    /// Start a node in the network namespace of the calling thread. The node's threads are pinned to its cores, the
+    /// caller's are not.
+    ///
+    /// # Errors
+    /// [`AgentError`]; nothing is left behind then.
+    pub fn start(options: Options) -> Result<Serving, AgentError> {
+        options.check()?;
+        let cancel = Cancel::new();
+        let (ready, started) = sync_channel(1);
+        let flag = cancel.clone();
+        let thread = std::thread::Builder::new()
+            .name("wirelab-node".to_owned())
+            .spawn(move || run(&options, &flag, &ready))
+            .map_err(AgentError::Threads)?;
+        let died = || {
+            AgentError::Threads(io::Error::other(
+                "the node's thread died; this is a bug of wirelab",
+            ))
+        };
+        match started.recv().unwrap_or_else(|_| Err(died())) {
+            Ok((shared, started)) => Ok(Serving {
+                shared,
+                cancel,
+                started,
+                thread: Some(thread),
+            }),
+            Err(error) => {
+                let _ = thread.join();
+                Err(error)
+            }
+        }
+    }
+
+    /// What it says of itself.
+    pub const fn started(&self) -> &Started {
+        &self.started
+    }
+
+    /// Whether it still runs; it ends by itself only where its sockets fail.
+    pub fn is_running(&self) -> bool {
+        self.thread
+            .as_ref()
+            .is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// TCP connections for control that were refused because there were too many.
+    pub fn refused(&self) -> usize {
+        self.shared.refused()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.shared.stop();
+        self.cancel.cancel();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+type Ready = SyncSender<Result<(Arc<Shared<Agent>>, Started), AgentError>>;
+
+/// The node's own thread: every other one is started from here, and inherits its cores and its network namespace.
+fn run(options: &Options, cancel: &Cancel, ready: &Ready) {
+    let node = match open(options, cancel) {
+        Ok(node) => node,
+        Err(error) => {
+            let _ = ready.send(Err(error));
+            return;
+        }
+    };
+    let shared = Arc::clone(&node.shared);
+    if ready.send(Ok((Arc::clone(&shared), node.started))).is_err() {
+        return;
+    }
+    let over_udp = std::thread::scope(|scope| {
+        let udp = scope.spawn(|| shared.serve_udp(&node.udp));
+        // Only the listener itself can fail, which ends the node.
+        let _ = shared.serve_tcp(&node.tcp);
+        shared.stop();
+        udp.join()
+    });
+    drop(over_udp);
+    cancel.cancel();
+    drop(node.iperf2);
+    if let Some(thread) = node.iperf3 {
+        let _ = thread.join();
+    }
+    // Connections end within a moment of `stop`; the steering goes with the last of them, so it is put back here.
+    shared.with(|server| server.handler().end());
+}
+
+struct Node {
+    shared: Arc<Shared<Agent>>,
+    started: Started,
+    tcp: TcpListener,
+    udp: UdpSocket,
+    iperf2: Option<v2::server::Server>,
+    iperf3: Option<JoinHandle<()>>,
+}
+
+fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
+    let listen = |source| AgentError::Listen {
+        address: options.listen,
+        source,
+    };
+    // First what may fail for reasons of the user's, before anything on the host is changed.
+    let tcp = TcpListener::bind(options.listen).map_err(listen)?;
+    let control = tcp.local_addr().map_err(listen)?;
+    let udp = UdpSocket::bind(control).map_err(listen)?;
+    let mut notices = Notices::new();
+    let mut agent = Agent::new(options, &mut notices)?;
+    pin_thread(&agent.place().cores)?;
+    agent.watch()?;
+    let (mut iperf2, mut iperf3) = (None, None);
+    let (mut iperf2_at, mut iperf3_at) = (None, None);
+    if options.iperf {
+        let ip = options.listen.ip();
+        match serve_iperf2(SocketAddr::new(ip, IPERF2_PORT)) {
+            Ok(server) => {
+                iperf2_at = Some(server.tcp_address());
+                iperf2 = Some(server);
+            }
+            Err(why) => notices.push(format!("iperf 2 is not served: {why}")),
+        }
+        match serve_iperf3(SocketAddr::new(ip, IPERF3_PORT), options, cancel) {
+            Ok((address, thread)) => {
+                iperf3_at = Some(address);
+                iperf3 = Some(thread);
+            }
+            Err(why) => notices.push(format!("iperf3 is not served: {why}")),
+        }
+    }
+    let place = agent.place();
+    let started = Started {
+        name: agent.name().to_owned(),
+        control,
+        interface: place.interface.port.interface.clone(),
+        cores: place.cores.clone(),
+        shared: place.shared,
+        layers: agent.layers().to_vec(),
+        iperf2: iperf2_at,
+        iperf3: iperf3_at,
+        setup: agent.keys().to_vec(),
+        notices,
+    };
+    Ok(Node {
+        shared: Shared::new(Server::new(agent, Config::random())),
+        started,
+        tcp,
+        udp,
+        iperf2,
+        iperf3,
+    })
+}
+
+fn serve_iperf2(address: SocketAddr) -> Result<v2::server::Server, String> {
+    // Nobody reads the figures here: the client prints the report that it is sent.
+    let nobody = Arc::new(|_| ());
+    v2::server::Server::start(address, v2::server::ServerConfig::default(), nobody)
+        .map_err(|trouble| trouble.to_string())
+}
+
+fn serve_iperf3(
+    address: SocketAddr,
+    options: &Options,
+    cancel: &Cancel,
+) -> Result<(SocketAddr, JoinHandle<()>), String> {
+    let mut server = v3::server::Server::bind(address).map_err(|e| e.to_string())?;
+    server.set_longest(std::time::Duration::from_nanos(
+        options.limits.time_ps / 1000,
+    ));
+    let (at, flag) = (server.local_addr(), cancel.clone());
+    let serve = move || {
+        while !flag.is_cancelled() {
+            // A test that failed ends that test alone.
+            let _ = server.serve_one(&flag);
+        }
+    };
+    let thread = std::thread::Builder::new()
+        .name("wirelab-iperf3".to_owned())
+        .spawn(serve)
+        .map_err(|e| e.to_string())?;
+    Ok((at, thread))
+}

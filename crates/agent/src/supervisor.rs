@@ -1,0 +1,232 @@
+//! Runs the work of one trial to its end, however it ends, on a thread of its own.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use wirelab_control::value::State;
+use wirelab_cores::busy::now_ns;
+use wirelab_socket::flow::{Live, Seen, Sent};
+
+use crate::engine::{Leg, Plan, Told, Work};
+
+/// How often to look how far the work is.
+const LOOK: Duration = Duration::from_millis(5);
+/// A receiver that is to end goes on until nothing has come for so long: what is under way still counts.
+const QUIET: Duration = Duration::from_millis(20);
+/// The longest that a receiver goes on.
+const LONGEST_TAIL: Duration = Duration::from_millis(500);
+
+/// What came of a trial.
+#[derive(Debug, Default)]
+pub struct Came {
+    /// How it ended.
+    pub state: State,
+    /// Why, where it failed.
+    pub why: Option<String>,
+    /// What was sent.
+    pub sent: Option<Box<Sent>>,
+    /// What was received.
+    pub seen: Option<Box<Seen>>,
+    /// Frames that were sent back.
+    pub echoed: Option<u64>,
+}
+
+/// A trial that runs or has ended.
+#[derive(Debug)]
+pub struct Running {
+    shared: Arc<Shared>,
+    /// How far sending is, where the node sends.
+    pub sending: Option<Arc<Live>>,
+    /// How far receiving is, where the node receives.
+    pub receiving: Option<Arc<Live>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    inner: Mutex<Inner>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// The state that the trial shall go into.
+    asked: Option<State>,
+    came: Option<Arc<Came>>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    /// Start the work; it ends after `limit` at the latest. `ended` is called when all of it has.
+    pub fn start(
+        plan: Plan,
+        limit: Duration,
+        ended: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<Running> {
+        let live = |work: &Option<Work>| work.as_ref().map(|_| Arc::new(Live::default()));
+        let (sending, receiving) = (live(&plan.send), live(&plan.receive));
+        let leg = |name, work: Option<Work>, live: &Option<Arc<Live>>| {
+            let both = work.zip(live.as_ref());
+            both.map(|(work, live)| Leg::start(name, work, Arc::clone(live)))
+                .transpose()
+        };
+        // The receiver first: what a peer sends back at once is not missed.
+        let receive = leg("wirelab-receive", plan.receive, &receiving)?;
+        let send = leg("wirelab-send", plan.send, &sending)?;
+        let shared = Arc::new(Shared::default());
+        let supervisor = Supervisor {
+            shared: Arc::clone(&shared),
+            send,
+            receive,
+            expected: plan.expected_frames,
+            end: Instant::now() + limit,
+        };
+        std::thread::Builder::new()
+            .name("wirelab-trial".to_owned())
+            .spawn(move || {
+                supervisor.run();
+                ended();
+            })?;
+        Ok(Running {
+            shared,
+            sending,
+            receiving,
+        })
+    }
+
+    /// Ask for the end; the first who asks says why.
+    pub fn ask(&self, state: State) {
+        self.shared.lock().asked.get_or_insert(state);
+        self.shared.changed.notify_all();
+    }
+
+    /// Wait for the end, but no longer than this.
+    pub fn wait(&self, most: Duration) {
+        let over = |inner: &mut Inner| inner.came.is_none();
+        let _ = self
+            .shared
+            .changed
+            .wait_timeout_while(self.shared.lock(), most, over);
+    }
+
+    /// What came of it, once it has ended.
+    pub fn came(&self) -> Option<Arc<Came>> {
+        self.shared.lock().came.clone()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.ask(State::Stopped);
+    }
+}
+
+struct Supervisor {
+    shared: Arc<Shared>,
+    send: Option<Leg>,
+    receive: Option<Leg>,
+    expected: Option<u64>,
+    end: Instant,
+}
+
+impl Supervisor {
+    fn run(mut self) {
+        let state = self.until_end();
+        if let Some(send) = &self.send {
+            send.cancel();
+        }
+        if state != State::Abandoned {
+            self.drain();
+        }
+        let came = self.collect(state);
+        self.shared.lock().came = Some(Arc::new(came));
+        self.shared.changed.notify_all();
+    }
+
+    /// The state that the trial goes into, when it is time.
+    fn until_end(&self) -> State {
+        loop {
+            let inner = self.shared.lock();
+            let asked = inner.asked;
+            if let Some(state) = asked {
+                return state;
+            }
+            let _ = self.shared.changed.wait_timeout(inner, LOOK);
+            if self.is_done() {
+                return State::Done;
+            }
+            if Instant::now() >= self.end {
+                return State::Stopped;
+            }
+        }
+    }
+
+    /// Whether every piece of work has reached its extent.
+    fn is_done(&self) -> bool {
+        let sent = self.send.as_ref().is_none_or(Leg::is_over);
+        let received = self.receive.as_ref().is_none_or(|leg| {
+            leg.is_over()
+                || self
+                    .expected
+                    .is_some_and(|frames| leg.progress().0 >= frames)
+        });
+        // A sender that failed ends the trial; a receiver alone may not know that it is over.
+        sent && received
+    }
+
+    /// Let the receiver take what is under way.
+    fn drain(&self) {
+        let Some(receive) = &self.receive else { return };
+        let asked = now_ns();
+        let over = |now: u64| {
+            let quiet = now.saturating_sub(receive.progress().1.max(asked));
+            quiet >= QUIET.as_nanos() as u64
+                || now.saturating_sub(asked) >= LONGEST_TAIL.as_nanos() as u64
+        };
+        while !receive.is_over() && !over(now_ns()) {
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn collect(&mut self, state: State) -> Came {
+        let mut came = Came {
+            state,
+            ..Came::default()
+        };
+        for leg in [self.receive.take(), self.send.take()]
+            .into_iter()
+            .flatten()
+        {
+            leg.cancel();
+            let failure = match leg.finish() {
+                Ok(Told::Sent(mut sent)) => {
+                    let failure = sent.failure.take();
+                    came.sent = Some(sent);
+                    failure
+                }
+                Ok(Told::Seen(mut seen)) => {
+                    let failure = seen.failure.take();
+                    came.seen = Some(seen);
+                    failure
+                }
+                Ok(Told::Echoed { frames }) => {
+                    came.echoed = Some(frames);
+                    None
+                }
+                Err(error) => Some(error),
+            };
+            if let Some(error) = failure {
+                came.why.get_or_insert(error.to_string());
+                // Who was told to end may well find its peer gone.
+                if state == State::Done {
+                    came.state = State::Failed;
+                }
+            }
+        }
+        came
+    }
+}

@@ -1,0 +1,192 @@
+//! What the tests of a node share: a lab with a node on one side, a client on the other, and requests.
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use wirelab_agent::{Options, Serving};
+use wirelab_control::client::{Client, Patience};
+use wirelab_control::message::{Start, Status};
+use wirelab_control::transport::TcpTransport;
+use wirelab_control::value::{Extent, Load, State};
+use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+use wirelab_socket::flow::{Expect, Live, Offer, Seen, Sent};
+use wirelab_trial::job::Pace;
+use wirelab_trial::{Cancel, Direction};
+use wirelab_wire::{Layer, Size, SizeUnit};
+
+/// How long to wait for what must come.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of a datagram.
+pub const DATAGRAM: u32 = 1000;
+
+pub fn skip(feature: &str, why: &str) {
+    // Directly, because the test harness swallows what is printed otherwise.
+    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
+}
+
+/// A lab for this test; `None` where namespaces cannot be made.
+pub fn lab() -> Option<EphemeralLab> {
+    match wirelab_port::netns::probe() {
+        Ok(()) => Some(EphemeralLab::up(&LabSpec::unique("wla", 1)).unwrap()),
+        Err(error) if error.is_privilege() => {
+            skip("root", &error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Does something in the namespace of a side.
+pub fn on<T: Send>(lab: &EphemeralLab, side: Side, work: impl FnOnce() -> T + Send) -> T {
+    lab.netns(side).unwrap().run_in(work).unwrap()
+}
+
+/// A node in a lab, and a client on the tester's side. The node ends before the lab.
+pub struct Bench {
+    pub client: Client<TcpTransport>,
+    pub node: Option<Serving>,
+    pub control: SocketAddr,
+    pub node_ip: IpAddr,
+    pub tester_ip: IpAddr,
+    pub lab: EphemeralLab,
+}
+
+impl Bench {
+    /// With everything as it comes, but without iperf.
+    pub fn new() -> Option<Bench> {
+        Bench::with(|_| {})
+    }
+
+    pub fn with(change: impl FnOnce(&mut Options)) -> Option<Bench> {
+        let lab = lab()?;
+        let node_ip = IpAddr::V4(lab.address(0, Side::Node));
+        let mut options = Options::on(SocketAddr::new(node_ip, wirelab_control::PORT));
+        options.iperf = false;
+        change(&mut options);
+        let node = on(&lab, Side::Node, || Serving::start(options).unwrap());
+        let control = node.started().control;
+        Some(Bench {
+            client: client(&lab, control),
+            tester_ip: IpAddr::V4(lab.address(0, Side::Tester)),
+            node: Some(node),
+            control,
+            node_ip,
+            lab,
+        })
+    }
+
+    /// A socket of the tester, connected to nobody.
+    pub fn socket(&self) -> UdpSocket {
+        on(&self.lab, Side::Tester, || {
+            UdpSocket::bind((self.tester_ip, 0)).unwrap()
+        })
+    }
+
+    /// Wait until the trial is over.
+    pub fn ended(&mut self, trial: u32) -> Status {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let status = self.client.status(Some(trial)).unwrap();
+            if status.state != State::Running {
+                return status;
+            }
+            assert!(Instant::now() < until, "the trial never ended: {status:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A counter of the last trial.
+    pub fn counter(&mut self, trial: u32, name: &str) -> u64 {
+        let all = self.client.counters(trial, 0).unwrap();
+        *all.get(name)
+            .unwrap_or_else(|| panic!("no {name} in {all:?}"))
+    }
+}
+
+/// A client in the tester's namespace.
+pub fn client(lab: &EphemeralLab, to: SocketAddr) -> Client<TcpTransport> {
+    on(lab, Side::Tester, || {
+        let transport = TcpTransport::connect(to).unwrap();
+        // A machine may be slow.
+        let patience = Patience {
+            first: Duration::from_secs(2),
+            ..Patience::default()
+        };
+        Client::open(transport, patience).unwrap()
+    })
+}
+
+/// A trial of so many frames, at 2000 frames/s where the node sends.
+pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
+    let sends = matches!(direction, Direction::Transmit | Direction::Both);
+    Start {
+        direction,
+        layer,
+        vlan_tags: None,
+        traffic: None,
+        path: None,
+        size: Some(match layer {
+            Layer::Ethernet => Size::new(SizeUnit::Length, 200),
+            _ => Size::new(SizeUnit::Datagram, DATAGRAM),
+        }),
+        load: sends.then_some(Load::MilliframesPerS(2_000_000)),
+        extent: Extent::Frames(frames),
+        limit_ps: Some(60_000_000_000_000),
+        ports: None,
+        tx_stream: Some(7),
+        rx_stream: Some(3),
+        buffers: None,
+        descriptors: None,
+        captures: None,
+        node_port: None,
+        peer_port: None,
+        peer_mac: None,
+        peer_ip: None,
+    }
+}
+
+/// What the tester sends: the stream that the node expects.
+pub fn offer(frames: u64) -> Offer {
+    Offer {
+        stream: 3,
+        datagram_bytes: DATAGRAM,
+        pace: Pace::Interval { ps: 500_000_000 },
+        extent: wirelab_trial::Extent::Frames { frames },
+        with_time: true,
+        node_clock: false,
+    }
+}
+
+/// What the tester expects: the stream that the node sends.
+pub fn expect() -> Expect {
+    Expect {
+        stream: 7,
+        datagram_bytes: DATAGRAM,
+        captures: 0,
+    }
+}
+
+/// Send from the tester to the node's port.
+pub fn send(socket: &UdpSocket, to: SocketAddr, frames: u64) -> Sent {
+    socket.connect(to).unwrap();
+    let sent = wirelab_socket::udp::send(socket, &offer(frames), &Live::default(), &Cancel::new());
+    sent.unwrap()
+}
+
+/// Receive on the tester's side while `work` is done.
+pub fn receiving<T>(socket: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
+    let cancel = Cancel::new();
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| {
+            let live = Live::default();
+            wirelab_socket::udp::receive(socket, None, &expect(), &live, &cancel).unwrap()
+        });
+        let done = work();
+        // What is under way still comes.
+        std::thread::sleep(Duration::from_millis(100));
+        cancel.cancel();
+        (done, receiver.join().unwrap())
+    })
+}

@@ -1,0 +1,202 @@
+//! UDP and TCP trials in every direction, asked by a plain client in a lab. Every count must add up.
+
+mod common;
+
+use std::net::{Shutdown, SocketAddr, TcpStream};
+
+use common::{Bench, DATAGRAM, expect, offer, on, receiving, send, start};
+use wirelab_control::value::{Extent, State};
+use wirelab_port::lab::Side;
+use wirelab_socket::flow::Live;
+use wirelab_socket::tcp;
+use wirelab_trial::{Cancel, Direction};
+use wirelab_wire::Layer;
+
+const FRAMES: u64 = 500;
+
+/// Where the node said that it listens.
+fn node_port(bench: &Bench, started: &wirelab_control::message::Started) -> SocketAddr {
+    SocketAddr::new(bench.node_ip, started.node_port.unwrap())
+}
+
+/// The count identity, by the node's counters: every sequence sent came once or is lost, and every frame is what it is.
+fn adds_up(bench: &mut Bench, trial: u32, sent: u64) -> u64 {
+    let distinct = bench.counter(trial, "distinct_sequences");
+    let received = bench.counter(trial, "received_frames");
+    let good = bench.counter(trial, "good_frames");
+    let duplicated = bench.counter(trial, "duplicated_frames");
+    assert!(distinct <= sent, "{distinct} of {sent}");
+    assert_eq!(received, good, "every byte was compared");
+    assert_eq!(received, distinct + duplicated);
+    assert_eq!(
+        bench.counter(trial, "received_bytes"),
+        received * u64::from(DATAGRAM)
+    );
+    sent - distinct
+}
+
+#[test]
+fn a_node_receives_udp_and_counts_every_frame() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let started = bench
+        .client
+        .start(start(Layer::UdpIpv4, Direction::Receive, FRAMES))
+        .unwrap();
+    let sent = send(&bench.socket(), node_port(&bench, &started), FRAMES);
+    assert_eq!(sent.report.emitted_frames, FRAMES);
+    let status = bench.ended(started.trial);
+    assert_eq!(status.state, State::Done);
+    assert_eq!(status.rx_frames, Some(FRAMES));
+    assert_eq!(adds_up(&mut bench, started.trial, FRAMES), 0);
+    let ns = status.elapsed_ticks.unwrap();
+    assert!(
+        ns >= (FRAMES - 1) * 400_000,
+        "{ns} ns for {FRAMES} frames at 2000 a second"
+    );
+}
+
+#[test]
+fn a_receiver_by_time_ends_when_it_is_told_and_takes_what_is_under_way() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let mut asked = start(Layer::UdpIpv4, Direction::Receive, 1);
+    asked.extent = Extent::TimePs(1_000_000_000_000);
+    let started = bench.client.start(asked).unwrap();
+    send(&bench.socket(), node_port(&bench, &started), FRAMES);
+    bench.client.stop(started.trial).unwrap();
+    assert_eq!(bench.ended(started.trial).state, State::Stopped);
+    assert_eq!(adds_up(&mut bench, started.trial, FRAMES), 0);
+}
+
+#[test]
+fn a_node_sends_udp_to_the_peer_that_asked() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let socket = bench.socket();
+    let mut asked = start(Layer::UdpIpv4, Direction::Transmit, FRAMES);
+    asked.peer_port = Some(socket.local_addr().unwrap().port());
+    let ((trial, status), seen) = receiving(&socket, || {
+        let started = bench.client.start(asked).unwrap();
+        assert_eq!(started.peer_ip, Some(bench.tester_ip));
+        (started.trial, bench.ended(started.trial))
+    });
+    assert_eq!(status.state, State::Done);
+    assert_eq!(bench.counter(trial, "sent_frames"), FRAMES);
+    let counts = seen.report.with_sent(FRAMES).counts;
+    counts.check_identity(FRAMES).unwrap();
+    assert_eq!(counts.good_frames, FRAMES);
+}
+
+#[test]
+fn both_directions_of_udp_run_at_once() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let socket = bench.socket();
+    let mut asked = start(Layer::UdpIpv4, Direction::Both, FRAMES);
+    asked.peer_port = Some(socket.local_addr().unwrap().port());
+    let (trial, seen) = receiving(&socket, || {
+        let started = bench.client.start(asked).unwrap();
+        send(&socket, node_port(&bench, &started), FRAMES);
+        assert_eq!(bench.ended(started.trial).state, State::Done);
+        started.trial
+    });
+    assert_eq!(adds_up(&mut bench, trial, FRAMES), 0);
+    assert_eq!(bench.counter(trial, "sent_frames"), FRAMES);
+    assert_eq!(seen.report.counts.good_frames, FRAMES);
+}
+
+#[test]
+fn udp_frames_come_back_from_an_echo_and_nothing_else_does() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let socket = bench.socket();
+    let mut asked = start(Layer::UdpIpv4, Direction::Echo, FRAMES);
+    asked.size = None;
+    let started = bench.client.start(asked).unwrap();
+    let to = node_port(&bench, &started);
+    // Noise is not sent back.
+    socket.send_to(b"no test frame", to).unwrap();
+    let mut mine = expect();
+    mine.stream = 3;
+    let cancel = Cancel::new();
+    let seen = std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| {
+            wirelab_socket::udp::receive(&socket, None, &mine, &Live::default(), &cancel).unwrap()
+        });
+        send(&socket, to, FRAMES);
+        assert_eq!(bench.ended(started.trial).state, State::Done);
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        cancel.cancel();
+        receiver.join().unwrap()
+    });
+    assert_eq!(seen.report.counts.good_frames, FRAMES);
+    assert_eq!(seen.report.counts.foreign_frames, 0);
+    assert_eq!(bench.counter(started.trial, "sent_frames"), FRAMES);
+    assert_eq!(bench.counter(started.trial, "received_frames"), FRAMES);
+}
+
+fn connect(bench: &Bench, started: &wirelab_control::message::Started) -> TcpStream {
+    let to = node_port(bench, started);
+    on(&bench.lab, Side::Tester, || TcpStream::connect(to).unwrap())
+}
+
+#[test]
+fn a_node_receives_tcp_and_compares_every_byte() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let started = bench
+        .client
+        .start(start(Layer::TcpIpv4, Direction::Receive, FRAMES))
+        .unwrap();
+    let stream = connect(&bench, &started);
+    tcp::send(&stream, &offer(FRAMES), &Live::default(), &Cancel::new()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(bench.ended(started.trial).state, State::Done);
+    assert_eq!(adds_up(&mut bench, started.trial, FRAMES), 0);
+}
+
+#[test]
+fn a_node_sends_tcp_to_who_connects() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let started = bench
+        .client
+        .start(start(Layer::TcpIpv4, Direction::Transmit, FRAMES))
+        .unwrap();
+    let stream = connect(&bench, &started);
+    let seen = tcp::receive(&stream, &expect(), &Live::default(), &Cancel::new()).unwrap();
+    assert_eq!(bench.ended(started.trial).state, State::Done);
+    assert_eq!(bench.counter(started.trial, "sent_frames"), FRAMES);
+    assert_eq!(seen.report.counts.good_frames, FRAMES);
+}
+
+#[test]
+fn both_directions_of_tcp_have_a_connection_each() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let started = bench
+        .client
+        .start(start(Layer::TcpIpv4, Direction::Both, FRAMES))
+        .unwrap();
+    let (to, from) = (connect(&bench, &started), connect(&bench, &started));
+    let seen = std::thread::scope(|scope| {
+        let reader = scope
+            .spawn(|| tcp::receive(&from, &expect(), &Live::default(), &Cancel::new()).unwrap());
+        tcp::send(&to, &offer(FRAMES), &Live::default(), &Cancel::new()).unwrap();
+        to.shutdown(Shutdown::Write).unwrap();
+        reader.join().unwrap()
+    });
+    assert_eq!(bench.ended(started.trial).state, State::Done);
+    assert_eq!(adds_up(&mut bench, started.trial, FRAMES), 0);
+    assert_eq!(bench.counter(started.trial, "sent_frames"), FRAMES);
+    assert_eq!(seen.report.counts.good_frames, FRAMES);
+}
