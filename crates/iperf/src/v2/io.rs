@@ -25,7 +25,7 @@ const SPIN_NS: u64 = 100_000;
 pub(super) struct Env<'a> {
     pub(super) clock: Instant,
     /// The wall clock's time at the clock's zero, in µs: read once, so that its steps disturb nothing.
-    epoch_us: u64,
+    pub(super) epoch_us: u64,
     pub(super) stop: &'a AtomicBool,
     /// Ends this flow alone: the other end refuses it.
     pub(super) refused: Option<&'a AtomicBool>,
@@ -54,11 +54,6 @@ impl<'a> Env<'a> {
 
     pub(super) fn now_ns(&self) -> u64 {
         self.clock.elapsed().as_nanos() as u64
-    }
-
-    /// What the wall clock shows at the clock's zero, in µs.
-    pub(super) const fn epoch_us(&self) -> u64 {
-        self.epoch_us
     }
 
     /// Seconds and microseconds of the wall clock at `now_ns`, as datagrams carry them.
@@ -158,7 +153,10 @@ pub(super) fn send_datagrams(
         match sender.step(now_ns, env.wall(now_ns), &mut buf) {
             Step::Send(len) => {
                 let sent = match to {
-                    Some(to) => socket.send_to(&buf[..len], to),
+                    // The first try may only return what the host of another peer of this socket said.
+                    Some(to) => socket
+                        .send_to(&buf[..len], to)
+                        .or_else(|_| socket.send_to(&buf[..len], to)),
                     None => socket.send(&buf[..len]),
                 };
                 match sent {

@@ -20,6 +20,8 @@ use super::sockets::{bind_udp, listen_tcp};
 use super::table::{Id, Row};
 
 mod back;
+mod bounce;
+mod refusals;
 mod tcp;
 mod udp;
 
@@ -36,6 +38,8 @@ pub struct ServerConfig {
     pub max_back_time: Duration,
     /// The most bytes that it sends to a peer.
     pub max_back_bytes: u64,
+    /// The most bit/s that it sends to a peer over UDP, where an address can be forged.
+    pub max_back_bits_per_s: u64,
     /// Whether it sends at all.
     pub back: bool,
     /// A flow that was quiet for so long is over.
@@ -56,6 +60,7 @@ impl Default for ServerConfig {
             max_back: 16,
             max_back_time: Duration::from_secs(3600),
             max_back_bytes: 1 << 40,
+            max_back_bits_per_s: 10_000_000_000,
             back: true,
             quiet: Duration::from_secs(5),
             interval: Duration::ZERO,
@@ -221,6 +226,11 @@ impl Shared {
         self.tell(ServerEvent::Refused { peer, why });
     }
 
+    /// What the wall clock shows at the clock's zero, in µs.
+    fn epoch_us(&self) -> u64 {
+        self.with_env(|env| env.epoch_us)
+    }
+
     /// Where traffic to `peer` leaves from: the address that the server was given, if it was given one.
     fn own_ip(&self, peer: SocketAddr) -> IpAddr {
         match (self.address.ip().is_unspecified(), peer) {
@@ -261,6 +271,20 @@ impl Shared {
         }
     }
 
+    /// The rate over UDP that a peer asked, within the limit. A header without a rate is that of -b 0.
+    fn bounded_rate(&self, header: &ClientHeader, length_bytes: u32) -> Rate {
+        let most = self.config.max_back_bits_per_s;
+        match header.rate() {
+            Some(Rate::BitsPerS(bits)) => Rate::BitsPerS(bits.min(most)),
+            Some(Rate::PacketsPerS(packets)) => {
+                let most = most / (8 * u64::from(length_bytes.max(1)));
+                Rate::PacketsPerS(packets.min(most).max(1))
+            }
+            Some(Rate::Max) => Rate::BitsPerS(most),
+            None => Rate::UDP_DEFAULT,
+        }
+    }
+
     /// What a peer wants sent over UDP.
     fn plan(&self, header: &ClientHeader, generation: Generation, wants_report: bool) -> SendPlan {
         let length_bytes = match header.length_bytes {
@@ -269,7 +293,7 @@ impl Shared {
         };
         SendPlan {
             length_bytes,
-            rate: header.rate().unwrap_or(Rate::UDP_DEFAULT),
+            rate: self.bounded_rate(header, length_bytes),
             amount: self.bounded(header.amount),
             generation,
             header: None,

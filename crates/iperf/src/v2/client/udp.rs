@@ -237,7 +237,7 @@ fn take(
     }
     if listener.is_none() {
         *listener = Receiver::new(datagram, now_ns).map(|receiver| {
-            let receiver = receiver.with_wall(env.epoch_us(), false);
+            let receiver = receiver.with_wall(env.epoch_us, false);
             Listener::new(receiver, env.every_ns, way.id)
         });
     }

@@ -1,8 +1,9 @@
 //! What the server sends: back to a port of the client (`-r`, `-d`), or on the client's own socket.
 
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{ServerEvent, Shared};
@@ -97,6 +98,7 @@ pub(super) fn udp_same_socket(
     peer: SocketAddr,
     header: ClientHeader,
     kind: Generation,
+    refused: &Arc<AtomicBool>,
 ) {
     let Ok(socket) = socket.try_clone() else {
         shared.refuse(peer, "traffic back: no file descriptor is left");
@@ -105,13 +107,23 @@ pub(super) fn udp_same_socket(
     let Some(place) = Place::take(shared, peer) else {
         return;
     };
+    let refused = Arc::clone(refused);
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
         shared.began(socket.local_addr(), peer, id);
         let mut sender = Sender::new(shared.plan(&header, layout(kind), false), shared.now_ns());
-        let result =
-            shared.with_env(|env| send_datagrams(&socket, Some(peer), &mut sender, env, id));
+        let result = shared.with_env(|env| {
+            let env = Env {
+                refused: Some(&refused),
+                ..*env
+            };
+            send_datagrams(&socket, Some(peer), &mut sender, &env, id)
+        });
+        let result = match refused.load(Ordering::Relaxed) {
+            true => Err(ErrorKind::ConnectionRefused.into()),
+            false => result,
+        };
         finish(
             shared,
             peer,

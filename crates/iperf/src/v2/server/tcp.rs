@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{Shared, back};
+use super::{Shared, back, bounce};
 use crate::v2::client_header::{ClientHeader, EXTENDED_LEN, Mode, ack};
+use crate::v2::flags::base;
 use crate::v2::io::{TICK, is_timeout, receive_stream};
+use crate::v2::sockets::notice_silence;
 use crate::v2::table::Id;
 
 /// A header of which nothing more came for so long is taken as far as it is.
@@ -91,6 +93,12 @@ fn serve_connection(
     let Ok(len) = read_header(shared, &mut stream, &mut start, &heard) else {
         return;
     };
+    notice_silence(&stream);
+    match bounce::asked(&start[..len]) {
+        Some(Ok(bytes)) => return bounce_back(shared, &mut stream, &start[..len], bytes, &heard),
+        Some(Err(why)) => return shared.refuse(peer, why),
+        None => {}
+    }
     let header = ClientHeader::parse(&start[..len.min(EXTENDED_LEN)]);
     let mode = header.map_or(Mode::Forward, |header| header.mode());
     let id = Id::Stream(shared.stream_id());
@@ -119,6 +127,23 @@ fn serve_connection(
     if let (Mode::Tradeoff, Some(header)) = (mode, header) {
         back::tcp(shared, peer, header);
     }
+}
+
+fn bounce_back(
+    shared: &Arc<Shared>,
+    stream: &mut TcpStream,
+    start: &[u8],
+    bytes: usize,
+    heard: &dyn Fn(u64),
+) {
+    let Ok(peer) = stream.peer_addr() else {
+        return;
+    };
+    let id = Id::Stream(shared.stream_id());
+    let quiet = shared.config.quiet;
+    let (leg, result) =
+        shared.with_env(|env| bounce::serve(stream, start, bytes, quiet, env, heard));
+    back::finish(shared, peer, id, leg, result);
 }
 
 /// Send on the connection that also receives.
@@ -170,7 +195,10 @@ fn read_header(
         }
         if len >= 4 && wanted == 4 {
             let first = u32::from_be_bytes([start[0], start[1], start[2], start[3]]);
-            wanted = ClientHeader::tcp_len(first).clamp(4, start.len());
+            wanted = match first & base::BOUNCEBACK {
+                0 => ClientHeader::tcp_len(first).clamp(4, start.len()),
+                _ => 8,
+            };
         }
     }
     if len == 0 {

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{ServerEvent, Shared, back};
+use super::{ServerEvent, Shared, back, refusals};
 use crate::v2::client_header::{ClientHeader, Mode};
 use crate::v2::datagram::{Generation, Head};
+use crate::v2::flags::upper;
 use crate::v2::io::{Listener, TICK};
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::table::Id;
@@ -18,6 +20,8 @@ struct Flow {
     listener: Listener,
     header: Option<ClientHeader>,
     heard_ns: u64,
+    /// Ends what is sent to the peer on the server's own port.
+    refused: Arc<AtomicBool>,
 }
 
 impl Flow {
@@ -31,6 +35,7 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
     let mut flows: HashMap<SocketAddr, Flow> = HashMap::new();
     let mut buf = vec![0; 65_536];
     let mut swept_ns = 0;
+    refusals::keep(socket);
     if socket.set_read_timeout(Some(TICK)).is_err() {
         return;
     }
@@ -43,6 +48,11 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
         }
         if now_ns.saturating_sub(swept_ns) > TICK.as_nanos() as u64 {
             swept_ns = now_ns;
+            refusals::take(socket, |peer| {
+                if let Some(flow) = flows.get(&peer) {
+                    flow.refused.store(true, Ordering::Relaxed);
+                }
+            });
             sweep(shared, &mut flows, now_ns);
         }
     }
@@ -86,9 +96,14 @@ fn take(
     if flow.listener.take(datagram, now_ns, &on_row) != Arrival::Final {
         return;
     }
-    if let Some(answer) = flow.listener.receiver.answer(datagram) {
-        // The client asks again for what does not get through.
-        let _ = socket.send_to(&answer, peer);
+    let answer = flow.listener.receiver.answer(datagram);
+    // On one socket with the traffic back a report would look like data, so iperf sends none.
+    if let (Some(answer), false) = (answer, flow.mode() == Mode::FullDuplex) {
+        // The client asks again for what does not get through; so it does where the first try only returned what
+        // another peer's host said.
+        let _ = socket
+            .send_to(&answer, peer)
+            .or_else(|_| socket.send_to(&answer, peer));
     }
     if !ended {
         end_once(shared, peer, flow);
@@ -117,16 +132,18 @@ fn admit(
     let header = kind
         .header_at()
         .and_then(|at| ClientHeader::parse(datagram.get(at..)?));
+    let refused = Arc::default();
     if let Some(header) = header {
         match header.mode() {
             Mode::Dual => back::udp(shared, peer, header, kind),
             Mode::Reverse | Mode::FullDuplex => {
-                back::udp_same_socket(shared, socket, peer, header, kind);
+                back::udp_same_socket(shared, socket, peer, header, kind, &refused);
             }
             Mode::Forward | Mode::Tradeoff => {}
         }
     }
     let id = Id::Stream(shared.stream_id());
+    let receiver = receiver.with_wall(shared.epoch_us(), tells_times(kind, header));
     if header.is_none_or(|header| header.mode() != Mode::Reverse) {
         shared.began(socket.local_addr(), peer, id);
     }
@@ -134,7 +151,16 @@ fn admit(
         heard_ns: receiver.start_ns(),
         listener: Listener::new(receiver, shared.every_ns(), id),
         header,
+        refused,
     }
+}
+
+/// Whether the client wants one-way times in its report (`--trip-times`).
+fn tells_times(kind: Generation, header: Option<ClientHeader>) -> bool {
+    let upper = header
+        .and_then(|header| header.extension)
+        .map_or(0, |extension| extension.upper);
+    kind == Generation::SmallTripTimes || upper & upper::TRIP_TIMES != 0
 }
 
 /// Where all places are taken, the flow that has been quiet longest gives its own.

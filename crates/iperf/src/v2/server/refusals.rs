@@ -1,0 +1,94 @@
+//! Who refuses what the server sends from its own UDP port: the ICMP messages of a socket that is not connected.
+//!
+//! Linux keeps them in a queue (`IP_RECVERR`, ip(7)) with the address that each datagram went to. Without it a
+//! forged request for traffic back would go on although the victim's host says that nobody wants it.
+
+use std::io::IoSliceMut;
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
+use std::os::fd::AsRawFd;
+
+use nix::cmsg_space;
+use nix::libc;
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
+};
+
+/// Messages that are taken at once: a flood of them must not keep the server from its work.
+const MOST_AT_ONCE: usize = 256;
+
+/// Have the system keep the messages.
+pub(super) fn keep(socket: &UdpSocket) {
+    // Where it does not, traffic back is still bounded in time, rate and number. A socket of IPv6 may carry both.
+    let _ = setsockopt(socket, sockopt::Ipv4RecvErr, &true);
+    let _ = setsockopt(socket, sockopt::Ipv6RecvErr, &true);
+}
+
+/// Take the messages that came, and tell whose host refuses.
+pub(super) fn take(socket: &UdpSocket, mut refused: impl FnMut(SocketAddr)) {
+    let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
+    let mut space = cmsg_space!([u8; 128]);
+    for _ in 0..MOST_AT_ONCE {
+        let mut payload = [0; 64];
+        let mut parts = [IoSliceMut::new(&mut payload)];
+        let fd = socket.as_raw_fd();
+        let Ok(message) = recvmsg::<SockaddrStorage>(fd, &mut parts, Some(&mut space), flags)
+        else {
+            return;
+        };
+        let refuses = message.cmsgs().is_ok_and(|mut all| {
+            all.any(|control| match control {
+                ControlMessageOwned::Ipv4RecvErr(error, _) => is_refusal(error.ee_errno),
+                ControlMessageOwned::Ipv6RecvErr(error, _) => is_refusal(error.ee_errno),
+                _ => false,
+            })
+        });
+        if let (true, Some(to)) = (refuses, message.address.and_then(|to| address(&to))) {
+            refused(to);
+        }
+    }
+}
+
+/// Not those that say that a datagram was too long for the path.
+const fn is_refusal(errno: u32) -> bool {
+    matches!(
+        errno as i32,
+        libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH | libc::EACCES
+    )
+}
+
+fn address(of: &SockaddrStorage) -> Option<SocketAddr> {
+    let v4 = of
+        .as_sockaddr_in()
+        .map(|v4| SocketAddr::from(SocketAddrV4::from(*v4)));
+    let v6 = of.as_sockaddr_in6();
+    v4.or_else(|| v6.map(|v6| SocketAddr::from(SocketAddrV6::from(*v6))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_closed_port_is_told_and_an_open_one_is_not() {
+        for ip in ["127.0.0.1", "::1"] {
+            let socket = UdpSocket::bind((ip, 0)).unwrap();
+            keep(&socket);
+            let open = UdpSocket::bind((ip, 0)).unwrap();
+            let closed = UdpSocket::bind((ip, 0)).unwrap().local_addr().unwrap();
+            let since = Instant::now();
+            let mut told = HashSet::new();
+            while told.is_empty() && since.elapsed() < Duration::from_secs(20) {
+                for to in [open.local_addr().unwrap(), closed] {
+                    // Either may return the message of the other.
+                    let _ = socket.send_to(b"x", to);
+                }
+                take(&socket, |to| {
+                    told.insert(to);
+                });
+            }
+            assert_eq!(told, HashSet::from([closed]));
+        }
+    }
+}
