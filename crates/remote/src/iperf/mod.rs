@@ -1,0 +1,118 @@
+//! An iperf 2 peer as a node: `iperf:HOST[:PORT]`.
+
+mod observe;
+mod plan;
+mod run;
+
+use std::collections::BTreeMap;
+
+use wirelab_iperf::v2::Leg;
+use wirelab_trial::{
+    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
+    Trial,
+};
+
+use crate::host::{Addresses, HostPort};
+use crate::route::Route;
+
+/// The port of iperf 2.
+pub const PORT: u16 = 5001;
+
+/// An iperf 2 server somewhere. Nothing is sent before the first trial.
+#[derive(Debug)]
+pub struct IperfNode {
+    name: String,
+    peer: Addresses,
+    route: Route,
+    /// Whether the peer's traffic has to come on our own connection.
+    on_our_connection: bool,
+    /// The peer's stack, once its own traffic was seen.
+    stack: Option<&'static str>,
+}
+
+impl IperfNode {
+    /// The peer `name` on the command line, at `HOST[:PORT]`.
+    ///
+    /// # Errors
+    /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where it is unknown or there is no route.
+    pub fn open(name: &str, host: &str) -> Result<IperfNode, NodeError> {
+        let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
+        let peer = Addresses::resolve(&written)?;
+        let route = Route::to(peer.first())?;
+        Ok(IperfNode {
+            name: name.to_owned(),
+            peer,
+            route,
+            on_our_connection: false,
+            stack: None,
+        })
+    }
+
+    fn setup(&self) -> BTreeMap<String, String> {
+        let mut setup = BTreeMap::new();
+        let mut put = |key: &str, value: String| setup.insert(key.to_owned(), value);
+        put("ip", self.peer.first().ip().to_string());
+        put("application", "iperf 2".to_owned());
+        if let Some(stack) = self.stack {
+            put("iperf_generation", stack.to_owned());
+        }
+        if let Some(mtu) = self.route.mtu() {
+            put("mtu", format!("{mtu} B"));
+        }
+        if let Some(interface) = &self.route.interface {
+            put("tester_interface", interface.port.to_string());
+        }
+        setup
+    }
+
+    /// Learn the generation of the peer from what it sent.
+    fn learn(&mut self, ran: &run::Ran) {
+        let received = ran.outcome.legs.iter().find_map(|(_, leg)| match leg {
+            Leg::UdpReceived(udp) => Some(udp.generation),
+            _ => None,
+        });
+        if let Some(generation) = received {
+            self.stack = Some(observe::generation_name(generation));
+        }
+    }
+}
+
+impl Node for IperfNode {
+    fn describe(&self) -> Description {
+        let layers = [
+            Layer::UdpIpv4,
+            Layer::UdpIpv6,
+            Layer::TcpIpv4,
+            Layer::TcpIpv6,
+        ];
+        Description {
+            name: self.name.clone(),
+            kind: "iperf".to_owned(),
+            capabilities: Capabilities {
+                layers: layers.into_iter().filter(|l| self.peer.has(*l)).collect(),
+                directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],
+                buffers: Vec::new(),
+                ports: 1,
+                min_frame_bytes: 64,
+                max_frame_bytes: self.route.mtu().map_or(1518, |mtu| mtu.saturating_add(18)),
+                link_bits_per_s: self.route.link().map(|link| link.bits_per_s()),
+            },
+            setup: self.setup(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        plan::check_asked(trial)?;
+        let server = self.peer.of_layer(trial.framing.layer)?;
+        let route = Route::to(server)?;
+        let plan = plan::plan(trial, server, route.link())?;
+        let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        self.learn(&ran);
+        observe::observation(&plan, ran, self.describe(), &route)
+    }
+}

@@ -1,0 +1,368 @@
+//! From a trial to a test of iperf, checked before anything is sent.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirelab_iperf::v2::{Amount, ClientConfig, Mode, Protocol, Rate};
+use wirelab_trial::{Direction, Extent, Layer, NodeError, Sizes, Trial, Unsupported};
+use wirelab_wire::LineRate;
+
+/// Least bytes of a datagram: iperf's own head with a number of 64 bits.
+const LEAST_DATAGRAM: u32 = 16;
+/// Most bytes that UDP carries over IPv4 and IPv6: 65,535 less the headers that the length counts (RFC 768, 791, 8200).
+const MOST_DATAGRAM: [u32; 2] = [65_507, 65_527];
+/// Most bytes of one write to TCP: the tester keeps one block of them.
+const MOST_WRITE: u32 = 1 << 20;
+/// Rate in bit/s that is asked of a peer that shall send as fast as it can: iperf's header has no word for that,
+/// and no link of today carries it.
+const AS_FAST_AS_IT_CAN: u64 = 400_000_000_000;
+/// A trial has at most so many intervals, so that its counters fit a page.
+const MOST_INTERVALS: u32 = 60;
+
+/// A trial made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What was asked.
+    pub trial: Trial,
+    /// All four sizes.
+    pub sizes: Sizes,
+    /// Bytes of a datagram or of a write.
+    pub datagram: u32,
+    /// The link, from `--rate` or the carrier.
+    pub link: Option<LineRate>,
+    /// Datagrams or writes per second of each flow; `None` as fast as it goes.
+    pub frames_per_s: Option<f64>,
+    /// Expected time of the trial, where it can be told before.
+    pub expected: Option<Duration>,
+    /// The test.
+    pub config: ClientConfig,
+}
+
+impl Plan {
+    /// Whether datagrams are sent, not a stream.
+    pub fn is_udp(&self) -> bool {
+        is_udp(self.trial.framing.layer)
+    }
+
+    /// The same trial with the peer's traffic on our own connection (`-R`), for peers that cannot reach us.
+    #[must_use]
+    pub fn on_our_connection(&self) -> Plan {
+        let mut plan = self.clone();
+        plan.config.mode = match plan.trial.direction {
+            Direction::Both => Mode::FullDuplex,
+            _ => Mode::Reverse,
+        };
+        plan
+    }
+}
+
+pub fn is_udp(layer: Layer) -> bool {
+    matches!(layer, Layer::UdpIpv4 | Layer::UdpIpv6)
+}
+
+fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
+    Unsupported {
+        field,
+        why: why.into(),
+    }
+    .into()
+}
+
+fn bad(error: impl std::fmt::Display) -> NodeError {
+    NodeError::BadTrial(error.to_string())
+}
+
+/// What an iperf peer cannot do at all, with the way out; asked before the peer's address is.
+pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
+    let node = "run 'wirelab node serve' there and ask node:HOST";
+    if trial.framing.layer == Layer::Ethernet {
+        let why = format!("iperf speaks UDP and TCP alone; for Ethernet {node}");
+        return Err(unsupported("layer", why));
+    }
+    if trial.direction == Direction::Echo {
+        let why = format!("iperf sends nothing back; for echo {node}");
+        return Err(unsupported("direction", why));
+    }
+    if trial.framing.vlan_tags > 0 {
+        let why = "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it";
+        return Err(unsupported("vlan_tags", why));
+    }
+    if trial.ports != 1 {
+        return Err(unsupported(
+            "ports",
+            "an iperf peer is one port: ask --ports 1",
+        ));
+    }
+    if trial.buffers.is_some() {
+        let why = "an iperf peer does not let its buffers be chosen: leave --buffers out";
+        return Err(unsupported("buffers", why));
+    }
+    if !trial.faults.is_clean() {
+        let why = "iperf's datagrams hold nothing by which faults could be told: leave --inject out, or use ports";
+        return Err(unsupported("faults", why));
+    }
+    Ok(())
+}
+
+/// Check the rest of the trial, and lay out the test.
+pub fn plan(
+    trial: &Trial,
+    server: SocketAddr,
+    carrier: Option<LineRate>,
+) -> Result<Plan, NodeError> {
+    if trial.link_bits_per_s == Some(0) {
+        return Err(bad("a link rate of 0 carries nothing: give e.g. --rate 1G"));
+    }
+    let layer = trial.framing.layer;
+    let sizes = trial.size.resolve(trial.framing).map_err(bad)?;
+    let datagram = sizes.datagram.unwrap_or(0);
+    check_size(datagram, layer)?;
+    let link = trial.link().or(carrier);
+    let asked = trial
+        .load
+        .frames_per_s(&sizes, layer, link)
+        .map_err(bad)?;
+    // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
+    let given = trial.link().filter(|_| is_udp(layer));
+    let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
+    let protocol = match is_udp(layer) {
+        true => Protocol::Udp,
+        false => Protocol::Tcp,
+    };
+    let mut config = ClientConfig::new(server, protocol);
+    config.mode = match trial.direction {
+        Direction::Both => Mode::Dual,
+        Direction::Transmit => Mode::Tradeoff,
+        Direction::Receive | Direction::Echo => Mode::Forward,
+    };
+    config.length_bytes = Some(datagram);
+    config.rate = rate(trial, datagram, frames_per_s);
+    config.amount = amount(trial, datagram, frames_per_s)?;
+    let expected = expected(trial.extent, frames_per_s);
+    config.interval = interval(expected);
+    Ok(Plan {
+        trial: trial.clone(),
+        sizes,
+        datagram,
+        link,
+        frames_per_s,
+        expected,
+        config,
+    })
+}
+
+fn check_size(datagram: u32, layer: Layer) -> Result<(), NodeError> {
+    let (least, most) = match layer {
+        Layer::UdpIpv4 => (LEAST_DATAGRAM, MOST_DATAGRAM[0]),
+        Layer::UdpIpv6 => (LEAST_DATAGRAM, MOST_DATAGRAM[1]),
+        _ => (1, MOST_WRITE),
+    };
+    let what = if is_udp(layer) { "datagram" } else { "write" };
+    if (least..=most).contains(&datagram) {
+        return Ok(());
+    }
+    Err(bad(format!(
+        "a {what} of {datagram} bytes: iperf's have {least} to {most} here"
+    )))
+}
+
+fn rate(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Rate {
+    let bits = |rate: f64| (rate * 8.0 * f64::from(datagram)).round().max(1.0) as u64;
+    match frames_per_s {
+        Some(rate) => Rate::BitsPerS(bits(rate)),
+        None if is_udp(trial.framing.layer) && trial.direction != Direction::Receive => {
+            Rate::BitsPerS(AS_FAST_AS_IT_CAN)
+        }
+        None => Rate::Max,
+    }
+}
+
+/// Frames become bytes where the header can say so, else a time.
+fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amount, NodeError> {
+    let frames = match trial.extent {
+        Extent::Time { time_ps } => {
+            return Ok(Amount::time(Duration::from_nanos(time_ps.div_ceil(1000))));
+        }
+        Extent::Frames { frames: 0 } => return Err(bad("a trial of 0 frames shows nothing")),
+        Extent::Frames { frames } => frames,
+    };
+    let udp = is_udp(trial.framing.layer);
+    // Our first datagram is as long as iperf's header at least, whatever the others have.
+    let first = if udp { datagram.max(FIRST_DATAGRAM) } else { datagram };
+    let bytes = (frames - 1)
+        .saturating_mul(u64::from(datagram))
+        .saturating_add(u64::from(first));
+    if trial.direction == Direction::Receive || bytes <= i32::MAX as u64 {
+        return Ok(Amount::Bytes(bytes));
+    }
+    match frames_per_s {
+        Some(rate) => Ok(Amount::time(Duration::from_secs_f64(
+            (frames as f64 / rate).min(1e6),
+        ))),
+        None => Err(unsupported(
+            "extent",
+            "iperf's header asks a peer for 2 GiB at most: give a time instead of frames",
+        )),
+    }
+}
+
+/// Bytes of the first datagram at least: head and header of iperf 2.1.
+const FIRST_DATAGRAM: u32 = 76;
+
+fn expected(extent: Extent, frames_per_s: Option<f64>) -> Option<Duration> {
+    match extent {
+        Extent::Time { time_ps } => Some(Duration::from_nanos(time_ps / 1000)),
+        Extent::Frames { frames } => {
+            frames_per_s.map(|rate| Duration::from_secs_f64((frames as f64 / rate).min(1e6)))
+        }
+    }
+}
+
+/// A second, or more where there would be too many; none where the trial is not longer than one.
+fn interval(expected: Option<Duration>) -> Duration {
+    const SECOND: Duration = Duration::from_secs(1);
+    match expected {
+        Some(time) if time <= SECOND => Duration::ZERO,
+        Some(time) => Duration::from_secs((time / MOST_INTERVALS).as_secs() + 1),
+        None => SECOND,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_trial::{Buffers, FaultRates, Framing, Load, Size, SizeUnit};
+
+    fn trial(layer: Layer, direction: Direction) -> Trial {
+        Trial {
+            framing: Framing {
+                layer,
+                vlan_tags: 0,
+            },
+            direction,
+            size: Size::new(SizeUnit::Datagram, 1000),
+            load: Load::Max,
+            extent: Extent::Time {
+                time_ps: 2_000_000_000_000,
+            },
+            ports: 1,
+            link_bits_per_s: None,
+            buffers: None,
+            faults: FaultRates::default(),
+        }
+    }
+
+    fn laid_out(trial: &Trial) -> Plan {
+        plan(trial, SocketAddr::from(([192, 0, 2, 1], 5001)), None).unwrap()
+    }
+
+    #[test]
+    fn what_iperf_cannot_do_says_what_can() {
+        let base = trial(Layer::UdpIpv4, Direction::Receive);
+        let mut tagged = base.clone();
+        tagged.framing.vlan_tags = 1;
+        let cases = [
+            (trial(Layer::Ethernet, Direction::Receive), "layer", "wirelab node serve"),
+            (trial(Layer::UdpIpv4, Direction::Echo), "direction", "wirelab node serve"),
+            (tagged, "vlan_tags", "VLAN interface"),
+            (Trial { ports: 2, ..base.clone() }, "ports", "one port"),
+            (Trial { buffers: Some(Buffers::Copied), ..base.clone() }, "buffers", "leave"),
+            (
+                Trial { faults: FaultRates { drop: 0.1, ..FaultRates::default() }, ..base },
+                "faults",
+                "leave",
+            ),
+        ];
+        for (trial, field, words) in cases {
+            let Err(NodeError::Unsupported(unsupported)) = check_asked(&trial) else {
+                panic!("{field} was accepted");
+            };
+            assert_eq!(unsupported.field, field);
+            assert!(unsupported.why.contains(words), "{unsupported}");
+        }
+    }
+
+    #[test]
+    fn directions_and_rates_become_options_of_iperf() {
+        let receive = laid_out(&trial(Layer::UdpIpv4, Direction::Receive)).config;
+        assert_eq!((receive.mode, receive.rate), (Mode::Forward, Rate::Max));
+        let transmit = laid_out(&trial(Layer::UdpIpv4, Direction::Transmit)).config;
+        let fast = Rate::BitsPerS(AS_FAST_AS_IT_CAN);
+        assert_eq!((transmit.mode, transmit.rate), (Mode::Tradeoff, fast));
+        let both = laid_out(&trial(Layer::TcpIpv4, Direction::Both)).config;
+        assert_eq!((both.mode, both.rate), (Mode::Dual, Rate::Max));
+        let paced = Trial {
+            load: Load::FrameRate { frames_per_s: 125.0 },
+            ..trial(Layer::UdpIpv4, Direction::Transmit)
+        };
+        assert_eq!(laid_out(&paced).config.rate, Rate::BitsPerS(1_000_000));
+        let again = laid_out(&paced).on_our_connection();
+        assert_eq!(again.config.mode, Mode::Reverse);
+    }
+
+    #[test]
+    fn a_link_that_is_given_holds_datagrams_back_and_leaves_streams_alone() {
+        let on_link = |layer| Trial {
+            link_bits_per_s: Some(10_000_000),
+            ..trial(layer, Direction::Receive)
+        };
+        // 1000 + 28 + 38 bytes of the link for each datagram.
+        let Rate::BitsPerS(bits) = laid_out(&on_link(Layer::UdpIpv4)).config.rate else {
+            panic!("as fast as it goes");
+        };
+        assert_eq!(bits, 9_380_863);
+        assert_eq!(laid_out(&on_link(Layer::TcpIpv4)).config.rate, Rate::Max);
+    }
+
+    #[test]
+    fn frames_become_bytes_as_far_as_the_header_goes() {
+        let with = |direction, frames, load| Trial {
+            extent: Extent::Frames { frames },
+            load,
+            ..trial(Layer::UdpIpv4, direction)
+        };
+        let amount = |trial: &Trial| laid_out(trial).config.amount;
+        let few = with(Direction::Transmit, 10, Load::Max);
+        assert_eq!(amount(&few), Amount::Bytes(10_000));
+        let many = with(
+            Direction::Transmit,
+            10_000_000,
+            Load::FrameRate { frames_per_s: 1e6 },
+        );
+        assert_eq!(amount(&many), Amount::Time { centiseconds: 1000 });
+        let ours = with(Direction::Receive, 10_000_000, Load::Max);
+        assert_eq!(amount(&ours), Amount::Bytes(10_000_000_000));
+        let endless = with(Direction::Transmit, 10_000_000, Load::Max);
+        let error = plan(&endless, SocketAddr::from(([192, 0, 2, 1], 1)), None).unwrap_err();
+        assert!(error.to_string().contains("give a time"), "{error}");
+        let short = Trial {
+            size: Size::new(SizeUnit::Datagram, 64),
+            ..few
+        };
+        assert_eq!(amount(&short), Amount::Bytes(9 * 64 + 76));
+    }
+
+    #[test]
+    fn sizes_that_iperf_has_not() {
+        for (layer, bytes) in [
+            (Layer::UdpIpv4, 15),
+            (Layer::UdpIpv4, 65_508),
+            (Layer::TcpIpv4, 0),
+            (Layer::TcpIpv4, MOST_WRITE + 1),
+        ] {
+            let mut trial = trial(layer, Direction::Receive);
+            trial.size.bytes = bytes;
+            let error = plan(&trial, SocketAddr::from(([192, 0, 2, 1], 1)), None).unwrap_err();
+            assert!(error.to_string().contains(&format!("{bytes} bytes")), "{error}");
+        }
+    }
+
+    #[test]
+    fn intervals_are_of_seconds_and_not_too_many() {
+        let of = |seconds| interval(Some(Duration::from_secs(seconds)));
+        assert_eq!(of(1), Duration::ZERO);
+        assert_eq!(of(10), Duration::from_secs(1));
+        assert_eq!(of(3600), Duration::from_secs(61));
+        assert_eq!(interval(None), Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,12 @@
+//! Peers somewhere on the network as nodes: `iperf:HOST[:PORT]` and `node:HOST[:PORT]`.
+//!
+//! An iperf 2 server is what most boards have; it is asked by [`IperfNode`], and what it cannot do or tell is said.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod host;
+pub mod iperf;
+mod route;
+
+pub use host::HostPort;
+pub use iperf::IperfNode;

@@ -1,0 +1,81 @@
+//! The tester's own side of the way to a peer: the address and the interface that packets leave by.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use nix::ifaddrs::getifaddrs;
+use wirelab_port::iface::{Interface, PortName};
+use wirelab_trial::NodeError;
+use wirelab_wire::LineRate;
+
+use crate::host::no_way;
+
+/// How this host reaches a peer.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// The tester's address, as the peer sees it where nothing translates addresses.
+    pub local: IpAddr,
+    /// The interface that has it, where one does.
+    pub interface: Option<Interface>,
+}
+
+impl Route {
+    /// Ask the kernel, without sending anything.
+    ///
+    /// # Errors
+    /// [`NodeError::Failed`] where there is no route.
+    pub fn to(peer: SocketAddr) -> Result<Route, NodeError> {
+        let socket = UdpSocket::bind(any_of(peer)).map_err(|e| no_way(peer, &e))?;
+        socket.connect(peer).map_err(|e| no_way(peer, &e))?;
+        let local = socket.local_addr().map_err(|e| no_way(peer, &e))?.ip();
+        let interface = name_of(local).and_then(|name| {
+            let port = PortName::new(None, &name).ok()?;
+            Interface::query(&port).ok()
+        });
+        Ok(Route { local, interface })
+    }
+
+    /// The rate of the link that packets leave by, where there is a carrier with one.
+    pub fn link(&self) -> Option<LineRate> {
+        self.interface
+            .as_ref()
+            .and_then(|i| i.link_rate)
+            .and_then(LineRate::new)
+    }
+
+    /// The interface's MTU in bytes, where it is known.
+    pub fn mtu(&self) -> Option<u32> {
+        self.interface.as_ref().map(|i| i.mtu)
+    }
+}
+
+/// The address that takes any port of the peer's family.
+pub fn any_of(peer: SocketAddr) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => SocketAddr::from(([0u8; 4], 0)),
+        SocketAddr::V6(_) => SocketAddr::from(([0u16; 8], 0)),
+    }
+}
+
+fn name_of(address: IpAddr) -> Option<String> {
+    getifaddrs().ok()?.find_map(|interface| {
+        let storage = interface.address?;
+        let of_v4 = storage.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
+        let of_v6 = storage.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip()));
+        (of_v4.or(of_v6)? == address).then_some(interface.interface_name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_is_reached_by_the_loopback() {
+        let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 9))).unwrap();
+        assert_eq!(route.local, IpAddr::from([127, 0, 0, 1]));
+        let interface = route.interface.as_ref().expect("the loopback has a name");
+        assert!(interface.loopback);
+        assert!(route.link().is_none(), "the loopback is no link");
+        assert!(route.mtu().is_some_and(|mtu| mtu > 1500));
+    }
+}
