@@ -5,6 +5,7 @@ mod plan;
 mod run;
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use wirelab_iperf::v2::Leg;
 use wirelab_trial::{
@@ -28,6 +29,8 @@ pub struct IperfNode {
     on_our_connection: bool,
     /// The peer's stack, once its own traffic was seen.
     stack: Option<&'static str>,
+    /// When the last UDP test ended.
+    last_udp: Option<Instant>,
 }
 
 impl IperfNode {
@@ -45,6 +48,7 @@ impl IperfNode {
             route,
             on_our_connection: false,
             stack: None,
+            last_udp: None,
         })
     }
 
@@ -111,7 +115,13 @@ impl Node for IperfNode {
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
         let plan = plan::plan(trial, server, route.link())?;
+        if let Some(last) = self.last_udp.filter(|_| plan.is_udp()) {
+            std::thread::sleep(run::SETTLE.saturating_sub(last.elapsed()));
+        }
         let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        if plan.is_udp() {
+            self.last_udp = Some(Instant::now());
+        }
         self.learn(&ran);
         observe::observation(&plan, ran, self.describe(), &route)
     }

@@ -257,7 +257,10 @@ impl About<'_> {
             ("reported_datagrams", server.datagrams),
             ("reported_lost", server.lost),
             ("reported_out_of_order", server.out_of_order),
-            ("reported_duration_ps", server.duration_us.saturating_mul(1_000_000)),
+            (
+                "reported_duration_ps",
+                server.duration_us.saturating_mul(1_000_000),
+            ),
             ("final_datagrams", u64::from(sent.final_tries)),
         ];
         put(&mut flow.counters, counters);
@@ -307,8 +310,11 @@ impl About<'_> {
         put(&mut flow.counters, counters);
         for note in udp.notes() {
             let text = format!("{}: {note}", self.peer);
-            self.warnings
-                .push(warning("iperf-note", text, "nothing is wrong; see the text"));
+            self.warnings.push(warning(
+                "iperf-note",
+                text,
+                "nothing is wrong; see the text",
+            ));
         }
         flow
     }
@@ -357,7 +363,10 @@ fn send_report(sent: &Sent) -> SendReport {
 /// and one whose first final datagrams were lost books those as losses of data.
 pub(super) fn of_report(report: &ServerReport, sent: u64) -> (u64, u64) {
     let finals = report.datagrams.saturating_sub(sent);
-    let lost = report.lost.saturating_sub(finals.saturating_sub(1)).min(sent);
+    let lost = report
+        .lost
+        .saturating_sub(finals.saturating_sub(1))
+        .min(sent);
     (lost, sent - lost)
 }
 
@@ -381,20 +390,14 @@ fn no_rates(flow: &mut FlowObservation, why: &str) {
     flow.elapsed = Field::absent(why);
 }
 
-fn put<const N: usize>(
-    counters: &mut BTreeMap<String, Field<u64>>,
-    values: [(&str, u64); N],
-) {
+fn put<const N: usize>(counters: &mut BTreeMap<String, Field<u64>>, values: [(&str, u64); N]) {
     for (name, value) in values {
         counters.insert(name.to_owned(), Field::measured(value));
     }
 }
 
 /// `interval_NN_…` for each line of iperf's table.
-fn intervals<'a>(
-    counters: &mut BTreeMap<String, Field<u64>>,
-    rows: impl Iterator<Item = &'a Row>,
-) {
+fn intervals<'a>(counters: &mut BTreeMap<String, Field<u64>>, rows: impl Iterator<Item = &'a Row>) {
     for (n, row) in rows.take(99).enumerate() {
         let mut keep = |what: &str, value: u64| {
             counters.insert(
@@ -442,7 +445,10 @@ mod tests {
         // A server that does not count the final datagram.
         assert_eq!(of_report(&report(100, 7), 100), (7, 93));
         // Hostile.
-        assert_eq!(of_report(&report(u64::MAX, u64::MAX), 100).1, 100 - of_report(&report(u64::MAX, u64::MAX), 100).0);
+        assert_eq!(
+            of_report(&report(u64::MAX, u64::MAX), 100).1,
+            100 - of_report(&report(u64::MAX, u64::MAX), 100).0
+        );
         assert_eq!(of_report(&report(0, u64::MAX), 100), (100, 0));
     }
 }

@@ -118,10 +118,7 @@ pub fn plan(
     let datagram = sizes.datagram.unwrap_or(0);
     check_size(datagram, layer)?;
     let link = trial.link().or(carrier);
-    let asked = trial
-        .load
-        .frames_per_s(&sizes, layer, link)
-        .map_err(bad)?;
+    let asked = trial.load.frames_per_s(&sizes, layer, link).map_err(bad)?;
     // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
     let given = trial.link().filter(|_| is_udp(layer));
     let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
@@ -188,7 +185,11 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
     };
     let udp = is_udp(trial.framing.layer);
     // Our first datagram is as long as iperf's header at least, whatever the others have.
-    let first = if udp { datagram.max(FIRST_DATAGRAM) } else { datagram };
+    let first = if udp {
+        datagram.max(FIRST_DATAGRAM)
+    } else {
+        datagram
+    };
     let bytes = (frames - 1)
         .saturating_mul(u64::from(datagram))
         .saturating_add(u64::from(first));
@@ -262,13 +263,41 @@ mod tests {
         let mut tagged = base.clone();
         tagged.framing.vlan_tags = 1;
         let cases = [
-            (trial(Layer::Ethernet, Direction::Receive), "layer", "wirelab node serve"),
-            (trial(Layer::UdpIpv4, Direction::Echo), "direction", "wirelab node serve"),
-            (tagged, "vlan_tags", "VLAN interface"),
-            (Trial { ports: 2, ..base.clone() }, "ports", "one port"),
-            (Trial { buffers: Some(Buffers::Copied), ..base.clone() }, "buffers", "leave"),
             (
-                Trial { faults: FaultRates { drop: 0.1, ..FaultRates::default() }, ..base },
+                trial(Layer::Ethernet, Direction::Receive),
+                "layer",
+                "wirelab node serve",
+            ),
+            (
+                trial(Layer::UdpIpv4, Direction::Echo),
+                "direction",
+                "wirelab node serve",
+            ),
+            (tagged, "vlan_tags", "VLAN interface"),
+            (
+                Trial {
+                    ports: 2,
+                    ..base.clone()
+                },
+                "ports",
+                "one port",
+            ),
+            (
+                Trial {
+                    buffers: Some(Buffers::Copied),
+                    ..base.clone()
+                },
+                "buffers",
+                "leave",
+            ),
+            (
+                Trial {
+                    faults: FaultRates {
+                        drop: 0.1,
+                        ..FaultRates::default()
+                    },
+                    ..base
+                },
                 "faults",
                 "leave",
             ),
@@ -292,7 +321,9 @@ mod tests {
         let both = laid_out(&trial(Layer::TcpIpv4, Direction::Both)).config;
         assert_eq!((both.mode, both.rate), (Mode::Dual, Rate::Max));
         let paced = Trial {
-            load: Load::FrameRate { frames_per_s: 125.0 },
+            load: Load::FrameRate {
+                frames_per_s: 125.0,
+            },
             ..trial(Layer::UdpIpv4, Direction::Transmit)
         };
         assert_eq!(laid_out(&paced).config.rate, Rate::BitsPerS(1_000_000));
@@ -353,7 +384,10 @@ mod tests {
             let mut trial = trial(layer, Direction::Receive);
             trial.size.bytes = bytes;
             let error = plan(&trial, SocketAddr::from(([192, 0, 2, 1], 1)), None).unwrap_err();
-            assert!(error.to_string().contains(&format!("{bytes} bytes")), "{error}");
+            assert!(
+                error.to_string().contains(&format!("{bytes} bytes")),
+                "{error}"
+            );
         }
     }
 

@@ -16,6 +16,12 @@ use crate::clock::unix_ns;
 const LOOK: Duration = Duration::from_millis(20);
 /// Rows of intervals that are kept, whatever comes.
 const MOST_ROWS: usize = 1000;
+/// How long a peer is left alone after a UDP test. The server of iperf 2.1.8 waits for 250 ms of silence after its
+/// report; a client that comes sooner is mistaken for the old one, and the server answers nobody any more until it is
+/// started again (seen with the distribution's client too).
+pub const SETTLE: Duration = Duration::from_millis(400);
+/// Pauses before a refused test is tried again: a server may be between two sockets.
+const AGAIN: [Duration; 2] = [SETTLE, SETTLE];
 
 /// What a test gave.
 pub struct Ran {
@@ -35,17 +41,17 @@ pub fn run(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Ran {
-    let back_wanted = plan.config.mode == Mode::Tradeoff
-        || (plan.config.mode == Mode::Dual && !plan.is_udp());
+    let back_wanted =
+        plan.config.mode == Mode::Tradeoff || (plan.config.mode == Mode::Dual && !plan.is_udp());
     if back_wanted && *on_our_connection {
-        return once(&plan.on_our_connection(), true, progress, cancel);
+        return patiently(&plan.on_our_connection(), true, progress, cancel);
     }
-    let ran = once(plan, false, progress, cancel);
+    let ran = patiently(plan, false, progress, cancel);
     let nothing_back = matches!(ran.outcome.trouble, Some(Trouble::NothingBack { .. }));
     if !back_wanted || !nothing_back || ran.cancelled {
         return ran;
     }
-    let again = once(&plan.on_our_connection(), true, progress, cancel);
+    let again = patiently(&plan.on_our_connection(), true, progress, cancel);
     if again.outcome.trouble.is_some() {
         return ran;
     }
@@ -53,12 +59,34 @@ pub fn run(
     again
 }
 
+/// Run the test, again where the peer was not there for a moment.
+fn patiently(
+    plan: &Plan,
+    on_our_connection: bool,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Ran {
+    let mut ran = once(plan, on_our_connection, progress, cancel);
+    for pause in AGAIN {
+        let refused = matches!(&ran.outcome.trouble, Some(Trouble::Connect { source, .. })
+            if source.kind() == std::io::ErrorKind::ConnectionRefused);
+        if !refused || ran.cancelled || !plan.is_udp() {
+            return ran;
+        }
+        std::thread::sleep(pause);
+        ran = once(plan, on_our_connection, progress, cancel);
+    }
+    ran
+}
+
 fn once(plan: &Plan, on_our_connection: bool, progress: &dyn Progress, cancel: &Cancel) -> Ran {
     let rows = Mutex::new(Vec::new());
     let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let started_unix_ns = unix_ns();
     let keep = |row: Row| {
-        let mut rows = rows.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut rows = rows
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if rows.len() < MOST_ROWS {
             rows.push(row);
         }
@@ -96,7 +124,10 @@ fn watch(
         if cancel.is_cancelled() {
             stop.store(true, Ordering::Relaxed);
         }
-        if let Some(expected) = plan.expected.filter(|time| *time > Duration::from_millis(500)) {
+        if let Some(expected) = plan
+            .expected
+            .filter(|time| *time > Duration::from_millis(500))
+        {
             let done = begun.elapsed().min(expected);
             let ms = |time: Duration| time.as_millis() as u64;
             progress.report(ms(done), ms(expected), "iperf");

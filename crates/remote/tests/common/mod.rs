@@ -1,0 +1,166 @@
+//! What the tests of remote peers share: a lab, servers in its node's namespace, trials from its tester's.
+#![allow(dead_code)]
+
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+use wirelab_trial::{
+    Direction, Extent, FaultRates, FlowObservation, Framing, Layer, Load, Observation, Size,
+    SizeUnit, Trial,
+};
+
+/// Longest wait for anything.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Picoseconds a millisecond.
+pub const MS: u64 = 1_000_000_000;
+/// The node's addresses in every lab of these tests.
+pub const NODE_IPV4: &str = "198.18.0.1";
+pub const NODE_IPV6: &str = "2001:2::1";
+
+/// A lab of one pair with both families of addresses; `None`, and a word for the test runner, where none can be made.
+pub fn lab() -> Option<EphemeralLab> {
+    lab_of(LabSpec::unique("remote", 1))
+}
+
+pub fn lab_of(spec: LabSpec) -> Option<EphemeralLab> {
+    if let Err(error) = wirelab_port::netns::probe() {
+        assert!(error.is_privilege(), "{error}");
+        let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP netns: {error}");
+        return None;
+    }
+    let lab = EphemeralLab::up(&spec).unwrap();
+    for (side, interface, address) in [
+        (Side::Node, "n0", "2001:2::1/64"),
+        (Side::Tester, "t0", "2001:2::2/64"),
+    ] {
+        // Labs have IPv6 off, so that nobody speaks unasked.
+        let script = format!(
+            "echo 0 > /proc/sys/net/ipv6/conf/{interface}/disable_ipv6 && ip addr add {address} dev {interface} nodad"
+        );
+        tool(&lab, side, "sh", &["-c", &script]);
+    }
+    Some(lab)
+}
+
+/// Run a tool in a side of the lab.
+pub fn tool(lab: &EphemeralLab, side: Side, program: &str, arguments: &[&str]) {
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let mut child = lab.netns(side).unwrap().spawn(&mut command).unwrap();
+    assert!(child.wait().unwrap().success(), "{program} {arguments:?}");
+}
+
+/// Do something on the tester's side.
+pub fn on_tester<T: Send>(lab: &EphemeralLab, work: impl FnOnce() -> T + Send) -> T {
+    lab.netns(Side::Tester).unwrap().run_in(work).unwrap()
+}
+
+/// Whether a program is here; says so in the way the test runner understands if not.
+pub fn has(program: &str) -> bool {
+    let found = Command::new(program)
+        .arg("-v")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if let Err(error) = &found {
+        let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {program}: {error}");
+    }
+    found.is_ok()
+}
+
+/// A server process on the node's side, killed at the end.
+pub struct Served(Child);
+
+impl Served {
+    pub fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The distribution's `iperf -s` for one protocol and family, listening.
+pub fn real_iperf(lab: &EphemeralLab, layer: Layer) -> Served {
+    let udp = matches!(layer, Layer::UdpIpv4 | Layer::UdpIpv6);
+    let ipv6 = matches!(layer, Layer::UdpIpv6 | Layer::TcpIpv6);
+    let mut command = Command::new("iperf");
+    command
+        .arg("-s")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    if udp {
+        command.arg("-u");
+    }
+    if ipv6 {
+        command.arg("-V");
+    }
+    let child = lab.netns(Side::Node).unwrap().spawn(&mut command).unwrap();
+    let served = Served(child);
+    let file = format!(
+        "/proc/{}/net/{}{}",
+        served.0.id(),
+        if udp { "udp" } else { "tcp" },
+        if ipv6 { "6" } else { "" }
+    );
+    // 5001 is 0x1389.
+    until("iperf listens", || {
+        std::fs::read_to_string(&file).is_ok_and(|text| text.contains(":1389 0000"))
+    });
+    served
+}
+
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// 300 ms of datagrams of 1000 bytes at 4 Mbit/s.
+pub fn trial(layer: Layer, direction: Direction) -> Trial {
+    Trial {
+        framing: Framing {
+            layer,
+            vlan_tags: 0,
+        },
+        direction,
+        size: Size::new(SizeUnit::Datagram, 1000),
+        load: Load::BitRate { bits_per_s: 4e6 },
+        extent: Extent::Time { time_ps: 300 * MS },
+        ports: 1,
+        link_bits_per_s: None,
+        buffers: None,
+        faults: FaultRates::default(),
+    }
+}
+
+pub fn host_of(layer: Layer) -> String {
+    match layer {
+        Layer::UdpIpv6 | Layer::TcpIpv6 => format!("[{NODE_IPV6}]"),
+        _ => NODE_IPV4.to_owned(),
+    }
+}
+
+pub fn flow(observation: &Observation, direction: Direction) -> &FlowObservation {
+    observation
+        .flows
+        .iter()
+        .find(|f| f.direction == direction)
+        .unwrap_or_else(|| panic!("no flow {direction}: {observation:#?}"))
+}
+
+pub fn counter(flow: &FlowObservation, name: &str) -> u64 {
+    *flow.counters[name].value().unwrap()
+}
+
+pub fn has_warning(observation: &Observation, code: &str) -> bool {
+    observation.warnings.iter().any(|w| w.code == code)
+}

@@ -1,0 +1,161 @@
+//! Trials on the distribution's iperf 2 in a lab: every layer in every direction.
+
+mod common;
+
+use common::{counter, flow, has, host_of, lab, on_tester, real_iperf, trial};
+use wirelab_port::lab::EphemeralLab;
+use wirelab_remote::IperfNode;
+use wirelab_trial::{
+    Cancel, Direction, Extent, Layer, Load, Node, Observation, Size, SizeUnit, Status, Trial,
+};
+
+const LAYERS: [Layer; 4] = [
+    Layer::UdpIpv4,
+    Layer::UdpIpv6,
+    Layer::TcpIpv4,
+    Layer::TcpIpv6,
+];
+
+fn is_udp(layer: Layer) -> bool {
+    matches!(layer, Layer::UdpIpv4 | Layer::UdpIpv6)
+}
+
+/// All these trials on one node, so that it keeps its distance between them.
+fn all(lab: &EphemeralLab, trials: &[Trial]) -> Vec<Observation> {
+    let host = host_of(trials[0].framing.layer);
+    on_tester(lab, || {
+        let mut node = IperfNode::open(&format!("iperf:{host}"), &host).unwrap();
+        let mut one = |t: &Trial| node.run(t, &(), &Cancel::new()).expect("an observation");
+        trials.iter().map(&mut one).collect()
+    })
+}
+
+fn asked(lab: &EphemeralLab, trial: &Trial) -> Observation {
+    all(lab, std::slice::from_ref(trial)).remove(0)
+}
+
+/// Rates within a quarter: a busy machine may start late, but not send more.
+fn near(rate: f64, asked: f64) -> bool {
+    rate > 0.75 * asked && rate < 1.05 * asked
+}
+
+#[test]
+fn every_layer_in_every_direction() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    for layer in LAYERS {
+        let _server = real_iperf(&lab, layer);
+        let directions = [Direction::Receive, Direction::Transmit, Direction::Both];
+        let trials = directions.map(|direction| trial(layer, direction));
+        for observation in all(&lab, &trials) {
+            let direction = observation.trial.direction;
+            let what = format!("{layer:?} {direction}");
+            assert_eq!(observation.status, Status::Complete, "{what}");
+            let flows = if direction == Direction::Both { 2 } else { 1 };
+            assert_eq!(observation.flows.len(), flows, "{what}");
+            for flow in &observation.flows {
+                assert!(flow.counts.value().is_none(), "iperf checks no content");
+                let goodput = *flow.goodput_bits_per_s.value().expect(&what);
+                assert!(near(goodput, 4e6), "{what}: {goodput} bit/s");
+                if is_udp(layer) {
+                    assert_eq!(flow.loss_ratio.value(), Some(&0.0), "{what}");
+                    let sent = *flow.sent_frames.value().unwrap();
+                    assert!((100..=151).contains(&sent), "{what}: {sent}");
+                    assert!(flow.jitter_ps.value().is_some(), "{what}");
+                } else {
+                    assert!(flow.frames_per_s.value().is_none(), "{what}");
+                    assert!(counter(flow, "stream_bytes") > 100_000, "{what}");
+                }
+            }
+            assert!(observation.cpu_load.value().is_none());
+        }
+    }
+}
+
+#[test]
+fn the_report_is_the_servers_and_the_sender_is_ours() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    let _server = real_iperf(&lab, Layer::UdpIpv4);
+    let mut trial = trial(Layer::UdpIpv4, Direction::Receive);
+    trial.size = Size::new(SizeUnit::Datagram, 64);
+    trial.load = Load::FrameRate {
+        frames_per_s: 2000.0,
+    };
+    trial.extent = Extent::Frames { frames: 500 };
+    let observation = asked(&lab, &trial);
+    let flow = flow(&observation, Direction::Receive);
+    assert_eq!(flow.sent_frames.value(), Some(&500));
+    assert_eq!(counter(flow, "reported_lost"), 0);
+    assert_eq!(counter(flow, "reported_datagrams"), 501, "with the final");
+    let sender = flow.sender.value().unwrap();
+    assert_eq!(sender.asked_frames_per_s.value(), Some(&2000.0));
+    assert!(sender.gap.value().is_some_and(|gap| gap.count == 499));
+    let rate = *flow.frames_per_s.value().unwrap();
+    assert!(near(rate, 2000.0), "{rate}");
+}
+
+#[test]
+fn a_number_of_frames_comes_back_too() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    let _server = real_iperf(&lab, Layer::UdpIpv4);
+    let mut trial = trial(Layer::UdpIpv4, Direction::Transmit);
+    trial.extent = Extent::Frames { frames: 200 };
+    let observation = asked(&lab, &trial);
+    let flow = flow(&observation, Direction::Transmit);
+    assert_eq!(flow.sent_frames.value(), Some(&200));
+    assert_eq!(counter(flow, "distinct_datagrams"), 200);
+    assert!(
+        observation.node.setup["iperf_generation"].contains("2.0.13 or later"),
+        "{:?}",
+        observation.node.setup
+    );
+}
+
+#[test]
+fn a_long_trial_has_intervals() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    let _server = real_iperf(&lab, Layer::UdpIpv4);
+    let mut trial = trial(Layer::UdpIpv4, Direction::Transmit);
+    trial.extent = Extent::Time {
+        time_ps: 2_300 * common::MS,
+    };
+    let observation = asked(&lab, &trial);
+    let flow = flow(&observation, Direction::Transmit);
+    for n in [1, 2] {
+        let datagrams = counter(flow, &format!("interval_{n:02}_datagrams"));
+        let bytes = counter(flow, &format!("interval_{n:02}_bytes"));
+        assert_eq!(bytes, datagrams * 1000, "interval {n}");
+        assert!(
+            (300..=510).contains(&datagrams),
+            "interval {n}: {datagrams}"
+        );
+        assert_eq!(counter(flow, &format!("interval_{n:02}_lost")), 0);
+        counter(flow, &format!("interval_{n:02}_jitter_ps"));
+    }
+}
+
+#[test]
+fn at_maximum_load_there_is_no_rate_to_keep() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    let _server = real_iperf(&lab, Layer::UdpIpv4);
+    let trials = [Direction::Receive, Direction::Transmit].map(|direction| Trial {
+        load: Load::Max,
+        ..trial(Layer::UdpIpv4, direction)
+    });
+    for observation in all(&lab, &trials) {
+        let direction = observation.trial.direction;
+        let flow = flow(&observation, direction);
+        let rate = *flow.frames_per_s.value().unwrap();
+        assert!(rate > 2000.0, "{direction}: {rate} datagrams/s");
+        assert!(observation.tester.was_limit.value().is_none());
+    }
+}
