@@ -12,9 +12,7 @@ use crate::host::no_way;
 /// How this host reaches a peer.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// The tester's address, as the peer sees it where nothing translates addresses.
-    pub local: IpAddr,
-    /// The interface that has it, where one does.
+    /// The interface that packets leave by, where one has the address they leave from.
     pub interface: Option<Interface>,
 }
 
@@ -31,7 +29,7 @@ impl Route {
             let port = PortName::new(None, &name).ok()?;
             Interface::query(&port).ok()
         });
-        Ok(Route { local, interface })
+        Ok(Route { interface })
     }
 
     /// The rate of the link that packets leave by, where there is a carrier with one.
@@ -72,7 +70,6 @@ mod tests {
     #[test]
     fn the_loopback_is_reached_by_the_loopback() {
         let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 9))).unwrap();
-        assert_eq!(route.local, IpAddr::from([127, 0, 0, 1]));
         let interface = route.interface.as_ref().expect("the loopback has a name");
         assert!(interface.loopback);
         assert!(route.link().is_none(), "the loopback is no link");

@@ -31,7 +31,7 @@ pub fn observation(
     let fragments = fragments(plan, route, &mut warnings);
     let mut about = About {
         plan,
-        rows: &ran.rows,
+        rows: &ran.outcome.rows,
         peer: node.name.clone(),
         fragmented: fragments > 1,
         warnings,
@@ -165,11 +165,9 @@ impl About<'_> {
         let mut flow = match leg {
             Leg::UdpSent(sent) => self.sent(sent),
             Leg::UdpReceived(udp) => self.received(udp),
-            Leg::TcpSent { span, bytes } | Leg::TcpReceived { span, bytes } => {
+            Leg::TcpSent { span, bytes, .. } | Leg::TcpReceived { span, bytes, .. } => {
                 self.stream(direction, *bytes, span.end_ns.saturating_sub(span.start_ns))
             }
-            #[allow(unreachable_patterns, reason = "further kinds of legs may come")]
-            _ => return None,
         };
         let rows = self.rows.iter().filter(|row| row.id == id);
         intervals(&mut flow.counters, rows);

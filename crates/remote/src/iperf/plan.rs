@@ -135,6 +135,8 @@ pub fn plan(
     config.length_bytes = Some(datagram);
     config.rate = rate(trial, datagram, frames_per_s);
     config.amount = amount(trial, datagram, frames_per_s)?;
+    // What the peer sends is wanted alone: our own leg only opens the test.
+    config.own_amount = (trial.direction == Direction::Transmit).then_some(Amount::Bytes(1));
     let expected = expected(trial.extent, frames_per_s);
     config.interval = interval(expected);
     Ok(Plan {

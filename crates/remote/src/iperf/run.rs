@@ -1,11 +1,9 @@
 //! Runs a test of iperf: cancelled from outside, watched, and tried the other way where the peer cannot reach us.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::client_header::Mode;
-use wirelab_iperf::v2::table::Row;
 use wirelab_iperf::v2::{Outcome, Trouble};
 use wirelab_trial::{Cancel, Progress};
 
@@ -14,8 +12,6 @@ use crate::clock::unix_ns;
 
 /// Longest wait between two looks at the user's wish to end.
 const LOOK: Duration = Duration::from_millis(20);
-/// Rows of intervals that are kept, whatever comes.
-const MOST_ROWS: usize = 1000;
 /// How long a peer is left alone after a UDP test. The server of iperf 2.1.8 waits for 250 ms of silence after its
 /// report; a client that comes sooner is mistaken for the old one, and the server answers nobody any more until it is
 /// started again (seen with the distribution's client too).
@@ -27,7 +23,6 @@ const AGAIN: [Duration; 2] = [SETTLE, SETTLE];
 pub struct Ran {
     pub started_unix_ns: u64,
     pub outcome: Outcome,
-    pub rows: Vec<Row>,
     pub cancelled: bool,
     /// Whether the peer's traffic came on our own connection.
     pub on_our_connection: bool,
@@ -80,20 +75,11 @@ fn patiently(
 }
 
 fn once(plan: &Plan, on_our_connection: bool, progress: &dyn Progress, cancel: &Cancel) -> Ran {
-    let rows = Mutex::new(Vec::new());
     let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let started_unix_ns = unix_ns();
-    let keep = |row: Row| {
-        let mut rows = rows
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if rows.len() < MOST_ROWS {
-            rows.push(row);
-        }
-    };
     let outcome = std::thread::scope(|scope| {
         let watch = scope.spawn(|| watch(plan, progress, cancel, &stop, &over));
-        let outcome = plan.config.run(&stop, &keep);
+        let outcome = plan.config.run(&stop, &|_| {});
         over.store(true, Ordering::Relaxed);
         watch
             .join()
@@ -103,9 +89,6 @@ fn once(plan: &Plan, on_our_connection: bool, progress: &dyn Progress, cancel: &
     Ran {
         started_unix_ns,
         outcome,
-        rows: rows
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner),
         cancelled: cancel.is_cancelled(),
         on_our_connection,
     }
