@@ -27,7 +27,7 @@ pub fn lab() -> Option<EphemeralLab> {
 pub fn lab_of(spec: LabSpec) -> Option<EphemeralLab> {
     if let Err(error) = wirelab_port::netns::probe() {
         assert!(error.is_privilege(), "{error}");
-        let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP netns: {error}");
+        let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
         return None;
     }
     let lab = EphemeralLab::up(&spec).unwrap();
