@@ -5,7 +5,8 @@
 //! - [`control`]: cookie, states, and the framing of JSON on the control connection;
 //! - [`parameters`], [`results`]: what the two ends tell each other; [`datagram`]: the head of UDP datagrams;
 //! - [`client_control`], [`server_control`]: both ends of the control connection without I/O;
-//! - [`receive`]: counting what arrives; [`test`](mod@test): what came of a test; [`report`]: the JSON that iperf3 prints;
+//! - [`receive`]: counting what arrives; [`test`](mod@test): what came of a test; [`report`], [`table`]: the JSON and
+//!   the lines that iperf3 prints;
 //! - [`client`], [`server`]: both ends on sockets.
 
 pub mod client;
@@ -23,7 +24,9 @@ pub mod report;
 pub mod results;
 pub mod server;
 pub mod server_control;
+mod sides;
 mod stream;
+pub mod table;
 pub mod test;
 mod watch;
 

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -141,6 +142,123 @@ fn over_ipv6() {
 fn a_port_in_use_is_named() {
     let server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let error = Server::bind(server.local_addr()).err().unwrap().to_string();
-    let start = format!("listening on {}: ", server.local_addr());
+    let start = format!("cannot listen on {}: ", server.local_addr());
     assert!(error.starts_with(&start), "{error}");
+}
+
+#[test]
+fn a_thousand_half_open_and_hostile_connections_leave_the_server_answering() {
+    let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = server.local_addr();
+    let serving = thread::spawn(move || (server.serve_one(&Cancel::new()), server));
+    let mut crowd = Vec::new();
+    for i in 0..1000_usize {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let says = match i % 5 {
+            // Nothing, half a cookie, a cookie alone, a hostile length after it, nonsense.
+            0 => vec![],
+            1 => vec![b'a'; 20],
+            2 => vec![b'b'; 37],
+            3 => [vec![b'c'; 37], vec![0xFF; 4]].concat(),
+            _ => b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: none\r\n\r\n".to_vec(),
+        };
+        // One that was put out already cannot be written to.
+        stream.write_all(&says).ok();
+        crowd.push(stream);
+    }
+    let blocks = Parameters {
+        seconds: 0,
+        blocks: 20,
+        ..udp()
+    };
+    let asked = blocks.clone();
+    let client = thread::spawn(move || ask(address, asked));
+    let (served, mut server) = serving.join().unwrap();
+    assert_eq!(served.unwrap().streams[0].counted.received.distinct, 20);
+    assert_eq!(client.join().unwrap().unwrap().failure, None);
+    // Now while a test runs: data flows, and the crowd is turned away.
+    let asked = Parameters {
+        streams: 2,
+        ..tcp()
+    };
+    let client = thread::spawn(move || ask(address, asked));
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut more = Vec::new();
+            // Once the test is over nobody takes connections, so none is waited for.
+            while more.len() < 1000 && !over.load(Ordering::Relaxed) {
+                let wait = Duration::from_millis(100);
+                if let Ok(mut stream) = TcpStream::connect_timeout(&address, wait) {
+                    stream.write_all(&vec![b'x'; more.len() % 60]).ok();
+                    more.push(stream);
+                }
+            }
+        });
+        let served = server.serve_one(&Cancel::new());
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(served.unwrap().failure, None);
+    });
+    assert_eq!(client.join().unwrap().unwrap().failure, None);
+    drop(crowd);
+}
+
+#[test]
+fn what_a_peer_asks_is_bounded() {
+    let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    server.set_longest(Duration::from_millis(300));
+    let address = server.local_addr();
+    let long = Parameters {
+        seconds: 3600,
+        reverse: true,
+        ..udp()
+    };
+    let client = thread::spawn(move || ask(address, long));
+    let served = server.serve_one(&Cancel::new()).unwrap();
+    let why = served.failure.unwrap();
+    assert!(why.contains("was stopped by this server"), "{why}");
+    let outcome = client.join().unwrap().unwrap();
+    assert!(outcome.failure.is_some() && bytes(&outcome) > 0);
+    for wrong in [
+        Parameters {
+            streams: 129,
+            ..tcp()
+        },
+        Parameters {
+            length_bytes: 2 << 20,
+            ..tcp()
+        },
+        Parameters {
+            seconds: 100_000,
+            ..tcp()
+        },
+        Parameters {
+            window_bytes: u32::MAX,
+            ..tcp()
+        },
+        Parameters {
+            reverse: true,
+            bidirectional: true,
+            ..tcp()
+        },
+    ] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let cancel = Cancel::new();
+        let (stop, serving) = (cancel.clone(), &mut server);
+        thread::scope(|scope| {
+            let served = scope.spawn(move || serving.serve_one(&cancel));
+            stream.write_all(&[b'a'; 37]).unwrap();
+            let json = wrong.to_json();
+            let length = u32::try_from(json.len()).unwrap().to_be_bytes();
+            stream
+                .write_all(&[&length, json.as_bytes()].concat())
+                .unwrap();
+            let mut answer = [0; 10];
+            stream.read_exact(&mut answer).unwrap();
+            // Asked for its parameters, then told of iperf3's error 13: not implemented.
+            assert_eq!(answer, [9, 0xFE, 0, 0, 0, 13, 0, 0, 0, 0], "{wrong:?}");
+            stop.cancel();
+            assert!(served.join().unwrap().is_err());
+        });
+    }
 }

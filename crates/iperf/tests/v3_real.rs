@@ -252,7 +252,7 @@ fn what_was_measured_survives_a_peer_that_vanishes() {
     assert!(!outcome.intervals.is_empty() && outcome.peer_results.is_none());
     let refused = ask(address, tcp()).unwrap_err().to_string();
     assert!(
-        refused.starts_with(&format!("connecting to {address}: ")),
+        refused.starts_with(&format!("cannot reach {address}: ")),
         "{refused}"
     );
 }

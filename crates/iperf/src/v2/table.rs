@@ -201,7 +201,7 @@ impl Row {
 }
 
 /// Two significant digits as C's `%.2g` writes them: `0.5`, `17`, `1e+02`.
-fn general(value: f64) -> String {
+pub(crate) fn general(value: f64) -> String {
     if value.is_nan() {
         return "-nan".to_owned();
     }

@@ -41,9 +41,9 @@ impl Client {
     /// [`Client::run`] that tells how it goes.
     pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
         self.parameters.check().map_err(TestError::Unsupported)?;
-        let what = format!("connecting to {}", self.server);
-        let stream =
-            TcpStream::connect_timeout(&self.server, PATIENCE).map_err(TestError::io(what))?;
+        let peer = self.server;
+        let stream = TcpStream::connect_timeout(&peer, PATIENCE)
+            .map_err(|source| TestError::Connect { peer, source })?;
         let link = Link::new(stream)?;
         let seed = SystemTime::now()
             .duration_since(UNIX_EPOCH)

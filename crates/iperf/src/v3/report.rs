@@ -7,7 +7,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::parameters::Parameters;
 use super::results::StreamResult;
+use super::sides::{Both, both_sides, sum_of};
 use super::test::{Counted, Interval, Outcome, StreamOutcome};
 
 /// The whole object: `start`, `intervals`, `end`, and `error` where the test did not come to its end.
@@ -125,7 +127,7 @@ fn interval(outcome: &Outcome, interval: &Interval) -> Value {
         .clone()
         .map(|(stream, pair)| one(&[*pair], stream.ends.sender, Some(stream.ends.id)));
     let mut value = json!({ "streams": listed.collect::<Vec<_>>() });
-    for (suffix, sender) in ways(outcome) {
+    for (suffix, sender) in ways(outcome.client, &outcome.parameters) {
         let pairs: Vec<_> = streams
             .clone()
             .filter(|(stream, _)| stream.ends.sender == sender)
@@ -138,47 +140,10 @@ fn interval(outcome: &Outcome, interval: &Interval) -> Value {
 
 /// What a sum is called, and whether our end sends what is summed; of a test in both directions the second sum is
 /// that of what the server sends.
-fn ways(outcome: &Outcome) -> Vec<(&'static str, bool)> {
-    match outcome.parameters.bidirectional {
-        true => vec![("", outcome.client), ("_bidir_reverse", !outcome.client)],
-        false => vec![("", outcome.client != outcome.parameters.reverse)],
-    }
-}
-
-/// One stream as its sender and its receiver saw it: our own figures and, where it told any, the peer's.
-struct Both {
-    id: u32,
-    /// Whether our end sends.
-    sender: bool,
-    sent: Option<StreamResult>,
-    received: Option<StreamResult>,
-    out_of_order: u64,
-}
-
-fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
-    let told = outcome.peer_results.as_ref();
-    let theirs = told
-        .and_then(|results| results.stream(stream.ends.id))
-        .cloned()
-        .map(|mut theirs| {
-            // Versions before 3.2 do not tell their time.
-            if theirs.end_s <= theirs.start_s {
-                theirs.end_s = outcome.elapsed_ns as f64 / 1e9;
-            }
-            theirs
-        });
-    let (sent, received) = if stream.ends.sender {
-        (Some(ours), theirs)
-    } else {
-        (theirs, Some(ours))
-    };
-    let out_of_order = stream.counted.received.peer_out_of_order;
-    Both {
-        id: stream.ends.id,
-        sender: stream.ends.sender,
-        sent,
-        received,
-        out_of_order,
+pub(super) fn ways(client: bool, parameters: &Parameters) -> Vec<(&'static str, bool)> {
+    match parameters.bidirectional {
+        true => vec![("", client), ("_bidir_reverse", !client)],
+        false => vec![("", client != parameters.reverse)],
     }
 }
 
@@ -189,20 +154,14 @@ fn told(result: Option<&StreamResult>) -> Map<String, Value> {
 
 fn end(outcome: &Outcome) -> Value {
     let udp = outcome.parameters.udp;
-    let ours = outcome.results().streams;
-    let streams: Vec<Both> = outcome
-        .streams
-        .iter()
-        .zip(ours)
-        .map(|(stream, ours)| both(outcome, stream, ours))
-        .collect();
+    let streams = both_sides(outcome);
     let listed: Vec<Value> = streams.iter().map(|one| end_stream(one, udp)).collect();
     let mut value = json!({
         "streams": listed,
         "cpu_utilization_percent": cpu(outcome),
         "wirelab": ours_alone(outcome),
     });
-    for (suffix, sender) in ways(outcome) {
+    for (suffix, sender) in ways(outcome.client, &outcome.parameters) {
         let one_way: Vec<&Both> = streams.iter().filter(|s| s.sender == sender).collect();
         value[format!("sum_sent{suffix}")] = sum(&one_way, udp, true, sender);
         value[format!("sum_received{suffix}")] = sum(&one_way, udp, false, sender);
@@ -241,42 +200,15 @@ fn end_stream(stream: &Both, udp: bool) -> Value {
 
 /// All streams together, as their senders (`sent`) or their receivers saw them.
 fn sum(streams: &[&Both], udp: bool, sent: bool, sender: bool) -> Value {
-    let side = |stream: &&Both| {
-        if sent {
-            stream.sent.clone()
-        } else {
-            stream.received.clone()
-        }
-    };
-    let results: Vec<StreamResult> = streams.iter().filter_map(side).collect();
-    let total = StreamResult {
-        bytes: results.iter().map(|r| r.bytes).fold(0, u64::saturating_add),
-        end_s: results.iter().map(|r| r.end_s).fold(0.0, f64::max),
-        ..StreamResult::default()
-    };
+    let total = sum_of(streams, sent);
     let mut object = told(Some(&total));
     if udp {
-        let add =
-            |get: fn(&StreamResult) -> u64| results.iter().map(get).fold(0, u64::saturating_add);
-        let jitter_s =
-            results.iter().map(|r| r.jitter_s).sum::<f64>() / results.len().max(1) as f64;
-        let (jitter_s, lost) = if sent {
-            (0.0, 0)
-        } else {
-            (jitter_s, add(StreamResult::counted_errors))
+        let (jitter_s, lost) = match sent {
+            true => (0.0, 0),
+            false => (total.jitter_s, total.counted_errors()),
         };
-        put_loss(
-            &mut object,
-            jitter_s,
-            lost,
-            add(StreamResult::counted_packets),
-        );
-    } else if let Some(again) = results
-        .iter()
-        .map(|r| r.retransmits)
-        .sum::<Option<u64>>()
-        .filter(|_| sent && !results.is_empty())
-    {
+        put_loss(&mut object, jitter_s, lost, total.counted_packets());
+    } else if let Some(again) = total.retransmits.filter(|_| sent) {
         put(&mut object, "retransmits", again);
     }
     put(&mut object, "sender", if udp { sent } else { sender });
@@ -298,6 +230,15 @@ fn cpu(outcome: &Outcome) -> Value {
     })
 }
 
+/// Datagrams that the peer says it sent and of which none came, those after the last that came among them; absent
+/// where it says nothing, and at a sender.
+fn missing(outcome: &Outcome, stream: &StreamOutcome) -> Option<u64> {
+    let told = outcome.peer_results.as_ref()?.stream(stream.ends.id)?;
+    let all = (outcome.parameters.udp && !stream.ends.sender).then_some(told.packets)?;
+    let distinct = stream.counted.received.distinct + stream.omitted.received.distinct;
+    Some(all.saturating_sub(distinct))
+}
+
 fn ours_alone(outcome: &Outcome) -> Value {
     let streams = outcome.streams.iter().map(|stream| {
         let seen = stream.counted.received;
@@ -309,7 +250,9 @@ fn ours_alone(outcome: &Outcome) -> Value {
             "reordered": seen.reordered,
             "too_late": seen.too_late,
             "ignored": seen.ignored,
+            "missing_of_sent": missing(outcome, stream),
             "sender_slips": stream.slips,
+            "sender_gap": stream.gaps,
         })
     });
     json!({ "peer_results": outcome.peer_results.is_some(), "streams": streams.collect::<Vec<_>>() })

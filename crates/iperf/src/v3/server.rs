@@ -44,11 +44,11 @@ struct Candidate {
 impl Server {
     /// Listen on an address; port 0 means any free one.
     pub fn bind(address: SocketAddr) -> Result<Server, TestError> {
-        let what = || TestError::io(format!("listening on {address}"));
-        let listener = TcpListener::bind(address).map_err(what())?;
-        listener.set_nonblocking(true).map_err(what())?;
+        let bind = |source| TestError::Bind { address, source };
+        let listener = TcpListener::bind(address).map_err(bind)?;
+        listener.set_nonblocking(true).map_err(bind)?;
         Ok(Server {
-            local: listener.local_addr().map_err(what())?,
+            local: listener.local_addr().map_err(bind)?,
             listener,
             pending: Pending::default(),
             interval: Duration::from_secs(1),

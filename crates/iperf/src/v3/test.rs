@@ -170,6 +170,22 @@ impl Outcome {
 /// Why there is no outcome.
 #[derive(Debug, Error)]
 pub enum TestError {
+    /// No connection.
+    #[error("cannot reach {peer}: {source}; is an iperf3 server running there (iperf3 -s)?")]
+    Connect {
+        /// Whom.
+        peer: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The address cannot be had.
+    #[error("cannot listen on {address}: {source}; name another port, or end what uses it")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The system refused.
     #[error("{what}: {source}")]
     Io {

@@ -9,8 +9,10 @@ use wirelab_iperf::v2::table::Format;
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Result};
 
+mod fragments;
 mod json2;
 mod report2;
+mod three;
 mod two;
 
 /// The port that iperf 2 listens on.
@@ -21,12 +23,11 @@ const LEAST_INTERVAL_S: f64 = 0.01;
 const MOST_SECONDS: f64 = 21_474_836.0;
 
 pub fn run(args: &IperfArgs) -> Result {
-    if args.iperf3 {
-        return Err(Failure::usage("--iperf3 is not there yet"));
-    }
-    match &args.client {
-        Some(host) => two::test(args, host),
-        None => two::serve(args),
+    match (args.iperf3, &args.client) {
+        (false, Some(host)) => two::test(args, host),
+        (false, None) => two::serve(args),
+        (true, Some(host)) => three::test(args, host),
+        (true, None) => three::serve(args),
     }
 }
 
@@ -43,26 +44,20 @@ fn format(args: &IperfArgs) -> std::result::Result<Format, Failure> {
     })
 }
 
-/// Seconds of an option as a time; `None` where it is not there.
-fn seconds(
-    option: &str,
-    value: Option<f64>,
-    least: f64,
-) -> std::result::Result<Option<Duration>, Failure> {
-    match value {
-        None => Ok(None),
-        Some(s) if (least..=MOST_SECONDS).contains(&s) => Ok(Some(Duration::from_secs_f64(s))),
-        Some(s) => {
-            let range = format_args!("takes {least} to {MOST_SECONDS} seconds, not {s}");
-            Err(wrong(option, range))
-        }
+/// Seconds of an option as a time.
+fn seconds(option: &str, value: f64, least: f64) -> std::result::Result<Duration, Failure> {
+    if (least..=MOST_SECONDS).contains(&value) {
+        return Ok(Duration::from_secs_f64(value));
     }
+    let range = format_args!("takes {least} to {MOST_SECONDS} seconds, not {value}");
+    Err(wrong(option, range))
 }
 
-fn interval(args: &IperfArgs) -> std::result::Result<Duration, Failure> {
-    match args.interval {
-        Some(0.0) => Ok(Duration::ZERO),
-        given => Ok(seconds("--interval", given, LEAST_INTERVAL_S)?.unwrap_or(Duration::ZERO)),
+/// The time from one line of the table to the next, `usual_s` seconds where none is given; zero for no lines.
+fn interval(args: &IperfArgs, usual_s: f64) -> std::result::Result<Duration, Failure> {
+    match args.interval.unwrap_or(usual_s) {
+        0.0 => Ok(Duration::ZERO),
+        s => seconds("--interval", s, LEAST_INTERVAL_S),
     }
 }
 

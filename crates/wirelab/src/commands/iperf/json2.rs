@@ -13,6 +13,7 @@ use wirelab_iperf::v2::{
     Amount, ClientConfig, Leg, Mode, Outcome, Protocol, ServerReport, UdpReceived,
 };
 
+use super::fragments;
 use super::report2::rate;
 
 /// Bytes of a datagram or a write.
@@ -85,6 +86,11 @@ fn asked(config: &ClientConfig) -> Value {
         "length_bytes": length_bytes(config),
         "interval_ns": config.interval.as_nanos() as u64,
     });
+    if config.protocol == Protocol::Udp {
+        let packets = fragments::of(config.server, length_bytes(config));
+        asked["packets_per_datagram"] = json!(packets.map(|(packets, _)| packets));
+        asked["path_mtu_bytes"] = json!(packets.map(|(_, mtu)| mtu));
+    }
     let (name, value) = rate(config.rate);
     asked[name] = json!(value);
     match config.amount {

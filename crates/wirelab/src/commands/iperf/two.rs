@@ -11,7 +11,7 @@ use wirelab_iperf::v2::table::Row;
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Server, ServerConfig};
 
 use super::report2::{Printer, RULER};
-use super::{PORT, interval, json2, listen, protocol, resolve, seconds, wrong};
+use super::{PORT, fragments, interval, json2, listen, protocol, resolve, seconds, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
@@ -56,6 +56,11 @@ fn mode(args: &IperfArgs) -> Mode {
     }
 }
 
+fn time(args: &IperfArgs) -> Asked<Option<Duration>> {
+    let given = args.test.time.map(|s| seconds("--time", s, 0.01));
+    given.transpose()
+}
+
 fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     let test = &args.test;
     let udp = protocol(args) == Protocol::Udp;
@@ -70,7 +75,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     if let Some(text) = &test.bandwidth {
         config.rate = parse_rate(text).map_err(|error| wrong("--bandwidth", error))?;
     }
-    if let Some(time) = seconds("--time", test.time, 0.01)? {
+    if let Some(time) = time(args)? {
         config.amount = Amount::time(time);
     }
     if let Some(text) = &test.num {
@@ -82,7 +87,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     }
     config.listen_port = test.listenport.unwrap_or(0);
     config.window_bytes = window(args)?;
-    config.interval = interval(args)?;
+    config.interval = interval(args, 0.0)?;
     config.streams = test.parallel;
     config.header = !test.compatibility;
     Ok(config)
@@ -93,6 +98,9 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     let config = config(args, resolve(args, host, PORT)?)?;
     let printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
+    if config.protocol == Protocol::Udp {
+        fragments::warn(config.server, json2::length_bytes(&config));
+    }
     if !args.json {
         printer.greeting(&config);
     }
@@ -152,11 +160,11 @@ pub fn serve(args: &IperfArgs) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
-        interval: interval(args)?,
+        interval: interval(args, 0.0)?,
         window_bytes: window(args)?,
         ..ServerConfig::default()
     };
-    let most = seconds("--time", args.test.time, 0.01)?;
+    let most = time(args)?;
     let cancel = cancel_on_signal();
     let (tell, events) = mpsc::channel();
     let handler = Arc::new(move |event| {

@@ -1,0 +1,77 @@
+//! Each stream as its sender and its receiver saw it: our own figures beside those that the peer told.
+
+use super::results::StreamResult;
+use super::test::{Outcome, StreamOutcome};
+
+/// One stream: our own figures and, where it told any, the peer's.
+pub(super) struct Both {
+    pub(super) id: u32,
+    /// Whether our end sends.
+    pub(super) sender: bool,
+    pub(super) sent: Option<StreamResult>,
+    pub(super) received: Option<StreamResult>,
+    pub(super) out_of_order: u64,
+}
+
+/// All streams, in the order of their numbers.
+pub(super) fn both_sides(outcome: &Outcome) -> Vec<Both> {
+    let ours = outcome.results().streams;
+    let streams = outcome.streams.iter().zip(ours);
+    streams
+        .map(|(stream, ours)| both(outcome, stream, ours))
+        .collect()
+}
+
+fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
+    let told = outcome.peer_results.as_ref();
+    let theirs = told
+        .and_then(|results| results.stream(stream.ends.id))
+        .cloned()
+        .map(|mut theirs| {
+            // Versions before 3.2 do not tell their time.
+            if theirs.end_s <= theirs.start_s {
+                theirs.end_s = outcome.elapsed_ns as f64 / 1e9;
+            }
+            // Versions before 3.13 count what was sent in the omitted start as well, but not its bytes.
+            let asked = &outcome.parameters;
+            if asked.omit_seconds > 0 && theirs.omitted_packets == 0 && !stream.ends.sender {
+                theirs.packets = theirs.bytes / u64::from(asked.length_bytes.max(1));
+            }
+            theirs
+        });
+    let (sent, received) = if stream.ends.sender {
+        (Some(ours), theirs)
+    } else {
+        (theirs, Some(ours))
+    };
+    Both {
+        id: stream.ends.id,
+        sender: stream.ends.sender,
+        sent,
+        received,
+        out_of_order: stream.counted.received.peer_out_of_order,
+    }
+}
+
+/// All streams together, as their senders (`sent`) or their receivers saw them; the jitter is the mean.
+pub(super) fn sum_of(streams: &[&Both], sent: bool) -> StreamResult {
+    let side = |stream: &&Both| match sent {
+        true => stream.sent.clone(),
+        false => stream.received.clone(),
+    };
+    let results: Vec<StreamResult> = streams.iter().filter_map(side).collect();
+    let add = |get: fn(&StreamResult) -> u64| results.iter().map(get).fold(0, u64::saturating_add);
+    let again = results.iter().map(|r| r.retransmits).sum::<Option<u64>>();
+    StreamResult {
+        id: 0,
+        bytes: add(|r| r.bytes),
+        retransmits: again.filter(|_| !results.is_empty()),
+        jitter_s: results.iter().map(|r| r.jitter_s).sum::<f64>() / results.len().max(1) as f64,
+        errors: add(|r| r.errors),
+        packets: add(|r| r.packets),
+        omitted_errors: add(|r| r.omitted_errors),
+        omitted_packets: add(|r| r.omitted_packets),
+        start_s: 0.0,
+        end_s: results.iter().map(|r| r.end_s).fold(0.0, f64::max),
+    }
+}
