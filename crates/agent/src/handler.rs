@@ -1,19 +1,22 @@
 //! The node behind the protocol: takes what was asked apart, starts it, and tells what came of it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status};
 use wirelab_control::page::Record;
-use wirelab_control::value::{self, Extent, Load, State};
+use wirelab_control::value::{Mac, State};
 use wirelab_control::{NodeHandler, Peer, Refusal};
 use wirelab_cores::Steering;
-use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
-use wirelab_trial::job::Pace;
-use wirelab_trial::{ClockKind, Direction, Spans};
-use wirelab_wire::{Framing, Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
+use wirelab_socket::flow::Live;
+use wirelab_trial::{ClockKind, Spans};
+use wirelab_wire::{Layer, LineRate};
 
+use crate::asked::Asked;
 use crate::engine::Plan;
+use crate::ethernet::{self, EthernetTrial};
 use crate::limits::Limits;
 use crate::meter::Watch;
 use crate::options::Options;
@@ -27,6 +30,8 @@ use crate::{facts, place};
 
 /// UDP and TCP port of trials unless another is asked.
 const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
+/// How much later than its limit a trial is ended, so that one by time reaches the end of its time.
+const GRACE: Duration = Duration::from_millis(250);
 /// How long `stop` waits for the end, so that most clients need not ask again.
 const STOPPING: Duration = Duration::from_millis(100);
 
@@ -36,6 +41,7 @@ pub struct Agent {
     identity: Identity,
     setup: Vec<(String, String)>,
     limits: Limits,
+    allowed_macs: Vec<[u8; 6]>,
     place: Place,
     /// Once the node's threads are pinned.
     watch: Option<Watch>,
@@ -53,17 +59,6 @@ struct Trial {
     streams: [u8; 2],
 }
 
-/// A request with everything worked out that the layers share.
-pub(crate) struct Asked<'a> {
-    pub start: &'a Start,
-    pub peer: IpAddr,
-    pub sizes: Option<Sizes>,
-    pub offer: Option<Offer>,
-    pub expect: Expect,
-    /// Frames after which a receiver is done.
-    pub expected_frames: Option<u64>,
-}
-
 impl Agent {
     /// A node at the place that the options name. What is missing is told in words.
     ///
@@ -76,6 +71,7 @@ impl Agent {
             identity: facts::identity(options, &place, setup.len()),
             setup,
             limits: options.limits,
+            allowed_macs: options.allowed_macs.clone(),
             watch: None,
             place,
             trial: None,
@@ -99,8 +95,15 @@ impl Agent {
     pub(crate) fn name(&self) -> &str {
         &self.identity.name
     }
-    pub(crate) fn layers(&self) -> &[Layer] {
-        &self.identity.layers
+    pub(crate) fn layers(&self) -> Vec<&'static str> {
+        let name = |layer: &Layer| match layer {
+            Layer::Ethernet => "ethernet",
+            Layer::UdpIpv4 => "udp-ipv4",
+            Layer::UdpIpv6 => "udp-ipv6",
+            Layer::TcpIpv4 => "tcp-ipv4",
+            Layer::TcpIpv6 => "tcp-ipv6",
+        };
+        self.identity.layers.iter().map(name).collect()
     }
     pub(crate) fn keys(&self) -> &[(String, String)] {
         &self.setup
@@ -116,57 +119,6 @@ impl Agent {
         place::steered(&self.place.interface.port.interface)
     }
 
-    fn asked<'a>(&self, start: &'a Start, peer: IpAddr) -> Result<Asked<'a>, Refusal> {
-        refuse_unknown(start)?;
-        let sizes = sizes(start)?;
-        let sends = matches!(start.direction, Direction::Transmit | Direction::Both);
-        let offer = match (sends, sizes) {
-            (true, Some(sizes)) => Some(self.offer(start, &sizes)?),
-            (true, None) => return Err(Refusal::missing("frame_bytes")),
-            (false, _) => None,
-        };
-        let datagram_bytes = sizes.and_then(|s| s.datagram).unwrap_or(MOST_BYTES);
-        Ok(Asked {
-            start,
-            peer,
-            sizes,
-            offer,
-            expect: Expect {
-                stream: start.rx_stream.unwrap_or(0),
-                datagram_bytes,
-                captures: start.captures.unwrap_or(0),
-            },
-            expected_frames: match start.extent {
-                Extent::Frames(frames) => Some(frames),
-                Extent::TimePs(_) => None,
-            },
-        })
-    }
-
-    fn offer(&self, start: &Start, sizes: &Sizes) -> Result<Offer, Refusal> {
-        let link = self.place.interface.link_rate.and_then(LineRate::new);
-        let load = start.load.ok_or_else(|| Refusal::missing("load"))?;
-        let rate = trial_load(load)
-            .frames_per_s(sizes, start.layer, link)
-            .map_err(|error| Refusal::unsupported(load_field(load), &error.to_string()))?;
-        let bytes = match (start.layer, sizes.datagram) {
-            (Layer::Ethernet, _) | (_, None) => Overhead::default().link_bytes(sizes),
-            (_, Some(datagram)) => u64::from(datagram),
-        };
-        self.limits.check_rate(start, rate, 8.0 * bytes as f64)?;
-        Ok(Offer {
-            stream: start.tx_stream.unwrap_or(0),
-            datagram_bytes: sizes.datagram.unwrap_or(0),
-            pace: Pace::of(rate),
-            extent: match start.extent {
-                Extent::Frames(frames) => wirelab_trial::Extent::Frames { frames },
-                Extent::TimePs(time_ps) => wirelab_trial::Extent::Time { time_ps },
-            },
-            with_time: rate.is_some(),
-            node_clock: true,
-        })
-    }
-
     /// The work of the trial, and what is to be said of it.
     fn plan(&self, asked: &Asked<'_>) -> Result<(Plan, Started), Refusal> {
         let start = asked.start;
@@ -178,10 +130,21 @@ impl Agent {
         started.peer_ip = Some(asked.peer);
         let plan = match start.layer {
             Layer::Ethernet => {
-                return Err(Refusal::unsupported(
-                    "layer",
-                    "see hello for what can be asked",
-                ));
+                let peer = self.destination(asked)?;
+                (started.node_mac, started.peer_mac) = (Some(self.mac()), Some(peer));
+                (started.node_ip, started.peer_ip) = (None, None);
+                started.buffers = start.buffers;
+                ethernet::plan(EthernetTrial {
+                    direction: start.direction,
+                    interface: self.place.interface.clone(),
+                    peer,
+                    sizes: asked.sizes,
+                    offer: asked.offer,
+                    expect: asked.expect,
+                    buffers: start.buffers,
+                    expected_frames: asked.expected_frames,
+                })
+                .map_err(failed)?
             }
             Layer::UdpIpv4 | Layer::UdpIpv6 => {
                 let peer_port = start.peer_port.unwrap_or(TRIAL_PORT);
@@ -214,6 +177,29 @@ impl Agent {
         Ok((plan, started))
     }
 
+    /// The node's own link-layer address.
+    fn mac(&self) -> Mac {
+        Mac(self.place.interface.mac.0)
+    }
+
+    /// Where frames of an Ethernet trial go: to the address that the host has which asked, or to one that the
+    /// operator has allowed.
+    fn destination(&self, asked: &Asked<'_>) -> Result<Mac, Refusal> {
+        let known = self.place.neighbour(asked.peer);
+        match (asked.start.peer_mac, known) {
+            (Some(mac), _) if Some(mac) == known || self.allowed_macs.contains(&mac.0) => Ok(mac),
+            (None, Some(mac)) => Ok(mac),
+            (Some(_), _) => Err(Refusal::peer(
+                "peer_mac",
+                "not the address of the host that asks; the operator can allow it with --allow-mac",
+            )),
+            (None, None) => Err(Refusal::peer(
+                "peer_mac",
+                "no link-layer address is known for the host that asks: is it behind a router?",
+            )),
+        }
+    }
+
     fn last(&self) -> Result<&Trial, Refusal> {
         self.trial
             .as_ref()
@@ -244,7 +230,8 @@ impl NodeHandler for Agent {
                 "this node is asked over TCP or UDP",
             ));
         };
-        let asked = self.asked(start, peer)?;
+        let link = self.place.interface.link_rate.and_then(LineRate::new);
+        let asked = Asked::new(start, peer, link, &self.limits)?;
         let (plan, started) = self.plan(&asked)?;
         // Threads of the trial before have ended; its sockets go with it.
         self.trial = None;
@@ -252,7 +239,7 @@ impl NodeHandler for Agent {
             return Err(Refusal::failed("the node is ending"));
         };
         let flows = watch.begin();
-        let running = Running::start(plan, limit, flows.ender()).map_err(failed)?;
+        let running = Running::start(plan, limit + GRACE, flows.ender()).map_err(failed)?;
         let all = [&running.receiving, &running.sending];
         flows.set(all.into_iter().flatten().cloned().collect());
         self.trial = Some(Trial {
@@ -267,9 +254,9 @@ impl NodeHandler for Agent {
         let Some(trial) = &self.trial else {
             return status_of(State::Idle);
         };
-        let frames = |live: &Option<std::sync::Arc<wirelab_socket::flow::Live>>| {
-            live.as_ref()
-                .map(|live| live.frames.load(std::sync::atomic::Ordering::Relaxed))
+        let frames = |live: &Option<Arc<Live>>| {
+            let live = live.as_ref();
+            live.map(|live| live.frames.load(Ordering::Relaxed))
         };
         let came = trial.running.came();
         let elapsed = reports::elapsed_ns(&trial.running);
@@ -332,99 +319,11 @@ impl NodeHandler for Agent {
     }
 
     fn records(&mut self, point: u32, from: u32, most: usize) -> Vec<Record> {
-        let came = self.trial.as_ref().and_then(|trial| trial.running.came());
-        came.map_or_else(Vec::new, |came| reports::records(&came, point, from, most))
-    }
-}
-
-/// What this node cannot do, whatever the layer.
-fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
-    if start.vlan_tags.is_some_and(|tags| tags > 0) {
-        return Err(Refusal::unsupported(
-            "vlan_tags",
-            "this node sends frames without tags",
-        ));
-    }
-    if start.descriptors.is_some() {
-        return Err(Refusal::unsupported(
-            "descriptors",
-            "the driver has its own",
-        ));
-    }
-    if start.buffers.is_some() && start.layer != Layer::Ethernet {
-        return Err(Refusal::unsupported(
-            "buffers",
-            "the stack copies as it likes; ask for Ethernet",
-        ));
-    }
-    if start.direction == Direction::Echo && is_tcp(start.layer) {
-        return Err(Refusal::unsupported(
-            "direction",
-            "echo is of UDP and Ethernet",
-        ));
-    }
-    Ok(())
-}
-
-const fn is_tcp(layer: Layer) -> bool {
-    matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6)
-}
-
-/// All sizes of a frame of the trial, where one was asked. The protocol's server has checked them, but for TCP, where
-/// a datagram is one write.
-fn sizes(start: &Start) -> Result<Option<Sizes>, Refusal> {
-    let Some(size) = start.size else {
-        return Ok(None);
-    };
-    let framing = Framing {
-        layer: start.layer,
-        vlan_tags: 0,
-    };
-    let sizes = size
-        .resolve(framing)
-        .map_err(|error| Refusal::unsupported("frame_bytes", &error.to_string()))?;
-    if let Some(datagram) = sizes.datagram.filter(|_| is_tcp(start.layer)) {
-        let limit = datagram.clamp(LEAST_BYTES, MOST_BYTES);
-        if limit != datagram {
-            return Err(Refusal::limit(field_of(size), u64::from(limit)));
-        }
-    }
-    Ok(Some(sizes))
-}
-
-const fn field_of(size: Size) -> &'static str {
-    match size.unit {
-        SizeUnit::Frame => "frame_bytes",
-        SizeUnit::Length => "length_bytes",
-        SizeUnit::Payload => "payload_bytes",
-        SizeUnit::Datagram => "datagram_bytes",
-    }
-}
-
-const fn load_field(load: Load) -> &'static str {
-    match load {
-        Load::Max => "load",
-        Load::LinkPpm(_) => "load_ppm",
-        Load::MilliframesPerS(_) => "load_milliframes_per_s",
-        Load::BitsPerS(_) => "load_bits_per_s",
-        Load::GapBytes(_) => "load_gap_bytes",
-    }
-}
-
-fn trial_load(load: value::Load) -> wirelab_trial::Load {
-    use wirelab_trial::Load as To;
-    match load {
-        Load::Max => To::Max,
-        Load::LinkPpm(ppm) => To::LinkShare {
-            percent: f64::from(ppm) / 1e4,
-        },
-        Load::MilliframesPerS(n) => To::FrameRate {
-            frames_per_s: n as f64 / 1e3,
-        },
-        Load::BitsPerS(n) => To::BitRate {
-            bits_per_s: n as f64,
-        },
-        Load::GapBytes(gap_bytes) => To::Gap { gap_bytes },
+        let came = |trial: &Trial| Some((trial.running.came()?, trial.captures));
+        let ended = self.trial.as_ref().and_then(came);
+        ended.map_or_else(Vec::new, |(came, asked)| {
+            reports::records(&came, asked, point, from, most)
+        })
     }
 }
 

@@ -4,7 +4,9 @@
 //! [`Serving`] is the whole of it: it listens on one address and on no other, sends only to the peer that asked, and
 //! puts back what it changed on the host when it ends.
 
+mod asked;
 mod engine;
+mod ethernet;
 mod facts;
 mod handler;
 mod limits;
@@ -22,4 +24,4 @@ mod udp;
 pub use handler::Agent;
 pub use limits::Limits;
 pub use options::{Options, OptionsError};
-pub use serve::{AgentError, Serving};
+pub use serve::{AgentError, Serving, Started};

@@ -20,12 +20,12 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 10¹⁰ frames, ten minutes, 4096 records, any rate, 10 s.
+    /// 10¹⁰ frames, ten minutes, 512 records, any rate, 10 s.
     fn default() -> Limits {
         Limits {
             frames: 10_000_000_000,
             time_ps: 600_000_000_000_000,
-            captures: 4096,
+            captures: 512,
             bits_per_s: None,
             idle_ms: 10_000,
         }

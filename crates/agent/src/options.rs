@@ -24,6 +24,8 @@ pub struct Options {
     pub name: Option<String>,
     /// Set-up keys that the system does not know, or that shall be said otherwise.
     pub set: Vec<(String, String)>,
+    /// Link-layer addresses that Ethernet trials may send to, beside the one that the asking host has.
+    pub allowed_macs: Vec<[u8; 6]>,
     /// Whether iperf 2 and iperf3 are served beside.
     pub iperf: bool,
     /// What a peer can ask for at most.
@@ -70,6 +72,7 @@ impl Options {
             cores: None,
             name: None,
             set: Vec::new(),
+            allowed_macs: Vec::new(),
             iperf: true,
             limits: Limits::default(),
         }

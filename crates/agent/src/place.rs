@@ -4,9 +4,11 @@ use std::fs;
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
-use nix::sys::socket::{SockaddrLike, SockaddrStorage};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrLike, SockaddrStorage, socket};
+use wirelab_control::value::Mac;
 use wirelab_cores::{Cores, Meter, Steering, allowed, steer};
 use wirelab_port::iface::{Interface, PortName};
+use wirelab_port::netns::GRANT;
 
 use crate::options::Options;
 use crate::serve::AgentError;
@@ -51,7 +53,7 @@ impl Place {
         Meter::new(&cores)?;
         let mut place = Place {
             ip,
-            ethernet: false,
+            ethernet: has_ethernet(ip, &interface, notices),
             interface,
             shared: false,
             cores,
@@ -85,6 +87,13 @@ impl Place {
             }
         }
     }
+
+    /// The link-layer address of a host, as the kernel's neighbour table has it.
+    pub fn neighbour(&self, ip: IpAddr) -> Option<Mac> {
+        // Of the calling thread's own network namespace.
+        let table = fs::read_to_string("/proc/thread-self/net/arp").ok()?;
+        neighbour_in(&table, ip, &self.interface.port.interface)
+    }
 }
 
 /// All cores that are online.
@@ -93,6 +102,31 @@ fn online() -> Option<Cores> {
         .ok()?
         .parse()
         .ok()
+}
+
+/// Whether Ethernet trials can be had here; says why not.
+fn has_ethernet(ip: IpAddr, interface: &Interface, notices: &mut Notices) -> bool {
+    if interface.loopback {
+        notices.push("Ethernet trials are not offered: the loopback has no frames".to_owned());
+        return false;
+    }
+    if ip.is_ipv6() {
+        notices
+            .push("Ethernet trials are not offered: listen on an IPv4 address for them".to_owned());
+        return false;
+    }
+    let opened = socket(
+        AddressFamily::Packet,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    );
+    if opened.is_err() {
+        notices.push(format!(
+            "Ethernet trials are not offered: missing CAP_NET_RAW; run it with `sudo wirelab …`, or grant it once with `{GRANT}`"
+        ));
+    }
+    opened.is_ok()
 }
 
 /// The interface that has an address, in the network namespace of the calling thread.
@@ -110,6 +144,31 @@ fn interface_of(ip: IpAddr) -> Result<Option<String>, AgentError> {
     Ok(found.next().map(|one| one.interface_name))
 }
 
+/// A complete entry of proc(5)'s `net/arp`.
+fn neighbour_in(table: &str, ip: IpAddr, interface: &str) -> Option<Mac> {
+    let row = |line: &str| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let [address, _, flags, mac, _, device] = columns[..] else {
+            return None;
+        };
+        let flags = u32::from_str_radix(flags.strip_prefix("0x")?, 16).ok()?;
+        // ATF_COM of linux/if_arp.h: the address was learnt.
+        let known = flags & 2 != 0 && address.parse() == Ok(ip) && device == interface;
+        known.then(|| mac_of(mac)).flatten()
+    };
+    table.lines().skip(1).find_map(row)
+}
+
+fn mac_of(text: &str) -> Option<Mac> {
+    let mut bytes = [0; 6];
+    let mut parts = text.split(':');
+    for byte in &mut bytes {
+        *byte = u8::from_str_radix(parts.next()?, 16).ok()?;
+    }
+    let mac = Mac(bytes);
+    (parts.next().is_none() && mac.is_individual()).then_some(mac)
+}
+
 /// What steers the interface now, for tests and for the log.
 pub fn steered(interface: &str) -> Option<String> {
     steer::masks(interface).ok().map(|masks| masks.join(" "))
@@ -118,6 +177,20 @@ pub fn steered(interface: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_neighbour_is_found_by_address_interface_and_state() {
+        let table = "IP address HW type Flags HW address Mask Device\n\
+            10.0.0.2 0x1 0x2 02:57:4c:00:00:02 * n0\n\
+            10.0.0.3 0x1 0x0 00:00:00:00:00:00 * n0\n\
+            10.0.0.4 0x1 0x2 02:57:4c:00:00:04 * n1\n\
+            10.0.0.5 0x1 0x2 nonsense * n0\n";
+        let find = |ip: &str| neighbour_in(table, ip.parse().unwrap(), "n0");
+        assert_eq!(find("10.0.0.2"), Some(Mac([2, 0x57, 0x4c, 0, 0, 2])));
+        for other in ["10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "::1"] {
+            assert_eq!(find(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn the_loopback_has_its_address() {

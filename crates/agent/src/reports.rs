@@ -101,16 +101,20 @@ struct Taken<'a> {
     time: fn(&Capture) -> u64,
 }
 
-fn points(came: &Came, streams: [u8; 2]) -> Vec<Taken<'_>> {
+/// The points of a trial that was asked for so many records of each.
+fn points(came: &Came, streams: [u8; 2], asked: u32) -> Vec<Taken<'_>> {
     let driver: fn(&Capture) -> u64 = |c| c.driver_ns;
     let application: fn(&Capture) -> u64 = |c| c.application_ns;
     let mut all = Vec::new();
+    if asked == 0 {
+        return all;
+    }
     if let Some(seen) = came.seen.as_deref().filter(|s| !s.captures.is_empty()) {
         for (name, time) in [("driver", driver), ("application", application)] {
             all.push(Taken {
                 name,
                 stream: streams[0],
-                records: &seen.captures,
+                records: first(&seen.captures, asked),
                 time,
             });
         }
@@ -120,7 +124,7 @@ fn points(came: &Came, streams: [u8; 2]) -> Vec<Taken<'_>> {
             all.push(Taken {
                 name,
                 stream: streams[1],
-                records: &sent.captures,
+                records: first(&sent.captures, asked),
                 time,
             });
         }
@@ -128,12 +132,17 @@ fn points(came: &Came, streams: [u8; 2]) -> Vec<Taken<'_>> {
     all
 }
 
+/// Senders take more records than were asked for.
+fn first(records: &[Capture], asked: u32) -> &[Capture] {
+    &records[..records.len().min(asked as usize)]
+}
+
 /// A capture point of a trial that has ended, and the number of its records. `streams`: received and sent.
 ///
 /// # Errors
 /// [`Refusal`] where there is no such point.
 pub fn point(came: &Came, streams: [u8; 2], at: u32, asked: u32) -> Result<(Point, u32), Refusal> {
-    let all = points(came, streams);
+    let all = points(came, streams, asked);
     let Some(taken) = all.get(at as usize) else {
         return Err(match all.len() as u64 {
             0 => Refusal::unsupported("point", "no captures were asked for, or none were taken"),
@@ -157,8 +166,8 @@ pub fn point(came: &Came, streams: [u8; 2], at: u32, asked: u32) -> Result<(Poin
 }
 
 /// Records of a capture point.
-pub fn records(came: &Came, at: u32, from: u32, most: usize) -> Vec<Record> {
-    let all = points(came, [0, 0]);
+pub fn records(came: &Came, asked: u32, at: u32, from: u32, most: usize) -> Vec<Record> {
+    let all = points(came, [0, 0], asked);
     let Some(taken) = all.get(at as usize) else {
         return Vec::new();
     };

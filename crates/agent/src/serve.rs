@@ -84,8 +84,8 @@ pub struct Started {
     pub cores: Cores,
     /// Whether the tester's work may be in its CPU load.
     pub shared: bool,
-    /// What it can do.
-    pub layers: Vec<wirelab_wire::Layer>,
+    /// The layers it offers, as the protocol names them.
+    pub layers: Vec<&'static str>,
     /// Where iperf 2 is served, TCP and UDP.
     pub iperf2: Option<SocketAddr>,
     /// Where iperf3 is served.
@@ -247,7 +247,7 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
         interface: place.interface.port.interface.clone(),
         cores: place.cores.clone(),
         shared: place.shared,
-        layers: agent.layers().to_vec(),
+        layers: agent.layers(),
         iperf2: iperf2_at,
         iperf3: iperf3_at,
         setup: agent.keys().to_vec(),

@@ -3,7 +3,7 @@
 use wirelab_port::iface::Interface;
 
 use crate::facts::yes;
-use crate::sys::{Ethtool, Ring};
+use crate::sys::ethtool::{Ethtool, Ring};
 
 /// Settings of an interface. What the driver does not tell is absent.
 #[derive(Clone, Copy, Debug, Default)]

@@ -6,11 +6,13 @@ use clap::{Args, Parser, Subcommand};
 
 mod iperf;
 mod model;
+mod node;
 
 pub use iperf::IperfArgs;
 pub use model::{
     AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
+pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
 
 /// How fast is an Ethernet node really, where does the time go, and what would a change buy?
 #[derive(Debug, Parser)]
@@ -36,6 +38,7 @@ pub enum Command {
     Receive(ReceiveArgs),
     Measure(MeasureArgs),
     Iperf(IperfArgs),
+    Node(NodeArgs),
     Predict(PredictArgs),
     Explain(ExplainArgs),
     Whatif(WhatifArgs),

@@ -8,6 +8,7 @@ pub mod lab;
 pub mod limits;
 pub mod manual;
 pub mod measure;
+pub mod node;
 pub mod predict;
 pub mod receive;
 pub mod repeats;

@@ -1,0 +1,191 @@
+//! A request for a trial, with everything worked out that the layers share.
+
+use std::net::IpAddr;
+
+use wirelab_control::Refusal;
+use wirelab_control::message::Start;
+use wirelab_control::value::{self, Extent, Load};
+use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
+use wirelab_trial::Direction;
+use wirelab_trial::job::Pace;
+use wirelab_wire::{Framing, Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
+
+use crate::limits::Limits;
+
+/// What a peer asks for.
+pub struct Asked<'a> {
+    pub start: &'a Start,
+    pub peer: IpAddr,
+    /// All sizes of a frame, where one was asked.
+    pub sizes: Option<Sizes>,
+    /// What the node sends by itself.
+    pub offer: Option<Offer>,
+    /// What it receives.
+    pub expect: Expect,
+    /// Frames after which a receiver is done.
+    pub expected_frames: Option<u64>,
+}
+
+impl Asked<'_> {
+    /// Take a request apart that the protocol's server has checked against the identity.
+    ///
+    /// # Errors
+    /// [`Refusal`] names the field that this node cannot do.
+    pub fn new<'a>(
+        start: &'a Start,
+        peer: IpAddr,
+        link: Option<LineRate>,
+        limits: &Limits,
+    ) -> Result<Asked<'a>, Refusal> {
+        refuse_unknown(start)?;
+        let sizes = sizes(start)?;
+        let sends = matches!(start.direction, Direction::Transmit | Direction::Both);
+        let offer = match (sends, sizes) {
+            (true, Some(sizes)) => Some(offer(start, &sizes, link, limits)?),
+            (true, None) => return Err(Refusal::missing("frame_bytes")),
+            (false, _) => None,
+        };
+        let datagram_bytes = sizes.and_then(|s| s.datagram).unwrap_or(MOST_BYTES);
+        Ok(Asked {
+            start,
+            peer,
+            sizes,
+            offer,
+            expect: Expect {
+                stream: start.rx_stream.unwrap_or(0),
+                datagram_bytes,
+                captures: start.captures.unwrap_or(0),
+            },
+            expected_frames: match start.extent {
+                Extent::Frames(frames) => Some(frames),
+                Extent::TimePs(_) => None,
+            },
+        })
+    }
+}
+
+fn offer(
+    start: &Start,
+    sizes: &Sizes,
+    link: Option<LineRate>,
+    limits: &Limits,
+) -> Result<Offer, Refusal> {
+    let load = start.load.ok_or_else(|| Refusal::missing("load"))?;
+    let rate = trial_load(load)
+        .frames_per_s(sizes, start.layer, link)
+        .map_err(|error| Refusal::unsupported(load_field(load), &error.to_string()))?;
+    let bytes = match (start.layer, sizes.datagram) {
+        (Layer::Ethernet, _) | (_, None) => Overhead::default().link_bytes(sizes),
+        (_, Some(datagram)) => u64::from(datagram),
+    };
+    limits.check_rate(start, rate, 8.0 * bytes as f64)?;
+    Ok(Offer {
+        stream: start.tx_stream.unwrap_or(0),
+        datagram_bytes: sizes.datagram.unwrap_or(0),
+        pace: Pace::of(rate),
+        extent: match start.extent {
+            Extent::Frames(frames) => wirelab_trial::Extent::Frames { frames },
+            Extent::TimePs(time_ps) => wirelab_trial::Extent::Time { time_ps },
+        },
+        with_time: rate.is_some(),
+        node_clock: true,
+    })
+}
+
+/// What this node cannot do, whatever the layer.
+fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
+    if start.vlan_tags.is_some_and(|tags| tags > 0) {
+        return Err(Refusal::unsupported(
+            "vlan_tags",
+            "this node sends frames without tags",
+        ));
+    }
+    if start.descriptors.is_some() {
+        return Err(Refusal::unsupported(
+            "descriptors",
+            "the driver has its own",
+        ));
+    }
+    if start.buffers.is_some() && start.layer != Layer::Ethernet {
+        return Err(Refusal::unsupported(
+            "buffers",
+            "the stack copies as it likes; ask for Ethernet",
+        ));
+    }
+    let captures = start.captures.is_some_and(|captures| captures > 0);
+    if captures && (start.direction == Direction::Echo || is_tcp(start.layer)) {
+        return Err(Refusal::unsupported(
+            "captures",
+            "taken of UDP and Ethernet, and not of echo",
+        ));
+    }
+    if start.direction == Direction::Echo && is_tcp(start.layer) {
+        return Err(Refusal::unsupported(
+            "direction",
+            "echo is of UDP and Ethernet",
+        ));
+    }
+    Ok(())
+}
+
+const fn is_tcp(layer: Layer) -> bool {
+    matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6)
+}
+
+/// All sizes of a frame of the trial, where one was asked. The protocol's server has checked them, but for TCP, where
+/// a datagram is one write.
+fn sizes(start: &Start) -> Result<Option<Sizes>, Refusal> {
+    let Some(size) = start.size else {
+        return Ok(None);
+    };
+    let framing = Framing {
+        layer: start.layer,
+        vlan_tags: 0,
+    };
+    let sizes = size
+        .resolve(framing)
+        .map_err(|error| Refusal::unsupported("frame_bytes", &error.to_string()))?;
+    if let Some(datagram) = sizes.datagram.filter(|_| is_tcp(start.layer)) {
+        let limit = datagram.clamp(LEAST_BYTES, MOST_BYTES);
+        if limit != datagram {
+            return Err(Refusal::limit(field_of(size), u64::from(limit)));
+        }
+    }
+    Ok(Some(sizes))
+}
+
+const fn field_of(size: Size) -> &'static str {
+    match size.unit {
+        SizeUnit::Frame => "frame_bytes",
+        SizeUnit::Length => "length_bytes",
+        SizeUnit::Payload => "payload_bytes",
+        SizeUnit::Datagram => "datagram_bytes",
+    }
+}
+
+const fn load_field(load: Load) -> &'static str {
+    match load {
+        Load::Max => "load",
+        Load::LinkPpm(_) => "load_ppm",
+        Load::MilliframesPerS(_) => "load_milliframes_per_s",
+        Load::BitsPerS(_) => "load_bits_per_s",
+        Load::GapBytes(_) => "load_gap_bytes",
+    }
+}
+
+fn trial_load(load: value::Load) -> wirelab_trial::Load {
+    use wirelab_trial::Load as To;
+    match load {
+        Load::Max => To::Max,
+        Load::LinkPpm(ppm) => To::LinkShare {
+            percent: f64::from(ppm) / 1e4,
+        },
+        Load::MilliframesPerS(n) => To::FrameRate {
+            frames_per_s: n as f64 / 1e3,
+        },
+        Load::BitsPerS(n) => To::BitRate {
+            bits_per_s: n as f64,
+        },
+        Load::GapBytes(gap_bytes) => To::Gap { gap_bytes },
+    }
+}

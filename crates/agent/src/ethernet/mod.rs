@@ -1,0 +1,184 @@
+//! Ethernet trials on the interface of the node: source, sink and echo of test frames, to and from one address.
+//!
+//! Source and sink are those of the portable path (`wirelab_port::packet`). Where capture points are asked for, frames
+//! pass a socket of their own one by one, which the kernel gives its time stamps.
+
+mod capture;
+mod echo;
+mod link;
+mod paced;
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use wirelab_control::value::Mac;
+use wirelab_port::iface::Interface;
+use wirelab_port::inject::Schedule;
+use wirelab_port::job::{CheckJob, SendJob};
+use wirelab_port::packet::{CheckOptions, Checker, SendOptions, send};
+use wirelab_socket::flow::{Expect, Live, Offer, Seen, Sent};
+use wirelab_trial::job::{CheckReport, Pace, SendReport};
+use wirelab_trial::{Buffers, Cancel, Direction};
+use wirelab_wire::{Flow, FrameSpec, Sizes, Transport};
+
+use crate::engine::{Plan, Told, Work};
+use crate::meter::stamp;
+use crate::udp::{AFTER_REPLY, wait};
+use link::Link;
+
+/// Bytes of the receive ring: a tenth of a second of the smallest frames at a million a second.
+const RING_BYTES: usize = 16 << 20;
+/// How often to look how far a checker is.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// An Ethernet trial as it was asked.
+#[derive(Clone, Debug)]
+pub struct EthernetTrial {
+    pub direction: Direction,
+    pub interface: Interface,
+    pub peer: Mac,
+    pub sizes: Option<Sizes>,
+    pub offer: Option<Offer>,
+    pub expect: Expect,
+    pub buffers: Option<Buffers>,
+    pub expected_frames: Option<u64>,
+}
+
+/// Open what a trial needs and plan its work; frames that come from now on are seen.
+pub fn plan(trial: EthernetTrial) -> io::Result<Plan> {
+    let receive = match trial.direction {
+        Direction::Transmit => None,
+        Direction::Echo => Some(echo::work(&trial)?),
+        Direction::Receive | Direction::Both => Some(check(&trial)?),
+    };
+    let expected_frames = trial.expected_frames;
+    let send = match (trial.offer, trial.sizes) {
+        (Some(offer), Some(sizes)) => Some(source(trial, offer, sizes)?),
+        _ => None,
+    };
+    Ok(Plan {
+        send,
+        receive,
+        expected_frames,
+    })
+}
+
+/// What frames that the node sends have in front of their test header.
+fn frame(trial: &EthernetTrial) -> FrameSpec {
+    FrameSpec {
+        destination: trial.peer.0,
+        source: trial.interface.mac.0,
+        vlans: [None, None],
+        transport: Transport::Ethernet,
+    }
+}
+
+fn source(trial: EthernetTrial, offer: Offer, sizes: Sizes) -> io::Result<Work> {
+    if trial.expect.captures > 0 && offer.pace != Pace::Max && trial.buffers.is_none() {
+        let link = Link::open(&trial.interface)?;
+        return Ok(paced::work(
+            link,
+            frame(&trial),
+            offer,
+            sizes,
+            trial.expect.captures,
+        ));
+    }
+    let job = SendJob {
+        frame: frame(&trial),
+        sizes,
+        stream: offer.stream,
+        with_time: offer.with_time,
+        pace: offer.pace,
+        extent: offer.extent,
+        faults: Schedule::default(),
+        buffers: trial.buffers,
+    };
+    let port = trial.interface.port;
+    Ok(Box::new(move |live, cancel| {
+        wait(AFTER_REPLY, cancel);
+        stamp(live);
+        let report =
+            send(&port, &job, &SendOptions::default(), cancel).map_err(io::Error::other)?;
+        tell(live, &report, u64::from(sizes.payload));
+        Ok(Told::Sent(Box::new(Sent {
+            report,
+            ..Sent::default()
+        })))
+    }))
+}
+
+/// What a sender told at its end.
+fn tell(live: &Live, report: &SendReport, payload: u64) {
+    live.first_ns.store(report.first_ns, Ordering::Relaxed);
+    live.last_ns.store(report.last_ns, Ordering::Relaxed);
+    live.frames.store(report.emitted_frames, Ordering::Relaxed);
+    live.bytes.store(
+        report.emitted_frames.saturating_mul(payload),
+        Ordering::Relaxed,
+    );
+}
+
+fn check(trial: &EthernetTrial) -> io::Result<Work> {
+    let job = CheckJob {
+        flow: Flow {
+            source: Some(trial.peer.0),
+            udp_port: 0,
+            stream: Some(trial.expect.stream),
+        },
+        slots: None,
+        time_every: 1,
+    };
+    let options = CheckOptions {
+        ring_bytes: Some(RING_BYTES),
+        ..CheckOptions::default()
+    };
+    let checker = Checker::start(&trial.interface.port, &job, options).map_err(io::Error::other)?;
+    let capturing = (trial.expect.captures > 0)
+        .then(|| Link::open(&trial.interface))
+        .transpose()?;
+    let (peer, expect) = (trial.peer, trial.expect);
+    Ok(Box::new(move |live, cancel| {
+        let captures = std::thread::scope(|scope| {
+            let capture =
+                |link: Link| scope.spawn(move || capture::arrivals(&link, peer, &expect, cancel));
+            let captures = capturing.map(capture);
+            watch(&checker, live, cancel);
+            captures
+                .map(|thread| thread.join().unwrap_or_default())
+                .unwrap_or_default()
+        });
+        let report = checker.finish(Duration::ZERO).map_err(io::Error::other)?;
+        seen(live, &report);
+        Ok(Told::Seen(Box::new(Seen {
+            report,
+            captures,
+            failure: None,
+        })))
+    }))
+}
+
+/// Keep others informed of a checker until the trial is over.
+fn watch(checker: &Checker, live: &Live, cancel: &Cancel) {
+    while !cancel.is_cancelled() {
+        std::thread::sleep(LOOK);
+        let frames = checker.received_frames();
+        if frames != live.frames.load(Ordering::Relaxed) {
+            live.frames.store(frames, Ordering::Relaxed);
+            stamp(live);
+        }
+    }
+}
+
+fn seen(live: &Live, report: &CheckReport) {
+    live.frames
+        .store(report.counts.received_frames, Ordering::Relaxed);
+    live.bytes
+        .store(report.counts.verified_payload_bytes, Ordering::Relaxed);
+    for (time, cell) in [(report.first, &live.first_ns), (report.last, &live.last_ns)] {
+        if let Some((ns, _)) = time {
+            cell.store(ns, Ordering::Relaxed);
+        }
+    }
+}

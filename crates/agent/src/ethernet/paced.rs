@@ -1,0 +1,157 @@
+//! A paced sender with capture points: when the application hands a frame over, and when the kernel gives it to the
+//! driver.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use wirelab_socket::flow::{Capture, Live, Offer, Sent};
+use wirelab_trial::host_clock::{WallOffset, now_ns, wait_until};
+use wirelab_trial::job::{Pace, SendReport};
+use wirelab_trial::{Cancel, Extent, LogLinear, Pacer};
+use wirelab_wire::{Flags, FrameSpec, Header, Sizes};
+
+use super::link::{Link, is_not_yet};
+use super::tell;
+use crate::engine::{Told, Work};
+use crate::udp::{AFTER_REPLY, wait};
+
+/// How long to wait for stamps after the last frame.
+const LATE_STAMPS: Duration = Duration::from_millis(20);
+
+/// The work of a sender with capture points.
+pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, wanted: u32) -> Work {
+    Box::new(move |live, cancel| {
+        wait(AFTER_REPLY, cancel);
+        // Where the driver cannot, frames are sent without stamps, and no record is taken.
+        let stamps = link.stamp_departures().is_ok();
+        let sending = Sending {
+            link,
+            frame,
+            sizes,
+            handed: Vec::with_capacity(if stamps { wanted as usize } else { 0 }),
+            captures: Vec::with_capacity(wanted as usize),
+        };
+        let (report, captures, failure) = sending.run(&offer, live, cancel);
+        tell(live, &report, u64::from(sizes.payload));
+        Ok(Told::Sent(Box::new(Sent {
+            report,
+            captures,
+            failure,
+            segmented: false,
+        })))
+    })
+}
+
+struct Sending {
+    link: Link,
+    frame: FrameSpec,
+    sizes: Sizes,
+    /// When the first frames were handed over; the index is the sequence.
+    handed: Vec<u64>,
+    captures: Vec<Capture>,
+}
+
+impl Sending {
+    fn run(
+        mut self,
+        offer: &Offer,
+        live: &Live,
+        cancel: &Cancel,
+    ) -> (SendReport, Vec<Capture>, Option<io::Error>) {
+        let start = now_ns();
+        let (frames, end_ns) = match offer.extent {
+            Extent::Frames { frames } => (frames, u64::MAX),
+            Extent::Time { time_ps } => (u64::MAX, start.saturating_add(time_ps / 1000)),
+        };
+        let mut pacer = Pacer::new(start, interval_ps(offer.pace));
+        let (mut gaps, mut report) = (LogLinear::new(), SendReport::default());
+        let mut bytes = vec![0; self.sizes.length as usize];
+        let mut failure = None;
+        while report.sequences < frames && pacer.due_ns() < end_ns && !cancel.is_cancelled() {
+            let due = pacer.due_ns();
+            if wait_until(due, cancel) < due {
+                break;
+            }
+            let now = now_ns();
+            pacer.start(now);
+            self.build(offer, report.sequences as u32, now, &mut bytes);
+            if self.handed.len() < self.handed.capacity() {
+                self.handed.push(now_ns());
+            }
+            match self.link.send(&bytes) {
+                Ok(()) => report.emitted_frames += 1,
+                Err(error) if is_full(&error) => report.refused_frames += 1,
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+            if report.sequences == 0 {
+                report.first_ns = now;
+                live.first_ns.store(now, Ordering::Relaxed);
+            } else {
+                gaps.record(now.saturating_sub(report.last_ns));
+            }
+            report.last_ns = now;
+            report.sequences += 1;
+            live.frames.store(report.emitted_frames, Ordering::Relaxed);
+            live.last_ns.store(now, Ordering::Relaxed);
+            self.take_stamps();
+        }
+        std::thread::sleep(LATE_STAMPS);
+        self.take_stamps();
+        (report.slips, report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
+        report.gap = gaps.histogram(Some(1000));
+        report.call_ns = now_ns().saturating_sub(start);
+        report.kernel_copied = Some(true);
+        (report, self.captures, failure)
+    }
+
+    fn build(&self, offer: &Offer, sequence: u32, now: u64, bytes: &mut [u8]) {
+        let header = Header {
+            flags: Flags::TIME_VALID.with(Flags::NODE_CLOCK),
+            stream: offer.stream,
+            sequence,
+            time_ns: now,
+            lfsr_len: 0,
+        };
+        self.frame.build(&self.sizes, &header, bytes);
+    }
+
+    /// Take the stamps that have come. Refused frames have a number and no stamp.
+    fn take_stamps(&mut self) {
+        while self.captures.len() < self.handed.len() {
+            let Ok(taken) = self.link.departure() else {
+                return;
+            };
+            let (Some(unix), Some(number)) = (taken.unix_ns, taken.number) else {
+                continue;
+            };
+            let Some(handed) = self.handed.get(number as usize) else {
+                continue;
+            };
+            let ns = WallOffset::read().to_monotonic(unix);
+            // One that does not lie between the two was made by a clock that was set.
+            if (*handed..=now_ns()).contains(&ns) {
+                self.captures.push(Capture {
+                    sequence: number,
+                    driver_ns: ns,
+                    application_ns: *handed,
+                });
+            }
+        }
+    }
+}
+
+const fn interval_ps(pace: Pace) -> u64 {
+    match pace {
+        Pace::Max => 1,
+        Pace::Interval { ps } => ps,
+    }
+}
+
+/// Whether the queue of the driver had no room.
+fn is_full(error: &io::Error) -> bool {
+    is_not_yet(error) || error.raw_os_error() == Some(libc::ENOBUFS)
+}

@@ -1,0 +1,4 @@
+//! The system calls that no library has.
+
+pub mod ethtool;
+pub mod link;

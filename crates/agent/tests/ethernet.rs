@@ -1,0 +1,193 @@
+//! Ethernet trials in every direction, with capture points, asked by a plain client in a lab.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{Bench, start};
+use wirelab_control::client::ClientError;
+use wirelab_control::message::Started;
+use wirelab_control::refusal::Code;
+use wirelab_control::value::{Extent, Load, Mac, State};
+use wirelab_port::job::{CheckJob, CheckReport, SendJob};
+use wirelab_port::lab::Side;
+use wirelab_port::packet::{CheckOptions, Checker, SendOptions, send};
+use wirelab_trial::job::Pace;
+use wirelab_trial::{Cancel, Direction};
+use wirelab_wire::{Flow, FrameSpec, Layer, Size, SizeUnit, Transport};
+
+const FRAMES: u64 = 500;
+/// What follows the Ethernet header of a length of 200 bytes.
+const PAYLOAD: u64 = 186;
+
+/// The tester's end of the pair checks while `work` is done.
+fn checking<T>(
+    bench: &mut Bench,
+    stream: u8,
+    work: impl FnOnce(&mut Bench) -> T,
+) -> (T, CheckReport) {
+    let job = CheckJob {
+        flow: Flow {
+            source: Some(bench.lab.mac(0, Side::Node).0),
+            udp_port: 0,
+            stream: Some(stream),
+        },
+        slots: None,
+        time_every: 1,
+    };
+    let port = bench.lab.port(0, Side::Tester).unwrap();
+    let checker = Checker::start(&port, &job, CheckOptions::default()).unwrap();
+    let done = work(bench);
+    let report = checker.finish(Duration::from_millis(100)).unwrap();
+    (done, report)
+}
+
+/// The tester sends to the node, as the reply says.
+fn offer(bench: &Bench, started: &Started, frames: u64) {
+    let spec = FrameSpec {
+        destination: started.node_mac.unwrap().0,
+        source: bench.lab.mac(0, Side::Tester).0,
+        vlans: [None, None],
+        transport: Transport::Ethernet,
+    };
+    let job = SendJob {
+        frame: spec,
+        sizes: Size::new(SizeUnit::Length, 200)
+            .resolve_test(spec.framing())
+            .unwrap(),
+        stream: 3,
+        with_time: true,
+        pace: Pace::Interval { ps: 500_000_000 },
+        extent: wirelab_trial::Extent::Frames { frames },
+        faults: Default::default(),
+        buffers: None,
+    };
+    let port = bench.lab.port(0, Side::Tester).unwrap();
+    let sent = send(&port, &job, &SendOptions::default(), &Cancel::new()).unwrap();
+    assert_eq!(sent.emitted_frames, frames);
+}
+
+fn received_all(bench: &mut Bench, trial: u32) {
+    assert_eq!(bench.counter(trial, "good_frames"), FRAMES);
+    assert_eq!(bench.counter(trial, "distinct_sequences"), FRAMES);
+    assert_eq!(bench.counter(trial, "received_frames"), FRAMES);
+    assert_eq!(bench.counter(trial, "received_bytes"), FRAMES * PAYLOAD);
+}
+
+#[test]
+fn a_node_receives_frames_and_tells_when_the_kernel_and_the_application_had_them() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let mut asked = start(Layer::Ethernet, Direction::Receive, FRAMES);
+    asked.captures = Some(100);
+    let started = bench.client.start(asked).unwrap();
+    assert_eq!(
+        started.peer_mac,
+        Some(Mac(bench.lab.mac(0, Side::Tester).0))
+    );
+    offer(&bench, &started, FRAMES);
+    assert_eq!(bench.ended(started.trial).state, State::Done);
+    received_all(&mut bench, started.trial);
+    in_order(&mut bench, started.trial, ["driver", "application"], 3);
+}
+
+#[test]
+fn a_node_sends_frames_and_tells_when_the_application_and_the_driver_had_them() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let mut asked = start(Layer::Ethernet, Direction::Transmit, FRAMES);
+    asked.captures = Some(100);
+    let (trial, seen) = checking(&mut bench, 7, |bench| {
+        let started = bench.client.start(asked).unwrap();
+        assert_eq!(bench.ended(started.trial).state, State::Done);
+        started.trial
+    });
+    let counts = seen.with_sent(FRAMES).counts;
+    counts.check_identity(FRAMES).unwrap();
+    assert_eq!(counts.good_frames, FRAMES);
+    assert_eq!(bench.counter(trial, "sent_frames"), FRAMES);
+    assert_eq!(bench.counter(trial, "sent_bytes"), FRAMES * PAYLOAD);
+    in_order(&mut bench, trial, ["application", "driver"], 7);
+}
+
+/// Both points have the same frames, each later at the second point, and none is missing without being counted.
+fn in_order(bench: &mut Bench, trial: u32, names: [&str; 2], stream: u8) {
+    let first = bench.client.captures(trial, 0).unwrap();
+    let second = bench.client.captures(trial, 1).unwrap();
+    assert_eq!([&*first.point.name, &*second.point.name], names);
+    assert_eq!((first.point.points, first.point.stream), (2, stream));
+    assert_eq!(first.records.len() as u64 + first.point.lost, 100);
+    // A stamp may be missing on a machine whose clock is set, but not all of them.
+    assert!(first.records.len() > 50, "{} records", first.records.len());
+    for (early, late) in first.records.iter().zip(&second.records) {
+        assert_eq!(early.sequence, late.sequence);
+        assert!(early.ticks <= late.ticks, "{early:?} {late:?}");
+    }
+}
+
+#[test]
+fn both_directions_of_the_link_run_at_once_at_full_speed() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let mut asked = start(Layer::Ethernet, Direction::Both, FRAMES);
+    asked.load = Some(Load::Max);
+    let (trial, seen) = checking(&mut bench, 7, |bench| {
+        let started = bench.client.start(asked).unwrap();
+        offer(bench, &started, FRAMES);
+        assert_eq!(bench.ended(started.trial).state, State::Done);
+        started.trial
+    });
+    received_all(&mut bench, trial);
+    assert_eq!(bench.counter(trial, "sent_frames"), FRAMES);
+    seen.with_sent(FRAMES)
+        .counts
+        .check_identity(FRAMES)
+        .unwrap();
+}
+
+#[test]
+fn frames_come_back_with_their_addresses_swapped() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let asked = start(Layer::Ethernet, Direction::Echo, FRAMES);
+    let (trial, seen) = checking(&mut bench, 3, |bench| {
+        let started = bench.client.start(asked).unwrap();
+        offer(bench, &started, FRAMES);
+        assert_eq!(bench.ended(started.trial).state, State::Done);
+        started.trial
+    });
+    assert_eq!(seen.counts.good_frames, FRAMES);
+    assert_eq!(bench.counter(trial, "sent_frames"), FRAMES);
+}
+
+#[test]
+fn frames_go_to_no_address_but_the_asking_hosts_unless_the_operator_allows_it() {
+    let elsewhere = Mac([2, 0, 0, 0, 0, 0x77]);
+    let mut asked = start(Layer::Ethernet, Direction::Transmit, 10);
+    asked.peer_mac = Some(elsewhere);
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let refused = bench.client.start(asked.clone()).unwrap_err();
+    let ClientError::Refused { refusal, .. } = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!(
+        (refusal.code, refusal.field.as_deref()),
+        (Code::Peer, Some("peer_mac"))
+    );
+    assert!(refusal.why.unwrap().contains("--allow-mac"));
+    drop(bench);
+    let allow = |options: &mut wirelab_agent::Options| options.allowed_macs.push(elsewhere.0);
+    let Some(mut bench) = Bench::with(allow) else {
+        return;
+    };
+    asked.extent = Extent::Frames(10);
+    let started = bench.client.start(asked).unwrap();
+    assert_eq!(started.peer_mac, Some(elsewhere));
+    assert_eq!(bench.ended(started.trial).state, State::Done);
+}

@@ -1,0 +1,161 @@
+//! `wirelab node`: this host as a node under test.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use wirelab_agent::{AgentError, Options, Serving, Started};
+use wirelab_control::PORT;
+
+use crate::args::{NodeArgs, NodeCommand, NodeServeArgs};
+use crate::ask;
+use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::{cancel_on_signal, complain, say};
+
+/// How often to look whether it shall end.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub fn run(args: &NodeArgs) -> Result {
+    match &args.command {
+        NodeCommand::Serve(args) => serve(args),
+    }
+}
+
+fn serve(args: &NodeServeArgs) -> Result {
+    let options = options(args)?;
+    let cancel = cancel_on_signal();
+    let node = Serving::start(options).map_err(failure)?;
+    if args.json {
+        say!("{}", json(node.started()));
+    } else {
+        print(node.started());
+    }
+    while !cancel.is_cancelled() && node.is_running() {
+        std::thread::sleep(LOOK);
+    }
+    let ended = node.is_running();
+    drop(node);
+    if !ended {
+        return Err(Failure::failed("the node's sockets failed; start it again"));
+    }
+    complain(format_args!(
+        "the node has ended; receive work goes where it went before"
+    ));
+    Ok(Outcome::Done)
+}
+
+fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
+    let mut options = Options::on(address(&args.listen)?);
+    options.interface.clone_from(&args.interface);
+    options.name.clone_from(&args.name);
+    options.iperf = !args.no_iperf;
+    let cores = args.cpus.as_deref().map(str::parse).transpose();
+    options.cores = cores.map_err(|e| Failure::usage(format_args!("--cpus: {e}")))?;
+    for assignment in &args.set {
+        options.set(assignment).map_err(Failure::usage)?;
+    }
+    let rate = args.max_rate.as_deref();
+    options.limits.bits_per_s = rate.map(|r| ask::rate("--max-rate", r)).transpose()?;
+    options.limits.time_ps = ask::time_ps("--max-time", &args.max_time)?;
+    for text in &args.allow_mac {
+        options.allowed_macs.push(ask::mac("--allow-mac", text)?);
+    }
+    Ok(options)
+}
+
+/// `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
+fn address(text: &str) -> std::result::Result<SocketAddr, Failure> {
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, PORT));
+    }
+    text.parse().map_err(|_| {
+        Failure::usage(format_args!(
+            "--listen {text}: write an address of this host, with a port if another than {PORT} is wanted, e.g. \
+             10.0.0.1 or 10.0.0.1:6002 or [fd00::1]:6002"
+        ))
+    })
+}
+
+fn failure(error: AgentError) -> Failure {
+    match error {
+        AgentError::Threads(_) | AgentError::Addresses(_) => Failure::failed(error),
+        other => Failure::usage(other),
+    }
+}
+
+fn print(started: &Started) {
+    let ip = started.control.ip();
+    let to = match (ip, started.control.port()) {
+        (_, PORT) => ip.to_string(),
+        _ => started.control.to_string(),
+    };
+    say!(
+        "node {} listens on {} (TCP and UDP)",
+        started.name,
+        started.control
+    );
+    say!("  measure it     wirelab measure node:{to}");
+    if ip.is_loopback() {
+        say!(
+            "                 from this host alone; give --listen ADDRESS to be reached from others"
+        );
+    }
+    say!("  interface      {}", started.interface);
+    say!("  layers         {}", started.layers.join(", "));
+    say!(
+        "  cores          {} do its work{}",
+        started.cores,
+        match started.shared {
+            true => ", and perhaps the tester's: CPU load is marked as shared",
+            false => " and the receive work of its interface",
+        }
+    );
+    match (started.iperf2, started.iperf3) {
+        (None, None) => say!("  iperf          not served"),
+        (two, three) => {
+            let of =
+                |at: Option<SocketAddr>, what| at.map(|at| format!("{what} on port {}", at.port()));
+            let all: Vec<String> = [of(two, "iperf 2"), of(three, "iperf3")]
+                .into_iter()
+                .flatten()
+                .collect();
+            say!("  iperf          {}", all.join(", "));
+        }
+    }
+    started
+        .notices
+        .iter()
+        .for_each(|notice| say!("  note           {notice}"));
+    say!("Ctrl-C ends it.");
+}
+
+fn json(started: &Started) -> String {
+    let setup: serde_json::Map<String, serde_json::Value> = started
+        .setup
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone().into()))
+        .collect();
+    serde_json::json!({
+        "name": started.name, "control": started.control.to_string(), "interface": started.interface,
+        "cores": started.cores.numbers(), "shared": started.shared, "layers": started.layers,
+        "iperf2": started.iperf2.map(|a| a.to_string()), "iperf3": started.iperf3.map(|a| a.to_string()),
+        "setup": setup, "notices": started.notices,
+    })
+    .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_the_protocols_port_unless_told_otherwise() {
+        assert_eq!(address("10.0.0.1").unwrap().to_string(), "10.0.0.1:5002");
+        assert_eq!(address("fd00::1").unwrap().to_string(), "[fd00::1]:5002");
+        assert_eq!(address("10.0.0.1:6").unwrap().to_string(), "10.0.0.1:6");
+        for bad in ["", "host", "10.0.0.1:", "10.0.0.1:99999", "10.0.0"] {
+            let failure = address(bad).unwrap_err();
+            assert_eq!(failure.code(), 2);
+            assert!(failure.to_string().contains("e.g."), "{failure}");
+        }
+    }
+}
