@@ -6,7 +6,7 @@
 use std::fmt::Display;
 
 use wirelab_trial::{
-    Buffers, Counts, Extent, Field, FlowObservation, Observation, ResultsFile, Status,
+    Buffers, Counts, Extent, Field, FlowObservation, Found, Observation, ResultsFile, Status,
 };
 
 use crate::escape;
@@ -83,14 +83,33 @@ const FIGURES: [&str; 15] = [
 pub fn render(file: &ResultsFile) -> String {
     let mut out = String::new();
     push_line(&mut out, header().into_iter());
-    for (at, o) in file.observations.iter().enumerate() {
+    let parts = parts(file);
+    for ((at, o), part) in file.observations.iter().enumerate().zip(&parts) {
         let asked = asked(at + 1, o, file.interrupted);
+        let mut push = |flow| {
+            let row = asked.iter().cloned().chain(cells(o, flow));
+            push_line(&mut out, row.chain(part.iter().cloned()));
+        };
         if o.flows.is_empty() {
-            push_line(&mut out, asked.iter().cloned().chain(cells(o, None)));
+            push(None);
         }
-        for flow in &o.flows {
-            push_line(&mut out, asked.iter().cloned().chain(cells(o, Some(flow))));
-        }
+        o.flows.iter().for_each(|flow| push(Some(flow)));
+    }
+    out
+}
+
+/// Of each observation the name of its part, and the kind of search that asked it, where one did.
+fn parts(file: &ResultsFile) -> Vec<[String; 2]> {
+    let mut out = vec![[String::new(), String::new()]; file.observations.len()];
+    for part in &file.parts {
+        let search = match &part.found {
+            Some(Found::Rates(_)) => "rates",
+            Some(Found::LossCurve(_)) => "loss_curve",
+            Some(Found::Bursts(_)) => "bursts",
+            None => "",
+        };
+        let range = row::range_of(part, out.len());
+        out[range].fill([escape::csv(&part.name), search.to_owned()]);
     }
     out
 }
@@ -105,7 +124,7 @@ fn header() -> Vec<String> {
         names.push(name.to_owned());
         names.push(format!("{name}_kind"));
     }
-    names.extend(["elapsed_spans", "elapsed_clock"].map(str::to_owned));
+    names.extend(["elapsed_spans", "elapsed_clock", "part", "search"].map(str::to_owned));
     names
 }
 

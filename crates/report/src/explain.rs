@@ -40,7 +40,7 @@ pub(crate) enum Block<'a> {
 /// Why a node does what it does, in one of the formats; the text ends with a line end.
 ///
 /// # Errors
-/// [`NoExplanation`] for CSV and JUnit, which have no place for it.
+/// [`NoExplanation`] for CSV, JUnit and datasheets, which have no place for it.
 pub fn render_explanation(
     explanation: &Explanation,
     format: Format,
@@ -59,7 +59,7 @@ pub fn render_explanation(
 /// What a results file says by itself, in one of the formats; the text ends with a line end.
 ///
 /// # Errors
-/// [`NoExplanation`] for CSV and JUnit, which have no place for it.
+/// [`NoExplanation`] for CSV, JUnit and datasheets, which have no place for it.
 pub fn render_results_explanation(
     explanation: &ResultsExplanation,
     format: Format,
@@ -86,6 +86,6 @@ pub(crate) fn written(
         Format::Terminal => Ok(text::terminal(title, blocks, options)),
         Format::Markdown => Ok(text::markdown(title, blocks)),
         Format::Html => Ok(html::explanation(title, blocks)),
-        Format::Csv | Format::Junit | Format::Json => Err(NoExplanation(format)),
+        _ => Err(NoExplanation(format)),
     }
 }

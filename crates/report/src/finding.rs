@@ -3,7 +3,7 @@
 use wirelab_trial::{Counts, FlowObservation, Observation, ResultsFile, Status};
 
 use crate::format::integer;
-use crate::row::bad;
+use crate::row::{bad, searched};
 
 /// Something wrong with a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,13 +56,43 @@ pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
         .collect()
 }
 
-/// What was wrong with any trial of a file, in order.
+/// What was wrong with any trial of a file, in order. Trials of a search lose frames on purpose.
 pub fn all(file: &ResultsFile) -> Vec<Finding> {
-    file.observations
-        .iter()
-        .enumerate()
-        .flat_map(|(at, observation)| findings(at + 1, observation))
+    let searched = searched(file);
+    let each = file.observations.iter().enumerate();
+    each.flat_map(|(at, observation)| match searched[at] {
+        true => beyond_loss(at + 1, observation),
+        false => findings(at + 1, observation),
+    })
+    .collect()
+}
+
+/// What was wrong with any trial of a file where loss is a figure like others and what a node cannot do is no fault.
+pub fn all_beyond_loss(file: &ResultsFile) -> Vec<Finding> {
+    let each = file.observations.iter().enumerate();
+    each.flat_map(|(at, observation)| beyond_loss(at + 1, observation))
         .collect()
+}
+
+/// What was wrong with an observation beside frames that were lost, late or out of order.
+pub fn beyond_loss(trial: usize, observation: &Observation) -> Vec<Finding> {
+    if unsupported(observation) {
+        return Vec::new();
+    }
+    let flows = observation.flows.iter();
+    let damaged = flows.filter(|f| f.counts.value().is_some_and(|c| bad(c) > 0));
+    let observation = Observation {
+        flows: damaged.cloned().collect(),
+        series: Vec::new(),
+        ..observation.clone()
+    };
+    findings(trial, &observation)
+}
+
+/// Whether a trial was never run because the node cannot do it.
+pub fn unsupported(observation: &Observation) -> bool {
+    matches!(observation.status, Status::Void { .. })
+        && observation.warnings.iter().any(|w| w.code == "unsupported")
 }
 
 /// The share of frames lost above 0 that a flow tells which was not counted here.
@@ -79,6 +109,16 @@ fn told_loss(flow: &FlowObservation) -> Option<f64> {
 /// Whether a trial passed and no flow tells of a loss that was not counted here.
 pub fn faultless(observation: &Observation) -> bool {
     observation.passed() && !observation.flows.iter().any(|f| told_loss(f).is_some())
+}
+
+/// Whether every trial passed, those of searches as far as a search wants.
+pub fn sound(file: &ResultsFile) -> bool {
+    let searched = searched(file);
+    let mut each = file.observations.iter().enumerate();
+    each.all(|(at, o)| match searched[at] {
+        true => beyond_loss(at + 1, o).is_empty(),
+        false => faultless(o),
+    })
 }
 
 /// Whether any flow's frames were counted, so that it could fail at all.

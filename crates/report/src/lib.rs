@@ -10,6 +10,7 @@ pub mod audit;
 mod columns;
 mod csv;
 mod cycle;
+pub mod datasheet;
 mod detail;
 mod escape;
 mod explain;
@@ -19,6 +20,7 @@ mod junit;
 mod markdown;
 mod options;
 mod row;
+mod search;
 mod stats;
 pub mod study;
 mod summary;
@@ -35,9 +37,19 @@ pub use whatif::render_whatif;
 use wirelab_trial::ResultsFile;
 pub use wirelab_trial::format;
 
-/// A results file in one of the formats, as text that ends with a line end.
+/// A results file in one of the formats, as text that ends with a line end. Results that fill a datasheet are shown as
+/// one to a person, unless the trials themselves are wanted.
 pub fn render(file: &ResultsFile, format: Format, options: &Options) -> String {
+    let sheet = || !options.trials && datasheet::is_datasheet(file);
     match format {
+        Format::Datasheet => datasheet::terminal(file, options),
+        Format::DatasheetMarkdown => datasheet::markdown(file, options),
+        Format::DatasheetHtml => datasheet::html(file, options),
+        Format::DatasheetJson => datasheet::json(file),
+        Format::DatasheetCsv => datasheet::csv(file),
+        Format::Terminal if sheet() => datasheet::terminal(file, options),
+        Format::Markdown if sheet() => datasheet::markdown(file, options),
+        Format::Html if sheet() => datasheet::html(file, options),
         Format::Terminal => terminal::render(file, options),
         Format::Markdown => markdown::render(file, options),
         Format::Csv => csv::render(file),

@@ -4,20 +4,21 @@ use wirelab_trial::ResultsFile;
 
 use crate::escape::markdown as escape;
 use crate::options::Options;
-use crate::row::{self, rows};
+use crate::row;
 use crate::table::{Cell, Notes, Table};
-use crate::{columns, detail, finding, format, summary};
+use crate::{columns, detail, finding, format, search, summary};
 
 /// The whole report as Markdown.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
     let mut notes = Notes::default();
     let mut out = format!("# {}\n\n", escape(&options.title_of(file)));
     out.push_str(&format!("{}\n", summary::verdict(file)));
-    let rows = rows(&file.observations, options.each_flow);
+    let rows = row::listed(file, options.each_flow);
     let mut tables = Vec::new();
     if !rows.is_empty() {
         tables.push(columns::table("Results", &rows, options.each_flow));
     }
+    tables.extend(search::tables(file));
     tables.extend(detail::series_tables(file, options.each_flow));
     tables.extend(detail::counters(file));
     for table in &tables {
@@ -27,7 +28,17 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
         }
         out.push_str(&draw(table, &mut notes));
     }
+    if let Some(text) = row::left_to_searches(file) {
+        out.push_str(&format!("\n{}\n", escape(&text)));
+    }
     out.push_str(&reasons(&notes));
+    let troubles = search::troubles(file);
+    if !troubles.is_empty() {
+        out.push_str("\n## Searches that did not end\n\n");
+    }
+    for trouble in troubles {
+        out.push_str(&format!("- {}\n", escape(&trouble)));
+    }
     let findings = finding::all(file);
     if !findings.is_empty() {
         out.push_str("\n## Findings\n\n");

@@ -22,40 +22,62 @@ pub enum Format {
     Junit,
     /// One page that needs nothing else.
     Html,
+    /// The datasheet of a node for a person at a terminal, whatever the results are of.
+    Datasheet,
+    /// The datasheet as Markdown.
+    DatasheetMarkdown,
+    /// The datasheet as one page that needs nothing else.
+    DatasheetHtml,
+    /// The data of the datasheet, with stable names.
+    DatasheetJson,
+    /// The figures of the datasheet, one a row.
+    DatasheetCsv,
 }
 
 /// Names by which a format can be asked for, the first being its own, and extensions of files.
-const FORMATS: [(Format, &str, &[&str]); 6] = [
+const FORMATS: [(Format, &str, &[&str]); 11] = [
+    (Format::DatasheetJson, "datasheet-json", &["datasheet.json"]),
+    (Format::DatasheetCsv, "datasheet-csv", &["datasheet.csv"]),
     (Format::Terminal, "terminal", &["txt"]),
     (Format::Markdown, "markdown", &["md", "markdown"]),
     (Format::Csv, "csv", &["csv"]),
     (Format::Json, "json", &["json"]),
     (Format::Junit, "junit", &["xml"]),
     (Format::Html, "html", &["html", "htm", "xhtml"]),
+    (Format::Datasheet, "datasheet", &[]),
+    (Format::DatasheetMarkdown, "datasheet-md", &[]),
+    (Format::DatasheetHtml, "datasheet-html", &[]),
 ];
 
 /// Why a format cannot be told.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// No format has this name.
-    #[error("'{0}' is no format: choose one of terminal, markdown, csv, json, junit, html")]
+    #[error(
+        "'{0}' is no format: choose one of terminal, markdown, csv, json, junit, html, datasheet, datasheet-md, datasheet-html, datasheet-json, datasheet-csv"
+    )]
     Name(String),
     /// No format has this extension.
     #[error(
-        "the name '{0}' does not say which format to write: let it end in .html, .md, .csv, .json, .xml (JUnit) or .txt, or name the format"
+        "the name '{0}' does not say which format to write: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json or .datasheet.csv, or name the format"
     )]
     Extension(String),
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 11] = [
         Format::Terminal,
         Format::Markdown,
         Format::Csv,
         Format::Json,
         Format::Junit,
         Format::Html,
+        Format::Datasheet,
+        Format::DatasheetMarkdown,
+        Format::DatasheetHtml,
+        Format::DatasheetJson,
+        Format::DatasheetCsv,
     ];
 
     /// The format that a file's extension stands for, whatever its case.
@@ -63,10 +85,15 @@ impl Format {
     /// # Errors
     /// [`FormatError::Extension`] names the extensions there are.
     pub fn of_path(path: &Path) -> Result<Format, FormatError> {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or("");
+        let ends_in = |end: &str| {
+            let name = name.to_ascii_lowercase();
+            name.strip_suffix(end)
+                .is_some_and(|stem| stem.ends_with('.'))
+        };
         FORMATS
             .iter()
-            .find(|(_, _, known)| known.iter().any(|k| extension.eq_ignore_ascii_case(k)))
+            .find(|(_, _, known)| known.iter().any(|end| ends_in(end)))
             .map(|(format, _, _)| *format)
             .ok_or_else(|| FormatError::Extension(path.display().to_string()))
     }
@@ -102,6 +129,8 @@ pub struct Options {
     pub colour: bool,
     /// Width of the terminal in characters; `None` for no limit. Columns that have no room are named below.
     pub width: Option<usize>,
+    /// The trials one by one, also where the results fill a datasheet.
+    pub trials: bool,
 }
 
 impl Options {
@@ -143,6 +172,9 @@ mod tests {
             ("r.json", Format::Json),
             ("r.csv", Format::Csv),
             ("r.txt", Format::Terminal),
+            ("board.datasheet.JSON", Format::DatasheetJson),
+            ("a.b/board.datasheet.csv", Format::DatasheetCsv),
+            ("a.datasheet.html", Format::Html),
         ] {
             assert_eq!(Format::of_path(Path::new(path)).unwrap(), format);
         }

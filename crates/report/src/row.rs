@@ -1,9 +1,10 @@
 //! What a row of a table stands for: one flow, or the flows of a trial that go the same way taken together.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use wirelab_trial::{
-    Counts, Direction, Field, FlowObservation, Kind, Load, Observation, ResultsFile, Status,
+    Counts, Direction, Field, FlowObservation, Kind, Load, Observation, Part, ResultsFile, Status,
     Warning,
 };
 use wirelab_wire::{Layer, LineRate};
@@ -54,6 +55,24 @@ pub fn rows(observations: &[Observation], each_flow: bool) -> Vec<Row<'_>> {
         }
     }
     rows
+}
+
+/// Rows of the observations that no search asked: a search is summed up in a table of its own.
+pub fn listed(file: &ResultsFile, each_flow: bool) -> Vec<Row<'_>> {
+    let searched = searched(file);
+    let mut rows = rows(&file.observations, each_flow);
+    rows.retain(|row| !searched[row.trial - 1]);
+    rows
+}
+
+/// What stands for the rows that [`listed`] leaves out; `None` where it leaves out none.
+pub fn left_to_searches(file: &ResultsFile) -> Option<String> {
+    let count = searched(file).iter().filter(|s| **s).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} trials of searches are summed up below; CSV and the results file have each."
+        )
+    })
 }
 
 /// The link rate a trial ran at: what the user gave, else the carrier's.
@@ -246,6 +265,23 @@ pub fn warnings(file: &ResultsFile) -> Vec<(String, &Warning)> {
         .into_iter()
         .map(|(trials, warning)| (trials_in_words(&trials, total), warning))
         .collect()
+}
+
+/// Where the observations of a part stand in its file, within what the file has.
+pub fn range_of(part: &Part, observations: usize) -> Range<usize> {
+    let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(observations);
+    place(part.first)..place(part.first.saturating_add(part.observations))
+}
+
+/// Of each observation, whether a search asked it: such a trial loses frames because the search tries where the
+/// node loses.
+pub fn searched(file: &ResultsFile) -> Vec<bool> {
+    let mut out = vec![false; file.observations.len()];
+    for part in file.parts.iter().filter(|p| p.found.is_some()) {
+        let range = range_of(part, out.len());
+        out[range].fill(true);
+    }
+    out
 }
 
 /// `trial 2`, `trials 1, 3` or `all trials`.

@@ -3,7 +3,7 @@
 use wirelab_trial::{Field, Kind, Observation, ResultsFile, Status};
 
 use crate::escape;
-use crate::finding::{faultless, judged};
+use crate::finding::{beyond_loss, faultless, judged};
 use crate::format::{self, integer};
 use crate::row::{self, bad};
 
@@ -13,7 +13,13 @@ pub fn verdict(file: &ResultsFile) -> String {
     if total == 0 {
         return "No trial was run.".to_owned();
     }
-    let good = file.observations.iter().filter(|o| faultless(o)).count();
+    let searched = row::searched(file);
+    let sound = |at: usize, o: &Observation| match searched[at] {
+        true => beyond_loss(at + 1, o).is_empty(),
+        false => faultless(o),
+    };
+    let each = file.observations.iter().enumerate();
+    let good = each.filter(|(at, o)| sound(*at, o)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
     let mut text = if good == total {
         format!("{total} {trials}, none with a fault or loss")
@@ -25,6 +31,13 @@ pub fn verdict(file: &ResultsFile) -> String {
         text.push_str(&format!(", {unjudged} without counted frames"));
     }
     text.push_str(&totals(file));
+    let searched = searched.iter().filter(|s| **s).count();
+    if searched > 0 {
+        text.push_str(&format!(
+            " {} of the trials are of searches, which lose frames on purpose.",
+            integer(searched as u64)
+        ));
+    }
     if file.interrupted {
         text.push_str(" The run ended before its plan was done.");
     }

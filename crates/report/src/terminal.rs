@@ -4,9 +4,9 @@ use wirelab_trial::ResultsFile;
 
 use crate::escape::line;
 use crate::options::Options;
-use crate::row::{self, rows};
+use crate::row;
 use crate::table::{Cell, Notes, Table, WORTH};
-use crate::{columns, detail, finding, summary};
+use crate::{columns, detail, finding, search, summary};
 
 const BOLD: &str = "\x1b[1m";
 pub const RED: &str = "\x1b[1;31m";
@@ -40,11 +40,12 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
     let paint = |code: &str, text: &str| paint(code, text, options);
     let mut notes = Notes::default();
     let mut out = heading(&options.title_of(file), options);
-    let rows = rows(&file.observations, options.each_flow);
+    let rows = row::listed(file, options.each_flow);
     let mut tables = Vec::new();
     if !rows.is_empty() {
         tables.push(columns::table("", &rows, options.each_flow));
     }
+    tables.extend(search::tables(file));
     tables.extend(detail::series_tables(file, options.each_flow));
     tables.extend(detail::counters(file));
     for table in tables {
@@ -57,7 +58,14 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
         out.push('\n');
         out.push_str(&draw(table, options, &mut notes));
     }
+    if let Some(text) = row::left_to_searches(file) {
+        out.push_str(&format!("\n{text}\n"));
+    }
     let mut below = reasons(&notes);
+    for trouble in search::troubles(file) {
+        let text = format!("search {}", line(&trouble));
+        below.push_str(&format!("{}\n", paint(YELLOW, &text)));
+    }
     for finding in finding::all(file) {
         let text = format!("trial {}: {}", finding.trial, line(&finding.text));
         below.push_str(&format!("{}\n", paint(RED, &text)));

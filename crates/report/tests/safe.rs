@@ -3,6 +3,7 @@
 mod common;
 
 use proptest::prelude::*;
+use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, Options, render, summary_line, verdict};
 use wirelab_trial::ResultsFile;
 
@@ -26,21 +27,52 @@ fn render_all(file: &ResultsFile) {
     for format in [Format::Markdown, Format::Csv, Format::Json] {
         assert!(render(file, format, &options).ends_with('\n'));
     }
-    let html = render(file, Format::Html, &options);
-    let allow = roxmltree::ParsingOptions {
-        allow_dtd: true,
-        nodes_limit: u32::MAX,
-        ..Default::default()
+    for format in [
+        Format::DatasheetMarkdown,
+        Format::DatasheetJson,
+        Format::DatasheetCsv,
+    ] {
+        assert!(render(file, format, &options).ends_with('\n'));
+    }
+    for width in [None, Some(0), Some(80)] {
+        let options = Options {
+            width,
+            ..Options::default()
+        };
+        let text = render(file, Format::Datasheet, &options);
+        assert!(
+            !text.chars().any(|c| c.is_control() && c != '\n'),
+            "{text:?}"
+        );
+    }
+    let trials = Options {
+        trials: true,
+        ..Options::default()
     };
-    let page = roxmltree::Document::parse_with_options(&html, allow);
-    let page = page.unwrap_or_else(|e| panic!("{e}\n{html}"));
-    check_page(&page);
+    check_html(&render(file, Format::Html, &trials));
+    check_html(&render(file, Format::DatasheetHtml, &options));
+    let names = ["a", "b"].map(|name| (name.to_owned(), file.clone()));
+    if let Ok(html) = compare(&names, Format::DatasheetHtml, &options) {
+        check_html(&html);
+    }
     let junit = render(file, Format::Junit, &options);
     roxmltree::Document::parse(&junit).unwrap_or_else(|e| panic!("{e}\n{junit}"));
     for o in &file.observations {
         assert!(!summary_line(o).contains(|c: char| c.is_control()));
     }
     assert!(!verdict(file).is_empty());
+}
+
+/// A page is well-formed, and holds to [`check_page`].
+fn check_html(html: &str) {
+    let allow = roxmltree::ParsingOptions {
+        allow_dtd: true,
+        nodes_limit: u32::MAX,
+        ..Default::default()
+    };
+    let page = roxmltree::Document::parse_with_options(html, allow);
+    let page = page.unwrap_or_else(|e| panic!("{e}\n{html}"));
+    check_page(&page);
 }
 
 /// No script, nothing from elsewhere, no figure that is no number, unique ids, and links that lead somewhere.
@@ -91,6 +123,9 @@ fn every_worked_result_in_every_format() {
         common::kinds(),
         common::hostile(),
         common::file(vec![]),
+        common::am263x::page(),
+        common::am263x::iperf_page(),
+        common::hostile_page(),
     ] {
         render_all(&file);
     }
@@ -119,6 +154,20 @@ fn hostile_text_stays_text() {
     }
     let markdown = render(&file, Format::Markdown, &options);
     assert!(!markdown.contains("<script") && !markdown.contains("!["));
+    let file = common::hostile_page();
+    for format in [Format::DatasheetHtml, Format::DatasheetMarkdown] {
+        let page = render(&file, format, &options);
+        assert!(!page.contains("<script") && page.contains("&lt;script&gt;"));
+        // A command that a reader may copy never holds what a shell would run.
+        assert!(page.contains("measure NODE"), "{page}");
+    }
+    let csv = render(&file, Format::DatasheetCsv, &options);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    for record in reader.records() {
+        for cell in &record.unwrap() {
+            assert!(!cell.starts_with(['=', '@', '+']), "{cell}");
+        }
+    }
 }
 
 #[test]
@@ -175,11 +224,18 @@ proptest! {
 
     #[test]
     fn whatever_parses_is_shown(
-        which in 0..3usize,
+        which in 0..4usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), extreme()), 1..6),
     ) {
-        let mut file = vec![common::faulty(), common::kinds(), common::lab()].swap_remove(which);
-        file.observations.truncate(4);
+        let mut file = match which {
+            0 => common::faulty(),
+            1 => common::kinds(),
+            2 => common::lab(),
+            _ => common::short_page(),
+        };
+        if which < 3 {
+            file.observations.truncate(4);
+        }
         for o in &mut file.observations {
             o.flows.truncate(2);
         }

@@ -143,5 +143,6 @@ pub fn report_options(title: Option<String>, each_flow: bool) -> wirelab_report:
         each_flow,
         colour: terminal && !no_colour,
         width,
+        trials: false,
     }
 }

@@ -50,31 +50,36 @@ pub fn gaps(rows: &[Row<'_>]) -> Option<String> {
     grid(&panels)
 }
 
+/// Distributions of some series, each with its title; `id` makes the pictures' ids unique. `None` where there are none.
+pub fn of<'a>(
+    id: &str,
+    all: impl Iterator<Item = (String, &'a wirelab_trial::Series)>,
+) -> Option<String> {
+    let panels = all.enumerate().filter_map(|(at, (title, series))| {
+        Some(Panel {
+            id: format!("{id}-{at}"),
+            title,
+            samples: Samples::of_series(series)?,
+            kind: series.kind,
+            mark: None,
+        })
+    });
+    grid(&panels.collect::<Vec<_>>())
+}
+
 /// Every series of times or instructions with samples; `None` where there are none.
 pub fn series(file: &ResultsFile) -> Option<String> {
-    let panels: Vec<Panel> = detail::series(file)
-        .iter()
-        .enumerate()
-        .filter_map(|(at, place)| {
-            let series = place.series;
-            let clock = series.clock.kind;
-            let simulated = match clock {
-                wirelab_trial::ClockKind::Simulated => ", simulated time",
-                _ => "",
-            };
-            Some(Panel {
-                id: format!("series-{at}"),
-                title: format!(
-                    "Trial {} · {} · {}{simulated}",
-                    place.trial, series.name, place.of
-                ),
-                samples: Samples::of_series(series)?,
-                kind: series.kind,
-                mark: None,
-            })
-        })
-        .collect();
-    grid(&panels)
+    let places = detail::series(file);
+    let all = places.iter().map(|place| {
+        let simulated = match place.series.clock.kind {
+            wirelab_trial::ClockKind::Simulated => ", simulated time",
+            _ => "",
+        };
+        let (trial, name) = (place.trial, &place.series.name);
+        let title = format!("Trial {trial} · {name} · {}{simulated}", place.of);
+        (title, place.series)
+    });
+    of("series", all)
 }
 
 fn grid(panels: &[Panel]) -> Option<String> {

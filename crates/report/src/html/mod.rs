@@ -1,23 +1,28 @@
 //! One self-contained HTML page: no script, no font, no picture from elsewhere. It is well-formed XML too, so that
 //! a test can hold it to that.
 
+mod curves;
+mod datasheet;
 mod explain;
 mod histogram;
 mod loss;
 pub mod parts;
 mod rate;
 mod roofline;
+mod search;
 mod svg;
 mod timeline;
+mod xy;
 
 use wirelab_trial::{Field, ResultsFile};
 
-use crate::escape::xml;
+use crate::escape::{line, xml};
 use crate::options::Options;
-use crate::row::{Row, rows};
+use crate::row::{self, Row};
 use crate::table::Notes;
 use crate::{columns, detail, finding, format, summary};
 
+pub(crate) use datasheet::{compared, render as datasheet};
 pub(crate) use explain::explanation;
 pub(crate) use svg::nice;
 
@@ -29,7 +34,12 @@ const ROOM: usize = 140;
 /// The whole page.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
     let title = xml(&options.title_of(file));
-    page(&title, &body(file, options, &title))
+    let style = if file.parts.is_empty() {
+        ""
+    } else {
+        datasheet::STYLE
+    };
+    styled_page(&title, style, &body(file, options, &title))
 }
 
 /// A page of its own around a body; both are XML already.
@@ -51,8 +61,8 @@ fn styled_page(title: &str, style: &str, body: &str) -> String {
 }
 
 fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
-    let together = rows(&file.observations, false);
-    let flows = rows(&file.observations, true);
+    let together = row::listed(file, false);
+    let flows = row::listed(file, true);
     let mut notes = Notes::default();
     let mut out = header(file, title);
     out.push_str(&parts::findings(file));
@@ -67,6 +77,10 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
         left_out = table.narrow(ROOM);
         out.push_str(&parts::table(&table, "Results", &mut notes));
     }
+    if let Some(text) = row::left_to_searches(file) {
+        out.push_str(&format!("<p class=\"quiet\">{}</p>\n", xml(&text)));
+    }
+    out.push_str(&searches(file, &mut notes));
     out.push_str(&pictures(file, &together));
     for table in detail::series_tables(file, options.each_flow)
         .iter()
@@ -91,8 +105,28 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
     out
 }
 
+/// What searches found, trial by trial, and what kept them from their end.
+fn searches(file: &ResultsFile, notes: &mut Notes) -> String {
+    let mut out: String = crate::search::tables(file)
+        .iter()
+        .map(|table| parts::table(table, &table.caption, notes))
+        .collect();
+    out.push_str(&search::pictures(file));
+    let troubles = crate::search::troubles(file);
+    if !troubles.is_empty() {
+        let items: String = troubles
+            .iter()
+            .map(|t| format!("<li>{}</li>\n", xml(&line(t))))
+            .collect();
+        out.push_str(&format!(
+            "<h2>Searches that did not end</h2>\n<ul class=\"findings\">\n{items}</ul>\n"
+        ));
+    }
+    out
+}
+
 fn header(file: &ResultsFile, title: &str) -> String {
-    let sound = !file.interrupted && file.observations.iter().all(finding::faultless);
+    let sound = !file.interrupted && finding::sound(file);
     let (class, word) = if !sound {
         (" bad", "✗ Not clean.")
     } else if file.observations.iter().any(finding::judged) {

@@ -11,11 +11,21 @@ use crate::table::{Cell, Notes, Table};
 
 /// A table with its caption above; numbers that mark the absent figures come from `notes`.
 pub fn table(table: &Table, heading: &str, notes: &mut Notes) -> String {
+    format!("<h2>{}</h2>\n{}", xml(heading), bare(table, notes))
+}
+
+/// A table under a heading of a part.
+pub fn table_under(table: &Table, notes: &mut Notes) -> String {
+    let caption = xml(&line(&table.caption));
+    format!("<h3>{caption}</h3>\n{}", bare(table, notes))
+}
+
+fn bare(table: &Table, notes: &mut Notes) -> String {
     let kinds: Vec<_> = (0..table.heads.len())
         .map(|at| table.column_kind(at))
         .collect();
     let units = table.heads.iter().any(|head| !head.unit.is_empty());
-    let mut out = format!("<h2>{}</h2>\n", xml(heading));
+    let mut out = String::new();
     if let Some(common) = table.common_text() {
         out.push_str(&format!("<p>All trials: {}.</p>\n", xml(&common)));
     }
@@ -173,6 +183,13 @@ pub fn findings(file: &ResultsFile) -> String {
         }
         out.push_str("</ul>\n");
     }
+    out.push_str(&warnings(file));
+    out
+}
+
+/// What a reader must know, each once.
+pub fn warnings(file: &ResultsFile) -> String {
+    let mut out = String::new();
     let warnings = row::warnings(file);
     if !warnings.is_empty() {
         out.push_str("<h2>Warnings</h2>\n<ul class=\"warnings\">\n");

@@ -1,6 +1,8 @@
 //! Worked results for the tests: a lab of Linux ports, a faulty run, and nodes of other kinds.
 #![allow(dead_code, reason = "each test binary uses some of it")]
 
+pub mod am263x;
+
 use std::collections::BTreeMap;
 
 use wirelab_trial::*;
@@ -425,6 +427,51 @@ pub fn hostile() -> ResultsFile {
             flow.port = bad();
             flow.receiver_path = bad();
             flow.jitter_ps = Field::absent(bad());
+        }
+    }
+    file
+}
+
+/// A datasheet with hostile text wherever text can be.
+pub fn hostile_page() -> ResultsFile {
+    let mut file = am263x::page();
+    let bad = || HOSTILE.to_owned();
+    file.command = vec![bad()];
+    for o in &mut file.observations {
+        o.node.name = bad();
+        o.node.kind = bad();
+        for value in o.node.setup.values_mut() {
+            *value = bad();
+        }
+        o.node.setup.insert(bad(), bad());
+        o.cpu_load = Field::absent(bad());
+        for flow in &mut o.flows {
+            flow.jitter_ps = Field::absent(bad());
+        }
+    }
+    for part in &mut file.parts {
+        part.name = bad();
+        part.refused = Some(bad());
+        if let Some(Found::Rates(result)) = &mut part.found {
+            result.node = bad();
+            result.ended = search::SearchEnded::Failed { why: bad() };
+        }
+    }
+    file
+}
+
+/// A datasheet of few trials: one of each part, two searches.
+pub fn short_page() -> ResultsFile {
+    let mut file = am263x::page();
+    // Layer 2, TCP, and UDP of one size with its search.
+    file.parts.truncate(6);
+    let last = file.parts.last().unwrap();
+    file.observations
+        .truncate((last.first + last.observations) as usize);
+    for o in &mut file.observations {
+        for series in o.flows.iter_mut().flat_map(|f| &mut f.series) {
+            series.raw_ticks.truncate(3);
+            series.sampled = true;
         }
     }
     file

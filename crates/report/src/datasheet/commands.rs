@@ -1,0 +1,179 @@
+//! The commands that ask a page's figures again, one by one.
+
+use std::collections::BTreeSet;
+
+use wirelab_trial::Layer;
+
+use super::sheet::{Datasheet, Sheet};
+
+/// A test, and the command that runs it.
+pub type Command = (String, String);
+
+/// The commands of the TCP tests.
+pub fn tcp(sheet: &Sheet) -> Vec<Command> {
+    if sheet.tcp.is_empty() {
+        return Vec::new();
+    }
+    match iperf(sheet) {
+        Some(client) => vec![
+            (
+                "TCP RX and TX, one after the other".to_owned(),
+                format!("{client} -r"),
+            ),
+            ("TCP RX and TX at once".to_owned(), format!("{client} -d")),
+        ],
+        None => ["rx", "tx", "both"]
+            .map(|way| {
+                let asked = format!("--layer {} --direction {way}", layer(sheet.tcp[0].layer));
+                (format!("TCP {way}"), measure(sheet, &asked))
+            })
+            .into(),
+    }
+}
+
+/// The commands of the UDP tests, one for each size.
+pub fn udp(sheet: &Sheet) -> Vec<Command> {
+    let each = sheet.udp.iter().map(|u| {
+        let loads: BTreeSet<&str> = u.receive.iter().map(|r| r.load.as_str()).collect();
+        let mut loads: Vec<&str> = loads.into_iter().collect();
+        let number = |load: &&str| load.parse::<f64>().unwrap_or(f64::MAX);
+        loads.sort_by(|a, b| number(a).total_cmp(&number(b)));
+        let bytes = u.datagram_bytes;
+        let name = format!("datagram length of {bytes} B");
+        let rates: Vec<String> = loads.iter().take(8).map(|l| short(l)).collect();
+        match iperf(sheet) {
+            Some(client) => {
+                let rates = match rates.as_slice() {
+                    [] => String::new(),
+                    rates => format!(", where BW is {}", rates.join(", ")),
+                };
+                (
+                    format!("{name}{rates}"),
+                    format!("{client} -u -l {bytes} -b BW -r"),
+                )
+            }
+            None => {
+                let load = if rates.is_empty() {
+                    "max".to_owned()
+                } else {
+                    rates.join(",")
+                };
+                let layer = layer(u.layer);
+                let asked =
+                    format!("--layer {layer} --datagram {bytes} --direction rx --load {load}");
+                (name, measure(sheet, &asked))
+            }
+        }
+    });
+    each.collect()
+}
+
+/// The command that fills the whole page.
+pub fn page(sheet: &Datasheet) -> Option<String> {
+    let words: Vec<String> = sheet.command.iter().map(|word| quoted(word)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// A load as it is written on the command line: bit/s with their prefix.
+fn short(load: &str) -> String {
+    match load.parse::<f64>() {
+        Ok(bits) if bits >= 1e6 && bits % 1e3 == 0.0 => format!("{}M", bits / 1e6),
+        Ok(bits) if bits >= 1e3 => format!("{}k", bits / 1e3),
+        _ => load.to_owned(),
+    }
+}
+
+const fn layer(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Ethernet => "ethernet",
+        Layer::UdpIpv4 => "udp4",
+        Layer::UdpIpv6 => "udp6",
+        Layer::TcpIpv4 => "tcp4",
+        Layer::TcpIpv6 => "tcp6",
+    }
+}
+
+fn measure(sheet: &Sheet, asked: &str) -> String {
+    let node = if harmless(&sheet.node) {
+        &sheet.node
+    } else {
+        "NODE"
+    };
+    format!("wirelab measure {node} {asked}")
+}
+
+/// The iperf client of a node of that kind.
+fn iperf(sheet: &Sheet) -> Option<String> {
+    let address = sheet.node.strip_prefix("iperf:")?;
+    if !harmless(address) {
+        return Some("wirelab iperf -c HOST".to_owned());
+    }
+    let (host, port) = match address
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None if address.matches(':').count() > 1 => (address, None),
+        None => match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        },
+    };
+    let port = port.map_or(String::new(), |port| format!(" -p {port}"));
+    Some(format!("wirelab iperf -c {host}{port}"))
+}
+
+/// Whether a text means nothing but itself to a shell: a page must not hand its reader a trap.
+fn harmless(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-[]%/,".contains(c);
+    !text.is_empty() && !text.starts_with('-') && text.len() <= 200 && text.chars().all(plain)
+}
+
+/// A word of a command line as a POSIX shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-=/,+%@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(node: &str) -> Option<String> {
+        iperf(&Sheet {
+            node: node.to_owned(),
+            ..Sheet::default()
+        })
+    }
+
+    #[test]
+    fn addresses_become_options() {
+        for (node, command) in [
+            ("iperf:192.0.2.7", "wirelab iperf -c 192.0.2.7"),
+            ("iperf:board.lan:5002", "wirelab iperf -c board.lan -p 5002"),
+            (
+                "iperf:[fe80::1%eth0]:5001",
+                "wirelab iperf -c fe80::1%eth0 -p 5001",
+            ),
+            ("iperf:fe80::1", "wirelab iperf -c fe80::1"),
+            ("iperf:x;rm -rf ~", "wirelab iperf -c HOST"),
+        ] {
+            assert_eq!(client(node).as_deref(), Some(command));
+        }
+        assert_eq!(client("node:192.0.2.7"), None);
+    }
+
+    #[test]
+    fn loads_and_words_as_a_shell_takes_them() {
+        assert_eq!(
+            ["5000000", "12500000", "64000", "max"].map(short),
+            ["5M", "12.5M", "64k", "max"]
+        );
+        assert_eq!(quoted("a'b $(c)"), "'a'\\''b $(c)'");
+        assert_eq!(quoted("--load=5M,10M"), "--load=5M,10M");
+    }
+}

@@ -1,0 +1,77 @@
+//! Several results side by side: published, predicted and measured figures of the same page.
+
+use wirelab_trial::ResultsFile;
+
+use super::figures::{MOST, compared};
+use super::page::{Block, KINDS, markdown_block, section, terminal_block};
+use crate::escape::markdown as escape;
+use crate::html;
+use crate::options::{Format, Options};
+use crate::table::Notes;
+use crate::{markdown, terminal};
+
+/// Why results cannot stand side by side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// The format has no place for several results.
+    #[error(
+        "{0} shows one result at a time: side by side there are datasheet, datasheet-md and datasheet-html"
+    )]
+    Format(Format),
+    /// Too many results.
+    #[error("{0} results do not fit side by side: give at most {MOST}")]
+    TooMany(usize),
+    /// Nothing of any of them belongs on a datasheet.
+    #[error(
+        "these results have no figure that a datasheet shows: measure a node by the datasheet's plan"
+    )]
+    Nothing,
+}
+
+/// The figures of several results, each with its name, in columns side by side.
+///
+/// # Errors
+/// [`CompareError`] names the formats there are, or the limit.
+pub fn compare(
+    files: &[(String, ResultsFile)],
+    format: Format,
+    options: &Options,
+) -> Result<String, CompareError> {
+    if files.len() > MOST {
+        return Err(CompareError::TooMany(files.len()));
+    }
+    let title = options
+        .title
+        .clone()
+        .unwrap_or_else(|| "Ethernet performance side by side".to_owned());
+    let tables = compared(files);
+    if tables.is_empty() {
+        return Err(CompareError::Nothing);
+    }
+    let blocks = tables.into_iter().flat_map(|(name, grid)| {
+        [
+            Block::Heading(2, section(name).to_owned()),
+            Block::Grid(grid),
+        ]
+    });
+    let mut notes = Notes::default();
+    match format {
+        Format::Datasheet | Format::Terminal => {
+            let mut out = terminal::heading(&title, options);
+            for block in blocks {
+                terminal_block(block, options, &mut notes, &mut out);
+            }
+            Ok(format!("{out}\n{}", terminal::reasons(&notes)))
+        }
+        Format::DatasheetMarkdown | Format::Markdown => {
+            let mut out = format!("# {}\n", escape(&title));
+            for block in blocks {
+                markdown_block(block, 0, &mut notes, &mut out);
+            }
+            let reasons = markdown::reasons(&notes);
+            Ok(format!("{out}{reasons}\n{KINDS}\n"))
+        }
+        Format::DatasheetHtml | Format::Html => Ok(html::compared(&title, blocks.collect())),
+        other => Err(CompareError::Format(other)),
+    }
+}

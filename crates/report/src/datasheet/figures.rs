@@ -1,0 +1,372 @@
+//! The figures of a datasheet in a flat list: CSV for scripts, and several results side by side.
+
+use std::fmt::Display;
+
+use wirelab_trial::{Direction, Field, Kind, ResultsFile};
+
+use super::datasheet;
+use super::grid::{Grid, Line};
+use super::sheet::{Datasheet, Echo, Latency, Rate, SearchedRate, Sheet, Total, UdpSize};
+use super::show;
+use super::tables::{alone, column};
+use crate::escape;
+use crate::format;
+use crate::row;
+use crate::table::Cell;
+
+/// Heads of the CSV.
+const HEADS: [&str; 8] = [
+    "node",
+    "section",
+    "size_bytes",
+    "row",
+    "figure",
+    "value",
+    "kind",
+    "trials",
+];
+
+/// One figure of a sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Section, as the JSON names it.
+    pub section: &'static str,
+    /// Datagram, length or payload in bytes, as the section counts.
+    pub size_bytes: u32,
+    /// The row in it, e.g. `receive_1` or `transmit_max`.
+    pub row: String,
+    /// Name with its unit, as the JSON has it.
+    pub figure: &'static str,
+    /// Value, kind or why it is absent.
+    pub value: Field<Value>,
+    /// For a reader, with its unit.
+    pub text: String,
+    /// Numbers of the trials.
+    pub trials: Vec<usize>,
+}
+
+/// A value as JSON has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Whole(u64),
+    /// Any number.
+    Number(f64),
+    /// Yes or no.
+    Flag(bool),
+}
+
+impl Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Whole(n) => n.fmt(f),
+            Value::Number(n) => n.fmt(f),
+            Value::Flag(b) => b.fmt(f),
+        }
+    }
+}
+
+/// Collects the figures of one row.
+struct Row<'a> {
+    out: &'a mut Vec<Figure>,
+    section: &'static str,
+    size_bytes: u32,
+    row: String,
+    trials: Vec<usize>,
+}
+
+impl Row<'_> {
+    fn add<T: Copy>(
+        &mut self,
+        figure: &'static str,
+        field: &Field<T>,
+        value: fn(T) -> Value,
+        text: fn(T) -> String,
+    ) {
+        self.out.push(Figure {
+            section: self.section,
+            size_bytes: self.size_bytes,
+            row: self.row.clone(),
+            figure,
+            value: field.clone().map(value),
+            text: field.value().copied().map(text).unwrap_or_default(),
+            trials: self.trials.clone(),
+        });
+    }
+
+    fn mbit(&mut self, figure: &'static str, field: &Field<f64>) {
+        self.add(figure, field, Value::Number, |v| {
+            format!("{} Mbit/s", show::mbit(v))
+        });
+    }
+
+    fn time(&mut self, figure: &'static str, field: &Field<u64>) {
+        self.add(figure, field, Value::Whole, format::time);
+    }
+
+    fn share(&mut self, figure: &'static str, field: &Field<f64>) {
+        self.add(figure, field, Value::Number, |v| {
+            format!("{} %", show::loss(v))
+        });
+    }
+
+    fn rate(&mut self, r: &Rate) {
+        self.mbit("offered_bits_per_s", &r.offered_bits_per_s);
+        self.mbit("bits_per_s", &r.bits_per_s);
+        self.add("frames_per_s", &r.frames_per_s, Value::Number, |v| {
+            format!("{} frames/s", format::frame_rate(v))
+        });
+        self.share("loss_ratio", &r.loss_ratio);
+        self.time("jitter_ps", &r.jitter_ps);
+        self.load("cpu_busy_ratio", &r.cpu_busy_ratio);
+        self.load("cpu_idle_ratio", &r.cpu_idle_ratio);
+        let shared = r.cpu_busy_ratio.clone().map(|_| r.cpu_shared);
+        self.flag("cpu_shared", &shared);
+        self.share("of_line_rate_ratio", &r.of_line_rate_ratio);
+        self.add(
+            "tester_ceiling_frames_per_s",
+            &r.tester_ceiling_frames_per_s,
+            Value::Number,
+            |v| format!("{} frames/s", format::frame_rate(v)),
+        );
+        self.flag("tester_was_limit", &r.tester_was_limit);
+    }
+
+    fn load(&mut self, figure: &'static str, field: &Field<f64>) {
+        self.add(figure, field, Value::Number, |v| {
+            format!("{} %", show::load(v))
+        });
+    }
+
+    fn flag(&mut self, figure: &'static str, field: &Field<bool>) {
+        self.add(figure, field, Value::Flag, |v| {
+            if v { "yes" } else { "no" }.to_owned()
+        });
+    }
+}
+
+/// All figures of a sheet, in the order of the page.
+pub fn of(sheet: &Sheet) -> Vec<Figure> {
+    let mut out = Vec::new();
+    for l in &sheet.layer2_latency {
+        latency(l, &mut out);
+    }
+    for r in &sheet.layer2_throughput {
+        let name = rate_name(r);
+        start(
+            &mut out,
+            "layer2_throughput",
+            r.payload_bytes,
+            name,
+            &r.trials,
+        )
+        .rate(r);
+    }
+    for r in &sheet.tcp {
+        let bytes = r.datagram_bytes.unwrap_or(r.payload_bytes);
+        start(&mut out, "tcp", bytes, rate_name(r), &r.trials).rate(r);
+    }
+    for u in &sheet.udp {
+        udp(u, &mut out);
+    }
+    for e in &sheet.echo {
+        echo(e, &mut out);
+    }
+    out
+}
+
+fn start<'a>(
+    out: &'a mut Vec<Figure>,
+    section: &'static str,
+    size_bytes: u32,
+    row: String,
+    trials: &[usize],
+) -> Row<'a> {
+    Row {
+        out,
+        section,
+        size_bytes,
+        row,
+        trials: trials.to_vec(),
+    }
+}
+
+fn rate_name(r: &Rate) -> String {
+    let both = if r.trial_direction == Direction::Both {
+        "both_"
+    } else {
+        ""
+    };
+    match r.load.as_str() {
+        "max" => format!("{both}{}_max", r.direction),
+        load => format!("{both}{}_at_{load}", r.direction),
+    }
+}
+
+fn latency(l: &Latency, out: &mut Vec<Figure>) {
+    let name = l.direction.to_string();
+    let mut row = start(out, "layer2_latency", l.length_bytes, name, &l.trials);
+    row.time("node_ps", &l.node_ps);
+    row.time("node_min_ps", &l.node_min_ps);
+    row.time("node_p99_ps", &l.node_p99_ps);
+    row.time("node_max_ps", &l.node_max_ps);
+    row.time("phy_ps", &l.phy_ps);
+    let total = match &l.total {
+        Total::Absent { absent } => Field::absent(absent.clone()),
+        Total::Sum { value_ps, kinds } => Field::Observed {
+            value: *value_ps,
+            // The sum is no better than the weakest of what was added.
+            kind: kinds.iter().copied().max().unwrap_or(Kind::Published),
+        },
+    };
+    row.time("total_ps", &total);
+}
+
+fn udp(u: &UdpSize, out: &mut Vec<Figure>) {
+    let bytes = u.datagram_bytes;
+    for (at, r) in u.receive.iter().enumerate() {
+        start(out, "udp", bytes, format!("receive_{}", at + 1), &r.trials).rate(r);
+    }
+    if let Some(r) = &u.receive_at_max_load {
+        start(
+            out,
+            "udp",
+            bytes,
+            "receive_at_max_load".to_owned(),
+            &r.trials,
+        )
+        .rate(r);
+    }
+    for (name, found) in [
+        ("receive_no_loss", &u.receive_no_loss),
+        ("receive_max", &u.receive_max),
+    ] {
+        if let Some(found) = found {
+            searched(name, bytes, found, out);
+        }
+    }
+    if let Some(r) = &u.transmit_max {
+        start(out, "udp", bytes, "transmit_max".to_owned(), &r.trials).rate(r);
+    }
+}
+
+fn searched(name: &str, bytes: u32, found: &SearchedRate, out: &mut Vec<Figure>) {
+    let mut row = start(out, "udp", bytes, name.to_owned(), &found.rate.trials);
+    row.rate(&found.rate);
+    row.share("width_ratio", &found.width_ratio);
+}
+
+fn echo(e: &Echo, out: &mut Vec<Figure>) {
+    let bytes = e.datagram_bytes.unwrap_or(e.frame_bytes);
+    let mut row = start(out, "echo", bytes, "round_trip".to_owned(), &e.trials);
+    row.time("min_ps", &e.min_ps);
+    row.time("p50_ps", &e.p50_ps);
+    row.time("p90_ps", &e.p90_ps);
+    row.time("p99_ps", &e.p99_ps);
+    row.time("p99_9_ps", &e.p99_9_ps);
+    row.time("p99_99_ps", &e.p99_99_ps);
+    row.time("max_ps", &e.max_ps);
+    row.add("mean_ps", &e.mean_ps, Value::Number, format::time_f);
+    row.time("jitter_ps", &e.jitter_ps);
+    row.time("pdv_p99_9_ps", &e.pdv_p99_9_ps);
+    row.share("loss_ratio", &e.loss_ratio);
+    row.time("floor_p50_ps", &e.floor_p50_ps);
+    row.load("cpu_busy_ratio", &e.cpu_busy_ratio);
+}
+
+/// A row for each figure, with its kind.
+pub fn csv(page: &Datasheet) -> String {
+    let mut out = format!("{}\r\n", HEADS.join(","));
+    for sheet in &page.sheets {
+        for f in of(sheet) {
+            let (value, kind) = match &f.value {
+                Field::Observed { value, kind } => (value.to_string(), row::kind(*kind).to_owned()),
+                Field::Absent { absent } => {
+                    (String::new(), escape::csv(&format!("absent: {absent}")))
+                }
+            };
+            let trials: Vec<String> = f.trials.iter().map(usize::to_string).collect();
+            out.push_str(&format!(
+                "{},{},{},{},{},{value},{kind},{}\r\n",
+                escape::csv(&sheet.node),
+                f.section,
+                f.size_bytes,
+                escape::csv(&f.row),
+                f.figure,
+                trials.join(" ")
+            ));
+        }
+    }
+    out
+}
+
+/// Most results that stand side by side.
+pub const MOST: usize = 8;
+
+/// The pages of several results side by side: a column for each sheet, a table for each section.
+pub fn compared(files: &[(String, ResultsFile)]) -> Vec<(&'static str, Grid)> {
+    let mut sheets: Vec<(String, Vec<Figure>)> = Vec::new();
+    for (name, file) in files {
+        for sheet in datasheet(file).sheets {
+            let label = format!("{} ({})", sheet.node, crate::escape::clip(name, 40));
+            sheets.push((label, of(&sheet)));
+        }
+    }
+    sheets.truncate(MOST);
+    let sections = ["layer2_latency", "layer2_throughput", "tcp", "udp", "echo"];
+    let each = sections.iter().filter_map(|section| {
+        let grid = section_grid(section, &sheets);
+        (!grid.rows.is_empty()).then_some((*section, grid))
+    });
+    each.collect()
+}
+
+fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Grid {
+    let key = |f: &Figure| (f.size_bytes, f.row.clone(), f.figure);
+    let mut keys = Vec::new();
+    for (_, figures) in sheets {
+        for f in figures.iter().filter(|f| f.section == section) {
+            // A figure that nobody has says nothing in a comparison.
+            if f.value.value().is_some() && !keys.contains(&key(f)) {
+                keys.push(key(f));
+            }
+        }
+    }
+    keys.sort_by_key(|k| k.0);
+    let cell = |figures: &[Figure], k: &(u32, String, &str)| {
+        let of = |f: &&Figure| {
+            f.section == section && (f.size_bytes, &f.row, f.figure) == (k.0, &k.1, k.2)
+        };
+        match figures.iter().find(of) {
+            Some(f) => Cell::of(f.value.clone(), |_| f.text.clone()),
+            None => Cell::Absent("these results have no such figure".to_owned()),
+        }
+    };
+    let rows = keys.iter().map(|k| Line {
+        name: format!("{} B, {}", k.0, k.1.replace('_', " ")),
+        cells: [Cell::Text(name(k.2))]
+            .into_iter()
+            .chain(sheets.iter().map(|(_, figures)| cell(figures, k)))
+            .collect(),
+    });
+    let mut columns = vec![column("Figure", "")];
+    columns.extend(sheets.iter().map(|(label, _)| column(label.clone(), "")));
+    Grid {
+        corner: "Test",
+        groups: columns.into_iter().map(|c| alone(vec![c])).collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// A figure's name for a reader.
+fn name(figure: &str) -> String {
+    let name = ["_bits_per_s", "_frames_per_s", "_ratio", "_ps"]
+        .iter()
+        .find_map(|unit| figure.strip_suffix(unit));
+    match figure {
+        "bits_per_s" => "bandwidth".to_owned(),
+        "frames_per_s" => "frame rate".to_owned(),
+        "offered_bits_per_s" => "offered".to_owned(),
+        _ => name.unwrap_or(figure).replace('_', " "),
+    }
+}

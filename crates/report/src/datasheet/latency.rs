@@ -1,0 +1,182 @@
+//! Latencies of a datasheet: the node's own stages between driver and application, and round trips.
+
+use wirelab_trial::{Direction, Field, Kind, Layer, Observation, Pdv, Series, Status};
+
+use super::rate::datagram;
+use super::sheet::{Echo, Latency, Total};
+use crate::stats::percentile;
+
+/// Ends of a node's stages on the side of the application, and what is outside of the node.
+const INSIDE: [&str; 2] = ["application", "CPU"];
+const OUTSIDE: &str = "wire";
+
+/// Whether a series is the delay between driver and application (or, of a model, CPU and MAC) in a direction.
+fn is_node_stage(series: &Series, direction: Direction) -> bool {
+    let Some((from, to)) = series.name.split_once(" to ") else {
+        return false;
+    };
+    match direction {
+        Direction::Receive => from != OUTSIDE && INSIDE.contains(&to),
+        Direction::Transmit => INSIDE.contains(&from) && to != OUTSIDE,
+        Direction::Both | Direction::Echo => false,
+    }
+}
+
+fn all(o: &Observation) -> impl Iterator<Item = &Series> {
+    o.flows.iter().flat_map(|f| &f.series).chain(&o.series)
+}
+
+/// Whether an observation has the captures of a node's stages.
+pub fn has_captures(o: &Observation) -> bool {
+    all(o).any(|s| is_node_stage(s, o.trial.direction))
+}
+
+/// Layer 2 latency of a trial in one direction.
+pub fn layer2(trial: usize, o: &Observation) -> Latency {
+    let direction = o.trial.direction;
+    let stage = all(o).find(|s| is_node_stage(s, direction));
+    let why = match &o.status {
+        Status::Void { why } => why.as_str(),
+        _ => "the node captured no frame between driver and application",
+    };
+    let share = |share: f64| match stage {
+        Some(series) => ps(series, percentile(series, share)),
+        None => Field::absent(why),
+    };
+    let node_ps = share(0.5);
+    let phy_ps = phy(o, direction);
+    Latency {
+        trials: vec![trial],
+        direction,
+        length_bytes: o.sizes.length,
+        samples: stage.map_or(0, |s| s.histogram.count),
+        total: total(&node_ps, &phy_ps),
+        node_ps,
+        node_min_ps: share(0.0),
+        node_p99_ps: share(0.99),
+        node_max_ps: share(1.0),
+        phy_ps,
+    }
+}
+
+/// The PHY's term: a capture point of a model, or the datasheet's figure that the node's set-up names.
+fn phy(o: &Observation, direction: Direction) -> Field<u64> {
+    let (key, point) = match direction {
+        Direction::Receive => ("phy_rx_ps", "PHY receive"),
+        _ => ("phy_tx_ps", "PHY transmit"),
+    };
+    if let Some(series) = all(o).find(|s| s.name == point) {
+        return ps(series, percentile(series, 0.5));
+    }
+    match o.node.setup.get(key).map(|text| text.parse()) {
+        Some(Ok(value)) => Field::Observed {
+            value,
+            kind: Kind::Published,
+        },
+        Some(Err(_)) => Field::absent(format!("the set-up key {key} is no number of picoseconds")),
+        None => Field::absent(format!(
+            "the node's set-up does not name the delay of its PHY: give the key {key}"
+        )),
+    }
+}
+
+fn total(node: &Field<u64>, phy: &Field<u64>) -> Total {
+    match (node, phy) {
+        (
+            Field::Observed { value: a, kind },
+            Field::Observed {
+                value: b,
+                kind: other,
+            },
+        ) => {
+            let mut kinds = vec![*kind];
+            kinds.extend((other != kind).then_some(*other));
+            Total::Sum {
+                value_ps: a.saturating_add(*b),
+                kinds,
+            }
+        }
+        (Field::Absent { absent }, _) | (_, Field::Absent { absent }) => Total::Absent {
+            absent: absent.clone(),
+        },
+    }
+}
+
+/// Ticks of a series as picoseconds.
+fn ps(series: &Series, ticks: Option<u64>) -> Field<u64> {
+    match (ticks, series.clock.tick_ps) {
+        (Some(ticks), Some(tick)) => Field::Observed {
+            value: ticks.saturating_mul(tick),
+            kind: series.kind,
+        },
+        (None, _) => Field::absent("the series has no samples"),
+        (_, None) => Field::absent("the clock counts instructions, which are no time"),
+    }
+}
+
+/// Whether a series is that of the round trips of an echo trial.
+pub fn is_round_trip(series: &Series) -> bool {
+    series.name == "round trip"
+}
+
+/// Whether a series is the tester's round trip against itself.
+fn is_floor(series: &Series) -> bool {
+    series.name.starts_with("tester") && series.name.contains("floor")
+}
+
+/// Round trips of an echo trial.
+pub fn echo(trial: usize, o: &Observation) -> Echo {
+    let series = all(o).find(|s| is_round_trip(s));
+    let why = match &o.status {
+        Status::Void { why } => why.as_str(),
+        _ => "the trial has no round trips",
+    };
+    let share = |share: f64| match series {
+        Some(series) => ps(series, percentile(series, share)),
+        None => Field::absent(why),
+    };
+    let pdv = series.map(|s| ps(s, Pdv::of(s).map(|p| p.p99_9_ticks)));
+    let flow = o.flows.first();
+    Echo {
+        trials: vec![trial],
+        layer: o.trial.framing.layer,
+        frame_bytes: o.sizes.frame,
+        datagram_bytes: match o.trial.framing.layer {
+            Layer::Ethernet => None,
+            _ => datagram(o),
+        },
+        load: o.trial.load.to_string(),
+        samples: series.map_or(0, |s| s.histogram.count),
+        clock: series.map(|s| s.clock.kind),
+        min_ps: share(0.0),
+        p50_ps: share(0.5),
+        p90_ps: share(0.9),
+        p99_ps: share(0.99),
+        p99_9_ps: share(0.999),
+        p99_99_ps: share(0.9999),
+        max_ps: share(1.0),
+        mean_ps: match series {
+            Some(s) => mean(s),
+            None => Field::absent(why),
+        },
+        jitter_ps: flow.map_or_else(|| Field::absent(why), |f| f.jitter_ps.clone()),
+        pdv_p99_9_ps: pdv.unwrap_or_else(|| Field::absent(why)),
+        loss_ratio: flow.map_or_else(|| Field::absent(why), |f| f.loss_ratio.clone()),
+        floor_p50_ps: match all(o).find(|s| is_floor(s)) {
+            Some(s) => ps(s, percentile(s, 0.5)),
+            None => Field::absent("the tester's own round trip was not measured"),
+        },
+        cpu_busy_ratio: o.cpu_load.clone().map(|c| c.busy_ratio),
+    }
+}
+
+fn mean(series: &Series) -> Field<f64> {
+    match series.clock.tick_ps {
+        Some(tick) if series.histogram.count > 0 => Field::Observed {
+            value: series.histogram.mean_ticks * tick as f64,
+            kind: series.kind,
+        },
+        Some(_) => Field::absent("the series has no samples"),
+        None => Field::absent("the clock counts instructions, which are no time"),
+    }
+}

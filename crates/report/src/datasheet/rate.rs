@@ -1,0 +1,253 @@
+//! Rates of a datasheet: the figures of one direction of a trial, and what a search found.
+
+use wirelab_trial::search::{GoalResult, SearchResult};
+use wirelab_trial::{Direction, Extent, Field, Kind, Layer, Load, Observation, Status};
+
+use super::sheet::{Rate, SearchedRate};
+use crate::row::{self, Row};
+
+/// Loads this near to each other are the same one.
+const SAME: f64 = 1e-6;
+
+/// The figures of a row. A void trial has none, and each says why.
+pub fn rate(row: &Row<'_>) -> Rate {
+    let o = row.observation;
+    let void = match &o.status {
+        Status::Void { why } => Some(why.as_str()),
+        Status::Complete | Status::Partial { .. } => None,
+    };
+    let unless_void = |field: Field<f64>| match void {
+        Some(why) => Field::absent(why),
+        None => field,
+    };
+    let cpu = |get: fn(&wirelab_trial::CpuLoad) -> f64| {
+        unless_void(o.cpu_load.clone().map(|load| get(&load)))
+    };
+    let bits = match o.trial.framing.layer {
+        Layer::Ethernet => row.sum(|f| &f.payload_bits_per_s),
+        _ => row.sum(|f| &f.goodput_bits_per_s),
+    };
+    Rate {
+        trials: vec![row.trial],
+        status: row::status(&o.status),
+        layer: o.trial.framing.layer,
+        trial_direction: o.trial.direction,
+        direction: row.direction,
+        frame_bytes: o.sizes.frame,
+        payload_bytes: o.sizes.payload,
+        datagram_bytes: datagram(o),
+        load: o.trial.load.to_string(),
+        offered_bits_per_s: unless_void(offered(row)),
+        bits_per_s: unless_void(bits),
+        frames_per_s: unless_void(row.sum(|f| &f.frames_per_s)),
+        loss_ratio: unless_void(row.loss()),
+        jitter_ps: match void {
+            Some(why) => Field::absent(why),
+            None => row.fold(|f| f.jitter_ps.clone(), u64::max),
+        },
+        cpu_busy_ratio: cpu(|load| load.busy_ratio),
+        cpu_idle_ratio: cpu(|load| load.idle_baseline_ratio),
+        cpu_shared: o.cpu_load.value().is_some_and(|load| load.shared),
+        of_line_rate_ratio: unless_void(row.of_line_rate().map(|(low, _)| low)),
+        tester_ceiling_frames_per_s: o.tester.ceiling_frames_per_s.clone(),
+        tester_was_limit: o.tester.was_limit.clone(),
+    }
+}
+
+/// The datagram that was asked: a tool may have raised it.
+pub fn datagram(o: &Observation) -> Option<u32> {
+    match o.trial.size.unit {
+        wirelab_trial::SizeUnit::Datagram => Some(o.trial.size.bytes),
+        _ => o.sizes.datagram,
+    }
+}
+
+/// Data bits of a frame as the layer counts them.
+pub fn bits_per_frame(rate: &Rate) -> f64 {
+    8.0 * f64::from(match rate.layer {
+        Layer::Ethernet => rate.payload_bytes,
+        _ => rate.datagram_bytes.unwrap_or(rate.payload_bytes),
+    })
+}
+
+/// What was asked where the sender kept it, what the sender achieved where it did not.
+fn offered(row: &Row<'_>) -> Field<f64> {
+    let o = row.observation;
+    let layer = o.trial.framing.layer;
+    let bytes = match layer {
+        Layer::Ethernet => o.sizes.payload,
+        _ => datagram(o).unwrap_or(o.sizes.payload),
+    };
+    let bits = 8.0 * f64::from(bytes);
+    let sizes = &o.sizes;
+    let asked = match (o.trial.load, layer) {
+        // Asked in the very unit that is shown, and a raised datagram does not change it.
+        (Load::BitRate { bits_per_s }, Layer::UdpIpv4 | Layer::UdpIpv6) => Some(bits_per_s),
+        (load, _) => {
+            let fps = load.frames_per_s(sizes, layer, row::link(o)).ok().flatten();
+            fps.map(|fps| fps * bits)
+        }
+    };
+    row.fold(
+        |flow| {
+            let sender = flow.sender.value();
+            let achieved = sender.map(|s| s.achieved_frames_per_s.clone());
+            let kept = sender.and_then(|s| s.kept_rate.value()) != Some(&false);
+            match (asked, achieved) {
+                (Some(value), _) if kept => Field::Observed {
+                    value,
+                    kind: told(flow).unwrap_or(Kind::Measured),
+                },
+                (_, Some(achieved)) => achieved.map(|fps| fps * bits),
+                (_, None) => Field::absent("the sender does not tell what it offered"),
+            }
+        },
+        |a, b| a + b,
+    )
+}
+
+/// The kind of what a flow tells.
+fn told(flow: &wirelab_trial::FlowObservation) -> Option<Kind> {
+    flow.goodput_bits_per_s
+        .kind()
+        .or(flow.frames_per_s.kind())
+        .or(flow.loss_ratio.kind())
+}
+
+/// Rates by what was asked, slowest first; of a trial that was repeated, the one with the median bandwidth.
+pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
+    let order = |r: &Rate| {
+        let offered = r.offered_bits_per_s.value().or(r.bits_per_s.value());
+        offered.copied().unwrap_or(f64::INFINITY)
+    };
+    rates.sort_by(|a, b| order(a).total_cmp(&order(b)));
+    let mut groups: Vec<Vec<Rate>> = Vec::new();
+    for rate in rates {
+        let alike = |g: &&mut Vec<Rate>| {
+            let first = &g[0];
+            let size = (first.payload_bytes, first.datagram_bytes);
+            let ways = (first.direction, first.trial_direction);
+            size == (rate.payload_bytes, rate.datagram_bytes)
+                && ways == (rate.direction, rate.trial_direction)
+                && (first.layer, &first.load) == (rate.layer, &rate.load)
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(rate),
+            None => groups.push(vec![rate]),
+        }
+    }
+    groups.into_iter().filter_map(median).collect()
+}
+
+/// The complete one with the median bandwidth, with the numbers of all.
+fn median(mut group: Vec<Rate>) -> Option<Rate> {
+    let all: Vec<usize> = group.iter().flat_map(|r| r.trials.clone()).collect();
+    let best = ["complete", "partial"]
+        .into_iter()
+        .find(|status| group.iter().any(|r| r.status == *status));
+    if let Some(best) = best {
+        group.retain(|r| r.status == best);
+    }
+    let bits = |r: &Rate| r.bits_per_s.value().copied().unwrap_or(-1.0);
+    group.sort_by(|a, b| bits(a).total_cmp(&bits(b)));
+    let mut chosen = group.swap_remove(group.len().checked_sub(1)? / 2);
+    let rest = all.into_iter().filter(|n| *n != chosen.trials[0]);
+    let rest: Vec<usize> = rest.collect();
+    chosen.trials.extend(rest);
+    Some(chosen)
+}
+
+/// What a search found for one goal, from the trial at its bound.
+pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) -> SearchedRate {
+    let throughput = goal.conditional_throughput_frames_per_s.value().copied();
+    let at_bound = goal.relevant_lower_bound_frames_per_s.value().copied();
+    let distance = |row: &Row<'_>| {
+        let slowest = row.flows.iter().filter_map(|f| f.frames_per_s.value());
+        let slowest = slowest.copied().fold(f64::INFINITY, f64::min);
+        (slowest - throughput.unwrap_or(0.0)).abs()
+    };
+    let found = at_bound.and_then(|bound| {
+        let full = trials
+            .iter()
+            .filter(|row| is_at(row.observation, bound, goal.goal.final_trial_ps));
+        full.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    });
+    let mut rate = match found {
+        Some(row) => rate(row),
+        None => without_trial(result, goal),
+    };
+    if found.is_none_or(|row| row.flows.len() < 2) {
+        rate.frames_per_s = goal.conditional_throughput_frames_per_s.clone();
+        rate.bits_per_s = match rate.layer {
+            Layer::Ethernet => goal.conditional_throughput_payload_bits_per_s.clone(),
+            _ => goal.conditional_throughput_goodput_bits_per_s.clone(),
+        };
+    }
+    SearchedRate {
+        allowed_loss_ratio: goal.goal.loss_ratio,
+        trial_ps: goal.goal.final_trial_ps,
+        trials_asked: goal.trials,
+        outcome: goal.outcome,
+        limited_by: goal.limited_by.clone(),
+        width_ratio: goal.width_ratio.clone(),
+        rate,
+    }
+}
+
+/// Whether a trial is a full one at a load in frames/s.
+fn is_at(o: &Observation, bound: f64, full_ps: u64) -> bool {
+    let usable = o.status == Status::Complete;
+    let long = matches!(o.trial.extent, Extent::Time { time_ps } if time_ps >= full_ps);
+    let load = o
+        .trial
+        .load
+        .frames_per_s(&o.sizes, o.trial.framing.layer, None);
+    let load = load.ok().flatten();
+    usable && long && load.is_some_and(|fps| (fps - bound).abs() <= SAME * bound.abs())
+}
+
+/// Where no observation of the bound is at hand, the search's own figures stand alone.
+fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
+    let why = match goal.relevant_lower_bound_frames_per_s.value() {
+        Some(_) => "the trial at the bound is not in these results",
+        None => "the search found no such rate",
+    };
+    let absent = || Field::absent(why);
+    let sizes = &result.sizes;
+    Rate {
+        trials: Vec::new(),
+        status: "complete",
+        layer: result.trial.framing.layer,
+        trial_direction: result.trial.direction,
+        direction: match result.trial.direction {
+            Direction::Transmit => Direction::Transmit,
+            _ => Direction::Receive,
+        },
+        frame_bytes: sizes.frame,
+        payload_bytes: sizes.payload,
+        datagram_bytes: match result.trial.size.unit {
+            wirelab_trial::SizeUnit::Datagram => Some(result.trial.size.bytes),
+            _ => sizes.datagram,
+        },
+        load: "searched".to_owned(),
+        offered_bits_per_s: absent(),
+        bits_per_s: absent(),
+        frames_per_s: absent(),
+        loss_ratio: absent(),
+        jitter_ps: Field::absent(why),
+        cpu_busy_ratio: absent(),
+        cpu_idle_ratio: absent(),
+        cpu_shared: false,
+        of_line_rate_ratio: absent(),
+        tester_ceiling_frames_per_s: absent(),
+        tester_was_limit: Field::absent(why),
+    }
+}
+
+/// The size of a rate's datagram in words.
+pub fn datagram_name(rate: &Rate) -> String {
+    match rate.datagram_bytes {
+        Some(bytes) => format!("{bytes} B"),
+        None => format!("payload {} B", rate.payload_bytes),
+    }
+}

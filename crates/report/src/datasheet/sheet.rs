@@ -1,0 +1,258 @@
+//! A datasheet as plain data: what the page shows, with the unit in each name and the kind of each figure. Its JSON is
+//! stable: fields may be added, none is renamed.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use wirelab_trial::search::{Limit, Outcome};
+use wirelab_trial::{ClockKind, Direction, Field, Kind, Layer};
+
+/// Word that marks a datasheet's JSON.
+pub const FORMAT: &str = "wirelab-datasheet";
+/// Version of the JSON.
+pub const VERSION: u32 = 1;
+
+/// The datasheets of a results file, one for each node in it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Datasheet {
+    /// [`FORMAT`].
+    pub format: &'static str,
+    /// [`VERSION`].
+    pub version: u32,
+    /// Version of wirelab that measured.
+    pub wirelab_version: String,
+    /// The command that made the results.
+    pub command: Vec<String>,
+    /// When the run was begun, ns since 1970.
+    pub created_unix_ns: u64,
+    /// Whether the run was ended before its plan was done.
+    pub interrupted: bool,
+    /// A sheet for each node.
+    pub sheets: Vec<Sheet>,
+}
+
+/// The page of one node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sheet {
+    /// The node's name.
+    pub node: String,
+    /// Its kind: `iperf`, `node`, `model` and so on.
+    pub node_kind: String,
+    /// Set-up keys as the node told them.
+    pub setup: BTreeMap<String, String>,
+    /// Link rate in bit/s, where there is one.
+    pub link_bits_per_s: Option<u64>,
+    /// Delay between driver and application, with the PHY's term beside it.
+    pub layer2_latency: Vec<Latency>,
+    /// Bandwidth of Ethernet trials.
+    pub layer2_throughput: Vec<Rate>,
+    /// TCP; a trial of both directions at once has two entries.
+    pub tcp: Vec<Rate>,
+    /// UDP, by size of datagram.
+    pub udp: Vec<UdpSize>,
+    /// Round trips.
+    pub echo: Vec<Echo>,
+    /// What the page would have and these results have not, and why.
+    pub absent: Vec<Absent>,
+    /// What a reader must know, each once.
+    pub warnings: Vec<Notice>,
+}
+
+/// A section without figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Absent {
+    /// Which.
+    pub section: &'static str,
+    /// Why.
+    pub why: String,
+}
+
+/// A warning and the trials that it belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Notice {
+    /// A stable word.
+    pub code: String,
+    /// What is the matter.
+    pub text: String,
+    /// What to do.
+    pub way_out: String,
+    /// Numbers of the trials, from 1.
+    pub trials: Vec<usize>,
+}
+
+/// What came of one direction of a trial. Where a trial was repeated, the one with the median bandwidth.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// Numbers of the trials, from 1; the first is the one that is shown.
+    pub trials: Vec<usize>,
+    /// `complete`, `partial`, or `void`.
+    pub status: &'static str,
+    /// Layer.
+    pub layer: Layer,
+    /// The direction that was asked, as the node sees it.
+    pub trial_direction: Direction,
+    /// The direction of these figures.
+    pub direction: Direction,
+    /// Bytes of the frame with FCS.
+    pub frame_bytes: u32,
+    /// Bytes of the payload.
+    pub payload_bytes: u32,
+    /// Bytes of application data, as asked.
+    pub datagram_bytes: Option<u32>,
+    /// The load as it was asked, in the words of the command line.
+    pub load: String,
+    /// Bit/s offered: what the sender achieved where it told, else what was asked. On UDP and TCP application bits,
+    /// on Ethernet payload bits.
+    pub offered_bits_per_s: Field<f64>,
+    /// Bit/s that arrived, counted in the same way.
+    pub bits_per_s: Field<f64>,
+    /// Frames/s that arrived.
+    pub frames_per_s: Field<f64>,
+    /// Share of frames lost, 0 to 1.
+    pub loss_ratio: Field<f64>,
+    /// RFC 3550 jitter in ps.
+    pub jitter_ps: Field<u64>,
+    /// Busy share of the node's CPU, 0 to 1.
+    pub cpu_busy_ratio: Field<f64>,
+    /// Busy share of the idle node, 0 to 1.
+    pub cpu_idle_ratio: Field<f64>,
+    /// Whether tester and node shared a core, so that the load is not the node's alone.
+    pub cpu_shared: bool,
+    /// Frames/s over what the link carries, 0 to 1.
+    pub of_line_rate_ratio: Field<f64>,
+    /// Frames/s that the tester reached against itself.
+    pub tester_ceiling_frames_per_s: Field<f64>,
+    /// Whether the tester, not the node, was the limit.
+    pub tester_was_limit: Field<bool>,
+}
+
+/// What a search found for one bound of loss.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SearchedRate {
+    /// Highest share of lost frames that was allowed, 0 to 1.
+    pub allowed_loss_ratio: f64,
+    /// Length of a full trial in ps.
+    pub trial_ps: u64,
+    /// Trials that were asked for it.
+    pub trials_asked: u64,
+    /// How far the goal was followed.
+    pub outcome: Outcome,
+    /// What held the rate there.
+    pub limited_by: Field<Limit>,
+    /// How far the bounds are apart: (upper − lower) / upper.
+    pub width_ratio: Field<f64>,
+    /// The figures at the relevant lower bound; bandwidth and frames/s are the conditional throughput of RFC 9971.
+    pub rate: Rate,
+}
+
+/// Everything of one size of datagram.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UdpSize {
+    /// UDP over IPv4 or IPv6.
+    pub layer: Layer,
+    /// Bytes of the datagram, as asked.
+    pub datagram_bytes: u32,
+    /// Receive trials of a given rate, slowest first.
+    pub receive: Vec<Rate>,
+    /// Receive trials of the searches, slowest first; pictures show them.
+    #[serde(skip)]
+    pub searched: Vec<Rate>,
+    /// The highest rate at the loss that was allowed, where one was searched.
+    pub receive_max: Option<SearchedRate>,
+    /// The highest rate without loss, where it was searched.
+    pub receive_no_loss: Option<SearchedRate>,
+    /// As fast as the tester sends, where that was asked.
+    pub receive_at_max_load: Option<Rate>,
+    /// As fast as the node sends.
+    pub transmit_max: Option<Rate>,
+    /// Why there is no searched rate, where a search could not begin or did not end.
+    pub search_refused: Option<String>,
+}
+
+/// Delay between the driver and the application of the node, one direction.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    /// Numbers of the trials, from 1.
+    pub trials: Vec<usize>,
+    /// As the node sees it.
+    pub direction: Direction,
+    /// Length of the frames in bytes, without FCS.
+    pub length_bytes: u32,
+    /// Frames that were captured.
+    pub samples: u64,
+    /// Median of the node's own stages, in ps.
+    pub node_ps: Field<u64>,
+    /// Shortest, in ps.
+    pub node_min_ps: Field<u64>,
+    /// 99th percentile, in ps.
+    pub node_p99_ps: Field<u64>,
+    /// Longest, in ps.
+    pub node_max_ps: Field<u64>,
+    /// Delay of the PHY, from its datasheet or the model, in ps.
+    pub phy_ps: Field<u64>,
+    /// Both together.
+    pub total: Total,
+}
+
+/// A sum of figures that may be of several kinds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Total {
+    /// The sum.
+    Sum {
+        /// In ps.
+        value_ps: u64,
+        /// Kinds of what was added.
+        kinds: Vec<Kind>,
+    },
+    /// There is none, and why.
+    Absent {
+        /// Why.
+        absent: String,
+    },
+}
+
+/// Round trips of one size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Echo {
+    /// Numbers of the trials, from 1.
+    pub trials: Vec<usize>,
+    /// Layer.
+    pub layer: Layer,
+    /// Bytes of the frame with FCS.
+    pub frame_bytes: u32,
+    /// Bytes of the datagram, as asked; none on Ethernet.
+    pub datagram_bytes: Option<u32>,
+    /// The load as it was asked.
+    pub load: String,
+    /// Round trips that were taken.
+    pub samples: u64,
+    /// Whether the times are those of a simulation.
+    pub clock: Option<ClockKind>,
+    /// Shortest in ps.
+    pub min_ps: Field<u64>,
+    /// Median in ps.
+    pub p50_ps: Field<u64>,
+    /// 90th percentile in ps.
+    pub p90_ps: Field<u64>,
+    /// 99th percentile in ps.
+    pub p99_ps: Field<u64>,
+    /// 99.9th percentile in ps.
+    pub p99_9_ps: Field<u64>,
+    /// 99.99th percentile in ps.
+    pub p99_99_ps: Field<u64>,
+    /// Longest in ps.
+    pub max_ps: Field<u64>,
+    /// Mean in ps.
+    pub mean_ps: Field<f64>,
+    /// RFC 3550 jitter in ps.
+    pub jitter_ps: Field<u64>,
+    /// Delay variation of RFC 5481 at 99.9 %, in ps.
+    pub pdv_p99_9_ps: Field<u64>,
+    /// Share of probes that did not come back, 0 to 1.
+    pub loss_ratio: Field<f64>,
+    /// Median of the tester's own round trip against itself, in ps.
+    pub floor_p50_ps: Field<u64>,
+    /// Busy share of the node's CPU, 0 to 1.
+    pub cpu_busy_ratio: Field<f64>,
+}

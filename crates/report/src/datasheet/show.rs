@@ -1,0 +1,175 @@
+//! How figures of a datasheet are written: three digits that count, as such pages have them.
+
+use wirelab_trial::{Field, Kind};
+
+use super::sheet::{Rate, Total};
+use crate::format;
+use crate::row;
+use crate::table::Cell;
+
+/// A number to three digits that count, whole numbers never shortened, without zeros at the end, e.g. `24.6`, `5`.
+pub fn three(value: f64) -> String {
+    if value > 0.0 && value < 0.001 {
+        return "<0.001".to_owned();
+    }
+    let places = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        _ => 3,
+    };
+    trimmed(format::decimal(value, places))
+}
+
+fn trimmed(text: String) -> String {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// Bit/s in Mbit/s.
+pub fn mbit(bits_per_s: f64) -> String {
+    three(bits_per_s / 1e6)
+}
+
+/// A CPU load in whole percent, below 10 % with one decimal.
+pub fn load(ratio: f64) -> String {
+    match ratio * 100.0 {
+        p if p > 0.0 && p < 0.05 => "<0.1".to_owned(),
+        p if p < 9.95 => trimmed(format::decimal(p, 1)),
+        p => format::decimal(p, 0),
+    }
+}
+
+/// A share of lost frames in percent: `0.0` is none at all, and the smallest loss is still seen.
+pub fn loss(ratio: f64) -> String {
+    match ratio * 100.0 {
+        p if p > 0.0 && p < 0.005 => "<0.01".to_owned(),
+        p if p > 0.0 && p < 0.095 => format::decimal(p, 2),
+        p => format::decimal(p, 1),
+    }
+}
+
+/// A time in ns.
+pub fn ns(ps: u64) -> String {
+    let places = if ps < 100_000 { 1 } else { 0 };
+    trimmed(format::decimal(ps as f64 / 1e3, places))
+}
+
+/// A time in µs.
+pub fn us(ps: f64) -> String {
+    format::decimal(ps / 1e6, 2)
+}
+
+/// A bandwidth in Mbit/s.
+pub fn bandwidth(field: &Field<f64>) -> Cell {
+    Cell::of(field.clone(), mbit)
+}
+
+/// What a rate trial offered; what arrived where that is not known.
+pub fn offered(rate: &Rate) -> Cell {
+    match rate.offered_bits_per_s.value() {
+        Some(_) => bandwidth(&rate.offered_bits_per_s),
+        None => bandwidth(&rate.bits_per_s),
+    }
+}
+
+/// The CPU load, marked where it is not the node's alone.
+pub fn cpu(rate: &Rate) -> Cell {
+    let shared = if rate.cpu_shared { " shared" } else { "" };
+    Cell::of(rate.cpu_busy_ratio.clone(), |busy| {
+        format!("{}{shared}", load(busy))
+    })
+}
+
+/// The share of frames lost.
+pub fn lost(rate: &Rate) -> Cell {
+    Cell::of(rate.loss_ratio.clone(), loss)
+}
+
+/// A sum, with the kinds of what was added where they differ.
+pub fn total(total: &Total) -> Cell {
+    match total {
+        Total::Absent { absent } => Cell::Absent(absent.clone()),
+        Total::Sum { value_ps, kinds } => match kinds.as_slice() {
+            [kind] => Cell::Figure {
+                text: ns(*value_ps),
+                kind: *kind,
+                alarm: false,
+            },
+            several => Cell::Noted {
+                text: ns(*value_ps),
+                note: format!("the sum of {} figures", words(several)),
+            },
+        },
+    }
+}
+
+fn words(kinds: &[Kind]) -> String {
+    let words: Vec<&str> = kinds.iter().map(|k| row::kind(*k)).collect();
+    words.join(" and ")
+}
+
+/// A percentile of so many samples; one that they are too few for says so.
+pub fn percentile(field: &Field<u64>, share: f64, samples: u64) -> Cell {
+    let needed = (1.0 / (1.0 - share)).round();
+    match Cell::of(field.clone(), |ps| us(ps as f64)) {
+        Cell::Figure { text, .. } if (samples as f64) < needed => Cell::Noted {
+            text,
+            note: format!(
+                "the largest of {} samples: the {}th percentile needs {} or more",
+                format::integer(samples),
+                trimmed(format::decimal(share * 100.0, 2)),
+                format::decimal(needed, 0)
+            ),
+        },
+        cell => cell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_as_datasheets_print_them() {
+        for (mbit, text) in [
+            (950.0, "950"),
+            (24.6, "24.6"),
+            (5.0, "5"),
+            (4.996, "5"),
+            (112.4, "112"),
+            (9412.3, "9,412"),
+            (0.064, "0.064"),
+            (0.0, "0"),
+            (1e-9, "<0.001"),
+        ] {
+            assert_eq!(three(mbit), text);
+        }
+        assert_eq!(
+            [0.0, 1e-6, 4e-4, 0.008, 0.055, 1.0].map(loss),
+            ["0.0", "<0.01", "0.04", "0.8", "5.5", "100.0"]
+        );
+        assert_eq!(
+            [0.0, 1e-4, 0.012, 0.24, 1.0].map(load),
+            ["0", "<0.1", "1.2", "24", "100"]
+        );
+        assert_eq!(
+            [39_400_000, 193_000, 12_345].map(ns),
+            ["39,400", "193", "12.3"]
+        );
+    }
+
+    #[test]
+    fn a_percentile_that_the_samples_are_too_few_for_says_so() {
+        let field = Field::measured(5_000_000u64);
+        let cell = percentile(&field, 0.9999, 512);
+        assert!(
+            matches!(&cell, Cell::Noted { text, note } if text == "5.00" && note.contains("10,000")),
+            "{cell:?}"
+        );
+        assert!(matches!(percentile(&field, 0.99, 512), Cell::Figure { .. }));
+    }
+}

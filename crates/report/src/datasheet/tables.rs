@@ -1,0 +1,264 @@
+//! The tables of a published page: layer 2 latency and throughput, TCP, UDP by size and rate.
+
+use std::collections::BTreeSet;
+
+use wirelab_trial::{Direction, Field, Layer};
+
+use super::grid::{Column, Grid, Group, Line};
+use super::rate::datagram_name;
+use super::sheet::{Rate, Sheet, UdpSize};
+use super::show;
+use crate::table::Cell;
+
+/// A column of figures.
+pub fn column(name: impl Into<String>, unit: &'static str) -> Column {
+    Column {
+        name: name.into(),
+        unit,
+    }
+}
+
+/// Columns without a heading above them.
+pub fn alone(columns: Vec<Column>) -> Group {
+    Group {
+        name: String::new(),
+        columns,
+    }
+}
+
+/// Layer 2 latency: the node's stages, the PHY's term, both together.
+pub fn layer2_latency(sheet: &Sheet) -> Grid {
+    let phy = sheet
+        .setup
+        .get("phy")
+        .map_or("PHY latency".to_owned(), |phy| {
+            format!(
+                "PHY ({}) latency, from datasheet",
+                crate::escape::clip(phy, 40)
+            )
+        });
+    let several = several(sheet.layer2_latency.iter().map(|l| l.length_bytes));
+    let rows = sheet.layer2_latency.iter().map(|l| {
+        let way = match l.direction {
+            Direction::Receive => "RX Latency",
+            _ => "TX Latency",
+        };
+        let name = match several {
+            true => format!("{way}, {} B", l.length_bytes),
+            false => way.to_owned(),
+        };
+        let cells = vec![
+            Cell::of(l.node_ps.clone(), show::ns),
+            Cell::of(l.phy_ps.clone(), show::ns),
+            show::total(&l.total),
+        ];
+        Line { name, cells }
+    });
+    Grid {
+        corner: "Parameter",
+        groups: vec![alone(vec![
+            column("CPU<->MAC latency", "ns"),
+            column(phy, "ns"),
+            column("Total latency", "ns"),
+        ])],
+        rows: rows.collect(),
+    }
+}
+
+/// Layer 2 throughput.
+pub fn layer2_throughput(sheet: &Sheet) -> Grid {
+    let rows = sheet.layer2_throughput.iter().map(|r| {
+        let way = match (r.trial_direction, r.direction) {
+            (Direction::Both, Direction::Receive) => "Layer 2 both ways, reception",
+            (Direction::Both, _) => "Layer 2 both ways, transmission",
+            (_, Direction::Receive) => "Layer 2 Reception",
+            _ => "Layer 2 Transmission",
+        };
+        let name = match r.load.as_str() {
+            "max" => way.to_owned(),
+            load => format!("{way} at {load}"),
+        };
+        let size = Cell::Text(crate::format::integer(r.payload_bytes.into()));
+        let cells = vec![show::bandwidth(&r.bits_per_s), show::cpu(r), size];
+        Line { name, cells }
+    });
+    Grid {
+        corner: "Test",
+        groups: vec![alone(vec![
+            column("Bandwidth", "Mbit/s"),
+            column("CPU Load", "%"),
+            column("Packet Size", "bytes"),
+        ])],
+        rows: rows.collect(),
+    }
+}
+
+/// TCP: receive, transmit, and both at once in one row.
+pub fn tcp(sheet: &Sheet) -> Grid {
+    let sizes = several(sheet.tcp.iter().map(|r| r.datagram_bytes.unwrap_or(0)));
+    let layers = several(sheet.tcp.iter().map(|r| r.layer == Layer::TcpIpv6));
+    let mut rows = Vec::new();
+    let mut paired: BTreeSet<usize> = BTreeSet::new();
+    for rate in &sheet.tcp {
+        let way = match rate.trial_direction {
+            Direction::Receive => "TCP RX",
+            Direction::Transmit => "TCP TX",
+            Direction::Both | Direction::Echo => "TCP Bidirectional",
+        };
+        let mut name = way.to_owned();
+        if layers && rate.layer == Layer::TcpIpv6 {
+            name.push_str(", IPv6");
+        }
+        if sizes {
+            name.push_str(&format!(", {}", datagram_name(rate)));
+        }
+        let bandwidth = if rate.trial_direction == Direction::Both {
+            let trial = rate.trials.first().copied().unwrap_or(0);
+            if !paired.insert(trial) {
+                continue;
+            }
+            let of = |direction| {
+                let of_trial = |r: &&Rate| r.trials.first() == rate.trials.first();
+                let mut rates = sheet.tcp.iter().filter(of_trial);
+                rates.find(|r| r.direction == direction)
+            };
+            both(of(Direction::Receive), of(Direction::Transmit))
+        } else {
+            show::bandwidth(&rate.bits_per_s)
+        };
+        rows.push(Line {
+            name,
+            cells: vec![bandwidth, show::cpu(rate)],
+        });
+    }
+    Grid {
+        corner: "Test",
+        groups: vec![alone(vec![
+            column("Bandwidth", "Mbit/s"),
+            column("CPU Load", "%"),
+        ])],
+        rows,
+    }
+}
+
+/// The bandwidth of both directions in one cell, as the page has it.
+fn both(rx: Option<&Rate>, tx: Option<&Rate>) -> Cell {
+    let missing = Field::absent("the trial has no flow of this direction");
+    let field = |rate: Option<&Rate>| rate.map_or(missing.clone(), |r| r.bits_per_s.clone());
+    match (field(rx), field(tx)) {
+        (
+            Field::Observed { value: a, kind },
+            Field::Observed {
+                value: b,
+                kind: other,
+            },
+        ) => {
+            let text = format!("RX={} TX={}", show::mbit(a), show::mbit(b));
+            if kind == other {
+                Cell::Figure {
+                    text,
+                    kind,
+                    alarm: false,
+                }
+            } else {
+                Cell::Noted {
+                    text,
+                    note: format!(
+                        "RX {}, TX {}",
+                        crate::row::kind(kind),
+                        crate::row::kind(other)
+                    ),
+                }
+            }
+        }
+        (Field::Absent { absent }, Field::Absent { .. }) => Cell::Absent(absent),
+        (Field::Observed { value, .. }, Field::Absent { absent }) => Cell::Noted {
+            text: format!("RX={} TX=–", show::mbit(value)),
+            note: absent,
+        },
+        (Field::Absent { absent }, Field::Observed { value, .. }) => Cell::Noted {
+            text: format!("RX=– TX={}", show::mbit(value)),
+            note: absent,
+        },
+    }
+}
+
+/// UDP: a group of columns for each size; receive at the rates that were asked, the searched maximum, and transmit.
+pub fn udp(sheet: &Sheet) -> Grid {
+    let layers = several(sheet.udp.iter().map(|u| u.layer == Layer::UdpIpv6));
+    let groups = sheet.udp.iter().map(|u| {
+        let version = match (layers, u.layer) {
+            (true, Layer::UdpIpv6) => ", IPv6",
+            (true, _) => ", IPv4",
+            _ => "",
+        };
+        Group {
+            name: format!("Datagram Length = {}B{version}", u.datagram_bytes),
+            columns: vec![
+                column("Bandwidth", "Mbit/s"),
+                column("CPU Load", "%"),
+                column("Packet Loss", "%"),
+            ],
+        }
+    });
+    let most = sheet.udp.iter().map(|u| u.receive.len()).max().unwrap_or(0);
+    let mut rows: Vec<Line> = (0..most)
+        .map(|at| {
+            let cells = sheet.udp.iter().flat_map(|u| match u.receive.get(at) {
+                Some(rate) => [show::offered(rate), show::cpu(rate), show::lost(rate)],
+                None => none("no further rate was asked of this size"),
+            });
+            line("UDP RX", cells)
+        })
+        .collect();
+    let max = sheet.udp.iter().flat_map(receive_max);
+    rows.push(line("UDP RX (Max)", max));
+    let transmit = sheet.udp.iter().flat_map(|u| match &u.transmit_max {
+        Some(rate) => arrived(rate),
+        None => none("no transmit trial at load max"),
+    });
+    rows.push(line("UDP TX (Max)", transmit));
+    Grid {
+        corner: "Test",
+        groups: groups.collect(),
+        rows,
+    }
+}
+
+fn line(name: &str, cells: impl Iterator<Item = Cell>) -> Line {
+    Line {
+        name: name.to_owned(),
+        cells: cells.collect(),
+    }
+}
+
+fn receive_max(size: &UdpSize) -> [Cell; 3] {
+    match (&size.receive_max, &size.search_refused) {
+        (Some(found), why) => {
+            let missing = crate::search::not_found(found.outcome).or(why.as_deref());
+            match (found.rate.bits_per_s.value(), missing) {
+                (None, Some(why)) => none(why),
+                _ => arrived(&found.rate),
+            }
+        }
+        (None, Some(why)) => none(why),
+        (None, None) => none("no search for this rate in these results"),
+    }
+}
+
+fn arrived(rate: &Rate) -> [Cell; 3] {
+    [
+        show::bandwidth(&rate.bits_per_s),
+        show::cpu(rate),
+        show::lost(rate),
+    ]
+}
+
+fn none(why: &str) -> [Cell; 3] {
+    [(); 3].map(|()| Cell::Absent(why.to_owned()))
+}
+
+fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+    let first = values.next();
+    values.any(|v| Some(v) != first)
+}

@@ -1,0 +1,186 @@
+//! Pictures of a datasheet: bandwidth, CPU load and loss of UDP against the rate that was offered, and the percentiles
+//! of round trips.
+
+use wirelab_trial::Series;
+
+use super::histogram;
+use super::xy::{Axis, Curve, Plane, Point, draw};
+use crate::datasheet::sheet::{Rate, Sheet, UdpSize};
+use crate::datasheet::show;
+use crate::escape::xml;
+use crate::format;
+use crate::stats::Samples;
+
+/// Points of a percentile curve in each decade.
+const STEPS: i32 = 24;
+
+/// A figure of a rate in the unit of its picture.
+type Get = fn(&Rate) -> Option<f64>;
+
+/// Bandwidth, CPU load and loss against the offered rate, for each size of datagram.
+pub fn rates(sheet: &Sheet, at: usize) -> String {
+    let number = |v: f64| format::si(v, "").trim_end().to_owned();
+    let mbit = |v: f64| show::three(v);
+    let planes: [(&str, &str, Get, bool); 3] = [
+        (
+            "UDP RX: bandwidth that arrived",
+            "arrived in Mbit/s",
+            |r| Some(r.bits_per_s.value()? / 1e6),
+            true,
+        ),
+        (
+            "UDP RX: CPU load",
+            "CPU load in %",
+            |r| Some(r.cpu_busy_ratio.value()? * 100.0),
+            false,
+        ),
+        (
+            "UDP RX: packet loss",
+            "loss in %",
+            |r| Some(r.loss_ratio.value()? * 100.0),
+            false,
+        ),
+    ];
+    let mut out = String::new();
+    for (n, (title, name, get, log)) in planes.into_iter().enumerate() {
+        let curves: Vec<Curve> = sheet.udp.iter().map(|u| curve(u, get, name)).collect();
+        let show: &dyn Fn(f64) -> String = if log { &mbit } else { &number };
+        let plane = Plane {
+            id: format!("udp-{at}-{n}"),
+            title,
+            x: Axis {
+                name: "offered in Mbit/s",
+                log: true,
+                show: &mbit,
+            },
+            y: Axis { name, log, show },
+            diagonal: log,
+            marked: Vec::new(),
+        };
+        if let Some(svg) = draw(&plane, &curves) {
+            out.push_str(&format!(
+                "<figure>\n<figcaption>{}</figcaption>\n{svg}</figure>\n",
+                xml(title)
+            ));
+        }
+    }
+    if out.is_empty() {
+        return out;
+    }
+    format!(
+        "<div class=\"panels\">\n{out}</div>\n<p class=\"quiet\">Trials of a given rate and of the searches, a line for \
+         each length of datagram; the dashed line is where all that was offered arrives.</p>\n"
+    )
+}
+
+/// Receive trials of one size, by the rate that was offered.
+fn curve(size: &UdpSize, get: Get, name: &str) -> Curve {
+    let mut rates: Vec<(f64, &Rate)> = size
+        .receive
+        .iter()
+        .chain(&size.searched)
+        .filter_map(|r| Some((r.offered_bits_per_s.value()? / 1e6, r)))
+        .collect();
+    rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let points = rates.into_iter().filter_map(|(x, r)| {
+        let y = get(r)?;
+        let shared = if r.cpu_shared { ", cores shared" } else { "" };
+        let title = format!(
+            "{} B, {} Mbit/s offered: {} {name}{shared}",
+            size.datagram_bytes,
+            show::three(x),
+            show::three(y)
+        );
+        Some(Point { x, y, title })
+    });
+    Curve {
+        label: format!("{} B", size.datagram_bytes),
+        joined: true,
+        points: points.collect(),
+    }
+}
+
+/// Percentiles of round trips, and the distribution of each size.
+pub fn round_trips(all: &[(usize, Option<u32>, &Series)], at: usize) -> String {
+    let name = |bytes: &Option<u32>| match bytes {
+        Some(bytes) => format!("{bytes} B"),
+        None => "frames".to_owned(),
+    };
+    let curves: Vec<Curve> = all
+        .iter()
+        .filter_map(|(_, bytes, series)| {
+            let samples = Samples::of_series(series)?;
+            (!samples.instructions).then(|| percentiles(name(bytes), &samples))
+        })
+        .collect();
+    let percent = |x: f64| match x {
+        x if x < 1.5 => "0 %".to_owned(),
+        x => {
+            let percent = format::decimal(100.0 * (1.0 - 1.0 / x), 4);
+            let percent = percent.trim_end_matches('0').trim_end_matches('.');
+            format!("{percent} %")
+        }
+    };
+    let plane = Plane {
+        id: format!("round-trip-{at}"),
+        title: "Round trip by percentile",
+        x: Axis {
+            name: "share of round trips that are as short",
+            log: true,
+            show: &percent,
+        },
+        y: Axis {
+            name: "round trip in µs",
+            log: true,
+            show: &|v| show::three(v),
+        },
+        diagonal: false,
+        marked: Vec::new(),
+    };
+    let mut out = String::new();
+    if let Some(svg) = draw(&plane, &curves) {
+        out.push_str(&format!(
+            "<figure>\n<figcaption>Round trip by percentile</figcaption>\n{svg}</figure>\n"
+        ));
+    }
+    let titled = all.iter().map(|(trial, bytes, series)| {
+        let title = format!("Trial {trial} · round trip · {}", name(bytes));
+        (title, *series)
+    });
+    let panels = histogram::of(&format!("echo-{at}"), titled).unwrap_or_default();
+    match (out.is_empty(), panels.is_empty()) {
+        (true, true) => out,
+        _ => format!("<div class=\"panels\">\n{out}</div>\n{panels}"),
+    }
+}
+
+/// From the shortest to the longest; the axis across is 1 / (1 − share), up to what the samples can tell.
+fn percentiles(label: String, samples: &Samples) -> Curve {
+    let count = samples.count().max(1) as f64;
+    let mut sorted = samples.values.clone();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let steps = (count.log10().min(9.0) * f64::from(STEPS)).ceil() as i32;
+    let mut points = Vec::new();
+    let (mut place, mut seen) = (0, 0u128);
+    for step in 0..=steps {
+        let x = 10f64.powf(f64::from(step) / f64::from(STEPS)).min(count);
+        let rank = ((1.0 - 1.0 / x) * count).ceil().max(1.0) as u128;
+        while place < sorted.len() && seen < rank {
+            seen += u128::from(sorted[place].1);
+            place += 1;
+        }
+        let Some((ps, _)) = sorted.get(place.saturating_sub(1)) else {
+            break;
+        };
+        points.push(Point {
+            x,
+            y: ps / 1e6,
+            title: String::new(),
+        });
+    }
+    Curve {
+        label,
+        joined: true,
+        points,
+    }
+}

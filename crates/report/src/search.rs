@@ -1,0 +1,277 @@
+//! Searches for a reader: the rates of each goal, loss curves, and bursts, as tables for every format.
+
+use wirelab_trial::search::{
+    BurstResult, CurveResult, GoalResult, Limit, Outcome, Screened, SearchEnded, SearchResult,
+};
+use wirelab_trial::{Field, Found, Part, ResultsFile, Sizes, Trial};
+
+use crate::escape::{clip, line};
+use crate::format;
+use crate::row;
+use crate::table::{Cell, Head, Shown, Table};
+
+/// Longest name of a part that a table cell shows, in characters.
+const NAME: usize = 40;
+
+const fn words(name: &'static str, rank: u8) -> Head {
+    Head {
+        name,
+        unit: "",
+        number: false,
+        shown: Shown::Always,
+        rank,
+    }
+}
+
+const fn figures(name: &'static str, unit: &'static str, shown: Shown, rank: u8) -> Head {
+    Head {
+        name,
+        unit,
+        number: true,
+        shown,
+        rank,
+    }
+}
+
+/// Tables of all searches of a file: one of rates, one for each loss curve, one of bursts.
+pub fn tables(file: &ResultsFile) -> Vec<Table> {
+    let mut out = Vec::new();
+    let mut rates = Vec::new();
+    let mut curves = Vec::new();
+    let mut bursts = Vec::new();
+    for part in &file.parts {
+        match &part.found {
+            Some(Found::Rates(r)) => {
+                rates.extend(r.goals.iter().map(|goal| rate_row(part, r, goal)));
+            }
+            Some(Found::LossCurve(c)) => curves.push(curve(part, c)),
+            Some(Found::Bursts(b)) => bursts.push(burst_row(part, b)),
+            None => {}
+        }
+    }
+    if !rates.is_empty() {
+        out.push(Table::new("Rates that searches found", rate_heads(), rates));
+    }
+    out.extend(curves);
+    if !bursts.is_empty() {
+        out.push(Table::new(
+            "Longest bursts without loss",
+            burst_heads(),
+            bursts,
+        ));
+    }
+    out
+}
+
+/// What kept searches from their end, a sentence each, with the name of the part.
+pub fn troubles(file: &ResultsFile) -> Vec<String> {
+    let each = file.parts.iter().filter_map(|part| {
+        let why = match (&part.refused, &part.found) {
+            (Some(why), _) => Some(format!("it could not begin: {why}")),
+            (None, Some(found)) => ended_early(ended(found)),
+            (None, None) => None,
+        };
+        Some(format!("{}: {}", part.name, why?))
+    });
+    each.collect()
+}
+
+/// How a search ended.
+pub const fn ended(found: &Found) -> &SearchEnded {
+    match found {
+        Found::Rates(r) => &r.ended,
+        Found::LossCurve(c) => &c.ended,
+        Found::Bursts(b) => &b.ended,
+    }
+}
+
+/// Why a search ended before it had asked all it had to; `None` where it did not.
+pub fn ended_early(ended: &SearchEnded) -> Option<String> {
+    match ended {
+        SearchEnded::Done => None,
+        SearchEnded::Interrupted => Some("it was interrupted".to_owned()),
+        SearchEnded::TrialLimit => Some("it reached its limit of trials".to_owned()),
+        SearchEnded::TimeLimit => Some("it reached its limit of time".to_owned()),
+        SearchEnded::Unsupported { why } => Some(format!("the node cannot do it: {why}")),
+        SearchEnded::Failed { why } => Some(format!("it failed: {why}")),
+    }
+}
+
+/// What held a rate, in a word or two.
+pub const fn limit(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Node => "the node",
+        Limit::Link => "the link",
+        Limit::Asked => "the load asked",
+        Limit::Tester => "the tester",
+    }
+}
+
+/// Why a goal has no sound rate; `None` where it was found.
+pub const fn not_found(outcome: Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::Found => None,
+        Outcome::NoLowerBound => Some("even the smallest load loses more"),
+        Outcome::TesterTooSlow => Some("the tester could not offer even the smallest load"),
+        Outcome::Unfinished => Some("the search ended before it was found"),
+    }
+}
+
+/// A goal in words, e.g. `at most 2.5 %` or `none`.
+pub fn allowed(loss_ratio: f64) -> String {
+    if loss_ratio > 0.0 {
+        let percent = format::decimal(loss_ratio * 100.0, 4);
+        let percent = percent.trim_end_matches('0').trim_end_matches('.');
+        format!("at most {percent} %")
+    } else {
+        "none".to_owned()
+    }
+}
+
+fn name(part: &Part) -> Cell {
+    Cell::Text(clip(&line(&part.name), NAME))
+}
+
+/// What was asked of the node: layer, direction and size as asked.
+fn asked(trial: &Trial, sizes: &Sizes) -> String {
+    let unit = trial.size.unit.name();
+    let more = match sizes.datagram {
+        Some(bytes) if unit == "datagram" && bytes != trial.size.bytes => {
+            format!(" (sent as {bytes} B)")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{} {}, {unit} {} B{more}",
+        row::layer(trial.framing.layer),
+        trial.direction,
+        trial.size.bytes
+    )
+}
+
+fn rate_heads() -> Vec<Head> {
+    use Shown::{Always, IfObserved};
+    vec![
+        words("part", 1),
+        words("asked", 0),
+        words("loss allowed", 0),
+        figures("rate", "frames/s", Always, 0),
+        figures("payload", "Mbit/s", Always, 9),
+        figures("goodput", "Mbit/s", IfObserved, 0),
+        figures("lower bound", "frames/s", Always, 3),
+        figures("upper bound", "frames/s", IfObserved, 3),
+        figures("width", "%", IfObserved, 4),
+        words("limited by", 0),
+        figures("trial", "", Always, 6),
+        figures("trials", "", Always, 5),
+        words("outcome", 0),
+    ]
+}
+
+fn rate_row(part: &Part, r: &SearchResult, goal: &GoalResult) -> Vec<Cell> {
+    let rate = |field: &Field<f64>| Cell::of(field.clone(), format::frame_rate);
+    let mbit = |field: &Field<f64>| Cell::of(field.clone(), format::mbit);
+    let outcome = match (not_found(goal.outcome), goal.not_monotone) {
+        (Some(why), _) => why.to_owned(),
+        (None, true) => "found, loss does not grow with the load".to_owned(),
+        (None, false) => "found".to_owned(),
+    };
+    vec![
+        name(part),
+        Cell::Text(asked(&r.trial, &r.sizes)),
+        Cell::Text(allowed(goal.goal.loss_ratio)),
+        rate(&goal.conditional_throughput_frames_per_s),
+        mbit(&goal.conditional_throughput_payload_bits_per_s),
+        mbit(&goal.conditional_throughput_goodput_bits_per_s),
+        rate(&goal.relevant_lower_bound_frames_per_s),
+        rate(&goal.relevant_upper_bound_frames_per_s),
+        Cell::of(goal.width_ratio.clone(), format::percent),
+        match &goal.limited_by {
+            Field::Observed { value, .. } => Cell::Text(limit(*value).to_owned()),
+            Field::Absent { absent } => Cell::Absent(absent.clone()),
+        },
+        Cell::Text(format::time(goal.goal.final_trial_ps)),
+        Cell::Text(format::integer(goal.trials)),
+        Cell::Text(outcome),
+    ]
+}
+
+fn curve(part: &Part, c: &CurveResult) -> Table {
+    let heads = vec![
+        figures("load", "%", Shown::Always, 0),
+        figures("load", "frames/s", Shown::Always, 0),
+        figures("loss", "%", Shown::Always, 0),
+    ];
+    let rows = c.points.iter().map(|p| {
+        vec![
+            Cell::Text(format::decimal(p.load_percent, 1)),
+            Cell::Text(format::frame_rate(p.load_frames_per_s)),
+            Cell::of(p.loss_ratio.clone(), format::percent),
+        ]
+    });
+    let asked = asked(&c.trial, &c.sizes);
+    let end = if c.ends_without_loss {
+        "two loads in a row lost nothing"
+    } else {
+        "no two loads in a row were without loss"
+    };
+    let caption = format!(
+        "Loss against load: {}, {asked}, trials of {}; {end}",
+        clip(&line(&part.name), NAME),
+        format::time(c.curve.trial_ps)
+    );
+    Table::new(caption, heads, rows.collect())
+}
+
+fn burst_heads() -> Vec<Head> {
+    use Shown::{Always, IfObserved};
+    vec![
+        words("part", 1),
+        words("asked", 0),
+        figures("line rate", "frames/s", Always, 2),
+        figures("throughput", "frames/s", Always, 2),
+        figures("repeats", "", IfObserved, 4),
+        figures("mean burst", "frames", Always, 0),
+        figures("shortest", "frames", Always, 0),
+        figures("longest", "frames", Always, 0),
+        figures("std. dev.", "frames", Always, 3),
+        figures("implied buffer", "µs", Always, 5),
+        figures("corrected buffer", "µs", Always, 0),
+        words("bounded", 6),
+    ]
+}
+
+fn burst_row(part: &Part, b: &BurstResult) -> Vec<Cell> {
+    let screened = b.screened.map(|s| match s {
+        Screened::ThroughputIsLineRate => {
+            "throughput is line rate: a burst of any length passes, and tells no buffer"
+        }
+    });
+    let lengths = match screened {
+        Some(why) => Field::absent(why),
+        None => b.lengths.clone(),
+    };
+    let micro =
+        |field: &Field<u64>| Cell::of(field.clone(), |ps| format::decimal(ps as f64 / 1e6, 3));
+    let at_longest = b.bursts.iter().filter(|burst| burst.at_longest).count();
+    let of = |get: fn(&wirelab_trial::search::BurstLengths) -> String| {
+        Cell::of(lengths.clone(), |l| get(&l))
+    };
+    vec![
+        name(part),
+        Cell::Text(asked(&b.trial, &b.sizes)),
+        Cell::Text(format::frame_rate(b.max_frames_per_s)),
+        Cell::Text(format::frame_rate(b.throughput_frames_per_s)),
+        of(|l| l.repeats.to_string()),
+        of(|l| format::decimal(l.mean_frames, 1)),
+        of(|l| format::integer(l.min_frames)),
+        of(|l| format::integer(l.max_frames)),
+        of(|l| format::decimal(l.stddev_frames, 1)),
+        micro(&b.implied_buffer_time_ps),
+        micro(&b.corrected_buffer_time_ps),
+        Cell::Text(match at_longest {
+            0 => "by the node".to_owned(),
+            n => format!("{n} at the longest that was allowed"),
+        }),
+    ]
+}

@@ -1,0 +1,370 @@
+//! The datasheet: the third source document's tables cell by cell, what is absent, every format, side by side.
+
+mod common;
+
+use common::am263x;
+use wirelab_report::datasheet::{compare, datasheet, is_datasheet};
+use wirelab_report::{Format, Options, render};
+use wirelab_trial::*;
+
+fn text(file: &ResultsFile, format: Format) -> String {
+    render(file, format, &Options::default())
+}
+
+/// The rows of a Markdown or HTML table of the page as cells, without commas between groups of digits.
+fn rows(page: &str, heading: &str) -> Vec<Vec<String>> {
+    let part = page
+        .split(heading)
+        .nth(1)
+        .unwrap_or_else(|| panic!("{heading} in {page}"));
+    let part = part.split("\n##").next().unwrap();
+    if let Some((_, rest)) = part.split_once("<table>") {
+        let table = format!("<table>{}</table>", rest.split("</table>").next().unwrap());
+        let table = roxmltree::Document::parse(&table).unwrap();
+        let rows = table.descendants().filter(|n| n.has_tag_name("tr"));
+        let cell = |c: roxmltree::Node<'_, '_>| {
+            let words: Vec<_> = c
+                .descendants()
+                .filter_map(|t| t.text().filter(|_| t.is_text()))
+                .collect();
+            words.join(" ")
+        };
+        let cells = |row: roxmltree::Node<'_, '_>| row.children().map(cell).collect();
+        return rows.map(cells).collect();
+    }
+    let lines = part
+        .lines()
+        .filter(|l| l.starts_with('|') && !l.starts_with("| ---"));
+    let cells = |l: &str| {
+        l.trim_matches('|')
+            .split(" | ")
+            .map(|c| c.trim().replace(',', ""))
+            .collect()
+    };
+    lines.map(|l| cells(&l.replace('\\', ""))).collect()
+}
+
+#[test]
+fn the_page_of_the_third_document_cell_by_cell() {
+    let file = am263x::page();
+    assert!(is_datasheet(&file));
+    let page = text(&file, Format::Markdown);
+    let latency = rows(&page, "### Layer 2 Latency");
+    assert_eq!(latency[1][..3], ["RX Latency", "39400", "193"]);
+    assert!(latency[1][3].starts_with("39593"), "{latency:?}");
+    assert_eq!(latency[2][..3], ["TX Latency", "11000", "384"]);
+    assert!(latency[2][3].starts_with("11384"), "{latency:?}");
+    assert_eq!(
+        rows(&page, "### Layer 2 Throughput")[1],
+        ["Layer 2 Transmission", "950", "24", "1500"]
+    );
+    let tcp = rows(&page, "### TCP Throughput");
+    assert_eq!(tcp[1], ["TCP RX", "178", "98"]);
+    assert_eq!(tcp[2], ["TCP TX", "178", "98"]);
+    assert_eq!(tcp[3], ["TCP Bidirectional", "RX=53 TX=132", "100"]);
+    let udp = rows(&page, "### UDP Throughput");
+    assert_eq!(udp[0][0], "Test");
+    assert_eq!(
+        udp[0][1..],
+        ["64", "256", "512", "1470"].map(|b| format!("Datagram Length = {b}B"))
+    );
+    let printed = |of: &[&str]| of.iter().map(|c| (*c).to_owned()).collect::<Vec<_>>();
+    for (row, cells) in udp[2..].iter().zip([
+        &[
+            "UDP RX", "5", "37", "0.0", "5", "18", "0.0", "25", "44", "0.0", "50", "37", "0.0",
+        ][..],
+        &[
+            "10", "67", "2.6", "15", "50", "0.0", "50", "80", "0.0", "60", "44", "0.0",
+        ],
+        &[
+            "15", "96", "5.5", "25", "73", "4.4", "55", "88", "4.9", "95", "68", "0.0",
+        ],
+        &[
+            "UDP RX (Max)",
+            "7",
+            "51",
+            "0.8",
+            "19",
+            "60",
+            "0.6",
+            "51",
+            "64",
+            "0.0",
+            "110",
+            "78",
+            "2.4",
+        ],
+        &[
+            "UDP TX (Max)",
+            "24.6",
+            "100",
+            "0.0",
+            "56.2",
+            "100",
+            "0.0",
+            "112",
+            "100",
+            "0.0",
+            "323",
+            "100",
+            "0.0",
+        ],
+    ]) {
+        assert_eq!(*row, printed(cells));
+    }
+    assert_eq!(udp.len(), 7);
+}
+
+#[test]
+fn the_set_up_tables_of_the_third_document() {
+    let page = text(&am263x::page(), Format::Markdown);
+    let soc = rows(&page, "## Setup Details");
+    let pairs =
+        |rows: &[Vec<String>]| -> Vec<String> { rows[1..].iter().map(|r| r.join(": ")).collect() };
+    assert_eq!(
+        pairs(&soc),
+        [
+            "Core: R5F",
+            "Core Operating Speed: 400 MHz",
+            "Memory Type: MSRAM",
+            "Cache status: Enabled"
+        ]
+    );
+    let (layer2, tcp_ip) = page.split_once("## TCP/IP Performance").unwrap();
+    let layer2 = pairs(&rows(layer2, "### Configuration Details"));
+    assert_eq!(layer2[0], "Processing Core: Main R5F0 Core 0");
+    assert_eq!(layer2[2], "Ethernet Interface Type: RGMII at 1 Gbit/s");
+    assert!(
+        layer2.contains(&"Packet buffer memory: MSRAM (un-cached)".to_owned()),
+        "{layer2:?}"
+    );
+    assert_eq!(
+        layer2[layer2.len() - 2..],
+        ["Rx packet length: 200 B", "Tx packet length: 200 B"]
+    );
+    let tcp_ip = pairs(&rows(tcp_ip, "### Configuration Details"));
+    for row in [
+        "Packet buffer memory: MSRAM (cached)",
+        "Hardware checksum offload: Enabled on Tx side Disabled on Rx side",
+        "Number of Rx packet buffers: 32",
+        "TCP/IP stack: LwIP",
+    ] {
+        assert!(tcp_ip.contains(&row.to_owned()), "{row} in {tcp_ip:?}");
+    }
+}
+
+#[test]
+fn in_every_format() {
+    let file = am263x::page();
+    insta::assert_snapshot!("terminal", text(&file, Format::Terminal));
+    let narrow = Options {
+        width: Some(80),
+        ..Options::default()
+    };
+    let narrow = render(&file, Format::Terminal, &narrow);
+    let tables = narrow
+        .lines()
+        .filter(|l| !l.contains(". ") && !l.starts_with('[') && !l.contains('$'));
+    let table = |l: &&str| l.contains("UDP RX") || l.contains("Datagram");
+    for row in tables.filter(table) {
+        assert!(row.chars().count() <= 80, "{row}");
+    }
+    insta::assert_snapshot!("markdown", text(&file, Format::Markdown));
+    insta::assert_snapshot!("html", text(&file, Format::Html));
+    insta::assert_snapshot!("csv", text(&file, Format::DatasheetCsv));
+}
+
+#[test]
+fn an_iperf_peer_leaves_cells_empty_and_says_why() {
+    let file = am263x::iperf_page();
+    let page = text(&file, Format::Markdown);
+    insta::assert_snapshot!("iperf", page);
+    let sheet = &datasheet(&file).sheets[0];
+    let absent = |field: &Field<f64>| match field {
+        Field::Absent { absent } => absent.clone(),
+        Field::Observed { value, .. } => panic!("{value} was not seen"),
+    };
+    assert_eq!(
+        absent(&sheet.udp[0].receive[0].cpu_busy_ratio),
+        "an iperf peer tells no CPU load"
+    );
+    assert_eq!(
+        absent(&sheet.layer2_throughput[0].bits_per_s),
+        "layer: an iperf peer speaks UDP and TCP alone"
+    );
+    assert!(
+        page.contains("`wirelab iperf -c 192.0.2.7 -u -l 64 -b BW -r`"),
+        "{page}"
+    );
+    assert!(page.contains("`wirelab iperf -c 192.0.2.7 -d`"));
+    // What the peer cannot do is no failure, and neither is a loss that was looked for.
+    let junit = text(&file, Format::Junit);
+    let junit = roxmltree::Document::parse(&junit).unwrap();
+    let suite = junit
+        .descendants()
+        .find(|n| n.has_tag_name("testsuite"))
+        .unwrap();
+    assert_eq!(suite.attribute("failures"), Some("0"));
+    assert_eq!(suite.attribute("skipped"), Some("6"));
+    let goals = junit
+        .descendants()
+        .filter(|n| n.attribute("classname") == Some("wirelab.search"));
+    assert_eq!(goals.count(), 8);
+}
+
+#[test]
+fn the_json_has_a_stable_shape() {
+    let json: serde_json::Value =
+        serde_json::from_str(&text(&am263x::page(), Format::DatasheetJson)).unwrap();
+    assert_eq!(json["format"], "wirelab-datasheet");
+    assert_eq!(json["version"], 1);
+    let sheet = &json["sheets"][0];
+    let value = |pointer: &str| {
+        let field = sheet
+            .pointer(pointer)
+            .unwrap_or_else(|| panic!("{pointer}"));
+        assert_eq!(field["kind"], "measured", "{pointer}");
+        field["value"].as_f64().unwrap()
+    };
+    assert_eq!(value("/layer2_latency/0/node_ps"), 39_400_000.0);
+    assert_eq!(sheet["layer2_latency"][0]["phy_ps"]["kind"], "published");
+    assert_eq!(sheet["layer2_latency"][0]["total"]["kinds"][1], "published");
+    assert_eq!(value("/tcp/2/bits_per_s"), 53e6);
+    assert_eq!(sheet["tcp"][2]["trial_direction"], "both");
+    assert_eq!(sheet["udp"][3]["datagram_bytes"], 1470);
+    assert_eq!(value("/udp/0/receive/1/offered_bits_per_s"), 10e6);
+    assert!((value("/udp/0/receive_max/rate/bits_per_s") - 7e6).abs() < 1.0);
+    assert_eq!(
+        sheet["udp"][0]["receive_max"]["limited_by"]["value"],
+        "node"
+    );
+    assert!((value("/udp/0/receive_max/rate/loss_ratio") - 0.008).abs() < 1e-4);
+    assert_eq!(value("/udp/0/receive_no_loss/rate/loss_ratio"), 0.0);
+    assert_eq!(value("/echo/2/p50_ps"), 203_000_000.0);
+    assert_eq!(value("/echo/0/floor_p50_ps"), 21_000_000.0);
+    let mut names = Vec::new();
+    keys(&json, String::new(), &mut names);
+    names.sort_unstable();
+    names.dedup();
+    insta::assert_snapshot!("json_shape", names.join("\n"));
+}
+
+/// The paths of a JSON value, without the numbers of lists and the keys of set-up tables.
+fn keys(value: &serde_json::Value, path: String, out: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(map) if !path.ends_with("setup") => {
+            map.iter()
+                .for_each(|(key, v)| keys(v, format!("{path}.{key}"), out));
+        }
+        serde_json::Value::Array(list) => {
+            list.iter().for_each(|v| keys(v, format!("{path}[]"), out))
+        }
+        _ => out.push(path),
+    }
+}
+
+#[test]
+fn the_csv_has_every_figure_with_its_kind() {
+    let text = text(&am263x::iperf_page(), Format::DatasheetCsv);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let find = |section: &str, size: &str, row: &str, figure: &str| {
+        let mut all = records.iter();
+        let found = all.find(|r| [&r[1], &r[2], &r[3], &r[4]] == [section, size, row, figure]);
+        found.map(|r| (r[5].to_owned(), r[6].to_owned())).unwrap()
+    };
+    assert_eq!(
+        find("udp", "64", "receive_2", "offered_bits_per_s"),
+        ("10000000".into(), "measured".into())
+    );
+    assert_eq!(
+        find("udp", "64", "transmit_max", "cpu_busy_ratio"),
+        (
+            String::new(),
+            "absent: an iperf peer tells no CPU load".into()
+        )
+    );
+}
+
+#[test]
+fn shared_cores_are_marked_and_nothing_seen_is_not_nought() {
+    let mut file = am263x::page();
+    for o in &mut file.observations {
+        if let Field::Observed { value, .. } = &mut o.cpu_load {
+            value.shared = true;
+        }
+    }
+    let last = file
+        .observations
+        .iter_mut()
+        .filter(|o| o.trial.direction == Direction::Transmit)
+        .next_back();
+    last.unwrap().status = Status::Void {
+        why: "the node went away".to_owned(),
+    };
+    let page = text(&file, Format::Markdown);
+    assert!(page.contains("98 shared"), "{page}");
+    let udp = rows(&page, "### UDP Throughput");
+    assert!(udp[6][10..].iter().all(|c| c.starts_with('–')), "{udp:?}");
+    assert!(page.contains("the node went away"));
+}
+
+#[test]
+fn other_results_are_shown_trial_by_trial() {
+    assert!(!is_datasheet(&common::lab()));
+    let mut file = am263x::page();
+    let trials = Options {
+        trials: true,
+        ..Options::default()
+    };
+    let shown = render(&file, Format::Terminal, &trials);
+    assert!(
+        !shown.contains("Layer 2 Latency") && shown.contains("Rates that searches found"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("24 of the trials are of searches"),
+        "{shown}"
+    );
+    file.parts.clear();
+    assert!(!is_datasheet(&file));
+    assert!(
+        text(&file, Format::Datasheet).contains("Layer 2 Latency"),
+        "asked for by name"
+    );
+}
+
+#[test]
+fn results_side_by_side() {
+    let mut predicted = am263x::page();
+    for o in &mut predicted.observations {
+        o.node.name = "am263x".to_owned();
+        o.node.kind = "model".to_owned();
+        for flow in &mut o.flows {
+            for field in [
+                &mut flow.goodput_bits_per_s,
+                &mut flow.frames_per_s,
+                &mut flow.loss_ratio,
+            ] {
+                if let Field::Observed { kind, .. } = field {
+                    *kind = Kind::Predicted;
+                }
+            }
+        }
+    }
+    let files = [
+        ("board.json".to_owned(), am263x::page()),
+        ("model.json".to_owned(), predicted),
+    ];
+    let shown = compare(&files, Format::DatasheetMarkdown, &Options::default()).unwrap();
+    insta::assert_snapshot!("side_by_side", shown);
+    assert!(shown.contains("am263x (model.json)") && shown.contains("pred"));
+    assert!(compare(&files, Format::Junit, &Options::default()).is_err());
+    for format in [Format::Datasheet, Format::DatasheetHtml] {
+        assert!(
+            compare(&files, format, &Options::default())
+                .unwrap()
+                .contains("board.json")
+        );
+    }
+}
