@@ -80,6 +80,14 @@ impl Format {
         Format::DatasheetCsv,
     ];
 
+    /// Whether it shows a datasheet to a person, so that several results can stand side by side.
+    pub const fn is_datasheet_page(self) -> bool {
+        matches!(
+            self,
+            Format::Datasheet | Format::DatasheetMarkdown | Format::DatasheetHtml
+        )
+    }
+
     /// The format that a file's extension stands for, whatever its case.
     ///
     /// # Errors

@@ -297,8 +297,7 @@ fn shared_cores_are_marked_and_nothing_seen_is_not_nought() {
     let last = file
         .observations
         .iter_mut()
-        .filter(|o| o.trial.direction == Direction::Transmit)
-        .next_back();
+        .rfind(|o| o.trial.direction == Direction::Transmit);
     last.unwrap().status = Status::Void {
         why: "the node went away".to_owned(),
     };

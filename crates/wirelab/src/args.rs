@@ -339,10 +339,12 @@ pub struct ReportArgs {
     /// Results files (JSON)
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
-    /// Where to write; the name says the format: .html, .md, .csv, .json, .xml (JUnit), .txt
+    /// Where to write; the name says the format: .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json,
+    /// .datasheet.csv
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
-    /// Format on standard output where no file is named: terminal, markdown, csv, json, junit, html
+    /// Format on standard output where no file is named: terminal, markdown, csv, json, junit, html, datasheet,
+    /// datasheet-md, datasheet-html, datasheet-json, datasheet-csv
     #[arg(long)]
     pub format: Option<String>,
     /// Title of the report
@@ -351,6 +353,12 @@ pub struct ReportArgs {
     /// A row for each flow
     #[arg(long)]
     pub each_flow: bool,
+    /// The trials one by one, also where the results fill a datasheet
+    #[arg(long, conflicts_with = "side_by_side")]
+    pub trials: bool,
+    /// The datasheets of several results in columns, as --format datasheet shows several
+    #[arg(long)]
+    pub side_by_side: bool,
 }
 
 /// What the tester itself can do on this host, and what this host lacks
