@@ -1,15 +1,18 @@
 //! Traffic over the sockets of the system: UDP and TCP, test frames and their echo.
 //!
 //! - [`udp`], [`tcp`]: flows of test frames, every byte compared;
+//! - [`echo`]: a reflector, and the latency of echoes;
+//! - [`ceiling`]: what the tester itself can do;
 //! - [`flow`]: what they are asked and what they answer;
 //! - [`batch`]: many datagrams with few system calls;
 //! - [`mtu`]: whether datagrams fit into the packets of a path.
 
 pub mod batch;
+pub mod ceiling;
+pub mod echo;
 pub mod flow;
 mod frames;
 pub mod mtu;
-#[allow(dead_code, reason = "the echo probe, which comes next, uses the rest")]
 mod stamps;
 mod sys;
 pub mod tcp;

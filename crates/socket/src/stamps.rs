@@ -110,6 +110,12 @@ pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
                 | Flag::SOF_TIMESTAMPING_RAW_HARDWARE
         }
     };
+    if want != Want::Nothing {
+        // Numbers start at 0 when they are asked for anew; what an earlier run left behind is none of this one's.
+        setsockopt(socket, sockopt::Timestamping, &Flag::empty())?;
+        let mut old = Fetcher::new(64);
+        while old.departure(socket)?.is_some() {}
+    }
     Ok(setsockopt(socket, sockopt::Timestamping, &(report | make))?)
 }
 

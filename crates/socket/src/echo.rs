@@ -1,0 +1,182 @@
+//! Echo: a node sends test frames back, and the tester takes how long that took (`docs/latency.md`).
+//!
+//! [`probe`] sends on a schedule that does not depend on replies. A node that stalls so keeps on being asked, and
+//! every frame that had to wait counts with all of its waiting; a tester that waits for a reply before it asks
+//! again, as [`ping_pong`] does, asks a stalled node only once (G. Tene: coordinated omission). The round trip is
+//! therefore counted from the time a frame was *due*; from its sending is shown beside it.
+//!
+//! Half a round trip is no one-way latency: nobody knows how the two ways share it.
+
+mod ledger;
+mod ping_pong;
+mod probe;
+mod reflect;
+
+pub use ping_pong::{PingPong, ping_pong};
+pub use probe::probe;
+pub use reflect::reflect;
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+use wirelab_trial::job::{CheckReport, Pace, SendReport};
+use wirelab_trial::{Cancel, Extent, Field, Histogram, Pdv, Series};
+
+use crate::flow::{Live, Offer};
+
+/// How to wait for datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The process sleeps until the kernel wakes it.
+    Sleep,
+    /// The process asks again and again, and has its core for itself: the time to wake up is left out.
+    Spin,
+}
+
+/// Who took the times of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// The network device, at both ends of the round trip.
+    Hardware,
+    /// The kernel, next to the driver (SO_TIMESTAMPING, software stamps).
+    Kernel,
+    /// The application: right before it sends and right after it received.
+    Application,
+}
+
+impl Stamps {
+    /// In a word, for results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stamps::Hardware => "hardware",
+            Stamps::Kernel => "kernel",
+            Stamps::Application => "application",
+        }
+    }
+}
+
+/// The percentiles of an echo latency that are shown: median to 99.99 %, and the largest.
+pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
+
+/// Names of the series of a probe, as observations have them.
+pub mod names {
+    /// From the time a frame was due to the arrival of its echo.
+    pub const ROUND_TRIP: &str = "round trip";
+    /// From the sending of a frame to the arrival of its echo.
+    pub const FROM_SENDING: &str = "round trip from sending";
+    /// Round trips of the tester to itself.
+    pub const FLOOR: &str = "tester's floor";
+}
+
+/// What came of a probe.
+#[derive(Debug)]
+pub struct EchoReport {
+    /// Frames sent, and how the schedule was kept.
+    pub sent: SendReport,
+    /// Counts of the replies, and their jitter (RFC 3550) over the round trip. A loss may have happened either way.
+    pub seen: CheckReport,
+    /// From the time each frame was due to the arrival of its echo, in ns. This is the latency to show.
+    pub round_trip: Series,
+    /// Who took the arrivals of [`EchoReport::round_trip`].
+    pub arrivals: Stamps,
+    /// From the sending of each frame to the arrival of its echo, in ns.
+    pub from_sending: Series,
+    /// Who took both times of [`EchoReport::from_sending`].
+    pub stamps: Stamps,
+    /// How late each frame was handed over, in ns: the tester's own share in [`EchoReport::round_trip`].
+    pub lateness: Histogram,
+    /// The round trip of the tester to itself over loopback, from the time due, with the same size and way to wait.
+    pub floor: Field<Series>,
+    /// How the tester waited.
+    pub wait: Wait,
+    /// What ended it early. What was seen until then is kept.
+    pub failure: Option<io::Error>,
+}
+
+impl EchoReport {
+    /// All series, for an observation: round trip, round trip from sending, and the floor where there is one.
+    pub fn series(&self) -> Vec<Series> {
+        let floor = self.floor.value().cloned();
+        let mut series = vec![self.round_trip.clone(), self.from_sending.clone()];
+        series.extend(floor);
+        series.retain(|s| s.histogram.count > 0);
+        series
+    }
+
+    /// Delay variation of the round trip against its smallest (RFC 5481); `None` without replies.
+    pub fn pdv(&self) -> Option<Pdv> {
+        Pdv::of(&self.round_trip)
+    }
+}
+
+/// Echoes of the tester to itself.
+const FLOOR_FRAMES: u64 = 256;
+/// The longest interval between them, in ps.
+const FLOOR_INTERVAL_PS: u64 = 1_000_000_000;
+
+/// The tester's own floor: round trips to a reflector of its own over loopback, measured like those of a node.
+///
+/// It is what a node that takes no time would show at best, with a reflector in an application of this host.
+pub fn floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> Field<Series> {
+    let measured = measure_floor(offer, ipv6, wait, cancel);
+    match measured {
+        Ok(series) if series.histogram.count > 0 => Field::measured(series),
+        Ok(_) => Field::absent("no echo came back over loopback"),
+        Err(error) => Field::absent(format!(
+            "loopback could not be used ({error}); is lo up in this network namespace?"
+        )),
+    }
+}
+
+fn measure_floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> io::Result<Series> {
+    let bind = || match ipv6 {
+        false => UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)),
+        true => UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)),
+    };
+    let (tester, mirror) = (bind()?, bind()?);
+    tester.connect(mirror.local_addr()?)?;
+    let offer = Offer {
+        pace: match offer.pace {
+            Pace::Interval { ps } => Pace::Interval {
+                ps: ps.min(FLOOR_INTERVAL_PS),
+            },
+            Pace::Max => Pace::Interval {
+                ps: FLOOR_INTERVAL_PS,
+            },
+        },
+        extent: Extent::Frames {
+            frames: FLOOR_FRAMES,
+        },
+        ..*offer
+    };
+    // Two that spin need two cores; on one, each would wait for the other's turn to end.
+    let own = match cores() {
+        0 | 1 => Wait::Sleep,
+        _ => wait,
+    };
+    let over = Cancel::new();
+    let report = std::thread::scope(|scope| {
+        let source = tester.local_addr()?.ip();
+        let live = Live::default();
+        let mirror = &mirror;
+        let stop = &over;
+        scope.spawn(move || reflect(mirror, Some(source), own, &live, stop));
+        let report = probe::run(&tester, &offer, own, cancel);
+        over.cancel();
+        report
+    })?;
+    Ok(Series {
+        name: names::FLOOR.to_owned(),
+        ..report.round_trip
+    })
+}
+
+/// Cores that this thread may run on.
+fn cores() -> usize {
+    let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+    (0..CpuSet::count())
+        .filter(|core| set.is_set(*core).unwrap_or(false))
+        .count()
+}

@@ -1,0 +1,272 @@
+//! Echo over the host's own loopback: what is measured, whose times, what a stall shows, and hostile datagrams.
+
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::time::Duration;
+
+use wirelab_socket::echo::{self, EchoReport, PERCENTILES, Stamps, Wait, names};
+use wirelab_socket::{Live, Offer, Seen, udp};
+use wirelab_trial::job::Pace;
+use wirelab_trial::{Cancel, Extent, Series};
+use wirelab_wire::{Header, header};
+
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn offer(frames: u64, pace: Pace) -> Offer {
+    Offer {
+        stream: 3,
+        datagram_bytes: 64,
+        pace,
+        extent: Extent::Frames { frames },
+        with_time: true,
+        node_clock: false,
+    }
+}
+
+fn pair() -> (UdpSocket, UdpSocket) {
+    let [tester, node] = [0; 2].map(|_: i32| UdpSocket::bind((LOCAL, 0)).unwrap());
+    tester.connect(node.local_addr().unwrap()).unwrap();
+    (tester, node)
+}
+
+/// Run `work` against a reflector; what both say.
+fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
+    let over = Cancel::new();
+    std::thread::scope(|scope| {
+        let reflector = scope.spawn(|| {
+            echo::reflect(node, Some(LOCAL), Wait::Sleep, &Live::default(), &over).unwrap()
+        });
+        let done = work();
+        over.cancel();
+        (done, reflector.join().unwrap())
+    })
+}
+
+fn probe(wait: Wait, frames: u64) -> (EchoReport, Seen) {
+    let (tester, node) = pair();
+    let asked = offer(frames, Pace::of(Some(2_000.0)));
+    reflected(&node, || {
+        echo::probe(&tester, &asked, wait, &Cancel::new()).unwrap()
+    })
+}
+
+#[test]
+fn every_echo_is_timed_by_the_kernel_and_the_floor_stands_beside_it() {
+    for wait in [Wait::Sleep, Wait::Spin] {
+        let (report, seen) = probe(wait, 300);
+        assert!(report.failure.is_none() && report.wait == wait);
+        assert_eq!(report.sent.sequences, 300);
+        assert!(report.seen.counts.is_clean(), "{:?}", report.seen);
+        assert_eq!(report.seen.counts.check_identity(300), Ok(()));
+        assert!(seen.report.with_sent(300).counts.is_clean());
+        // Loopback has software stamps both ways, and no device.
+        assert_eq!(
+            (report.arrivals, report.stamps),
+            (Stamps::Kernel, Stamps::Kernel)
+        );
+        assert_eq!(report.round_trip.histogram.count, 300);
+        assert_eq!(report.from_sending.histogram.count, 300);
+        let floor = report.floor.value().unwrap();
+        assert_eq!(
+            (floor.name.as_str(), floor.histogram.count),
+            (names::FLOOR, 256)
+        );
+        assert_eq!(report.lateness.count, 300);
+        assert!(report.seen.jitter_ns.is_some() && report.pdv().is_some());
+        let names: Vec<_> = report.series().into_iter().map(|s| s.name).collect();
+        assert_eq!(
+            names,
+            [names::ROUND_TRIP, names::FROM_SENDING, names::FLOOR]
+        );
+        // From due to echo is never shorter than from sending to echo, frame by frame.
+        for (due, sent) in (report.round_trip.raw_ticks.iter()).zip(&report.from_sending.raw_ticks)
+        {
+            assert!(due >= sent, "{due} {sent}");
+        }
+        let shown = PERCENTILES.map(|p| report.round_trip.percentile(p).unwrap());
+        assert!(shown.is_sorted(), "{shown:?}");
+        assert_eq!(shown[5], report.round_trip.histogram.max_ticks);
+    }
+}
+
+/// How long the node stalls, once.
+const STALL: Duration = Duration::from_millis(300);
+const STALL_NS: u64 = STALL.as_nanos() as u64;
+
+/// Sends back what comes, and stalls once before it sends back this sequence.
+fn stalling(node: &UdpSocket, at: u32, over: &Cancel) {
+    node.set_read_timeout(Some(Duration::from_millis(20)))
+        .unwrap();
+    let mut buf = [0; 2048];
+    while !over.is_cancelled() {
+        let Ok((len, peer)) = node.recv_from(&mut buf) else {
+            continue;
+        };
+        if Header::parse(&buf[..len]).is_ok_and(|header| header.sequence == at) {
+            std::thread::sleep(STALL);
+        }
+        node.send_to(&buf[..len], peer).unwrap();
+    }
+}
+
+fn against_a_stall<T>(work: impl FnOnce(&UdpSocket) -> T) -> T {
+    let (tester, node) = pair();
+    // Room for all that comes during the stall: what is tested is time, not loss.
+    udp::prepare(&node);
+    let over = Cancel::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| stalling(&node, 200, &over));
+        let done = work(&tester);
+        over.cancel();
+        done
+    })
+}
+
+fn long(series: &Series) -> usize {
+    let long = |ns: &&u64| **ns >= STALL_NS / 2;
+    series.raw_ticks.iter().filter(long).count()
+}
+
+#[test]
+fn a_stall_shows_in_the_percentiles_of_an_open_loop_and_hides_in_a_closed_one() {
+    let asked = offer(1_000, Pace::of(Some(1_000.0)));
+    let open =
+        against_a_stall(|tester| echo::probe(tester, &asked, Wait::Sleep, &Cancel::new()).unwrap());
+    let closed = against_a_stall(|tester| {
+        echo::ping_pong(tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
+    });
+    // The frame that met the stall waited for all of it, in both.
+    assert!(open.round_trip.histogram.max_ticks >= STALL_NS);
+    assert!(closed.sent.sequences == 1_000);
+    // Open loop: some 300 frames were due during the stall, 150 of them waited for half of it or more.
+    assert_eq!(open.seen.counts.lost_frames, 0);
+    let waited = open.round_trip.percentile(90.0).unwrap();
+    assert!(
+        waited >= STALL_NS / 2,
+        "{waited} ns, {} long",
+        long(&open.round_trip)
+    );
+    // Closed loop: the stalled node was asked once. It gave that echo up after 200 ms, so that not even its
+    // largest sample need show the stall; the 99th percentile knows nothing of it.
+    let hidden = closed.round_trip.percentile(99.0).unwrap();
+    assert!(
+        hidden < STALL_NS / 2,
+        "{hidden} ns, {} long",
+        long(&closed.round_trip)
+    );
+    assert!(long(&closed.round_trip) < long(&open.round_trip) / 4);
+}
+
+#[test]
+fn a_node_that_loses_and_doubles_is_counted_and_never_hidden() {
+    let (tester, node) = pair();
+    let over = Cancel::new();
+    let asked = offer(200, Pace::of(Some(2_000.0)));
+    let report = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            node.set_read_timeout(Some(Duration::from_millis(20)))
+                .unwrap();
+            let mut buf = [0; 2048];
+            while !over.is_cancelled() {
+                let Ok((len, peer)) = node.recv_from(&mut buf) else {
+                    continue;
+                };
+                let sequence = Header::parse(&buf[..len]).unwrap().sequence;
+                if sequence % 20 == 7 {
+                    buf[40] ^= 1;
+                }
+                for _ in 0..[0, 2, 1, 1][sequence as usize % 4] {
+                    node.send_to(&buf[..len], peer).unwrap();
+                }
+            }
+        });
+        // A frame is lost at the end, so that the probe waits for it in vain.
+        let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();
+        over.cancel();
+        report
+    });
+    let counts = report.seen.counts;
+    assert_eq!((counts.lost_frames, counts.duplicated_frames), (50, 50));
+    assert_eq!(
+        (counts.distinct_sequences, counts.received_frames),
+        (150, 200)
+    );
+    // Sequences 7, 27, 47, … leave the remainder 3 modulo 4: one copy of each.
+    assert_eq!(counts.corrupted_frames, 10);
+    assert_eq!(counts.check_identity(200), Ok(()));
+    assert_eq!(report.round_trip.histogram.count, 150);
+}
+
+#[test]
+fn a_node_that_is_gone_keeps_what_was_measured() {
+    let (tester, node) = pair();
+    let asked = offer(10_000, Pace::of(Some(1_000.0)));
+    let report = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut buf = [0; 2048];
+            for _ in 0..100 {
+                let (len, peer) = node.recv_from(&mut buf).unwrap();
+                node.send_to(&buf[..len], peer).unwrap();
+            }
+        });
+        echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
+    });
+    let failure = report.failure.unwrap();
+    assert_eq!(failure.kind(), std::io::ErrorKind::ConnectionRefused);
+    assert_eq!(report.round_trip.histogram.count, 100);
+    assert_eq!(report.seen.counts.distinct_sequences, 100);
+    assert!((100..10_000).contains(&report.sent.sequences));
+}
+
+#[test]
+fn hostile_datagrams_are_counted_and_nothing_goes_back() {
+    let (tester, node) = pair();
+    tester
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let mut good = vec![0; 64];
+    let head = Header {
+        flags: wirelab_wire::Flags::NONE,
+        stream: 0,
+        sequence: 0,
+        time_ns: 0,
+        lfsr_len: 46,
+    };
+    head.emit(good.first_chunk_mut().unwrap());
+    let (answer, seen) = reflected(&node, || {
+        for len in [0, 1, 17, 18, 19, 600, 9216, 20_000, 65_507] {
+            tester.send(&vec![0xA5; len]).unwrap();
+        }
+        let mut damaged = good.clone();
+        damaged[4] ^= 1;
+        tester.send(&damaged).unwrap();
+        // A header that promises more than there is, and one that promises more than any frame has.
+        for lfsr_len in [47, u16::MAX] {
+            let mut liar = good.clone();
+            Header { lfsr_len, ..head }.emit(liar.first_chunk_mut().unwrap());
+            tester.send(&liar).unwrap();
+        }
+        let mut buf = [0; 100];
+        let answers: Vec<_> = std::iter::from_fn(|| tester.recv(&mut buf).ok()).collect();
+        answers
+    });
+    // What has an intact header is a test frame, though a bad one, and goes back as it is; the rest does not.
+    assert_eq!(answer, [64, 64]);
+    let counts = seen.report.counts;
+    assert_eq!(
+        (counts.truncated_frames, counts.header_corrupt_frames),
+        (2, 10)
+    );
+    assert_eq!(counts.received_frames, 12);
+    assert_eq!(header::LEN, 18);
+}
+
+#[test]
+fn a_probe_without_a_rate_is_refused_with_the_way_out() {
+    let (tester, _node) = pair();
+    let asked = offer(1, Pace::Max);
+    let error = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap_err();
+    assert!(
+        error.to_string().contains("needs a load with a rate"),
+        "{error}"
+    );
+}
