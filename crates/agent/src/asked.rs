@@ -40,6 +40,10 @@ impl Asked<'_> {
         refuse_unknown(start)?;
         let sizes = sizes(start)?;
         let sends = matches!(start.direction, Direction::Transmit | Direction::Both);
+        if is_tcp(start.layer) && sizes.is_none() {
+            // A stream has no bounds of its own: its frames are told apart by their length.
+            return Err(Refusal::missing("datagram_bytes"));
+        }
         let offer = match (sends, sizes) {
             (true, Some(sizes)) => Some(offer(start, &sizes, link, limits)?),
             (true, None) => return Err(Refusal::missing("frame_bytes")),

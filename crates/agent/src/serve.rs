@@ -151,7 +151,7 @@ impl Serving {
             .is_some_and(|thread| !thread.is_finished())
     }
 
-    /// TCP connections for control that were refused because there were too many.
+    /// TCP connections for control that were closed because there were too many.
     pub fn refused(&self) -> usize {
         self.shared.refused()
     }

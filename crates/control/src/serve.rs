@@ -1,9 +1,9 @@
 //! A server on real transports. One [`Shared`] server may be served on several of them at once.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::assemble::{Assembled, Assembler};
@@ -13,9 +13,10 @@ use crate::transport::{Stopwatch, is_timeout};
 
 /// Longest wait between two looks at the stop flag.
 const TICK: Duration = Duration::from_millis(50);
-/// TCP connections at once; one more is closed as soon as it is made.
+/// TCP connections at once. One more takes the place of the oldest that never sent a line; where all have, it is closed
+/// as soon as it is made.
 pub const MAX_CONNECTIONS: usize = 32;
-/// TCP connections of one address at once.
+/// TCP connections of one address at once; one more takes the place of one of the same address.
 pub const MAX_CONNECTIONS_PER_PEER: usize = 8;
 /// A TCP connection that sent no line for so long is closed.
 const IDLE: Duration = Duration::from_secs(120);
@@ -28,8 +29,18 @@ pub struct Shared<H> {
     server: Mutex<Server<H>>,
     stop: AtomicBool,
     clock: Stopwatch,
-    connections: Mutex<Vec<IpAddr>>,
+    /// The oldest first.
+    connections: Mutex<Vec<Arc<Connection>>>,
     refused: AtomicUsize,
+}
+
+/// A TCP connection that is served.
+#[derive(Debug)]
+struct Connection {
+    ip: IpAddr,
+    stream: TcpStream,
+    /// Whether it ever sent a line.
+    spoke: AtomicBool,
 }
 
 impl<H: NodeHandler> Shared<H> {
@@ -49,7 +60,7 @@ impl<H: NodeHandler> Shared<H> {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// TCP connections that were refused because there were too many.
+    /// TCP connections that were closed because there were too many.
     pub fn refused(&self) -> usize {
         self.refused.load(Ordering::Relaxed)
     }
@@ -124,34 +135,58 @@ impl<H: NodeHandler> Shared<H> {
         H: Send + 'static,
     {
         let ip = from.ip().to_canonical();
-        {
-            let mut open = self
-                .connections
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let own = open.iter().filter(|other| **other == ip).count();
-            if open.len() >= MAX_CONNECTIONS || own >= MAX_CONNECTIONS_PER_PEER {
-                self.refused.fetch_add(1, Ordering::Relaxed);
-                return;
-            }
-            open.push(ip);
+        // Without a second handle it could not be sent away later.
+        let Ok(own) = stream.try_clone() else { return };
+        let connection = Arc::new(Connection {
+            ip,
+            stream: own,
+            spoke: AtomicBool::new(false),
+        });
+        if !self.make_room(ip) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return;
         }
+        self.open_connections().push(Arc::clone(&connection));
         let place = Place {
             shared: Arc::clone(self),
-            ip,
+            connection,
         };
         // Where no thread can be had, the place is given back and the connection closed.
         let _ = std::thread::Builder::new().spawn(move || {
-            let _ = place.shared.serve_connection(stream, place.ip);
+            let _ = place.shared.serve_connection(stream, &place.connection);
         });
     }
 
-    fn serve_connection(&self, stream: TcpStream, ip: IpAddr) -> io::Result<()> {
+    fn open_connections(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+        self.connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether there is room for one more connection of a peer: silent ones give theirs away.
+    fn make_room(&self, ip: IpAddr) -> bool {
+        let mut open = self.open_connections();
+        let own = open.iter().filter(|other| other.ip == ip).count() >= MAX_CONNECTIONS_PER_PEER;
+        if !own && open.len() < MAX_CONNECTIONS {
+            return true;
+        }
+        let silent = open
+            .iter()
+            .position(|other| (!own || other.ip == ip) && !other.spoke.load(Ordering::Relaxed));
+        let Some(at) = silent else { return false };
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        // Its thread sees the end at once.
+        let _ = open.remove(at).stream.shutdown(Shutdown::Both);
+        true
+    }
+
+    fn serve_connection(&self, stream: TcpStream, connection: &Connection) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TICK))?;
         stream.set_write_timeout(Some(UNREAD))?;
-        self.serve_bytes(stream, Peer::Host(ip), Some(IDLE))
+        let spoke = || connection.spoke.store(true, Ordering::Relaxed);
+        self.serve_bytes(stream, Peer::Host(connection.ip), Some(IDLE), spoke)
     }
 
     /// Serve a UART, a pipe or a pseudo-terminal until its end or [`Shared::stop`]. `read` must give up after a
@@ -160,7 +195,7 @@ impl<H: NodeHandler> Shared<H> {
     /// # Errors
     /// What the stream gives.
     pub fn serve_stream(&self, stream: impl Read + Write, number: u32) -> io::Result<()> {
-        self.serve_bytes(stream, Peer::Serial(number), None)
+        self.serve_bytes(stream, Peer::Serial(number), None, || {})
     }
 
     fn serve_bytes(
@@ -168,6 +203,7 @@ impl<H: NodeHandler> Shared<H> {
         mut stream: impl Read + Write,
         peer: Peer,
         idle: Option<Duration>,
+        spoke: impl Fn(),
     ) -> io::Result<()> {
         let mut assembler = Assembler::new();
         let mut bytes = [0; 2048];
@@ -191,6 +227,7 @@ impl<H: NodeHandler> Shared<H> {
                     None => false,
                     Some(Assembled::Line(line)) => {
                         heard = self.clock.now();
+                        spoke();
                         self.handle(line, peer, &mut out)
                     }
                     Some(Assembled::TooLong { request }) => {
@@ -210,19 +247,15 @@ impl<H: NodeHandler> Shared<H> {
 /// A place in the list of connections, given back however the connection ends.
 struct Place<H> {
     shared: Arc<Shared<H>>,
-    ip: IpAddr,
+    connection: Arc<Connection>,
 }
 
 impl<H> Drop for Place<H> {
     fn drop(&mut self) {
-        let mut open = self
-            .shared
-            .connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = open.iter().position(|ip| *ip == self.ip) {
-            open.swap_remove(at);
-        }
+        let own = |other: &Arc<Connection>| Arc::ptr_eq(other, &self.connection);
+        let open = self.shared.connections.lock();
+        open.unwrap_or_else(PoisonError::into_inner)
+            .retain(|other| !own(other));
     }
 }
 
