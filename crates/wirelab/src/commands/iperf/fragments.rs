@@ -7,7 +7,7 @@ use wirelab_socket::mtu;
 use crate::terminal::complain;
 
 /// Packets that each datagram becomes, and the MTU, as far as the system knows it; nothing is sent.
-pub fn of(server: SocketAddr, datagram_bytes: u32) -> Option<(u32, u32)> {
+fn of(server: SocketAddr, datagram_bytes: u32) -> Option<(u32, u32)> {
     let any: SocketAddr = match server {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde_json::{Map, Value, json};
 use wirelab_iperf::v2::client_header::DATAGRAM_BYTES;
+use wirelab_iperf::v2::enhanced::Transit;
 use wirelab_iperf::v2::intervals::Span;
 use wirelab_iperf::v2::outcome::Trouble;
 use wirelab_iperf::v2::send::Sent;
@@ -13,7 +14,6 @@ use wirelab_iperf::v2::{
     Amount, ClientConfig, Leg, Mode, Outcome, Protocol, ServerReport, UdpReceived,
 };
 
-use super::fragments;
 use super::report2::rate;
 
 /// Bytes of a datagram or a write.
@@ -25,9 +25,9 @@ pub fn length_bytes(config: &ClientConfig) -> u32 {
 }
 
 /// The result of a client.
-pub fn test(config: &ClientConfig, rows: &[Row], outcome: &Outcome, interrupted: bool) -> Value {
+pub fn test(config: &ClientConfig, outcome: &Outcome, interrupted: bool) -> Value {
     let legs = outcome.legs.iter().map(|(id, leg)| {
-        let rows: Vec<&Row> = rows.iter().filter(|row| row.id == *id).collect();
+        let rows: Vec<&Row> = outcome.rows.iter().filter(|row| row.id == *id).collect();
         self::leg(*id, leg, &rows)
     });
     json!({
@@ -86,11 +86,6 @@ fn asked(config: &ClientConfig) -> Value {
         "length_bytes": length_bytes(config),
         "interval_ns": config.interval.as_nanos() as u64,
     });
-    if config.protocol == Protocol::Udp {
-        let packets = fragments::of(config.server, length_bytes(config));
-        asked["packets_per_datagram"] = json!(packets.map(|(packets, _)| packets));
-        asked["path_mtu_bytes"] = json!(packets.map(|(_, mtu)| mtu));
-    }
     let (name, value) = rate(config.rate);
     asked[name] = json!(value);
     match config.amount {
@@ -113,14 +108,21 @@ fn number(id: Id) -> String {
 
 fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
     let mut object = match leg {
-        Leg::TcpSent { span, bytes, .. } => tcp("sent", *span, *bytes),
-        Leg::TcpReceived { span, bytes, .. } => tcp("received", *span, *bytes),
+        Leg::TcpSent {
+            span,
+            bytes,
+            writes,
+        } => tcp("sent", *span, *bytes, ("writes", *writes)),
+        Leg::TcpReceived { span, bytes, reads } => {
+            tcp("received", *span, *bytes, ("reads", reads.count))
+        }
         Leg::UdpSent(sent) => udp_sent(sent),
         Leg::UdpReceived(seen) => udp_received(seen),
     };
     let intervals: Vec<Value> = rows.iter().map(|row| interval(row)).collect();
     object.insert("id".to_owned(), json!(number(id)));
     object.insert("kind".to_owned(), json!("measured"));
+    object.insert("notes".to_owned(), json!(leg.notes()));
     object.insert("intervals".to_owned(), json!(intervals));
     Value::Object(object)
 }
@@ -136,11 +138,11 @@ fn span_ns(span: Span) -> u64 {
     span.end_ns.saturating_sub(span.start_ns)
 }
 
-fn tcp(direction: &str, span: Span, bytes: u64) -> Map<String, Value> {
+fn tcp(direction: &str, span: Span, bytes: u64, calls: (&str, u64)) -> Map<String, Value> {
     let ns = span_ns(span);
     object(json!({
         "protocol": "tcp", "direction": direction, "duration_ns": ns, "bytes": bytes,
-        "bits_per_s": bits_per_s(bytes, ns),
+        "bits_per_s": bits_per_s(bytes, ns), calls.0: calls.1,
     }))
 }
 
@@ -150,10 +152,14 @@ fn udp_sent(sent: &Sent) -> Map<String, Value> {
         "protocol": "udp", "direction": "sent", "duration_ns": ns, "bytes": sent.bytes,
         "bits_per_s": bits_per_s(sent.bytes, ns),
         "datagrams": sent.datagrams,
+        "refused": sent.refused,
+        "kept_rate": sent.kept_rate(),
         "kept_rate_ratio": sent.kept_ratio(),
         "slips": sent.slips,
         "slipped_ns": sent.slipped_ns,
         "gap": sent.gaps,
+        "path_mtu_bytes": sent.mtu_bytes,
+        "packets_per_datagram": sent.fragments,
         "final_tries": sent.final_tries,
         "server_report": sent.report.as_ref().map(server_report),
     }))
@@ -197,10 +203,26 @@ fn udp_received(seen: &UdpReceived) -> Map<String, Value> {
         "ignored": received.ignored,
         "unattributed": seen.unattributed,
         "jitter_ps": seen.jitter_ps,
+        "one_way": seen.transit.as_ref().map(one_way),
+        "clock_steps": seen.clock_steps,
+        "longest_bytes": seen.longest_bytes,
+        "path_mtu_bytes": seen.mtu_bytes,
+        "packets_per_datagram": seen.fragments,
         "finished": seen.finished,
         "sender": format!("{:?}", seen.generation),
-        "notes": seen.notes(),
     }))
+}
+
+/// One-way times hold as far as both clocks are set alike.
+fn one_way(transit: &Transit) -> Value {
+    json!({
+        "clocks": "both ends'",
+        "samples": transit.count,
+        "min_us": transit.min_us,
+        "max_us": transit.max_us,
+        "mean_us": transit.mean_us,
+        "stddev_us": transit.stdev_us(),
+    })
 }
 
 fn interval(row: &Row) -> Value {
@@ -214,7 +236,7 @@ fn interval(row: &Row) -> Value {
         value["datagrams"] = json!(datagrams.total);
         value["lost"] = json!(datagrams.lost);
         value["out_of_order"] = json!(datagrams.out_of_order);
-        value["jitter_ps"] = json!((datagrams.jitter_ms * 1e9).round() as u64);
+        value["jitter_ps"] = json!(datagrams.jitter_ps);
     }
     value
 }

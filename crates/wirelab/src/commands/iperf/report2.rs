@@ -1,10 +1,10 @@
 //! What is printed of an iperf 2 test: iperf's own table on standard output, what it leaves out on standard error.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use wirelab_iperf::v2::send::Sent;
 use wirelab_iperf::v2::table::{Format, HEADING, HEADING_UDP, Id, Row};
-use wirelab_iperf::v2::{ClientConfig, Leg, Protocol, Rate};
+use wirelab_iperf::v2::{ClientConfig, Leg, Outcome, Protocol, Rate};
 use wirelab_report::format;
 
 use crate::args::IperfArgs;
@@ -13,15 +13,11 @@ use crate::terminal::{complain, say};
 
 /// The line that iperf draws.
 pub const RULER: &str = "------------------------------------------------------------";
-/// Where a sender stays more than this below its rate, that is said; `measure` judges alike.
-const KEPT: f64 = 0.995;
-
 /// Prints the lines of a test; a heading before the first of its kind.
 pub struct Printer {
     format: Format,
     enhanced: bool,
-    plain: AtomicBool,
-    udp: AtomicBool,
+    printed: Mutex<Vec<&'static str>>,
 }
 
 impl Printer {
@@ -29,8 +25,7 @@ impl Printer {
         Ok(Printer {
             format: super::format(args)?,
             enhanced: args.enhanced,
-            plain: AtomicBool::new(false),
-            udp: AtomicBool::new(false),
+            printed: Mutex::default(),
         })
     }
 
@@ -51,16 +46,29 @@ impl Printer {
         );
     }
 
+    fn heading(&self, row: &Row) -> &'static str {
+        match (&row.more, row.datagrams) {
+            (Some(more), _) if self.enhanced => more.heading(),
+            (_, Some(_)) => HEADING_UDP,
+            (_, None) => HEADING,
+        }
+    }
+
+    fn line(&self, row: &Row) -> String {
+        match self.enhanced {
+            true => row.enhanced_line(self.format),
+            false => row.line(self.format),
+        }
+    }
+
     /// One line of the table.
     pub fn row(&self, row: &Row) {
-        let (printed, heading) = match row.datagrams {
-            Some(_) => (&self.udp, HEADING_UDP),
-            None => (&self.plain, HEADING),
-        };
-        let line = row.line(self.format);
-        if printed.swap(true, Ordering::Relaxed) {
+        let (heading, line) = (self.heading(row), self.line(row));
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if printed.contains(&heading) {
             say!("{line}");
         } else {
+            printed.push(heading);
             say!("{heading}\n{line}");
         }
     }
@@ -73,45 +81,41 @@ impl Printer {
         };
         say!("{id} Sent {} datagrams", sent.datagrams);
         if let Some(report) = &sent.report {
-            let line = report.row(id).line(self.format);
-            say!("{id} Server Report:\n{HEADING_UDP}\n{line}");
+            let row = report.row(id);
+            say!(
+                "{id} Server Report:\n{}\n{}",
+                self.heading(&row),
+                self.line(&row)
+            );
+        }
+    }
+
+    /// The lines of a test that is over.
+    pub fn test(&self, outcome: &Outcome) {
+        for (id, leg) in &outcome.legs {
+            self.leg(*id, leg);
+        }
+        for sum in outcome.sums() {
+            self.row(&sum);
         }
     }
 
     /// What iperf does not say of a leg.
-    pub fn notes(&self, id: Id, leg: &Leg, peer: &str) {
+    pub fn notes(&self, id: Id, leg: &Leg) {
         match leg {
-            Leg::UdpSent(sent) => self.sent(id, sent, peer),
-            Leg::UdpReceived(seen) => {
-                for note in seen.notes() {
-                    complain(format_args!("{id} note: {note}"));
-                }
-                if self.enhanced {
-                    let kind = seen.generation;
-                    complain(format_args!("{id} the sender is of the kind {kind:?}"));
+            Leg::UdpSent(sent) => {
+                if let Some(gaps) = gaps(sent) {
+                    complain(format_args!("{id} gaps between datagrams: {gaps}"));
                 }
             }
-            Leg::TcpSent { .. } | Leg::TcpReceived { .. } => {}
+            Leg::UdpReceived(seen) if self.enhanced => {
+                let kind = seen.generation;
+                complain(format_args!("{id} the sender is of the kind {kind:?}"));
+            }
+            _ => {}
         }
-    }
-
-    fn sent(&self, id: Id, sent: &Sent, peer: &str) {
-        if sent.report.is_none() && sent.final_tries > 0 {
-            let tries = sent.final_tries;
-            complain(format_args!(
-                "{id} warning: no report came from {peer} in {tries} tries: the figures are the sender's own, what arrived is not known"
-            ));
-        }
-        if let Some(gaps) = gaps(sent) {
-            complain(format_args!("{id} gaps between datagrams: {gaps}"));
-        }
-        let kept = sent.kept_ratio();
-        if kept < KEPT {
-            complain(format_args!(
-                "{id} warning: the sender did not keep the rate asked: {} pauses, {} % of the time; free the processors or ask for less",
-                sent.slips,
-                format::percent(1.0 - kept)
-            ));
+        for note in leg.notes() {
+            complain(format_args!("{id} note: {note}"));
         }
     }
 }
@@ -125,9 +129,13 @@ fn gaps(sent: &Sent) -> Option<String> {
     };
     let (half, most) = (at(50.0)?, at(99.0)?);
     let longest = format::time(sent.gaps.max_ticks.saturating_mul(1000));
+    let kept = match (sent.rate, sent.kept_rate()) {
+        (Rate::Max, _) => "",
+        (_, true) => "; the rate was kept",
+        (_, false) => "; the rate was not kept",
+    };
     Some(format!(
-        "median {half}, 99 % {most}, longest {longest}; {} pauses were not made up for",
-        sent.slips
+        "median {half}, 99 % {most}, longest {longest}{kept}"
     ))
 }
 

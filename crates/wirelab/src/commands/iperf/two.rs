@@ -1,17 +1,18 @@
 //! iperf 2: the test that the options ask for, and the server.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
 use wirelab_iperf::v2::outcome::Trouble;
+use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::Row;
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Server, ServerConfig};
 
 use super::report2::{Printer, RULER};
-use super::{PORT, fragments, interval, json2, listen, protocol, resolve, seconds, wrong};
+use super::{PORT, interval, json2, listen, protocol, resolve, seconds, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
@@ -98,38 +99,27 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     let config = config(args, resolve(args, host, PORT)?)?;
     let printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
-    if config.protocol == Protocol::Udp {
-        fragments::warn(config.server, json2::length_bytes(&config));
-    }
     if !args.json {
         printer.greeting(&config);
     }
-    let rows: Mutex<Vec<Row>> = Mutex::default();
     let on_row = |row: Row| {
-        if args.json {
-            let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
-            if rows.len() < MAX_ROWS {
-                rows.push(row);
-            }
-        } else {
+        if !args.json {
             printer.row(&row);
         }
     };
     let outcome = config.run(cancel.flag(), &on_row);
     let interrupted = cancel.is_cancelled();
-    let rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
     if args.json {
-        let value = json2::test(&config, &rows, &outcome, interrupted);
+        let value = json2::test(&config, &outcome, interrupted);
         let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
         say!("{text}");
+    } else {
+        printer.test(&outcome);
+    }
+    for (id, leg) in &outcome.legs {
+        printer.notes(*id, leg);
     }
     let unheard = outcome.legs.iter().any(|(_, leg)| is_unheard(leg));
-    for (id, leg) in &outcome.legs {
-        if !args.json {
-            printer.leg(*id, leg);
-        }
-        printer.notes(*id, leg, &config.server.to_string());
-    }
     if interrupted {
         complain(format_args!(
             "interrupted: the figures are those until then"
@@ -145,7 +135,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
 
 /// Whether nobody says what arrived.
 fn is_unheard(leg: &Leg) -> bool {
-    matches!(leg, Leg::UdpSent(sent) if sent.report.is_none())
+    matches!(leg, Leg::UdpSent(sent) if sent.report.is_none() && sent.final_tries == FINAL_TRIES)
 }
 
 fn failure(trouble: Trouble) -> Failure {
@@ -260,7 +250,7 @@ impl Log<'_> {
                 } else {
                     self.printer.leg(id, &leg);
                 }
-                self.printer.notes(id, &leg, &peer.to_string());
+                self.printer.notes(id, &leg);
                 if let Some(trouble) = trouble {
                     complain(format_args!("{id} {trouble}"));
                 }
