@@ -62,6 +62,31 @@ impl<'a> CachedCeiling<'a> {
     }
 }
 
+impl CachedCeiling<'_> {
+    /// Take the ceiling of a trial that was asked before for known.
+    pub fn learn(&mut self, observation: &Observation) {
+        let (trial, ceiling) = (&observation.trial, &observation.tester.ceiling_frames_per_s);
+        if ceiling.value().is_some() {
+            let key = (
+                trial.framing,
+                observation.sizes,
+                trial.direction,
+                trial.ports,
+            );
+            self.known.entry(key).or_insert_with(|| ceiling.clone());
+        }
+    }
+}
+
+impl Ceiling for CachedCeiling<'_> {
+    fn frames_per_s(&mut self, trial: &Trial) -> Field<f64> {
+        match trial.sizes() {
+            Ok(sizes) => CachedCeiling::frames_per_s(self, trial, sizes),
+            Err(error) => Field::absent(error.to_string()),
+        }
+    }
+}
+
 /// The same trial with nothing that holds the tester back: neither load, link rate, buffers nor faults.
 fn unbounded(trial: &Trial) -> Trial {
     Trial {
@@ -84,7 +109,9 @@ pub fn judge(observation: &mut Observation, ceiling: Field<f64>) {
     if observation.tester.was_limit.value().is_none() {
         observation.tester.was_limit = was_limit(observation);
     }
-    if let Some(warning) = warning(observation) {
+    let warning = warning(observation);
+    // What was observed before an interrupt was judged then.
+    if let Some(warning) = warning.filter(|w| !observation.warnings.contains(w)) {
         observation.warnings.push(warning);
     }
 }

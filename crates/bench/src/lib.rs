@@ -1,25 +1,35 @@
 //! Procedures made of trials, for any [`wirelab_trial::Node`].
 //!
-//! A [`Plan`] is read from a file or made from the command line; [`expand`] turns it into [`Step`]s in a fixed
-//! order; [`run_plan`] asks them of a node one by one and hands each observation to a [`Sink`] at once, so that
-//! a [`ResultsWriter`] keeps what was seen whatever happens; [`summaries`] says what repeated trials gave.
+//! A [`Plan`] is read from a file or made from the command line; [`parts`] turns it into listed trials and searches in
+//! a fixed order; [`run_plan`] asks them of a node one by one and hands each observation to a [`Sink`] at once, so
+//! that a [`ResultsWriter`] keeps what was seen whatever happens, and [`resume_plan`] goes on with it; [`summaries`]
+//! says what repeated trials gave.
 #![forbid(unsafe_code)]
 
 pub mod ceiling;
+pub mod estimate;
+mod listed;
 pub mod matrix;
+pub mod part;
 pub mod plan;
 mod progress;
 mod reader;
 pub mod repeats;
 pub mod results_writer;
+pub mod resume;
 pub mod run;
 mod save;
 pub mod search;
+mod search_reader;
+mod searched;
 
 pub use ceiling::{CachedCeiling, Ceiling, NoCeiling};
+pub use estimate::plan_estimate_ps;
 pub use matrix::{ExpandError, MAX_TRIALS, Step, estimate_ps, expand, trial_estimate_ps};
-pub use plan::{MAX_PLAN_BYTES, Matrix, Plan, fuzz_plan};
+pub use part::{MAX_SEARCHES, parts};
+pub use plan::{MAX_PLAN_BYTES, Matrix, Plan, SearchSection, Section, Way, fuzz_plan};
 pub use repeats::{CONFIDENCE, DirectionSummary, TrialSummary, summaries};
 pub use results_writer::{LoadResultsError, ResultsWriter, WriteError, load, save};
-pub use run::{Ended, PlanOutcome, Sink, run_plan};
+pub use resume::{ResumeError, Stored};
+pub use run::{Ended, PlanOutcome, Sink, resume_plan, run_plan};
 pub use wirelab_config::{FileError, UnitError, parse_duration_ps, parse_rate};

@@ -25,6 +25,19 @@ pub struct Step {
     pub sizes: Sizes,
 }
 
+impl Step {
+    /// The step that an observation came of, where no plan tells; `at` is its place in the part, from 0.
+    pub(crate) fn of(part: &str, at: usize, observation: &wirelab_trial::Observation) -> Step {
+        Step {
+            matrix: part.to_owned(),
+            repeat: u32::try_from(at).map_or(u32::MAX, |at| at.saturating_add(1)),
+            warmup_ps: 0,
+            trial: observation.trial.clone(),
+            sizes: observation.sizes,
+        }
+    }
+}
+
 /// Why a plan has no trials that could be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExpandError {
@@ -36,6 +49,12 @@ pub enum ExpandError {
         "{0} trials asked, and at most {MAX_TRIALS} are run: shorten the lists or split the plan"
     )]
     TooMany(u64),
+    /// More than [`MAX_SEARCHES`](crate::MAX_SEARCHES).
+    #[error(
+        "{0} searches asked, and at most {max} are run: shorten the lists or split the plan",
+        max = crate::MAX_SEARCHES
+    )]
+    TooManySearches(u64),
     /// A size that a test frame cannot have.
     #[error("{0}")]
     Size(#[from] SizeError),
@@ -44,7 +63,7 @@ pub enum ExpandError {
     Load(#[from] LoadError),
 }
 
-/// All trials of a plan in order: matrix by matrix; in each the repeats outermost, so that a host that drifts
+/// All trials that a plan lists, without those of its searches, in order: matrix by matrix; in each the repeats outermost, so that a host that drifts
 /// does so for all trials alike; then framing, direction, ports, buffers, load and size.
 ///
 /// `node_ports` stands where a matrix names no number of ports.
@@ -58,19 +77,24 @@ pub fn expand(plan: &Plan, node_ports: u32) -> Result<Vec<Step>, ExpandError> {
         _ => {}
     }
     let mut steps = Vec::new();
-    for matrix in &plan.matrices {
-        let once = trials(matrix, node_ports.max(1))?;
-        for repeat in 1..=matrix.repeats {
-            steps.extend(once.iter().map(|(trial, sizes)| Step {
-                matrix: matrix.name.clone(),
-                repeat,
-                warmup_ps: matrix.warmup_ps,
-                trial: trial.clone(),
-                sizes: *sizes,
-            }));
-        }
+    for matrix in plan.matrices() {
+        steps.extend(matrix_steps(matrix, node_ports)?);
     }
     Ok(steps)
+}
+
+/// All trials of a matrix in order.
+pub(crate) fn matrix_steps(matrix: &Matrix, node_ports: u32) -> Result<Vec<Step>, ExpandError> {
+    let once = trials(matrix, node_ports.max(1))?;
+    let step = |repeat: u32, (trial, sizes): &(Trial, Sizes)| Step {
+        matrix: matrix.name.clone(),
+        repeat,
+        warmup_ps: matrix.warmup_ps,
+        trial: trial.clone(),
+        sizes: *sizes,
+    };
+    let repeats = (1..=matrix.repeats).flat_map(|n| once.iter().map(move |one| step(n, one)));
+    Ok(repeats.collect())
 }
 
 /// The trials of a matrix, each once.
@@ -108,7 +132,7 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
     trials.into_iter().map(checked).collect()
 }
 
-fn checked(trial: Trial) -> Result<(Trial, Sizes), ExpandError> {
+pub(crate) fn checked(trial: Trial) -> Result<(Trial, Sizes), ExpandError> {
     let sizes = trial.sizes()?;
     if let Some(link) = trial.link() {
         trial

@@ -1,4 +1,4 @@
-//! A plan: what to ask of a node, as matrices of sizes, loads, directions, ports, buffers and framings.
+//! A plan: what to ask of a node, as matrices of sizes, loads, directions, ports, buffers and framings, and searches.
 //!
 //! The file is TOML; `docs/plans.md` is its manual. How values are read is in `reader.rs`.
 
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use wirelab_config::trial::DEFAULT_TIME_PS;
 use wirelab_config::{FileError, read_text};
+use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{Buffers, Direction, Extent, FaultRates, Framing, Load, Size};
 
 use crate::reader;
@@ -15,15 +16,103 @@ pub const MAX_PLAN_BYTES: u64 = 256 * 1024;
 /// What errors call a plan.
 const KIND: &str = "a plan";
 
-/// A plan: matrices of trials.
+/// A plan: matrices of trials, and searches, in the order in which they are run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// What it is about.
     pub title: Option<String>,
     /// The node it was written for, as on the command line, which may name another.
     pub node: Option<String>,
-    /// The matrices, in order.
-    pub matrices: Vec<Matrix>,
+    /// Whether it fills a datasheet: losses and what the node cannot do are then figures, and no failures.
+    pub datasheet: bool,
+    /// Its sections, in the order of the file.
+    pub sections: Vec<Section>,
+}
+
+/// A section of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Section {
+    /// Trials that are listed.
+    Matrix(Matrix),
+    /// Trials that are chosen by what the ones before gave.
+    Search(SearchSection),
+}
+
+impl Section {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Section::Matrix(matrix) => &matrix.name,
+            Section::Search(search) => &search.name,
+        }
+    }
+}
+
+/// Searches: one for every combination of its lists.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchSection {
+    /// Its name, different from that of all others in the plan.
+    pub name: String,
+    /// Layers and tags.
+    pub framings: Vec<Framing>,
+    /// Sizes.
+    pub sizes: Vec<Size>,
+    /// Directions, as the node sees them.
+    pub directions: Vec<Direction>,
+    /// Number of ports in use at once; `None` for all that the node has.
+    pub ports: Option<u32>,
+    /// The highest load to ask; `max` leaves it to the link and the tester.
+    pub load: Load,
+    /// Link rate in bit/s, where the user gave one.
+    pub link_bits_per_s: Option<u64>,
+    /// What is searched.
+    pub way: Way,
+}
+
+impl SearchSection {
+    /// Searches of one direction on all ports of the node, up to what link and tester allow.
+    pub fn new(name: impl Into<String>, sizes: Vec<Size>, way: Way) -> SearchSection {
+        SearchSection {
+            name: name.into(),
+            framings: vec![Framing::default()],
+            sizes,
+            directions: vec![Direction::Receive],
+            ports: None,
+            load: Load::Max,
+            link_bits_per_s: None,
+            way,
+        }
+    }
+
+    /// Number of searches, at most `u64::MAX`.
+    pub fn searches(&self) -> u64 {
+        let lists = [self.framings.len(), self.sizes.len(), self.directions.len()];
+        lists
+            .into_iter()
+            .fold(1, |n, list| n.saturating_mul(list as u64))
+    }
+}
+
+/// What a search looks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Way {
+    /// The rates of goals (RFC 9971).
+    Rates {
+        /// Goals and limits.
+        search: Search,
+        /// Shares, 1 being all, of the rate that was found, at each of which one more trial is run. Of several
+        /// goals the rate is that of the one which allows most loss.
+        around: Vec<f64>,
+    },
+    /// Loss against load (RFC 2544, 26.3).
+    LossCurve(LossCurve),
+    /// Bursts at line rate without loss (RFC 9004).
+    Bursts {
+        /// How they are searched.
+        bursts: BurstSearch,
+        /// How the throughput that they rest on is searched, where no section before has found it.
+        throughput: Search,
+    },
 }
 
 /// One matrix: a trial for every combination of its lists.
@@ -94,11 +183,34 @@ impl Matrix {
 }
 
 impl Plan {
-    /// Number of trials with all repeats, at most `u64::MAX`.
+    /// Number of trials that are listed, with all repeats, at most `u64::MAX`; those of searches are not known before.
     pub fn trials(&self) -> u64 {
-        self.matrices
-            .iter()
+        self.matrices()
             .fold(0, |sum, m| sum.saturating_add(m.trials()))
+    }
+
+    /// A plan of one section.
+    pub fn of(section: Section) -> Plan {
+        Plan {
+            sections: vec![section],
+            ..Plan::default()
+        }
+    }
+
+    /// Its matrices, in order.
+    pub fn matrices(&self) -> impl Iterator<Item = &Matrix> {
+        self.sections.iter().filter_map(|section| match section {
+            Section::Matrix(matrix) => Some(matrix),
+            Section::Search(_) => None,
+        })
+    }
+
+    /// Its searches, in order.
+    pub fn searches(&self) -> impl Iterator<Item = &SearchSection> {
+        self.sections.iter().filter_map(|section| match section {
+            Section::Matrix(_) => None,
+            Section::Search(search) => Some(search),
+        })
     }
 
     /// Read a plan's text. `file` is the name that errors give.
@@ -136,9 +248,10 @@ pub fn fuzz_plan(bytes: &[u8]) {
     };
     match Plan::parse(text, "fuzz.toml") {
         Ok(plan) => {
-            let steps = crate::expand(&plan, 4).expect("an accepted plan expands");
-            assert_eq!(steps.len() as u64, plan.trials());
-            let _ = crate::estimate_ps(&steps, None);
+            let parts = crate::parts(&plan, 4).expect("an accepted plan expands");
+            let listed = parts.iter().map(|part| part.steps().len() as u64);
+            assert_eq!(listed.sum::<u64>(), plan.trials());
+            let _ = crate::plan_estimate_ps(&plan, &wirelab_trial::Description::default());
         }
         Err(FileError::At { line, column, .. }) => {
             assert!(line >= 1 && line <= text.split('\n').count());

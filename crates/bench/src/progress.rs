@@ -1,6 +1,8 @@
 //! Progress of a whole plan, made from the progress of its trials and what each is expected to last.
 
-use wirelab_trial::Progress;
+use std::time::Instant;
+
+use wirelab_trial::{Progress, format};
 
 const PS_PER_MS: u64 = 1_000_000_000;
 
@@ -43,5 +45,82 @@ impl Progress for StepProgress<'_> {
             format!("{}: {what}", self.label)
         };
         self.outer.report(now, self.total_ms, &text);
+    }
+}
+
+/// Passes the progress of a part on as that of the whole plan; what the part turns out to need less is taken off.
+pub struct PartProgress<'a> {
+    /// Of the plan.
+    pub outer: &'a dyn Progress,
+    /// Time behind, in ps.
+    pub before_ps: u64,
+    /// Expected time of what comes after, in ps.
+    pub after_ps: u64,
+    /// What the part takes at most, in ps: a search knows its own bound only once it knows its loads.
+    pub at_most_ps: u64,
+}
+
+impl Progress for PartProgress<'_> {
+    fn report(&self, done: u64, total: u64, what: &str) {
+        let before = self.before_ps / PS_PER_MS;
+        let whole = before.saturating_add(total.min(self.at_most_ps / PS_PER_MS));
+        let whole = whole.saturating_add(self.after_ps / PS_PER_MS);
+        self.outer.report(before.saturating_add(done), whole, what);
+    }
+}
+
+/// Adds the time left to what is said: what is expected, corrected by how long the part behind really took.
+pub struct TimeLeft<'a> {
+    outer: &'a dyn Progress,
+    begun: Instant,
+}
+
+impl<'a> TimeLeft<'a> {
+    /// From now on.
+    pub fn new(outer: &'a dyn Progress) -> TimeLeft<'a> {
+        TimeLeft {
+            outer,
+            begun: Instant::now(),
+        }
+    }
+}
+
+impl Progress for TimeLeft<'_> {
+    fn report(&self, done: u64, total: u64, what: &str) {
+        let passed_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let left = left_ms(done, total, passed_ms);
+        let left = format::time(left.div_ceil(1_000).saturating_mul(1_000 * PS_PER_MS));
+        self.outer
+            .report(done, total, &format!("{what}, {left} left"));
+    }
+}
+
+/// Expected milliseconds left, as much slower or faster as what is behind was; a little of it proves nothing.
+fn left_ms(done: u64, total: u64, passed_ms: u64) -> u64 {
+    const PROOF_MS: u64 = 2_000;
+    let expected = total.saturating_sub(done);
+    if done < PROOF_MS || passed_ms < PROOF_MS {
+        return expected;
+    }
+    let left = u128::from(expected) * u128::from(passed_ms) / u128::from(done);
+    u64::try_from(left).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_is_corrected_by_what_was_slower() {
+        assert_eq!(left_ms(0, 60_000, 500), 60_000);
+        assert_eq!(left_ms(1_000, 60_000, 5_000), 59_000, "too early to tell");
+        assert_eq!(
+            left_ms(20_000, 60_000, 30_000),
+            60_000,
+            "half as slow again"
+        );
+        assert_eq!(left_ms(20_000, 60_000, 10_000), 20_000);
+        assert_eq!(left_ms(70_000, 60_000, 10_000), 0, "a total that shrank");
+        assert_eq!(left_ms(1 << 40, u64::MAX, u64::MAX), u64::MAX);
     }
 }

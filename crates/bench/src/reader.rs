@@ -6,9 +6,35 @@ use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size};
 use wirelab_wire::LineRate;
 
 use crate::matrix::MAX_TRIALS;
-use crate::plan::{Matrix, Plan};
+use crate::part::MAX_SEARCHES;
+use crate::plan::{Matrix, Plan, SearchSection, Section};
+use crate::search_reader::{bursts, loss_curve, search};
 
-const PLAN_KEYS: [&str; 3] = ["title", "node", "matrix"];
+const PLAN_KEYS: [&str; 7] = [
+    "title",
+    "node",
+    "datasheet",
+    "matrix",
+    "search",
+    "loss_curve",
+    "bursts",
+];
+/// How a section of each kind is read; the number is its place among those of its kind.
+type ReadSection = fn(&Table<'_>, usize) -> Read<Section>;
+const SECTIONS: [(&str, ReadSection); 4] = [
+    ("matrix", |table, index| {
+        matrix(table, index).map(Section::Matrix)
+    }),
+    ("search", |table, index| {
+        search(table, index).map(Section::Search)
+    }),
+    ("loss_curve", |table, index| {
+        loss_curve(table, index).map(Section::Search)
+    }),
+    ("bursts", |table, index| {
+        bursts(table, index).map(Section::Search)
+    }),
+];
 const MATRIX_KEYS: [&str; 17] = [
     "name",
     "layer",
@@ -29,7 +55,7 @@ const MATRIX_KEYS: [&str; 17] = [
     "repeat",
 ];
 /// What to do where a value stands in a list twice.
-const TWICE: &str = "to run it more often, use repeat";
+pub(crate) const TWICE: &str = "to run it more often, use repeat";
 
 pub fn plan(text: &str, file: &str) -> Read<Plan> {
     read(text, file, top)
@@ -37,32 +63,59 @@ pub fn plan(text: &str, file: &str) -> Read<Plan> {
 
 fn top(top: &Table<'_>) -> Read<Plan> {
     top.known_keys(&PLAN_KEYS)?;
-    let none = "there is none: add a section [[matrix]] with a size";
-    let entry = top.get("matrix").ok_or_else(|| top.error("matrix", none))?;
     let mut plan = Plan {
         title: top.text("title")?,
         node: top.text("node")?,
-        matrices: Vec::new(),
+        datasheet: top.get("datasheet").map_or(Ok(false), |e| e.flag())?,
+        sections: Vec::new(),
     };
-    for (index, section) in top.sections("matrix")?.iter().enumerate() {
-        let matrix = self::matrix(section, index)?;
-        if plan.matrices.iter().any(|m| m.name == matrix.name) {
-            let what = format!("'{}' is the name of another matrix too", matrix.name);
+    for (section, index, read) in in_order(top)? {
+        let read = read(&section, index)?;
+        if plan.sections.iter().any(|s| s.name() == read.name()) {
+            let what = format!("'{}' is the name of another section too", read.name());
             return Err(section.at_key("name", what));
         }
-        plan.matrices.push(matrix);
-        if plan.trials() > MAX_TRIALS {
-            let trials = plan.trials();
-            return Err(section.error_here(format!(
-                "with this one the plan has {trials} trials, and at most {MAX_TRIALS} are run: \
-                 shorten its lists, or split the plan into several files"
-            )));
-        }
+        plan.sections.push(read);
+        check_number(&plan, &section)?;
     }
-    if plan.matrices.is_empty() {
-        return Err(entry.error(none));
+    if plan.sections.is_empty() {
+        let none = "there is none: add a section [[matrix]] or [[search]] with a size";
+        return Err(match top.get("matrix") {
+            Some(entry) => entry.error(none),
+            None => top.error("matrix", none),
+        });
     }
     Ok(plan)
+}
+
+/// All sections in the order of the file. TOML keeps each kind apart, so the places in the text tell.
+fn in_order<'a>(top: &Table<'a>) -> Read<Vec<(Table<'a>, usize, ReadSection)>> {
+    let mut all = Vec::new();
+    for (kind, read) in SECTIONS {
+        for (index, section) in top.sections(kind)?.into_iter().enumerate() {
+            all.push((section, index, read));
+        }
+    }
+    all.sort_by_key(|(section, ..)| section.place());
+    Ok(all)
+}
+
+fn check_number(plan: &Plan, section: &Table<'_>) -> Read<()> {
+    let trials = plan.trials();
+    if trials > MAX_TRIALS {
+        return Err(section.error_here(format!(
+            "with this one the plan has {trials} trials, and at most {MAX_TRIALS} are run: \
+             shorten its lists, or split the plan into several files"
+        )));
+    }
+    let searches: u64 = plan.searches().map(SearchSection::searches).sum();
+    if searches > MAX_SEARCHES {
+        return Err(section.error_here(format!(
+            "with this one the plan has {searches} searches, and at most {MAX_SEARCHES} are run: \
+             shorten its lists, or split the plan into several files"
+        )));
+    }
+    Ok(())
 }
 
 fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
@@ -128,7 +181,7 @@ fn check_loads(entry: &Entry<'_>, matrix: &Matrix) -> Read<()> {
     Ok(())
 }
 
-fn framings(table: &Table<'_>) -> Read<Vec<Framing>> {
+pub(crate) fn framings(table: &Table<'_>) -> Read<Vec<Framing>> {
     let layers = match table.get("layer") {
         Some(entry) => entry.list(TWICE, Entry::layer)?,
         None => vec![Layer::Ethernet],
@@ -146,7 +199,7 @@ fn framings(table: &Table<'_>) -> Read<Vec<Framing>> {
     Ok(all.collect())
 }
 
-fn sizes(table: &Table<'_>, framings: &[Framing]) -> Read<Vec<Size>> {
+pub(crate) fn sizes(table: &Table<'_>, framings: &[Framing]) -> Read<Vec<Size>> {
     let mut sizes = Vec::new();
     for unit in SIZE_UNITS {
         if let Some(entry) = table.get(unit.name()) {

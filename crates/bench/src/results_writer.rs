@@ -8,6 +8,7 @@ use wirelab_trial::results::{FORMAT, ResultsError, VERSION};
 use wirelab_trial::{Environment, Found, Observation, Part, ResultsFile};
 
 use crate::matrix::Step;
+use crate::resume::Stored;
 use crate::run::Sink;
 use crate::save::{Target, atomically, check};
 
@@ -91,6 +92,8 @@ pub struct ResultsWriter {
     file: ResultsFile,
     every: Duration,
     next_save: Instant,
+    /// Observations that the file on the disk has already: with fewer it is not written.
+    on_disk: usize,
 }
 
 impl ResultsWriter {
@@ -129,6 +132,29 @@ impl ResultsWriter {
             },
             every: SAVE_EVERY,
             next_save: Instant::now(),
+            on_disk: 0,
+        })
+    }
+
+    /// A writer that goes on with a results file: what is stored in it is taken again first, and until all that is
+    /// there the file on the disk stays as it is.
+    ///
+    /// # Errors
+    /// [`WriteError`] where the path cannot be written.
+    pub fn resume(
+        path: Option<&Path>,
+        file: ResultsFile,
+        stored: &Stored,
+    ) -> Result<ResultsWriter, WriteError> {
+        let of = ResultsWriter::create(path, file.environment, file.command, "", 0)?;
+        Ok(ResultsWriter {
+            on_disk: stored.observations(),
+            file: ResultsFile {
+                wirelab_version: file.wirelab_version,
+                created_unix_ns: file.created_unix_ns,
+                ..of.file
+            },
+            ..of
         })
     }
 
@@ -152,7 +178,7 @@ impl ResultsWriter {
         if let Some(part) = self.file.parts.last_mut() {
             part.observations += 1;
         }
-        let Some(path) = &self.path else {
+        let Some(path) = self.path.as_ref().filter(|_| self.is_ahead()) else {
             return Ok(());
         };
         // A pipe takes one file, not one for each trial.
@@ -174,6 +200,11 @@ impl ResultsWriter {
         Ok(())
     }
 
+    /// Whether anything is here that the file on the disk does not have.
+    fn is_ahead(&self) -> bool {
+        self.file.observations.len() > self.on_disk
+    }
+
     /// End the file: say whether the plan ended before it was done (by Ctrl-C or by an error), and write it.
     /// Where nothing was observed nothing is written, so that a run that failed at once costs no older results.
     ///
@@ -184,7 +215,8 @@ impl ResultsWriter {
         interrupted: bool,
     ) -> Result<ResultsFile, (WriteError, Box<ResultsFile>)> {
         self.file.interrupted = interrupted;
-        if self.file.observations.is_empty() {
+        // With as many observations the last search may have ended since.
+        if self.file.observations.is_empty() || self.file.observations.len() < self.on_disk {
             return Ok(self.file);
         }
         if let Some(path) = &self.path {

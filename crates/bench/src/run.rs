@@ -1,21 +1,24 @@
-//! Runs a plan on a node: trial after trial, each observation handed on at once.
+//! Runs a plan on a node: part after part, each observation handed on at once.
 
-use std::collections::BTreeMap;
-
-use wirelab_trial::{
-    Cancel, Description, Extent, FaultRates, Field, Found, Node, NodeError, Observation, Progress,
-    Status, TesterObservation, Trial, Unsupported, Warning,
-};
+use wirelab_trial::search::SearchResult;
+use wirelab_trial::{Cancel, Description, Found, Node, NodeError, Observation, Progress, Status};
 use wirelab_wire::LineRate;
 
-use crate::ceiling::{CachedCeiling, Ceiling, judge};
-use crate::matrix::{ExpandError, Step, estimate_ps, expand, step_estimate_ps};
+use crate::ceiling::{CachedCeiling, Ceiling};
+use crate::estimate::{Estimate, overhead_ps};
+use crate::matrix::{ExpandError, Step};
+use crate::part::{Asks, PlannedPart, parts};
 use crate::plan::Plan;
-use crate::progress::StepProgress;
+use crate::progress::TimeLeft;
 use crate::results_writer::WriteError;
+use crate::resume::{Replay, ResumeError, Stored, StoredPart};
 
 /// So many failures of the node in a row end the plan: it is gone, and will not come back by itself.
 pub const FAILURES_IN_A_ROW: u32 = 3;
+/// The code of the warning in the observation of a trial that the node cannot do.
+pub const UNSUPPORTED: &str = "unsupported";
+/// The code of the warning in the observation of a trial that failed with the node.
+pub const NODE_FAILED: &str = "node-failed";
 
 /// Where observations go, each as soon as it is there.
 pub trait Sink {
@@ -48,27 +51,36 @@ pub enum Ended {
     Interrupted,
     /// It has no trials that could be run.
     BadPlan(ExpandError),
+    /// What was to be gone on with does not go together with the plan.
+    BadResume(ResumeError),
     /// No further trial could have succeeded: a privilege is missing, or the node failed again and again.
     Failed(NodeError),
     /// The observations could not be kept.
     Unsaved(WriteError),
 }
 
-/// What came of a plan. Every trial that was asked is in one of the four counts.
+/// What came of a plan. Every trial that is known before the first is in one of the first five counts, every search
+/// that was begun in one of the last three or in `unsupported`.
 #[derive(Debug)]
 pub struct PlanOutcome {
     /// How it ended.
     pub ended: Ended,
-    /// Trials that ran to their end.
+    /// Listed trials that ran to their end.
     pub complete: u64,
-    /// Trials that ended early.
+    /// Listed trials that ended early.
     pub partial: u64,
-    /// Trials without a result that can be used.
+    /// Listed trials without a result that can be used.
     pub void: u64,
-    /// Trials that the node cannot do.
+    /// Listed trials and searches that the node cannot do.
     pub unsupported: u64,
-    /// Trials of the plan that were never asked.
+    /// Listed trials of the plan that were never asked.
     pub not_run: u64,
+    /// Searches that came to their end or to one of their limits.
+    pub searched: u64,
+    /// Searches that failed.
+    pub search_failed: u64,
+    /// Searches that could not begin, e.g. bursts without a link rate.
+    pub search_refused: u64,
 }
 
 impl PlanOutcome {
@@ -76,14 +88,40 @@ impl PlanOutcome {
     pub fn is_done(&self) -> bool {
         matches!(self.ended, Ended::Done)
     }
+
+    pub(crate) fn of(trials: u64, ended: Ended) -> PlanOutcome {
+        PlanOutcome {
+            ended,
+            complete: 0,
+            partial: 0,
+            void: 0,
+            unsupported: 0,
+            not_run: trials,
+            searched: 0,
+            search_failed: 0,
+            search_refused: 0,
+        }
+    }
+
+    pub(crate) fn count(&mut self, observation: &Observation) {
+        self.not_run -= 1;
+        let unsupported = observation.warnings.iter().any(|w| w.code == UNSUPPORTED);
+        match observation.status {
+            Status::Complete => self.complete += 1,
+            Status::Partial { .. } => self.partial += 1,
+            Status::Void { .. } if unsupported => self.unsupported += 1,
+            Status::Void { .. } => self.void += 1,
+        }
+    }
 }
 
-/// Run every trial of a plan on a node.
+/// Run every part of a plan on a node.
 ///
 /// Before the first trial of each framing, size, direction and number of ports the tester's own ceiling is
-/// taken. `progress` gets milliseconds of expected time: `done` of `total`, so the rest is the time left. A trial
-/// that the node cannot do, or that failed, is kept as a void observation with the reason and a warning
-/// (`unsupported`, `bad-trial`, `node-failed`), and the plan goes on.
+/// taken. `progress` gets milliseconds of expected time: `done` of `total`, so the rest is the time left; the total
+/// shrinks where a search needs fewer trials than it might. A trial that the node cannot do, or that failed, is kept
+/// as a void observation with the reason and a warning (`unsupported`, `bad-trial`, `node-failed`), and the plan goes
+/// on. Of a datasheet, what lacks a privilege is kept as such too.
 pub fn run_plan(
     node: &mut dyn Node,
     plan: &Plan,
@@ -92,64 +130,127 @@ pub fn run_plan(
     cancel: &Cancel,
     sink: &mut dyn Sink,
 ) -> PlanOutcome {
+    resume_plan(
+        node,
+        plan,
+        Stored::default(),
+        ceiling,
+        progress,
+        cancel,
+        sink,
+    )
+}
+
+/// Run a plan of which something is stored: parts that are finished are taken as they are, and the one that was cut
+/// short is asked again with its observations as the answers, so that a search goes on where it was. The sink gets
+/// all observations, those that were stored first.
+pub fn resume_plan(
+    node: &mut dyn Node,
+    plan: &Plan,
+    stored: Stored,
+    ceiling: &mut dyn Ceiling,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+    sink: &mut dyn Sink,
+) -> PlanOutcome {
     let description = node.describe();
-    let steps = match expand(plan, description.capabilities.ports) {
-        Ok(steps) => steps,
+    let parts = match parts(plan, description.capabilities.ports) {
+        Ok(parts) => parts,
         Err(error) => return PlanOutcome::of(0, Ended::BadPlan(error)),
     };
     let link = description
         .capabilities
         .link_bits_per_s
         .and_then(LineRate::new);
-    // What no trial of the plan can be, whatever the node does, is found before the first.
-    let bad = steps.iter().find_map(|step| {
-        let link = step.trial.link().or(link);
-        step.trial
-            .load
-            .frames_per_s(&step.sizes, step.trial.framing.layer, link)
-            .err()
-    });
-    if let Some(error) = bad {
-        return PlanOutcome::of(0, Ended::BadPlan(ExpandError::Load(error)));
+    if let Err(error) = possible(&parts, link) {
+        return PlanOutcome::of(0, Ended::BadPlan(error));
     }
+    if let Err(error) = stored.check(&parts) {
+        return PlanOutcome::of(0, Ended::BadResume(error));
+    }
+    let mut ceiling = CachedCeiling::new(ceiling);
+    stored
+        .all()
+        .for_each(|observation| ceiling.learn(observation));
+    let listed = parts.iter().map(PlannedPart::trials).sum();
+    let progress = TimeLeft::new(progress);
     let run = Run {
-        total_ps: estimate_ps(&steps, link),
-        link,
+        estimate: Estimate {
+            link,
+            overhead_ps: overhead_ps(&description.kind),
+        },
+        datasheet: plan.datasheet,
         description,
-        node,
-        ceiling: CachedCeiling::new(ceiling),
-        progress,
+        node: Replay::new(node),
+        ceiling,
+        progress: &progress,
         cancel,
         sink,
+        found: Vec::new(),
         before_ps: 0,
+        after_ps: 0,
+        number: 0,
+        listed,
         failures: 0,
-        outcome: PlanOutcome::of(steps.len(), Ended::Done),
+        outcome: PlanOutcome::of(listed, Ended::Done),
     };
-    run.all(&steps)
+    run.all(&parts, stored)
 }
 
-struct Run<'a> {
-    node: &'a mut dyn Node,
-    description: Description,
-    link: Option<LineRate>,
-    ceiling: CachedCeiling<'a>,
-    progress: &'a dyn Progress,
-    cancel: &'a Cancel,
-    sink: &'a mut dyn Sink,
-    before_ps: u64,
-    total_ps: u64,
-    failures: u32,
-    outcome: PlanOutcome,
+/// What no listed trial of the plan can be, whatever the node does, is found before the first.
+fn possible(parts: &[PlannedPart], link: Option<LineRate>) -> Result<(), ExpandError> {
+    for step in parts.iter().flat_map(PlannedPart::steps) {
+        let (trial, link) = (&step.trial, step.trial.link().or(link));
+        let layer = trial.framing.layer;
+        trial.load.frames_per_s(&step.sizes, layer, link)?;
+    }
+    Ok(())
+}
+
+/// A plan that is running.
+pub(crate) struct Run<'a> {
+    pub node: Replay<'a>,
+    pub description: Description,
+    pub datasheet: bool,
+    pub estimate: Estimate,
+    pub ceiling: CachedCeiling<'a>,
+    pub progress: &'a dyn Progress,
+    pub cancel: &'a Cancel,
+    pub sink: &'a mut dyn Sink,
+    /// What searches for rates found.
+    pub found: Vec<SearchResult>,
+    /// Time of what was asked, and expected time of the parts behind the one that is running.
+    pub before_ps: u64,
+    pub after_ps: u64,
+    /// Listed trials asked, of how many.
+    pub number: u64,
+    pub listed: u64,
+    pub failures: u32,
+    pub outcome: PlanOutcome,
 }
 
 impl Run<'_> {
-    fn all(mut self, steps: &[Step]) -> PlanOutcome {
-        for (index, step) in steps.iter().enumerate() {
+    fn all(mut self, parts: &[PlannedPart], mut stored: Stored) -> PlanOutcome {
+        let mut left_ps: Vec<u64> = parts.iter().map(|p| self.estimate.part_ps(p)).collect();
+        // What is known takes no time.
+        left_ps
+            .iter_mut()
+            .take(stored.finished())
+            .for_each(|ps| *ps = 0);
+        for (at, part) in parts.iter().enumerate() {
             if self.cancel.is_cancelled() {
                 self.outcome.ended = Ended::Interrupted;
                 break;
             }
-            if let Err(ended) = self.one(step, index + 1, steps.len()) {
+            let after = left_ps[at + 1..].iter();
+            self.after_ps = after.fold(0, |sum, ps| sum.saturating_add(*ps));
+            self.sink.begin_part(&part.name);
+            let ran = match stored.next() {
+                Some(stored) if stored.finished => self.take(part, stored),
+                Some(stored) => self.go_on(part, stored),
+                None => self.part(part),
+            };
+            if let Err(ended) = ran {
                 self.outcome.ended = ended;
                 break;
             }
@@ -157,156 +258,48 @@ impl Run<'_> {
         self.outcome
     }
 
-    fn one(&mut self, step: &Step, number: usize, of: usize) -> Result<(), Ended> {
-        let step_ps = step_estimate_ps(step, self.link);
-        let label = format!("trial {number} of {of}");
-        let progress =
-            StepProgress::new(self.progress, self.before_ps, step_ps, self.total_ps, label);
-        self.before_ps = self.before_ps.saturating_add(step_ps);
-        progress.report(0, 1, "the tester's own ceiling");
-        let ceiling = self.ceiling.frames_per_s(&step.trial, step.sizes);
-        if self.cancel.is_cancelled() {
-            return Err(Ended::Interrupted);
+    fn part(&mut self, part: &PlannedPart) -> Result<(), Ended> {
+        match &part.what {
+            Asks::Steps(steps) => self.steps(steps),
+            _ => self.search(part),
         }
-        let ran = self.warm_up(step, &progress).and_then(|()| {
-            if self.cancel.is_cancelled() {
-                return Ok(None);
+    }
+
+    /// A part that was finished before.
+    fn take(&mut self, part: &PlannedPart, stored: StoredPart) -> Result<(), Ended> {
+        let steps = part.steps();
+        for (at, observation) in stored.observations.into_iter().enumerate() {
+            if self.outcome.not_run > 0 && part.trials() > 0 {
+                self.outcome.count(&observation);
+                self.number += 1;
             }
-            let observation = self.node.run(&step.trial, &progress, self.cancel)?;
-            Ok(Some(observation))
-        });
-        let (observation, fatal) = match ran {
-            Ok(None) => return Err(Ended::Interrupted),
-            Ok(Some(mut observation)) => {
-                self.failures = 0;
-                judge(&mut observation, ceiling);
-                (observation, None)
-            }
-            Err(error) => self.without_observation(step, error, of)?,
-        };
-        self.outcome.count(&observation);
-        let early = observation.status != Status::Complete;
-        self.sink.take(step, observation).map_err(Ended::Unsaved)?;
-        match fatal {
-            // The last trial may have been the one that was cancelled.
-            _ if early && self.cancel.is_cancelled() => Err(Ended::Interrupted),
-            Some(error) => Err(Ended::Failed(error)),
-            None => Ok(()),
+            let step = match steps.get(at) {
+                Some(step) => step.clone(),
+                None => Step::of(&part.name, at, &observation),
+            };
+            self.sink.take(&step, observation).map_err(Ended::Unsaved)?;
         }
-    }
-
-    /// The unrecorded trial before a recorded one, where one is asked.
-    fn warm_up(&mut self, step: &Step, progress: &dyn Progress) -> Result<(), NodeError> {
-        if step.warmup_ps == 0 {
-            return Ok(());
+        if let Some(found) = stored.part.found {
+            return self.keep(found);
+        } else if let Some(why) = stored.part.refused {
+            self.outcome.search_refused += 1;
+            self.sink.end_part(Err(why));
         }
-        let trial = Trial {
-            extent: Extent::Time {
-                time_ps: step.warmup_ps,
-            },
-            faults: FaultRates::default(),
-            ..step.trial.clone()
-        };
-        progress.report(0, 1, "warm-up");
-        self.node
-            .run(&trial, &(), self.cancel)
-            .map(drop)
-            .map_err(in_warm_up)
+        Ok(())
     }
 
-    /// The observation that says why there is none, and the error where the plan must end with it.
-    fn without_observation(
-        &mut self,
-        step: &Step,
-        error: NodeError,
-        of: usize,
-    ) -> Result<(Observation, Option<NodeError>), Ended> {
-        let (code, way_out) = match &error {
-            // Nothing was asked of the node, so there is nothing to keep.
-            NodeError::Privilege(_) => return Err(Ended::Failed(error)),
-            NodeError::Unsupported(_) => {
-                (UNSUPPORTED, "take it out of the plan, or ask another node")
-            }
-            NodeError::BadTrial(_) => ("bad-trial", "change the trial as the text says"),
-            NodeError::Failed(_) => ("node-failed", "see to the node and run the plan again"),
-        };
-        let fatal = if matches!(error, NodeError::Failed(_)) {
-            self.failures += 1;
-            self.failures >= FAILURES_IN_A_ROW || u64::from(self.failures) >= of as u64
-        } else {
-            false
-        };
-        let observation = void(step, self.description.clone(), &error, code, way_out);
-        Ok((observation, fatal.then_some(error)))
-    }
-}
-
-/// The code of the warning in the observation of a trial that the node cannot do.
-pub const UNSUPPORTED: &str = "unsupported";
-
-fn in_warm_up(error: NodeError) -> NodeError {
-    match error {
-        NodeError::Unsupported(Unsupported { field, why }) => NodeError::Unsupported(Unsupported {
-            field,
-            why: format!("{why} (in the warm-up)"),
-        }),
-        NodeError::BadTrial(why) => NodeError::BadTrial(format!("{why} (in the warm-up)")),
-        NodeError::Failed(why) => NodeError::Failed(format!("{why} (in the warm-up)")),
-        NodeError::Privilege(why) => NodeError::Privilege(why),
-    }
-}
-
-fn void(
-    step: &Step,
-    node: Description,
-    error: &NodeError,
-    code: &str,
-    way_out: &str,
-) -> Observation {
-    Observation {
-        trial: step.trial.clone(),
-        sizes: step.sizes,
-        node,
-        status: Status::Void {
-            why: error.to_string(),
-        },
-        started_unix_ns: Field::absent("the trial did not begin"),
-        flows: Vec::new(),
-        cpu_load: Field::absent("the trial did not begin"),
-        series: Vec::new(),
-        counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("the trial did not begin"),
-            was_limit: Field::absent("the trial did not begin"),
-        },
-        warnings: vec![Warning {
-            code: code.to_owned(),
-            text: error.to_string(),
-            way_out: way_out.to_owned(),
-        }],
-    }
-}
-
-impl PlanOutcome {
-    fn of(trials: usize, ended: Ended) -> PlanOutcome {
-        PlanOutcome {
-            ended,
-            complete: 0,
-            partial: 0,
-            void: 0,
-            unsupported: 0,
-            not_run: trials as u64,
-        }
-    }
-
-    fn count(&mut self, observation: &Observation) {
-        self.not_run -= 1;
-        let unsupported = observation.warnings.iter().any(|w| w.code == UNSUPPORTED);
-        match observation.status {
-            Status::Complete => self.complete += 1,
-            Status::Partial { .. } => self.partial += 1,
-            Status::Void { .. } if unsupported => self.unsupported += 1,
-            Status::Void { .. } => self.void += 1,
+    /// A part that was cut short.
+    fn go_on(&mut self, part: &PlannedPart, stored: StoredPart) -> Result<(), Ended> {
+        self.node.answer_with(stored.observations);
+        let ran = self.part(part);
+        let left = self.node.is_left() && !self.cancel.is_cancelled();
+        match self.node.other.take() {
+            Some(other) => Err(Ended::BadResume(other)),
+            None if left => Err(Ended::BadResume(ResumeError::Plan(format!(
+                "its part '{}' holds more trials than the plan asks",
+                part.name
+            )))),
+            None => ran,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use proptest::prelude::*;
-use wirelab_bench::{ExpandError, Matrix, Plan, Step, estimate_ps, expand, fuzz_plan};
+use wirelab_bench::{ExpandError, Matrix, Plan, Section, Step, estimate_ps, expand, fuzz_plan};
 use wirelab_trial::*;
 use wirelab_wire::LineRate;
 
@@ -56,7 +56,7 @@ fn a_plan_reads_as_it_is_written() {
     let plan = Plan::parse(EVERYTHING, "p.toml").unwrap();
     assert_eq!(plan.title.as_deref(), Some("all there is"));
     assert_eq!(plan.node.as_deref(), Some("lab:4"));
-    let wide = &plan.matrices[0];
+    let wide = plan.matrices().next().unwrap();
     assert_eq!(wide.loads[1], Load::LinkShare { percent: 95.0 });
     assert_eq!(wide.loads[3], Load::BitRate { bits_per_s: 10e6 });
     assert_eq!(wide.directions, [Direction::Both, Direction::Receive]);
@@ -75,7 +75,7 @@ fn a_plan_reads_as_it_is_written() {
         ..FaultRates::default()
     };
     assert_eq!(wide.faults, faults);
-    let second = &plan.matrices[1];
+    let second = plan.matrices().nth(1).unwrap();
     assert_eq!((second.name.as_str(), second.repeats), ("matrix 2", 3));
     assert_eq!(second.sizes[0], Size::new(SizeUnit::Frame, 64));
     assert_eq!(second.sizes[2], Size::new(SizeUnit::Length, 1514));
@@ -93,10 +93,7 @@ fn expansion_is_in_this_order() {
 fn what_cannot_be_expanded() {
     let matrix = Matrix::new("m", vec![Size::new(SizeUnit::Frame, 64)]);
     let with = |matrix: Matrix| {
-        let plan = Plan {
-            matrices: vec![matrix],
-            ..Plan::default()
-        };
+        let plan = Plan::of(Section::Matrix(matrix));
         expand(&plan, 1).unwrap_err()
     };
     assert_eq!(expand(&Plan::default(), 1), Err(ExpandError::Empty));
@@ -200,7 +197,7 @@ proptest! {
 
     #[test]
     fn every_combination_appears_once_per_repeat(matrix in matrices()) {
-        let plan = Plan { matrices: vec![matrix.clone()], ..Plan::default() };
+        let plan = Plan::of(Section::Matrix(matrix.clone()));
         let steps = expand(&plan, 1).unwrap();
         prop_assert_eq!(steps.len() as u64, matrix.trials());
         let mut times: HashMap<(u32, String), u32> = HashMap::new();

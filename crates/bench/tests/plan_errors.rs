@@ -27,7 +27,7 @@ fn unknown_keys_name_the_nearest() {
     );
     assert_eq!(
         error("tilte = \"x\"\n[[matrix]]\nframe = 64"),
-        "p.toml:1:1: tilte: no such key: did you mean 'title'? The keys here are title, node, matrix"
+        "p.toml:1:1: tilte: no such key: did you mean 'title'? The keys here are title, node, datasheet, matrix, search, loss_curve, bursts"
     );
     assert_eq!(
         line("inject = { dorp = 0.1 }"),
@@ -151,7 +151,7 @@ fn a_size_must_fit_every_framing() {
 fn what_is_missing_is_named() {
     assert_eq!(
         error("title = \"x\""),
-        "p.toml:1:1: matrix: there is none: add a section [[matrix]] with a size"
+        "p.toml:1:1: matrix: there is none: add a section [[matrix]] or [[search]] with a size"
     );
     assert_eq!(
         error("[[matrix]]\nframe = 64\n\n[[matrix]]\nload = \"max\"\n"),
@@ -163,7 +163,7 @@ fn what_is_missing_is_named() {
     );
     assert_eq!(
         error("matrix = []"),
-        "p.toml:1:10: matrix: there is none: add a section [[matrix]] with a size"
+        "p.toml:1:10: matrix: there is none: add a section [[matrix]] or [[search]] with a size"
     );
 }
 
@@ -171,7 +171,7 @@ fn what_is_missing_is_named() {
 fn two_matrices_of_one_name() {
     assert_eq!(
         error("[[matrix]]\nframe = 64\nname = \"a\"\n[[matrix]]\nframe = 65\nname = \"a\""),
-        "p.toml:6:8: matrix.name: 'a' is the name of another matrix too"
+        "p.toml:6:8: matrix.name: 'a' is the name of another section too"
     );
 }
 

@@ -10,10 +10,29 @@ use wirelab_trial::Layer;
 
 use crate::error::{FileError, Read};
 use crate::table::{Source, Table, as_table};
-use crate::units::{HIGHEST_RATE, parse_duration_ps, parse_rate};
+use crate::units::{HIGHEST_RATE, parse_duration_ps, parse_percent, parse_rate};
 
 /// Most values of a list that are read.
 pub const MAX_LIST: usize = 10_000;
+
+const LAYERS: [Layer; 5] = [
+    Layer::Ethernet,
+    Layer::UdpIpv4,
+    Layer::UdpIpv6,
+    Layer::TcpIpv4,
+    Layer::TcpIpv6,
+];
+
+/// How files write a layer.
+pub const fn layer_word(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Ethernet => "ethernet",
+        Layer::UdpIpv4 => "udp4",
+        Layer::UdpIpv6 => "udp6",
+        Layer::TcpIpv4 => "tcp4",
+        Layer::TcpIpv6 => "tcp6",
+    }
+}
 
 /// A value and the key it stands under.
 #[derive(Clone, Debug)]
@@ -141,16 +160,15 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// Where it is none.
     pub fn layer(&self) -> Read<Layer> {
-        match self.value.get_ref().as_str() {
-            Some("ethernet") => Ok(Layer::Ethernet),
-            Some("udp4") => Ok(Layer::UdpIpv4),
-            Some("udp6") => Ok(Layer::UdpIpv6),
-            Some("tcp4") => Ok(Layer::TcpIpv4),
-            Some("tcp6") => Ok(Layer::TcpIpv6),
-            _ => Err(self.error(
+        let word = self.value.get_ref().as_str();
+        let known = LAYERS
+            .into_iter()
+            .find(|layer| Some(layer_word(*layer)) == word);
+        known.ok_or_else(|| {
+            self.error(
                 "no such layer: choose one of \"ethernet\", \"udp4\", \"udp6\", \"tcp4\", \"tcp6\"",
-            )),
-        }
+            )
+        })
     }
 
     /// A whole number from `min` to `max`.
@@ -192,6 +210,21 @@ impl<'a> Entry<'a> {
         self.any_number()
             .filter(|n| (0.0..=1.0).contains(n))
             .ok_or_else(|| self.error("a probability is a number from 0 to 1, e.g. 1e-5"))
+    }
+
+    /// A share in percent, as a ratio: `"2.5 %"` is 0.025.
+    ///
+    /// # Errors
+    /// Where it is none, or not from `least` to `most` percent.
+    pub fn percent(&self, least: f64, most: f64) -> Read<f64> {
+        let text = self.value.get_ref().as_str();
+        text.and_then(parse_percent)
+            .filter(|ratio| (least..=most).contains(&(ratio * 100.0)))
+            .ok_or_else(|| {
+                self.error(format!(
+                    "write a share from {least} to {most} percent in quotes, e.g. \"2.5 %\""
+                ))
+            })
     }
 
     /// `true` or `false`.

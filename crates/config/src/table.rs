@@ -87,6 +87,11 @@ impl<'a> Table<'a> {
         &self.name
     }
 
+    /// Where in the text it begins, in bytes.
+    pub fn place(&self) -> usize {
+        self.span.start
+    }
+
     /// Line of its header, counted from 1.
     pub fn line(&self) -> usize {
         self.source.place(self.span.start).0

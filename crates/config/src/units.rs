@@ -60,6 +60,17 @@ pub fn parse_duration_ps(text: &str) -> Result<u64, UnitError> {
     }
 }
 
+/// The ratio of a share in percent such as `2.5 %` or `90%`; `None` where the text is none.
+pub fn parse_percent(text: &str) -> Option<f64> {
+    let number = text.strip_suffix('%')?.trim_end();
+    let digits = |c: char| c.is_ascii_digit() || c == '.';
+    // The standard parser also takes signs, exponents and "inf".
+    let plain = number.starts_with(|c: char| c.is_ascii_digit()) && number.chars().all(digits);
+    let percent: f64 = number.parse().ok().filter(|_| plain)?;
+    // 2.5 / 100 is nearest to 0.025; a product with 0.01 would not be.
+    Some(percent / 100.0)
+}
+
 /// Bit/s of a rate such as `100M` or `2.5G`.
 ///
 /// # Errors
@@ -118,6 +129,18 @@ mod tests {
             parse_duration_ps("3").unwrap_err().to_string(),
             "'3' is no duration: write a number with ps, ns, us, ms, s, m or h, e.g. 200ms"
         );
+    }
+
+    #[test]
+    fn shares() {
+        for (text, ratio) in [("2.5 %", 0.025), ("0%", 0.0), ("110 %", 1.1), ("100%", 1.0)] {
+            assert_eq!(parse_percent(text), Some(ratio), "{text}");
+        }
+        for bad in [
+            "", "%", "2.5", "-1 %", "inf%", "1e3 %", ".5%", "1.2.3%", "half",
+        ] {
+            assert_eq!(parse_percent(bad), None, "{bad}");
+        }
     }
 
     #[test]

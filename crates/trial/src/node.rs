@@ -119,4 +119,12 @@ pub trait Node {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError>;
+
+    /// Run a trial of which nobody wants the figures, so that caches and clocks are those of a node at work.
+    ///
+    /// # Errors
+    /// As [`Node::run`].
+    fn warm_up(&mut self, trial: &Trial, cancel: &Cancel) -> Result<(), NodeError> {
+        self.run(trial, &(), cancel).map(drop)
+    }
 }

@@ -8,6 +8,7 @@ use wirelab_trial::{
 use wirelab_wire::LineRate;
 
 use crate::ceiling::{CachedCeiling, Ceiling, judge};
+use crate::listed::void;
 use crate::matrix::Step;
 use crate::progress::StepProgress;
 use crate::run::{FAILURES_IN_A_ROW, Sink};
@@ -109,8 +110,11 @@ impl<'a> Asker<'a> {
     pub fn warm_up(&mut self, load: Load, time_ps: u64) -> Result<(), SearchEnded> {
         let trial = self.trial(load, Extent::Time { time_ps });
         self.charge(time_ps)?;
-        let ran = self.node.run(&trial, &(), self.cancel);
-        ran.map(drop).map_err(|error| SearchEnded::Failed {
+        let Err(error) = self.node.warm_up(&trial, self.cancel) else {
+            return Ok(());
+        };
+        self.declined(&trial, &error)?;
+        Err(SearchEnded::Failed {
             why: format!("{error} (in the warm-up)"),
         })
     }
@@ -191,6 +195,7 @@ impl<'a> Asker<'a> {
                 return Ok(Err(why));
             }
             Err(error) => {
+                self.declined(&trial, &error)?;
                 return Err(SearchEnded::Failed {
                     why: error.to_string(),
                 });
@@ -215,6 +220,22 @@ impl<'a> Asker<'a> {
             why: error.to_string(),
         })?;
         Ok(told)
+    }
+
+    /// Where the node cannot do such a trial, or the tester may not, that is kept as its observation and ends the search.
+    fn declined(&mut self, trial: &Trial, error: &NodeError) -> Result<(), SearchEnded> {
+        if !matches!(error, NodeError::Unsupported(_) | NodeError::Privilege(_)) {
+            return Ok(());
+        }
+        let observation = void(trial, self.sizes, self.description.clone(), error);
+        let step = Step::of(self.name, self.records.len(), &observation);
+        let why = error.to_string();
+        Err(match self.sink.take(&step, observation) {
+            Ok(()) => SearchEnded::Unsupported { why },
+            Err(error) => SearchEnded::Failed {
+                why: error.to_string(),
+            },
+        })
     }
 
     fn of_one_kind(&mut self, told: Told) -> Result<Told, SearchEnded> {

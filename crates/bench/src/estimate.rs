@@ -1,0 +1,189 @@
+//! How long a plan will take: for its progress, and so that a quick one is known to be quick.
+
+use std::collections::HashSet;
+
+use wirelab_trial::search::{BurstSearch, LossCurve, Search};
+use wirelab_trial::{Description, Direction, Framing, Load, Sizes, Trial};
+use wirelab_wire::LineRate;
+
+use crate::ceiling::CEILING_TIME_PS;
+use crate::matrix::{Step, UNKNOWN_PS, trial_estimate_ps};
+use crate::part::{Asks, PlannedPart, Template, parts};
+use crate::plan::Plan;
+
+/// The highest load over the smallest one of a search, where neither is known: that of a search without limits.
+const USUAL_RANGE: f64 = 1e3;
+
+/// What a trial takes beside the time in which frames are offered, in ps: connections and reports of a peer across
+/// a network, from tries in a lab with room to spare; a model answers at once.
+pub fn overhead_ps(kind: &str) -> u64 {
+    match kind {
+        "iperf" => 300_000_000_000,
+        "node" => 200_000_000_000,
+        "ports" => 50_000_000_000,
+        _ => 0,
+    }
+}
+
+/// How long a plan will take on such a node at most, in ps: trials with what they take beside, searches with the most
+/// trials that they may ask, and the tester's own ceilings.
+///
+/// # Errors
+/// [`ExpandError`](crate::ExpandError) where the plan has no trials that could be run.
+pub fn plan_estimate_ps(plan: &Plan, node: &Description) -> Result<u64, crate::ExpandError> {
+    let capabilities = &node.capabilities;
+    let estimate = Estimate {
+        link: capabilities.link_bits_per_s.and_then(LineRate::new),
+        overhead_ps: overhead_ps(&node.kind),
+    };
+    let parts = parts(plan, capabilities.ports)?;
+    let all = parts.iter().map(|part| estimate.part_ps(part));
+    let ceilings = match node.kind.as_str() {
+        "model" => 0,
+        _ => kinds_of_trials(&parts) as u64 * CEILING_TIME_PS,
+    };
+    Ok(all.fold(ceilings, u64::saturating_add))
+}
+
+/// Kinds of trials of which each has a ceiling of its own.
+fn kinds_of_trials(parts: &[PlannedPart]) -> usize {
+    let mut kinds: HashSet<(Framing, Sizes, Direction, u32)> = HashSet::new();
+    for part in parts {
+        let mut add = |trial: &Trial, sizes| {
+            kinds.insert((trial.framing, sizes, trial.direction, trial.ports));
+        };
+        match &part.what {
+            Asks::Steps(steps) => steps.iter().for_each(|s| add(&s.trial, s.sizes)),
+            Asks::Rates(of, _)
+            | Asks::Around(of, ..)
+            | Asks::LossCurve(of, _)
+            | Asks::Bursts(of, _) => add(&of.trial, of.sizes),
+        }
+    }
+    kinds.len()
+}
+
+/// What is known of the node before the first trial.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Estimate {
+    pub link: Option<LineRate>,
+    pub overhead_ps: u64,
+}
+
+impl Estimate {
+    /// A trial with its warm-up.
+    pub fn step_ps(&self, step: &Step) -> u64 {
+        let warm_up_ps = match step.warmup_ps {
+            0 => 0,
+            ps => ps.saturating_add(self.overhead_ps),
+        };
+        trial_estimate_ps(&step.trial, self.link)
+            .unwrap_or(UNKNOWN_PS)
+            .saturating_add(self.overhead_ps)
+            .saturating_add(warm_up_ps)
+    }
+
+    /// A part, at most.
+    pub fn part_ps(&self, part: &PlannedPart) -> u64 {
+        match &part.what {
+            Asks::Steps(steps) => steps.iter().map(|step| self.step_ps(step)).sum(),
+            Asks::Rates(template, search) => self.search_ps(template, search),
+            Asks::Around(_, shares, extent) => {
+                let wirelab_trial::Extent::Time { time_ps } = extent else {
+                    return UNKNOWN_PS;
+                };
+                let trial_ps = time_ps.saturating_add(self.overhead_ps);
+                trial_ps.saturating_mul(shares.len() as u64)
+            }
+            Asks::LossCurve(_, curve) => self.curve_ps(curve),
+            Asks::Bursts(template, bursts) => self.bursts_ps(template, bursts),
+        }
+    }
+
+    fn search_ps(&self, template: &Template, search: &Search) -> u64 {
+        let (trial, sizes) = (&template.trial, &template.sizes);
+        let link = trial.link().or(self.link);
+        let asked = trial.load.frames_per_s(sizes, trial.framing.layer, link);
+        let carried = link.map(|link| link.frames_per_s(sizes));
+        let highest = asked.ok().flatten().or(carried);
+        let range = match highest.zip(search.min_load_frames_per_s) {
+            Some((max, min)) => (max / min).max(1.0),
+            None => USUAL_RANGE,
+        };
+        // One more where a trial at load max must tell the highest load.
+        let most = search.most_trials(1.0, range).saturating_add(1);
+        let trials = most.min(search.max_trials);
+        let longest = search.goals.iter().map(|goal| goal.final_trial_ps).max();
+        let trials_ps = longest.unwrap_or(0).saturating_mul(trials);
+        let overhead_ps = self.overhead_ps.saturating_mul(trials.saturating_add(1));
+        let asked_ps = trials_ps.saturating_add(search.warmup_ps);
+        asked_ps.min(search.max_time_ps).saturating_add(overhead_ps)
+    }
+
+    fn curve_ps(&self, curve: &LossCurve) -> u64 {
+        let steps = (100.0 / curve.step_percent).ceil() as u64;
+        let asked_ps = curve.trial_ps.saturating_mul(steps).min(curve.max_time_ps);
+        asked_ps.saturating_add(self.overhead_ps.saturating_mul(steps))
+    }
+
+    /// A typical burst takes a hundredth of the longest; the bound would be hours.
+    fn bursts_ps(&self, template: &Template, search: &BurstSearch) -> u64 {
+        let link = template.trial.link().or(self.link);
+        let longest = link.map_or(1.0, |link| {
+            link.frames_per_s(&template.sizes) * search.longest_ps as f64 / 1e12
+        });
+        let bursts = BurstSearch::most_trials_per_repeat(longest as u64)
+            .saturating_mul(u64::from(search.repeats))
+            .min(search.max_trials);
+        let burst_ps = (search.longest_ps / 100).saturating_add(self.overhead_ps);
+        bursts.saturating_mul(burst_ps)
+    }
+}
+
+/// Where a rate that was found leads: application bits per second on UDP and link bits on Ethernet, as a plan writes
+/// them, rounded to two significant digits; all of the link where that would be more than it carries.
+pub(crate) fn load_near(frames_per_s: f64, template: &Template, link: Option<LineRate>) -> Load {
+    let (trial, sizes) = (&template.trial, &template.sizes);
+    let overhead = trial
+        .link()
+        .or(link)
+        .map(|l| l.overhead)
+        .unwrap_or_default();
+    let bytes = sizes.datagram.map_or(overhead.link_bytes(sizes), u64::from);
+    let bits_per_s = two_digits(frames_per_s * 8.0 * bytes as f64);
+    let load = Load::BitRate { bits_per_s };
+    let link = trial.link().or(link);
+    match load.frames_per_s(sizes, trial.framing.layer, link) {
+        Ok(_) => load,
+        Err(_) => Load::LinkShare { percent: 100.0 },
+    }
+}
+
+/// A rate of at least 1 bit/s rounded to two significant digits.
+fn two_digits(rate: f64) -> f64 {
+    let digits = rate.max(1.0).log10().floor() as i32 - 1;
+    if digits <= 0 {
+        return rate.round().max(1.0);
+    }
+    let unit = 10f64.powi(digits);
+    (rate / unit).round() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_rounded_to_two_digits() {
+        for (rate, rounded) in [
+            (7_349_112.0, 7_300_000.0),
+            (99_600_000.0, 100_000_000.0),
+            (12_500.0, 13_000.0),
+            (94.4, 94.0),
+            (0.2, 1.0),
+            (950e6, 950e6),
+        ] {
+            assert_eq!(two_digits(rate), rounded, "{rate}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Runs trials that are listed, and those around a rate that was found.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::{
+    Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Sizes, Status,
+    TesterObservation, Trial, Unsupported, Warning,
+};
+
+use crate::ceiling::judge;
+use crate::matrix::Step;
+use crate::progress::StepProgress;
+use crate::run::{Ended, FAILURES_IN_A_ROW, NODE_FAILED, Run, UNSUPPORTED};
+
+impl Run<'_> {
+    /// Ask each trial once.
+    pub(crate) fn steps(&mut self, steps: &[Step]) -> Result<(), Ended> {
+        let mut left_ps: u64 = steps.iter().map(|step| self.estimate.step_ps(step)).sum();
+        for step in steps {
+            if self.cancel.is_cancelled() {
+                return Err(Ended::Interrupted);
+            }
+            self.one(step, left_ps)?;
+            left_ps -= self.estimate.step_ps(step);
+        }
+        Ok(())
+    }
+
+    /// Ask a trial; it and those of its part behind it are expected to take `left_ps`.
+    fn one(&mut self, step: &Step, left_ps: u64) -> Result<(), Ended> {
+        self.number += 1;
+        let step_ps = self.estimate.step_ps(step);
+        let total_ps = self.before_ps.saturating_add(left_ps);
+        let total_ps = total_ps.saturating_add(self.after_ps);
+        let label = format!("trial {} of {}", self.number, self.listed);
+        let progress = StepProgress::new(self.progress, self.before_ps, step_ps, total_ps, label);
+        self.before_ps = self.before_ps.saturating_add(step_ps);
+        progress.report(0, 1, "the tester's own ceiling");
+        let ceiling = self.ceiling.frames_per_s(&step.trial, step.sizes);
+        if self.cancel.is_cancelled() {
+            return Err(Ended::Interrupted);
+        }
+        let ran = self.warm_up(step, &progress).and_then(|()| {
+            if self.cancel.is_cancelled() {
+                return Ok(None);
+            }
+            let observation = self.node.run(&step.trial, &progress, self.cancel)?;
+            Ok(Some(observation))
+        });
+        let (observation, fatal) = match ran {
+            Ok(None) => return Err(Ended::Interrupted),
+            Ok(Some(mut observation)) => {
+                self.failures = 0;
+                judge(&mut observation, ceiling);
+                (observation, None)
+            }
+            // The run ends with what does not go together; there is nothing to keep.
+            Err(_) if self.node.other.is_some() => return Err(Ended::Interrupted),
+            Err(error) => self.without_observation(step, error)?,
+        };
+        self.outcome.count(&observation);
+        let early = observation.status != Status::Complete;
+        self.sink.take(step, observation).map_err(Ended::Unsaved)?;
+        match fatal {
+            // The last trial may have been the one that was cancelled.
+            _ if early && self.cancel.is_cancelled() => Err(Ended::Interrupted),
+            Some(error) => Err(Ended::Failed(error)),
+            None => Ok(()),
+        }
+    }
+
+    /// The unrecorded trial before a recorded one, where one is asked.
+    fn warm_up(&mut self, step: &Step, progress: &dyn Progress) -> Result<(), NodeError> {
+        if step.warmup_ps == 0 {
+            return Ok(());
+        }
+        let trial = Trial {
+            extent: Extent::Time {
+                time_ps: step.warmup_ps,
+            },
+            faults: FaultRates::default(),
+            ..step.trial.clone()
+        };
+        progress.report(0, 1, "warm-up");
+        self.node.warm_up(&trial, self.cancel).map_err(in_warm_up)
+    }
+
+    /// The observation that says why there is none, and the error where the plan must end with it.
+    fn without_observation(
+        &mut self,
+        step: &Step,
+        error: NodeError,
+    ) -> Result<(Observation, Option<NodeError>), Ended> {
+        // Nothing was asked of the node, so there is nothing to keep.
+        if matches!(error, NodeError::Privilege(_)) && !self.datasheet {
+            return Err(Ended::Failed(error));
+        }
+        let fatal = if matches!(error, NodeError::Failed(_)) {
+            self.failures += 1;
+            self.failures >= FAILURES_IN_A_ROW || u64::from(self.failures) >= self.listed
+        } else {
+            false
+        };
+        let observation = void(&step.trial, step.sizes, self.description.clone(), &error);
+        Ok((observation, fatal.then_some(error)))
+    }
+}
+
+fn in_warm_up(error: NodeError) -> NodeError {
+    match error {
+        NodeError::Unsupported(Unsupported { field, why }) => NodeError::Unsupported(Unsupported {
+            field,
+            why: format!("{why} (in the warm-up)"),
+        }),
+        NodeError::BadTrial(why) => NodeError::BadTrial(format!("{why} (in the warm-up)")),
+        NodeError::Failed(why) => NodeError::Failed(format!("{why} (in the warm-up)")),
+        NodeError::Privilege(why) => NodeError::Privilege(why),
+    }
+}
+
+/// The observation of a trial that gave none: why, and what to do.
+pub(crate) fn void(
+    trial: &Trial,
+    sizes: Sizes,
+    node: Description,
+    error: &NodeError,
+) -> Observation {
+    let (code, way_out) = match error {
+        NodeError::Privilege(_) => (UNSUPPORTED, "grant it, or do without these figures"),
+        NodeError::Unsupported(_) => (UNSUPPORTED, "take it out of the plan, or ask another node"),
+        NodeError::BadTrial(_) => ("bad-trial", "change the trial as the text says"),
+        NodeError::Failed(_) => (NODE_FAILED, "see to the node and run the plan again"),
+    };
+    let not_begun = "the trial did not begin";
+    Observation {
+        trial: trial.clone(),
+        sizes,
+        node,
+        status: Status::Void {
+            why: error.to_string(),
+        },
+        started_unix_ns: Field::absent(not_begun),
+        flows: Vec::new(),
+        cpu_load: Field::absent(not_begun),
+        series: Vec::new(),
+        counters: BTreeMap::new(),
+        tester: TesterObservation {
+            ceiling_frames_per_s: Field::absent(not_begun),
+            was_limit: Field::absent(not_begun),
+        },
+        warnings: vec![Warning {
+            code: code.to_owned(),
+            text: error.to_string(),
+            way_out: way_out.to_owned(),
+        }],
+    }
+}

@@ -1,0 +1,175 @@
+//! From a plan to its parts, in an order that is always the same: trials that are listed, searches, and the trials
+//! around what a search found.
+
+use wirelab_config::layer_word;
+use wirelab_trial::search::{BurstSearch, LossCurve, Search};
+use wirelab_trial::{Direction, Extent, FaultRates, Framing, Size, Sizes, Trial};
+
+use crate::matrix::{ExpandError, MAX_TRIALS, Step, checked, matrix_steps};
+use crate::plan::{Plan, SearchSection, Section, Way};
+
+/// Most searches of one plan.
+pub const MAX_SEARCHES: u64 = 1_000;
+
+/// A part of a plan: what becomes one [`Part`](wirelab_trial::Part) of the results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedPart {
+    /// Its name; searches of one section have their size, and what else tells them apart, behind it.
+    pub name: String,
+    /// What it asks.
+    pub what: Asks,
+}
+
+/// What a part asks.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asks {
+    /// Trials that are listed.
+    Steps(Vec<Step>),
+    /// The rates of goals.
+    Rates(Template, Search),
+    /// A trial at each of these shares of the rate that the search for the same trial found.
+    Around(Template, Vec<f64>, Extent),
+    /// Loss against load.
+    LossCurve(Template, LossCurve),
+    /// Bursts; the search for the same trial has found the throughput.
+    Bursts(Template, BurstSearch),
+}
+
+/// What a search offers, but for load and extent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Template {
+    /// The trial; its load is the highest to ask.
+    pub trial: Trial,
+    /// All four sizes of its frames.
+    pub sizes: Sizes,
+}
+
+impl PlannedPart {
+    /// Number of trials that are known before.
+    pub fn trials(&self) -> u64 {
+        match &self.what {
+            Asks::Around(_, shares, _) => shares.len() as u64,
+            _ => self.steps().len() as u64,
+        }
+    }
+
+    /// The trials that are listed; none for a search.
+    pub fn steps(&self) -> &[Step] {
+        match &self.what {
+            Asks::Steps(steps) => steps,
+            _ => &[],
+        }
+    }
+}
+
+/// The parts of a plan in the order of its sections. `node_ports` stands where a section names no number of ports.
+///
+/// # Errors
+/// [`ExpandError`] before anything was run.
+pub fn parts(plan: &Plan, node_ports: u32) -> Result<Vec<PlannedPart>, ExpandError> {
+    let searches: u64 = plan.searches().map(SearchSection::searches).sum();
+    match (plan.trials(), searches) {
+        (0, 0) => return Err(ExpandError::Empty),
+        (n, _) if n > MAX_TRIALS => return Err(ExpandError::TooMany(n)),
+        (_, n) if n > MAX_SEARCHES => return Err(ExpandError::TooManySearches(n)),
+        _ => {}
+    }
+    let mut parts = Vec::new();
+    for section in &plan.sections {
+        match section {
+            Section::Matrix(matrix) => parts.push(PlannedPart {
+                name: matrix.name.clone(),
+                what: Asks::Steps(matrix_steps(matrix, node_ports)?),
+            }),
+            Section::Search(search) => add_searches(&mut parts, search, node_ports.max(1))?,
+        }
+    }
+    Ok(parts)
+}
+
+fn add_searches(
+    parts: &mut Vec<PlannedPart>,
+    section: &SearchSection,
+    node_ports: u32,
+) -> Result<(), ExpandError> {
+    for framing in &section.framings {
+        for direction in &section.directions {
+            for size in &section.sizes {
+                let (trial, sizes) = checked(Trial {
+                    framing: *framing,
+                    direction: *direction,
+                    size: *size,
+                    load: section.load,
+                    extent: Extent::Frames { frames: 1 },
+                    ports: section.ports.unwrap_or(node_ports),
+                    link_bits_per_s: section.link_bits_per_s,
+                    buffers: None,
+                    faults: FaultRates::default(),
+                })?;
+                let name = search_name(section, *framing, *direction, *size);
+                add_search(parts, name, Template { trial, sizes }, &section.way);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, way: &Way) {
+    let mut add = |name: String, what| parts.push(PlannedPart { name, what });
+    match way {
+        Way::Rates { search, around } => {
+            // Full trials, so that they can stand beside the rate.
+            let longest = search.goals.iter().map(|goal| goal.final_trial_ps).max();
+            let extent = Extent::Time {
+                time_ps: longest.unwrap_or(0),
+            };
+            add(name.clone(), Asks::Rates(template.clone(), search.clone()));
+            if !around.is_empty() {
+                let what = Asks::Around(template, around.clone(), extent);
+                add(format!("{name}, around"), what);
+            }
+        }
+        Way::LossCurve(curve) => add(name, Asks::LossCurve(template, curve.clone())),
+        Way::Bursts { bursts, throughput } => {
+            if !parts.iter().any(|part| finds_throughput(part, &template)) {
+                parts.push(PlannedPart {
+                    name: format!("{name}, throughput"),
+                    what: Asks::Rates(template.clone(), throughput.clone()),
+                });
+            }
+            parts.push(PlannedPart {
+                name,
+                what: Asks::Bursts(template, bursts.clone()),
+            });
+        }
+    }
+}
+
+/// Whether a part finds the throughput without loss of such trials.
+fn finds_throughput(part: &PlannedPart, template: &Template) -> bool {
+    matches!(&part.what, Asks::Rates(of, search)
+        if of == template && search.goals.iter().any(|goal| goal.loss_ratio == 0.0))
+}
+
+/// The section's name with what tells its searches apart.
+fn search_name(
+    section: &SearchSection,
+    framing: Framing,
+    direction: Direction,
+    size: Size,
+) -> String {
+    let mut name = section.name.clone();
+    if section.framings.len() > 1 {
+        name.push_str(&format!(", {}", layer_word(framing.layer)));
+        if framing.vlan_tags > 0 {
+            name.push_str(&format!(" with {} VLAN tags", framing.vlan_tags));
+        }
+    }
+    if section.directions.len() > 1 {
+        name.push_str(&format!(", {direction}"));
+    }
+    if section.sizes.len() > 1 {
+        name.push_str(&format!(", {} {}", size.unit.name(), size.bytes));
+    }
+    name
+}

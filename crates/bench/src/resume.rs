@@ -1,0 +1,325 @@
+//! Going on with a plan that was ended early: what its results file holds is not asked again.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use wirelab_trial::{
+    Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
+    ResultsFile, Status, Trial,
+};
+
+use crate::part::{Asks, PlannedPart};
+use crate::run::NODE_FAILED;
+
+/// Why a results file cannot be gone on with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResumeError {
+    /// It does not tell its parts.
+    #[error("it has no parts, so nothing tells where its plan ended: measure anew with -o")]
+    NoParts,
+    /// Its parts do not follow one another.
+    #[error(
+        "its part '{0}' does not begin where the one before ends: the file was changed; measure anew with -o"
+    )]
+    Gap(String),
+    /// Another node.
+    #[error(
+        "it holds results of {stored}, and {asked} was asked: name {stored}, or measure anew with -o"
+    )]
+    Node {
+        /// The node of the file.
+        stored: String,
+        /// The node that was named.
+        asked: String,
+    },
+    /// The node has changed since.
+    #[error(
+        "the node has changed since: its {key} was '{stored}' and is '{now}', so figures would not go together: measure anew with -o"
+    )]
+    Setup {
+        /// The set-up key.
+        key: String,
+        /// As the file has it.
+        stored: String,
+        /// As the node says now.
+        now: String,
+    },
+    /// Another tester.
+    #[error(
+        "it was measured by a tester with {stored}, and this one has {now}: go on there, or measure anew with -o"
+    )]
+    Tester {
+        /// Kernel or CPU of the file.
+        stored: String,
+        /// This host's.
+        now: String,
+    },
+    /// Another plan.
+    #[error(
+        "it is of another plan: {0}; give the plan and options that made it, or measure anew with -o"
+    )]
+    Plan(String),
+}
+
+/// What is known already of a plan: its parts in order, each with its observations.
+#[derive(Clone, Debug, Default)]
+pub struct Stored {
+    parts: VecDeque<StoredPart>,
+}
+
+/// One part that was begun.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredPart {
+    pub part: Part,
+    pub observations: VecDeque<Observation>,
+    /// Whether nothing of it is missing.
+    pub finished: bool,
+}
+
+impl Stored {
+    /// What a results file tells of the plan that this node is asked again on this host.
+    ///
+    /// A trial at the end that was cut short, or failed with the node, is not used: it is asked again.
+    ///
+    /// # Errors
+    /// [`ResumeError`] says why the file does not go together with the node or the host.
+    pub fn of(
+        file: &ResultsFile,
+        node: &Description,
+        host: &Environment,
+    ) -> Result<Stored, ResumeError> {
+        same_tester(&file.environment, host)?;
+        if file.parts.is_empty() {
+            return Err(ResumeError::NoParts);
+        }
+        let mut end = 0;
+        let mut parts = VecDeque::new();
+        for (at, part) in file.parts.iter().enumerate() {
+            let observations: VecDeque<Observation> = part.of(&file.observations).to_vec().into();
+            if part.first != end || observations.len() as u64 != part.observations {
+                return Err(ResumeError::Gap(part.name.clone()));
+            }
+            observations
+                .iter()
+                .try_for_each(|o| same_node(&o.node, node))?;
+            end += part.observations;
+            parts.push_back(StoredPart {
+                part: part.clone(),
+                observations,
+                finished: !file.interrupted || at + 1 < file.parts.len(),
+            });
+        }
+        cut_back(&mut parts);
+        Ok(Stored { parts })
+    }
+
+    /// Number of observations that need not be asked.
+    pub fn observations(&self) -> usize {
+        self.parts.iter().map(|part| part.observations.len()).sum()
+    }
+
+    /// Number of parts of which nothing is missing.
+    pub(crate) fn finished(&self) -> usize {
+        self.parts.iter().filter(|part| part.finished).count()
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Observation> {
+        self.parts.iter().flat_map(|part| &part.observations)
+    }
+
+    /// Whether the plan has all its parts, as far as they can be told before they are run.
+    pub(crate) fn check(&self, planned: &[PlannedPart]) -> Result<(), ResumeError> {
+        if self.parts.len() > planned.len() {
+            return Err(ResumeError::Plan(format!(
+                "it has {} parts and the plan {}",
+                self.parts.len(),
+                planned.len()
+            )));
+        }
+        self.parts
+            .iter()
+            .zip(planned)
+            .try_for_each(|(stored, planned)| stored.check(planned))
+    }
+
+    pub(crate) fn next(&mut self) -> Option<StoredPart> {
+        self.parts.pop_front()
+    }
+}
+
+impl StoredPart {
+    fn check(&self, planned: &PlannedPart) -> Result<(), ResumeError> {
+        let other = |what: String| Err(ResumeError::Plan(what));
+        let (name, asked) = (&self.part.name, &planned.name);
+        if name != asked {
+            return other(format!(
+                "its part '{name}' stands where the plan has '{asked}'"
+            ));
+        }
+        let changed = || other(format!("its part '{name}' asked something else"));
+        match (&planned.what, &self.part.found) {
+            (Asks::Steps(steps), _) => {
+                let stored = self.observations.iter().map(|o| &o.trial);
+                let short = self.finished && self.observations.len() < steps.len();
+                let asked = steps.iter().map(|step| &step.trial);
+                let more = self.observations.len() > steps.len();
+                if short || more || stored.zip(asked).any(|(stored, asked)| stored != asked) {
+                    return changed();
+                }
+            }
+            (Asks::Rates(of, search), Some(Found::Rates(found))) => {
+                if found.search != *search || found.trial != of.trial {
+                    return changed();
+                }
+            }
+            (Asks::LossCurve(of, curve), Some(Found::LossCurve(found))) => {
+                if found.curve != *curve || found.trial != of.trial {
+                    return changed();
+                }
+            }
+            (Asks::Bursts(of, search), Some(Found::Bursts(found))) => {
+                if found.search != *search || found.trial != of.trial {
+                    return changed();
+                }
+            }
+            (_, Some(_)) => return changed(),
+            (_, None) => {}
+        }
+        Ok(())
+    }
+}
+
+/// Take off what was cut short at the end, also at the end of a part behind which nothing was observed any more.
+fn cut_back(parts: &mut VecDeque<StoredPart>) {
+    while let Some(last) = parts.back_mut().filter(|last| !last.finished) {
+        while last.observations.back().is_some_and(is_cut) {
+            last.observations.pop_back();
+        }
+        let nothing = last.observations.is_empty();
+        let before = parts.len().checked_sub(2).and_then(|at| parts.get_mut(at));
+        match before.filter(|b| nothing && b.observations.back().is_some_and(is_cut)) {
+            Some(before) => before.finished = false,
+            None => return,
+        }
+        parts.pop_back();
+    }
+}
+
+/// Whether an observation says that its trial must be asked again.
+fn is_cut(observation: &Observation) -> bool {
+    let failed = || observation.warnings.iter().any(|w| w.code == NODE_FAILED);
+    match observation.status {
+        Status::Complete => false,
+        Status::Partial { .. } => true,
+        Status::Void { .. } => failed(),
+    }
+}
+
+fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError> {
+    if (&stored.name, &stored.kind) != (&now.name, &now.kind) {
+        return Err(ResumeError::Node {
+            stored: stored.name.clone(),
+            asked: now.name.clone(),
+        });
+    }
+    let value = |setup: &BTreeMap<String, String>, key: &str| {
+        setup
+            .get(key)
+            .cloned()
+            .unwrap_or_else(|| "not told".to_owned())
+    };
+    let keys = stored.setup.keys().chain(now.setup.keys());
+    for key in keys {
+        if stored.setup.get(key) != now.setup.get(key) {
+            return Err(ResumeError::Setup {
+                key: key.clone(),
+                stored: value(&stored.setup, key),
+                now: value(&now.setup, key),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn same_tester(stored: &Environment, now: &Environment) -> Result<(), ResumeError> {
+    for (stored, now) in [(&stored.kernel, &now.kernel), (&stored.cpu, &now.cpu)] {
+        if let (Some(stored), Some(now)) = (stored.value(), now.value()) {
+            if stored != now {
+                return Err(ResumeError::Tester {
+                    stored: stored.clone(),
+                    now: now.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A node that answers from what was observed before, in its order, and then for itself.
+pub(crate) struct Replay<'a> {
+    node: &'a mut dyn Node,
+    stored: VecDeque<Observation>,
+    /// Why the stored observations are not those of the trials that are asked.
+    pub other: Option<ResumeError>,
+}
+
+impl<'a> Replay<'a> {
+    pub fn new(node: &'a mut dyn Node) -> Replay<'a> {
+        Replay {
+            node,
+            stored: VecDeque::new(),
+            other: None,
+        }
+    }
+
+    /// Answer with these first.
+    pub fn answer_with(&mut self, stored: VecDeque<Observation>) {
+        self.stored = stored;
+    }
+
+    /// Whether something stored was never asked for.
+    pub fn is_left(&self) -> bool {
+        !self.stored.is_empty()
+    }
+}
+
+impl Node for Replay<'_> {
+    fn describe(&self) -> Description {
+        self.node.describe()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        match self.stored.pop_front() {
+            None => self.node.run(trial, progress, cancel),
+            Some(stored) if stored.trial == *trial => Ok(stored),
+            Some(stored) => {
+                let words = |t: &Trial| {
+                    let (unit, bytes) = (t.size.unit.name(), t.size.bytes);
+                    format!("{} {unit} {bytes} at load {}", t.direction, t.load)
+                };
+                let what = format!(
+                    "it holds {} where {} is asked",
+                    words(&stored.trial),
+                    words(trial)
+                );
+                self.stored.push_front(stored);
+                let error = self.other.insert(ResumeError::Plan(what));
+                Err(NodeError::BadTrial(error.to_string()))
+            }
+        }
+    }
+
+    fn warm_up(&mut self, trial: &Trial, cancel: &Cancel) -> Result<(), NodeError> {
+        // What is known needs no warm node.
+        if self.stored.is_empty() {
+            self.node.warm_up(trial, cancel)
+        } else {
+            Ok(())
+        }
+    }
+}

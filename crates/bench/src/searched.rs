@@ -1,0 +1,171 @@
+//! Runs the searches of a plan, and the trials around what they found.
+
+use wirelab_trial::search::{SearchEnded, SearchResult, TrialRecord};
+use wirelab_trial::{Extent, Found, NodeError, Trial};
+
+use crate::estimate::load_near;
+use crate::matrix::Step;
+use crate::part::{Asks, PlannedPart, Template};
+use crate::progress::PartProgress;
+use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
+use crate::search::{Asking, SearchError, back_to_back, find_rates, loss_curve};
+
+impl Run<'_> {
+    /// Run a search to its end, and keep what it found or why it did not begin.
+    pub(crate) fn search(&mut self, part: &PlannedPart) -> Result<(), Ended> {
+        let part_ps = self.estimate.part_ps(part);
+        let found = match &part.what {
+            Asks::Steps(steps) => return self.steps(steps),
+            Asks::Around(of, shares, extent) => return self.around(part, of, shares, *extent),
+            Asks::Rates(of, search) => self
+                .asking(part_ps, |asking| find_rates(asking, &of.trial, search))
+                .map(Found::Rates),
+            Asks::LossCurve(of, curve) => self
+                .asking(part_ps, |asking| loss_curve(asking, &of.trial, curve))
+                .map(Found::LossCurve),
+            Asks::Bursts(of, search) => {
+                let Some(throughput) = self.throughput(&of.trial) else {
+                    self.refuse("no throughput without loss was found, and bursts rest on it");
+                    return Ok(());
+                };
+                self.asking(part_ps, |asking| {
+                    back_to_back(asking, &of.trial, search, throughput)
+                })
+                .map(Found::Bursts)
+            }
+        };
+        if self.node.other.is_some() {
+            return Err(Ended::Interrupted);
+        }
+        match found {
+            Err(error) => {
+                self.refuse(&error.to_string());
+                Ok(())
+            }
+            Ok(found) => {
+                let (asked_ps, trials) = spent(&found);
+                let overhead_ps = self.estimate.overhead_ps.saturating_mul(trials);
+                self.before_ps = self.before_ps.saturating_add(asked_ps);
+                self.before_ps = self.before_ps.saturating_add(overhead_ps);
+                self.keep(found)
+            }
+        }
+    }
+
+    fn asking<T>(
+        &mut self,
+        part_ps: u64,
+        with: impl FnOnce(Asking<'_>) -> Result<T, SearchError>,
+    ) -> Result<T, SearchError> {
+        let progress = PartProgress {
+            outer: self.progress,
+            before_ps: self.before_ps,
+            after_ps: self.after_ps,
+            at_most_ps: part_ps,
+        };
+        with(Asking {
+            node: &mut self.node,
+            ceiling: &mut self.ceiling,
+            progress: &progress,
+            cancel: self.cancel,
+            sink: &mut *self.sink,
+        })
+    }
+
+    fn refuse(&mut self, why: &str) {
+        self.outcome.search_refused += 1;
+        self.sink.end_part(Err(why.to_owned()));
+    }
+
+    /// Keep what a search found, count how it ended, and end the plan where it must.
+    pub(crate) fn keep(&mut self, found: Found) -> Result<(), Ended> {
+        let (ended, records) = match &found {
+            Found::Rates(r) => (r.ended.clone(), &r.trials),
+            Found::LossCurve(r) => (r.ended.clone(), &r.trials),
+            Found::Bursts(r) => (r.ended.clone(), &r.trials),
+        };
+        let node_is_gone = node_is_gone(records);
+        if let Found::Rates(result) = &found {
+            self.found.push(result.clone());
+        }
+        self.sink.end_part(Ok(found));
+        match ended {
+            SearchEnded::Interrupted => return Err(Ended::Interrupted),
+            SearchEnded::Done | SearchEnded::TrialLimit | SearchEnded::TimeLimit => {
+                self.outcome.searched += 1;
+            }
+            SearchEnded::Unsupported { .. } => self.outcome.unsupported += 1,
+            SearchEnded::Failed { why } => {
+                self.outcome.search_failed += 1;
+                if node_is_gone {
+                    return Err(Ended::Failed(NodeError::Failed(why)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The last search for such trials, whatever its goals were.
+    fn result(&self, of: &Trial) -> Option<&SearchResult> {
+        self.found.iter().rev().find(|result| result.trial == *of)
+    }
+
+    /// What arrives without loss, in frames/s of each flow.
+    fn throughput(&self, of: &Trial) -> Option<f64> {
+        let results = self.found.iter().filter(|result| result.trial == *of);
+        let mut goals = results.flat_map(|result| &result.goals);
+        let lossless = goals.find(|goal| goal.goal.loss_ratio == 0.0)?;
+        lossless
+            .conditional_throughput_frames_per_s
+            .value()
+            .copied()
+    }
+
+    /// One trial at each share of the rate that was found for the goal which allows most loss.
+    fn around(
+        &mut self,
+        part: &PlannedPart,
+        of: &Template,
+        shares: &[f64],
+        extent: Extent,
+    ) -> Result<(), Ended> {
+        let goals = self.result(&of.trial).map(|result| &result.goals);
+        let loads = goals.into_iter().flatten().filter_map(|goal| {
+            let load = goal.relevant_lower_bound_frames_per_s.value()?;
+            Some((goal.goal.loss_ratio, *load))
+        });
+        let Some((_, found)) = loads.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+            self.outcome.not_run -= part.trials();
+            self.refuse("no rate was found, so there is nothing to ask around it");
+            return Ok(());
+        };
+        let steps = shares.iter().zip(1..).map(|(share, repeat)| Step {
+            matrix: part.name.clone(),
+            repeat,
+            warmup_ps: 0,
+            trial: Trial {
+                load: load_near(found * share, of, self.estimate.link),
+                extent,
+                ..of.trial.clone()
+            },
+            sizes: of.sizes,
+        });
+        let steps: Vec<Step> = steps.collect();
+        self.steps(&steps)
+    }
+}
+
+/// Trial time as asked in ps, and number of trials.
+fn spent(found: &Found) -> (u64, u64) {
+    match found {
+        Found::Rates(result) => (result.asked_ps, result.trials.len() as u64),
+        Found::LossCurve(result) => (result.asked_ps, result.trials.len() as u64),
+        Found::Bursts(result) => (result.asked_ps, result.trials.len() as u64),
+    }
+}
+
+/// Whether a search that failed did so with its warm-up, or with its last trials one after another.
+fn node_is_gone(records: &[TrialRecord]) -> bool {
+    let failed = records.iter().rev().take_while(|r| r.problem.is_some());
+    records.is_empty() || failed.count() as u64 >= u64::from(FAILURES_IN_A_ROW)
+}

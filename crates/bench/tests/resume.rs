@@ -1,0 +1,300 @@
+//! A plan that was ended early and is gone on with: wherever it ended, the file is that of a run without an end.
+
+mod common;
+mod search_common;
+
+use std::path::Path;
+use std::time::Duration;
+
+use common::environment;
+use search_common::CurveNode;
+use wirelab_bench::{
+    Ended, NoCeiling, Plan, ResultsWriter, ResumeError, Sink, Step, Stored, WriteError, load,
+    resume_plan, run_plan,
+};
+use wirelab_trial::*;
+
+const PLAN: &str = r#"
+[[matrix]]
+frame = [64, 128]
+load = "1kpps"
+direction = "receive"
+repeat = 2
+warmup = "100ms"
+
+[[search]]
+name = "rates"
+frame = 64
+loss = ["0 %", "2.5 %"]
+short = "100ms"
+warmup = "100ms"
+width = "2 %"
+around = ["50 %", "110 %"]
+
+[[loss_curve]]
+frame = 64
+step = "10 %"
+
+[[bursts]]
+name = "bursts of 128"
+frame = 128
+longest = "100us"
+time = "100ms"
+"#;
+
+fn plan() -> Plan {
+    Plan::parse(PLAN, "p.toml").unwrap()
+}
+
+/// A node whose losses depend on the load alone, so that each run gives the same.
+fn node() -> CurveNode {
+    CurveNode::new(|load, sent, _| {
+        let burst = f64::from(u8::from(load > 800e3 && sent > 40)) * 0.5;
+        (1.0 - 300e3 / load).max(0.0).max(burst)
+    })
+}
+
+fn ceiling() -> impl FnMut(&Trial) -> Field<f64> {
+    |_| Field::measured(900e3)
+}
+
+fn whole(path: Option<&Path>) -> ResultsWriter {
+    ResultsWriter::create(path, environment(), vec!["wirelab".to_owned()], "0.1.0", 7)
+        .unwrap()
+        .save_every(Duration::ZERO)
+}
+
+/// Run it without an end; each state of the file on the disk is kept too.
+fn uninterrupted() -> (ResultsFile, Vec<ResultsFile>, usize) {
+    struct Watched<'a>(ResultsWriter, &'a Path, Vec<ResultsFile>);
+    impl Sink for Watched<'_> {
+        fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError> {
+            self.0.take(step, observation)?;
+            self.2.push(load(self.1).unwrap());
+            Ok(())
+        }
+        fn begin_part(&mut self, name: &str) {
+            self.0.begin_part(name);
+        }
+        fn end_part(&mut self, result: Result<Found, String>) {
+            self.0.end_part(result);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.json");
+    let mut sink = Watched(whole(Some(&path)), &path, Vec::new());
+    let mut node = node();
+    let (cancel, mut ceiling) = (Cancel::new(), ceiling());
+    let outcome = run_plan(&mut node, &plan(), &mut ceiling, &(), &cancel, &mut sink);
+    assert!(outcome.is_done(), "{outcome:?}");
+    (sink.0.finish(false).unwrap(), sink.2, node.asked().len())
+}
+
+fn go_on(node: &mut dyn Node, plan: &Plan, file: ResultsFile) -> (Ended, ResultsFile) {
+    let stored = match Stored::of(&file, &node.describe(), &environment()) {
+        Ok(stored) => stored,
+        Err(error) => return (Ended::BadResume(error), file),
+    };
+    let mut writer = ResultsWriter::resume(None, file, &stored).unwrap();
+    let (cancel, mut ceiling) = (Cancel::new(), ceiling());
+    let outcome = resume_plan(node, plan, stored, &mut ceiling, &(), &cancel, &mut writer);
+    let done = outcome.is_done();
+    (outcome.ended, writer.finish(!done).unwrap())
+}
+
+#[test]
+fn a_file_that_was_left_at_any_moment_becomes_the_whole_one() {
+    let (whole, states, _) = uninterrupted();
+    assert!(states.len() > 90, "{}", states.len());
+    for (k, state) in states.into_iter().enumerate() {
+        assert!(state.interrupted);
+        // As `kill -9` leaves it: what was observed, and no word of how its search stood.
+        let missing = whole.observations.len() - state.observations.len();
+        let mut node = node();
+        let (ended, file) = go_on(&mut node, &plan(), state);
+        assert!(matches!(ended, Ended::Done), "after {k}: {ended:?}");
+        same(&file, &whole, k);
+        let warm_ups = node.asked().len() - missing;
+        assert!(
+            warm_ups <= 5,
+            "after {k}: {warm_ups} trials were asked again"
+        );
+    }
+}
+
+#[test]
+fn ctrl_c_in_any_trial_costs_that_trial_alone() {
+    let (whole, _, asked) = uninterrupted();
+    for k in 1..=asked {
+        let mut cut = node();
+        (cut.ends_early, cut.cancels) = (vec![k], true);
+        let mut writer = self::whole(None);
+        let (cancel, mut ceiling) = (Cancel::new(), ceiling());
+        let outcome = run_plan(&mut cut, &plan(), &mut ceiling, &(), &cancel, &mut writer);
+        assert!(matches!(outcome.ended, Ended::Interrupted), "{outcome:?}");
+        let file = writer.finish(true).unwrap();
+        let (ended, file) = go_on(&mut node(), &plan(), file);
+        assert!(matches!(ended, Ended::Done), "after {k}: {ended:?}");
+        same(&file, &whole, k);
+    }
+}
+
+/// Equal, and where it is not, a text that is not a book.
+fn same(file: &ResultsFile, whole: &ResultsFile, k: usize) {
+    for (a, b) in file.parts.iter().zip(&whole.parts) {
+        assert_eq!(a, b, "after {k}");
+    }
+    assert!(file == whole, "after {k}");
+}
+
+#[test]
+fn a_search_goes_on_with_the_ceiling_it_began_with() {
+    let (whole, states, _) = uninterrupted();
+    let cut = states.iter().rev().find(|s| s.parts.len() == 2).unwrap();
+    let mut other_ceiling = |_: &Trial| Field::measured(850e3);
+    let mut node = node();
+    let stored = Stored::of(cut, &node.describe(), &environment()).unwrap();
+    let mut writer = ResultsWriter::resume(None, cut.clone(), &stored).unwrap();
+    let cancel = Cancel::new();
+    let ceiling = &mut other_ceiling;
+    resume_plan(
+        &mut node,
+        &plan(),
+        stored,
+        ceiling,
+        &(),
+        &cancel,
+        &mut writer,
+    );
+    assert_eq!(writer.file().parts[1], whole.parts[1]);
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_before_any_trial() {
+    let (whole, states, _) = uninterrupted();
+    let half = states[states.len() / 2].clone();
+    let refused = |plan: &str, change: &dyn Fn(&mut ResultsFile)| {
+        let (mut node, mut file) = (node(), half.clone());
+        change(&mut file);
+        let plan = Plan::parse(plan, "p.toml").unwrap();
+        let (ended, _) = go_on(&mut node, &plan, file);
+        assert!(node.asked().is_empty(), "{ended:?}");
+        match ended {
+            Ended::BadResume(error) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    for (error, text) in [
+        (
+            refused(PLAN, &|file| {
+                file.observations[0].node.name = "lab:1".to_owned()
+            }),
+            "it holds results of lab:1, and simulated was asked: name lab:1",
+        ),
+        (
+            refused(PLAN, &|file| {
+                let setup = &mut file.observations[0].node.setup;
+                setup.insert("clock".to_owned(), "400 MHz".to_owned());
+            }),
+            "its clock was '400 MHz' and is 'not told'",
+        ),
+        (refused(PLAN, &|file| file.parts.clear()), "it has no parts"),
+        (
+            refused(PLAN, &|file| file.parts[1].first += 1),
+            "its part 'rates' does not begin where the one before ends",
+        ),
+        (
+            refused(PLAN, &|file| file.parts[0].observations = u64::MAX),
+            "its part 'matrix 1' does not begin where",
+        ),
+        (
+            refused(&PLAN.replace("[64, 128]", "[64, 129]"), &|_| {}),
+            "it is of another plan: its part 'matrix 1' asked something else",
+        ),
+        (
+            refused(&PLAN.replace("\"rates\"", "\"rate\""), &|_| {}),
+            "its part 'rates' stands where the plan has 'rate'",
+        ),
+        (
+            refused(&PLAN.replace("width = \"2 %\"", "width = \"1 %\""), &|_| {}),
+            "its part 'rates' asked something else",
+        ),
+        (
+            refused(PLAN.split("[[search]]").next().unwrap(), &|_| {}),
+            "parts and the plan 1",
+        ),
+    ] {
+        assert!(error.contains(text), "{error}\nlacks\n{text}");
+    }
+    // What only the trials of the last part tell.
+    let cut = states.iter().rev().find(|s| s.parts.len() == 2).unwrap();
+    let mut node = node();
+    let other = Plan::parse(&PLAN.replace("width = \"2 %\"", "width = \"1 %\""), "p").unwrap();
+    let (ended, file) = go_on(&mut node, &other, cut.clone());
+    assert!(
+        matches!(ended, Ended::BadResume(ResumeError::Plan(_))),
+        "{ended:?}"
+    );
+    assert!(node.asked().is_empty() && file.observations.len() <= cut.observations.len());
+    // A file of a plan that is done has nothing to go on with, and stays as it is.
+    let (ended, file) = go_on(&mut node, &plan(), whole.clone());
+    assert!(matches!(ended, Ended::Done) && file == whole && node.asked().is_empty());
+}
+
+#[test]
+fn a_file_of_another_host_is_refused() {
+    let (mut file, ..) = uninterrupted();
+    file.environment.cpu = Field::measured("Example CPU".to_owned());
+    let here = Environment {
+        cpu: Field::measured("Other CPU".to_owned()),
+        ..environment()
+    };
+    let error = Stored::of(&file, &node().describe(), &here).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("a tester with Example CPU, and this one has Other CPU")
+    );
+}
+
+#[test]
+fn what_failed_with_the_node_is_asked_again_and_the_file_on_the_disk_never_shrinks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.json");
+    let mut gone = node();
+    gone.fails_from = 8;
+    let mut writer = whole(Some(&path));
+    let mut none = NoCeiling("not measured in this test".to_owned());
+    let cancel = Cancel::new();
+    let outcome = run_plan(&mut gone, &plan(), &mut none, &(), &cancel, &mut writer);
+    assert!(matches!(outcome.ended, Ended::Failed(_)), "{outcome:?}");
+    let left = writer.finish(true).unwrap();
+    assert_eq!(left, load(&path).unwrap());
+    assert_eq!(
+        left.observations.last().unwrap().warnings[0].code,
+        "node-failed"
+    );
+
+    // Interrupted before anything new was seen: the file stays.
+    let stored = Stored::of(&left, &node().describe(), &environment()).unwrap();
+    assert_eq!(stored.observations(), 3);
+    let mut writer = ResultsWriter::resume(Some(&path), left.clone(), &stored).unwrap();
+    let cancelled = Cancel::new();
+    cancelled.cancel();
+    resume_plan(
+        &mut node(),
+        &plan(),
+        stored,
+        &mut none,
+        &(),
+        &cancelled,
+        &mut writer,
+    );
+    writer.finish(true).unwrap();
+    assert_eq!(left, load(&path).unwrap());
+
+    let (ended, file) = go_on(&mut node(), &plan(), left);
+    assert!(matches!(ended, Ended::Done));
+    let (whole, ..) = uninterrupted();
+    same(&file, &whole, 3);
+}
