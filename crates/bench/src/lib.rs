@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ceiling;
+pub mod datasheet;
 pub mod estimate;
 mod listed;
 pub mod matrix;
@@ -32,4 +33,4 @@ pub use repeats::{CONFIDENCE, DirectionSummary, TrialSummary, summaries};
 pub use results_writer::{LoadResultsError, ResultsWriter, WriteError, load, save};
 pub use resume::{ResumeError, Stored};
 pub use run::{Ended, PlanOutcome, Sink, resume_plan, run_plan};
-pub use wirelab_config::{FileError, UnitError, parse_duration_ps, parse_rate};
+pub use wirelab_config::{FileError, UnitError, parse_duration_ps, parse_percent, parse_rate};

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 mod iperf;
+mod measure;
 mod model;
 mod node;
 
 pub use iperf::IperfArgs;
+pub use measure::{MeasureArgs, SearchArgs};
 pub use model::{
     AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
@@ -199,8 +201,8 @@ pub struct MatrixArgs {
     /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B
     #[arg(long, value_delimiter = ',', default_value = "max")]
     pub load: Vec<String>,
-    /// As the node sees it: tx, rx, both or echo; tx without it
-    #[arg(long, value_delimiter = ',', default_value = "tx")]
+    /// As the node sees it: tx, rx, both or echo; tx without it, and rx for a search
+    #[arg(long, value_delimiter = ',')]
     pub direction: Vec<String>,
     /// Number of the node's ports in use at once; all of them without it
     #[arg(long, value_delimiter = ',')]
@@ -268,48 +270,6 @@ pub struct ReceiveArgs {
     #[arg(long, default_value = "auto")]
     pub path: String,
     /// JSON for scripts
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Measure a node: a matrix of sizes, loads, directions and buffers
-#[derive(Args, Debug)]
-pub struct MeasureArgs {
-    /// lab:N (N veth pairs of its own), ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side), or the name
-    /// or file of a node model
-    pub node: String,
-    #[command(flatten)]
-    pub matrix: MatrixArgs,
-    #[command(flatten)]
-    pub offer: OfferArgs,
-    /// Runs of each trial of buffers, of which median and spread are taken
-    #[arg(long, default_value_t = 200, value_name = "N")]
-    pub buffer_runs: u32,
-    /// Repeats of each trial
-    #[arg(long, default_value_t = 1)]
-    pub repeat: u32,
-    /// Unrecorded trial before each, e.g. 200ms
-    #[arg(long, value_name = "TIME")]
-    pub warmup: Option<String>,
-    /// Do not measure the tester's own ceiling first
-    #[arg(long)]
-    pub no_ceiling: bool,
-    /// Write every frame that arrives into a pcapng file
-    #[arg(long, value_name = "FILE")]
-    pub capture: Option<PathBuf>,
-    /// A plan file instead of options that say what to offer
-    #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "frame", "length", "payload", "datagram", "layer", "vlan", "load", "rate", "time", "frames", "inject",
-        "direction", "ports", "buffers", "repeat", "warmup",
-    ])]
-    pub plan: Option<PathBuf>,
-    /// Where to write: .json (results file), .html, .md, .csv, .xml (JUnit); may be given several times
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Vec<PathBuf>,
-    /// A row for each flow
-    #[arg(long)]
-    pub each_flow: bool,
-    /// The results file on standard output, for scripts
     #[arg(long)]
     pub json: bool,
 }

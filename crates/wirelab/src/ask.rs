@@ -1,6 +1,6 @@
 //! From words on the command line to sizes, loads, trials and nodes; every error says what to write instead.
 
-use wirelab_bench::{Matrix, Plan, expand, parse_duration_ps};
+use wirelab_bench::{Matrix, Plan, Section, expand, parse_duration_ps};
 use wirelab_model::file::NodeFile;
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::{LabError, Side};
@@ -66,7 +66,9 @@ pub fn matrix(
     let mut matrix = Matrix::new("command line", sizes);
     matrix.framings = vec![framing];
     matrix.loads = parse_all(&args.load)?;
-    matrix.directions = parse_all(&args.direction)?;
+    if !args.direction.is_empty() {
+        matrix.directions = parse_all(&args.direction)?;
+    }
     matrix.ports = args.ports.clone();
     matrix.extent = self::extent(extent, default_ps)?;
     matrix.link_bits_per_s = extent
@@ -86,7 +88,7 @@ pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
         || args.framing.layer.is_some()
         || args.framing.vlan > 0
         || args.load != ["max"]
-        || args.direction != ["tx"]
+        || !args.direction.is_empty()
         || !args.ports.is_empty()
         || !args.buffers.is_empty()
         || extent.rate.is_some()
@@ -100,11 +102,7 @@ pub fn model_trials(file: &NodeFile, args: &MatrixArgs, extent: &ExtentArgs) -> 
     if sizes(&args.size, &[]).is_empty() {
         matrix.sizes = matrix.sizes.split_off(matrix.sizes.len() - 1);
     }
-    let plan = Plan {
-        title: None,
-        node: None,
-        matrices: vec![matrix],
-    };
+    let plan = Plan::of(Section::Matrix(matrix));
     let steps = expand(&plan, 1).map_err(Failure::usage)?;
     Ok(steps.into_iter().map(|step| step.trial).collect())
 }

@@ -8,6 +8,7 @@ mod ask;
 mod commands;
 mod exit;
 mod nodes;
+mod plans;
 mod terminal;
 
 use clap::Parser;

@@ -2,23 +2,26 @@
 
 use std::sync::{Arc, Mutex};
 
-use wirelab_bench::Plan;
 use wirelab_port::pcapng::{CaptureWriter, WriterOptions};
 use wirelab_ports::{PortsOptions, ceiling_frames_per_s};
-use wirelab_trial::{Field, Layer, Trial};
+use wirelab_trial::{Field, Node, Trial};
 
 use crate::args::MeasureArgs;
 use crate::ask;
+use crate::commands::report;
 use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Result};
 use crate::nodes::{self, AnyNode};
+use crate::plans;
 use crate::terminal::{Bar, cancel_on_signal};
 
 type Asked<T> = std::result::Result<T, Failure>;
 
 pub fn run(args: &MeasureArgs) -> Result {
-    let plan = plan(args)?;
-    let outputs = Outputs::of(&args.output)?;
+    let mut plan = plans::plan(args)?;
+    let mut outputs = Outputs::of(&args.output)?;
+    let before = args.resume.as_deref().map(report::read).transpose()?;
+    outputs.results_into(args.resume.as_deref());
     let options = PortsOptions {
         path: ask::path(&args.offer.path)?,
         buffer_runs: args.buffer_runs,
@@ -26,7 +29,10 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     // Before the lab is made, which an early Ctrl-C would leave behind.
     let cancel = cancel_on_signal();
-    let mut node = nodes::node(&args.node, options, largest_payload(&plan))?;
+    let mut node = nodes::node(&args.node, options, plans::largest_payload(&plan))?;
+    if plan.datasheet {
+        plan.use_layers(&node.describe().capabilities.layers);
+    }
     let model = matches!(node, AnyNode::Model(_));
     if model && args.offer.path != "auto" {
         return Err(Failure::usage(
@@ -40,7 +46,7 @@ pub fn run(args: &MeasureArgs) -> Result {
         true => Field::absent("not asked for (--no-ceiling)"),
         false => ceiling_frames_per_s(trial, options),
     };
-    let run = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel)?;
+    let run = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, before)?;
     if let AnyNode::Ports(node) = &mut node {
         node.end_capture();
     }
@@ -53,40 +59,6 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     let ended = outputs.show(run, &plan, show);
     captured.and(ended)
-}
-
-/// The plan file, or one matrix of the options.
-fn plan(args: &MeasureArgs) -> Asked<Plan> {
-    if let Some(path) = &args.plan {
-        return Plan::load(path).map_err(Failure::usage);
-    }
-    let mut matrix = ask::matrix(
-        &args.matrix,
-        &args.offer.extent,
-        Layer::Ethernet,
-        ask::SECOND_PS,
-    )?;
-    matrix.faults = ask::faults(args.offer.inject.as_deref())?;
-    matrix.warmup_ps = args
-        .warmup
-        .as_deref()
-        .map_or(Ok(0), |w| ask::time_ps("--warmup", w))?;
-    matrix.repeats = args.repeat;
-    Ok(Plan {
-        title: None,
-        node: None,
-        matrices: vec![matrix],
-    })
-}
-
-/// For the MTU of a lab that is made for the plan.
-fn largest_payload(plan: &Plan) -> u32 {
-    let sizes = plan.matrices.iter().flat_map(|m| {
-        m.framings
-            .iter()
-            .flat_map(|f| m.sizes.iter().filter_map(|s| s.resolve_test(*f).ok()))
-    });
-    sizes.map(|s| s.payload).max().unwrap_or(0)
 }
 
 fn start_capture(

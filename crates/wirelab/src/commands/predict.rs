@@ -1,6 +1,6 @@
 //! `wirelab predict`: the trials of measure, asked of a node model.
 
-use wirelab_bench::{NoCeiling, Plan, expand};
+use wirelab_bench::{NoCeiling, Plan, Section, expand};
 use wirelab_model::cycle::minimum_cycle;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
@@ -21,16 +21,12 @@ pub fn run(args: &PredictArgs) -> Result {
     let file = nodes::model(name, &args.set)?;
     let plan = match &args.plan {
         Some(path) => Plan::load(path).map_err(Failure::usage)?,
-        None => Plan {
-            title: None,
-            node: None,
-            matrices: vec![ask::matrix(
-                &args.matrix,
-                &args.extent,
-                file.first_layer(),
-                ask::SECOND_PS,
-            )?],
-        },
+        None => Plan::of(Section::Matrix(ask::matrix(
+            &args.matrix,
+            &args.extent,
+            file.first_layer(),
+            ask::SECOND_PS,
+        )?)),
     };
     if let Some(nodes) = args.cycle {
         return cycle(args, &file, &plan, nodes);
@@ -39,7 +35,7 @@ pub fn run(args: &PredictArgs) -> Result {
     let mut node = ModelNode::new(file);
     let mut ceiling = NoCeiling("a model needs no tester".to_owned());
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
-    let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel)?;
+    let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
     let show = Show {
         each_flow: args.each_flow,
         json: args.json,

@@ -1,14 +1,15 @@
 //! A plan run on any node: observations kept from the first on, reports written, the table shown.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use wirelab_bench::run::UNSUPPORTED;
 use wirelab_bench::{
-    Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Sink, Step, WriteError, run_plan,
+    Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Sink, Step, Stored, WriteError, resume_plan,
 };
 use wirelab_port::host;
 use wirelab_report::{Format, render, summary_line, verdict};
-use wirelab_trial::{Cancel, Node, Observation, ResultsFile};
+use wirelab_trial::{Cancel, Counts, Found, Node, Observation, ResultsFile, Status};
 
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{Bar, complain, put, report_options};
@@ -51,13 +52,24 @@ impl Outputs {
         Ok(outputs)
     }
 
-    fn writer(&self) -> Asked<ResultsWriter> {
+    /// Where results go if nothing else was named: into the file that is gone on with.
+    pub fn results_into(&mut self, path: Option<&Path>) {
+        if self.results.is_none() {
+            self.results = path.map(Path::to_owned);
+        }
+    }
+
+    fn writer(&self, before: Option<ResultsFile>, stored: &Stored) -> Asked<ResultsWriter> {
+        let path = self.results.as_deref();
+        if let Some(before) = before {
+            return ResultsWriter::resume(path, before, stored).map_err(Failure::usage);
+        }
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_nanos() as u64);
         let command = std::env::args().collect();
         ResultsWriter::create(
-            self.results.as_deref(),
+            path,
             host::environment(),
             command,
             env!("CARGO_PKG_VERSION"),
@@ -66,7 +78,7 @@ impl Outputs {
         .map_err(Failure::usage)
     }
 
-    /// Run the plan, and keep each observation from the first on.
+    /// Run the plan, and keep each observation from the first on. What `before` holds is not asked again.
     pub fn run(
         &self,
         node: &mut dyn Node,
@@ -74,13 +86,24 @@ impl Outputs {
         ceiling: &mut dyn Ceiling,
         bar: &Bar,
         cancel: &Cancel,
+        before: Option<ResultsFile>,
     ) -> Asked<Ran> {
-        let mut live = Live {
-            writer: self.writer()?,
-            bar,
+        let command = before.as_ref().map(|file| file.command.join(" "));
+        let stored = match &before {
+            Some(file) => Stored::of(file, &node.describe(), &host::environment())
+                .map_err(|error| no_resume(&error, command.as_deref()))?,
+            None => Stored::default(),
         };
-        let outcome = run_plan(node, plan, ceiling, bar, cancel, &mut live);
+        let mut live = Live {
+            writer: self.writer(before, &stored)?,
+            bar,
+            known: stored.observations(),
+        };
+        let outcome = resume_plan(node, plan, stored, ceiling, bar, cancel, &mut live);
         bar.clear();
+        if let Ended::BadResume(error) = &outcome.ended {
+            return Err(no_resume(error, command.as_deref()));
+        }
         // What could not be saved is still shown.
         let (file, unsaved) = match live.writer.finish(!outcome.is_done()) {
             Ok(file) => (file, None),
@@ -100,7 +123,7 @@ impl Outputs {
         }
         match ran.unsaved {
             Some(error) => Err(Failure::failed(error)),
-            None => finish(&ran.file, ran.outcome),
+            None => finish(&ran.file, ran.outcome, plan),
         }
     }
 
@@ -116,6 +139,7 @@ impl Outputs {
         };
         put!("{}", render(file, format, &options));
         if !show.json {
+            super::found::print(&file.parts);
             super::repeats::print(&file.observations);
         }
         Ok(())
@@ -126,6 +150,8 @@ impl Outputs {
 struct Live<'a> {
     writer: ResultsWriter,
     bar: &'a Bar,
+    /// Observations that come from a file and are no news.
+    known: usize,
 }
 
 impl Sink for Live<'_> {
@@ -134,13 +160,32 @@ impl Sink for Live<'_> {
         step: &Step,
         observation: Observation,
     ) -> std::result::Result<(), WriteError> {
-        self.bar.line(&summary_line(&observation));
+        if self.writer.file().observations.len() >= self.known {
+            self.bar.line(&summary_line(&observation));
+        }
         self.writer.take(step, observation)
+    }
+
+    fn begin_part(&mut self, name: &str) {
+        self.writer.begin_part(name);
+    }
+
+    fn end_part(&mut self, result: std::result::Result<Found, String>) {
+        self.writer.end_part(result);
     }
 }
 
-fn finish(file: &ResultsFile, outcome: PlanOutcome) -> Result {
+/// Why a results file is not gone on with, and what made it.
+fn no_resume(error: &impl std::fmt::Display, command: Option<&str>) -> Failure {
+    let command = command.unwrap_or_default();
+    Failure::usage(format!("--resume: {error} (it was made by: {command})"))
+}
+
+fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan) -> Result {
+    let measured = outcome.complete + outcome.partial + outcome.void + outcome.searched;
+    let searches_well = plan.datasheet || (outcome.search_failed, outcome.search_refused) == (0, 0);
     match outcome.ended {
+        Ended::BadResume(error) => return Err(Failure::usage(error)),
         Ended::BadPlan(error) => return Err(Failure::usage(error)),
         Ended::Failed(error) => return Err(error.into()),
         Ended::Unsaved(error) => return Err(Failure::failed(error)),
@@ -150,12 +195,13 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome) -> Result {
         )),
         Ended::Done => {}
     }
-    let passed = matches!(outcome.ended, Ended::Done) && file.observations.iter().all(passed);
+    let done = matches!(outcome.ended, Ended::Done) && searches_well;
+    let passed = done && all_passed(file, plan);
     if !passed {
         complain(format_args!("wirelab: {}", verdict(file)));
     }
     // What was asked and is not there is bad usage only if nothing else was asked.
-    if outcome.unsupported > 0 && outcome.complete + outcome.partial + outcome.void == 0 {
+    if outcome.unsupported > 0 && measured + outcome.search_failed == 0 {
         let why = file
             .observations
             .iter()
@@ -166,12 +212,39 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome) -> Result {
     Ok(Outcome::of(passed))
 }
 
+/// Whether every trial of the file was as it must be: where figures are looked for, loss is one.
+fn all_passed(file: &ResultsFile, plan: &Plan) -> bool {
+    let listed = |name: &str| plan.matrices().any(|matrix| matrix.name == name);
+    file.parts.iter().all(|part| {
+        let mut observations = part.of(&file.observations).iter();
+        match plan.datasheet || !listed(&part.name) {
+            true => observations.all(|o| sound(o) || (plan.datasheet && is_unsupported(o))),
+            false => observations.all(passed),
+        }
+    })
+}
+
+fn is_unsupported(observation: &Observation) -> bool {
+    let mut warnings = observation.warnings.iter();
+    warnings.any(|warning| warning.code == UNSUPPORTED)
+}
+
+/// Whether a trial ran to its end, and whatever arrived was intact.
+fn sound(observation: &Observation) -> bool {
+    let intact = |counts: &Counts| counts.good_frames == counts.received_frames;
+    observation.status == Status::Complete
+        && observation
+            .flows
+            .iter()
+            .all(|flow| flow.counts.value().is_none_or(intact))
+}
+
 /// Faults that were asked for must be found, exactly; without any the flows must be clean.
 fn passed(observation: &Observation) -> bool {
     if observation.trial.faults.is_clean() {
         return observation.passed();
     }
-    observation.status == wirelab_trial::Status::Complete
+    observation.status == Status::Complete
         && observation
             .flows
             .iter()

@@ -1,0 +1,181 @@
+//! The plan that `wirelab measure` runs: a file, a search of the options, the datasheet, or a matrix of the options.
+
+use wirelab_bench::search::{BurstSearch, Goal, LossCurve, Search};
+use wirelab_bench::{Matrix, Plan, SearchSection, Section, Way, datasheet, parse_percent};
+use wirelab_trial::{Direction, Extent, Layer};
+
+use crate::args::{MeasureArgs, SearchArgs};
+use crate::ask;
+use crate::exit::Failure;
+
+type Asked<T> = Result<T, Failure>;
+
+/// The plan of the options.
+pub fn plan(args: &MeasureArgs) -> Asked<Plan> {
+    if let Some(path) = &args.plan {
+        return Plan::load(path).map_err(Failure::usage);
+    }
+    if args.search.is_asked() {
+        return search(args).map(|search| Plan::of(Section::Search(search)));
+    }
+    let remote = ["iperf:", "node:"]
+        .iter()
+        .any(|kind| args.node.starts_with(kind));
+    let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
+        && (
+            args.repeat,
+            args.warmup.as_ref(),
+            args.offer.inject.as_ref(),
+        ) == (1, None, None);
+    if args.datasheet || args.quick || (remote && nothing) {
+        return Ok(datasheet::plan(args.quick));
+    }
+    matrix(args).map(|matrix| Plan::of(Section::Matrix(matrix)))
+}
+
+fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
+    let extent = &args.offer.extent;
+    let mut matrix = ask::matrix(&args.matrix, extent, Layer::Ethernet, ask::SECOND_PS)?;
+    matrix.faults = ask::faults(args.offer.inject.as_deref())?;
+    matrix.warmup_ps = warm_up_ps(args)?;
+    matrix.repeats = args.repeat;
+    Ok(matrix)
+}
+
+fn warm_up_ps(args: &MeasureArgs) -> Asked<u64> {
+    args.warmup
+        .as_deref()
+        .map_or(Ok(0), |w| ask::time_ps("--warmup", w))
+}
+
+/// The search of the options.
+fn search(args: &MeasureArgs) -> Asked<SearchSection> {
+    let matrix = matrix(args)?;
+    let (asked, direction) = (&args.search, &args.matrix.direction);
+    let name = match asked {
+        SearchArgs {
+            loss_curve: true, ..
+        } => "loss curve",
+        SearchArgs { bursts: true, .. } => "bursts",
+        _ => "search",
+    };
+    let Extent::Time { time_ps } = matrix.extent else {
+        return Err(Failure::usage(
+            "--frames: a search takes trials of a time: give --time instead",
+        ));
+    };
+    let layer = matrix.framings[0].layer;
+    if matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
+        return Err(Failure::usage(
+            "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max",
+        ));
+    }
+    if !matrix.faults.is_clean() || !args.matrix.buffers.is_empty() || args.repeat != 1 {
+        return Err(Failure::usage(
+            "--inject, --buffers and --repeat do not go together with a search: --trials asks each load more often",
+        ));
+    }
+    let way = way(asked, time_ps, warm_up_ps(args)?)?;
+    let mut section = SearchSection::new(name, matrix.sizes, way);
+    section.framings = matrix.framings;
+    if !direction.is_empty() {
+        section.directions = matrix.directions;
+    }
+    let sent_by_node = [Direction::Transmit, Direction::Both];
+    if asked.bursts
+        && section
+            .directions
+            .iter()
+            .any(|way| sent_by_node.contains(way))
+    {
+        return Err(Failure::usage(
+            "--bursts: bursts are sent to the node: give --direction rx or echo",
+        ));
+    }
+    (section.load, section.ports) = match (&matrix.loads[..], &matrix.ports[..]) {
+        ([load], []) => (*load, None),
+        ([load], [ports]) => (*load, Some(*ports)),
+        _ => {
+            return Err(Failure::usage(
+                "a search takes one --load, the highest to ask, and one number of --ports",
+            ));
+        }
+    };
+    section.link_bits_per_s = matrix.link_bits_per_s;
+    Ok(section)
+}
+
+fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Asked<Way> {
+    if asked.loss_curve {
+        return Ok(Way::LossCurve(LossCurve::new(time_ps)));
+    }
+    if asked.bursts {
+        return Ok(Way::Bursts {
+            bursts: BurstSearch::rfc9004(),
+            throughput: Search::new(vec![Goal::no_loss(time_ps)]),
+        });
+    }
+    let exceed = asked
+        .exceed
+        .as_deref()
+        .map(|text| share("--exceed", text, 0.0..=0.99));
+    let width = asked
+        .width
+        .as_deref()
+        .map(|text| share("--width", text, 1e-4..=0.5));
+    let (exceed, width) = (exceed.transpose()?, width.transpose()?);
+    let goal = |word: &String| -> Asked<Goal> {
+        let loss_ratio = match (word.as_str(), word.strip_prefix("loss=")) {
+            ("no-loss", _) => 0.0,
+            (_, Some(text)) => share("--search loss", text, 0.0..=0.99)?,
+            _ => {
+                return Err(Failure::usage(format!(
+                    "--search {word}: no such goal: write no-loss, or the loss that is allowed, e.g. loss=2.5%"
+                )));
+            }
+        };
+        let usual = Goal::at_loss(loss_ratio, time_ps);
+        Ok(Goal {
+            duration_sum_ps: time_ps.saturating_mul(asked.trials.unwrap_or(1)),
+            exceed_ratio: exceed.unwrap_or(usual.exceed_ratio),
+            width_ratio: width.unwrap_or(usual.width_ratio),
+            ..usual
+        })
+    };
+    let goals: Vec<Goal> = asked.search.iter().map(goal).collect::<Asked<_>>()?;
+    let around = asked
+        .around
+        .iter()
+        .map(|text| share("--around", text, 0.01..=10.0));
+    Ok(Way::Rates {
+        search: Search {
+            warmup_ps: warm_up_ps,
+            ..Search::new(goals)
+        },
+        around: around.collect::<Asked<_>>()?,
+    })
+}
+
+/// A share in percent as a ratio.
+fn share(option: &str, text: &str, range: std::ops::RangeInclusive<f64>) -> Asked<f64> {
+    let ratio = parse_percent(text).filter(|ratio| range.contains(ratio));
+    ratio.ok_or_else(|| {
+        let (least, most) = (range.start() * 100.0, range.end() * 100.0);
+        Failure::usage(format!(
+            "{option} {text}: write a share from {least}% to {most}%, e.g. 2.5%"
+        ))
+    })
+}
+
+/// The largest payload of a plan, for the MTU of a lab that is made for it.
+pub fn largest_payload(plan: &Plan) -> u32 {
+    let matrices = plan.matrices().map(|m| (&m.framings, &m.sizes));
+    let searches = plan.searches().map(|s| (&s.framings, &s.sizes));
+    let sizes = matrices.chain(searches).flat_map(|(framings, sizes)| {
+        let each = framings
+            .iter()
+            .flat_map(|f| sizes.iter().map(|s| s.resolve_test(*f)));
+        each.filter_map(Result::ok)
+    });
+    sizes.map(|s| s.payload).max().unwrap_or(0)
+}
