@@ -3,7 +3,6 @@
 pub mod audit;
 pub mod explain;
 pub mod fit;
-pub mod found;
 pub mod iperf;
 pub mod lab;
 pub mod limits;

@@ -139,7 +139,6 @@ impl Outputs {
         };
         put!("{}", render(file, format, &options));
         if !show.json {
-            super::found::print(&file.parts);
             super::repeats::print(&file.observations);
         }
         Ok(())
