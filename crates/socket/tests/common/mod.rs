@@ -1,0 +1,79 @@
+//! What the tests in labs share: two labs with the impairer between them, and sockets at both ends.
+//!
+//! ```text
+//! tester = near-tester/t0 ── near-node/n0 <─ impairer ─> far-node/n0 ── far-tester/t0 = node
+//! 198.18.0.2                                                                  198.18.0.9
+//! ```
+
+use std::io::Write;
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+use wirelab_port::impair::{DirectionSpec, ImpairHandle, ImpairReport, ImpairSpec, Impairer};
+use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const IPV4: u16 = 0x0800;
+
+pub struct Rig {
+    near: EphemeralLab,
+    far: EphemeralLab,
+}
+
+/// `None` where namespaces cannot be made, and says so in the way the test runner understands.
+pub fn rig() -> Option<Rig> {
+    match wirelab_port::netns::probe() {
+        Ok(()) => {}
+        Err(error) if error.is_privilege() => {
+            // Directly, because the test harness swallows what is printed otherwise.
+            let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
+            return None;
+        }
+        Err(error) => panic!("{error}"),
+    }
+    let [near, far] = [0; 2].map(|_| EphemeralLab::up(&LabSpec::unique("wls", 1)).unwrap());
+    let change = "ip address flush dev t0 && ip address add 198.18.0.9/24 dev t0";
+    let argv = ["sh", "-c", change].map(str::to_owned);
+    assert_eq!(Lab::exec(far.name(), Side::Tester, &argv).unwrap(), 0);
+    Some(Rig { near, far })
+}
+
+impl Rig {
+    /// Forwards IPv4 between both ends; ARP passes untouched.
+    pub fn impair(&self, seed: u64, forward: DirectionSpec, backward: DirectionSpec) -> Impairing {
+        let mut spec = ImpairSpec::new(seed).only_ethertype(IPV4);
+        (spec.forward, spec.backward) = (forward, backward);
+        let port = |lab: &EphemeralLab| lab.port(0, Side::Node).unwrap();
+        Impairing(Impairer::start(&port(&self.near), &port(&self.far), spec).unwrap())
+    }
+
+    /// A socket of the tester, connected to one of the node.
+    pub fn sockets(&self) -> (UdpSocket, UdpSocket) {
+        let bound = |lab: &EphemeralLab, address: &str| {
+            let netns = lab.netns(Side::Tester).unwrap();
+            netns.run_in(|| UdpSocket::bind(address)).unwrap().unwrap()
+        };
+        let tester = bound(&self.near, "198.18.0.2:0");
+        let node = bound(&self.far, "198.18.0.9:0");
+        tester.connect(node.local_addr().unwrap()).unwrap();
+        wirelab_socket::udp::prepare(&node);
+        (tester, node)
+    }
+}
+
+pub struct Impairing(ImpairHandle);
+
+impl Impairing {
+    /// Ends when so many frames have come forward; the ledger, which must be whole.
+    pub fn stop(self, forward_frames: u64) -> ImpairReport {
+        let deadline = Instant::now() + PATIENCE;
+        while self.0.received_frames()[0] < forward_frames {
+            let came = self.0.received_frames();
+            assert!(Instant::now() < deadline, "{came:?} of {forward_frames}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let report = self.0.stop();
+        assert!(report.is_complete(), "{report:?}");
+        report
+    }
+}
