@@ -11,7 +11,7 @@ use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{Judge, Pace};
 use wirelab_wire::check::classify_data;
 
-use crate::flow::{Expect, Live, Offer, Seen, Sent, checked};
+use crate::flow::{Expect, LEAST_BYTES, Live, MOST_BYTES, Offer, Seen, Sent, checked};
 use crate::frames::{Frames, Progressing};
 use crate::udp::{PATIENCE, is_not_yet};
 
@@ -238,4 +238,115 @@ impl Cutter {
 fn judge(judge: &mut Judge, frame: &[u8], stream: u8, now_ns: u64) {
     let verdict = classify_data(frame, Some(stream), true);
     judge.take(verdict, frame.len() as u64, Some(now_ns));
+}
+
+/// For fuzzing: cut any bytes into frames, whole and in pieces. Both must count the same, and every frame once.
+/// The first two bytes say how long frames are, the third how long pieces.
+pub fn fuzz_stream(input: &[u8]) {
+    let [high, low, piece, bytes @ ..] = input else {
+        return;
+    };
+    let asked = u32::from(u16::from_be_bytes([*high, *low]));
+    let length = asked.clamp(LEAST_BYTES, MOST_BYTES) as usize;
+    let count = |piece: usize| {
+        let mut cutter = Cutter::new(0, length);
+        for part in bytes.chunks(piece) {
+            cutter.room()[..part.len()].copy_from_slice(part);
+            cutter.take(part.len(), 1);
+        }
+        cutter.finish(None).report.counts
+    };
+    let whole = count(RECEIVE_BYTES);
+    assert_eq!(whole, count(usize::from(*piece) + 1));
+    assert_eq!(
+        whole.received_frames + whole.foreign_frames,
+        bytes.len().div_ceil(length) as u64
+    );
+    let sent = whole.distinct_sequences;
+    assert_eq!(whole.check_identity(sent), Ok(()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use wirelab_trial::Extent;
+
+    fn stream(bytes: usize, frames: u32) -> Vec<u8> {
+        let offer = Offer {
+            stream: 0,
+            datagram_bytes: bytes as u32,
+            pace: Pace::Max,
+            extent: Extent::Frames { frames: 0 },
+            with_time: false,
+            node_clock: false,
+        };
+        let maker = Frames::new(&offer, bytes);
+        let mut out = vec![0; bytes * frames as usize];
+        for (sequence, frame) in out.chunks_exact_mut(bytes).enumerate() {
+            maker.write_content(frame, sequence as u32);
+            maker.write_header(frame, sequence as u32, 0);
+        }
+        out
+    }
+
+    #[test]
+    fn the_fuzz_corpus_is_replayed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/tcp_frames");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            fuzz_stream(&std::fs::read(entry.unwrap().path()).unwrap());
+            seen += 1;
+        }
+        assert!(seen > 0, "no corpus for tcp_frames");
+    }
+
+    #[test]
+    fn what_is_over_while_a_frame_is_half_written_ends_behind_it() {
+        // Takes seven bytes at a time, and between them says that it is not the time.
+        struct Slow(Vec<u8>, bool);
+        impl Write for Slow {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.1 = !self.1;
+                if self.1 {
+                    return Err(io::ErrorKind::WouldBlock.into());
+                }
+                let len = bytes.len().min(7);
+                self.0.extend_from_slice(&bytes[..len]);
+                Ok(len)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let frames = stream(20, 5);
+        let mut slow = Slow(Vec::new(), false);
+        let calls = std::cell::Cell::new(0);
+        let over = |_| {
+            calls.set(calls.get() + 1);
+            calls.get() > 4
+        };
+        let (written, error) = write_frames(&mut slow, &frames, 20, over);
+        assert!(error.is_none());
+        assert_eq!((written, slow.0.len()), (40, 40));
+        assert_eq!(slow.0, frames[..40]);
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_streams_never_panic(input in proptest::collection::vec(any::<u8>(), 0..2000)) {
+            fuzz_stream(&input);
+        }
+
+        #[test]
+        fn damaged_streams_count_the_same_in_any_pieces(
+            length in 18usize..300, frames in 1u32..40, piece: u8, at: prop::sample::Index, bit in 0u8..8,
+        ) {
+            let mut input = vec![(length >> 8) as u8, length as u8, piece];
+            input.extend(stream(length, frames));
+            let at = 3 + at.index(input.len() - 3);
+            input[at] ^= 1 << bit;
+            fuzz_stream(&input);
+        }
+    }
 }
