@@ -15,11 +15,8 @@ pub enum Told {
     Sent(Box<Sent>),
     /// It received.
     Seen(Box<Seen>),
-    /// It sent back so many frames.
-    Echoed {
-        /// Frames that left again.
-        frames: u64,
-    },
+    /// It sent back what it received.
+    Echoed(Box<Seen>),
 }
 
 /// A piece of work: it runs until it is done or the flag is set, and keeps others informed meanwhile.

@@ -10,8 +10,9 @@ use wirelab_control::page::Record;
 use wirelab_control::value::{Mac, State};
 use wirelab_control::{NodeHandler, Peer, Refusal};
 use wirelab_cores::Steering;
+use wirelab_port::packet::PREFILLED_SLOTS;
 use wirelab_socket::flow::Live;
-use wirelab_trial::{ClockKind, Spans};
+use wirelab_trial::{Buffers, ClockKind, Spans};
 use wirelab_wire::{Layer, LineRate};
 
 use crate::asked::Asked;
@@ -134,6 +135,8 @@ impl Agent {
                 (started.node_mac, started.peer_mac) = (Some(self.mac()), Some(peer));
                 (started.node_ip, started.peer_ip) = (None, None);
                 started.buffers = start.buffers;
+                let ready = start.buffers == Some(Buffers::Prefilled) && asked.offer.is_some();
+                started.slots = ready.then_some(PREFILLED_SLOTS);
                 ethernet::plan(EthernetTrial {
                     direction: start.direction,
                     interface: self.place.interface.clone(),

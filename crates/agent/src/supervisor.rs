@@ -213,9 +213,11 @@ impl Supervisor {
                     came.seen = Some(seen);
                     failure
                 }
-                Ok(Told::Echoed { frames }) => {
-                    came.echoed = Some(frames);
-                    None
+                Ok(Told::Echoed(mut seen)) => {
+                    let failure = seen.failure.take();
+                    came.echoed = Some(seen.sent_back_frames);
+                    came.seen = Some(seen);
+                    failure
                 }
                 Err(error) => Some(error),
             };

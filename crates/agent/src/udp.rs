@@ -3,19 +3,14 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wirelab_socket::flow::{Expect, Live, MOST_BYTES, Offer};
+use wirelab_socket::echo::{self, Wait};
+use wirelab_socket::flow::{Expect, Offer};
 use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction};
-use wirelab_wire::Header;
 
 use crate::engine::{Plan, Told, Work};
-use crate::meter::stamp;
-
-/// How often a reflector looks whether it should end.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// A peer gets the reply to its request before the first frame.
 pub const AFTER_REPLY: Duration = Duration::from_millis(20);
@@ -69,30 +64,9 @@ pub fn plan(trial: &UdpTrial) -> io::Result<(Plan, u16)> {
 
 fn reflector(socket: Arc<UdpSocket>, peer: IpAddr) -> Work {
     Box::new(move |live, cancel| {
-        let frames = reflect(&socket, peer, live, cancel)?;
-        Ok(Told::Echoed { frames })
+        let seen = echo::reflect(&socket, Some(peer), Wait::Sleep, live, cancel)?;
+        Ok(Told::Echoed(Box::new(seen)))
     })
-}
-
-/// Send back each test frame that comes from the peer, until the flag is set; how many left again.
-fn reflect(socket: &UdpSocket, peer: IpAddr, live: &Live, cancel: &Cancel) -> io::Result<u64> {
-    socket.set_read_timeout(Some(LOOK))?;
-    let mut frame = vec![0; MOST_BYTES as usize];
-    let mut sent = 0;
-    while !cancel.is_cancelled() {
-        let Ok((len, from)) = socket.recv_from(&mut frame) else {
-            continue;
-        };
-        let ours = from.ip().to_canonical() == peer.to_canonical();
-        if !ours || Header::parse(&frame[..len]).is_err() {
-            continue;
-        }
-        sent += u64::from(socket.send_to(&frame[..len], from).is_ok());
-        stamp(live);
-        live.frames.fetch_add(1, Ordering::Relaxed);
-        live.bytes.fetch_add(len as u64, Ordering::Relaxed);
-    }
-    Ok(sent)
 }
 
 /// The port that was asked, or a free one where it is in use.

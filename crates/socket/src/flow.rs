@@ -103,6 +103,8 @@ pub struct Seen {
     pub report: CheckReport,
     /// Capture points of the first frames, as many as were wanted.
     pub captures: Vec<Capture>,
+    /// Frames that a reflector sent back.
+    pub sent_back_frames: u64,
     /// What ended it early. What was seen until then is kept.
     pub failure: Option<io::Error>,
 }

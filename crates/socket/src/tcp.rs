@@ -228,6 +228,7 @@ impl Cutter {
         Seen {
             report,
             captures: Vec::new(),
+            sent_back_frames: 0,
             failure,
         }
     }

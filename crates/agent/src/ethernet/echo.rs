@@ -3,7 +3,11 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
+use wirelab_socket::flow::Seen;
+use wirelab_trial::host_clock::now_ns;
+use wirelab_trial::job::Judge;
 use wirelab_wire::header::{ETHERTYPE, Header};
+use wirelab_wire::{Flow, Verdict, classify};
 
 use super::EthernetTrial;
 use super::link::{Link, is_not_yet};
@@ -21,26 +25,34 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
     let (own, peer) = (trial.interface.mac.0, trial.peer.0);
     Ok(Box::new(move |live, cancel| {
         let mut frame = vec![0; LONGEST];
-        let mut frames = 0;
+        let mut seen = Seen::default();
+        let mut judge = Judge::new(None, 1);
         while !cancel.is_cancelled() {
             let len = match link.receive(&mut frame) {
                 Ok(taken) => taken.len,
                 Err(error) if is_not_yet(&error) => continue,
-                Err(error) => return Err(error),
+                Err(error) => {
+                    seen.failure = Some(error);
+                    break;
+                }
             };
             if !is_for_us(&frame[..len], own, peer) {
+                judge.take(Verdict::Foreign, 0, None);
                 continue;
             }
             frame[..6].copy_from_slice(&peer);
             frame[6..12].copy_from_slice(&own);
             // A frame that the driver has no room for is lost, as it would be in any node.
-            frames += u64::from(link.send(&frame[..len]).is_ok());
+            seen.sent_back_frames += u64::from(link.send(&frame[..len]).is_ok());
+            let verdict = classify(&frame[..len], &Flow::default());
+            let payload = (len - HEADER) as u64;
+            judge.take(verdict, payload, Some(now_ns()));
             stamp(live);
             live.frames.fetch_add(1, Ordering::Relaxed);
-            live.bytes
-                .fetch_add((len - HEADER) as u64, Ordering::Relaxed);
+            live.bytes.fetch_add(payload, Ordering::Relaxed);
         }
-        Ok(Told::Echoed { frames })
+        seen.report = judge.finish();
+        Ok(Told::Echoed(Box::new(seen)))
     }))
 }
 

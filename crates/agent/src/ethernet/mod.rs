@@ -154,7 +154,7 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
         Ok(Told::Seen(Box::new(Seen {
             report,
             captures,
-            failure: None,
+            ..Seen::default()
         })))
     }))
 }

@@ -38,7 +38,7 @@ pub fn reflect(
     let mut buf = vec![0; MOST_BYTES as usize + 1];
     let mut judge = Judge::new(None, 1);
     let (mut stream, mut bytes, mut refused) = (None, 0, 0u64);
-    let (mut looks, mut failure) = (0, None);
+    let (mut looks, mut sent_back_frames, mut failure) = (0, 0, None);
     loop {
         let (len, peer) = match socket.recv_from(&mut buf) {
             Ok(came) => came,
@@ -66,7 +66,7 @@ pub fn reflect(
         }
         if Header::parse(data).is_ok() {
             match socket.send_to(data, peer) {
-                Ok(_) => {}
+                Ok(_) => sent_back_frames += 1,
                 Err(error) if is_full(&error) => refused += 1,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused += 1,
                 Err(error) => {
@@ -100,6 +100,7 @@ pub fn reflect(
     Ok(Seen {
         report,
         captures: Vec::new(),
+        sent_back_frames,
         failure,
     })
 }

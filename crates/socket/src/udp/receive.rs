@@ -212,6 +212,7 @@ impl Checking {
         Seen {
             report,
             captures: self.captures,
+            sent_back_frames: 0,
             failure,
         }
     }
