@@ -100,7 +100,8 @@ fn place(o: &Observation, part: &str) -> Place {
             let void = matches!(o.status, Status::Void { .. });
             let named = part.to_lowercase().contains("latency");
             let slow = o.trial.load != Load::Max;
-            if one_way && (has_captures(o) || named || (void && slow)) {
+            // At load max a model tells its stages too; that is a throughput all the same.
+            if one_way && (named || (slow && (has_captures(o) || void))) {
                 Place::Layer2Latency
             } else {
                 Place::Layer2Throughput
