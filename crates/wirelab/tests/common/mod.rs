@@ -23,6 +23,7 @@ pub fn stderr(output: &Output) -> String {
 }
 
 /// The JSON that a call printed.
+#[allow(dead_code, reason = "not every test looks at it")]
 pub fn json(args: &[&str]) -> serde_json::Value {
     let output = wirelab(args);
     assert!(output.status.success(), "{}", stderr(&output));

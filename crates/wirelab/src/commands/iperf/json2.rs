@@ -37,6 +37,7 @@ pub fn test(config: &ClientConfig, outcome: &Outcome, interrupted: bool) -> Valu
         "server": config.server.to_string(),
         "asked": asked(config),
         "legs": legs.collect::<Vec<_>>(),
+        "sums": outcome.sums().iter().map(sum).collect::<Vec<_>>(),
         "interrupted": interrupted,
         "error": outcome.trouble.as_ref().map(ToString::to_string),
     })
@@ -223,6 +224,18 @@ fn one_way(transit: &Transit) -> Value {
         "mean_us": transit.mean_us,
         "stddev_us": transit.stdev_us(),
     })
+}
+
+/// All streams of one direction.
+fn sum(row: &Row) -> Value {
+    let mut value = interval(row);
+    value["direction"] = json!(if row.id == Id::SumBack {
+        "received"
+    } else {
+        "sent"
+    });
+    value["kind"] = json!("measured");
+    value
 }
 
 fn interval(row: &Row) -> Value {
