@@ -268,3 +268,77 @@ fn a_killed_run_goes_on_and_gives_the_file_of_one_that_was_not() {
     }
     assert_eq!(read(&killed).observations.len(), resumed.observations.len());
 }
+
+/// A lab whose veth pair is shaped, taken down at the end.
+struct Lab(String);
+
+impl Lab {
+    fn up(rate: &str) -> Option<Lab> {
+        let name = format!("plan{}", std::process::id());
+        let up = wirelab(&["lab", "up", &name, "--rate", rate]);
+        if up.status.code() == Some(2) {
+            use std::io::Write;
+            // Past the test harness, which would swallow it.
+            let _ = writeln!(
+                std::io::stderr(),
+                "WIRELAB-SKIP root: {}",
+                stderr(&up).trim()
+            );
+            return None;
+        }
+        assert!(up.status.success(), "{}", stderr(&up));
+        Some(Lab(name))
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        wirelab(&["lab", "down", &self.0]);
+    }
+}
+
+#[test]
+fn a_search_on_a_shaped_veth_never_finds_more_than_it_carries() {
+    let Some(lab) = Lab::up("20M") else { return };
+    let node = format!("lab:{}", lab.0);
+    let output = wirelab(&[
+        "measure",
+        &node,
+        "--path",
+        "packet",
+        "--frame",
+        "512",
+        "--direction",
+        "rx",
+        "--search",
+        "no-loss,loss=2.5%",
+        "--time",
+        "200ms",
+        "--width",
+        "20%",
+        "--around",
+        "50%",
+        "--json",
+    ]);
+    assert!(
+        output.status.code().is_some_and(|code| code < 2),
+        "{}",
+        stderr(&output)
+    );
+    let file = ResultsFile::parse(&stdout(&output)).expect("--json prints a results file");
+    let Some(Found::Rates(result)) = &file.parts[0].found else {
+        panic!("{:?}", file.parts);
+    };
+    assert!(!result.trials.is_empty());
+    assert_eq!(result.trials.len() as u64, file.parts[0].observations);
+    for goal in &result.goals {
+        assert_ne!(goal.outcome, wirelab_trial::search::Outcome::Unfinished);
+        // A busy host cannot keep a rate: then the tester is named, and no rate may be found at all.
+        let Some(rate) = goal.conditional_throughput_frames_per_s.value() else {
+            continue;
+        };
+        // The shaper lets a burst of some frames through at once, which 200 ms spread thin.
+        let link_bits_per_s = rate * 8.0 * 532.0;
+        assert!(link_bits_per_s < 26e6, "{link_bits_per_s}");
+    }
+}

@@ -139,7 +139,10 @@ impl Outputs {
         };
         put!("{}", render(file, format, &options));
         if !show.json {
-            super::repeats::print(&file.observations);
+            // The trials of a search are asked again where they must be; that is no repeat for its own sake.
+            for part in file.parts.iter().filter(|part| part.found.is_none()) {
+                super::repeats::print(part.of(&file.observations));
+            }
         }
         Ok(())
     }
