@@ -204,6 +204,37 @@ fn a_thousand_half_open_and_hostile_connections_leave_the_server_answering() {
 }
 
 #[test]
+fn a_client_that_only_holds_its_place_is_put_out() {
+    let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    server.set_quiet(Duration::from_millis(300));
+    let address = server.local_addr();
+    let serving = thread::spawn(move || server.serve_one(&Cancel::new()));
+    let cookie = [b'q'; 37];
+    let mut control = TcpStream::connect(address).unwrap();
+    control.write_all(&cookie).unwrap();
+    let asked = Parameters {
+        seconds: 86_400,
+        ..tcp()
+    };
+    let json = asked.to_json();
+    let length = u32::try_from(json.len()).unwrap().to_be_bytes();
+    control
+        .write_all(&[&length, json.as_bytes()].concat())
+        .unwrap();
+    let mut states = [0; 2];
+    control.read_exact(&mut states).unwrap();
+    assert_eq!(states, [9, 10], "parameters, then streams are asked for");
+    let mut data = TcpStream::connect(address).unwrap();
+    data.write_all(&cookie).unwrap();
+    let outcome = serving.join().unwrap().unwrap();
+    let why = outcome.failure.unwrap();
+    assert!(why.contains("moved no data for so long"), "{why}");
+    let mut states = [0; 3];
+    control.read_exact(&mut states).unwrap();
+    assert_eq!(states, [1, 2, 11], "it ran, and the server ended it");
+}
+
+#[test]
 fn what_a_peer_asks_is_bounded() {
     let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     server.set_longest(Duration::from_millis(300));

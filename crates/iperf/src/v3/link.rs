@@ -31,6 +31,7 @@ impl Link {
         let peer = stream.peer_addr().map_err(what())?;
         stream.set_nonblocking(false).map_err(what())?;
         stream.set_nodelay(true).map_err(what())?;
+        keep_alive(&stream).map_err(|error| what()(error.into()))?;
         stream.set_read_timeout(Some(LOOK)).map_err(what())?;
         stream.set_write_timeout(Some(PATIENCE)).map_err(what())?;
         let local = stream.local_addr().map_err(what())?;
@@ -61,6 +62,15 @@ impl Link {
         let peer = self.peer;
         TestError::Lost { peer, how, during }
     }
+}
+
+/// Have the system look whether the peer's host is still there while nothing is said: after 10 s, then every 5 s, and
+/// give it up after three looks.
+fn keep_alive(stream: &TcpStream) -> nix::Result<()> {
+    setsockopt(stream, sockopt::KeepAlive, &true)?;
+    setsockopt(stream, sockopt::TcpKeepIdle, &10)?;
+    setsockopt(stream, sockopt::TcpKeepInterval, &5)?;
+    setsockopt(stream, sockopt::TcpKeepCount, &3)
 }
 
 /// Ask for buffers of a size in the kernel (`-w`), which doubles and bounds it as it likes; 0 leaves them alone.

@@ -22,6 +22,8 @@ use session::Session;
 const NOT_IMPLEMENTED: i32 = 13;
 /// iperf3's number for "unable to create a new stream".
 const NO_STREAM: i32 = 123;
+/// How long data may rest in a test.
+const QUIET: Duration = Duration::from_secs(120);
 /// The most clients that may have said who they are and not yet what they want.
 const MAX_CANDIDATES: usize = 64;
 
@@ -32,6 +34,7 @@ pub struct Server {
     pending: Pending,
     interval: Duration,
     longest: Duration,
+    quiet: Duration,
 }
 
 struct Candidate {
@@ -53,6 +56,7 @@ impl Server {
             pending: Pending::default(),
             interval: Duration::from_secs(1),
             longest: Duration::from_secs(MAX_SECONDS + 10),
+            quiet: QUIET,
         })
     }
 
@@ -69,6 +73,12 @@ impl Server {
     /// The longest time that data may flow in one test, whatever a client asks; a day unless set.
     pub const fn set_longest(&mut self, longest: Duration) {
         self.longest = longest;
+    }
+
+    /// The longest time in which no stream moves a byte; then the test is ended, so that a client that only holds
+    /// its place does not hold up others. 120 s unless set, as iperf3 has it.
+    pub const fn set_quiet(&mut self, quiet: Duration) {
+        self.quiet = quiet;
     }
 
     /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.

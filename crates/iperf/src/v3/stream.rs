@@ -55,6 +55,11 @@ impl Run {
         wanted > 0 && self.moved.load(Relaxed) >= wanted
     }
 
+    /// Bytes that all streams have moved.
+    pub(super) fn moved(&self) -> u64 {
+        self.moved.load(Relaxed)
+    }
+
     /// Count anew from here, towards another amount: what was moved until now was omitted.
     pub(super) fn count_anew(&self, wanted: Option<u64>) {
         self.moved.store(0, Relaxed);

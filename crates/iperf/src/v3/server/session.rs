@@ -25,6 +25,9 @@ pub(super) enum Ways {
     Udp(UdpSocket, Vec<SocketAddr>),
 }
 
+/// What is said of a client that holds its place alone.
+const QUIET: &str = "moved no data for so long that this server ended the test";
+
 /// Streams by their number, and the thread of a socket that they share.
 type Begun = (Vec<Running>, Option<JoinHandle<Gaps>>);
 
@@ -236,6 +239,8 @@ impl Session<'_> {
                 .saturating_add(PATIENCE),
         };
         let most_ns = u64::try_from(asked.min(self.server.longest).as_nanos()).unwrap_or(u64::MAX);
+        let quiet_ns = self.server.quiet.as_nanos();
+        let (mut moved, mut moved_ns) = (0, 0);
         while run.now_ns() < most_ns && !cancel.is_cancelled() {
             match self.step()? {
                 Some(ServerEvent::Ended) => return Ok(()),
@@ -251,6 +256,13 @@ impl Session<'_> {
                 watch.begin(now_ns, streams);
             }
             watch.look(now_ns, streams);
+            if run.moved() != moved {
+                (moved, moved_ns) = (run.moved(), now_ns);
+            } else if u128::from(now_ns - moved_ns) > quiet_ns {
+                self.control.terminate();
+                self.link.send(&self.control.take_output())?;
+                return Err(self.link.lost(QUIET, "data should flow"));
+            }
         }
         self.control.terminate();
         self.link.send(&self.control.take_output())?;
