@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status};
@@ -35,6 +34,9 @@ const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
 const GRACE: Duration = Duration::from_millis(250);
 /// How long `stop` waits for the end, so that most clients need not ask again.
 const STOPPING: Duration = Duration::from_millis(100);
+
+/// How long the end of the node waits for the end of its trial.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// A Linux box as a node.
 #[derive(Debug)]
@@ -88,7 +90,10 @@ impl Agent {
 
     /// End the last trial, and put back what was changed on the host.
     pub(crate) fn end(&mut self) {
-        self.trial = None;
+        if let Some(trial) = self.trial.take() {
+            trial.running.ask(State::Stopped);
+            trial.running.wait(ENDING);
+        }
         self.watch = None;
         self.steering = None;
     }
@@ -257,10 +262,7 @@ impl NodeHandler for Agent {
         let Some(trial) = &self.trial else {
             return status_of(State::Idle);
         };
-        let frames = |live: &Option<Arc<Live>>| {
-            let live = live.as_ref();
-            live.map(|live| live.frames.load(Ordering::Relaxed))
-        };
+        let frames = |live: &Option<Arc<Live>>| live.as_deref().and_then(reports::frames);
         let came = trial.running.came();
         let elapsed = reports::elapsed_ns(&trial.running);
         let echoed = came.as_ref().and_then(|came| came.echoed);

@@ -11,16 +11,19 @@ use wirelab_trial::{ClockKind, Owner};
 
 use crate::supervisor::{Came, Running};
 
+/// Frames so far; `None` for a sender that tells them only at its end.
+pub fn frames(live: &Live) -> Option<u64> {
+    let frames = live.frames.load(Ordering::Relaxed);
+    (frames > 0 || live.first_ns.load(Ordering::Relaxed) == 0).then_some(frames)
+}
+
 /// All counters of a trial. While it runs, those that are known then.
 pub fn counters(running: &Running) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
-    let of = |live: &Live| {
-        let get = |cell: &std::sync::atomic::AtomicU64| cell.load(Ordering::Relaxed);
-        (get(&live.frames), get(&live.bytes))
-    };
+    let of = |live: &Live| Some((frames(live)?, live.bytes.load(Ordering::Relaxed)));
     let came = running.came();
-    if let Some((frames, bytes)) = running.sending.as_deref().map(of) {
+    if let Some((frames, bytes)) = running.sending.as_deref().and_then(of) {
         let sent = came.as_deref().and_then(|came| came.sent.as_deref());
         put("sent_frames", sent.map_or(frames, |s| s.report.sequences));
         put("sent_bytes", bytes);
@@ -33,7 +36,7 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
             put("sent_segmented", u64::from(sent.segmented));
         }
     }
-    if let Some((frames, bytes)) = running.receiving.as_deref().map(of) {
+    if let Some((frames, bytes)) = running.receiving.as_deref().and_then(of) {
         let seen = came.as_deref().and_then(|came| came.seen.as_deref());
         let echoed = came.as_deref().and_then(|came| came.echoed);
         put(

@@ -4,6 +4,7 @@
 mod common;
 
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Bench, PATIENCE, client, on, receiving, send, start};
@@ -21,6 +22,21 @@ fn refusal<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> Refusal {
         Err(ClientError::Refused { refusal, .. }) => refusal,
         other => panic!("{other:?} is no refusal"),
     }
+}
+
+/// Gives the tester's side another address of the same network, which new sockets then have.
+fn stranger(bench: &Bench) {
+    let namespace = bench.lab.spec().namespace(Side::Tester);
+    let ip = |words: &str| {
+        let words = words.split(' ');
+        let status = Command::new("ip")
+            .args(["-n", &namespace])
+            .args(words)
+            .status();
+        assert!(status.unwrap().success());
+    };
+    ip("address add 198.18.0.77/24 dev t0");
+    ip("route replace 198.18.0.0/24 dev t0 src 198.18.0.77");
 }
 
 #[test]
@@ -99,18 +115,7 @@ fn a_second_client_reads_and_cannot_stop_or_start() {
     let mut asked = start(Layer::UdpIpv4, Direction::Receive, 1_000_000);
     asked.limit_ps = None;
     let trial = bench.client.start(asked.clone()).unwrap().trial;
-    // From another address of the same network, which new sockets now have.
-    let namespace = bench.lab.spec().namespace(Side::Tester);
-    let ip = |words: &str| {
-        let words = words.split(' ');
-        let status = std::process::Command::new("ip")
-            .args(["-n", &namespace])
-            .args(words)
-            .status();
-        assert!(status.unwrap().success());
-    };
-    ip("address add 198.18.0.77/24 dev t0");
-    ip("route replace 198.18.0.0/24 dev t0 src 198.18.0.77");
+    stranger(&bench);
     let to = bench.control;
     let transport = on(&bench.lab, Side::Tester, || {
         UdpTransport::connect(to).unwrap()
@@ -261,4 +266,72 @@ fn a_node_that_ends_in_the_middle_of_a_trial_stops_sending_and_takes_its_steerin
     on(&bench.lab, Side::Node, || {
         UdpSocket::bind(bench.control).unwrap()
     });
+}
+
+#[test]
+fn a_strangers_flood_of_test_frames_is_foreign_and_costs_no_count() {
+    const FRAMES: u64 = 500;
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let mine = bench.socket();
+    stranger(&bench);
+    let other = on(&bench.lab, Side::Tester, || {
+        UdpSocket::bind("198.18.0.77:0").unwrap()
+    });
+    let started = bench
+        .client
+        .start(start(Layer::UdpIpv4, Direction::Receive, FRAMES))
+        .unwrap();
+    let to = SocketAddr::new(bench.node_ip, started.node_port.unwrap());
+    std::thread::scope(|scope| {
+        scope.spawn(|| send(&other, to, FRAMES));
+        send(&mine, to, FRAMES);
+    });
+    // The trial takes no end by frames of others.
+    assert_eq!(bench.ended(started.trial).state, State::Done);
+    assert_eq!(bench.counter(started.trial, "good_frames"), FRAMES);
+    assert_eq!(bench.counter(started.trial, "received_frames"), FRAMES);
+    assert!(bench.counter(started.trial, "foreign_frames") > 0);
+}
+
+#[test]
+fn noise_on_the_control_ports_is_not_answered_and_costs_no_client_its_answer() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let socket = bench.socket();
+    socket.connect(bench.control).unwrap();
+    for number in 0..5000u32 {
+        let line = match number % 4 {
+            0 => "=0.1 hello session=7".to_owned(),
+            1 => "!0.0 bad-line".to_owned(),
+            2 => "x".repeat(600),
+            _ => "\0\u{7f}".to_owned(),
+        };
+        let _ = socket.send(line.as_bytes());
+    }
+    // A hello from an address is answered there, however many there are: sessions of one peer push out each other.
+    for number in 1..200 {
+        let _ = socket.send(format!("?0.{number} hello version=1\n").as_bytes());
+    }
+    socket
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let mut answer = [0; 600];
+    while let Ok(len) = socket.recv(&mut answer) {
+        assert!(
+            answer[..len].starts_with(b"=0."),
+            "{}",
+            answer[..len].escape_ascii()
+        );
+    }
+    assert_eq!(
+        client(&bench.lab, bench.control)
+            .status(None)
+            .unwrap()
+            .state,
+        State::Idle
+    );
+    bench.node = None;
 }

@@ -202,3 +202,41 @@ fn both_directions_of_tcp_have_a_connection_each() {
     assert_eq!(bench.counter(started.trial, "sent_frames"), FRAMES);
     assert_eq!(seen.report.counts.good_frames, FRAMES);
 }
+
+#[test]
+fn a_node_on_an_ipv6_address_offers_ipv6_alone() {
+    if common::lab().is_none() {
+        return;
+    }
+    // A namespace of its own, whose loopback has ::1.
+    let name = format!("wla6-{}", std::process::id());
+    let namespace = wirelab_port::netns::NetNs::create(&name).unwrap();
+    let ip = |words: &str| {
+        std::process::Command::new("ip")
+            .args(words.split(' '))
+            .status()
+            .unwrap()
+    };
+    assert!(ip(&format!("-n {name} link set lo up")).success());
+    let served = namespace.run_in(|| {
+        let mut options = wirelab_agent::Options::on("[::1]:5002".parse().unwrap());
+        options.iperf = false;
+        let node = wirelab_agent::Serving::start(options).unwrap();
+        let to = node.started().control;
+        let transport = wirelab_control::transport::UdpTransport::connect(to).unwrap();
+        let mut client = wirelab_control::Client::open(transport, Default::default()).unwrap();
+        assert_eq!(client.identity().layers, [Layer::UdpIpv6, Layer::TcpIpv6]);
+        let mut asked = start(Layer::UdpIpv6, Direction::Receive, FRAMES);
+        asked.limit_ps = None;
+        let trial = client.start(asked).unwrap();
+        let socket = std::net::UdpSocket::bind("[::1]:0").unwrap();
+        let to = SocketAddr::new(to.ip(), trial.node_port.unwrap());
+        send(&socket, to, FRAMES);
+        while client.status(None).unwrap().state == State::Running {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        client.counters(trial.trial, 0).unwrap()["good_frames"]
+    });
+    wirelab_port::netns::NetNs::delete(&name).unwrap();
+    assert_eq!(served.unwrap(), FRAMES);
+}
