@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrLike, SockaddrStorage, socket};
 use wirelab_control::value::Mac;
+use wirelab_cores::interrupts::interrupts;
 use wirelab_cores::{Cores, Meter, Steering, allowed, steer};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::netns::GRANT;
@@ -79,7 +80,10 @@ impl Place {
             return None;
         }
         match Steering::to(name, &self.cores) {
-            Ok(steering) => Some(steering),
+            Ok(steering) => {
+                notices.extend(stray_interrupts(name, &self.cores));
+                Some(steering)
+            }
             Err(error) => {
                 shared(error.to_string());
                 None
@@ -93,6 +97,23 @@ impl Place {
         let table = fs::read_to_string("/proc/thread-self/net/arp").ok()?;
         neighbour_in(&table, ip, &self.interface.port.interface)
     }
+}
+
+/// Interrupts of the interface that come to other cores: what is done in them is not in the node's CPU load.
+fn stray_interrupts(interface: &str, cores: &Cores) -> Option<String> {
+    let all = interrupts(interface).ok()?;
+    let stray: Vec<String> = all
+        .iter()
+        .filter(|one| one.cores.without(cores).is_some())
+        .map(|one| one.number.to_string())
+        .collect();
+    (!stray.is_empty()).then(|| {
+        format!(
+            "interrupts of {interface} come to other cores, and the work done in them is not in the CPU load; move \
+             them: `for i in {}; do echo {cores} | sudo tee /proc/irq/$i/smp_affinity_list; done`",
+            stray.join(" ")
+        )
+    })
 }
 
 /// All cores that are online.

@@ -7,6 +7,7 @@
 
 pub mod busy;
 pub mod host;
+pub mod interrupts;
 pub mod list;
 pub mod pin;
 pub mod steer;

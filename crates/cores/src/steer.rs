@@ -175,7 +175,7 @@ fn open_all(folder: &Path, write: bool) -> io::Result<Vec<File>> {
 
 /// Run `work` with the folder of the interface in a sysfs that shows the caller's network namespace: one mounted for
 /// a thread of its own where that is allowed, else the host's if it shows the same interface.
-fn on_own_sysfs<T: Send>(
+pub(crate) fn on_own_sysfs<T: Send>(
     interface: &str,
     work: impl FnOnce(&Path) -> T + Send,
 ) -> Result<T, SteerError> {
