@@ -1,12 +1,16 @@
 //! Peers somewhere on the network as nodes: `iperf:HOST[:PORT]` and `node:HOST[:PORT]`.
 //!
 //! An iperf 2 server is what most boards have; it is asked by [`IperfNode`], and what it cannot do or tell is said.
+//! A node that speaks the control protocol (a Linux box with `wirelab node serve`, firmware) is asked by [`ControlNode`].
 #![forbid(unsafe_code)]
 
 mod clock;
 mod host;
 pub mod iperf;
+pub mod node;
+mod path;
 mod route;
 
 pub use host::HostPort;
 pub use iperf::IperfNode;
+pub use node::ControlNode;

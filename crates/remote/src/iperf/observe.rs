@@ -27,14 +27,14 @@ pub fn observation(
     node: Description,
     route: &Route,
 ) -> Result<Observation, NodeError> {
-    let mut warnings = Vec::new();
-    let fragments = fragments(plan, route, &mut warnings);
+    let layer = plan.trial.framing.layer;
+    let fragmented = crate::path::fragmented(plan.datagram, layer, route.mtu());
     let mut about = About {
         plan,
         rows: &ran.outcome.rows,
         peer: node.name.clone(),
-        fragmented: fragments > 1,
-        warnings,
+        fragmented: fragmented.is_some(),
+        warnings: fragmented.into_iter().collect(),
     };
     let flows: Vec<FlowObservation> = ran
         .outcome
@@ -117,30 +117,6 @@ fn warning(code: &str, text: impl Into<String>, way_out: &str) -> Warning {
         text: text.into(),
         way_out: way_out.to_owned(),
     }
-}
-
-/// Packets that each datagram becomes on the tester's interface.
-fn fragments(plan: &Plan, route: &Route, warnings: &mut Vec<Warning>) -> u32 {
-    let Some(mtu) = route.mtu().filter(|_| plan.is_udp()) else {
-        return 1;
-    };
-    let ipv6 = plan.config.server.is_ipv6();
-    let fragments = wirelab_socket::mtu::fragments(plan.datagram, mtu, ipv6);
-    if fragments > 1 {
-        let headers = plan.trial.framing.layer.header_bytes();
-        warnings.push(warning(
-            "fragmented",
-            format!(
-                "each datagram of {} bytes becomes {fragments} packets at an MTU of {mtu}, and is lost with any of them",
-                plan.datagram
-            ),
-            &format!(
-                "ask datagrams of at most {} bytes, or raise the MTU of the whole way",
-                mtu.saturating_sub(headers)
-            ),
-        ));
-    }
-    fragments
 }
 
 /// What flows are made with.

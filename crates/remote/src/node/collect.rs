@@ -1,0 +1,318 @@
+//! What the node tells after a trial: counters, CPU load and capture points. What it does not have is left out.
+
+use std::collections::BTreeMap;
+
+use wirelab_control::client::{ClientError, PointRecords};
+use wirelab_trial::job::CheckReport;
+use wirelab_trial::series::SeriesBuilder;
+use wirelab_trial::{Clock, Counts, CpuLoad, Field, Series};
+
+use super::control::Control;
+
+/// Cores that are asked at most.
+const MOST_CORES: u32 = 1024;
+/// Capture points that are asked at most.
+const MOST_POINTS: u32 = 64;
+/// Counters that are kept at most.
+const MOST_COUNTERS: usize = 512;
+
+/// What the node told.
+#[derive(Debug)]
+pub struct Told {
+    /// Counters by the names of the protocol.
+    pub counters: BTreeMap<String, u64>,
+    /// Busy share of its cores, and whether an idle baseline came with it.
+    pub load: Field<(CpuLoad, bool)>,
+    /// Times between successive capture points, with the stream they are of.
+    pub stages: Vec<(u8, Series)>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+impl Told {
+    /// Nothing, and why.
+    pub fn nothing(why: &str) -> Told {
+        Told {
+            counters: BTreeMap::new(),
+            load: Field::absent(why),
+            stages: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Ask for all of a trial. A part that fails is left out and said.
+    pub fn ask(control: &mut Control, trial: u32, captures: bool) -> Told {
+        let mut told = Told::nothing("the node tells none");
+        match control.counters(trial, 0) {
+            Ok(counters) => told.counters = counters.into_iter().take(MOST_COUNTERS).collect(),
+            Err(error) => told.notes.push(format!("no counters: {error}")),
+        }
+        told.load = load(control, trial);
+        if captures {
+            match points(control, trial) {
+                Ok(points) => told.stages = stages(&points, &mut told.notes),
+                Err(error) => told.notes.push(format!("no captures: {error}")),
+            }
+        }
+        told
+    }
+}
+
+/// The load of all cores together.
+fn load(control: &mut Control, trial: u32) -> Field<(CpuLoad, bool)> {
+    let mut all = Vec::new();
+    loop {
+        let core = all.len() as u32;
+        match control.load(trial, core) {
+            Ok(load) => {
+                let cores = load.cores.min(MOST_CORES);
+                all.push(load);
+                if core + 1 >= cores {
+                    break;
+                }
+            }
+            Err(ClientError::Refused { refusal, .. }) => {
+                let why = refusal
+                    .why
+                    .unwrap_or_else(|| refusal.code.word().to_owned());
+                return Field::absent(format!("the node tells no CPU load: {why}"));
+            }
+            Err(error) => return Field::absent(format!("the node tells no CPU load: {error}")),
+        }
+    }
+    let sum = |get: fn(&wirelab_control::message::CpuLoad) -> Option<u64>| -> Option<u128> {
+        all.iter().map(|load| get(load).map(u128::from)).sum()
+    };
+    let share = |busy: Option<u128>, window: Option<u128>| {
+        let (busy, window) = (busy?, window?);
+        (window > 0).then(|| (busy as f64 / window as f64).min(1.0))
+    };
+    let busy = share(sum(|l| Some(l.busy_ticks)), sum(|l| Some(l.window_ticks)));
+    let idle = share(sum(|l| l.idle_busy_ticks), sum(|l| l.idle_window_ticks));
+    let shared = all.iter().any(|load| load.shared);
+    match busy {
+        None => Field::absent("no time lies between the first frame and the last"),
+        Some(busy_ratio) => Field::measured((
+            CpuLoad {
+                busy_ratio,
+                idle_baseline_ratio: idle.unwrap_or(0.0),
+                shared,
+            },
+            idle.is_some(),
+        )),
+    }
+}
+
+fn points(control: &mut Control, trial: u32) -> Result<Vec<PointRecords>, ClientError> {
+    let mut all = Vec::new();
+    loop {
+        let point = control.captures(trial, all.len() as u32)?;
+        let points = point.point.points.min(MOST_POINTS);
+        all.push(point);
+        if all.len() as u32 >= points {
+            return Ok(all);
+        }
+    }
+}
+
+/// Times from each capture point of a stream to the next, frame by frame.
+fn stages(points: &[PointRecords], notes: &mut Vec<String>) -> Vec<(u8, Series)> {
+    let mut all = Vec::new();
+    for pair in points.windows(2) {
+        let (from, to) = (&pair[0].point, &pair[1].point);
+        if from.stream != to.stream {
+            continue;
+        }
+        let name = format!("{} to {}", from.name, to.name);
+        if (from.clock, from.tick_ps) != (to.clock, to.tick_ps) {
+            notes.push(format!("{name}: the two points have clocks of their own"));
+            continue;
+        }
+        let clock = Clock {
+            kind: from.clock,
+            tick_ps: from.tick_ps,
+            resolution_ticks: from.resolution_ticks.max(to.resolution_ticks),
+            owner: from.owner,
+        };
+        let mut series = SeriesBuilder::new(&name, clock, 0);
+        let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
+        for record in &pair[0].records {
+            // A copy of a frame is not the frame that went on first.
+            begun.entry(record.sequence).or_insert(record.ticks);
+        }
+        let mut backwards = 0u64;
+        for record in &pair[1].records {
+            let Some(start) = begun.remove(&record.sequence) else {
+                continue;
+            };
+            let ticks = record.ticks.wrapping_sub(start);
+            if ticks > u64::MAX / 2 {
+                backwards += 1;
+            } else {
+                series.push(ticks);
+            }
+        }
+        if backwards > 0 {
+            notes.push(format!(
+                "{name}: {backwards} times run backwards and are left out"
+            ));
+        }
+        if series.count() > 0 {
+            all.push((from.stream, series.finish()));
+        }
+    }
+    all
+}
+
+/// What a node that checks frames saw, by its counters; or the counter that is missing.
+///
+/// # Errors
+/// The name of the counter.
+pub fn counts(counters: &BTreeMap<String, u64>) -> Result<Counts, &'static str> {
+    let get = |name: &'static str| counters.get(name).copied().ok_or(name);
+    Ok(Counts {
+        received_frames: get("received_frames")?,
+        good_frames: get("good_frames")?,
+        header_corrupt_frames: get("header_corrupt_frames")?,
+        truncated_frames: get("truncated_frames")?,
+        stale_frames: get("stale_frames")?,
+        corrupted_frames: get("corrupted_frames")?,
+        duplicated_frames: get("duplicated_frames")?,
+        reordered_frames: get("reordered_frames")?,
+        reordering_extent_frames: get("reordering_extent_frames").unwrap_or(0),
+        too_late_frames: get("too_late_frames")?,
+        distinct_sequences: get("distinct_sequences")?,
+        lost_frames: 0,
+        foreign_frames: get("foreign_frames").unwrap_or(0),
+        verified_payload_bytes: get("verified_payload_bytes").unwrap_or(0),
+        order_breaks: 0,
+    })
+}
+
+/// What the node's receiver reports, as that of a checker of our own: with times where the node tells some, else with
+/// `span_ps`, from the first frame to the end of the last one's gap.
+pub fn report(
+    counters: &BTreeMap<String, u64>,
+    counts: Counts,
+    span_ps: Option<u64>,
+) -> CheckReport {
+    let received = counts.received_frames;
+    let get = |name: &str| counters.get(name).copied();
+    let times = get("received_first_ns").zip(get("received_last_ns"));
+    let (first, last) = match (times, span_ps) {
+        (Some((first, last)), _) => (Some((first, 0)), Some((last, received.saturating_sub(1)))),
+        (None, Some(ps)) => (Some((0, 0)), Some((ps / 1000, received))),
+        (None, None) => (None, None),
+    };
+    CheckReport {
+        counts,
+        first: first.filter(|_| received > 1),
+        last: last.filter(|_| received > 1),
+        jitter_ns: get("received_jitter_ns"),
+        missed_frames: get("checker_missed_frames").unwrap_or(0),
+        ..CheckReport::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_control::message::Point;
+    use wirelab_control::page::Record;
+    use wirelab_trial::{ClockKind, Owner};
+
+    fn point(at: u32, name: &str, stream: u8, records: &[(u32, u64)]) -> PointRecords {
+        PointRecords {
+            point: Point {
+                trial: 1,
+                point: at,
+                points: 4,
+                name: name.to_owned(),
+                stream,
+                clock: ClockKind::Wall,
+                tick_ps: Some(1000),
+                resolution_ticks: 1,
+                owner: Owner::Node,
+                lost: 0,
+            },
+            records: records
+                .iter()
+                .map(|&(sequence, ticks)| Record { sequence, ticks })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn stages_are_matched_by_stream_and_sequence() {
+        let points = [
+            point(0, "driver", 0, &[(0, 100), (1, 200), (3, 400), (3, 401)]),
+            point(1, "application", 0, &[(1, 260), (0, 150), (9, 1), (3, 399)]),
+            point(2, "application", 1, &[(0, u64::MAX)]),
+            point(3, "driver", 1, &[(0, 4)]),
+        ];
+        let mut notes = Vec::new();
+        let stages = stages(&points, &mut notes);
+        let shown: Vec<_> = stages
+            .iter()
+            .map(|(stream, s)| (*stream, s.name.as_str(), s.raw_ticks.clone()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                (0, "driver to application", vec![60, 50]),
+                (1, "application to driver", vec![5]),
+            ]
+        );
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert!(notes[0].contains("1 times run backwards"), "{notes:?}");
+    }
+
+    #[test]
+    fn clocks_are_not_mixed() {
+        let mut other = point(1, "application", 0, &[(0, 150)]);
+        other.point.tick_ps = None;
+        other.point.clock = ClockKind::Instructions;
+        let mut notes = Vec::new();
+        let points = [point(0, "driver", 0, &[(0, 100)]), other];
+        assert!(stages(&points, &mut notes).is_empty());
+        assert!(notes[0].contains("clocks of their own"));
+    }
+
+    #[test]
+    fn a_counter_that_is_not_there_is_not_zero() {
+        let mut counters = BTreeMap::from([("received_frames".to_owned(), 7)]);
+        assert_eq!(counts(&counters), Err("good_frames"));
+        for name in [
+            "good_frames",
+            "header_corrupt_frames",
+            "truncated_frames",
+            "stale_frames",
+            "corrupted_frames",
+            "duplicated_frames",
+            "reordered_frames",
+            "too_late_frames",
+            "distinct_sequences",
+        ] {
+            assert!(counts(&counters).is_err(), "{name}");
+            counters.insert(name.to_owned(), 7);
+        }
+        assert_eq!(counts(&counters).unwrap().good_frames, 7);
+    }
+
+    #[test]
+    fn rates_come_from_the_nodes_own_times() {
+        let counts = Counts {
+            received_frames: 101,
+            ..Counts::default()
+        };
+        let times = BTreeMap::from([
+            ("received_first_ns".to_owned(), 5_000_000_000),
+            ("received_last_ns".to_owned(), 5_100_000_000),
+        ]);
+        assert_eq!(report(&times, counts, None).frames_per_s(), Some(1000.0));
+        let none = BTreeMap::new();
+        let spanned = report(&none, counts, Some(101_000_000_000));
+        assert_eq!(spanned.frames_per_s(), Some(1000.0));
+        assert_eq!(report(&none, counts, None).frames_per_s(), None);
+    }
+}

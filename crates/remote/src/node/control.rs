@@ -1,0 +1,164 @@
+//! The control connection: over UDP, and over TCP where no datagram gets an answer; and what its errors mean here.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use wirelab_control::client::{Client, ClientError, Patience};
+use wirelab_control::refusal::{Code, Refusal};
+use wirelab_control::transport::{TcpTransport, Transport, UdpTransport};
+use wirelab_trial::{NodeError, Unsupported};
+
+use crate::host::no_way;
+
+/// A client over either transport.
+pub type Control = Client<Box<dyn Transport + Send>>;
+
+/// For requests of an open session: 7 s in all. A node at full load answers late, and datagrams are lost then.
+const PATIENCE: Patience = Patience {
+    first: Duration::from_millis(200),
+    longest: Duration::from_secs(1),
+    tries: 9,
+};
+
+/// Open a session with the node at an address.
+///
+/// # Errors
+/// [`NodeError::Failed`] where nothing answers, or what answers is no node of this protocol.
+pub fn open(to: SocketAddr) -> Result<Control, NodeError> {
+    let over_udp = UdpTransport::connect(to).map_err(|e| no_way(to, &e))?;
+    let boxed: Box<dyn Transport + Send> = Box::new(over_udp);
+    let silent = match Client::open(boxed, hello()) {
+        Ok(client) => return Ok(client),
+        Err(error @ (ClientError::Silent { .. } | ClientError::Io(_))) => error,
+        Err(error) => return Err(of_hello(to, &error)),
+    };
+    let Ok(over_tcp) = TcpTransport::connect(to) else {
+        return Err(of_hello(to, &silent));
+    };
+    let boxed: Box<dyn Transport + Send> = Box::new(over_tcp);
+    Client::open(boxed, PATIENCE).map_err(|error| of_hello(to, &error))
+}
+
+/// Hello is tried shortly over UDP: 2 s.
+const fn hello() -> Patience {
+    Patience {
+        first: Duration::from_millis(200),
+        longest: Duration::from_millis(600),
+        tries: 4,
+    }
+}
+
+fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
+    let text = match error {
+        ClientError::Silent { .. } | ClientError::Io(_) => format!(
+            "nothing answers at {to}, over UDP or TCP: is 'wirelab node serve' running there, on that address, and does no firewall stand between? ({error})"
+        ),
+        ClientError::Refused { refusal, .. } if refusal.code == Code::Version => format!(
+            "the node at {to} speaks version {} of the control protocol at least, and this wirelab version {}: use the same release on both sides",
+            refusal.limit.unwrap_or_default(),
+            wirelab_control::message::VERSION
+        ),
+        ClientError::Refused { refusal, .. } if refusal.code == Code::Full => format!(
+            "the node at {to} has no session free: end other testers, or wait until their sessions are idle"
+        ),
+        error => format!("what answers at {to} is no node of this protocol: {error}"),
+    };
+    NodeError::Failed(text)
+}
+
+/// What a refused or failed `start` means for the trial.
+pub fn of_start(error: &ClientError) -> NodeError {
+    let ClientError::Refused { refusal, .. } = error else {
+        return NodeError::Failed(error.to_string());
+    };
+    let why = words(refusal);
+    match refusal.code {
+        Code::Unsupported => Unsupported {
+            field: trial_field(refusal.field.as_deref().unwrap_or_default()),
+            why,
+        }
+        .into(),
+        Code::Limit => {
+            NodeError::BadTrial(format!("beyond what the node allows: {why}; ask within it"))
+        }
+        Code::Busy => NodeError::Failed(format!(
+            "another tester runs a trial on the node ({why}): wait until it is over"
+        )),
+        Code::Peer => NodeError::Failed(format!(
+            "the node sends to the host that asks it alone: {why}"
+        )),
+        _ => NodeError::Failed(format!("the node refuses the trial: {why}")),
+    }
+}
+
+fn words(refusal: &Refusal) -> String {
+    let field = refusal.field.as_deref().map(|f| format!("{f}: "));
+    let limit = refusal.limit.map(|l| format!("the limit is {l}"));
+    let why = refusal.why.clone().or(limit);
+    let why = why.unwrap_or_else(|| refusal.code.word().to_owned());
+    format!("{}{why}", field.unwrap_or_default())
+}
+
+/// The field of a trial that a field of the protocol belongs to.
+fn trial_field(field: &str) -> &'static str {
+    match field {
+        "direction" => "direction",
+        "layer" => "layer",
+        "vlan_tags" => "vlan_tags",
+        "buffers" => "buffers",
+        "ports" => "ports",
+        "frames" | "time_ps" | "limit_ps" => "extent",
+        _ if field.starts_with("load") => "load",
+        _ if field.ends_with("_bytes") => "size",
+        _ => "trial",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(refusal: Refusal) -> NodeError {
+        of_start(&ClientError::Refused {
+            command: "start",
+            refusal,
+        })
+    }
+
+    #[test]
+    fn refusals_become_errors_of_the_trial() {
+        let cannot = refused(Refusal::unsupported("load_ppm", "no link rate"));
+        let NodeError::Unsupported(cannot) = cannot else {
+            panic!("{cannot}");
+        };
+        assert_eq!(cannot.field, "load");
+        assert!(cannot.why.contains("no link rate"));
+        let limit = refused(Refusal::limit("frames", 7));
+        assert!(matches!(&limit, NodeError::BadTrial(t) if t.contains("frames: the limit is 7")));
+        let busy = refused(Refusal::new(Code::Busy));
+        assert!(busy.to_string().contains("another tester"), "{busy}");
+    }
+
+    #[test]
+    fn a_newer_node_is_told_from_none() {
+        let to = SocketAddr::from(([192, 0, 2, 1], 5002));
+        let refusal = Refusal {
+            limit: Some(7),
+            ..Refusal::new(Code::Version)
+        };
+        let newer = of_hello(
+            to,
+            &ClientError::Refused {
+                command: "hello",
+                refusal,
+            },
+        );
+        assert!(newer.to_string().contains("version 7"), "{newer}");
+        let silent = ClientError::Silent {
+            command: "hello",
+            tries: 4,
+        };
+        let none = of_hello(to, &silent).to_string();
+        assert!(none.contains("wirelab node serve"), "{none}");
+    }
+}

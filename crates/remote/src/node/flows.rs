@@ -1,0 +1,276 @@
+//! Runs the tester's side of a trial beside the control connection, to the end of both, however they end.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use wirelab_control::client::ClientError;
+use wirelab_control::message::Status;
+use wirelab_control::value::State;
+use wirelab_socket::flow::{Live, Seen, Sent};
+use wirelab_trial::{Cancel, Direction, Progress, Series};
+
+use super::control::Control;
+use super::plan::{Plan, is_tcp};
+
+/// How often to look at the tester's own side.
+const LOOK: Duration = Duration::from_millis(5);
+/// How often the node is asked how far it is when the tester has sent all.
+const ASK: Duration = Duration::from_millis(50);
+/// How often while the tester sends.
+const SELDOM: Duration = Duration::from_secs(1);
+/// How long a node may take to end when it was told to.
+const LONGEST_TAIL: Duration = Duration::from_secs(3);
+
+/// What a piece of the tester's work gives.
+#[derive(Debug, Default)]
+pub struct Did {
+    /// What was sent.
+    pub sent: Option<Sent>,
+    /// What was received.
+    pub seen: Option<Seen>,
+    /// Series of it.
+    pub series: Vec<Series>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// A piece of the tester's work; ends when the flag is set.
+pub type Work<'a> = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<Did> + Send + 'a>;
+
+/// The tester's side of a trial.
+#[derive(Default)]
+pub struct Sides<'a> {
+    /// Sends, and in an echo trial receives what comes back.
+    pub send: Option<Work<'a>>,
+    /// Receives what the node sends.
+    pub receive: Option<Work<'a>>,
+}
+
+/// What a trial gave, as far as it came.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// The tester as sender.
+    pub sending: Did,
+    /// The tester as receiver.
+    pub receiving: Did,
+    /// The node's last word.
+    pub status: Option<Status>,
+    /// Why it is not whole.
+    pub trouble: Option<String>,
+    /// Whether the node still answered at the end.
+    pub answers: bool,
+    /// Whether the user ended it.
+    pub cancelled: bool,
+}
+
+/// Run the sides of a trial that the node has started.
+pub fn run(
+    control: &mut Control,
+    number: u32,
+    plan: &Plan,
+    sides: Sides<'_>,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Ran {
+    let (to_send, to_receive) = (Cancel::new(), Cancel::new());
+    let (sending, receiving) = (Live::default(), Live::default());
+    let sent_all = AtomicBool::new(sides.send.is_none());
+    let mut ran = Ran {
+        answers: true,
+        ..Ran::default()
+    };
+    std::thread::scope(|scope| {
+        let receiver = sides.receive.map(|work| {
+            let (live, flag) = (&receiving, &to_receive);
+            scope.spawn(move || work(live, flag))
+        });
+        let sender = sides.send.map(|work| {
+            let (live, flag, over) = (&sending, &to_send, &sent_all);
+            scope.spawn(move || {
+                let did = work(live, flag);
+                over.store(true, Ordering::Relaxed);
+                did
+            })
+        });
+        let watch = Watch {
+            number,
+            plan,
+            progress,
+            cancel,
+            sent_all: &sent_all,
+        };
+        watch.until_end(control, &mut ran);
+        to_send.cancel();
+        let join = |thread: Option<std::thread::ScopedJoinHandle<'_, io::Result<Did>>>| {
+            let did = thread.map(|t| t.join());
+            did.map(|d| d.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        };
+        ran.sending = keep(join(sender), &mut ran.trouble);
+        watch.stop(control, &mut ran);
+        to_receive.cancel();
+        ran.receiving = keep(join(receiver), &mut ran.trouble);
+    });
+    ran
+}
+
+/// What was done, and what ended it early.
+fn keep(did: Option<io::Result<Did>>, trouble: &mut Option<String>) -> Did {
+    let mut did = match did {
+        None => return Did::default(),
+        Some(Ok(did)) => did,
+        Some(Err(error)) => {
+            trouble.get_or_insert(format!("the tester's side failed: {error}"));
+            return Did::default();
+        }
+    };
+    let sent = did.sent.as_mut().and_then(|sent| sent.failure.take());
+    let seen = did.seen.as_mut().and_then(|seen| seen.failure.take());
+    for error in [sent, seen].into_iter().flatten() {
+        let what = match error.kind() {
+            io::ErrorKind::ConnectionRefused => "nobody listens on the node's port any more",
+            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+                "the node broke the connection"
+            }
+            _ => "the flow ended early",
+        };
+        trouble.get_or_insert(format!("{what}: {error}"));
+    }
+    did
+}
+
+/// Watches a trial.
+struct Watch<'a> {
+    number: u32,
+    plan: &'a Plan,
+    progress: &'a dyn Progress,
+    cancel: &'a Cancel,
+    sent_all: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    /// Until both sides have ended, the node does not answer any more, or the user wants the end.
+    fn until_end(&self, control: &mut Control, ran: &mut Ran) {
+        let begun = Instant::now();
+        let keep_alive = Duration::from_millis(u64::from(control.identity().idle_ms) / 4);
+        let (mut asked, mut before, mut quiet) = (Instant::now(), None, 0);
+        loop {
+            if self.cancel.is_cancelled() {
+                ran.cancelled = true;
+                return;
+            }
+            self.show(begun);
+            let sent_all = self.sent_all.load(Ordering::Relaxed);
+            if sent_all && !self.must_wait() {
+                return;
+            }
+            // Asking costs the node time that is measured, so it is asked seldom while the tester sends.
+            let often = if sent_all { ASK } else { SELDOM };
+            if asked.elapsed() >= often.min(keep_alive.max(ASK)) {
+                asked = Instant::now();
+                if !self.ask(control, ran) || self.is_over(ran, sent_all) {
+                    return;
+                }
+                let now = ran.status.as_ref().map(|s| (s.tx_frames, s.rx_frames));
+                quiet = if sent_all && now == before {
+                    quiet + 1
+                } else {
+                    0
+                };
+                before = now;
+                if quiet >= self.most_quiet() {
+                    return;
+                }
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Whether the node goes on by itself when the tester has sent all. A stream has what is in its buffers.
+    fn must_wait(&self) -> bool {
+        self.plan.node_sends() || is_tcp(self.plan.trial.framing.layer)
+    }
+
+    fn is_over(&self, ran: &Ran, sent_all: bool) -> bool {
+        match ran.status.as_ref().map(|status| status.state) {
+            None | Some(State::Running) => false,
+            // It has got all that was asked for, and what comes now is in excess.
+            Some(State::Done) => sent_all,
+            Some(_) => true,
+        }
+    }
+
+    /// Looks without progress after which the node is not waited for any more.
+    fn most_quiet(&self) -> u32 {
+        match self.plan.trial.direction {
+            // It ends by itself, and may be at a pace of less than a frame a look.
+            Direction::Transmit => u32::MAX,
+            _ if is_tcp(self.plan.trial.framing.layer) => 100,
+            _ => 4,
+        }
+    }
+
+    /// Ask how far the node is; whether it answered.
+    fn ask(&self, control: &mut Control, ran: &mut Ran) -> bool {
+        let answer = control.status(Some(self.number));
+        self.heard(answer, ran)
+    }
+
+    /// End the trial on the node, and wait until it has.
+    fn stop(&self, control: &mut Control, ran: &mut Ran) {
+        if !ran.answers {
+            return;
+        }
+        let answer = control.stop(self.number);
+        let since = Instant::now();
+        let mut on = self.heard(answer, ran);
+        while on
+            && ran
+                .status
+                .as_ref()
+                .is_some_and(|s| s.state == State::Running)
+            && since.elapsed() < LONGEST_TAIL
+        {
+            std::thread::sleep(4 * LOOK);
+            on = self.ask(control, ran);
+        }
+        let Some(status) = &ran.status else { return };
+        let why = match status.state {
+            State::Failed => "the node failed",
+            State::Abandoned => "the node gave the trial up, since it heard nothing of the tester",
+            State::Running => "the node does not end",
+            State::Idle => "the node has forgotten the trial",
+            State::Done | State::Stopped => return,
+        };
+        let more = status.why.as_ref().map(|w| format!(": {w}"));
+        ran.trouble
+            .get_or_insert(format!("{why}{}", more.unwrap_or_default()));
+    }
+
+    fn heard(&self, answer: Result<Status, ClientError>, ran: &mut Ran) -> bool {
+        match answer {
+            Ok(status) if status.trial == self.number => {
+                ran.status = Some(status);
+                true
+            }
+            Ok(_) => self.lost("the node runs another trial now", ran),
+            Err(error) => self.lost(&format!("the node does not answer any more: {error}"), ran),
+        }
+    }
+
+    fn lost(&self, why: &str, ran: &mut Ran) -> bool {
+        ran.answers = false;
+        ran.trouble
+            .get_or_insert(format!("{why}; what the tester saw until then is kept"));
+        false
+    }
+
+    fn show(&self, begun: Instant) {
+        const MS_PS: u64 = 1_000_000_000;
+        if let Some(ps) = self.plan.expected_ps().filter(|ps| *ps > 500 * MS_PS) {
+            let done = begun.elapsed().as_millis() as u64;
+            let total = ps / MS_PS;
+            self.progress.report(done.min(total), total, "the node");
+        }
+    }
+}

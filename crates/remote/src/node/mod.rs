@@ -1,0 +1,206 @@
+//! A node that speaks the control protocol: `node:HOST[:PORT]`.
+
+mod collect;
+mod control;
+mod flows;
+mod observe;
+mod place;
+mod plan;
+mod tcp;
+mod udp;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use wirelab_control::PORT;
+use wirelab_control::client::ClientError;
+use wirelab_control::message::{Identity, Started};
+use wirelab_trial::{
+    Cancel, Capabilities, Description, Layer, Node, NodeError, Observation, Progress, Trial,
+};
+use wirelab_wire::LineRate;
+
+use crate::clock::unix_ns;
+use crate::host::{Addresses, HostPort, no_way};
+use crate::route::Route;
+use control::Control;
+use flows::Sides;
+use place::Place;
+use plan::Plan;
+
+/// A node somewhere, in an open session.
+pub struct ControlNode {
+    name: String,
+    address: SocketAddr,
+    route: Route,
+    control: Control,
+    identity: Identity,
+    setup: BTreeMap<String, String>,
+    place: Place,
+}
+
+impl ControlNode {
+    /// The node `name` on the command line, at `HOST[:PORT]`: says hello and asks for its set-up.
+    ///
+    /// # Errors
+    /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where nothing answers there.
+    pub fn open(name: &str, host: &str) -> Result<ControlNode, NodeError> {
+        let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
+        let address = Addresses::resolve(&written)?.first();
+        let route = Route::to(address)?;
+        let mut control = control::open(address)?;
+        let identity = control.identity().clone();
+        let keys = control.setup().map_err(|e| control::of_start(&e))?;
+        let setup: BTreeMap<String, String> = keys.into_iter().collect();
+        let key = |name: &str| setup.get(name).map(String::as_str);
+        let interface = route.interface.as_ref().map(|i| i.port.interface.as_str());
+        let place = Place::beside(key("host"), key("cpus"), interface);
+        Ok(ControlNode {
+            name: name.to_owned(),
+            address,
+            route,
+            control,
+            identity,
+            setup,
+            place,
+        })
+    }
+
+    /// The slower of the two ends' links, as far as they have one.
+    fn link(&self) -> Option<LineRate> {
+        let theirs = self.setup.get("link_bits_per_s");
+        let theirs = theirs.and_then(|text| text.parse().ok());
+        let ours = self.route.link().map(LineRate::bits_per_s);
+        let slowest = match (ours, theirs) {
+            (Some(a), Some(b)) => Some(std::cmp::min::<u64>(a, b)),
+            (a, b) => a.or(b),
+        };
+        slowest.and_then(LineRate::new)
+    }
+
+    /// Start a trial; once more in a new session where the node has forgotten this one.
+    fn start(&mut self, plan: &Plan) -> Result<Started, NodeError> {
+        match self.control.start(plan.start.clone()) {
+            Err(ClientError::SessionLost) => {
+                self.control = control::open(self.address)?;
+                self.identity = self.control.identity().clone();
+                self.control.start(plan.start.clone())
+            }
+            other => other,
+        }
+        .map_err(|error| control::of_start(&error))
+    }
+
+    /// One trial, on the thread that is in the tester's place.
+    fn run_here(
+        &mut self,
+        mut plan: Plan,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let unpinned = self.place.take();
+        let started_unix_ns = unix_ns();
+        let layer = plan.trial.framing.layer;
+        let node = self.address;
+        let (started, ran);
+        match layer {
+            Layer::Ethernet => {
+                return Err(wirelab_trial::Unsupported {
+                    field: "layer",
+                    why: "Ethernet trials on node:HOST are not built: ask udp4 or udp6".to_owned(),
+                }
+                .into());
+            }
+            Layer::UdpIpv4 | Layer::UdpIpv6 => {
+                let socket = udp::prepare(node, &mut plan.start)?;
+                started = self.start(&plan)?;
+                let sides = udp::sides(&plan, node, &started, &socket);
+                ran = self.flows(&plan, &started, sides, progress, cancel)?;
+            }
+            Layer::TcpIpv4 | Layer::TcpIpv6 => {
+                started = self.start(&plan)?;
+                let sides = tcp::sides(&plan, node, &started);
+                ran = self.flows(&plan, &started, sides, progress, cancel)?;
+            }
+        }
+        let told = match ran.answers {
+            true => {
+                let captures = plan.start.captures.is_some();
+                collect::Told::ask(&mut self.control, started.trial, captures)
+            }
+            false => collect::Told::nothing("the node did not answer any more"),
+        };
+        let datagram = plan.sizes.datagram.unwrap_or(0);
+        let warnings = crate::path::fragmented(datagram, layer, self.route.mtu());
+        Ok(observe::observation(observe::Parts {
+            plan: &plan,
+            node: self.describe(),
+            ran,
+            told,
+            started_unix_ns,
+            shared: self.place.shared.clone().or(unpinned),
+            warnings: warnings.into_iter().collect(),
+        }))
+    }
+
+    fn flows(
+        &mut self,
+        plan: &Plan,
+        started: &Started,
+        sides: std::io::Result<Sides<'_>>,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<flows::Ran, NodeError> {
+        let number = started.trial;
+        match sides {
+            Ok(sides) => Ok(flows::run(
+                &mut self.control,
+                number,
+                plan,
+                sides,
+                progress,
+                cancel,
+            )),
+            Err(error) => {
+                // Nobody shall go on with a trial that has one side.
+                let _ = self.control.stop(number);
+                let port = started.node_port.unwrap_or_default();
+                let to = SocketAddr::new(self.address.ip(), port);
+                Err(no_way(to, &error))
+            }
+        }
+    }
+}
+
+impl Node for ControlNode {
+    fn describe(&self) -> Description {
+        let node = &self.identity;
+        Description {
+            name: self.name.clone(),
+            kind: "node".to_owned(),
+            capabilities: Capabilities {
+                layers: node.layers.clone(),
+                directions: node.directions.clone(),
+                buffers: node.buffers.clone(),
+                ports: 1,
+                min_frame_bytes: node.min_frame_bytes,
+                max_frame_bytes: node.max_frame_bytes,
+                link_bits_per_s: self.link().map(LineRate::bits_per_s),
+            },
+            setup: self.setup.clone(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let plan = plan::plan(trial, &self.identity, self.link())?;
+        std::thread::scope(|scope| {
+            let ran = scope.spawn(|| self.run_here(plan, progress, cancel)).join();
+            ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}

@@ -1,0 +1,307 @@
+//! From what both sides saw to an observation: each flow by its receiver's counts and its sender's number.
+
+use wirelab_control::message::Status as Last;
+use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::{
+    ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
+    TesterObservation, Warning,
+};
+
+use super::collect::{self, Told};
+use super::flows::Ran;
+use super::place;
+use super::plan::{FROM_NODE, Plan, TO_NODE};
+
+const NOT_TOLD: &str = "the node did not tell how many frames it sent";
+
+/// What an observation is made of.
+pub struct Parts<'a> {
+    pub plan: &'a Plan,
+    pub node: Description,
+    pub ran: Ran,
+    pub told: Told,
+    pub started_unix_ns: u64,
+    /// Why tester and node may share cores.
+    pub shared: Option<String>,
+    pub warnings: Vec<Warning>,
+}
+
+/// The observation of a trial that ran, whole or in part.
+pub fn observation(mut parts: Parts<'_>) -> Observation {
+    let mut flows = Vec::new();
+    if parts.plan.tester_sends() {
+        flows.push(match parts.plan.trial.direction {
+            Direction::Echo => parts.echo(),
+            _ => parts.node_received(),
+        });
+    }
+    if parts.plan.node_sends() {
+        flows.push(parts.node_sent());
+    }
+    let cpu_load = parts.cpu_load();
+    let notes = std::mem::take(&mut parts.told.notes);
+    for note in notes {
+        parts.warn("node", note, "see the text");
+    }
+    let slow = flows.iter().any(|flow| {
+        let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
+        flow.direction != Direction::Transmit && kept == Some(&false)
+    });
+    let counters = parts
+        .told
+        .counters
+        .iter()
+        .filter(|(name, _)| is_further(name));
+    let counters = counters
+        .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
+        .collect();
+    Observation {
+        trial: parts.plan.trial.clone(),
+        sizes: parts.plan.sizes,
+        node: parts.node,
+        status: status(&parts.ran),
+        started_unix_ns: Field::measured(parts.started_unix_ns),
+        flows,
+        cpu_load,
+        series: Vec::new(),
+        counters,
+        tester: TesterObservation {
+            ceiling_frames_per_s: Field::absent("not measured in this run"),
+            was_limit: match parts.plan.frames_per_s {
+                Some(_) => Field::measured(slow),
+                None => Field::absent("needs the tester's ceiling"),
+            },
+        },
+        warnings: parts.warnings,
+    }
+}
+
+fn status(ran: &Ran) -> Status {
+    match &ran.trouble {
+        _ if ran.cancelled => Status::Partial {
+            why: "ended by the user; what was seen until then is kept".to_owned(),
+        },
+        Some(why) => Status::Partial { why: why.clone() },
+        None => Status::Complete,
+    }
+}
+
+/// Counters that no field of the observation holds.
+fn is_further(name: &str) -> bool {
+    let times = name.ends_with("_first_ns") || name.ends_with("_last_ns");
+    !times && (name.starts_with("sent_") || name.contains("mac_") || OTHERS.contains(&name))
+}
+
+const OTHERS: [&str; 5] = [
+    "ring_full_events",
+    "no_buffer_frames",
+    "stack_dropped_frames",
+    "checker_missed_frames",
+    "received_bytes",
+];
+
+impl Parts<'_> {
+    fn warn(&mut self, code: &str, text: String, way_out: &str) {
+        self.warnings.push(Warning {
+            code: code.to_owned(),
+            text,
+            way_out: way_out.to_owned(),
+        });
+    }
+
+    fn asked(&self, direction: Direction) -> FlowAsked {
+        let (node, tester) = (self.node.name.clone(), "tester".to_owned());
+        let path = |segmented: bool| {
+            if segmented {
+                "socket, segmented"
+            } else {
+                "socket"
+            }
+        };
+        let segmented = self.ran.sending.sent.as_ref().is_some_and(|s| s.segmented);
+        let node_segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
+        let (from, to, sender_path, receiver_path) = match direction {
+            Direction::Transmit => (node.clone(), tester, path(node_segmented), "socket"),
+            Direction::Echo => (tester.clone(), tester, path(segmented), "socket"),
+            _ => (tester, node.clone(), path(segmented), "node"),
+        };
+        FlowAsked {
+            port: node,
+            direction,
+            stream: match direction {
+                Direction::Transmit => FROM_NODE,
+                _ => TO_NODE,
+            },
+            layer: self.plan.trial.framing.layer,
+            sizes: self.plan.sizes,
+            link: self.plan.link,
+            frames_per_s: self.plan.frames_per_s,
+            from,
+            to,
+            sender_path: sender_path.to_owned(),
+            receiver_path: receiver_path.to_owned(),
+            ledger: None,
+        }
+    }
+
+    fn counter(&self, name: &str) -> Option<u64> {
+        self.told.counters.get(name).copied()
+    }
+
+    /// The observation of a flow with both ends known, its stages, and its warnings.
+    fn flow(&mut self, asked: &FlowAsked, sent: &SendReport, seen: CheckReport) -> FlowObservation {
+        self.warnings.extend(job::flow_warnings(asked, sent, &seen));
+        let mut flow = job::flow_observation(asked, sent, seen);
+        let mine = |(stream, _): &&(u8, _)| *stream == flow.stream;
+        let stages: Vec<_> = self.told.stages.iter().filter(mine).collect();
+        flow.series
+            .extend(stages.into_iter().map(|(_, series)| series.clone()));
+        flow
+    }
+
+    /// What the tester sent and the node received.
+    fn node_received(&mut self) -> FlowObservation {
+        let asked = self.asked(Direction::Receive);
+        let sent = self.ran.sending.sent.take().unwrap_or_default().report;
+        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
+        self.warnings.extend(slow);
+        let counts = match collect::counts(&self.told.counters) {
+            Ok(counts) => counts,
+            Err(missing) => {
+                let seen = CheckReport::default();
+                let mut flow = job::flow_observation(&asked, &sent, seen);
+                let why = match self.told.counters.is_empty() {
+                    true => "the node did not tell what it received".to_owned(),
+                    false => format!("the node does not count {missing}"),
+                };
+                without_receiver(&mut flow, &why);
+                return flow;
+            }
+        };
+        let span = span_ps(self.ran.status.as_ref());
+        let seen = collect::report(&self.told.counters, counts, span);
+        self.flow(&asked, &sent, seen)
+    }
+
+    /// What the node sent and the tester received.
+    fn node_sent(&mut self) -> FlowObservation {
+        let asked = self.asked(Direction::Transmit);
+        let seen = self.ran.receiving.seen.take().unwrap_or_default().report;
+        let Some(sequences) = self.counter("sent_frames") else {
+            let counts = seen.counts;
+            let mut flow = job::flow_observation(&asked, &SendReport::default(), seen);
+            flow.sent_frames = Field::absent(NOT_TOLD);
+            flow.loss_ratio = Field::absent(NOT_TOLD);
+            flow.counts = Field::absent(format!("{NOT_TOLD}, so nobody can say what was lost"));
+            flow.sender = Field::absent("the node did not tell how it sent");
+            for (name, value) in [
+                ("received_frames", counts.received_frames),
+                ("good_frames", counts.good_frames),
+                ("distinct_sequences", counts.distinct_sequences),
+                ("duplicated_frames", counts.duplicated_frames),
+            ] {
+                flow.counters
+                    .insert(name.to_owned(), Field::measured(value));
+            }
+            return flow;
+        };
+        let refused = self.counter("sent_refused_frames").unwrap_or(0);
+        let sent = SendReport {
+            emitted_frames: sequences.saturating_sub(refused),
+            sequences,
+            first_ns: self.counter("sent_first_ns").unwrap_or(0),
+            last_ns: self.counter("sent_last_ns").unwrap_or(0),
+            slips: self.counter("sent_slips").unwrap_or(0),
+            slipped_ns: self.counter("sent_slipped_ns").unwrap_or(0),
+            refused_frames: refused,
+            ..SendReport::default()
+        };
+        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
+        self.warnings.extend(slow.map(|warning| Warning {
+            text: "the node did not keep the rate that it was asked to send".to_owned(),
+            way_out: "nothing is wrong with the tester: the node sends no faster".to_owned(),
+            ..warning
+        }));
+        let mut flow = self.flow(&asked, &sent, seen);
+        if let Field::Observed { value: sender, .. } = &mut flow.sender {
+            sender.gap = Field::absent("the node tells no gaps");
+            sender.kernel_copied = Field::absent("the node does not say");
+            if self.counter("sent_slips").is_none() {
+                sender.slips = Field::absent("the node does not count them");
+                sender.slipped_ps = Field::absent("the node does not count them");
+            }
+        }
+        flow
+    }
+
+    /// What came back.
+    fn echo(&mut self) -> FlowObservation {
+        let asked = self.asked(Direction::Echo);
+        let did = std::mem::take(&mut self.ran.sending);
+        let sent = did.sent.unwrap_or_default().report;
+        let seen = did.seen.unwrap_or_default().report;
+        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
+        self.warnings.extend(slow);
+        for note in did.notes {
+            self.warn("echo", note, "see the text");
+        }
+        let mut flow = self.flow(&asked, &sent, seen);
+        flow.series.splice(0..0, did.series);
+        for name in ["received_frames", "sent_frames"] {
+            if let Some(value) = self.counter(name) {
+                let name = format!("node_{name}");
+                flow.counters.insert(name, Field::measured(value));
+            }
+        }
+        flow
+    }
+
+    fn cpu_load(&mut self) -> Field<CpuLoad> {
+        let load = std::mem::replace(&mut self.told.load, Field::absent(""));
+        let Field::Observed {
+            value: (mut load, has_idle),
+            kind,
+        } = load
+        else {
+            return load.map(|(load, _)| load);
+        };
+        if !has_idle {
+            let text = "the node has no idle baseline: 0 stands for it".to_owned();
+            self.warn(
+                "no-idle-baseline",
+                text,
+                "leave the node idle before the trial",
+            );
+        }
+        let why = match (&self.shared, load.shared) {
+            (Some(why), _) => Some(why.clone()),
+            (None, true) => Some("the node says so".to_owned()),
+            (None, false) => None,
+        };
+        load.shared = why.is_some();
+        self.warnings.extend(why.map(|why| place::warning(&why)));
+        Field::Observed { value: load, kind }
+    }
+}
+
+/// Nothing is known of the receiver.
+fn without_receiver(flow: &mut FlowObservation, why: &str) {
+    flow.counts = Field::absent(why);
+    flow.loss_ratio = Field::absent(why);
+    flow.frames_per_s = Field::absent(why);
+    flow.payload_bits_per_s = Field::absent(why);
+    flow.link_bits_per_s = Field::absent(why);
+    flow.efficiency = Field::absent(why);
+    flow.goodput_bits_per_s = Field::absent(why);
+    flow.elapsed = Field::absent(why);
+    flow.jitter_ps = Field::absent(why);
+}
+
+/// The time of the trial by the node's clock. A count of instructions is no time.
+fn span_ps(status: Option<&Last>) -> Option<u64> {
+    let status = status?;
+    match status.clock? {
+        ClockKind::Instructions => None,
+        _ => status.elapsed_ticks?.checked_mul(status.tick_ps?),
+    }
+}

@@ -1,0 +1,240 @@
+//! From a trial to what the node is asked and what the tester does itself, checked before anything is sent.
+
+use wirelab_control::message::{Identity, Start};
+use wirelab_control::value::{Extent as Until, Load as Asked};
+use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
+use wirelab_trial::job::Pace;
+use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Sizes, Trial, Unsupported};
+use wirelab_wire::LineRate;
+
+/// Stream that the tester sends in.
+pub const TO_NODE: u8 = 0;
+/// Stream that the node sends in.
+pub const FROM_NODE: u8 = 1;
+/// Frames whose capture points are asked for, as many as the Zynq document's tables have.
+const CAPTURES: u32 = 512;
+/// How much longer than its extent a trial may take before the node ends it by itself, in ps: 10 s.
+const MARGIN_PS: u64 = 10_000_000_000_000;
+
+/// A trial made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What was asked.
+    pub trial: Trial,
+    /// All four sizes.
+    pub sizes: Sizes,
+    /// The link, from `--rate` or the carrier.
+    pub link: Option<LineRate>,
+    /// Frames/s of each flow; `None` at maximum load.
+    pub frames_per_s: Option<f64>,
+    /// What the node is asked; ports and addresses are added by the layer.
+    pub start: Start,
+}
+
+impl Plan {
+    /// What the tester sends.
+    pub fn offer(&self) -> Offer {
+        Offer {
+            stream: TO_NODE,
+            datagram_bytes: self.sizes.datagram.unwrap_or(0),
+            pace: Pace::of(self.frames_per_s),
+            extent: self.trial.extent,
+            with_time: self.frames_per_s.is_some(),
+            node_clock: false,
+        }
+    }
+
+    /// What the tester expects of the node.
+    pub fn expect(&self) -> Expect {
+        Expect {
+            stream: FROM_NODE,
+            datagram_bytes: self.sizes.datagram.unwrap_or(0),
+            captures: 0,
+        }
+    }
+
+    /// Whether the tester sends.
+    pub fn tester_sends(&self) -> bool {
+        self.trial.direction != Direction::Transmit
+    }
+
+    /// Whether the node sends unasked.
+    pub fn node_sends(&self) -> bool {
+        matches!(self.trial.direction, Direction::Transmit | Direction::Both)
+    }
+
+    /// Expected time of the trial in ps, where it can be told before.
+    pub fn expected_ps(&self) -> Option<u64> {
+        match self.trial.extent {
+            Extent::Time { time_ps } => Some(time_ps),
+            Extent::Frames { frames } => self
+                .frames_per_s
+                .map(|rate| (frames as f64 * 1e12 / rate) as u64),
+        }
+    }
+}
+
+pub fn is_tcp(layer: Layer) -> bool {
+    matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6)
+}
+
+fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
+    Unsupported {
+        field,
+        why: why.into(),
+    }
+    .into()
+}
+
+fn bad(error: impl std::fmt::Display) -> NodeError {
+    NodeError::BadTrial(error.to_string())
+}
+
+fn among<T: PartialEq + std::fmt::Debug>(
+    field: &'static str,
+    wanted: &T,
+    can: &[T],
+    shown: impl Fn(&T) -> String,
+) -> Result<(), NodeError> {
+    if can.contains(wanted) {
+        return Ok(());
+    }
+    let list: Vec<String> = can.iter().map(shown).collect();
+    let why = match list.is_empty() {
+        true => "this node does none of these: leave it out".to_owned(),
+        false => format!("this node does {}", list.join(", ")),
+    };
+    Err(unsupported(field, why))
+}
+
+/// The word of a layer on the command line.
+pub fn layer_word(layer: Layer) -> &'static str {
+    match layer {
+        Layer::Ethernet => "ethernet",
+        Layer::UdpIpv4 => "udp4",
+        Layer::UdpIpv6 => "udp6",
+        Layer::TcpIpv4 => "tcp4",
+        Layer::TcpIpv6 => "tcp6",
+    }
+}
+
+fn check_asked(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
+    let layer = trial.framing.layer;
+    among("layer", &layer, &node.layers, |l| layer_word(*l).to_owned())?;
+    among("direction", &trial.direction, &node.directions, |d| {
+        d.to_string()
+    })?;
+    if let Some(buffers) = &trial.buffers {
+        among("buffers", buffers, &node.buffers, |b| b.to_string())?;
+    }
+    if trial.direction == Direction::Echo && is_tcp(layer) {
+        let why = "echo is of UDP and Ethernet: ask udp4 or udp6";
+        return Err(unsupported("direction", why));
+    }
+    if trial.framing.vlan_tags > 0 && layer != Layer::Ethernet {
+        let why = "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it";
+        return Err(unsupported("vlan_tags", why));
+    }
+    if trial.ports != 1 {
+        let why = "one way leads to this node: ask --ports 1";
+        return Err(unsupported("ports", why));
+    }
+    if !trial.faults.is_clean() {
+        let why = "faults are made between ports of this host: leave --inject out";
+        return Err(unsupported("faults", why));
+    }
+    if trial.link_bits_per_s == Some(0) {
+        return Err(bad("a link rate of 0 carries nothing: give e.g. --rate 1G"));
+    }
+    Ok(())
+}
+
+/// All four sizes. A frame of a TCP flow is a piece of the stream, so Ethernet does not bound it.
+fn sizes(trial: &Trial) -> Result<Sizes, NodeError> {
+    if !is_tcp(trial.framing.layer) {
+        return trial.sizes().map_err(bad);
+    }
+    let sizes = trial.size.resolve(trial.framing).map_err(bad)?;
+    let datagram = sizes.datagram.unwrap_or(0);
+    if !(LEAST_BYTES..=MOST_BYTES).contains(&datagram) {
+        return Err(bad(format!(
+            "a write of {datagram} bytes: test frames in a stream have {LEAST_BYTES} to {MOST_BYTES}"
+        )));
+    }
+    Ok(sizes)
+}
+
+/// Check the trial against what the node said of itself, and lay it out.
+pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result<Plan, NodeError> {
+    check_asked(trial, node)?;
+    let sizes = sizes(trial)?;
+    let layer = trial.framing.layer;
+    let link = trial.link().or(carrier);
+    let asked = trial.load.frames_per_s(&sizes, layer, link).map_err(bad)?;
+    // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
+    let given = trial.link().filter(|_| !is_tcp(layer));
+    let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
+    let start = start(trial, node, frames_per_s)?;
+    Ok(Plan {
+        trial: trial.clone(),
+        sizes,
+        link,
+        frames_per_s,
+        start,
+    })
+}
+
+fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<Start, NodeError> {
+    let (extent, long_ps) = match trial.extent {
+        Extent::Frames { frames } => {
+            within("frames", frames, node.max_frames)?;
+            let rate = frames_per_s.map(|rate| (frames as f64 * 1e12 / rate) as u64);
+            (Until::Frames(frames), rate.unwrap_or(node.max_time_ps))
+        }
+        Extent::Time { time_ps } => {
+            within("ps of time", time_ps, node.max_time_ps)?;
+            (Until::TimePs(time_ps), time_ps)
+        }
+    };
+    let sends = matches!(trial.direction, Direction::Transmit | Direction::Both);
+    let load = match frames_per_s {
+        Some(rate) => Asked::MilliframesPerS((rate * 1000.0).round().max(1.0) as u64),
+        None => Asked::Max,
+    };
+    let paced = frames_per_s.is_some() && trial.load != Load::Max;
+    let captures = if paced && !is_tcp(trial.framing.layer) {
+        CAPTURES.min(node.max_captures)
+    } else {
+        0
+    };
+    Ok(Start {
+        direction: trial.direction,
+        layer: trial.framing.layer,
+        vlan_tags: (trial.framing.vlan_tags > 0).then_some(trial.framing.vlan_tags),
+        traffic: None,
+        path: None,
+        size: Some(trial.size),
+        load: sends.then_some(load),
+        extent,
+        limit_ps: Some(long_ps.saturating_add(MARGIN_PS).min(node.max_time_ps)),
+        ports: None,
+        tx_stream: Some(FROM_NODE),
+        rx_stream: Some(TO_NODE),
+        buffers: trial.buffers,
+        descriptors: None,
+        captures: (captures > 0 && trial.direction != Direction::Echo).then_some(captures),
+        node_port: None,
+        peer_port: None,
+        peer_mac: None,
+        peer_ip: None,
+    })
+}
+
+fn within(what: &str, asked: u64, most: u64) -> Result<(), NodeError> {
+    if (1..=most).contains(&asked) {
+        return Ok(());
+    }
+    Err(bad(format!(
+        "{asked} {what}: a trial on this node has 1 to {most}"
+    )))
+}

@@ -1,0 +1,44 @@
+//! The tester's side of TCP trials: it connects, always; in a trial of both the first connection carries what it
+//! sends, the second what the node sends.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use wirelab_control::message::Started;
+use wirelab_socket::tcp;
+use wirelab_wire::header::UDP_PORT;
+
+use super::flows::{Did, Sides};
+use super::plan::Plan;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Connect, and what the tester does then.
+pub fn sides<'a>(plan: &'a Plan, node: SocketAddr, started: &Started) -> io::Result<Sides<'a>> {
+    let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
+    let connect = || TcpStream::connect_timeout(&peer, CONNECT);
+    let to_node = plan.tester_sends().then(connect).transpose()?;
+    let from_node = plan.node_sends().then(connect).transpose()?;
+    let mut sides = Sides::default();
+    if let Some(stream) = to_node {
+        sides.send = Some(Box::new(move |live, cancel| {
+            let sent = tcp::send(&stream, &plan.offer(), live, cancel)?;
+            Ok(Did {
+                sent: Some(sent),
+                ..Did::default()
+            })
+        }));
+    }
+    if let Some(stream) = from_node {
+        sides.receive = Some(Box::new(move |live, cancel| {
+            let seen = tcp::receive(&stream, &plan.expect(), live, cancel)?;
+            Ok(Did {
+                seen: Some(seen),
+                ..Did::default()
+            })
+        }));
+    }
+    Ok(sides)
+}

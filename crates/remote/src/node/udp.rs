@@ -1,0 +1,54 @@
+//! The tester's side of UDP trials. It sends to the address that it asked, whatever the node names.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+use wirelab_control::message::{Start, Started};
+use wirelab_socket::udp;
+use wirelab_trial::NodeError;
+use wirelab_wire::header::UDP_PORT;
+
+use super::flows::{Did, Sides};
+use super::plan::Plan;
+use crate::host::no_way;
+use crate::route::any_of;
+
+/// The socket of a trial, ready before the node starts.
+pub fn prepare(node: SocketAddr, start: &mut Start) -> Result<UdpSocket, NodeError> {
+    let socket = UdpSocket::bind(any_of(node)).map_err(|e| no_way(node, &e))?;
+    // A note of too short a queue comes from the receiver too.
+    let _ = udp::prepare(&socket);
+    start.peer_port = Some(socket.local_addr().map_err(|e| no_way(node, &e))?.port());
+    Ok(socket)
+}
+
+/// What the tester does in the trial that was started.
+pub fn sides<'a>(
+    plan: &'a Plan,
+    node: SocketAddr,
+    started: &Started,
+    socket: &'a UdpSocket,
+) -> io::Result<Sides<'a>> {
+    let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
+    let mut sides = Sides::default();
+    if plan.tester_sends() {
+        socket.connect(peer)?;
+        sides.send = Some(Box::new(move |live, cancel| {
+            let sent = udp::send(socket, &plan.offer(), live, cancel)?;
+            Ok(Did {
+                sent: Some(sent),
+                ..Did::default()
+            })
+        }));
+    }
+    if plan.node_sends() {
+        sides.receive = Some(Box::new(move |live, cancel| {
+            let seen = udp::receive(socket, Some(peer.ip()), &plan.expect(), live, cancel)?;
+            Ok(Did {
+                seen: Some(seen),
+                ..Did::default()
+            })
+        }));
+    }
+    Ok(sides)
+}

@@ -1,0 +1,314 @@
+//! Trials on `wirelab node serve`, in a lab: every layer in every direction, counts, CPU load, captures, and bad days.
+
+mod common;
+
+use std::net::SocketAddr;
+
+use common::{MS, NODE_IPV4, flow, has_warning, lab, on_tester, trial};
+use wirelab_agent::{Options, Serving};
+use wirelab_port::lab::{EphemeralLab, Side};
+use wirelab_remote::ControlNode;
+use wirelab_trial::{
+    Cancel, Counts, Direction, Extent, FlowObservation, Layer, Load, Node, NodeError, Observation,
+    Progress, Size, SizeUnit, Status, Trial,
+};
+
+fn serve(lab: &EphemeralLab, change: impl FnOnce(&mut Options) + Send) -> Serving {
+    let listen = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
+    lab.netns(Side::Node)
+        .unwrap()
+        .run_in(|| {
+            let mut options = Options::on(listen);
+            options.iperf = false;
+            change(&mut options);
+            Serving::start(options).unwrap()
+        })
+        .unwrap()
+}
+
+fn open(host: &str) -> Result<ControlNode, NodeError> {
+    ControlNode::open(&format!("node:{host}"), host)
+}
+
+fn all(lab: &EphemeralLab, trials: &[Trial]) -> Vec<Observation> {
+    on_tester(lab, || {
+        let mut node = open(NODE_IPV4).unwrap();
+        let mut one = |t: &Trial| node.run(t, &(), &Cancel::new()).expect("an observation");
+        trials.iter().map(&mut one).collect()
+    })
+}
+
+fn counts(flow: &FlowObservation) -> Counts {
+    *flow.counts.value().unwrap_or_else(|| panic!("{flow:#?}"))
+}
+
+/// What must hold of any flow of test frames on a clean lab.
+fn assert_clean(flow: &FlowObservation, what: &str) {
+    let counts = counts(flow);
+    let sent = *flow.sent_frames.value().unwrap();
+    assert_eq!(counts.check_identity(sent), Ok(()), "{what}");
+    assert!(counts.is_clean(), "{what}: {counts:?}");
+    assert_eq!(flow.loss_ratio.value(), Some(&0.0), "{what}");
+}
+
+#[test]
+fn udp_and_tcp_in_every_direction() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    let directions = [Direction::Receive, Direction::Transmit, Direction::Both];
+    let trials: Vec<Trial> = [Layer::UdpIpv4, Layer::TcpIpv4]
+        .iter()
+        .flat_map(|layer| directions.map(|direction| trial(*layer, direction)))
+        .collect();
+    for observation in all(&lab, &trials) {
+        let asked = &observation.trial;
+        let what = format!("{:?} {}", asked.framing.layer, asked.direction);
+        assert_eq!(observation.status, Status::Complete, "{what}");
+        let flows = if asked.direction == Direction::Both {
+            2
+        } else {
+            1
+        };
+        assert_eq!(observation.flows.len(), flows, "{what}");
+        for flow in &observation.flows {
+            assert_clean(flow, &what);
+            let sent = *flow.sent_frames.value().unwrap();
+            assert!((100..=150).contains(&sent), "{what}: {sent}");
+            let goodput = *flow.goodput_bits_per_s.value().expect(&what);
+            assert!(goodput > 2e6 && goodput < 4.2e6, "{what}: {goodput}");
+        }
+        assert!(observation.node.setup.contains_key("stack"), "{what}");
+    }
+}
+
+#[test]
+fn numbers_of_frames_and_maximum_load() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    let frames = |layer, direction, frames, load| Trial {
+        extent: Extent::Frames { frames },
+        load,
+        ..trial(layer, direction)
+    };
+    let pps = Load::FrameRate {
+        frames_per_s: 2000.0,
+    };
+    let trials = [
+        frames(Layer::UdpIpv4, Direction::Receive, 300, pps),
+        frames(Layer::UdpIpv4, Direction::Transmit, 300, pps),
+        frames(Layer::TcpIpv4, Direction::Receive, 20_000, Load::Max),
+        frames(Layer::TcpIpv4, Direction::Transmit, 20_000, Load::Max),
+        frames(Layer::TcpIpv4, Direction::Both, 20_000, Load::Max),
+    ];
+    for observation in all(&lab, &trials) {
+        let asked = &observation.trial;
+        let what = format!("{:?} {}", asked.framing.layer, asked.direction);
+        assert_eq!(observation.status, Status::Complete, "{what}");
+        let Extent::Frames { frames } = asked.extent else {
+            panic!("{what}");
+        };
+        for flow in &observation.flows {
+            assert_eq!(flow.sent_frames.value(), Some(&frames), "{what}");
+            assert_clean(flow, &what);
+        }
+    }
+}
+
+#[test]
+fn a_paced_trial_has_captures_of_the_node_in_both_directions() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    let trials = [
+        trial(Layer::UdpIpv4, Direction::Receive),
+        trial(Layer::UdpIpv4, Direction::Transmit),
+    ];
+    for (observation, name) in all(&lab, &trials)
+        .iter()
+        .zip(["driver to application", "application to driver"])
+    {
+        let flow = &observation.flows[0];
+        let series = flow.series.iter().find(|s| s.name == name);
+        let series = series.unwrap_or_else(|| panic!("no {name}: {observation:#?}"));
+        let sent = *flow.sent_frames.value().unwrap();
+        assert!(series.histogram.count > sent / 2, "{name}: of {sent}");
+        assert_eq!(series.clock.owner, wirelab_trial::Owner::Node);
+        let median = series.percentile(50.0).unwrap();
+        assert!((1..100_000_000).contains(&median), "{name}: {median} ns");
+    }
+}
+
+#[test]
+fn the_load_of_a_node_on_a_core_of_its_own_is_its_own() {
+    let Some(lab) = lab() else { return };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let _node = serve(&lab, |_| {});
+    let mut long = trial(Layer::UdpIpv4, Direction::Receive);
+    long.extent = Extent::Time { time_ps: 600 * MS };
+    let observation = all(&lab, &[long]).remove(0);
+    let load = observation.cpu_load.value();
+    let load = load.unwrap_or_else(|| panic!("{observation:#?}"));
+    assert!((0.0..=1.0).contains(&load.busy_ratio), "{load:?}");
+    assert!((0.0..=1.0).contains(&load.idle_baseline_ratio), "{load:?}");
+    assert_eq!(load.shared, has_warning(&observation, "shared-cores"));
+    assert_eq!(load.shared, cores < 2, "{observation:#?}");
+}
+
+#[test]
+fn a_node_on_all_cores_shares_them() {
+    let Some(lab) = lab() else { return };
+    let cores = wirelab_cores::allowed().unwrap();
+    let _node = serve(&lab, |options| options.cores = Some(cores));
+    let observation = all(&lab, &[trial(Layer::UdpIpv4, Direction::Receive)]).remove(0);
+    if let Some(load) = observation.cpu_load.value() {
+        assert!(load.shared);
+    }
+    assert!(
+        has_warning(&observation, "shared-cores"),
+        "{observation:#?}"
+    );
+}
+
+/// Sets a flag when the trial is under way.
+struct WhenRunning<'a>(&'a (dyn Fn(u64) + Sync));
+
+impl Progress for WhenRunning<'_> {
+    fn report(&self, done: u64, _: u64, _: &str) {
+        (self.0)(done);
+    }
+}
+
+#[test]
+fn a_cancelled_trial_keeps_what_was_seen() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    for direction in [Direction::Receive, Direction::Transmit, Direction::Both] {
+        let mut long = trial(Layer::UdpIpv4, direction);
+        long.extent = Extent::Time {
+            time_ps: 60_000 * MS,
+        };
+        let observation = on_tester(&lab, || {
+            let cancel = Cancel::new();
+            let look = |done| {
+                if done > 200 {
+                    cancel.cancel();
+                }
+            };
+            let mut node = open(NODE_IPV4).unwrap();
+            node.run(&long, &WhenRunning(&look), &cancel).unwrap()
+        });
+        let Status::Partial { why } = &observation.status else {
+            panic!("{direction}: {:?}", observation.status);
+        };
+        assert!(why.contains("ended by the user"), "{why}");
+        for flow in &observation.flows {
+            assert_eq!(
+                counts(flow).check_identity(*flow.sent_frames.value().unwrap()),
+                Ok(()),
+                "{direction}"
+            );
+            assert!(counts(flow).good_frames > 50, "{direction}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_dies_leaves_what_the_tester_saw() {
+    let Some(lab) = lab() else { return };
+    for direction in [Direction::Transmit, Direction::Receive] {
+        let node = std::sync::Mutex::new(Some(serve(&lab, |_| {})));
+        let mut long = trial(Layer::UdpIpv4, direction);
+        long.extent = Extent::Time {
+            time_ps: 5_000 * MS,
+        };
+        let observation = on_tester(&lab, || {
+            let look = |done| {
+                if done > 300 {
+                    node.lock().unwrap().take();
+                }
+            };
+            let mut remote = open(NODE_IPV4).unwrap();
+            remote
+                .run(&long, &WhenRunning(&look), &Cancel::new())
+                .unwrap()
+        });
+        let Status::Partial { why } = &observation.status else {
+            panic!("{direction}: {:?}", observation.status);
+        };
+        assert!(!why.is_empty());
+        let flow = flow(&observation, direction);
+        assert!(flow.counts.value().is_none(), "{direction}: {flow:#?}");
+        if direction == Direction::Transmit {
+            let seen = flow.counters["received_frames"].value();
+            assert!(seen.is_some_and(|n| *n > 50), "{flow:#?}");
+        } else {
+            assert!(flow.sent_frames.value().is_some_and(|n| *n > 50));
+        }
+        // And the next node at that place is asked as if nothing had been.
+        let _node = serve(&lab, |_| {});
+        let next = all(&lab, &[trial(Layer::UdpIpv4, direction)]).remove(0);
+        assert_eq!(next.status, Status::Complete);
+    }
+}
+
+#[test]
+fn what_a_node_cannot_do_is_said_before_anything_is_sent() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    let refused = |trial: &Trial| {
+        on_tester(&lab, || {
+            let mut node = open(NODE_IPV4).unwrap();
+            node.run(trial, &(), &Cancel::new())
+                .unwrap_err()
+                .to_string()
+        })
+    };
+    let base = trial(Layer::UdpIpv4, Direction::Receive);
+    for (trial, words) in [
+        (trial(Layer::UdpIpv6, Direction::Receive), "udp4"),
+        (trial(Layer::TcpIpv4, Direction::Echo), "udp4 or udp6"),
+        (
+            Trial {
+                ports: 2,
+                ..base.clone()
+            },
+            "--ports 1",
+        ),
+        (
+            Trial {
+                extent: Extent::Frames { frames: u64::MAX },
+                ..base.clone()
+            },
+            "a trial on this node has 1 to",
+        ),
+        (
+            Trial {
+                size: Size::new(SizeUnit::Datagram, 17),
+                ..base.clone()
+            },
+            "at least 18",
+        ),
+        (
+            Trial {
+                load: Load::LinkShare { percent: 50.0 },
+                ..base
+            },
+            "--rate",
+        ),
+    ] {
+        let error = refused(&trial);
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn nobody_there_says_what_to_start() {
+    let Some(lab) = lab() else { return };
+    for (host, words) in [
+        (NODE_IPV4, "wirelab node serve"),
+        ("192.0.2.77", "there is no route"),
+        ("[::1", "bracket"),
+    ] {
+        let error = on_tester(&lab, || open(host).err().unwrap().to_string());
+        assert!(error.contains(words), "{host}: {error}");
+    }
+}
