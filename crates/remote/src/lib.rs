@@ -4,6 +4,7 @@
 //! A node that speaks the control protocol (a Linux box with `wirelab node serve`, firmware) is asked by [`ControlNode`].
 #![forbid(unsafe_code)]
 
+pub mod ceiling;
 mod clock;
 mod host;
 pub mod iperf;
@@ -11,6 +12,7 @@ pub mod node;
 mod path;
 mod route;
 
+pub use ceiling::ceiling_frames_per_s;
 pub use host::HostPort;
 pub use iperf::IperfNode;
 pub use node::ControlNode;

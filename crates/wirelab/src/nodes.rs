@@ -7,8 +7,11 @@ use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_port::lab::{Lab, LabSpec, MOST_PAIRS};
 use wirelab_ports::{PortsNode, PortsOptions, pairs_of, parse_pairs};
+use wirelab_remote::{ControlNode, IperfNode};
 use wirelab_study::run::NodeSource;
-use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial};
+use wirelab_trial::{
+    Cancel, Description, Field, Layer, Node, NodeError, Observation, Progress, Trial,
+};
 
 use crate::ask::lab_failure;
 use crate::exit::Failure;
@@ -21,6 +24,50 @@ pub enum AnyNode {
     Ports(Box<PortsNode>),
     /// A node on paper.
     Model(Box<ModelNode>),
+    /// An iperf 2 server somewhere.
+    Iperf(Box<IperfNode>),
+    /// A node of the control protocol somewhere.
+    Control(Box<ControlNode>),
+}
+
+/// With what a kind of node is asked, so that the tester can ask itself the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tester {
+    /// Frames between ports.
+    Ports,
+    /// An iperf client.
+    Iperf,
+    /// Test frames over sockets.
+    Sockets,
+    /// Nothing: a model is computed.
+    Nobody,
+}
+
+impl Tester {
+    /// Frames/s of one flow that the tester reaches against itself.
+    pub fn ceiling_frames_per_s(self, trial: &Trial, options: PortsOptions) -> Field<f64> {
+        use wirelab_remote::ceiling;
+        match self {
+            Tester::Nobody => Field::absent("a model needs no tester"),
+            Tester::Iperf => ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Iperf),
+            Tester::Sockets if trial.framing.layer != Layer::Ethernet => {
+                ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Node)
+            }
+            Tester::Ports | Tester::Sockets => wirelab_ports::ceiling_frames_per_s(trial, options),
+        }
+    }
+}
+
+impl AnyNode {
+    /// With what it is asked.
+    pub const fn tester(&self) -> Tester {
+        match self {
+            AnyNode::Ports(_) => Tester::Ports,
+            AnyNode::Model(_) => Tester::Nobody,
+            AnyNode::Iperf(_) => Tester::Iperf,
+            AnyNode::Control(_) => Tester::Sockets,
+        }
+    }
 }
 
 impl Node for AnyNode {
@@ -28,6 +75,8 @@ impl Node for AnyNode {
         match self {
             AnyNode::Ports(node) => node.describe(),
             AnyNode::Model(node) => node.describe(),
+            AnyNode::Iperf(node) => node.describe(),
+            AnyNode::Control(node) => node.describe(),
         }
     }
 
@@ -40,6 +89,8 @@ impl Node for AnyNode {
         match self {
             AnyNode::Ports(node) => node.run(trial, progress, cancel),
             AnyNode::Model(node) => node.run(trial, progress, cancel),
+            AnyNode::Iperf(node) => node.run(trial, progress, cancel),
+            AnyNode::Control(node) => node.run(trial, progress, cancel),
         }
     }
 }
@@ -53,6 +104,14 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
         let pairs = parse_pairs(rest).map_err(Failure::usage)?;
         let node = PortsNode::new(name, pairs, options).map_err(Failure::usage)?;
         return Ok(AnyNode::Ports(Box::new(node)));
+    }
+    if let Some(host) = name.strip_prefix("iperf:") {
+        let node = IperfNode::open(name, host)?;
+        return Ok(AnyNode::Iperf(Box::new(node)));
+    }
+    if let Some(host) = name.strip_prefix("node:") {
+        let node = ControlNode::open(name, host)?;
+        return Ok(AnyNode::Control(Box::new(node)));
     }
     let file = model(name, &[])?;
     Ok(AnyNode::Model(Box::new(ModelNode::new(file))))
@@ -81,7 +140,8 @@ fn lab(name: &str, rest: &str, options: PortsOptions, payload: u32) -> Asked<Por
 pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
     let bare = name.strip_prefix("model:").unwrap_or(name);
     let kinds = "a model by its name or file, lab:N for a lab of N pairs, lab:NAME for one that is up, or \
-                 ports:[NS/]A:[NS/]B,… for ports of this host";
+                 ports:[NS/]A:[NS/]B,… for ports of this host, iperf:HOST[:PORT] for an iperf 2 server, or \
+                 node:HOST[:PORT] for 'wirelab node serve' and firmware that speaks its protocol";
     let mut file = library::open(bare).map_err(|error| match error {
         library::OpenError::Unknown { .. } if bare == name => {
             Failure::usage(format!("{error}. A node is {kinds}"))
@@ -93,6 +153,9 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
     }
     Ok(file)
 }
+
+/// How names of nodes begin that are measured.
+const KINDS: [&str; 4] = ["lab:", "ports:", "iperf:", "node:"];
 
 /// Nodes for studies. Files of models are read once.
 #[derive(Default)]
@@ -106,7 +169,7 @@ impl NodeSource for Nodes {
         name: &str,
         set: &BTreeMap<String, String>,
     ) -> Result<Box<dyn Node>, String> {
-        if name.starts_with("lab:") || name.starts_with("ports:") {
+        if KINDS.iter().any(|kind| name.starts_with(kind)) {
             let node = node(name, PortsOptions::default(), 1500).map_err(|e| e.to_string())?;
             return Ok(Box::new(node));
         }
@@ -133,6 +196,20 @@ mod tests {
         assert_eq!(failure.code(), 2);
         let text = failure.to_string();
         assert!(text.contains("did you mean 'am263x'?"), "{text}");
-        assert!(text.contains("lab:N"), "{text}");
+        for kind in ["lab:N", "iperf:HOST", "node:HOST"] {
+            assert!(text.contains(kind), "{text}");
+        }
+    }
+    #[test]
+    fn hosts_that_are_none_are_refused() {
+        for (name, words) in [
+            ("iperf:", "is no host"),
+            ("iperf:board:http", "a port is a number"),
+            ("node:[::1", "not closed"),
+        ] {
+            let failure = node(name, PortsOptions::default(), 1500).err().unwrap();
+            assert_eq!(failure.code(), 2, "{name}");
+            assert!(failure.to_string().contains(words), "{failure}");
+        }
     }
 }

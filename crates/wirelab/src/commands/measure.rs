@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wirelab_port::pcapng::{CaptureWriter, WriterOptions};
-use wirelab_ports::{PortsOptions, ceiling_frames_per_s};
+use wirelab_ports::PortsOptions;
 use wirelab_trial::{Field, Node, Trial};
 
 use crate::args::MeasureArgs;
@@ -41,10 +41,10 @@ pub fn run(args: &MeasureArgs) -> Result {
     }
     let capture = start_capture(args, &mut node)?;
     let bar = Bar::new();
+    let tester = node.tester();
     let mut ceiling = |trial: &Trial| match args.no_ceiling {
-        _ if model => Field::absent("a model needs no tester"),
-        true => Field::absent("not asked for (--no-ceiling)"),
-        false => ceiling_frames_per_s(trial, options),
+        true if !model => Field::absent("not asked for (--no-ceiling)"),
+        _ => tester.ceiling_frames_per_s(trial, options),
     };
     let run = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, before)?;
     if let AnyNode::Ports(node) = &mut node {

@@ -1,0 +1,129 @@
+//! What the tester itself can do with the traffic of a kind of peer: against itself, over the loopback.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use wirelab_iperf::v2::server::ServerEvent;
+use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Protocol, Rate, Server, ServerConfig};
+use wirelab_trial::{Field, Layer, Trial};
+
+/// Long enough to leave the start behind.
+const TIME: Duration = Duration::from_millis(200);
+/// How long our own server may take to tell what it got.
+const TOLD: Duration = Duration::from_secs(3);
+
+/// Which traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// That of `iperf:HOST`.
+    Iperf,
+    /// Test frames over sockets, that of `node:HOST`.
+    Node,
+}
+
+/// Frames/s of one flow that the tester reaches against itself with this traffic. Ethernet frames have nothing to do
+/// with sockets: their ceiling is that of ports.
+pub fn ceiling_frames_per_s(trial: &Trial, kind: Kind) -> Field<f64> {
+    if trial.framing.layer == Layer::Ethernet {
+        return Field::absent("sockets send no Ethernet frames: the ceiling is that of ports");
+    }
+    match kind {
+        Kind::Iperf => iperf(trial),
+        Kind::Node => Field::absent("not measured"),
+    }
+}
+
+fn iperf(trial: &Trial) -> Field<f64> {
+    let absent = |why: &str| Field::absent(format!("could not be measured: {why}"));
+    let ip = match trial.framing.layer {
+        Layer::UdpIpv6 | Layer::TcpIpv6 => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
+    };
+    let datagram = match trial.size.resolve(trial.framing) {
+        Ok(sizes) => sizes.datagram.unwrap_or(0).max(1),
+        Err(error) => return absent(&error.to_string()),
+    };
+    let (tell, told) = std::sync::mpsc::channel();
+    let tell = Mutex::new(tell);
+    let handler = Arc::new(move |event| {
+        if let ServerEvent::Leg { leg, .. } = event {
+            let tell = tell.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = tell.send(leg);
+        }
+    });
+    let server = match Server::start(SocketAddr::new(ip, 0), ServerConfig::default(), handler) {
+        Ok(server) => server,
+        Err(trouble) => return absent(&trouble.to_string()),
+    };
+    let (protocol, address) = match trial.framing.layer {
+        Layer::UdpIpv4 | Layer::UdpIpv6 => (Protocol::Udp, server.udp_address()),
+        _ => (Protocol::Tcp, server.tcp_address()),
+    };
+    let mut config = ClientConfig::new(address, protocol);
+    config.length_bytes = Some(datagram);
+    config.rate = Rate::Max;
+    config.amount = Amount::time(TIME);
+    let outcome = config.run(&AtomicBool::new(false), &|_| {});
+    if let Some(trouble) = outcome.trouble {
+        return absent(&trouble.to_string());
+    }
+    let Ok(leg) = told.recv_timeout(TOLD) else {
+        return absent("the tester's own server told nothing");
+    };
+    let (frames, ns) = match leg {
+        Leg::UdpReceived(udp) => (
+            udp.received.datagrams as f64,
+            udp.span.end_ns.saturating_sub(udp.span.start_ns),
+        ),
+        Leg::TcpReceived { span, bytes, .. } => (
+            bytes as f64 / f64::from(datagram),
+            span.end_ns.saturating_sub(span.start_ns),
+        ),
+        Leg::UdpSent(_) | Leg::TcpSent { .. } => return absent("nothing was received"),
+    };
+    Field::measured_or(
+        (ns > 0 && frames > 0.0).then(|| frames * 1e9 / ns as f64),
+        "nothing was received",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_trial::{Direction, Extent, FaultRates, Framing, Load, Size, SizeUnit};
+
+    fn trial(layer: Layer) -> Trial {
+        Trial {
+            framing: Framing {
+                layer,
+                vlan_tags: 0,
+            },
+            direction: Direction::Receive,
+            size: Size::new(SizeUnit::Datagram, 1000),
+            load: Load::Max,
+            extent: Extent::Frames { frames: 1 },
+            ports: 1,
+            link_bits_per_s: None,
+            buffers: None,
+            faults: FaultRates::default(),
+        }
+    }
+
+    #[test]
+    fn the_tester_has_a_ceiling_of_its_own() {
+        for layer in [Layer::UdpIpv4, Layer::TcpIpv4] {
+            let ceiling = ceiling_frames_per_s(&trial(layer), Kind::Iperf);
+            let rate = ceiling.value();
+            assert!(rate.is_some_and(|r| *r > 1000.0), "{layer:?}: {ceiling:?}");
+        }
+        let mut ethernet = trial(Layer::Ethernet);
+        ethernet.size = Size::new(SizeUnit::Length, 200);
+        assert!(
+            ceiling_frames_per_s(&ethernet, Kind::Iperf)
+                .value()
+                .is_none()
+        );
+    }
+}
