@@ -31,7 +31,7 @@ pub fn ceiling_frames_per_s(trial: &Trial, kind: Kind) -> Field<f64> {
     }
     match kind {
         Kind::Iperf => iperf(trial),
-        Kind::Node => Field::absent("not measured"),
+        Kind::Node => wirelab_socket::ceiling::frames_per_s(trial),
     }
 }
 
@@ -114,9 +114,14 @@ mod tests {
     #[test]
     fn the_tester_has_a_ceiling_of_its_own() {
         for layer in [Layer::UdpIpv4, Layer::TcpIpv4] {
-            let ceiling = ceiling_frames_per_s(&trial(layer), Kind::Iperf);
-            let rate = ceiling.value();
-            assert!(rate.is_some_and(|r| *r > 1000.0), "{layer:?}: {ceiling:?}");
+            for kind in [Kind::Iperf, Kind::Node] {
+                let ceiling = ceiling_frames_per_s(&trial(layer), kind);
+                let rate = ceiling.value();
+                assert!(
+                    rate.is_some_and(|r| *r > 1000.0),
+                    "{layer:?} {kind:?}: {ceiling:?}"
+                );
+            }
         }
         let mut ethernet = trial(Layer::Ethernet);
         ethernet.size = Size::new(SizeUnit::Length, 200);

@@ -138,6 +138,32 @@ fn a_paced_trial_has_captures_of_the_node_in_both_directions() {
 }
 
 #[test]
+fn an_echo_has_round_trips_by_the_testers_clock() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    let trials = [64, 256, 1024].map(|length| Trial {
+        size: Size::new(SizeUnit::Length, length),
+        load: Load::FrameRate {
+            frames_per_s: 1000.0,
+        },
+        extent: Extent::Frames { frames: 512 },
+        ..trial(Layer::UdpIpv4, Direction::Echo)
+    });
+    for observation in all(&lab, &trials) {
+        let what = format!("{:?}", observation.trial.size);
+        assert_eq!(observation.status, Status::Complete, "{what}");
+        let flow = flow(&observation, Direction::Echo);
+        assert_clean(flow, &what);
+        assert_eq!(flow.sent_frames.value(), Some(&512), "{what}");
+        assert_eq!(common::counter(flow, "node_received_frames"), 512);
+        let trips = flow.series.iter().find(|s| s.name == "round trip");
+        let trips = trips.unwrap_or_else(|| panic!("{observation:#?}"));
+        assert_eq!(trips.raw_ticks.len(), 512, "{what}");
+        assert_eq!(trips.clock.owner, wirelab_trial::Owner::Tester);
+    }
+}
+
+#[test]
 fn the_load_of_a_node_on_a_core_of_its_own_is_its_own() {
     let Some(lab) = lab() else { return };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -266,6 +292,13 @@ fn what_a_node_cannot_do_is_said_before_anything_is_sent() {
     for (trial, words) in [
         (trial(Layer::UdpIpv6, Direction::Receive), "udp4"),
         (trial(Layer::TcpIpv4, Direction::Echo), "udp4 or udp6"),
+        (
+            Trial {
+                load: Load::Max,
+                ..trial(Layer::UdpIpv4, Direction::Echo)
+            },
+            "--load 1kpps",
+        ),
         (
             Trial {
                 ports: 2,

@@ -31,8 +31,8 @@ pub struct Did {
     pub seen: Option<Seen>,
     /// Series of it.
     pub series: Vec<Series>,
-    /// What a reader should know.
-    pub notes: Vec<String>,
+    /// The way that the frames took, where it is not simply a socket.
+    pub path: Option<String>,
 }
 
 /// A piece of the tester's work; ends when the flag is set.

@@ -236,15 +236,13 @@ impl Parts<'_> {
 
     /// What came back.
     fn echo(&mut self) -> FlowObservation {
-        let asked = self.asked(Direction::Echo);
+        let mut asked = self.asked(Direction::Echo);
         let did = std::mem::take(&mut self.ran.sending);
+        asked.receiver_path = did.path.unwrap_or(asked.receiver_path);
         let sent = did.sent.unwrap_or_default().report;
         let seen = did.seen.unwrap_or_default().report;
         let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
         self.warnings.extend(slow);
-        for note in did.notes {
-            self.warn("echo", note, "see the text");
-        }
         let mut flow = self.flow(&asked, &sent, seen);
         flow.series.splice(0..0, did.series);
         for name in ["received_frames", "sent_frames"] {

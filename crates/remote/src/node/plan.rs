@@ -174,6 +174,11 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
     // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
     let given = trial.link().filter(|_| !is_tcp(layer));
     let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
+    if trial.direction == Direction::Echo && frames_per_s.is_none() {
+        return Err(bad(
+            "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
+        ));
+    }
     let start = start(trial, node, frames_per_s)?;
     Ok(Plan {
         trial: trial.clone(),

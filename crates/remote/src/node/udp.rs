@@ -4,8 +4,10 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use wirelab_control::message::{Start, Started};
+use wirelab_socket::echo::{self, Wait};
+use wirelab_socket::flow::{Seen, Sent};
 use wirelab_socket::udp;
-use wirelab_trial::NodeError;
+use wirelab_trial::{Cancel, Direction, NodeError};
 use wirelab_wire::header::UDP_PORT;
 
 use super::flows::{Did, Sides};
@@ -31,7 +33,10 @@ pub fn sides<'a>(
 ) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
     let mut sides = Sides::default();
-    if plan.tester_sends() {
+    if plan.trial.direction == Direction::Echo {
+        socket.connect(peer)?;
+        sides.send = Some(Box::new(move |_, cancel| probe(plan, socket, cancel)));
+    } else if plan.tester_sends() {
         socket.connect(peer)?;
         sides.send = Some(Box::new(move |live, cancel| {
             let sent = udp::send(socket, &plan.offer(), live, cancel)?;
@@ -51,4 +56,28 @@ pub fn sides<'a>(
         }));
     }
     Ok(sides)
+}
+
+/// Ask for echoes on a schedule that does not wait for them.
+fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
+    let report = echo::probe(socket, &plan.offer(), Wait::Sleep, cancel)?;
+    let series = report.series();
+    let path = format!(
+        "socket; arrivals by the {}, sendings by the {}",
+        report.arrivals.name(),
+        report.stamps.name()
+    );
+    Ok(Did {
+        sent: Some(Sent {
+            report: report.sent,
+            failure: report.failure,
+            ..Sent::default()
+        }),
+        seen: Some(Seen {
+            report: report.seen,
+            ..Seen::default()
+        }),
+        series,
+        path: Some(path),
+    })
 }
