@@ -2,6 +2,7 @@
 
 mod collect;
 mod control;
+mod ethernet;
 mod flows;
 mod observe;
 mod place;
@@ -105,11 +106,14 @@ impl ControlNode {
         let (started, ran);
         match layer {
             Layer::Ethernet => {
-                return Err(wirelab_trial::Unsupported {
-                    field: "layer",
-                    why: "Ethernet trials on node:HOST are not built: ask udp4 or udp6".to_owned(),
-                }
-                .into());
+                let interface = self.route.interface.as_ref();
+                let mac = self.setup.get("mac").map(String::as_str);
+                let mut asked = plan.start.clone();
+                let ready = ethernet::prepare(&plan, interface, mac, &mut asked)?;
+                plan.start = asked;
+                started = self.start(&plan)?;
+                let sides = ethernet::sides(&plan, &started, ready);
+                ran = self.flows(&plan, &started, sides, progress, cancel)?;
             }
             Layer::UdpIpv4 | Layer::UdpIpv6 => {
                 let socket = udp::prepare(node, &mut plan.start)?;

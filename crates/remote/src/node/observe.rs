@@ -3,14 +3,14 @@
 use wirelab_control::message::Status as Last;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
-    ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
+    ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Layer, Observation, Status,
     TesterObservation, Warning,
 };
 
 use super::collect::{self, Told};
 use super::flows::Ran;
-use super::place;
 use super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::{ethernet, place};
 
 const NOT_TOLD: &str = "the node did not tell how many frames it sent";
 
@@ -111,18 +111,19 @@ impl Parts<'_> {
 
     fn asked(&self, direction: Direction) -> FlowAsked {
         let (node, tester) = (self.node.name.clone(), "tester".to_owned());
-        let path = |segmented: bool| {
-            if segmented {
-                "socket, segmented"
-            } else {
-                "socket"
-            }
+        let plain = match self.plan.trial.framing.layer {
+            Layer::Ethernet => ethernet::PATH,
+            _ => "socket",
+        };
+        let path = |segmented: bool| match segmented {
+            true => "socket, segmented",
+            false => plain,
         };
         let segmented = self.ran.sending.sent.as_ref().is_some_and(|s| s.segmented);
         let node_segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
         let (from, to, sender_path, receiver_path) = match direction {
-            Direction::Transmit => (node.clone(), tester, path(node_segmented), "socket"),
-            Direction::Echo => (tester.clone(), tester, path(segmented), "socket"),
+            Direction::Transmit => (node.clone(), tester, path(node_segmented), plain),
+            Direction::Echo => (tester.clone(), tester, path(segmented), plain),
             _ => (tester, node.clone(), path(segmented), "node"),
         };
         FlowAsked {

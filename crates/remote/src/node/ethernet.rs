@@ -1,0 +1,218 @@
+//! The tester's side of Ethernet trials: frames in and out of the interface by which it reaches the node.
+
+use std::io;
+use std::time::Duration;
+
+use wirelab_control::message::{Start, Started};
+use wirelab_control::value::Mac;
+use wirelab_port::iface::Interface;
+use wirelab_port::job::{CheckJob, SendJob};
+use wirelab_port::packet::{
+    self, CheckOptions, Checker, PREFILLED_SLOTS, PacketError, SendOptions,
+};
+use wirelab_socket::echo::names::ROUND_TRIP;
+use wirelab_socket::flow::{Seen, Sent};
+use wirelab_trial::{Buffers, Cancel, Direction, NodeError, Unsupported};
+use wirelab_wire::{Flow, FrameSpec, Transport};
+
+use super::flows::{Did, Sides};
+use super::plan::{FROM_NODE, Plan, TO_NODE};
+
+/// The way that frames take on the tester's side, as observations name it.
+pub const PATH: &str = "packet";
+/// No frame for so long after the end means that all have come.
+const QUIET: Duration = Duration::from_millis(30);
+/// The same for echoes, which have two ways to go.
+const QUIET_ECHO: Duration = Duration::from_millis(200);
+/// How often to look whether a check should end.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The tester's interface, ready before the node starts.
+pub struct Ready {
+    interface: Interface,
+    checker: Option<Checker>,
+}
+
+/// Start to check, where something is to come, and say where frames are to go.
+///
+/// # Errors
+/// [`NodeError`] where the interface is not known, or raw frames are not allowed.
+pub fn prepare(
+    plan: &Plan,
+    interface: Option<&Interface>,
+    node_mac: Option<&str>,
+    start: &mut Start,
+) -> Result<Ready, NodeError> {
+    let Some(interface) = interface.filter(|i| !i.loopback) else {
+        return Err(Unsupported {
+            field: "layer",
+            why: "no interface of this host leads to the node by Ethernet: ask udp4 or tcp4"
+                .to_owned(),
+        }
+        .into());
+    };
+    start.peer_mac = Some(Mac(interface.mac.0));
+    let stream = match plan.trial.direction {
+        Direction::Receive => None,
+        Direction::Echo => Some(TO_NODE),
+        Direction::Transmit | Direction::Both => Some(FROM_NODE),
+    };
+    let ready = plan.trial.buffers == Some(Buffers::Prefilled) && plan.node_sends();
+    let check = |stream| CheckJob {
+        flow: Flow {
+            source: node_mac.and_then(mac),
+            udp_port: 0,
+            stream: Some(stream),
+        },
+        slots: ready.then_some(PREFILLED_SLOTS),
+        time_every: if plan.frames_per_s.is_some() { 1 } else { 16 },
+    };
+    let checker = stream
+        .map(|stream| Checker::start(&interface.port, &check(stream), CheckOptions::default()))
+        .transpose()?;
+    Ok(Ready {
+        interface: interface.clone(),
+        checker,
+    })
+}
+
+/// What the tester does in the trial that was started.
+pub fn sides<'a>(plan: &'a Plan, started: &Started, ready: Ready) -> io::Result<Sides<'a>> {
+    if let Some(slots) = started.slots.filter(|n| *n != PREFILLED_SLOTS) {
+        return Err(io::Error::other(format!(
+            "the node repeats {slots} frames, and this tester checks {PREFILLED_SLOTS}; ask other buffers"
+        )));
+    }
+    let Ready { interface, checker } = ready;
+    let mut sides = Sides::default();
+    if !plan.tester_sends() {
+        sides.receive = checker.map(checking);
+        return Ok(sides);
+    }
+    let Some(node_mac) = started.node_mac else {
+        return Err(io::Error::other(
+            "the node does not name its Ethernet address",
+        ));
+    };
+    let job = job(plan, &interface, node_mac);
+    let echo = plan.trial.direction == Direction::Echo;
+    let (mirror, checker) = if echo {
+        (checker, None)
+    } else {
+        (None, checker)
+    };
+    sides.send = Some(Box::new(move |_, cancel| {
+        let sent = send(&interface, &job, cancel)?;
+        let seen = mirror.map(|checker| checker.finish(QUIET_ECHO)).transpose();
+        let mut seen = seen.map_err(io::Error::other)?;
+        let mut series = Vec::new();
+        if let Some(report) = &mut seen {
+            series.append(&mut report.series);
+            // What the checker takes for a latency is the way there and back, by one clock.
+            series
+                .iter_mut()
+                .for_each(|s| s.name = ROUND_TRIP.to_owned());
+        }
+        Ok(Did {
+            sent: Some(sent),
+            seen: seen.map(|report| Seen {
+                report,
+                ..Seen::default()
+            }),
+            series,
+            path: Some(PATH.to_owned()),
+        })
+    }));
+    sides.receive = checker.map(checking);
+    Ok(sides)
+}
+
+/// Check until the flag is set.
+fn checking<'a>(checker: Checker) -> super::flows::Work<'a> {
+    Box::new(move |_, cancel| {
+        while !cancel.is_cancelled() {
+            std::thread::sleep(LOOK);
+        }
+        let mut report = checker.finish(QUIET).map_err(io::Error::other)?;
+        // The node's clock is not the tester's, so that what looks like a latency is none.
+        report.series.clear();
+        Ok(Did {
+            seen: Some(Seen {
+                report,
+                ..Seen::default()
+            }),
+            path: Some(PATH.to_owned()),
+            ..Did::default()
+        })
+    })
+}
+
+fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
+    SendJob {
+        frame: FrameSpec {
+            destination: node.0,
+            source: interface.mac.0,
+            vlans: match plan.trial.framing.vlan_tags {
+                0 => [None, None],
+                1 => [Some(100), None],
+                _ => [Some(100), Some(101)],
+            },
+            transport: Transport::Ethernet,
+        },
+        sizes: plan.sizes,
+        stream: TO_NODE,
+        with_time: true,
+        pace: plan.offer().pace,
+        extent: plan.trial.extent,
+        faults: Default::default(),
+        buffers: None,
+    }
+}
+
+fn send(interface: &Interface, job: &SendJob, cancel: &Cancel) -> io::Result<Sent> {
+    match packet::send(&interface.port, job, &SendOptions::default(), cancel) {
+        Ok(report) => Ok(Sent {
+            report,
+            ..Sent::default()
+        }),
+        Err(PacketError::Broken {
+            partial, source, ..
+        }) => Ok(Sent {
+            report: *partial,
+            failure: Some(io::Error::other(source)),
+            ..Sent::default()
+        }),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+/// An address as the protocol writes it; `None` where it is none.
+fn mac(text: &str) -> Option<[u8; 6]> {
+    let mut bytes = [0; 6];
+    let mut parts = text.split(':');
+    for byte in &mut bytes {
+        let hex = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_hexdigit());
+        let part = parts.next().filter(hex)?;
+        *byte = u8::from_str_radix(part, 16).ok()?;
+    }
+    parts.next().is_none().then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_a_node_are_checked() {
+        assert_eq!(mac("02:57:4c:00:00:01"), Some([2, 0x57, 0x4C, 0, 0, 1]));
+        for bad in [
+            "",
+            "02:57:4c:00:00",
+            "02:57:4c:00:00:01:02",
+            "02:57:4c:00:00:+1",
+            "x",
+        ] {
+            assert_eq!(mac(bad), None, "{bad}");
+        }
+    }
+}
