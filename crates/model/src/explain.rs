@@ -9,6 +9,7 @@ mod laws;
 mod limit;
 mod play;
 mod results;
+mod searches;
 mod solve;
 mod stages;
 mod words;
@@ -26,6 +27,7 @@ use crate::steady::CircuitKind;
 use solve::Solved;
 
 pub use results::explain_results;
+pub use searches::explain_file;
 
 /// Circuits named as next limits.
 const NEXT: usize = 3;

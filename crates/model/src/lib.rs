@@ -10,6 +10,7 @@ pub mod cycle;
 pub mod explain;
 pub mod file;
 pub mod fit;
+mod intake;
 pub mod library;
 pub mod net;
 pub mod node;

@@ -58,3 +58,32 @@ pub fn render(file: &ResultsFile, format: Format, options: &Options) -> String {
         Format::Html => html::render(file, options),
     }
 }
+
+/// Entry for fuzzing: any bytes that are a results file, in every format.
+///
+/// # Panics
+/// If a text for a terminal holds what steers it, or a page holds a script.
+pub fn fuzz_report(bytes: &[u8]) {
+    let text = std::str::from_utf8(bytes);
+    let Some(file) = text.ok().and_then(|text| ResultsFile::parse(text).ok()) else {
+        return;
+    };
+    for trials in [false, true] {
+        let options = Options {
+            width: Some(80),
+            trials,
+            ..Options::default()
+        };
+        for format in Format::ALL {
+            let shown = render(&file, format, &options);
+            let steers = |c: char| c.is_control() && c != '\n';
+            match format {
+                Format::Terminal | Format::Datasheet => assert!(!shown.contains(steers)),
+                Format::Html | Format::DatasheetHtml => assert!(!shown.contains("<script")),
+                _ => {}
+            }
+        }
+    }
+    let twice = [("a".to_owned(), file.clone()), ("b".to_owned(), file)];
+    let _ = datasheet::compare(&twice, Format::DatasheetHtml, &Options::default());
+}

@@ -18,7 +18,7 @@ fn rows(page: &str, heading: &str) -> Vec<Vec<String>> {
         .nth(1)
         .unwrap_or_else(|| panic!("{heading} in {page}"));
     let part = part.split("\n##").next().unwrap();
-    if let Some((_, rest)) = part.split_once("<table>") {
+    if let Some((_, rest)) = part.split_once("<table class=\"grid-sheet\">") {
         let table = format!("<table>{}</table>", rest.split("</table>").next().unwrap());
         let table = roxmltree::Document::parse(&table).unwrap();
         let rows = table.descendants().filter(|n| n.has_tag_name("tr"));

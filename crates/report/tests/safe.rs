@@ -139,6 +139,24 @@ fn every_example_of_the_specification_in_every_format() {
 }
 
 #[test]
+fn the_fuzz_corpus_is_shown() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+    let mut shown = 0;
+    for target in ["results", "report"] {
+        for entry in std::fs::read_dir(format!("{folder}/{target}")).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            wirelab_report::fuzz_report(&bytes);
+            let text = std::str::from_utf8(&bytes).ok();
+            if let Some(file) = text.and_then(|text| ResultsFile::parse(text).ok()) {
+                render_all(&file);
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown >= 4, "{shown} files of the corpus are results files");
+}
+
+#[test]
 fn hostile_text_stays_text() {
     let file = common::hostile();
     let options = Options::default();

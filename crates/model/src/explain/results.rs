@@ -10,6 +10,7 @@ use wirelab_trial::{Field, FlowObservation, Layer, Load, Observation, Status, fo
 use wirelab_wire::LineRate;
 
 use super::laws;
+use crate::intake::unusable;
 use crate::{library, roofline};
 
 /// Models explained of one file; further ones are named.
@@ -21,16 +22,24 @@ pub(super) const NEAR: f64 = 0.02;
 /// A rate this near to what was offered is what was offered.
 const OFFERED: f64 = 0.005;
 /// A CPU this busy has no more to give.
-const SATURATED: f64 = 0.97;
+pub(super) const SATURATED: f64 = 0.97;
 
 /// What the observations of a results file say.
 pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
+    explained(observations, &[])
+}
+
+/// The same without the observations that `skip` marks.
+pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsExplanation {
     let mut models = Vec::new();
     let mut left_out = Vec::new();
     let mut groups: BTreeMap<String, Vec<(usize, &Observation, &FlowObservation)>> =
         BTreeMap::new();
     for (at, observation) in observations.iter().enumerate() {
         let trial = at + 1;
+        if skip.get(at) == Some(&true) {
+            continue;
+        }
         if let Status::Void { why } = &observation.status {
             left_out.push(format!("trial {trial} is void: {why}"));
         } else if observation.node.kind == "model" {
@@ -45,6 +54,8 @@ pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
                 )),
                 Err(why) => left_out.push(format!("trial {trial}: {why}")),
             }
+        } else if let Some(why) = unusable(observation) {
+            left_out.push(format!("trial {trial}: {why}"));
         } else if observation.flows.is_empty() {
             left_out.push(format!("trial {trial}: the node reported no flow"));
         } else {
@@ -89,7 +100,7 @@ fn model(observation: &Observation) -> Result<Explanation, String> {
 }
 
 /// What readings must share to be compared.
-fn title(observation: &Observation, flow: &FlowObservation) -> String {
+pub(super) fn title(observation: &Observation, flow: &FlowObservation) -> String {
     let trial = &observation.trial;
     let layer = match trial.framing.layer {
         Layer::Ethernet => "Ethernet",
@@ -180,12 +191,22 @@ fn group(
         ceilings,
         points: points.collect(),
     };
+    let shared = flows
+        .iter()
+        .filter(|(_, o, _)| o.cpu_load.value().is_some_and(|c| c.shared));
+    let shared = shared.count();
+    let mut open = found.open;
+    if shared > 0 {
+        open.push(format!(
+            "The CPU load of {shared} readings is shared: tester and node had a core in common, so it is not used."
+        ));
+    }
     let readings = readings.into_iter().map(|(r, _)| r).collect();
     ReadingGroup {
         title,
         readings,
         findings: found.findings,
-        open: found.open,
+        open,
         roofline,
     }
 }

@@ -7,6 +7,7 @@ use wirelab_wire::{Layer, LineRate};
 
 use super::figures::Report;
 use super::{FitError, FitOptions, LeftOut};
+use crate::intake::{HOST, is_round_trip, unusable};
 
 /// Most observations that are fitted at once: it bounds the work.
 pub(super) const MAX_OBSERVATIONS: usize = 5_000;
@@ -187,6 +188,9 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
         Status::Partial { .. } => return Err("partial: the trial ended early".to_owned()),
         Status::Void { .. } => return Err("void: the trial must not be used".to_owned()),
     }
+    if let Some(why) = unusable(o) {
+        return Err(why.to_owned());
+    }
     if !o.trial.faults.is_clean() {
         return Err("the sender made faults on purpose".to_owned());
     }
@@ -222,7 +226,7 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
     gathered.link_bits_per_s = gathered.link_bits_per_s.or(link.map(LineRate::bits_per_s));
     gathered.ports = gathered.ports.max(o.trial.ports);
     gathered.max_frame_bytes = gathered.max_frame_bytes.max(o.sizes.frame);
-    for (key, value) in &o.node.setup {
+    for (key, value) in o.node.setup.iter().filter(|(key, _)| *key != HOST) {
         gathered
             .setup
             .entry(key.clone())
@@ -349,7 +353,9 @@ fn series(o: &Observation) -> Vec<Capture> {
 
 /// Whether a series is a time that a frame needs: not the time of a whole run, nor the spacing that a probe sees.
 fn is_stage(series: &Series) -> bool {
-    series.name != "time of a run" && !series.name.starts_with("spacing: ")
+    series.name != "time of a run"
+        && !series.name.starts_with("spacing: ")
+        && !is_round_trip(&series.name)
 }
 
 fn in_ns(series: &Series) -> Option<Capture> {

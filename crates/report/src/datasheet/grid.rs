@@ -109,7 +109,7 @@ impl Grid {
         if let Some(above) = self.above() {
             out.push_str(&format!("<p>{}</p>\n", xml(&above)));
         }
-        out.push_str("<table>\n<thead>\n<tr>");
+        out.push_str("<table class=\"grid-sheet\">\n<thead>\n<tr>");
         let deep = if self.grouped() { " rowspan=\"2\"" } else { "" };
         out.push_str(&format!("<th{deep}>{}</th>", xml(self.corner)));
         let head = |column: &Column, kind: &ColumnKind| {

@@ -9,6 +9,9 @@ use crate::stats::percentile;
 /// Ends of a node's stages on the side of the application, and what is outside of the node.
 const INSIDE: [&str; 2] = ["application", "CPU"];
 const OUTSIDE: &str = "wire";
+/// The series of round trips from the time that each was due, and of the tester's against itself.
+const ROUND_TRIP: &str = "round trip";
+const FLOOR: &str = "tester's floor";
 
 /// Whether a series is the delay between driver and application (or, of a model, CPU and MAC) in a direction.
 fn is_node_stage(series: &Series, direction: Direction) -> bool {
@@ -116,12 +119,12 @@ fn ps(series: &Series, ticks: Option<u64>) -> Field<u64> {
 
 /// Whether a series is that of the round trips of an echo trial.
 pub fn is_round_trip(series: &Series) -> bool {
-    series.name == "round trip"
+    series.name == ROUND_TRIP
 }
 
 /// Whether a series is the tester's round trip against itself.
 fn is_floor(series: &Series) -> bool {
-    series.name.starts_with("tester") && series.name.contains("floor")
+    series.name == FLOOR
 }
 
 /// Round trips of an echo trial.

@@ -178,6 +178,11 @@ fn percentiles(label: String, samples: &Samples) -> Curve {
             title: String::new(),
         });
     }
+    points.push(Point {
+        x: count,
+        y: samples.range().1 / 1e6,
+        title: String::new(),
+    });
     Curve {
         label,
         joined: true,

@@ -14,6 +14,9 @@ use crate::table::Notes;
 /// Style beside that of every page.
 pub const STYLE: &str = include_str!("datasheet.css");
 
+/// Characters that a row of a table may have, so that it is read without scrolling.
+const ROOM: usize = 150;
+
 /// The whole page.
 pub fn render(file: &ResultsFile, page: &Datasheet, options: &Options) -> String {
     let title = xml(&line(&options.title_of(file)));
@@ -96,7 +99,10 @@ fn part(block: Block, notes: &mut Notes) -> String {
             let table = grid.html(notes, &link);
             format!("<div class=\"scroll\" tabindex=\"0\">{table}</div>\n")
         }
-        Block::Table(table) => parts::table_under(&table, notes),
+        Block::Table(mut table) => {
+            table.narrow(ROOM);
+            parts::table_under(&table, notes)
+        }
         Block::Words(words) => format!("<p class=\"quiet\">{}</p>\n", text(&words)),
         Block::List(items) => {
             let items: String = items

@@ -115,10 +115,12 @@ pub fn draw(plane: &Plane<'_>, curves: &[Curve]) -> Option<String> {
             picture.line("limit", ends[0], ends[1]);
         }
     }
-    for (value, name) in marked {
+    for (n, (value, name)) in marked.iter().enumerate() {
         let at = x.at(*value);
         picture.line("limit", (at, y.to), (at, y.from));
-        picture.text("tick", "middle", (at, y.to - 4.0), name);
+        // One below the other, since bounds lie near each other.
+        let level = y.to + 10.0 + 13.0 * (n % 8) as f64;
+        picture.text("tick", "end", (at - 4.0, level), name);
     }
     let mut described = Vec::new();
     let mut taken: Vec<f64> = Vec::new();

@@ -264,12 +264,8 @@ fn echo(bytes: u32, ns: u64) -> Observation {
     o.flows[0]
         .series
         .push(captured("round trip", ns, 512, Owner::Tester));
-    o.series.push(captured(
-        "tester floor: round trip",
-        21_000,
-        512,
-        Owner::Tester,
-    ));
+    o.series
+        .push(captured("tester's floor", 21_000, 512, Owner::Tester));
     busy(&mut o, 3.4);
     o
 }

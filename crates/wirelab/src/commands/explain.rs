@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wirelab_model::explain::{explain, explain_results};
+use wirelab_model::explain::{explain, explain_file};
 use wirelab_report::{Format, Options, render_explanation, render_results_explanation};
 
 use crate::args::ExplainArgs;
@@ -58,7 +58,7 @@ fn results(args: &ExplainArgs) -> Result {
         ));
     }
     let file = read(Path::new(&args.node))?;
-    let explanation = explain_results(&file.observations);
+    let explanation = explain_file(&file);
     let options = report_options(None, false);
     let format = if args.json {
         Format::Json

@@ -1,0 +1,243 @@
+//! What the parts of a results file add: where searches found the bounds of a node, which of their trials stand in the
+//! list, and what a TCP rate and a round trip say together.
+
+use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
+use wirelab_trial::search::{GoalResult, Limit, Outcome, SearchEnded, SearchResult};
+use wirelab_trial::{
+    CpuLoad, Extent, Field, FlowObservation, Found, Layer, Observation, Part, ResultsFile, Status,
+    format,
+};
+
+use super::results::{SATURATED, explained, title};
+use crate::intake::{ROUND_TRIP, unusable};
+
+/// Trials of one search that are listed.
+const LISTED: usize = 12;
+/// A CPU that is less busy has time left.
+const TIME_LEFT: f64 = 0.9;
+/// Loads this near to each other are the same one.
+const SAME: f64 = 1e-6;
+
+/// What a results file says of its nodes: each reading, and what its searches found. Of a search, the trials nearest to
+/// what it found are listed, each load once.
+pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
+    let mut skip = vec![false; file.observations.len()];
+    let mut left_to_search = 0;
+    for part in &file.parts {
+        left_to_search += thin(part, file, &mut skip);
+    }
+    let mut all = explained(&file.observations, &skip);
+    if left_to_search > 0 {
+        all.left_out.push(format!(
+            "{left_to_search} trials of searches at loads that others show as well"
+        ));
+    }
+    for part in &file.parts {
+        match (&part.refused, &part.found) {
+            (Some(why), _) => all.left_out.push(format!("{}: {why}", part.name)),
+            (None, Some(Found::Rates(result))) => rates(part, result, file, &mut all),
+            _ => {}
+        }
+    }
+    for group in &mut all.groups {
+        window(group, &file.observations);
+    }
+    all
+}
+
+/// Mark the trials of a search that are not listed; their number.
+fn thin(part: &Part, file: &ResultsFile, skip: &mut [bool]) -> usize {
+    let Some(found) = &part.found else { return 0 };
+    let first = usize::try_from(part.first).unwrap_or(usize::MAX);
+    let bounds: Vec<f64> = match found {
+        Found::Rates(r) => {
+            let bounds = r.goals.iter().flat_map(|g| {
+                [
+                    &g.relevant_lower_bound_frames_per_s,
+                    &g.relevant_upper_bound_frames_per_s,
+                ]
+            });
+            bounds.filter_map(|b| b.value().copied()).collect()
+        }
+        Found::LossCurve(_) | Found::Bursts(_) => Vec::new(),
+    };
+    // Distance to the nearest bound on a logarithmic scale, then the longest trial.
+    let mut ranked: Vec<(f64, std::cmp::Reverse<u64>, f64, usize)> = Vec::new();
+    for (at, o) in part.of(&file.observations).iter().enumerate() {
+        let Some(load) = load(o) else { continue };
+        let apart = |b: &f64| (load / b).ln().abs();
+        let near = bounds.iter().map(apart).fold(f64::INFINITY, f64::min);
+        let ps = match o.trial.extent {
+            Extent::Time { time_ps } => time_ps,
+            Extent::Frames { frames } => frames,
+        };
+        ranked.push((near, std::cmp::Reverse(ps), load, at));
+    }
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)).then(a.3.cmp(&b.3)));
+    let mut loads: Vec<f64> = Vec::new();
+    let mut left_out = 0;
+    for (_, _, load, at) in ranked {
+        let again = loads.iter().any(|l| same(*l, load));
+        if again || loads.len() >= LISTED {
+            if let Some(skip) = first.checked_add(at).and_then(|at| skip.get_mut(at)) {
+                left_out += usize::from(!*skip);
+                *skip = true;
+            }
+        } else {
+            loads.push(load);
+        }
+    }
+    left_out
+}
+
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME * b.abs()
+}
+
+fn load(o: &Observation) -> Option<f64> {
+    let load = o.trial.load;
+    load.frames_per_s(&o.sizes, o.trial.framing.layer, None)
+        .ok()
+        .flatten()
+}
+
+/// The group that a search's trials are in, and what its goals say.
+fn rates(part: &Part, result: &SearchResult, file: &ResultsFile, all: &mut ResultsExplanation) {
+    if let SearchEnded::Unsupported { why } | SearchEnded::Failed { why } = &result.ended {
+        all.left_out.push(format!("{}: {why}", part.name));
+    }
+    let trials = part.of(&file.observations);
+    let of = |o: &Observation| -> Option<String> {
+        let flows: &[FlowObservation] = &o.flows;
+        let flow = flows
+            .iter()
+            .find(|f| f.direction == result.trial.direction)?;
+        Some(title(o, flow))
+    };
+    let Some(title) = trials.iter().find_map(of) else {
+        return;
+    };
+    let Some(group) = all.groups.iter_mut().find(|g| g.title == title) else {
+        return;
+    };
+    for goal in &result.goals {
+        group.findings.push(sentence(result, goal, trials));
+    }
+}
+
+fn sentence(result: &SearchResult, goal: &GoalResult, trials: &[Observation]) -> String {
+    let bytes = result.trial.size.bytes;
+    let allowed = match goal.goal.loss_ratio {
+        l if l > 0.0 => format!("a loss of at most {} %", format::percent(l)),
+        _ => "no loss".to_owned(),
+    };
+    let at = format!(
+        "Search at {} {bytes} B for {allowed}",
+        result.trial.size.unit.name()
+    );
+    let why_not = match goal.outcome {
+        Outcome::Found => None,
+        Outcome::NoLowerBound => Some("even the smallest load loses more"),
+        Outcome::TesterTooSlow => Some("the tester could not offer the smallest load"),
+        Outcome::Unfinished => Some("it ended before it was found"),
+    };
+    if let Some(why) = why_not {
+        return format!("{at}: {why}.");
+    }
+    let bits = match result.trial.framing.layer {
+        Layer::Ethernet => &goal.conditional_throughput_payload_bits_per_s,
+        _ => &goal.conditional_throughput_goodput_bits_per_s,
+    };
+    let bits = match bits {
+        Field::Observed { value, .. } => format!("{} arrive", format::si(*value, "bit/s")),
+        Field::Absent { absent } => format!("what arrived is not known ({absent})"),
+    };
+    let limit = match goal.limited_by.value() {
+        Some(Limit::Link) => "; the link carries no more".to_owned(),
+        Some(Limit::Asked) => "; no more was asked".to_owned(),
+        Some(Limit::Tester) => {
+            "; the tester offered no more, and the node may be faster".to_owned()
+        }
+        Some(Limit::Node) => format!("; above it the node loses more{}", busy(goal, trials)),
+        None => String::new(),
+    };
+    format!("{at}: {bits}{limit}.")
+}
+
+/// What the CPU did at the bound.
+fn busy(goal: &GoalResult, trials: &[Observation]) -> String {
+    let bound = goal.relevant_lower_bound_frames_per_s.value().copied();
+    let at_bound = |o: &&Observation| {
+        let loads = load(o).zip(bound);
+        o.status == Status::Complete && loads.is_some_and(|(load, bound)| same(load, bound))
+    };
+    let loads = trials
+        .iter()
+        .filter(at_bound)
+        .filter_map(|o| o.cpu_load.value());
+    let longest = loads
+        .copied()
+        .reduce(|a: CpuLoad, b| if b.busy_ratio > a.busy_ratio { b } else { a });
+    match longest {
+        None => ", and its CPU load is not known".to_owned(),
+        Some(load) if load.shared => {
+            ", and its CPU load says nothing, since the tester shared the core".to_owned()
+        }
+        Some(load) if load.busy_ratio >= SATURATED => {
+            let percent = format::percent(load.busy_ratio);
+            format!(", with the CPU {percent} % busy: the CPU is the limit")
+        }
+        Some(load) if load.busy_ratio < TIME_LEFT => {
+            let percent = format::percent(load.busy_ratio);
+            format!(
+                ", with the CPU only {percent} % busy: a ring too small for bursts or for paced interrupts, or another \
+                 limit than the CPU"
+            )
+        }
+        Some(load) => format!(", with the CPU {} % busy", format::percent(load.busy_ratio)),
+    }
+}
+
+/// What a TCP rate that nothing known limits would need as a window (RFC 6349: rate times round trip).
+fn window(group: &mut ReadingGroup, observations: &[Observation]) {
+    let fastest = group
+        .readings
+        .iter()
+        .max_by(|a, b| a.bits_per_s.total_cmp(&b.bits_per_s));
+    let Some(reading) = fastest else { return };
+    let Some(o) = observations.get(reading.trial.saturating_sub(1)) else {
+        return;
+    };
+    let tcp = matches!(o.trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6);
+    if !tcp || reading.limit.is_some() {
+        return;
+    }
+    let Some(round_trip_ps) = round_trip_ps(&o.node.name, observations) else {
+        group.open.push(
+            "A TCP rate below wire and CPU may be held by the window over the round trip: an echo trial of the same \
+             node tells the round trip."
+                .to_owned(),
+        );
+        return;
+    };
+    let bytes = reading.bits_per_s / 8.0 * round_trip_ps / 1e12;
+    group.open.push(format!(
+        "{} over a round trip of {} (UDP echo, idle) are {} bytes under way: where the receiver's window is not larger, \
+         the window limits; a larger one (iperf -w) shows it.",
+        format::si(reading.bits_per_s, "bit/s"),
+        format::time_f(round_trip_ps),
+        format::decimal(bytes, 0)
+    ));
+}
+
+/// The shortest median round trip of a node, in ps.
+fn round_trip_ps(node: &str, observations: &[Observation]) -> Option<f64> {
+    let of_node = observations
+        .iter()
+        .filter(|o| o.node.name == node && unusable(o).is_none());
+    let series = of_node.flat_map(|o| o.flows.iter().flat_map(|f| &f.series).chain(&o.series));
+    let medians = series
+        .filter(|s| s.name == ROUND_TRIP)
+        .filter_map(|s| Some(s.percentile(50.0)? as f64 * s.clock.tick_ps? as f64));
+    medians.filter(|ps| *ps > 0.0).min_by(f64::total_cmp)
+}
