@@ -4,13 +4,13 @@
 //! in turn, each of them sleeping and then spinning, tester on core 0 and node on core 1:
 //!
 //! ```text
-//! wirelab lab up sp --pairs 1
+//! wirelab lab up sp
 //! # ours, sleeping (with --spin on both: spinning)
-//! wirelab lab exec sp --side node   -- taskset -c 1 target/release/examples/echo server 198.18.0.1:5003 --seconds 8 &
-//! wirelab lab exec sp --side tester -- taskset -c 0 target/release/examples/echo ping-pong 198.18.0.1:5003 --bytes 64 --seconds 5
+//! wirelab lab exec --name sp node taskset -c 1 target/release/examples/echo server 198.18.0.1:5003 --seconds 8 &
+//! wirelab lab exec --name sp tester taskset -c 0 target/release/examples/echo ping-pong 198.18.0.1:5003 --bytes 64 --seconds 5
 //! # sockperf, sleeping (spinning: add --nonblocked on both)
-//! wirelab lab exec sp --side node   -- taskset -c 1 sockperf server -i 198.18.0.1 -p 5004 &
-//! wirelab lab exec sp --side tester -- taskset -c 0 sockperf ping-pong -i 198.18.0.1 -p 5004 -m 64 -t 5
+//! wirelab lab exec --name sp node taskset -c 1 sockperf server -i 198.18.0.1 -p 5004 &
+//! wirelab lab exec --name sp tester taskset -c 0 sockperf ping-pong -i 198.18.0.1 -p 5004 -m 64 -t 5
 //! wirelab lab down sp
 //! ```
 //!

@@ -215,10 +215,7 @@ impl Cutter {
             let frame = &self.buf[..begun];
             judge(&mut self.judge, frame, self.stream, now_ns());
         }
-        let mut report = self.judge.finish();
-        // Sender and receiver need not share a clock, so that what looks like a latency is none.
-        report.series.clear();
-        report.notes.retain(|note| !note.contains("share a clock"));
+        let mut report = self.judge.finish_apart();
         if begun > 0 {
             report.notes.push(format!(
                 "the stream ended inside a frame, of which {begun} of {} bytes came",

@@ -9,6 +9,7 @@
 mod receive;
 mod send;
 
+pub(crate) use receive::enlarge_queue;
 pub use receive::{prepare, receive};
 pub use send::send;
 

@@ -110,6 +110,39 @@ fn a_udp_flow_at_full_speed_is_counted_to_the_last_datagram() {
 }
 
 #[test]
+fn one_socket_sends_and_receives_at_once() {
+    let [a, b] = [0; 2].map(|_: i32| UdpSocket::bind("127.0.0.1:0").unwrap());
+    a.connect(b.local_addr().unwrap()).unwrap();
+    b.connect(a.local_addr().unwrap()).unwrap();
+    let (offer, expect) = (offer(300, Pace::of(Some(3_000.0)), 600), expect(300, 50));
+    let over = Cancel::new();
+    let (sent, seen): (Vec<_>, Vec<_>) = std::thread::scope(|scope| {
+        let both = [&a, &b].map(|socket| {
+            udp::prepare(socket);
+            let (expect, over) = (&expect, &over);
+            let receiver = scope
+                .spawn(move || udp::receive(socket, None, expect, &Live::default(), over).unwrap());
+            let offer = &offer;
+            let sender = scope
+                .spawn(move || udp::send(socket, offer, &Live::default(), &Cancel::new()).unwrap());
+            (sender, receiver)
+        });
+        let (senders, receivers): (Vec<_>, Vec<_>) = both.into_iter().unzip();
+        let sent = senders.into_iter().map(|s| s.join().unwrap()).collect();
+        over.cancel();
+        let seen = receivers.into_iter().map(|r| r.join().unwrap()).collect();
+        (sent, seen)
+    });
+    for (sent, seen) in sent.iter().zip(seen) {
+        assert!(sent.failure.is_none() && seen.failure.is_none());
+        let report = seen.report.with_sent(600);
+        assert!(report.counts.is_clean(), "{:?}", report.counts);
+        assert!(!sent.captures.is_empty());
+        assert_eq!(seen.captures.len(), 50);
+    }
+}
+
+#[test]
 fn a_flow_by_time_ends_by_its_time_or_when_cancelled() {
     let by_time = Offer {
         extent: Extent::Time {

@@ -94,8 +94,7 @@ pub fn ping_pong(
         }
     }
     let sent = run.finish(now_ns());
-    let mut seen = judge.finish().with_sent(sent.sequences);
-    seen.series.clear();
+    let seen = judge.finish_apart().with_sent(sent.sequences);
     Ok(PingPong {
         sent,
         seen,

@@ -251,8 +251,7 @@ impl Probing<'_> {
         let _ = self.fetch();
         let _ = self.fetch_departures();
         let [(round_trip, arrivals), (from_sending, stamps)] = self.ledger.finish();
-        let mut seen = self.judge.finish();
-        seen.series.clear();
+        let mut seen = self.judge.finish_apart();
         seen.notes.extend(self.clock.note());
         let sent = self.run.finish(now_ns());
         EchoReport {

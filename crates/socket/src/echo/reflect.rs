@@ -1,17 +1,17 @@
 //! The node's side: sends test frames back to where they came from.
 
 use std::io;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use wirelab_trial::Cancel;
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::job::Judge;
 use wirelab_wire::check::classify_data;
-use wirelab_wire::{Header, Layer};
+use wirelab_wire::{Header, Layer, Verdict};
 
 use super::Wait;
 use crate::flow::{Live, MOST_BYTES, Seen};
-use crate::udp::{PATIENCE, is_full, is_not_yet};
+use crate::udp::{PATIENCE, enlarge_queue, is_full, is_not_yet};
 
 /// Empty looks at the socket before the flag that ends all is looked at.
 const LOOKS: u32 = 256;
@@ -29,80 +29,109 @@ pub fn reflect(
     live: &Live,
     cancel: &Cancel,
 ) -> io::Result<Seen> {
-    let header_bytes = match socket.local_addr()?.is_ipv6() {
-        true => Layer::UdpIpv6.header_bytes(),
-        false => Layer::UdpIpv4.header_bytes(),
+    let mut mirror = Mirror {
+        from: from.map(|ip| ip.to_canonical()),
+        header_bytes: match socket.local_addr()?.is_ipv6() {
+            true => Layer::UdpIpv6.header_bytes(),
+            false => Layer::UdpIpv4.header_bytes(),
+        },
+        judge: Judge::new(None, 1),
+        stream: None,
+        bytes: 0,
+        sent_back_frames: 0,
+        refused: 0,
     };
-    let from = from.map(|ip| ip.to_canonical());
     ready(socket, wait)?;
+    // What waits while this process has no core is not lost.
+    let _ = enlarge_queue(socket);
     let mut buf = vec![0; MOST_BYTES as usize + 1];
-    let mut judge = Judge::new(None, 1);
-    let (mut stream, mut bytes, mut refused) = (None, 0, 0u64);
-    let (mut looks, mut sent_back_frames, mut failure) = (0, 0, None);
-    loop {
-        let (len, peer) = match socket.recv_from(&mut buf) {
-            Ok(came) => came,
-            Err(error) if is_not_yet(&error) => {
-                looks += 1;
-                if wait == Wait::Spin && looks % LOOKS != 0 {
-                    std::hint::spin_loop();
-                } else if cancel.is_cancelled() {
-                    break;
+    let mut looks = 0u32;
+    let failure = loop {
+        match socket.recv_from(&mut buf) {
+            Ok((len, peer)) => {
+                if let Err(error) = mirror.take(socket, &buf[..len], peer, live) {
+                    break Some(error);
                 }
-                continue;
+                looks = 0;
+            }
+            Err(error) if is_not_yet(&error) => {
+                looks = looks.wrapping_add(1);
+                std::hint::spin_loop();
             }
             // The peer has gone; another may come.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
-            Err(error) => {
-                failure = Some(error);
-                break;
-            }
-        };
-        let data = &buf[..len];
-        let ours = from.is_some_and(|from| peer.ip().to_canonical() == from);
-        if from.is_some() && !ours {
-            judge.take(wirelab_wire::Verdict::Foreign, 0, None);
-            continue;
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(error) => break Some(error),
         }
-        if Header::parse(data).is_ok() {
+        if (wait == Wait::Sleep || looks % LOOKS == 0) && cancel.is_cancelled() {
+            break None;
+        }
+    };
+    Ok(mirror.finish(failure))
+}
+
+struct Mirror {
+    from: Option<IpAddr>,
+    header_bytes: u32,
+    judge: Judge,
+    /// The stream of the first test frame; others are foreign to the counts, but go back as well.
+    stream: Option<u8>,
+    bytes: u64,
+    sent_back_frames: u64,
+    /// Echoes that the system or the network refused.
+    refused: u64,
+}
+
+impl Mirror {
+    /// Send a datagram back if it is one that should go back, then judge it.
+    #[inline]
+    fn take(
+        &mut self,
+        socket: &UdpSocket,
+        data: &[u8],
+        peer: SocketAddr,
+        live: &Live,
+    ) -> io::Result<()> {
+        let ours = self
+            .from
+            .is_some_and(|from| peer.ip().to_canonical() == from);
+        if self.from.is_some() && !ours {
+            self.judge.take(Verdict::Foreign, 0, None);
+            return Ok(());
+        }
+        if let Ok(header) = Header::parse(data) {
             match socket.send_to(data, peer) {
-                Ok(_) => sent_back_frames += 1,
-                Err(error) if is_full(&error) => refused += 1,
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => refused += 1,
-                Err(error) => {
-                    failure = Some(error);
-                    break;
-                }
+                Ok(_) => self.sent_back_frames += 1,
+                Err(error) if is_full(&error) => self.refused += 1,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => self.refused += 1,
+                Err(error) => return Err(error),
             }
+            self.stream.get_or_insert(header.stream);
         }
         let now = now_ns();
-        if stream.is_none() {
-            stream = Header::parse(data).ok().map(|header| header.stream);
+        let verdict = classify_data(data, self.stream, ours);
+        let payload = data.len() as u64 + u64::from(self.header_bytes);
+        if self.judge.take(verdict, payload, Some(now)) {
+            self.bytes += data.len() as u64;
+            live.tell(self.judge.received(), self.bytes, now);
         }
-        let verdict = classify_data(data, stream, ours);
-        if judge.take(verdict, len as u64 + u64::from(header_bytes), Some(now)) {
-            bytes += len as u64;
-            live.tell(judge.received(), bytes, now);
+        Ok(())
+    }
+
+    fn finish(self, failure: Option<io::Error>) -> Seen {
+        let mut report = self.judge.finish_apart();
+        if self.refused > 0 {
+            let refused = self.refused;
+            report
+                .notes
+                .push(format!("{refused} echoes could not be sent back"));
         }
-        if cancel.is_cancelled() {
-            break;
+        Seen {
+            report,
+            captures: Vec::new(),
+            sent_back_frames: self.sent_back_frames,
+            failure,
         }
     }
-    let mut report = judge.finish();
-    // Sender and reflector need not share a clock, so that what looks like a latency is none.
-    report.series.clear();
-    report.notes.retain(|note| !note.contains("share a clock"));
-    if refused > 0 {
-        report
-            .notes
-            .push(format!("{refused} echoes could not be sent back"));
-    }
-    Ok(Seen {
-        report,
-        captures: Vec::new(),
-        sent_back_frames,
-        failure,
-    })
 }
 
 /// Make calls wait, for a while, or not at all.

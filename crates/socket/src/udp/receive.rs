@@ -64,6 +64,11 @@ pub fn receive(
 /// is wrong if it cannot be had. [`receive`] does it too; call it before where the sender may start before that.
 pub fn prepare(socket: &UdpSocket) -> Option<String> {
     stamps::stamp_arrivals(socket);
+    enlarge_queue(socket)
+}
+
+/// A queue long enough for a receiver that is held up; what is wrong if there is none.
+pub(crate) fn enlarge_queue(socket: &UdpSocket) -> Option<String> {
     let bytes = getsockopt(socket, sockopt::RcvBuf).unwrap_or(0);
     // The kernel doubles what is asked, for its own book-keeping (socket(7)).
     if bytes >= 2 * QUEUE_BYTES {
@@ -197,10 +202,7 @@ impl Checking {
     }
 
     fn finish(mut self, failure: Option<io::Error>) -> Seen {
-        let mut report = self.judge.finish();
-        // Sender and receiver need not share a clock, so that what looks like a latency is none.
-        report.series.clear();
-        report.notes.retain(|note| !note.contains("share a clock"));
+        let mut report = self.judge.finish_apart();
         self.notes.extend(self.clock.note());
         if self.refusals > 0 {
             self.notes.push(format!(
