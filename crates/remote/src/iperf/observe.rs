@@ -96,8 +96,16 @@ fn status(ran: &Ran) -> Status {
         Some(trouble) => Status::Partial {
             why: trouble.to_string(),
         },
+        None if ran.outcome.legs.iter().any(|(_, leg)| is_cut(leg)) => Status::Partial {
+            why: "the peer's traffic ended without its final datagram: it is gone, or what it sent last was lost"
+                .to_owned(),
+        },
         None => Status::Complete,
     }
+}
+
+fn is_cut(leg: &Leg) -> bool {
+    matches!(leg, Leg::UdpReceived(udp) if !udp.finished)
 }
 
 fn failure(trouble: &Trouble) -> NodeError {
