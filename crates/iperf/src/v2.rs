@@ -4,7 +4,7 @@
 //! not speak follow literal bytes in the tests.
 //!
 //! - [`datagram`], [`client_header`], [`report`], [`flags`]: codecs without I/O, and which generation wrote the bytes;
-//! - [`receive`], [`send`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow: all are driven by the caller's clock;
+//! - [`receive`], [`send`], [`sent`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow: all are driven by the caller's clock;
 //! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: what dates datagrams;
 //! - [`server`], [`client`]: both on sockets; [`outcome`] is what they say;
 //! - [`amount`]: amounts and rates as options spell them; [`table`], [`enhanced`], [`sums`]: the text that iperf prints.
@@ -25,6 +25,7 @@ pub mod receive;
 pub mod report;
 pub mod schedule;
 pub mod send;
+pub mod sent;
 pub mod server;
 mod sockets;
 pub mod stream;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::amount::{Amount, Rate};
-use super::client_header::{ClientHeader, Mode};
+use super::client_header::{ClientHeader, DATAGRAM_BYTES, DATAGRAM_BYTES_IPV6, Mode};
 use super::clock::{self, Wall};
 use super::io::Env;
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
@@ -40,7 +40,7 @@ pub struct ClientConfig {
     pub protocol: Protocol,
     /// Who sends.
     pub mode: Mode,
-    /// Bytes of a datagram or a write (`-l`); `None` for 1470 and 128 KiB.
+    /// Bytes of a datagram or a write (`-l`); `None` for what fits Ethernet, and 128 KiB.
     pub length_bytes: Option<u32>,
     /// How fast (`-b`), each stream.
     pub rate: Rate,
@@ -145,10 +145,25 @@ impl ClientConfig {
     fn header(&self, port: u16) -> ClientHeader {
         let udp = self.protocol == Protocol::Udp;
         let length = self.length_bytes.unwrap_or(0);
-        let header = ClientHeader::new(udp, port.max(1), length, self.amount, self.rate);
+        let rate = match self.rate {
+            Rate::PacketsPerS(packets) if udp => {
+                Rate::BitsPerS(packets.saturating_mul(8 * u64::from(self.datagram_bytes())))
+            }
+            rate => rate,
+        };
+        let header = ClientHeader::new(udp, port.max(1), length, self.amount, rate);
         ClientHeader {
             threads: self.streams.max(1),
             ..header.with_mode(self.mode)
+        }
+    }
+
+    /// Bytes of a datagram: what was asked, or the default that fits Ethernet with the server's family.
+    pub const fn datagram_bytes(&self) -> u32 {
+        match (self.length_bytes, self.server) {
+            (Some(bytes), _) => bytes,
+            (None, SocketAddr::V4(_)) => DATAGRAM_BYTES,
+            (None, SocketAddr::V6(_)) => DATAGRAM_BYTES_IPV6,
         }
     }
 

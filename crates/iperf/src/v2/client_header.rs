@@ -17,8 +17,10 @@ use super::flags::{base, upper};
 pub const V1_LEN: usize = 24;
 /// Bytes of the header with the extension, as 2.1 sends it and as this implementation does.
 pub const EXTENDED_LEN: usize = 60;
-/// Length of a datagram where no other is asked: it fits IPv4 and IPv6 on Ethernet.
+/// Length of a datagram over IPv4 where no other is asked: it fits Ethernet.
 pub const DATAGRAM_BYTES: u32 = 1470;
+/// Length of a datagram over IPv6 where no other is asked: it fits Ethernet, which 1470 does not.
+pub const DATAGRAM_BYTES_IPV6: u32 = 1450;
 /// Bytes of the answer to a header that wants one.
 pub const ACK_LEN: usize = 28;
 /// The version that is told to peers: that of iperf 2.1.8, whose layout is spoken.

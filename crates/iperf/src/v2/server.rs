@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::amount::{Amount, Rate};
-use super::client_header::{ClientHeader, DATAGRAM_BYTES};
+use super::client_header::{ClientHeader, DATAGRAM_BYTES, DATAGRAM_BYTES_IPV6};
 use super::clock::{self, Wall};
 use super::datagram::Generation;
 use super::io::Env;
@@ -19,8 +19,11 @@ use super::send::SendPlan;
 use super::sockets::{bind_udp, listen_tcp};
 use super::table::{Id, Row};
 
+use groups::Groups;
+
 mod back;
 mod bounce;
+mod groups;
 mod refusals;
 mod tcp;
 mod udp;
@@ -116,6 +119,7 @@ struct Shared {
     clock: Instant,
     next_id: AtomicU32,
     backs: AtomicUsize,
+    groups: Mutex<Groups>,
     /// Threads of flows, each ended soon after `stop`.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -151,6 +155,7 @@ impl Server {
             clock: Instant::now(),
             next_id: AtomicU32::new(1),
             backs: AtomicUsize::new(0),
+            groups: Mutex::default(),
             threads: Mutex::new(Vec::new()),
         });
         let mut server = Server {
@@ -213,11 +218,32 @@ impl Shared {
         self.config.interval.as_nanos() as u64
     }
 
+    /// Tell an event, and the line that sums up what it completes.
     fn tell(&self, event: ServerEvent) {
+        let groups = || self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = match &event {
+            ServerEvent::Row(row) => groups().row(row),
+            ServerEvent::Leg { id, leg, .. } => groups().ended(leg.row(*id)),
+            ServerEvent::Began { .. } | ServerEvent::Refused { .. } => None,
+        };
         (self.handler)(event);
+        if let Some(sum) = sum {
+            (self.handler)(ServerEvent::Row(sum));
+        }
     }
 
-    fn began(&self, local: std::io::Result<SocketAddr>, peer: SocketAddr, id: Id) {
+    /// A flow begins, one of those that its header names.
+    fn began(
+        &self,
+        local: std::io::Result<SocketAddr>,
+        peer: SocketAddr,
+        id: Id,
+        header: Option<&ClientHeader>,
+    ) {
+        let streams = header.map_or(1, |header| header.threads);
+        let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
+        groups.join(id, peer.ip(), streams);
+        drop(groups);
         let local = local.unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
         self.tell(ServerEvent::Began { local, peer, id });
     }
@@ -285,11 +311,19 @@ impl Shared {
         }
     }
 
-    /// What a peer wants sent over UDP.
-    fn plan(&self, header: &ClientHeader, generation: Generation, wants_report: bool) -> SendPlan {
-        let length_bytes = match header.length_bytes {
-            0 => DATAGRAM_BYTES,
-            bytes => bytes,
+    /// What a peer wants sent over UDP to `to`.
+    fn plan(
+        &self,
+        header: &ClientHeader,
+        to: SocketAddr,
+        generation: Generation,
+        wants_report: bool,
+    ) -> SendPlan {
+        let ipv6 = to.ip().to_canonical().is_ipv6();
+        let length_bytes = match (header.length_bytes, ipv6) {
+            (0, false) => DATAGRAM_BYTES,
+            (0, true) => DATAGRAM_BYTES_IPV6,
+            (bytes, _) => bytes,
         };
         SendPlan {
             length_bytes,

@@ -2,12 +2,13 @@
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
 
 use wirelab_socket::mtu::path_mtu;
 
 use super::tcp::both;
 use super::{BACK_WAIT, ClientConfig, Results};
-use crate::v2::client_header::{DATAGRAM_BYTES, Mode};
+use crate::v2::client_header::Mode;
 use crate::v2::datagram::{Generation, Head, IdWidth};
 use crate::v2::io::{Env, Listener, TICK, send_datagrams};
 use crate::v2::outcome::{Leg, Trouble};
@@ -23,6 +24,12 @@ const LINGER_NS: u64 = 300_000_000;
 const QUIET_NS: u64 = 5_000_000_000;
 /// A refusal that comes sooner, in ns, says that nobody was there; a later one that the server is gone.
 const REFUSAL_NS: u64 = 1_000_000_000;
+/// A server of iperf opens its port anew for each stream and refuses what comes in between: so often is it tried
+/// again where there are several, and how long after.
+const BUSY_TRIES: u32 = 5;
+const BUSY_WAIT: Duration = Duration::from_millis(30);
+/// A refusal after so long in ns is none of that kind.
+const BUSY_NS: u64 = 100_000_000;
 /// From one knock to the next, in ns, until the server sends (`-R`): 10 ms, as iperf does.
 const KNOCK_NS: u64 = 10_000_000;
 
@@ -98,7 +105,7 @@ struct Way<'a> {
 
 fn plan(config: &ClientConfig, port: u16) -> SendPlan {
     SendPlan {
-        length_bytes: config.length_bytes.unwrap_or(DATAGRAM_BYTES),
+        length_bytes: config.datagram_bytes(),
         rate: config.rate,
         amount: config.own_amount(),
         generation: if config.header {
@@ -121,8 +128,17 @@ fn send(
     id: Id,
 ) -> Result<(), Trouble> {
     let port = back.unwrap_or(config.server.port());
-    let mut sender = Sender::new(plan(config, port), env.now_ns());
-    let result = send_datagrams(socket, None, &mut sender, env, id);
+    let mut tries = 0;
+    let (sender, result) = loop {
+        let mut sender = Sender::new(plan(config, port), env.now_ns());
+        let result = send_datagrams(socket, None, &mut sender, env, id);
+        let soon = env.now_ns() - sender.start_ns() < BUSY_NS;
+        if tries == BUSY_TRIES || config.streams < 2 || !(soon && is_refused(&result)) {
+            break (sender, result);
+        }
+        tries += 1;
+        std::thread::sleep(BUSY_WAIT);
+    };
     let mtu_bytes = path_mtu(socket).ok().flatten();
     let sent = sender.sent().with_mtu(mtu_bytes, config.server.is_ipv6());
     results.leg(id, Leg::UdpSent(Box::new(sent)));
@@ -155,17 +171,21 @@ fn receive(
     let mut buf = vec![0; 65_536];
     let mut listener: Option<Listener> = None;
     let mut heard_ns = begin_ns;
-    let (mut knocked_ns, mut ended_ns) = (0, None);
+    let (mut knocked_ns, mut refusals, mut ended_ns) = (0, 0, None);
     way.listen.set_read_timeout(Some(TICK / 2)).map_err(gone)?;
     while !env.stopped() {
         let now_ns = env.now_ns();
         if let (None, Some(sender)) = (&listener, &way.knock) {
             if knocked_ns == 0 || now_ns - knocked_ns >= KNOCK_NS {
                 knocked_ns = now_ns;
-                knock_once(asked, sender.clone(), env).map_err(|source| Trouble::Connect {
-                    peer: config.server,
-                    source,
-                })?;
+                let knock = knock_once(asked, sender.clone(), env);
+                refusals += u32::from(is_refused(&knock));
+                if !is_refused(&knock) || config.streams < 2 || refusals > BUSY_TRIES {
+                    knock.map_err(|source| Trouble::Connect {
+                        peer: config.server,
+                        source,
+                    })?;
+                }
             }
         }
         let quiet_ns = match &listener {
@@ -205,6 +225,11 @@ fn receive(
             Err(config.nothing_back(port))
         }
     }
+}
+
+fn is_refused<T>(result: &io::Result<T>) -> bool {
+    let refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
+    result.as_ref().is_err_and(refused)
 }
 
 fn is_server(config: &ClientConfig, from: SocketAddr) -> bool {

@@ -1,10 +1,12 @@
 //! What the server sends: back to a port of the client (`-r`, `-d`), or on the client's own socket.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use wirelab_socket::mtu::path_mtu;
 
 use super::{ServerEvent, Shared};
 use crate::v2::amount::Rate;
@@ -13,13 +15,18 @@ use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::flags::fill_digits;
 use crate::v2::io::{Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
-use crate::v2::send::Sender;
+use crate::v2::send::{Sender, Sent};
 use crate::v2::sockets::{connect_tcp, set_window};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
 /// How long a connection back may take to be made.
 const CONNECT: Duration = Duration::from_secs(3);
+/// How often traffic back begins again where it is refused at once, and how long after.
+const REFUSED_TRIES: u32 = 3;
+const REFUSED_WAIT: Duration = Duration::from_millis(30);
+/// A refusal that comes sooner, in ns, is one at once.
+const REFUSED_NS: u64 = 100_000_000;
 /// Longest write that a peer can ask for.
 const MAX_WRITE: u32 = 1 << 20;
 
@@ -70,25 +77,56 @@ pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, 
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
-        let work = || -> std::io::Result<UdpSocket> {
-            let socket = UdpSocket::bind((shared.own_ip(to), 0))?;
-            set_window(&socket, shared.config.window_bytes);
-            socket.connect(to)?;
-            shared.began(socket.local_addr(), to, id);
-            Ok(socket)
-        };
-        let mut sender = Sender::new(shared.plan(&header, layout(kind), true), shared.now_ns());
-        let result = work().and_then(|socket| {
-            shared.with_env(|env| send_datagrams(&socket, None, &mut sender, env, id))
-        });
-        finish(
-            shared,
-            to,
-            id,
-            Leg::UdpSent(Box::new(sender.sent())),
-            result,
-        );
+        let (mut sent, mut result) = udp_once(shared, to, &header, kind, id, false);
+        for _ in 0..REFUSED_TRIES {
+            if !refused_at_once(&sent, &result) || shared.stopped() {
+                break;
+            }
+            std::thread::sleep(REFUSED_WAIT);
+            (sent, result) = udp_once(shared, to, &header, kind, id, true);
+        }
+        finish(shared, to, id, Leg::UdpSent(Box::new(sent)), result);
     });
+}
+
+/// A client of iperf that takes one flow opens its port anew for the next, and refuses what comes in between.
+fn refused_at_once(sent: &Sent, result: &io::Result<()>) -> bool {
+    let refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
+    result.as_ref().is_err_and(refused) && sent.duration_ns < REFUSED_NS
+}
+
+fn udp_once(
+    shared: &Shared,
+    to: SocketAddr,
+    header: &ClientHeader,
+    kind: Generation,
+    id: Id,
+    again: bool,
+) -> (Sent, io::Result<()>) {
+    let mut sender = Sender::new(shared.plan(header, to, layout(kind), true), shared.now_ns());
+    let mut work = || -> io::Result<()> {
+        let socket = UdpSocket::bind((shared.own_ip(to), 0))?;
+        set_window(&socket, shared.config.window_bytes);
+        socket.connect(to)?;
+        if !again {
+            shared.began(socket.local_addr(), to, id, Some(header));
+        }
+        shared.with_env(|env| send_datagrams(&socket, None, &mut sender, env, id))
+    };
+    let result = work();
+    (with_mtu(shared, &sender, to), result)
+}
+
+/// What was sent, with the MTU of the way that it took.
+fn with_mtu(shared: &Shared, sender: &Sender, to: SocketAddr) -> Sent {
+    let mtu = || {
+        let socket = UdpSocket::bind((shared.own_ip(to), 0)).ok()?;
+        socket.connect(to).ok()?;
+        path_mtu(&socket).ok().flatten()
+    };
+    sender
+        .sent()
+        .with_mtu(mtu(), to.ip().to_canonical().is_ipv6())
 }
 
 /// Send datagrams to where the client's come from, on the socket they come to; no report comes back.
@@ -111,8 +149,11 @@ pub(super) fn udp_same_socket(
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
-        shared.began(socket.local_addr(), peer, id);
-        let mut sender = Sender::new(shared.plan(&header, layout(kind), false), shared.now_ns());
+        shared.began(socket.local_addr(), peer, id, Some(&header));
+        let mut sender = Sender::new(
+            shared.plan(&header, peer, layout(kind), false),
+            shared.now_ns(),
+        );
         let result = shared.with_env(|env| {
             let env = Env {
                 refused: Some(&refused),
@@ -128,7 +169,7 @@ pub(super) fn udp_same_socket(
             shared,
             peer,
             id,
-            Leg::UdpSent(Box::new(sender.sent())),
+            Leg::UdpSent(Box::new(with_mtu(shared, &sender, peer))),
             result,
         );
     });
@@ -166,7 +207,7 @@ pub(super) fn stream_out(
         0 => WRITE_BYTES,
         bytes => bytes.min(MAX_WRITE),
     };
-    shared.began(stream.local_addr(), peer, id);
+    shared.began(stream.local_addr(), peer, id, Some(header));
     let mut block = vec![0; length as usize];
     fill_digits(&mut block, 0);
     shared.with_env(|env: &Env<'_>| {
@@ -178,13 +219,7 @@ pub(super) fn stream_out(
 }
 
 /// Tell how a flow ended.
-pub(super) fn finish(
-    shared: &Shared,
-    peer: SocketAddr,
-    id: Id,
-    leg: Leg,
-    result: std::io::Result<()>,
-) {
+pub(super) fn finish(shared: &Shared, peer: SocketAddr, id: Id, leg: Leg, result: io::Result<()>) {
     let trouble = result.err().map(|source| Trouble::Gone { peer, source });
     shared.tell(ServerEvent::Leg {
         peer,

@@ -118,7 +118,7 @@ fn serve_connection(
         (Mode::FullDuplex, Some(header)) => send_beside(shared, &stream, peer, header),
         _ => {}
     }
-    shared.began(stream.local_addr(), peer, id);
+    shared.began(stream.local_addr(), peer, id, header.as_ref());
     let (leg, result) = shared.with_env(|env| {
         let quiet = shared.config.quiet;
         receive_stream(&mut stream, len, quiet, u64::MAX, env, id, &heard)

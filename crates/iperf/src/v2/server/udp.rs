@@ -145,7 +145,7 @@ fn admit(
     let id = Id::Stream(shared.stream_id());
     let receiver = receiver.with_wall(shared.epoch_us(), tells_times(kind, header));
     if header.is_none_or(|header| header.mode() != Mode::Reverse) {
-        shared.began(socket.local_addr(), peer, id);
+        shared.began(socket.local_addr(), peer, id, header.as_ref());
     }
     Flow {
         heard_ns: receiver.start_ns(),

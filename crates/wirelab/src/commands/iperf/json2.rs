@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 
 use serde_json::{Map, Value, json};
-use wirelab_iperf::v2::client_header::DATAGRAM_BYTES;
 use wirelab_iperf::v2::enhanced::Transit;
 use wirelab_iperf::v2::intervals::Span;
 use wirelab_iperf::v2::outcome::Trouble;
@@ -18,10 +17,10 @@ use super::report2::rate;
 
 /// Bytes of a datagram or a write.
 pub fn length_bytes(config: &ClientConfig) -> u32 {
-    config.length_bytes.unwrap_or(match config.protocol {
-        Protocol::Tcp => WRITE_BYTES,
-        Protocol::Udp => DATAGRAM_BYTES,
-    })
+    match config.protocol {
+        Protocol::Tcp => config.length_bytes.unwrap_or(WRITE_BYTES),
+        Protocol::Udp => config.datagram_bytes(),
+    }
 }
 
 /// The result of a client.
