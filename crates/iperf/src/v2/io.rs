@@ -313,7 +313,9 @@ pub(super) fn receive_stream(
     heard: &dyn Fn(u64),
 ) -> (Leg, io::Result<()>) {
     let mut meter = Meter::new(env.now_ns(), env.every_ns);
-    meter.add(first, env.now_ns());
+    if first > 0 {
+        meter.add(first, env.now_ns());
+    }
     let mut buf = vec![0; super::stream::WRITE_BYTES as usize];
     let mut work = || -> io::Result<()> {
         stream.set_read_timeout(Some(TICK))?;
