@@ -123,7 +123,7 @@ impl Outputs {
         }
         match ran.unsaved {
             Some(error) => Err(Failure::failed(error)),
-            None => finish(&ran.file, ran.outcome, plan),
+            None => finish(&ran.file, ran.outcome, plan, self.results.as_deref()),
         }
     }
 
@@ -183,7 +183,7 @@ fn no_resume(error: &impl std::fmt::Display, command: Option<&str>) -> Failure {
     Failure::usage(format!("--resume: {error} (it was made by: {command})"))
 }
 
-fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan) -> Result {
+fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan, results: Option<&Path>) -> Result {
     let measured = outcome.complete + outcome.partial + outcome.void + outcome.searched;
     let searches_well = plan.datasheet || (outcome.search_failed, outcome.search_refused) == (0, 0);
     match outcome.ended {
@@ -192,8 +192,12 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan) -> Result {
         Ended::Failed(error) => return Err(error.into()),
         Ended::Unsaved(error) => return Err(Failure::failed(error)),
         Ended::Interrupted => complain(format_args!(
-            "wirelab: interrupted; {} trials were not run",
-            outcome.not_run
+            "wirelab: interrupted; {} trials were not run{}",
+            outcome.not_run,
+            results.map_or(String::new(), |path| format!(
+                "; to go on, give the same command with --resume {}",
+                path.display()
+            ))
         )),
         Ended::Done => {}
     }
