@@ -1,0 +1,225 @@
+//! The datasheet of a peer across a network: the distribution's iperf, and `wirelab node serve`, in a lab.
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{scratch, stderr, stdout, wirelab};
+use wirelab_trial::{Direction, Found, Layer, ResultsFile};
+
+/// A lab of its own and the servers in it, ended in the end.
+struct Lab {
+    name: String,
+    servers: Vec<Child>,
+}
+
+impl Lab {
+    fn up(name: &str) -> Option<Lab> {
+        let name = format!("{name}{}", std::process::id());
+        let up = wirelab(&["lab", "up", &name]);
+        if up.status.code() == Some(2) {
+            skip("root", stderr(&up).trim());
+            return None;
+        }
+        assert!(up.status.success(), "{}", stderr(&up));
+        Some(Lab {
+            name,
+            servers: Vec::new(),
+        })
+    }
+
+    fn in_namespace(&self, side: &str, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        let namespace = format!("{}-{side}", self.name);
+        command
+            .args(["netns", "exec", &namespace, program])
+            .args(args);
+        command
+    }
+
+    /// Start a server on the node's side.
+    fn serve(&mut self, program: &str, args: &[&str]) {
+        let mut command = self.in_namespace("node", program, args);
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        self.servers.push(child.spawn().expect("ip is installed"));
+    }
+
+    fn measure(&self, args: &[&str]) -> std::process::Output {
+        let mut command = self.in_namespace("tester", env!("CARGO_BIN_EXE_wirelab"), &["measure"]);
+        command.args(args).output().expect("ip is installed")
+    }
+
+    /// Ask until the server answers: a busy host starts it late.
+    fn measure_when_up(&self, args: &[&str]) -> ResultsFile {
+        let begun = Instant::now();
+        loop {
+            let output = self.measure(args);
+            if output.status.code() == Some(0) {
+                return ResultsFile::parse(&stdout(&output)).expect("--json prints a results file");
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "{}",
+                stderr(&output)
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        for server in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        wirelab(&["lab", "down", &self.name]);
+    }
+}
+
+fn skip(feature: &str, why: &str) {
+    use std::io::Write;
+    // Past the test harness, which would swallow it.
+    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
+}
+
+/// The built-in plan with shorter trials and two of its sizes.
+fn short_plan(name: &str) -> String {
+    let plan = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../plans/datasheet-quick.toml"
+    ));
+    let plan = plan
+        .replace("[64, 256, 512, 1470]", "[64, 1470]")
+        .replace("[64, 256, 1024]", "[64]")
+        .replace("\"500ms\"", "\"300ms\"")
+        .replace("max_trials = 13", "max_trials = 4");
+    let path = scratch(name);
+    std::fs::write(&path, plan).expect("a scratch folder");
+    path.to_str().expect("plain text").to_owned()
+}
+
+/// What every page across a network has.
+fn check(file: &ResultsFile, kind: &str) {
+    let names: Vec<&str> = file.parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "Layer 2 latency",
+            "Layer 2 throughput",
+            "TCP",
+            "UDP RX, datagram 64",
+            "UDP RX, datagram 64, around",
+            "UDP RX, datagram 1470",
+            "UDP RX, datagram 1470, around",
+            "UDP TX",
+            "UDP echo"
+        ]
+    );
+    assert!(!file.interrupted);
+    let goodput = |o: &wirelab_trial::Observation, way: Direction| {
+        let flow = o.flows.iter().find(|flow| flow.direction == way);
+        let rate = flow.and_then(|flow| flow.goodput_bits_per_s.value());
+        rate.copied()
+            .unwrap_or_else(|| panic!("{kind}: {:?}", o.flows))
+    };
+    let tcp = file.parts[2].of(&file.observations);
+    assert!(goodput(&tcp[0], Direction::Receive) > 1e6);
+    assert!(goodput(&tcp[1], Direction::Transmit) > 1e6);
+    assert!(goodput(&tcp[2], Direction::Receive) > 0.0);
+    assert!(goodput(&tcp[2], Direction::Transmit) > 0.0);
+    for part in &file.parts {
+        for o in part.of(&file.observations) {
+            assert_eq!(o.node.kind, kind);
+            if o.trial.framing.layer == Layer::UdpIpv4 && o.trial.direction == Direction::Receive {
+                assert!(o.flows[0].loss_ratio.value().is_some(), "{}", part.name);
+            }
+        }
+        if let Some(found) = &part.found {
+            let Found::Rates(result) = found else {
+                panic!("{found:?}");
+            };
+            assert!(!result.trials.is_empty() && result.goals.len() == 2);
+        }
+    }
+    let transmit = file.parts[7].of(&file.observations);
+    assert!(
+        transmit
+            .iter()
+            .all(|o| goodput(o, Direction::Transmit) > 0.0)
+    );
+}
+
+/// What the report makes of it.
+fn page(file: &ResultsFile, name: &str) -> String {
+    let path = scratch(name);
+    std::fs::write(&path, file.to_json()).expect("a scratch folder");
+    let path = path.to_str().expect("plain text");
+    let output = wirelab(&["report", path, "--format", "datasheet"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+fn the_distributions_iperf_fills_the_page() {
+    if Command::new("iperf").arg("-v").output().is_err() {
+        skip("iperf", "it is not installed");
+        return;
+    }
+    let Some(mut lab) = Lab::up("pi") else { return };
+    lab.serve("iperf", &["-s"]);
+    lab.serve("iperf", &["-s", "-u"]);
+    let plan = short_plan("iperf.toml");
+    let file = lab.measure_when_up(&["iperf:198.18.0.1", "--plan", &plan, "--json"]);
+    check(&file, "iperf");
+    // An iperf cannot do the first and the last rows, and tells no CPU load.
+    let unsupported = |at: usize| {
+        let mut all = file.parts[at].of(&file.observations).iter();
+        all.all(|o| o.warnings.iter().any(|w| w.code == "unsupported"))
+    };
+    assert!(unsupported(0) && unsupported(1) && unsupported(8));
+    assert!(
+        file.observations
+            .iter()
+            .all(|o| o.cpu_load.value().is_none())
+    );
+    let page = page(&file, "iperf.json");
+    for row in [
+        "TCP RX",
+        "TCP TX",
+        "TCP Bidirectional",
+        "UDP RX",
+        "UDP TX (Max)",
+    ] {
+        assert!(page.contains(row), "{row} is missing in\n{page}");
+    }
+}
+
+#[test]
+fn a_linux_node_fills_the_page_with_its_cpu_load() {
+    let Some(mut lab) = Lab::up("pn") else { return };
+    let serve = ["node", "serve", "--listen", "198.18.0.1", "--no-iperf"];
+    lab.serve(env!("CARGO_BIN_EXE_wirelab"), &serve);
+    let plan = short_plan("node.toml");
+    let file = lab.measure_when_up(&["node:198.18.0.1", "--plan", &plan, "--json"]);
+    check(&file, "node");
+    let tcp = file.parts[2].of(&file.observations);
+    assert!(
+        tcp.iter().any(|o| o.cpu_load.value().is_some()),
+        "{:?}",
+        tcp[0].cpu_load
+    );
+    let echo = file.parts[8].of(&file.observations);
+    assert!(
+        echo.iter()
+            .all(|o| o.flows.iter().any(|flow| !flow.series.is_empty()))
+    );
+    let page = page(&file, "node.json");
+    for row in ["TCP RX", "UDP RX", "UDP TX (Max)", "Echo Latency"] {
+        assert!(page.contains(row), "{row} is missing in\n{page}");
+    }
+}
