@@ -80,6 +80,10 @@ fn server(options: &Options) -> Result<(), Box<dyn Error>> {
         std::thread::sleep(seconds);
         stop.cancel();
     });
+    // It serves the first that asks, as a node does in a trial, and knows the way back.
+    socket.set_read_timeout(Some(seconds))?;
+    let (_, peer) = socket.peek_from(&mut [0; 1])?;
+    socket.connect(peer)?;
     let seen = echo::reflect(&socket, None, options.wait, &Live::default(), &cancel)?;
     let counts = seen.report.counts;
     println!(

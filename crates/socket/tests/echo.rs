@@ -261,6 +261,36 @@ fn hostile_datagrams_are_counted_and_nothing_goes_back() {
 }
 
 #[test]
+fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
+    for wait in [Wait::Sleep, Wait::Spin] {
+        let (tester, node) = pair();
+        let stranger = UdpSocket::bind((LOCAL, 0)).unwrap();
+        // What is in the queue before the socket is connected came from anybody.
+        stranger
+            .send_to(&[0; 64], node.local_addr().unwrap())
+            .unwrap();
+        node.connect(tester.local_addr().unwrap()).unwrap();
+        let over = Cancel::new();
+        let asked = offer(200, Pace::Max);
+        let (done, seen) = std::thread::scope(|scope| {
+            let reflector = scope.spawn(|| {
+                echo::reflect(&node, Some(LOCAL), wait, &Live::default(), &over).unwrap()
+            });
+            let done = echo::ping_pong(&tester, &asked, wait, &Cancel::new()).unwrap();
+            over.cancel();
+            (done, reflector.join().unwrap())
+        });
+        assert_eq!(done.sent.sequences, 200);
+        assert_eq!(seen.report.counts.foreign_frames, 1);
+        assert_eq!(seen.sent_back_frames, 200);
+        // A machine that is busy for longer than an echo is waited for gives one up; none is damaged.
+        let counts = done.seen.counts;
+        assert_eq!(counts.good_frames, counts.received_frames);
+        assert!(done.round_trip.histogram.count > 0);
+    }
+}
+
+#[test]
 fn a_probe_without_a_rate_is_refused_with_the_way_out() {
     let (tester, _node) = pair();
     let asked = offer(1, Pace::Max);

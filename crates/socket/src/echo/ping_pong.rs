@@ -10,7 +10,7 @@ use wirelab_trial::{Cancel, Clock, Series, SeriesBuilder};
 use wirelab_wire::check::classify_data;
 use wirelab_wire::{Layer, Verdict};
 
-use super::reflect::ready;
+use super::reflect::{LOOKS, ready};
 use super::{Wait, names};
 use crate::flow::{MOST_BYTES, Offer, checked};
 use crate::frames::{Frames, Progressing};
@@ -18,6 +18,11 @@ use crate::udp::{is_full, is_not_yet};
 
 /// How long an echo is waited for before it is given up, in ns.
 const PATIENCE_NS: u64 = 200_000_000;
+
+/// Whether the echo of a frame that was sent then is not waited for any longer.
+fn given_up(sent_ns: u64, cancel: &Cancel) -> bool {
+    cancel.is_cancelled() || now_ns().saturating_sub(sent_ns) > PATIENCE_NS
+}
 
 /// What came of a ping-pong.
 #[derive(Debug)]
@@ -71,6 +76,7 @@ pub fn ping_pong(
             }
             Err(error) => return Err(error),
         }
+        let mut looks = 0u32;
         loop {
             match socket.recv(&mut back) {
                 Ok(len) => {
@@ -84,10 +90,11 @@ pub fn ping_pong(
                     }
                 }
                 Err(error) if is_not_yet(&error) => {
-                    if cancel.is_cancelled() || now_ns().saturating_sub(sent_ns) > PATIENCE_NS {
+                    looks = looks.wrapping_add(1);
+                    let look = wait == Wait::Sleep || looks % LOOKS == 0;
+                    if look && given_up(sent_ns, cancel) {
                         break;
                     }
-                    std::hint::spin_loop();
                 }
                 Err(error) => return Err(error),
             }

@@ -14,10 +14,10 @@ use crate::flow::{Live, MOST_BYTES, Seen};
 use crate::udp::{PATIENCE, enlarge_queue, is_full, is_not_yet};
 
 /// Empty looks at the socket before the flag that ends all is looked at.
-const LOOKS: u32 = 256;
+pub(super) const LOOKS: u32 = 256;
 
 /// Send back what is a test frame, unchanged, until `cancel` is set; with `from`, only what comes from there. What
-/// was received is judged after it has been sent back. Nothing is sent but what came, so that nobody can be made a
+/// was received is judged after it has been sent back. On a connected socket the way back is not looked up each time. Nothing is sent but what came, so that nobody can be made a
 /// target of more than was sent.
 ///
 /// # Errors
@@ -30,6 +30,7 @@ pub fn reflect(
     cancel: &Cancel,
 ) -> io::Result<Seen> {
     let mut mirror = Mirror {
+        connected: socket.peer_addr().ok(),
         from: from.map(|ip| ip.to_canonical()),
         header_bytes: match socket.local_addr()?.is_ipv6() {
             true => Layer::UdpIpv6.header_bytes(),
@@ -56,7 +57,6 @@ pub fn reflect(
             }
             Err(error) if is_not_yet(&error) => {
                 looks = looks.wrapping_add(1);
-                std::hint::spin_loop();
             }
             // The peer has gone; another may come.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
@@ -70,6 +70,8 @@ pub fn reflect(
 }
 
 struct Mirror {
+    /// The only peer, where the socket is connected: then the way back is known and need not be looked up.
+    connected: Option<SocketAddr>,
     from: Option<IpAddr>,
     header_bytes: u32,
     judge: Judge,
@@ -94,12 +96,17 @@ impl Mirror {
         let ours = self
             .from
             .is_some_and(|from| peer.ip().to_canonical() == from);
-        if self.from.is_some() && !ours {
+        let stranger = self.connected.is_some_and(|only| peer != only);
+        if stranger || (self.from.is_some() && !ours) {
             self.judge.take(Verdict::Foreign, 0, None);
             return Ok(());
         }
         if let Ok(header) = Header::parse(data) {
-            match socket.send_to(data, peer) {
+            let sent = match self.connected {
+                Some(_) => socket.send(data),
+                None => socket.send_to(data, peer),
+            };
+            match sent {
                 Ok(_) => self.sent_back_frames += 1,
                 Err(error) if is_full(&error) => self.refused += 1,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => self.refused += 1,
