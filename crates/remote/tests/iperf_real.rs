@@ -162,3 +162,28 @@ fn at_maximum_load_there_is_no_rate_to_keep() {
         assert!(observation.tester.was_limit.value().is_none());
     }
 }
+
+#[test]
+fn a_stream_is_no_faster_than_its_path() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    lab.set_link_rates(Some(20_000_000)).unwrap();
+    let _server = real_iperf(&lab, Layer::TcpIpv4);
+    for direction in [Direction::Receive, Direction::Transmit, Direction::Both] {
+        let trial = Trial {
+            load: Load::Max,
+            extent: Extent::Time {
+                time_ps: 1_000 * common::MS,
+            },
+            ..trial(Layer::TcpIpv4, direction)
+        };
+        let observation = asked(&lab, &trial);
+        for flow in &observation.flows {
+            // What fills the sender's own buffers at the end is on no link yet. Headers take 5 % of full segments.
+            let goodput = *flow.goodput_bits_per_s.value().unwrap();
+            assert!(goodput < 20e6, "{direction}: {goodput} bit/s: {flow:#?}");
+            assert!(goodput > 1e6, "{direction}: {goodput} bit/s");
+        }
+    }
+}

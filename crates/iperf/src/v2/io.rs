@@ -296,6 +296,7 @@ pub(super) fn send_stream(
             span,
             bytes,
             writes,
+            read_ns: None,
         },
         result,
     )

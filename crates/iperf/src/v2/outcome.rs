@@ -28,6 +28,9 @@ pub enum Leg {
         bytes: u64,
         /// Writes.
         writes: u64,
+        /// When the peer had read all and closed, by the clock of the span; `None` where that was not waited for or
+        /// did not come. Until then bytes lay in buffers, so that a short test over a slow path looks faster than it.
+        read_ns: Option<u64>,
     },
     /// Bytes read from TCP.
     TcpReceived {
@@ -154,6 +157,7 @@ impl Leg {
                 span,
                 bytes,
                 writes,
+                ..
             } => (span.seconds(), *bytes, More::Writes(*writes)),
             Leg::TcpReceived { span, bytes, reads } => {
                 (span.seconds(), *bytes, More::Reads(*reads))

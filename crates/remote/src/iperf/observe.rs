@@ -149,10 +149,28 @@ impl About<'_> {
         let mut flow = match leg {
             Leg::UdpSent(sent) => self.sent(sent),
             Leg::UdpReceived(udp) => self.received(udp),
-            Leg::TcpSent { span, bytes, .. } | Leg::TcpReceived { span, bytes, .. } => {
+            // Until the peer has read all, bytes lie in buffers, and are no throughput.
+            Leg::TcpSent {
+                span,
+                bytes,
+                read_ns,
+                ..
+            } => self.stream(
+                direction,
+                *bytes,
+                read_ns.unwrap_or(span.end_ns).saturating_sub(span.start_ns),
+            ),
+            Leg::TcpReceived { span, bytes, .. } => {
                 self.stream(direction, *bytes, span.end_ns.saturating_sub(span.start_ns))
             }
         };
+        if matches!(leg, Leg::TcpSent { read_ns: None, .. }) {
+            self.warnings.push(warning(
+                "buffered",
+                "the peer did not end its side, so nobody can say when it had read all: what lay in buffers at the end is counted as sent",
+                "ask a longer trial, in which buffers matter less",
+            ));
+        }
         let rows = self.rows.iter().filter(|row| row.id == id);
         intervals(&mut flow.counters, rows);
         Some(flow)

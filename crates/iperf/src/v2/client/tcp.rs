@@ -8,13 +8,13 @@ use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept};
 use crate::v2::client_header::{EXTENDED_LEN, Mode};
 use crate::v2::flags::fill_digits;
 use crate::v2::io::{Env, TICK, is_timeout, receive_stream, send_stream};
-use crate::v2::outcome::Trouble;
+use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::sockets::{connect_tcp, listen_tcp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
 /// How long the server may take to read what is still under way, at the end.
-const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN: Duration = Duration::from_secs(5);
 /// A stream from which nothing came for so long is over.
 const QUIET: Duration = Duration::from_secs(10);
 
@@ -100,27 +100,29 @@ fn send(
     let mut block = vec![0; length as usize];
     fill_digits(&mut block, 0);
     let sender = StreamSender::new(config.own_amount(), config.rate, length, env.now_ns());
-    let (leg, result) = send_stream(stream, header, sender, &block, env, id);
-    let sent = result.is_ok();
-    results.leg(id, leg);
-    if sent && config.mode != Mode::FullDuplex {
-        drain(stream);
+    let (mut leg, result) = send_stream(stream, header, sender, &block, env, id);
+    if let (true, Leg::TcpSent { read_ns, .. }) = (result.is_ok(), &mut leg) {
+        if config.mode != Mode::FullDuplex {
+            *read_ns = drain(stream, env);
+        }
     }
+    results.leg(id, leg);
     config.gone(result)
 }
 
-/// Wait until the server has read everything and closes, so that the next step does not run beside it.
-fn drain(stream: &mut TcpStream) {
+/// Wait until the server has read everything and closes, so that the next step does not run beside it; when it did.
+fn drain(stream: &mut TcpStream, env: &Env<'_>) -> Option<u64> {
     let since = Instant::now();
     let mut buf = [0; 4096];
     let _ = stream.set_read_timeout(Some(TICK));
-    while since.elapsed() < DRAIN {
+    while since.elapsed() < DRAIN && !env.stopped() {
         match stream.read(&mut buf) {
-            Ok(0) => return,
-            Err(error) if !is_timeout(&error) => return,
+            Ok(0) => return Some(env.now_ns()),
+            Err(error) if !is_timeout(&error) => return None,
             _ => {}
         }
     }
+    None
 }
 
 fn receive(

@@ -112,6 +112,7 @@ fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
             span,
             bytes,
             writes,
+            ..
         } => tcp("sent", *span, *bytes, ("writes", *writes)),
         Leg::TcpReceived { span, bytes, reads } => {
             tcp("received", *span, *bytes, ("reads", reads.count))
