@@ -88,10 +88,18 @@ impl<'a> TimeLeft<'a> {
 impl Progress for TimeLeft<'_> {
     fn report(&self, done: u64, total: u64, what: &str) {
         let passed_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let left = left_ms(done, total, passed_ms);
-        let left = format::time(left.div_ceil(1_000).saturating_mul(1_000 * PS_PER_MS));
+        let left = in_words(left_ms(done, total, passed_ms));
         self.outer
             .report(done, total, &format!("{what}, {left} left"));
+    }
+}
+
+/// A time as a person waits for it, e.g. `40 s`, `14 min`, `2.5 h`.
+fn in_words(ms: u64) -> String {
+    match ms.div_ceil(1_000) {
+        s @ 0..=99 => format!("{s} s"),
+        s @ 100..=5_999 => format!("{} min", s.div_ceil(60)),
+        s => format!("{} h", format::decimal(s as f64 / 3_600.0, 1)),
     }
 }
 
@@ -122,5 +130,14 @@ mod tests {
         assert_eq!(left_ms(20_000, 60_000, 10_000), 20_000);
         assert_eq!(left_ms(70_000, 60_000, 10_000), 0, "a total that shrank");
         assert_eq!(left_ms(1 << 40, u64::MAX, u64::MAX), u64::MAX);
+        for (ms, words) in [
+            (0, "0 s"),
+            (98_500, "99 s"),
+            (100_001, "2 min"),
+            (836_000, "14 min"),
+            (9_000_000, "2.5 h"),
+        ] {
+            assert_eq!(in_words(ms), words);
+        }
     }
 }
