@@ -14,6 +14,9 @@ use crate::plan::Plan;
 /// The highest load over the smallest one of a search, where neither is known: that of a search without limits.
 const USUAL_RANGE: f64 = 1e3;
 
+/// The largest range that is reckoned with.
+const MOST_RANGE: f64 = 1e15;
+
 /// What a trial takes beside the time in which frames are offered, in ps: connections and reports of a peer across
 /// a network, from tries in a lab with room to spare; a model answers at once.
 pub fn overhead_ps(kind: &str) -> u64 {
@@ -83,10 +86,16 @@ impl Estimate {
             .saturating_add(warm_up_ps)
     }
 
+    /// Trials one after another.
+    pub fn steps_ps(&self, steps: &[Step]) -> u64 {
+        let each = steps.iter().map(|step| self.step_ps(step));
+        each.fold(0, u64::saturating_add)
+    }
+
     /// A part, at most.
     pub fn part_ps(&self, part: &PlannedPart) -> u64 {
         match &part.what {
-            Asks::Steps(steps) => steps.iter().map(|step| self.step_ps(step)).sum(),
+            Asks::Steps(steps) => self.steps_ps(steps),
             Asks::Rates(template, search) => self.search_ps(template, search),
             Asks::Around(_, shares, extent) => {
                 let wirelab_trial::Extent::Time { time_ps } = extent else {
@@ -107,7 +116,8 @@ impl Estimate {
         let carried = link.map(|link| link.frames_per_s(sizes));
         let highest = asked.ok().flatten().or(carried);
         let range = match highest.zip(search.min_load_frames_per_s) {
-            Some((max, min)) => (max / min).max(1.0),
+            // A plan may name a load that no trial can hold; the search then asks a larger one.
+            Some((max, min)) => (max / min).clamp(1.0, MOST_RANGE),
             None => USUAL_RANGE,
         };
         // One more where a trial at load max must tell the highest load.

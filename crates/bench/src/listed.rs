@@ -15,13 +15,13 @@ use crate::run::{Ended, FAILURES_IN_A_ROW, NODE_FAILED, Run, UNSUPPORTED};
 impl Run<'_> {
     /// Ask each trial once.
     pub(crate) fn steps(&mut self, steps: &[Step]) -> Result<(), Ended> {
-        let mut left_ps: u64 = steps.iter().map(|step| self.estimate.step_ps(step)).sum();
+        let mut left_ps = self.estimate.steps_ps(steps);
         for step in steps {
             if self.cancel.is_cancelled() {
                 return Err(Ended::Interrupted);
             }
             self.one(step, left_ps)?;
-            left_ps -= self.estimate.step_ps(step);
+            left_ps = left_ps.saturating_sub(self.estimate.step_ps(step));
         }
         Ok(())
     }

@@ -224,7 +224,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_is_written_panics(text in "(\\[\\[matrix\\]\\]\n)?((frame|load|ports|time|inject) ?= ?[\"\\[\\]{}0-9a-z.,%µ]{0,12}\n){0,4}") {
+    fn nothing_that_is_written_panics(text in "(\\[\\[(matrix|search|loss_curve|bursts)\\]\\]\n)?((frame|load|ports|time|inject|loss|width|around|step) ?= ?[\"\\[\\]{}0-9a-z.,%µ]{0,12}\n){0,4}") {
         fuzz_plan(text.as_bytes());
     }
 }
