@@ -112,6 +112,10 @@ pub struct IperfClientArgs {
     /// Test both directions, one after the other
     #[arg(short = 'r', long, group = "mode", requires = "client")]
     pub tradeoff: bool,
+    /// With -r, open the test with a single datagram or byte: only the server's traffic is measured, also of one
+    /// that does not know -R
+    #[arg(long, requires_all = ["client", "tradeoff"])]
+    pub back_only: bool,
     /// Test both directions at once, on a connection or port of its own each
     #[arg(short, long, group = "mode", requires = "client")]
     pub dualtest: bool,

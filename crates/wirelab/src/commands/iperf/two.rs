@@ -86,6 +86,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
         }
         config.amount = Amount::Bytes(bytes);
     }
+    config.own_amount = test.back_only.then_some(Amount::Bytes(1));
     config.listen_port = test.listenport.unwrap_or(0);
     config.window_bytes = window(args)?;
     config.interval = interval(args, 0.0)?;
