@@ -291,6 +291,34 @@ fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
 }
 
 #[test]
+fn over_ipv6_where_there_is_any() {
+    let Ok(node) = UdpSocket::bind("[::1]:0") else {
+        return;
+    };
+    let tester = UdpSocket::bind("[::1]:0").unwrap();
+    tester.connect(node.local_addr().unwrap()).unwrap();
+    let over = Cancel::new();
+    let asked = offer(100, Pace::of(Some(2_000.0)));
+    let report = std::thread::scope(|scope| {
+        let local = tester.local_addr().unwrap().ip();
+        let (node, over) = (&node, &over);
+        scope.spawn(move || {
+            echo::reflect(node, Some(local), Wait::Sleep, &Live::default(), over).unwrap()
+        });
+        let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();
+        over.cancel();
+        report
+    });
+    assert!(report.seen.counts.is_clean(), "{:?}", report.seen);
+    assert_eq!(report.seen.counts.verified_payload_bytes, 100 * (64 + 48));
+    assert_eq!(
+        (report.arrivals, report.stamps),
+        (Stamps::Kernel, Stamps::Kernel)
+    );
+    assert!(report.floor.value().is_some());
+}
+
+#[test]
 fn a_probe_without_a_rate_is_refused_with_the_way_out() {
     let (tester, _node) = pair();
     let asked = offer(1, Pace::Max);

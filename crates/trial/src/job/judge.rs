@@ -202,3 +202,40 @@ impl Judge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good(sequence: u32, time_ns: u64) -> Verdict {
+        Verdict::Good(Header {
+            flags: Flags::TIME_VALID,
+            stream: 0,
+            sequence,
+            time_ns,
+            lfsr_len: 46,
+        })
+    }
+
+    #[test]
+    fn checkers_with_a_clock_of_their_own_keep_jitter_and_tell_no_latency() {
+        let mut shared = Judge::new(None, 1);
+        let mut apart = Judge::new(None, 1);
+        for n in 0..3u32 {
+            // The sender's clock is a second ahead.
+            let (sent, came) = (1_000_000_000 + u64::from(n) * 100, u64::from(n) * 130);
+            assert!(shared.take(good(n, sent), 60, Some(sent + 7)));
+            assert!(apart.take(good(n, sent), 60, Some(came)));
+        }
+        assert!(!apart.take(Verdict::Foreign, 60, None));
+        assert_eq!(shared.finish().series[0].raw_ticks, [7, 7, 7]);
+        let report = apart.finish_apart().with_sent(4);
+        assert!(report.series.is_empty() && report.notes.is_empty());
+        // |D| = 30 twice: 30/16, then 30/16 + (30 − 30/16)/16 = 3.6 ns.
+        assert_eq!(report.jitter_ns, Some(3));
+        let counts = report.counts;
+        assert_eq!((counts.received_frames, counts.foreign_frames), (3, 1));
+        assert_eq!(counts.verified_payload_bytes, 180);
+        assert_eq!(counts.check_identity(4), Ok(()));
+    }
+}
