@@ -245,9 +245,7 @@ pub enum Trouble {
         source: io::Error,
     },
     /// No connection.
-    #[error(
-        "cannot reach {peer}: {source}; is an iperf 2 server running there (iperf -s, with -u for UDP)?"
-    )]
+    #[error("cannot reach {peer}: {source}; {}", way_out(source))]
     Connect {
         /// Whom.
         peer: SocketAddr,
@@ -275,6 +273,18 @@ pub enum Trouble {
     /// Not built.
     #[error("{0}")]
     Unsupported(&'static str),
+}
+
+fn way_out(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NetworkUnreachable => {
+            "this host has no route there: give the interface an address of that network, or add a route (ip route add)"
+        }
+        io::ErrorKind::HostUnreachable => {
+            "nobody answers at that address: is the host up, and on the same network?"
+        }
+        _ => "is an iperf 2 server running there (iperf -s, with -u for UDP)?",
+    }
 }
 
 /// A test: what was measured, and what went wrong, if anything.

@@ -20,6 +20,7 @@ use super::sockets::{bind_udp, listen_tcp};
 use super::table::{Id, Row};
 
 use groups::Groups;
+use refusals::Senders;
 
 mod back;
 mod bounce;
@@ -120,6 +121,7 @@ struct Shared {
     next_id: AtomicU32,
     backs: AtomicUsize,
     groups: Mutex<Groups>,
+    senders: Senders,
     /// Threads of flows, each ended soon after `stop`.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -156,6 +158,7 @@ impl Server {
             next_id: AtomicU32::new(1),
             backs: AtomicUsize::new(0),
             groups: Mutex::default(),
+            senders: Senders::default(),
             threads: Mutex::new(Vec::new()),
         });
         let mut server = Server {

@@ -185,9 +185,14 @@ pub struct RealServer {
 impl RealServer {
     /// End it, and tell the bytes of each of its lines.
     pub fn bytes(mut self) -> Vec<u64> {
-        // Its lines come when it is told to end.
+        // Its lines come as streams end, at the latest when it is told to end; then it may wait for some for ever.
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+        let since = Instant::now();
+        while self.child.try_wait().unwrap().is_none() && since.elapsed() < Duration::from_secs(3) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.child.kill().unwrap();
         let mut text = String::new();
         let mut out = self.child.stdout.take().unwrap();
         out.read_to_string(&mut text).unwrap();

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wirelab_socket::mtu::path_mtu;
@@ -136,7 +136,6 @@ pub(super) fn udp_same_socket(
     peer: SocketAddr,
     header: ClientHeader,
     kind: Generation,
-    refused: &Arc<AtomicBool>,
 ) {
     let Ok(socket) = socket.try_clone() else {
         shared.refuse(peer, "traffic back: no file descriptor is left");
@@ -145,7 +144,7 @@ pub(super) fn udp_same_socket(
     let Some(place) = Place::take(shared, peer) else {
         return;
     };
-    let refused = Arc::clone(refused);
+    let refused = shared.senders.begin(peer);
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
@@ -161,6 +160,7 @@ pub(super) fn udp_same_socket(
             };
             send_datagrams(&socket, Some(peer), &mut sender, &env, id)
         });
+        shared.senders.end(peer, &refused);
         let result = match refused.load(Ordering::Relaxed) {
             true => Err(ErrorKind::ConnectionRefused.into()),
             false => result,

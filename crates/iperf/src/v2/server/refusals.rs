@@ -3,9 +3,12 @@
 //! Linux keeps them in a queue (`IP_RECVERR`, ip(7)) with the address that each datagram went to. Without it a
 //! forged request for traffic back would go on although the victim's host says that nobody wants it.
 
+use std::collections::HashMap;
 use std::io::IoSliceMut;
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, UdpSocket};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::cmsg_space;
 use nix::libc;
@@ -15,6 +18,40 @@ use nix::sys::socket::{
 
 /// Messages that are taken at once: a flood of them must not keep the server from its work.
 const MOST_AT_ONCE: usize = 256;
+
+/// Whom the server sends to on its own port, and whether their hosts refuse it. There are no more of them than the
+/// server may send flows.
+#[derive(Debug, Default)]
+pub(super) struct Senders(Mutex<HashMap<SocketAddr, Arc<AtomicBool>>>);
+
+impl Senders {
+    /// A flow to `peer` begins; what is given is set when it is refused.
+    pub(super) fn begin(&self, peer: SocketAddr) -> Arc<AtomicBool> {
+        let refused = Arc::default();
+        self.lock().insert(peer, Arc::clone(&refused));
+        refused
+    }
+
+    /// That flow is over.
+    pub(super) fn end(&self, peer: SocketAddr, refused: &Arc<AtomicBool>) {
+        let mut all = self.lock();
+        // The peer may have begun another one since.
+        if all.get(&peer).is_some_and(|now| Arc::ptr_eq(now, refused)) {
+            all.remove(&peer);
+        }
+    }
+
+    /// The host of `peer` refuses what it gets.
+    pub(super) fn refuse(&self, peer: SocketAddr) {
+        if let Some(refused) = self.lock().get(&peer) {
+            refused.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SocketAddr, Arc<AtomicBool>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Have the system keep the messages.
 pub(super) fn keep(socket: &UdpSocket) {
@@ -69,6 +106,23 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
     use std::time::{Duration, Instant};
+
+    #[test]
+    fn only_the_flow_that_runs_is_refused() {
+        let senders = Senders::default();
+        let peer = SocketAddr::from(([198, 18, 0, 2], 9));
+        senders.refuse(peer);
+        let before = senders.begin(peer);
+        let now = senders.begin(peer);
+        senders.end(peer, &before);
+        senders.refuse(peer);
+        assert_eq!(
+            (before.load(Ordering::Relaxed), now.load(Ordering::Relaxed)),
+            (false, true)
+        );
+        senders.end(peer, &now);
+        assert!(senders.lock().is_empty());
+    }
 
     #[test]
     fn a_closed_port_is_told_and_an_open_one_is_not() {

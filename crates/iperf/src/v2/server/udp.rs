@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{ServerEvent, Shared, back, refusals};
 use crate::v2::client_header::{ClientHeader, Mode};
@@ -20,8 +19,6 @@ struct Flow {
     listener: Listener,
     header: Option<ClientHeader>,
     heard_ns: u64,
-    /// Ends what is sent to the peer on the server's own port.
-    refused: Arc<AtomicBool>,
 }
 
 impl Flow {
@@ -48,11 +45,7 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
         }
         if now_ns.saturating_sub(swept_ns) > TICK.as_nanos() as u64 {
             swept_ns = now_ns;
-            refusals::take(socket, |peer| {
-                if let Some(flow) = flows.get(&peer) {
-                    flow.refused.store(true, Ordering::Relaxed);
-                }
-            });
+            refusals::take(socket, |peer| shared.senders.refuse(peer));
             sweep(shared, &mut flows, now_ns);
         }
     }
@@ -132,12 +125,11 @@ fn admit(
     let header = kind
         .header_at()
         .and_then(|at| ClientHeader::parse(datagram.get(at..)?));
-    let refused = Arc::default();
     if let Some(header) = header {
         match header.mode() {
             Mode::Dual => back::udp(shared, peer, header, kind),
             Mode::Reverse | Mode::FullDuplex => {
-                back::udp_same_socket(shared, socket, peer, header, kind, &refused);
+                back::udp_same_socket(shared, socket, peer, header, kind);
             }
             Mode::Forward | Mode::Tradeoff => {}
         }
@@ -151,7 +143,6 @@ fn admit(
         heard_ns: receiver.start_ns(),
         listener: Listener::new(receiver, shared.every_ns(), id),
         header,
-        refused,
     }
 }
 
