@@ -267,6 +267,45 @@ pub fn warnings(file: &ResultsFile) -> Vec<(String, &Warning)> {
         .collect()
 }
 
+/// Warnings of a file, each code and way out once: the trials that have it, its code, the text of the first with how
+/// many say the like, and the way out.
+pub fn warnings_once(file: &ResultsFile) -> Vec<(String, &str, String, &str)> {
+    let mut found: Vec<(Vec<usize>, Vec<&Warning>)> = Vec::new();
+    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
+    for (at, o) in file.observations.iter().enumerate() {
+        for warning in &o.warnings {
+            let key = (&*warning.code, &*warning.way_out);
+            let place = *known.entry(key).or_insert_with(|| {
+                found.push((Vec::new(), Vec::new()));
+                found.len() - 1
+            });
+            let (trials, texts) = &mut found[place];
+            if trials.last() != Some(&(at + 1)) {
+                trials.push(at + 1);
+            }
+            if texts.last().is_none_or(|last| last.text != warning.text) {
+                texts.push(warning);
+            }
+        }
+    }
+    let total = file.observations.len();
+    let each = found.into_iter().filter_map(|(trials, texts)| {
+        let first = texts.first()?;
+        let more = match texts.len() {
+            1 => String::new(),
+            n => format!(" (and {} more like it)", n - 1),
+        };
+        let text = format!("{}{more}", first.text);
+        Some((
+            trials_in_words(&trials, total),
+            &*first.code,
+            text,
+            &*first.way_out,
+        ))
+    });
+    each.collect()
+}
+
 /// Where the observations of a part stand in its file, within what the file has.
 pub fn range_of(part: &Part, observations: usize) -> Range<usize> {
     let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(observations);

@@ -309,6 +309,68 @@ fn shared_cores_are_marked_and_nothing_seen_is_not_nought() {
 }
 
 #[test]
+fn where_the_tester_was_the_limit_the_figure_says_so() {
+    let mut file = am263x::page();
+    let warning = |n: u64| Warning {
+        code: "checker-missed".to_owned(),
+        text: format!("{n} frames went by unseen"),
+        way_out: "offer less".to_owned(),
+    };
+    let mut missed = 0;
+    for o in &mut file.observations {
+        match (o.trial.direction, o.trial.load) {
+            (Direction::Transmit, Load::Max) if o.trial.framing.layer == Layer::UdpIpv4 => {
+                missed += 1;
+                o.warnings.push(warning(missed));
+            }
+            (_, Load::BitRate { .. }) => {
+                o.tester.was_limit = Field::measured(true);
+                o.warnings.push(Warning {
+                    code: "no-idle-baseline".to_owned(),
+                    text: "the node has no idle baseline: 0 stands for it".to_owned(),
+                    way_out: "leave the node idle before the trial".to_owned(),
+                });
+            }
+            _ => {}
+        }
+    }
+    let page = text(&file, Format::Markdown);
+    let udp = rows(&page, "### UDP Throughput");
+    let note = |cell: &str| -> String {
+        let number = cell
+            .split('[')
+            .nth(1)
+            .unwrap_or_else(|| panic!("{cell} has no note"));
+        let number = number.trim_end_matches(']');
+        let found = page
+            .lines()
+            .find(|l| l.starts_with(&format!("\\[{number}\\]")));
+        found.unwrap().to_owned()
+    };
+    assert!(note(&udp[2][1]).contains("did not keep the rate"), "{page}");
+    assert!(note(&udp[6][1]).contains("the node may be faster"));
+    assert!(note(&udp[6][3]).contains("not the node's alone"));
+    // Four warnings that differ in a number alone are one.
+    assert!(
+        page.contains("1 frames went by unseen (and 3 more like it)"),
+        "{page}"
+    );
+    let sheet = &datasheet(&file).sheets[0];
+    assert_eq!(
+        sheet.udp[0].receive[0].cpu_idle_ratio.value(),
+        None,
+        "0 stands for nothing"
+    );
+    assert!(
+        sheet.udp[0]
+            .transmit_max
+            .as_ref()
+            .unwrap()
+            .tester_missed_frames
+    );
+}
+
+#[test]
 fn other_results_are_shown_trial_by_trial() {
     assert!(!is_datasheet(&common::lab()));
     let mut file = am263x::page();

@@ -113,7 +113,7 @@ fn row(name: String, r: &Rate, limited: Cell) -> Line {
 
 /// What held a rate, as far as one trial tells it.
 fn limited(r: &Rate) -> Cell {
-    let word = if r.tester_was_limit.value() == Some(&true) {
+    let word = if show::tester_limits(r) {
         "the tester"
     } else if r.of_line_rate_ratio.value().is_some_and(|s| *s >= AT_LIMIT) {
         "the link"
@@ -163,11 +163,12 @@ pub fn echo(sheet: &Sheet) -> Grid {
 }
 
 fn name(e: &Echo) -> String {
-    match (e.layer, e.datagram_bytes) {
-        (Layer::Ethernet, _) | (_, None) => format!("Layer 2, frame {} B", e.frame_bytes),
-        (Layer::UdpIpv6 | Layer::TcpIpv6, Some(bytes)) => format!("UDP, {bytes} B, IPv6"),
-        (_, Some(bytes)) => format!("UDP, {bytes} B"),
-    }
+    let layer = match e.layer {
+        Layer::Ethernet => "Layer 2",
+        Layer::UdpIpv6 | Layer::TcpIpv6 => "UDP over IPv6",
+        Layer::UdpIpv4 | Layer::TcpIpv4 => "UDP",
+    };
+    format!("{layer}, {} {} B", e.size_unit, e.size_bytes)
 }
 
 fn cells(e: &Echo) -> Vec<Cell> {

@@ -130,6 +130,8 @@ impl Row<'_> {
             |v| format!("{} frames/s", format::frame_rate(v)),
         );
         self.flag("tester_was_limit", &r.tester_was_limit);
+        let missed = r.loss_ratio.clone().map(|_| r.tester_missed_frames);
+        self.flag("tester_missed_frames", &missed);
     }
 
     fn load(&mut self, figure: &'static str, field: &Field<f64>) {
@@ -257,8 +259,8 @@ fn searched(name: &str, bytes: u32, found: &SearchedRate, out: &mut Vec<Figure>)
 }
 
 fn echo(e: &Echo, out: &mut Vec<Figure>) {
-    let bytes = e.datagram_bytes.unwrap_or(e.frame_bytes);
-    let mut row = start(out, "echo", bytes, "round_trip".to_owned(), &e.trials);
+    let name = format!("round_trip_of_{}", e.size_unit);
+    let mut row = start(out, "echo", e.size_bytes, name, &e.trials);
     row.time("min_ps", &e.min_ps);
     row.time("p50_ps", &e.p50_ps);
     row.time("p90_ps", &e.p90_ps);

@@ -319,11 +319,11 @@ fn warnings(file: &ResultsFile, node: (&str, &str)) -> Vec<Notice> {
     out
 }
 
-/// The series of round trips in a file, for pictures: trial, bytes of the datagram, and the series.
+/// The series of round trips in a file, for pictures: trial, the size that was asked, and the series.
 pub fn round_trips<'a>(
     file: &'a ResultsFile,
     node: &str,
-) -> Vec<(usize, Option<u32>, &'a wirelab_trial::Series)> {
+) -> Vec<(usize, String, &'a wirelab_trial::Series)> {
     let mut out = Vec::new();
     for (at, o) in file.observations.iter().enumerate() {
         if o.node.name != node || o.trial.direction != Direction::Echo {
@@ -331,7 +331,8 @@ pub fn round_trips<'a>(
         }
         let series = o.flows.iter().flat_map(|f| &f.series).chain(&o.series);
         for s in series.filter(|s| latency::is_round_trip(s)) {
-            out.push((at + 1, datagram(o), s));
+            let size = o.trial.size;
+            out.push((at + 1, format!("{} {} B", size.unit.name(), size.bytes), s));
         }
     }
     out

@@ -144,6 +144,8 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
         trials: vec![trial],
         layer: o.trial.framing.layer,
         frame_bytes: o.sizes.frame,
+        size_bytes: o.trial.size.bytes,
+        size_unit: o.trial.size.unit.name(),
         datagram_bytes: match o.trial.framing.layer {
             Layer::Ethernet => None,
             _ => datagram(o),

@@ -241,13 +241,13 @@ pub fn terminal(file: &ResultsFile, page: &Datasheet, options: &Options) -> Stri
     if !reasons.is_empty() {
         out.push_str(&format!("\n{reasons}"));
     }
-    for (trials, w) in row::warnings(file) {
-        let head = format!("warning ({}, {trials}):", line(&w.code));
+    for (trials, code, text, way_out) in row::warnings_once(file) {
+        let head = format!("warning ({}, {trials}):", line(code));
         out.push_str(&format!(
             "{} {}\n  way out: {}\n",
             paint(YELLOW, &head, options),
-            line(&w.text),
-            line(&w.way_out)
+            line(&text),
+            line(way_out)
         ));
     }
     out
@@ -305,16 +305,16 @@ pub fn markdown(file: &ResultsFile, page: &Datasheet, options: &Options) -> Stri
     for block in below(file, page) {
         markdown_block(block, 0, &mut notes, &mut out);
     }
-    let warnings = row::warnings(file);
+    let warnings = row::warnings_once(file);
     if !warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
     }
-    for (trials, w) in warnings {
+    for (trials, code, text, way_out) in warnings {
         out.push_str(&format!(
             "- **{}** ({trials}): {} *Way out:* {}\n",
-            escape(&w.code),
-            escape(&w.text),
-            escape(&w.way_out)
+            escape(code),
+            escape(&text),
+            escape(way_out)
         ));
     }
     out.push_str(&markdown::reasons(&notes));

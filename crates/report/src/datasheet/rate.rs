@@ -8,6 +8,9 @@ use crate::row::{self, Row};
 
 /// Loads this near to each other are the same one.
 const SAME: f64 = 1e-6;
+/// Warnings that a node had no idle baseline, and that the tester did not see all frames.
+const NO_BASELINE: &str = "no-idle-baseline";
+const MISSED: &str = "checker-missed";
 
 /// The figures of a row. A void trial has none, and each says why.
 pub fn rate(row: &Row<'_>) -> Rate {
@@ -46,12 +49,23 @@ pub fn rate(row: &Row<'_>) -> Rate {
             None => row.fold(|f| f.jitter_ps.clone(), u64::max),
         },
         cpu_busy_ratio: cpu(|load| load.busy_ratio),
-        cpu_idle_ratio: cpu(|load| load.idle_baseline_ratio),
+        cpu_idle_ratio: match warned(o, NO_BASELINE) {
+            // The field has no other way to say that nothing was seen.
+            Some(why) => Field::absent(why),
+            None => cpu(|load| load.idle_baseline_ratio),
+        },
         cpu_shared: o.cpu_load.value().is_some_and(|load| load.shared),
         of_line_rate_ratio: unless_void(row.of_line_rate().map(|(low, _)| low)),
         tester_ceiling_frames_per_s: o.tester.ceiling_frames_per_s.clone(),
         tester_was_limit: o.tester.was_limit.clone(),
+        tester_missed_frames: warned(o, MISSED).is_some(),
     }
+}
+
+/// The text of a warning that a trial has.
+fn warned<'o>(o: &'o Observation, code: &str) -> Option<&'o str> {
+    let mut warnings = o.warnings.iter();
+    warnings.find(|w| w.code == code).map(|w| w.text.as_str())
 }
 
 /// The datagram that was asked: a tool may have raised it.
@@ -74,14 +88,15 @@ pub fn bits_per_frame(rate: &Rate) -> f64 {
 fn offered(row: &Row<'_>) -> Field<f64> {
     let o = row.observation;
     let layer = o.trial.framing.layer;
+    // As it was really sent: a tool may have raised it.
     let bytes = match layer {
         Layer::Ethernet => o.sizes.payload,
-        _ => datagram(o).unwrap_or(o.sizes.payload),
+        _ => o.sizes.datagram.unwrap_or(o.sizes.payload),
     };
     let bits = 8.0 * f64::from(bytes);
     let sizes = &o.sizes;
     let asked = match (o.trial.load, layer) {
-        // Asked in the very unit that is shown, and a raised datagram does not change it.
+        // Asked in the very unit that is shown.
         (Load::BitRate { bits_per_s }, Layer::UdpIpv4 | Layer::UdpIpv6) => Some(bits_per_s),
         (load, _) => {
             let fps = load.frames_per_s(sizes, layer, row::link(o)).ok().flatten();
@@ -176,7 +191,8 @@ pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) ->
         Some(row) => rate(row),
         None => without_trial(result, goal),
     };
-    if found.is_none_or(|row| row.flows.len() < 2) {
+    // The trial at the bound tells by the datagrams that were really sent; without one there is the search's sum.
+    if found.is_none() || rate.bits_per_s.value().is_none() {
         rate.frames_per_s = goal.conditional_throughput_frames_per_s.clone();
         rate.bits_per_s = match rate.layer {
             Layer::Ethernet => goal.conditional_throughput_payload_bits_per_s.clone(),
@@ -241,6 +257,7 @@ fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
         of_line_rate_ratio: absent(),
         tester_ceiling_frames_per_s: absent(),
         tester_was_limit: Field::absent(why),
+        tester_missed_frames: false,
     }
 }
 

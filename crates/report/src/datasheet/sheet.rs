@@ -124,6 +124,8 @@ pub struct Rate {
     pub tester_ceiling_frames_per_s: Field<f64>,
     /// Whether the tester, not the node, was the limit.
     pub tester_was_limit: Field<bool>,
+    /// Whether the tester's receiver missed frames, so that the loss is not the node's alone.
+    pub tester_missed_frames: bool,
 }
 
 /// What a search found for one bound of loss.
@@ -221,7 +223,11 @@ pub struct Echo {
     pub layer: Layer,
     /// Bytes of the frame with FCS.
     pub frame_bytes: u32,
-    /// Bytes of the datagram, as asked; none on Ethernet.
+    /// The size that was asked, in `size_unit`.
+    pub size_bytes: u32,
+    /// What `size_bytes` counts: `frame`, `length`, `payload` or `datagram`.
+    pub size_unit: &'static str,
+    /// Bytes of the datagram; none on Ethernet.
     pub datagram_bytes: Option<u32>,
     /// The load as it was asked.
     pub load: String,

@@ -68,11 +68,40 @@ pub fn bandwidth(field: &Field<f64>) -> Cell {
     Cell::of(field.clone(), mbit)
 }
 
-/// What a rate trial offered; what arrived where that is not known.
+/// What a rate trial offered, with a note where that is not what was asked; what arrived where it is not known.
 pub fn offered(rate: &Rate) -> Cell {
     match rate.offered_bits_per_s.value() {
-        Some(_) => bandwidth(&rate.offered_bits_per_s),
-        None => bandwidth(&rate.bits_per_s),
+        Some(_) => noted(
+            bandwidth(&rate.offered_bits_per_s),
+            rate,
+            "the tester did not keep the rate that was asked",
+        ),
+        None => arrived(rate),
+    }
+}
+
+/// What arrived, with a note where the tester was the limit.
+pub fn arrived(rate: &Rate) -> Cell {
+    noted(
+        bandwidth(&rate.bits_per_s),
+        rate,
+        "the tester was the limit: the node may be faster",
+    )
+}
+
+/// Whether the tester held a figure where it is.
+pub fn tester_limits(rate: &Rate) -> bool {
+    rate.tester_missed_frames || rate.tester_was_limit.value() == Some(&true)
+}
+
+/// A figure that is not the node's own says so.
+fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
+    match cell {
+        Cell::Figure { text, .. } if tester_limits(rate) => Cell::Noted {
+            text,
+            note: note.to_owned(),
+        },
+        cell => cell,
     }
 }
 
@@ -86,7 +115,14 @@ pub fn cpu(rate: &Rate) -> Cell {
 
 /// The share of frames lost.
 pub fn lost(rate: &Rate) -> Cell {
-    Cell::of(rate.loss_ratio.clone(), loss)
+    match Cell::of(rate.loss_ratio.clone(), loss) {
+        Cell::Figure { text, .. } if rate.tester_missed_frames => Cell::Noted {
+            text,
+            note: "the tester's receiver missed frames: this loss is not the node's alone"
+                .to_owned(),
+        },
+        cell => cell,
+    }
 }
 
 /// A sum, with the kinds of what was added where they differ.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use wirelab_trial::search::Limit;
 use wirelab_trial::{Direction, Field, Layer};
 
 use super::grid::{Column, Grid, Group, Line};
 use super::rate::datagram_name;
-use super::sheet::{Rate, Sheet, UdpSize};
+use super::sheet::{Rate, SearchedRate, Sheet, UdpSize};
 use super::show;
 use crate::table::Cell;
 
@@ -79,7 +80,7 @@ pub fn layer2_throughput(sheet: &Sheet) -> Grid {
             load => format!("{way} at {load}"),
         };
         let size = Cell::Text(crate::format::integer(r.payload_bytes.into()));
-        let cells = vec![show::bandwidth(&r.bits_per_s), show::cpu(r), size];
+        let cells = vec![show::arrived(r), show::cpu(r), size];
         Line { name, cells }
     });
     Grid {
@@ -124,7 +125,7 @@ pub fn tcp(sheet: &Sheet) -> Grid {
             };
             both(of(Direction::Receive), of(Direction::Transmit))
         } else {
-            show::bandwidth(&rate.bits_per_s)
+            show::arrived(rate)
         };
         rows.push(Line {
             name,
@@ -238,7 +239,7 @@ fn receive_max(size: &UdpSize) -> [Cell; 3] {
             let missing = crate::search::not_found(found.outcome).or(why.as_deref());
             match (found.rate.bits_per_s.value(), missing) {
                 (None, Some(why)) => none(why),
-                _ => arrived(&found.rate),
+                _ => found_cells(found),
             }
         }
         (None, Some(why)) => none(why),
@@ -246,12 +247,16 @@ fn receive_max(size: &UdpSize) -> [Cell; 3] {
     }
 }
 
+/// What a search found; where the tester offered no more, the node may be faster.
+fn found_cells(found: &SearchedRate) -> [Cell; 3] {
+    let mut rate = found.rate.clone();
+    let tester = found.limited_by.value() == Some(&Limit::Tester);
+    rate.tester_was_limit = Field::measured(tester);
+    arrived(&rate)
+}
+
 fn arrived(rate: &Rate) -> [Cell; 3] {
-    [
-        show::bandwidth(&rate.bits_per_s),
-        show::cpu(rate),
-        show::lost(rate),
-    ]
+    [show::arrived(rate), show::cpu(rate), show::lost(rate)]
 }
 
 fn none(why: &str) -> [Cell; 3] {

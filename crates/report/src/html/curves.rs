@@ -101,16 +101,12 @@ fn curve(size: &UdpSize, get: Get, name: &str) -> Curve {
 }
 
 /// Percentiles of round trips, and the distribution of each size.
-pub fn round_trips(all: &[(usize, Option<u32>, &Series)], at: usize) -> String {
-    let name = |bytes: &Option<u32>| match bytes {
-        Some(bytes) => format!("{bytes} B"),
-        None => "frames".to_owned(),
-    };
+pub fn round_trips(all: &[(usize, String, &Series)], at: usize) -> String {
     let curves: Vec<Curve> = all
         .iter()
-        .filter_map(|(_, bytes, series)| {
+        .filter_map(|(_, size, series)| {
             let samples = Samples::of_series(series)?;
-            (!samples.instructions).then(|| percentiles(name(bytes), &samples))
+            (!samples.instructions).then(|| percentiles(size.clone(), &samples))
         })
         .collect();
     let percent = |x: f64| match x {
@@ -143,8 +139,8 @@ pub fn round_trips(all: &[(usize, Option<u32>, &Series)], at: usize) -> String {
             "<figure>\n<figcaption>Round trip by percentile</figcaption>\n{svg}</figure>\n"
         ));
     }
-    let titled = all.iter().map(|(trial, bytes, series)| {
-        let title = format!("Trial {trial} · round trip · {}", name(bytes));
+    let titled = all.iter().map(|(trial, size, series)| {
+        let title = format!("Trial {trial} · round trip · {size}");
         (title, *series)
     });
     let panels = histogram::of(&format!("echo-{at}"), titled).unwrap_or_default();

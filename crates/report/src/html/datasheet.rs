@@ -9,6 +9,7 @@ use crate::datasheet::{
 use crate::escape::{line, xml};
 use crate::format;
 use crate::options::Options;
+use crate::row;
 use crate::table::Notes;
 
 /// Style beside that of every page.
@@ -48,7 +49,7 @@ pub fn render(file: &ResultsFile, page: &Datasheet, options: &Options) -> String
         main.push_str(&part(block, &mut notes));
     }
     main.push_str(&search::pictures(file));
-    main.push_str(&parts::warnings(file));
+    main.push_str(&parts::warnings(&row::warnings_once(file)));
     main.push_str(&parts::notes(&notes, "Why figures are absent, and notes"));
     main.push_str(&parts::environment(file));
     let command = page_command(page).map_or(String::new(), |command| {

@@ -183,25 +183,29 @@ pub fn findings(file: &ResultsFile) -> String {
         }
         out.push_str("</ul>\n");
     }
-    out.push_str(&warnings(file));
+    let all: Vec<(String, &str, String, &str)> = row::warnings(file)
+        .into_iter()
+        .map(|(trials, w)| (trials, &*w.code, w.text.clone(), &*w.way_out))
+        .collect();
+    out.push_str(&warnings(&all));
     out
 }
 
-/// What a reader must know, each once.
-pub fn warnings(file: &ResultsFile) -> String {
-    let mut out = String::new();
-    let warnings = row::warnings(file);
-    if !warnings.is_empty() {
-        out.push_str("<h2>Warnings</h2>\n<ul class=\"warnings\">\n");
-        for (trials, w) in warnings {
-            out.push_str(&format!(
-                "<li><strong>{}</strong> ({trials}): {}<br/><span class=\"quiet\">Way out: {}</span></li>\n",
-                xml(&w.code),
-                xml(&w.text),
-                xml(&w.way_out)
-            ));
-        }
-        out.push_str("</ul>\n");
+/// What a reader must know: trials, code, text and way out of each.
+pub fn warnings(all: &[(String, &str, String, &str)]) -> String {
+    if all.is_empty() {
+        return String::new();
     }
-    out
+    let items: String = all
+        .iter()
+        .map(|(trials, code, text, way_out)| {
+            format!(
+                "<li><strong>{}</strong> ({trials}): {}<br/><span class=\"quiet\">Way out: {}</span></li>\n",
+                xml(code),
+                xml(text),
+                xml(way_out)
+            )
+        })
+        .collect();
+    format!("<h2>Warnings</h2>\n<ul class=\"warnings\">\n{items}</ul>\n")
 }
