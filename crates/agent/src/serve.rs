@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use wirelab_control::serve::Shared;
 use wirelab_control::{Config, Server};
@@ -14,6 +15,7 @@ use wirelab_port::iface::{IfaceError, PortNameError};
 use wirelab_trial::Cancel;
 
 use crate::handler::Agent;
+use crate::limits::Limits;
 use crate::options::{Options, OptionsError};
 use crate::place::Notices;
 
@@ -225,7 +227,7 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     let (mut iperf2_at, mut iperf3_at) = (None, None);
     if options.iperf {
         let ip = options.listen.ip();
-        match serve_iperf2(SocketAddr::new(ip, IPERF2_PORT)) {
+        match serve_iperf2(SocketAddr::new(ip, IPERF2_PORT), &options.limits) {
             Ok(server) => {
                 iperf2_at = Some(server.tcp_address());
                 iperf2 = Some(server);
@@ -263,11 +265,16 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     })
 }
 
-fn serve_iperf2(address: SocketAddr) -> Result<v2::server::Server, String> {
+fn serve_iperf2(address: SocketAddr, limits: &Limits) -> Result<v2::server::Server, String> {
+    let usual = v2::server::ServerConfig::default();
+    let config = v2::server::ServerConfig {
+        max_back_time: Duration::from_nanos(limits.time_ps / 1000),
+        max_back_bits_per_s: limits.bits_per_s.unwrap_or(usual.max_back_bits_per_s),
+        ..usual
+    };
     // Nobody reads the figures here: the client prints the report that it is sent.
     let nobody = Arc::new(|_| ());
-    v2::server::Server::start(address, v2::server::ServerConfig::default(), nobody)
-        .map_err(|trouble| trouble.to_string())
+    v2::server::Server::start(address, config, nobody).map_err(|trouble| trouble.to_string())
 }
 
 fn serve_iperf3(
