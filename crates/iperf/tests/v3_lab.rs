@@ -24,7 +24,8 @@ use wirelab_trial::Cancel;
 
 mod v3_common;
 
-const SERVER: &str = "198.18.0.1:5201";
+const SERVER: &str = "198.18.0.1";
+const SERVER_IPV6: &str = "fd57:4c::1";
 const IPV4: u16 = 0x0800;
 /// Numbers of packets that are all datagrams of the test: what opens it is over by then, and it is not near its end.
 const DROPPED: [u64; 7] = [120, 150, 151, 152, 200, 260, 300];
@@ -33,6 +34,7 @@ struct Bench {
     labs: [EphemeralLab; 2],
     server: NetNs,
     client: NetNs,
+    ip: &'static str,
 }
 
 impl Bench {
@@ -64,7 +66,31 @@ impl Bench {
             labs,
             server,
             client,
+            ip: SERVER,
         })
+    }
+
+    /// The same with IPv6, which a lab leaves out.
+    fn over_ipv6(mut self) -> Bench {
+        for (place, address) in [
+            (&self.server, "fd57:4c::1/64"),
+            (&self.client, "fd57:4c::3/64"),
+        ] {
+            let on = |which: &str| format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+            let work = || ["all", "n0"].map(|which| std::fs::write(on(which), "0").unwrap());
+            place.run_in(work).unwrap();
+            let status = Command::new("ip")
+                .args(["-n", place.name().unwrap(), "-6", "address", "add", address])
+                .args(["dev", "n0", "nodad"])
+                .status();
+            assert!(status.unwrap().success());
+        }
+        self.ip = SERVER_IPV6;
+        self
+    }
+
+    fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.ip.parse().unwrap(), 5201)
     }
 
     /// `forward` is from the client to the server.
@@ -88,17 +114,17 @@ impl Bench {
     }
 
     fn ask(&self, parameters: Parameters) -> Outcome {
-        let server: SocketAddr = SERVER.parse().unwrap();
+        let server = self.address();
         let outcome = self.client.run_in(|| ask(server, parameters)).unwrap();
         outcome.unwrap()
     }
 
     /// Our server and the real client: what each says.
     fn serve_real(&self, options: &[&str]) -> (Outcome, Value) {
-        let bind = || Server::bind(SERVER.parse().unwrap());
+        let bind = || Server::bind(self.address());
         let mut server = self.server.run_in(bind).unwrap().unwrap();
         let mut command = Command::new("iperf3");
-        command.args(["-c", "198.18.0.1", "-J"]).args(options);
+        command.args(["-c", self.ip, "-J"]).args(options);
         let child = self.client.spawn(command.stdout(Stdio::piped())).unwrap();
         let work = || server.serve_one(&Cancel::new());
         let outcome = self.server.run_in(work).unwrap().unwrap();
@@ -299,4 +325,28 @@ fn a_cable_that_is_cut_keeps_what_was_measured() {
     assert!(why.contains("said nothing for 10 s"), "{why}");
     assert!(outcome.streams[0].counted.packets > 250);
     assert!(!outcome.intervals.is_empty() && outcome.peer_results.is_none());
+}
+
+#[test]
+fn over_ipv6() {
+    let Some(bench) = Bench::new().map(Bench::over_ipv6) else {
+        return;
+    };
+    let _run = bench.impair(DirectionSpec::default(), DirectionSpec::default());
+    let brief = [&OPTIONS[..], &["-k", "200"]].concat();
+    for options in [&["-n", "1M"][..], &["-n", "1M", "-R"], &brief] {
+        let (ours, theirs) = bench.serve_real(options);
+        assert_eq!(
+            (ours.failure, theirs.get("error")),
+            (None, None),
+            "{options:?}"
+        );
+    }
+    let _real = bench.real_server();
+    let outcome = bench.ask(Parameters {
+        bidirectional: true,
+        ..datagrams()
+    });
+    assert_eq!(lost(&outcome), 0);
+    assert!(told_bytes(&outcome) > 0);
 }
