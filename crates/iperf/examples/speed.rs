@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
+use nix::sys::time::TimeVal;
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use wirelab_iperf::v2::{self, Amount, ClientConfig, Leg, Protocol, Rate, ServerConfig};
@@ -80,9 +82,11 @@ fn lab(words: &[String]) -> Result<Value> {
         )?;
         Ok(asking.wait_with_output()?)
     });
-    let memory = status(serving.id(), "VmHWM");
+    let memory = status(serving.id(), "VmHWM:");
+    let client_cpu_s = children_cpu_s()?;
     kill(Pid::from_raw(serving.id() as i32), Signal::SIGKILL)?;
     serving.wait()?;
+    let server_cpu_s = children_cpu_s()? - client_cpu_s;
     lab.down()?;
     let asked = asked?;
     Ok(json!({
@@ -90,6 +94,8 @@ fn lab(words: &[String]) -> Result<Value> {
         "said": String::from_utf8_lossy(&asked.stdout),
         "complained": String::from_utf8_lossy(&asked.stderr),
         "server_kib": memory,
+        "client_cpu_s": client_cpu_s,
+        "server_cpu_s": server_cpu_s,
     }))
 }
 
@@ -116,11 +122,18 @@ fn wait_for(server: &mut Child) -> Result<()> {
     Err("the server does not listen".into())
 }
 
+/// What the processes that have ended until now took, and what was done in their place.
+fn children_cpu_s() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
 /// A number of /proc/PID/status, in KiB.
 fn status(pid: u32, key: &str) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
-    line.split_whitespace().nth(1)?.parse().ok()
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn address(words: &[String]) -> Result<SocketAddr> {
@@ -167,9 +180,9 @@ fn ask_2(server: SocketAddr, udp: bool, bytes: u32, seconds: u64, cut: bool) -> 
         rate: Rate::Max,
         length_bytes: Some(bytes),
         amount: Amount::time(Duration::from_secs(seconds)),
+        segmentation: cut,
         ..ClientConfig::new(server, protocol)
     };
-    let _ = cut;
     let outcome = config.run(&AtomicBool::new(false), &|_| {});
     if let Some(trouble) = outcome.trouble {
         return Err(trouble.into());
@@ -180,13 +193,13 @@ fn ask_2(server: SocketAddr, udp: bool, bytes: u32, seconds: u64, cut: bool) -> 
             let report = sent.report.ok_or("no report came")?;
             let seconds = report.duration_us as f64 / 1e6;
             json!({
-                "segmented": false,
+                "segmented": sent.segmented,
                 "sent": sent.datagrams,
                 "lost": report.lost,
                 "arrived_per_s": (report.datagrams - report.lost) as f64 / seconds,
             })
         }
-        Leg::TcpSent { span, bytes } => {
+        Leg::TcpSent { span, bytes, .. } => {
             json!({ "bit_per_s": *bytes as f64 * 8.0 / span.seconds() })
         }
         other => return Err(format!("an unexpected leg: {other}").into()),

@@ -31,6 +31,7 @@ mod sockets;
 pub mod stream;
 pub mod sums;
 pub mod table;
+mod together;
 
 pub use amount::{Amount, Rate};
 pub use client::{ClientConfig, Protocol};

@@ -59,6 +59,8 @@ pub struct ClientConfig {
     pub streams: u32,
     /// Whether datagrams carry a client header. A node with a server of the 12-byte kind wants none.
     pub header: bool,
+    /// Whether the system may cut what is sent at [`Rate::Max`] late, out of pieces of many datagrams.
+    pub segmentation: bool,
     /// The wall clock that dates the datagrams.
     pub wall: Wall,
 }
@@ -82,6 +84,7 @@ impl ClientConfig {
             interval: Duration::ZERO,
             streams: 1,
             header: true,
+            segmentation: true,
             wall: clock::system,
         }
     }

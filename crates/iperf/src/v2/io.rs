@@ -6,6 +6,8 @@ use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+
 use super::clock::Wall;
 use super::enhanced::More;
 use super::intervals::{Intervals, Span};
@@ -14,11 +16,15 @@ use super::receive::{Arrival, Received, Receiver};
 use super::send::{Sender, Step};
 use super::stream::{Meter, StreamSender, StreamStep};
 use super::table::{Id, Row};
+use super::together::Together;
 
 /// Longest wait between two looks at the flag that ends all.
 pub(super) const TICK: Duration = Duration::from_millis(20);
 /// Below this a sleep is too coarse to be on time, so the rest is spun.
 const SPIN_NS: u64 = 100_000;
+
+/// Pieces of joined datagrams that are taken with one system call.
+pub(super) const PIECES: usize = 32;
 
 /// The clock, the flags that end all, and where lines go.
 #[derive(Clone, Copy)]
@@ -121,6 +127,12 @@ pub(super) fn is_timeout(error: &io::Error) -> bool {
     )
 }
 
+/// Whether the system only had no room in its queue, or the socket's deadline passed: the datagram is lost, as on a
+/// wire.
+pub(super) fn has_no_room(error: &io::Error) -> bool {
+    is_timeout(error) || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
+}
+
 /// Drive a sender to its end. `to` is given where the socket is not connected; then nothing is read from it.
 pub(super) fn send_datagrams(
     socket: &UdpSocket,
@@ -135,6 +147,7 @@ pub(super) fn send_datagrams(
     let mut told = 0;
     let told_packets = Cell::new((0, 0));
     let mut answer = [0; 2048];
+    let mut together = Together::of(sender, &buf);
     loop {
         let now_ns = env.now_ns();
         if env.stopped() {
@@ -150,7 +163,22 @@ pub(super) fn send_datagrams(
                 }
             });
         }
-        match sender.step(now_ns, env.wall(now_ns), &mut buf) {
+        let wall = env.wall(now_ns);
+        if let Some(together) = &mut together {
+            match together.send(socket, to, sender, now_ns, wall) {
+                Ok(true) => {
+                    meter.add((sender.bytes() - told) as usize, now_ns);
+                    told = sender.bytes();
+                    continue;
+                }
+                Ok(false) => {}
+                Err(error) => {
+                    sender.abandon(env.now_ns());
+                    return Err(error);
+                }
+            }
+        }
+        match sender.step(now_ns, wall, &mut buf) {
             Step::Send(len) => {
                 let sent = match to {
                     // The first try may only return what the host of another peer of this socket said.
@@ -160,10 +188,7 @@ pub(super) fn send_datagrams(
                     None => socket.send(&buf[..len]),
                 };
                 match sent {
-                    // No room in the queue, or a deadline of the socket: this datagram is lost, as on a wire.
-                    Err(error) if is_timeout(&error) || error.raw_os_error() == Some(105) => {
-                        sender.was_refused();
-                    }
+                    Err(error) if has_no_room(&error) => sender.was_refused(),
                     // What is left of an earlier datagram's ICMP message, once the report is all that is missing.
                     Err(error)
                         if error.kind() == ErrorKind::ConnectionRefused

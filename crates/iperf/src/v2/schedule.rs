@@ -49,6 +49,19 @@ impl Schedule {
         }
     }
 
+    /// So many packets leave together at `now_ns`; for a schedule without an interval.
+    pub fn leave_together(&mut self, now_ns: u64, packets: u64) {
+        let Some(others) = packets.checked_sub(1) else {
+            return;
+        };
+        self.leaves(now_ns);
+        if others > 0 {
+            self.packet += others;
+            self.gaps[bucket_of(0)] += others;
+            self.least_ns = 0;
+        }
+    }
+
     /// How often the sender was so late that the schedule was moved.
     pub fn slips(&self) -> u64 {
         self.pacer.as_ref().map_or(0, |pacer| pacer.slips)
@@ -101,6 +114,17 @@ mod tests {
         schedule.leaves(50_000_000);
         assert_eq!((schedule.slips(), schedule.slipped_ns()), (1, 48_000_000));
         assert_eq!(schedule.due_ns(), 51_000_000, "no burst: an interval later");
+    }
+
+    #[test]
+    fn what_leaves_together_has_no_gaps() {
+        let mut schedule = Schedule::new(0, None);
+        schedule.leave_together(100, 3);
+        schedule.leave_together(1100, 2);
+        schedule.leave_together(1200, 0);
+        let gaps = schedule.gaps();
+        assert_eq!((schedule.packets(), gaps.count), (5, 4));
+        assert_eq!((gaps.min_ticks, gaps.max_ticks), (0, 1000));
     }
 
     #[test]

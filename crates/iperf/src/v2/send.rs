@@ -1,5 +1,7 @@
 //! The sending end of a UDP flow, without I/O: what is due, the final datagrams, and the report that comes back.
 
+use std::ops::Range;
+
 use super::amount::{Amount, Rate};
 use super::client_header::ClientHeader;
 use super::datagram::{Generation, Head};
@@ -28,6 +30,8 @@ pub struct SendPlan {
     pub header: Option<ClientHeader>,
     /// Whether a report is expected; without, the final datagrams are sent one after the other, three of them.
     pub wants_report: bool,
+    /// Whether the system may get many datagrams in one piece and cut it late; it does at [`Rate::Max`] alone.
+    pub segmentation: bool,
 }
 
 /// What to do now.
@@ -61,6 +65,7 @@ pub struct Sender {
     report: Option<ServerReport>,
     strange_answers: u32,
     refused: u64,
+    segmented: bool,
     over: bool,
 }
 
@@ -98,6 +103,7 @@ impl Sender {
             report: None,
             strange_answers: 0,
             refused: 0,
+            segmented: false,
             over: false,
         }
     }
@@ -142,6 +148,46 @@ impl Sender {
         Step::Send(len.min(buf.len()))
     }
 
+    /// Whether datagrams may leave together: at [`Rate::Max`] alone, for else they would be a burst.
+    pub fn is_unpaced(&self) -> bool {
+        self.plan.rate.interval_ps(self.plan.length_bytes).is_none()
+    }
+
+    /// What the flow sends.
+    pub const fn plan(&self) -> &SendPlan {
+        &self.plan
+    }
+
+    /// Take the numbers of datagrams that leave together, at most `most`, each of the plan's length; the caller
+    /// writes each with [`Sender::write`] and sends it. `None` where [`Sender::step`] must say what to do: the
+    /// sender is paced, the first or the last datagram is next, or the end is reached.
+    pub fn take_together(&mut self, now_ns: u64, most: usize) -> Option<Range<i64>> {
+        let over = self.over || self.ended_ns.is_some() || self.is_enough(now_ns);
+        if over || self.next_id == 1 || !self.is_unpaced() {
+            return None;
+        }
+        let length = u64::from(self.plan.length_bytes);
+        let left = match self.plan.amount {
+            Amount::Bytes(all) => all.saturating_sub(self.bytes) / length,
+            Amount::Time { .. } => u64::MAX,
+        };
+        let count = left.min(most as u64);
+        if count == 0 {
+            return None;
+        }
+        self.schedule.leave_together(now_ns, count);
+        self.last_ns = now_ns;
+        self.bytes += count * length;
+        let first = self.next_id;
+        self.next_id += count as i64;
+        Some(first..self.next_id)
+    }
+
+    /// The system got several datagrams in one piece.
+    pub const fn was_segmented(&mut self) {
+        self.segmented = true;
+    }
+
     /// Bytes of the next datagram: the last of an amount of bytes is what is left of it, but has a head.
     fn next_bytes(&self) -> usize {
         if self.next_id == 1 {
@@ -156,7 +202,8 @@ impl Sender {
         }
     }
 
-    fn write(&self, id: i64, wall: (u32, u32), buf: &mut [u8]) {
+    /// Write number and time of a datagram into its first bytes.
+    pub fn write(&self, id: i64, wall: (u32, u32), buf: &mut [u8]) {
         let head = Head {
             id,
             seconds: wall.0,
@@ -251,6 +298,7 @@ impl Sender {
             fragments: 1,
             strange_answers: self.strange_answers,
             refused: self.refused,
+            segmented: self.segmented,
             datagrams: self.schedule.packets(),
             bytes: self.bytes,
             duration_ns: self.ended_ns.unwrap_or(self.last_ns) - self.start_ns,
@@ -278,6 +326,7 @@ mod tests {
             generation: Generation::Wide,
             header: Some(header),
             wants_report: true,
+            segmentation: false,
         }
     }
 
@@ -356,6 +405,32 @@ mod tests {
         );
         assert!(notes[2].contains("unknown generation"), "{notes:?}");
         assert_eq!(notes.len(), 3);
+    }
+
+    #[test]
+    fn without_pace_datagrams_leave_together() {
+        let plan = SendPlan {
+            rate: Rate::Max,
+            length_bytes: 100,
+            ..plan(Amount::Bytes(1050))
+        };
+        let mut sender = Sender::new(plan, 0);
+        let mut buf = vec![0; sender.buffer_bytes()];
+        assert_eq!(sender.take_together(0, 8), None, "the first goes alone");
+        assert_eq!(sender.step(0, (0, 0), &mut buf), Step::Send(100));
+        assert_eq!(sender.take_together(5, 8), Some(2..10));
+        assert_eq!(sender.take_together(9, 8), Some(10..11));
+        assert_eq!(sender.take_together(9, 8), None, "less than one is left");
+        assert_eq!(sender.step(9, (0, 0), &mut buf), Step::Send(50));
+        assert_eq!(sender.take_together(9, 8), None, "the end");
+        let sent = sender.sent();
+        assert_eq!(
+            (sent.datagrams, sent.bytes, sent.gaps.count),
+            (11, 1050, 10)
+        );
+        let mut paced = Sender::new(self::plan(Amount::Bytes(1000)), 0);
+        paced.step(0, (0, 0), &mut buf);
+        assert_eq!(paced.take_together(u64::MAX / 2, 8), None);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub struct Sent {
     pub refused: u64,
     /// Final datagrams that it took.
     pub final_tries: u32,
+    /// Whether the system got many datagrams in one piece, to be cut late: in the device, or never on a veth pair.
+    pub segmented: bool,
     /// Pauses after which the schedule was moved: the rate was not kept there.
     pub slips: u64,
     /// Their time in ns.
@@ -72,6 +74,12 @@ impl Sent {
                 self.slipped_ns as f64 / 1e9,
                 self.duration_ns as f64 / 1e9
             ));
+        }
+        if self.segmented {
+            notes.push(
+                "segmented: the system got many datagrams in one piece, each with its own number, to be cut late; --no-segmentation hands them over one by one"
+                    .to_owned(),
+            );
         }
         if self.refused > 0 {
             notes.push(format!(

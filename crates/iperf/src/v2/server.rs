@@ -52,6 +52,8 @@ pub struct ServerConfig {
     pub interval: Duration,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
+    /// Whether the system may cut what is sent at [`Rate::Max`] late, out of pieces of many datagrams.
+    pub segmentation: bool,
     /// The wall clock that dates what the server sends.
     pub wall: Wall,
 }
@@ -69,6 +71,7 @@ impl Default for ServerConfig {
             quiet: Duration::from_secs(5),
             interval: Duration::ZERO,
             window_bytes: None,
+            segmentation: true,
             wall: clock::system,
         }
     }
@@ -335,6 +338,7 @@ impl Shared {
             generation,
             header: None,
             wants_report,
+            segmentation: self.config.segmentation,
         }
     }
 }

@@ -4,13 +4,14 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
+use wirelab_socket::batch::{Datagram, Receiver as Joined};
 use wirelab_socket::mtu::path_mtu;
 
 use super::tcp::both;
 use super::{BACK_WAIT, ClientConfig, Results};
 use crate::v2::client_header::Mode;
 use crate::v2::datagram::{Generation, Head, IdWidth};
-use crate::v2::io::{Env, Listener, TICK, send_datagrams};
+use crate::v2::io::{Env, Listener, PIECES, TICK, send_datagrams};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::report::ServerReport;
@@ -116,6 +117,7 @@ fn plan(config: &ClientConfig, port: u16) -> SendPlan {
         header: config.header.then(|| config.header(port)),
         // On one socket neither end sends a report: it would look like data.
         wants_report: config.mode != Mode::FullDuplex,
+        segmentation: config.segmentation,
     }
 }
 
@@ -168,7 +170,7 @@ fn receive(
         source,
     };
     let begin_ns = env.now_ns();
-    let mut buf = vec![0; 65_536];
+    let mut joined = Joined::joining(way.listen, PIECES);
     let mut listener: Option<Listener> = None;
     let mut heard_ns = begin_ns;
     let (mut knocked_ns, mut refusals, mut ended_ns) = (0, 0, None);
@@ -197,19 +199,17 @@ fn receive(
         if over || overdue || now_ns.saturating_sub(heard_ns) > quiet_ns {
             break;
         }
-        match way.listen.recv_from(&mut buf) {
-            Ok((len, from)) if is_server(config, from) => {
-                heard_ns = env.now_ns();
-                let final_now = take(&mut listener, way, &buf[..len], from, env);
-                if final_now && ended_ns.is_none() {
-                    ended_ns = Some(heard_ns);
-                }
+        // An error is a deadline, or what a peer's ICMP message makes of the next call.
+        let came = joined.receive(way.listen).into_iter().flatten();
+        let arrived_ns = env.now_ns();
+        for datagram in came.filter(|datagram| is_server(config, datagram.from)) {
+            heard_ns = arrived_ns;
+            if take(&mut listener, way, &datagram, arrived_ns, env) {
+                ended_ns.get_or_insert(arrived_ns);
             }
-            _ => {
-                if let Some(listener) = &mut listener {
-                    listener.tell(env.now_ns(), env.on_row);
-                }
-            }
+        }
+        if let Some(listener) = &mut listener {
+            listener.tell(arrived_ns, env.on_row);
         }
     }
     match listener {
@@ -251,11 +251,11 @@ fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Resu
 fn take(
     listener: &mut Option<Listener>,
     way: &Way<'_>,
-    datagram: &[u8],
-    from: SocketAddr,
+    datagram: &Datagram<'_>,
+    now_ns: u64,
     env: &Env<'_>,
 ) -> bool {
-    let now_ns = env.now_ns();
+    let (from, datagram) = (datagram.from, datagram.bytes);
     // A server that does not know --full-duplex answers our final datagram with a report.
     if !way.answers && is_report(datagram) {
         return false;

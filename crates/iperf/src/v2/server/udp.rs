@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
+use wirelab_socket::batch::{Datagram, Receiver as Joined};
+
 use super::{ServerEvent, Shared, back, refusals};
 use crate::v2::client_header::{ClientHeader, Mode};
 use crate::v2::datagram::{Generation, Head};
 use crate::v2::flags::upper;
-use crate::v2::io::{Listener, TICK};
+use crate::v2::io::{Listener, PIECES, TICK};
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::table::Id;
 
@@ -30,18 +32,18 @@ impl Flow {
 /// Serve until the server is stopped.
 pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
     let mut flows: HashMap<SocketAddr, Flow> = HashMap::new();
-    let mut buf = vec![0; 65_536];
+    let mut joined = Joined::joining(socket, PIECES);
     let mut swept_ns = 0;
     refusals::keep(socket);
     if socket.set_read_timeout(Some(TICK)).is_err() {
         return;
     }
     while !shared.stopped() {
-        let got = socket.recv_from(&mut buf);
-        let now_ns = shared.now_ns();
         // An error is a deadline, or what a peer's ICMP message makes of the next call.
-        if let Ok((len, peer)) = got {
-            take(shared, socket, &mut flows, &buf[..len], peer, now_ns);
+        let came = joined.receive(socket).into_iter().flatten();
+        let now_ns = shared.now_ns();
+        for datagram in came {
+            take(shared, socket, &mut flows, &datagram, now_ns);
         }
         if now_ns.saturating_sub(swept_ns) > TICK.as_nanos() as u64 {
             swept_ns = now_ns;
@@ -58,10 +60,13 @@ fn take(
     shared: &Arc<Shared>,
     socket: &UdpSocket,
     flows: &mut HashMap<SocketAddr, Flow>,
-    datagram: &[u8],
-    peer: SocketAddr,
+    datagram: &Datagram<'_>,
     now_ns: u64,
 ) {
+    let (peer, datagram) = (datagram.from, datagram.bytes);
+    if take_data(shared, flows, datagram, peer, now_ns) {
+        return;
+    }
     if flows
         .get(&peer)
         .is_some_and(|flow| starts_anew(flow, datagram))
@@ -104,6 +109,29 @@ fn take(
             back::udp(shared, peer, header, flow.listener.receiver.generation());
         }
     }
+}
+
+/// What nearly every datagram is: data of a flow that runs. Whether it was that.
+fn take_data(
+    shared: &Shared,
+    flows: &mut HashMap<SocketAddr, Flow>,
+    datagram: &[u8],
+    peer: SocketAddr,
+    now_ns: u64,
+) -> bool {
+    let Some(flow) = flows.get_mut(&peer) else {
+        return false;
+    };
+    let receiver = &flow.listener.receiver;
+    let head = Head::parse(datagram, receiver.generation().ids());
+    let is_data = head.is_some_and(|head| head.id >= 0);
+    if !is_data || receiver.is_finished() || flow.mode() == Mode::Reverse {
+        return false;
+    }
+    flow.heard_ns = now_ns;
+    let on_row = |row| shared.tell(ServerEvent::Row(row));
+    flow.listener.take(datagram, now_ns, &on_row);
+    true
 }
 
 /// A client that uses its port again, after the end of the flow before.

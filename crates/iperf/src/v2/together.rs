@@ -1,0 +1,71 @@
+//! Datagrams that leave together, where nothing paces them.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+use wirelab_socket::Batch;
+
+use super::io::has_no_room;
+use super::send::Sender;
+
+/// Bytes of datagrams that leave together: few enough to stay in the processor's cache.
+const BYTES: usize = 128 * 1024;
+/// Most datagrams that leave together: between them the clock is not read.
+const MOST: usize = 128;
+
+/// The datagrams of one sender.
+pub(super) struct Together {
+    batch: Batch,
+}
+
+impl Together {
+    /// Room for them, each a copy of the first bytes of `prepared`; `None` for a sender that is paced.
+    pub(super) fn of(sender: &Sender, prepared: &[u8]) -> Option<Together> {
+        if !sender.is_unpaced() {
+            return None;
+        }
+        let (length, cut) = (
+            sender.plan().length_bytes as usize,
+            sender.plan().segmentation,
+        );
+        let mut batch = Batch::new(length, (BYTES / length).clamp(2, MOST), cut);
+        for at in 0..batch.most() {
+            batch.slot_mut(at).copy_from_slice(&prepared[..length]);
+        }
+        Some(Together { batch })
+    }
+
+    /// Send as many as there is room for; whether there were any to be sent so.
+    pub(super) fn send(
+        &mut self,
+        socket: &UdpSocket,
+        to: Option<SocketAddr>,
+        sender: &mut Sender,
+        now_ns: u64,
+        wall: (u32, u32),
+    ) -> io::Result<bool> {
+        let Some(ids) = sender.take_together(now_ns, self.batch.most()) else {
+            return Ok(false);
+        };
+        let mut count = 0;
+        for id in ids {
+            sender.write(id, wall, self.batch.slot_mut(count));
+            count += 1;
+        }
+        let mut sent = 0;
+        while sent < count {
+            match self.batch.send(socket, to, sent..count) {
+                Ok(more) => sent += more,
+                Err(error) if has_no_room(&error) => {
+                    sender.was_refused();
+                    sent += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if self.batch.segmented() {
+            sender.was_segmented();
+        }
+        Ok(true)
+    }
+}
