@@ -11,7 +11,11 @@ use std::net::{SocketAddr, UdpSocket};
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-use crate::sys::{self, Messages, Piece, To};
+use crate::sys::{Messages, Piece, To};
+
+mod receiver;
+
+pub use receiver::{Datagram, Datagrams, Receiver, lengthen_queue};
 
 /// Most bytes of datagrams that the system takes in one piece: an IPv4 packet without its headers.
 const MOST_PIECE_BYTES: usize = 65_507;
@@ -19,8 +23,6 @@ const MOST_PIECE_BYTES: usize = 65_507;
 const MOST_SEGMENTS: [usize; 2] = [128, 64];
 /// Most messages of one system call; with more, the gain of one call for all is used up.
 const MOST_MESSAGES: usize = 64;
-/// Bytes between two places of a receiver, so that they do not fall on the same lines of a cache.
-const GAP: usize = 192;
 
 /// Datagrams to be sent. Nothing is allocated after [`Batch::new`].
 pub struct Batch {
@@ -167,144 +169,6 @@ fn is_refusal_to_cut(error: &io::Error) -> bool {
     error
         .raw_os_error()
         .is_some_and(|code| refusals.contains(&code))
-}
-
-/// One datagram that came.
-#[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
-    /// Its content, as far as there was room.
-    pub bytes: &'a [u8],
-    /// Who sent it.
-    pub from: SocketAddr,
-    /// When the system got it, CLOCK_REALTIME in ns, where the socket is set to tell (SO_TIMESTAMPNS or
-    /// SO_TIMESTAMPING). Datagrams that came joined share one time.
-    pub kernel_ns: Option<u64>,
-    /// Whether it was longer than the room.
-    pub truncated: bool,
-}
-
-/// Takes many datagrams at once. Nothing is allocated after [`Receiver::new`].
-pub struct Receiver {
-    buf: Vec<u8>,
-    room: usize,
-    messages: Messages,
-    came: usize,
-}
-
-impl Receiver {
-    /// Room for `most` datagrams at once (at most 64), of at most `bytes` each; what is longer is cut.
-    pub fn new(most: usize, bytes: usize) -> Receiver {
-        let most = most.clamp(1, MOST_MESSAGES);
-        Receiver {
-            buf: vec![0; most * (bytes.next_multiple_of(64) + GAP)],
-            room: bytes,
-            messages: Messages::new(most),
-            came: 0,
-        }
-    }
-
-    /// Let the system hand over datagrams of one flow joined, where it has them so (UDP_GRO, Linux 5.0), with room for
-    /// `most` of such pieces. Where it cannot, they come one by one.
-    pub fn joining(socket: &UdpSocket, most: usize) -> Receiver {
-        // Without it, all goes on as before.
-        let _ = sys::set_option(socket.as_fd(), sys::UDP_GRO, 1);
-        Receiver::new(most, 65_536)
-    }
-
-    /// Wait for a datagram, as long as the socket's deadline says, and take what else is there.
-    ///
-    /// # Errors
-    /// What the system says; a deadline that passed is an error too.
-    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<Datagrams<'_>> {
-        self.take(socket, true)
-    }
-
-    /// Take what is there, without waiting.
-    ///
-    /// # Errors
-    /// What the system says; nothing there is [`io::ErrorKind::WouldBlock`].
-    pub fn receive_now(&mut self, socket: &UdpSocket) -> io::Result<Datagrams<'_>> {
-        self.take(socket, false)
-    }
-
-    fn take(&mut self, socket: &UdpSocket, wait: bool) -> io::Result<Datagrams<'_>> {
-        let stride = self.stride();
-        self.came = 0;
-        self.came =
-            self.messages
-                .receive(socket.as_fd(), &mut self.buf, self.room, stride, wait)?;
-        Ok(Datagrams {
-            receiver: self,
-            message: 0,
-            rest: None,
-        })
-    }
-
-    const fn stride(&self) -> usize {
-        self.room.next_multiple_of(64) + GAP
-    }
-}
-
-/// The datagrams of one [`Receiver::receive`], in the order in which they came.
-pub struct Datagrams<'a> {
-    receiver: &'a Receiver,
-    message: usize,
-    /// What is left of a piece, and the length of its datagrams.
-    rest: Option<(Datagram<'a>, usize)>,
-}
-
-impl Datagrams<'_> {
-    /// Whether there was room for no more, so that others may be waiting.
-    pub fn full(&self) -> bool {
-        self.receiver.came == self.receiver.buf.len() / self.receiver.stride()
-    }
-}
-
-impl<'a> Iterator for Datagrams<'a> {
-    type Item = Datagram<'a>;
-
-    fn next(&mut self) -> Option<Datagram<'a>> {
-        if let Some((rest, bytes)) = self.rest.take() {
-            return Some(self.split(rest, bytes));
-        }
-        while self.message < self.receiver.came {
-            let at = self.message;
-            self.message += 1;
-            let Some(arrived) = self.receiver.messages.arrived(at) else {
-                continue;
-            };
-            let whole = &self.receiver.buf[at * self.receiver.stride()..];
-            let datagram = Datagram {
-                bytes: &whole[..arrived.len.min(self.receiver.room)],
-                from: arrived.from,
-                kernel_ns: arrived.kernel_ns,
-                truncated: arrived.truncated,
-            };
-            return Some(self.split(datagram, arrived.segment.unwrap_or(usize::MAX)));
-        }
-        None
-    }
-}
-
-impl<'a> Datagrams<'a> {
-    fn split(&mut self, piece: Datagram<'a>, bytes: usize) -> Datagram<'a> {
-        if piece.bytes.len() <= bytes {
-            return piece;
-        }
-        let (first, rest) = piece.bytes.split_at(bytes);
-        self.rest = Some((
-            Datagram {
-                bytes: rest,
-                ..piece
-            },
-            bytes,
-        ));
-        Datagram {
-            bytes: first,
-            truncated: false,
-            ..piece
-        }
-    }
 }
 
 #[cfg(test)]

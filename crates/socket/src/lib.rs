@@ -18,5 +18,5 @@ mod sys;
 pub mod tcp;
 pub mod udp;
 
-pub use batch::{Batch, Datagram, Receiver};
+pub use batch::{Batch, Datagram, Receiver, lengthen_queue};
 pub use flow::{Capture, Expect, Live, Offer, Seen, Sent};

@@ -13,6 +13,10 @@ pub(crate) struct SocketOption(libc::c_int, libc::c_int);
 
 pub(crate) const IP_MTU: SocketOption = SocketOption(libc::IPPROTO_IP, libc::IP_MTU);
 pub(crate) const IPV6_MTU: SocketOption = SocketOption(libc::IPPROTO_IPV6, libc::IPV6_MTU);
+pub(crate) const RECEIVE_QUEUE: SocketOption = SocketOption(libc::SOL_SOCKET, libc::SO_RCVBUF);
+/// The same beyond the limit of the system, for who may.
+pub(crate) const RECEIVE_QUEUE_FORCE: SocketOption =
+    SocketOption(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE);
 pub(crate) const UDP_GRO: SocketOption = SocketOption(libc::SOL_UDP, libc::UDP_GRO);
 
 /// Read an option that is a number.
@@ -72,6 +76,12 @@ pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
         return Err(io::Error::last_os_error());
     }
     Ok(info[8])
+}
+
+/// Let the sleeps of this thread end within so many ns of their time (prctl(2), PR_SET_TIMERSLACK).
+pub(crate) fn set_timer_slack(ns: u32) {
+    // SAFETY: a number is passed and no memory. The call can only fail for a number that does not fit.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(ns)) };
 }
 
 /// Words of control messages for one message: a segment size and two kinds of time stamps, with room to spare.

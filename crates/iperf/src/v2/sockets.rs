@@ -11,13 +11,15 @@ use nix::sys::socket::{
     setsockopt, socket, sockopt,
 };
 
+use wirelab_socket::lengthen_queue;
+
 use super::outcome::Trouble;
 
 /// How long what was written may stay unacknowledged in ms: a peer that is gone without a word is noticed then.
 const UNACKNOWLEDGED_MS: u32 = 10_000;
 /// Receive buffer of UDP sockets in bytes: the usual 208 KiB hold some 270 short datagrams, and a tester that was not
 /// run for a moment would take its own losses for the node's.
-const DEEP_BYTES: usize = 8 << 20;
+const DEEP_BYTES: u32 = 8 << 20;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 
@@ -34,9 +36,8 @@ pub(super) fn set_window(socket: &impl AsFd, bytes: Option<u32>) {
 pub(super) fn bind_udp(address: SocketAddr, window: Option<u32>) -> Result<UdpSocket, Trouble> {
     let bound = UdpSocket::bind(address).map_err(|source| Trouble::Bind { address, source })?;
     set_window(&bound, window);
-    if window.is_none() && setsockopt(&bound, sockopt::RcvBufForce, &DEEP_BYTES).is_err() {
-        // Without CAP_NET_ADMIN as much of it as net.core.rmem_max allows.
-        let _ = setsockopt(&bound, sockopt::RcvBuf, &DEEP_BYTES);
+    if window.is_none() {
+        lengthen_queue(&bound, DEEP_BYTES);
     }
     Ok(bound)
 }

@@ -200,7 +200,7 @@ fn receive(
             break;
         }
         // An error is a deadline, or what a peer's ICMP message makes of the next call.
-        let came = joined.receive(way.listen).into_iter().flatten();
+        let came = joined.receive_resting(way.listen).into_iter().flatten();
         let arrived_ns = env.now_ns();
         for datagram in came.filter(|datagram| is_server(config, datagram.from)) {
             heard_ns = arrived_ns;

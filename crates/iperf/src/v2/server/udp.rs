@@ -27,6 +27,16 @@ impl Flow {
     fn mode(&self) -> Mode {
         self.header.map_or(Mode::Forward, |header| header.mode())
     }
+
+    /// Whether this is data of this flow, the one of `peer`, which runs: then nothing else has to be looked at.
+    fn takes(&self, datagram: &Datagram<'_>, peer: SocketAddr) -> bool {
+        let receiver = &self.listener.receiver;
+        datagram.from == peer
+            && !receiver.is_finished()
+            && self.mode() != Mode::Reverse
+            && Head::parse(datagram.bytes, receiver.generation().ids())
+                .is_some_and(|head| head.id >= 0)
+    }
 }
 
 /// Serve until the server is stopped.
@@ -40,10 +50,17 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
     }
     while !shared.stopped() {
         // An error is a deadline, or what a peer's ICMP message makes of the next call.
-        let came = joined.receive(socket).into_iter().flatten();
+        let came = joined.receive_resting(socket).into_iter().flatten();
         let now_ns = shared.now_ns();
-        for datagram in came {
+        let mut came = came.peekable();
+        while let Some(datagram) = came.next() {
             take(shared, socket, &mut flows, &datagram, now_ns);
+            // Nearly always the next ones are data of the same flow.
+            if let Some(flow) = flows.get_mut(&datagram.from) {
+                while let Some(next) = came.next_if(|next| flow.takes(next, datagram.from)) {
+                    flow.listener.receiver.take(next.bytes, now_ns);
+                }
+            }
         }
         if now_ns.saturating_sub(swept_ns) > TICK.as_nanos() as u64 {
             swept_ns = now_ns;
@@ -64,9 +81,6 @@ fn take(
     now_ns: u64,
 ) {
     let (peer, datagram) = (datagram.from, datagram.bytes);
-    if take_data(shared, flows, datagram, peer, now_ns) {
-        return;
-    }
     if flows
         .get(&peer)
         .is_some_and(|flow| starts_anew(flow, datagram))
@@ -109,29 +123,6 @@ fn take(
             back::udp(shared, peer, header, flow.listener.receiver.generation());
         }
     }
-}
-
-/// What nearly every datagram is: data of a flow that runs. Whether it was that.
-fn take_data(
-    shared: &Shared,
-    flows: &mut HashMap<SocketAddr, Flow>,
-    datagram: &[u8],
-    peer: SocketAddr,
-    now_ns: u64,
-) -> bool {
-    let Some(flow) = flows.get_mut(&peer) else {
-        return false;
-    };
-    let receiver = &flow.listener.receiver;
-    let head = Head::parse(datagram, receiver.generation().ids());
-    let is_data = head.is_some_and(|head| head.id >= 0);
-    if !is_data || receiver.is_finished() || flow.mode() == Mode::Reverse {
-        return false;
-    }
-    flow.heard_ns = now_ns;
-    let on_row = |row| shared.tell(ServerEvent::Row(row));
-    flow.listener.take(datagram, now_ns, &on_row);
-    true
 }
 
 /// A client that uses its port again, after the end of the flow before.
