@@ -215,11 +215,11 @@ fn ask_3(server: SocketAddr, udp: bool, bytes: u32, seconds: u64, cut: bool) -> 
         counters_64: true,
         ..v3::Parameters::udp()
     };
-    let _ = cut;
     let client = v3::Client {
         server,
         parameters,
         interval: Duration::ZERO,
+        segmentation: cut,
     };
     let outcome = client.run(&Cancel::new())?;
     if let Some(failure) = outcome.failure {
@@ -231,7 +231,7 @@ fn ask_3(server: SocketAddr, udp: bool, bytes: u32, seconds: u64, cut: bool) -> 
     let seconds = ours.end_ns as f64 / 1e9;
     Ok(if udp {
         json!({
-            "segmented": false,
+            "segmented": ours.segmented,
             "sent": ours.counted.packets,
             "lost": theirs.errors,
             "arrived_per_s": theirs.bytes as f64 / f64::from(bytes) / seconds,

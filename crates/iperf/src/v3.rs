@@ -28,6 +28,7 @@ mod sides;
 mod stream;
 pub mod table;
 pub mod test;
+mod udp;
 mod watch;
 
 pub use client::Client;

@@ -29,6 +29,11 @@ impl Schedule {
         }
     }
 
+    /// Whether there is an interval.
+    pub const fn is_paced(&self) -> bool {
+        self.pacer.is_some()
+    }
+
     /// When the next packet is due, in ns; 0 where it is at once.
     pub fn due_ns(&self) -> u64 {
         self.pacer.as_ref().map_or(0, Pacer::due_ns)
@@ -49,7 +54,7 @@ impl Schedule {
         }
     }
 
-    /// So many packets leave together at `now_ns`; for a schedule without an interval.
+    /// So many packets leave together at `now_ns`; with an interval only one may.
     pub fn leave_together(&mut self, now_ns: u64, packets: u64) {
         let Some(others) = packets.checked_sub(1) else {
             return;

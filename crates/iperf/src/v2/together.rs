@@ -52,14 +52,19 @@ impl Together {
             sender.write(id, wall, self.batch.slot_mut(count));
             count += 1;
         }
-        let mut sent = 0;
+        let (mut sent, mut again) = (0, to.is_some());
         while sent < count {
             match self.batch.send(socket, to, sent..count) {
-                Ok(more) => sent += more,
+                Ok(more) => {
+                    sent += more;
+                    again = to.is_some();
+                }
                 Err(error) if has_no_room(&error) => {
                     sender.was_refused();
                     sent += 1;
                 }
+                // What the host of another peer of this socket said comes first.
+                Err(_) if again => again = false,
                 Err(error) => return Err(error),
             }
         }

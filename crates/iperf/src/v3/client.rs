@@ -30,6 +30,8 @@ pub struct Client {
     pub parameters: Parameters,
     /// The time between two lines of `-i`; zero for none.
     pub interval: Duration,
+    /// Whether the system may cut datagrams without pace late, out of pieces of many.
+    pub segmentation: bool,
 }
 
 impl Client {
@@ -168,7 +170,10 @@ impl Session<'_> {
         let parameters = &self.client.parameters;
         let omitting = parameters.omit_seconds > 0;
         let cpu = CpuUse::start();
-        let run = Run::new(parameters.wanted_bytes().filter(|_| !omitting));
+        let run = Run::new(
+            parameters.wanted_bytes().filter(|_| !omitting),
+            self.client.segmentation,
+        );
         let began_unix_s = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());

@@ -252,6 +252,7 @@ fn ours_alone(outcome: &Outcome) -> Value {
             "ignored": seen.ignored,
             "missing_of_sent": missing(outcome, stream),
             "sender_slips": stream.slips,
+            "segmented": stream.segmented,
             "sender_gap": stream.gaps,
         })
     });

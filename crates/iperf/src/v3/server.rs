@@ -35,6 +35,7 @@ pub struct Server {
     interval: Duration,
     longest: Duration,
     quiet: Duration,
+    segmentation: bool,
 }
 
 struct Candidate {
@@ -57,6 +58,7 @@ impl Server {
             interval: Duration::from_secs(1),
             longest: Duration::from_secs(MAX_SECONDS + 10),
             quiet: QUIET,
+            segmentation: true,
         })
     }
 
@@ -79,6 +81,11 @@ impl Server {
     /// its place does not hold up others. 120 s unless set, as iperf3 has it.
     pub const fn set_quiet(&mut self, quiet: Duration) {
         self.quiet = quiet;
+    }
+
+    /// Whether the system may cut datagrams without pace late, out of pieces of many; it may unless set.
+    pub const fn set_segmentation(&mut self, segmentation: bool) {
+        self.segmentation = segmentation;
     }
 
     /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.

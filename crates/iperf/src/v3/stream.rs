@@ -9,15 +9,17 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::Histogram;
 
-use super::datagram::{Head, OPENING_LEN, reply_to};
 use super::link::is_wait;
 use super::parameters::Parameters;
 use super::receive::Receiver;
 use super::test::{Counted, Ends, StreamOutcome};
+use super::udp;
 use crate::v2::schedule::Schedule;
 
 /// How long a socket may block before its thread looks whether the test is over.
 const SLICE: Duration = Duration::from_millis(20);
+/// Below this a sleep is too coarse to be on time.
+const SPIN_NS: u64 = 100_000;
 /// How long a receiver goes on after the end at most, for what is still on its way.
 const DRAIN: Duration = Duration::from_millis(500);
 
@@ -28,16 +30,19 @@ pub(super) struct Run {
     moved: AtomicU64,
     /// 0 where no amount ends the test.
     wanted: AtomicU64,
+    /// Whether the system may cut datagrams late, out of pieces of many.
+    segmentation: bool,
 }
 
 impl Run {
     /// A test that begins now; at a sender `wanted` bytes end it.
-    pub(super) fn new(wanted: Option<u64>) -> Arc<Run> {
+    pub(super) fn new(wanted: Option<u64>, segmentation: bool) -> Arc<Run> {
         Arc::new(Run {
             began: Instant::now(),
             stop: AtomicBool::new(false),
             moved: AtomicU64::new(0),
             wanted: AtomicU64::new(wanted.unwrap_or(0)),
+            segmentation,
         })
     }
 
@@ -51,8 +56,34 @@ impl Run {
 
     /// Whether the wanted amount was sent or received.
     pub(super) fn reached(&self) -> bool {
-        let wanted = self.wanted.load(Relaxed);
-        wanted > 0 && self.moved.load(Relaxed) >= wanted
+        self.left() == 0
+    }
+
+    /// Bytes until the wanted amount is reached.
+    pub(super) fn left(&self) -> u64 {
+        match self.wanted.load(Relaxed) {
+            0 => u64::MAX,
+            wanted => wanted.saturating_sub(self.moved.load(Relaxed)),
+        }
+    }
+
+    pub(super) const fn segmentation(&self) -> bool {
+        self.segmentation
+    }
+
+    /// Wait until then, exactly, or until the test is over. What is too short for a sleep is spun.
+    pub(super) fn wait_until(&self, until_ns: u64) {
+        loop {
+            let left_ns = until_ns.saturating_sub(self.now_ns());
+            if left_ns == 0 || self.stopped() {
+                return;
+            }
+            if left_ns > SPIN_NS {
+                thread::sleep(Duration::from_nanos(left_ns - SPIN_NS).min(SLICE));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
     }
 
     /// Bytes that all streams have moved.
@@ -66,7 +97,7 @@ impl Run {
         self.wanted.store(wanted.unwrap_or(0), Relaxed);
     }
 
-    fn stopped(&self) -> bool {
+    pub(super) fn stopped(&self) -> bool {
         self.stop.load(Relaxed)
     }
 }
@@ -108,27 +139,38 @@ impl Meter {
         }
     }
 
-    fn add(&self, run: &Run, bytes: usize, packets: u64) {
-        self.bytes.fetch_add(bytes as u64, Relaxed);
+    pub(super) fn add(&self, run: &Run, bytes: u64, packets: u64, now_ns: u64) {
+        self.bytes.fetch_add(bytes, Relaxed);
         self.packets.fetch_add(packets, Relaxed);
-        self.last_ns.store(run.now_ns(), Relaxed);
-        run.moved.fetch_add(bytes as u64, Relaxed);
+        self.last_ns.store(now_ns, Relaxed);
+        run.moved.fetch_add(bytes, Relaxed);
     }
 
-    fn take_datagram(&self, run: &Run, datagram: &[u8]) {
+    /// Take datagrams that came together.
+    pub(super) fn take<'a>(&self, run: &Run, now_ns: u64, came: impl Iterator<Item = &'a [u8]>) {
         let Some(receiver) = &self.receiver else {
             return;
         };
         let mut receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-        let now_ns = run.now_ns();
-        if receiver.take(datagram, now_ns) {
+        let mut bytes = 0;
+        for datagram in came {
+            if receiver.take(datagram, now_ns) {
+                bytes += datagram.len() as u64;
+            }
+        }
+        if bytes > 0 {
             self.last_ns.store(now_ns, Relaxed);
-            run.moved.fetch_add(datagram.len() as u64, Relaxed);
+            run.moved.fetch_add(bytes, Relaxed);
         }
     }
 }
 
-pub(super) type Gaps = Option<(Histogram, u64)>;
+/// What a sender tells of itself at its end.
+pub(super) struct Kept {
+    gaps: Histogram,
+    slips: u64,
+    segmented: bool,
+}
 
 /// One stream that runs.
 pub(super) struct Running {
@@ -137,7 +179,7 @@ pub(super) struct Running {
     local: SocketAddr,
     remote: SocketAddr,
     pub(super) meter: Arc<Meter>,
-    thread: Option<JoinHandle<Gaps>>,
+    thread: Option<JoinHandle<Option<Kept>>>,
 }
 
 impl Running {
@@ -151,19 +193,25 @@ impl Running {
         }
     }
 
-    fn finish(self, gaps: Gaps, began_ns: u64, stopped_ns: u64, omitted: Counted) -> StreamOutcome {
+    fn finish(
+        self,
+        kept: Option<Kept>,
+        began_ns: u64,
+        stopped_ns: u64,
+        omitted: Counted,
+    ) -> StreamOutcome {
         let last_ns = match self.meter.last_ns.load(Relaxed) {
             0 => stopped_ns,
             last_ns => last_ns,
         };
-        let (gaps, slips) = gaps.map_or((None, 0), |(gaps, slips)| (Some(gaps), slips));
         StreamOutcome {
             ends: self.ends(),
             counted: self.meter.counted().since(&omitted),
             omitted,
             end_ns: last_ns.saturating_sub(began_ns),
-            gaps,
-            slips,
+            slips: kept.as_ref().map_or(0, |kept| kept.slips),
+            segmented: kept.as_ref().is_some_and(|kept| kept.segmented),
+            gaps: kept.map(|kept| kept.gaps),
         }
     }
 }
@@ -172,19 +220,19 @@ impl Running {
 /// `began_ns` without what was `omitted` before. Nothing is counted before all have ended.
 pub(super) fn finish(
     mut streams: Vec<Running>,
-    shared: Option<JoinHandle<Gaps>>,
+    shared: Option<JoinHandle<Option<Kept>>>,
     (began_ns, stopped_ns): (u64, u64),
     omitted: Vec<Counted>,
 ) -> Vec<StreamOutcome> {
-    let join = |thread: JoinHandle<Gaps>| thread.join().ok().flatten();
+    let join = |thread: JoinHandle<Option<Kept>>| thread.join().ok().flatten();
     shared.and_then(join);
-    let gaps: Vec<Gaps> = streams
+    let kept: Vec<Option<Kept>> = streams
         .iter_mut()
         .map(|stream| stream.thread.take().and_then(join))
         .collect();
-    let streams = streams.into_iter().zip(gaps).zip(omitted);
+    let streams = streams.into_iter().zip(kept).zip(omitted);
     streams
-        .map(|((stream, gaps), omitted)| stream.finish(gaps, began_ns, stopped_ns, omitted))
+        .map(|((stream, kept), omitted)| stream.finish(kept, began_ns, stopped_ns, omitted))
         .collect()
 }
 
@@ -234,48 +282,48 @@ pub(super) fn send(
     })
 }
 
-fn send_loop(run: &Run, meter: &Meter, mut way: Way, parameters: &Parameters) -> (Histogram, u64) {
+fn send_loop(run: &Run, meter: &Meter, mut way: Way, parameters: &Parameters) -> Kept {
     let mut schedule = Schedule::new(run.now_ns(), parameters.interval_ps());
-    let mut block: Vec<u8> = (0..parameters.length_bytes)
+    let block: Vec<u8> = (0..parameters.length_bytes)
         .map(|i| b'0' + (i % 10) as u8)
         .collect();
-    let connected = matches!(&way, Way::Udp(socket, _) if socket.peer_addr().is_ok());
-    let mut number = 1;
-    while !run.stopped() && !run.reached() {
-        let wait_ns = schedule.due_ns().saturating_sub(run.now_ns());
-        if wait_ns > 0 {
-            thread::sleep(Duration::from_nanos(wait_ns).min(SLICE));
-            continue;
+    let segmented = match &mut way {
+        Way::Tcp(stream) => {
+            write(run, meter, stream, &block, &mut schedule);
+            false
         }
-        let written = match &mut way {
-            Way::Tcp(stream) => stream.write(&block),
-            Way::Udp(socket, peer) => {
-                Head::new(number, run.now_ns()).emit(&mut block, parameters.counters_64);
-                if connected {
-                    socket.send(&block)
-                } else {
-                    socket.send_to(&block, *peer)
-                }
-            }
-        };
-        match written {
-            Ok(len) => {
-                schedule.leaves(run.now_ns());
-                meter.add(run, len, u64::from(parameters.udp));
-                number += 1;
-            }
-            Err(error) if is_wait(&error) => {}
-            // An unreachable peer shows on the control connection, where it can be told apart from a lost datagram.
-            Err(error) if parameters.udp && error.kind() == ErrorKind::ConnectionRefused => {}
-            Err(_) => break,
+        Way::Udp(socket, peer) => {
+            let to = socket.peer_addr().is_err().then_some(*peer);
+            let mut ends = udp::Sender::new(run, meter, socket, to, parameters);
+            ends.send(block, &mut schedule)
         }
-    }
+    };
     // A stream that is closed before the results would look like an error to the peer.
     while !run.stopped() {
         thread::sleep(Duration::from_millis(1));
     }
     drop(way);
-    (schedule.gaps(), schedule.slips())
+    Kept {
+        gaps: schedule.gaps(),
+        slips: schedule.slips(),
+        segmented,
+    }
+}
+
+/// Write a block again and again, each when it is due.
+fn write(run: &Run, meter: &Meter, stream: &mut TcpStream, block: &[u8], schedule: &mut Schedule) {
+    while !run.stopped() && !run.reached() {
+        run.wait_until(schedule.due_ns());
+        match stream.write(block) {
+            Ok(len) => {
+                let now_ns = run.now_ns();
+                schedule.leaves(now_ns);
+                meter.add(run, len as u64, 0, now_ns);
+            }
+            Err(error) if is_wait(&error) => {}
+            Err(_) => return,
+        }
+    }
 }
 
 /// Begin to receive one stream from its own socket.
@@ -292,28 +340,12 @@ pub(super) fn receive(
             .then(|| Receiver::new(parameters.counters_64)),
     );
     let (its, run) = (Arc::clone(&meter), Arc::clone(run));
-    let room = if parameters.udp {
-        65_536
-    } else {
-        parameters.length_bytes as usize
-    };
+    let parameters = parameters.clone();
     let thread = thread::spawn(move || {
-        let mut way = way;
-        let mut block = vec![0; room];
-        until_quiet(&run, || {
-            let len = match &mut way {
-                Way::Tcp(stream) => stream.read(&mut block)?,
-                Way::Udp(socket, _) => socket.recv(&mut block)?,
-            };
-            match &way {
-                Way::Tcp(_) if len == 0 => return Err(ErrorKind::UnexpectedEof.into()),
-                Way::Tcp(_) => its.add(&run, len, 0),
-                // A repeated answer to the opening is no data.
-                Way::Udp(..) if len == OPENING_LEN => {}
-                Way::Udp(..) => its.take_datagram(&run, &block[..len]),
-            }
-            Ok(())
-        });
+        match way {
+            Way::Tcp(stream) => read(&run, &its, stream, parameters.length_bytes),
+            Way::Udp(socket, _) => udp::receive(&run, &its, &socket, &parameters),
+        }
         None
     });
     Ok(Running {
@@ -334,7 +366,7 @@ pub(super) fn receive_shared(
     peers: &[(u32, SocketAddr)],
     greeted: Vec<SocketAddr>,
     parameters: &Parameters,
-) -> std::io::Result<(Vec<Running>, JoinHandle<Gaps>)> {
+) -> std::io::Result<(Vec<Running>, JoinHandle<Option<Kept>>)> {
     socket.set_read_timeout(Some(SLICE))?;
     let local = socket.local_addr()?;
     let streams: Vec<Running> = peers
@@ -355,27 +387,28 @@ pub(super) fn receive_shared(
         .iter()
         .map(|s| (s.remote, Arc::clone(&s.meter)))
         .collect();
-    let run = Arc::clone(run);
+    let (run, parameters) = (Arc::clone(run), parameters.clone());
     let thread = thread::spawn(move || {
-        let mut block = vec![0; 65_536];
-        until_quiet(&run, || {
-            let (len, from) = socket.recv_from(&mut block)?;
-            if let Some(reply) = reply_to(&block[..len]) {
-                if greeted.contains(&from) {
-                    socket.send_to(&reply, from)?;
-                }
-            } else if let Some((_, meter)) = meters.iter().find(|(remote, _)| *remote == from) {
-                meter.take_datagram(&run, &block[..len]);
-            }
-            Ok(())
-        });
+        udp::receive_shared(&run, &socket, &meters, &greeted, &parameters);
         None
     });
     Ok((streams, thread))
 }
 
+/// Read until nothing more comes.
+fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) {
+    let mut block = vec![0; length_bytes as usize];
+    until_quiet(run, || match stream.read(&mut block)? {
+        0 => Err(ErrorKind::UnexpectedEof.into()),
+        len => {
+            meter.add(run, len as u64, 0, run.now_ns());
+            Ok(())
+        }
+    });
+}
+
 /// Call `step` until the test was stopped and nothing more comes.
-fn until_quiet(run: &Run, mut step: impl FnMut() -> std::io::Result<()>) {
+pub(super) fn until_quiet(run: &Run, mut step: impl FnMut() -> std::io::Result<()>) {
     let mut stopped: Option<Instant> = None;
     loop {
         if run.stopped() && stopped.get_or_insert_with(Instant::now).elapsed() > DRAIN {

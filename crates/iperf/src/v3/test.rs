@@ -108,6 +108,8 @@ pub struct StreamOutcome {
     pub gaps: Option<Histogram>,
     /// How often a paced sender was so late that its schedule was moved. More than 0: the rate was not kept.
     pub slips: u64,
+    /// Whether the system got many datagrams in one piece, to be cut late: in the device, or never on a veth pair.
+    pub segmented: bool,
 }
 
 /// A test that came to the point where data flowed.

@@ -13,6 +13,7 @@ pub mod real;
 pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestError> {
     let interval = Duration::from_millis(500);
     Client {
+        segmentation: true,
         server,
         parameters,
         interval,

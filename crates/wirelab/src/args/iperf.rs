@@ -40,6 +40,9 @@ pub struct IperfArgs {
     /// Socket buffers in bytes
     #[arg(short, long, value_name = "BYTES")]
     pub window: Option<String>,
+    /// Without a rate, hand datagrams to the system one by one, not many in one piece
+    #[arg(long)]
+    pub no_segmentation: bool,
     /// More about each leg: packets per second, gaps of the sender, the kind of peer
     #[arg(short, long)]
     pub enhanced: bool,

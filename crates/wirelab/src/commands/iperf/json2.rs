@@ -154,6 +154,7 @@ fn udp_sent(sent: &Sent) -> Map<String, Value> {
         "bits_per_s": bits_per_s(sent.bytes, ns),
         "datagrams": sent.datagrams,
         "refused": sent.refused,
+        "segmented": sent.segmented,
         "kept_rate": sent.kept_rate(),
         "kept_rate_ratio": sent.kept_ratio(),
         "slips": sent.slips,

@@ -263,6 +263,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         server,
         parameters: parameters(args, server)?,
         interval: interval(args, 1.0)?,
+        segmentation: !args.no_segmentation,
     };
     if protocol(args) == Protocol::Udp {
         fragments::warn(server, client.parameters.length_bytes);
@@ -305,6 +306,7 @@ pub fn serve(args: &IperfArgs) -> Result {
     format(args)?;
     let mut server = Server::bind(listen(args, DEFAULT_PORT)).map_err(Failure::usage)?;
     server.set_interval(interval(args, 1.0)?);
+    server.set_segmentation(!args.no_segmentation);
     let cancel = cancel_on_signal();
     for number in 1.. {
         if !args.json {

@@ -69,6 +69,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     let default_length = (udp && server.is_ipv6()).then_some(DATAGRAM_IPV6);
     let mut config = ClientConfig::new(server, protocol(args));
     config.mode = mode(args);
+    config.segmentation = !args.no_segmentation;
     config.length_bytes = match &test.len {
         Some(text) => Some(bytes("--len", text, most_length)?),
         None => default_length,
@@ -151,6 +152,7 @@ pub fn serve(args: &IperfArgs) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
+        segmentation: !args.no_segmentation,
         interval: interval(args, 0.0)?,
         window_bytes: window(args)?,
         ..ServerConfig::default()

@@ -1,0 +1,163 @@
+//! The loops that move datagrams: together where nothing paces them, else each on its own time.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use wirelab_socket::batch::Receiver as Joined;
+use wirelab_socket::{Batch, lengthen_queue};
+
+use super::datagram::{Head, OPENING_LEN, reply_to};
+use super::link::is_wait;
+use super::parameters::Parameters;
+use super::stream::{Meter, Run, until_quiet};
+use crate::v2::schedule::Schedule;
+
+/// Bytes of datagrams that leave together: few enough to stay in the processor's cache.
+const BYTES: usize = 128 * 1024;
+/// Most datagrams that leave together: between them the clock is not read.
+const MOST: usize = 128;
+/// Pieces of joined datagrams that are taken with one system call.
+const PIECES: usize = 32;
+/// What the system shall keep of datagrams that were not read yet, where no window is asked: a pause of some ms.
+const QUEUE_BYTES: u32 = 4 << 20;
+
+/// The sending end of one stream.
+pub(super) struct Sender<'a> {
+    run: &'a Run,
+    meter: &'a Meter,
+    socket: &'a UdpSocket,
+    /// Whom to send to, where the socket is not connected.
+    to: Option<SocketAddr>,
+    length: usize,
+    counters_64: bool,
+    number: u64,
+}
+
+impl<'a> Sender<'a> {
+    pub(super) fn new(
+        run: &'a Run,
+        meter: &'a Meter,
+        socket: &'a UdpSocket,
+        to: Option<SocketAddr>,
+        parameters: &Parameters,
+    ) -> Sender<'a> {
+        Sender {
+            run,
+            meter,
+            socket,
+            to,
+            length: parameters.length_bytes as usize,
+            counters_64: parameters.counters_64,
+            number: 1,
+        }
+    }
+
+    /// Send `block` with a new head again and again until the test is over; whether the system got several in one
+    /// piece. Those that a schedule paces leave one by one.
+    pub(super) fn send(&mut self, block: Vec<u8>, schedule: &mut Schedule) -> bool {
+        let paced = schedule.is_paced();
+        let (most, cut) = match paced {
+            true => (1, false),
+            false => (
+                (BYTES / self.length).clamp(2, MOST),
+                self.run.segmentation(),
+            ),
+        };
+        let mut batch = Batch::new(self.length, most, cut);
+        for at in 0..most {
+            batch.slot_mut(at).copy_from_slice(&block);
+        }
+        while !self.run.stopped() && !self.run.reached() {
+            if paced {
+                self.run.wait_until(schedule.due_ns());
+            }
+            let left = self.run.left().div_ceil(self.length as u64);
+            let count = most.min(usize::try_from(left).unwrap_or(most));
+            let now_ns = self.run.now_ns();
+            for at in 0..count {
+                let head = Head::new(self.number + at as u64, now_ns);
+                head.emit(batch.slot_mut(at), self.counters_64);
+            }
+            if !self.send_once(&mut batch, count, now_ns, schedule) {
+                break;
+            }
+        }
+        batch.segmented()
+    }
+
+    /// Whether it can go on.
+    fn send_once(
+        &mut self,
+        batch: &mut Batch,
+        count: usize,
+        now_ns: u64,
+        schedule: &mut Schedule,
+    ) -> bool {
+        match batch.send(self.socket, self.to, 0..count) {
+            // Numbers of what was not sent are used again.
+            Ok(sent) => {
+                schedule.leave_together(now_ns, sent as u64);
+                let bytes = (sent * self.length) as u64;
+                self.meter
+                    .add(self.run, bytes, sent as u64, self.run.now_ns());
+                self.number += sent as u64;
+                true
+            }
+            // An unreachable peer shows on the control connection, where it can be told apart from a lost datagram.
+            Err(error) => is_wait(&error) || error.kind() == ErrorKind::ConnectionRefused,
+        }
+    }
+}
+
+/// Take one stream from its own socket until nothing more comes.
+pub(super) fn receive(run: &Run, meter: &Meter, socket: &UdpSocket, parameters: &Parameters) {
+    let mut joined = joined(socket, parameters);
+    until_quiet(run, || {
+        let came = joined
+            .receive_resting(socket)?
+            .map(|datagram| datagram.bytes);
+        // A repeated answer to the opening is no data.
+        let data = came.filter(|bytes| bytes.len() != OPENING_LEN);
+        meter.take(run, run.now_ns(), data);
+        Ok(())
+    });
+}
+
+/// Take the streams of `meters` from one socket, told apart by the sender's address, until nothing more comes. All
+/// `greeted` get another answer to an opening.
+pub(super) fn receive_shared(
+    run: &Run,
+    socket: &UdpSocket,
+    meters: &[(SocketAddr, Arc<Meter>)],
+    greeted: &[SocketAddr],
+    parameters: &Parameters,
+) {
+    let mut joined = joined(socket, parameters);
+    until_quiet(run, || {
+        let mut came = joined.receive_resting(socket)?.peekable();
+        let now_ns = run.now_ns();
+        while let Some(first) = came.next() {
+            let from = first.from;
+            if let Some(reply) = reply_to(first.bytes) {
+                if greeted.contains(&from) {
+                    socket.send_to(&reply, from)?;
+                }
+            } else if let Some((_, meter)) = meters.iter().find(|(remote, _)| *remote == from) {
+                // Nearly always the next ones are of the same stream.
+                let next =
+                    || came.next_if(|next| next.from == from && reply_to(next.bytes).is_none());
+                let rest = std::iter::from_fn(next).map(|next| next.bytes);
+                meter.take(run, now_ns, std::iter::once(first.bytes).chain(rest));
+            }
+        }
+        Ok(())
+    });
+}
+
+fn joined(socket: &UdpSocket, parameters: &Parameters) -> Joined {
+    if parameters.window_bytes == 0 {
+        lengthen_queue(socket, QUEUE_BYTES);
+    }
+    Joined::joining(socket, PIECES)
+}
