@@ -130,10 +130,15 @@ impl Progressing {
         if let Some(pacer) = &self.pacer {
             (self.report.slips, self.report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
         }
+        // Without a pace many frames share the time at which they were made, and the last have left by now.
+        let last_ns = match (&self.pacer, self.sequences) {
+            (None, 1..) => now_ns,
+            _ => self.last_ns,
+        };
         SendReport {
             emitted_frames: self.sequences.saturating_sub(self.report.refused_frames),
             sequences: self.sequences,
-            last_ns: self.last_ns,
+            last_ns,
             gap: self.gaps.histogram(Some(1000)),
             kernel_copied: Some(true),
             call_ns: now_ns.saturating_sub(self.start_ns),

@@ -79,7 +79,8 @@ impl SendReport {
 pub struct CheckReport {
     /// Counts; `lost_frames` is 0 until the sender's number is known, see [`CheckReport::with_sent`].
     pub counts: Counts,
-    /// Arrival of the first timed frame in ns, and how many frames of the flow came before it.
+    /// Arrival of the first timed frame in ns, and how many frames of the flow came before it (before the last of
+    /// those that share this time).
     pub first: Option<(u64, u64)>,
     /// Arrival of the last timed frame in ns, and how many frames of the flow came before it.
     pub last: Option<(u64, u64)>,

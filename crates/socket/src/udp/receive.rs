@@ -24,11 +24,11 @@ const SINGLE: usize = 32;
 /// Pieces fetched at once, each of datagrams that the system joined.
 const PIECES: usize = 16;
 /// No datagram for so long after the end means that all have come, in ns.
-const QUIET_NS: u64 = 30_000_000;
+const QUIET_NS: u64 = 50_000_000;
 /// Longest time to follow a flow that does not end (RFC 2544, 23: two seconds), in ns.
 const LONGEST_TAIL_NS: u64 = 2_000_000_000;
 
-/// Check a flow of test frames until `cancel` is set and nothing has come for 30 ms. With `from`, datagrams from
+/// Check a flow of test frames until `cancel` is set and nothing has come for 50 ms. With `from`, datagrams from
 /// elsewhere are foreign, and a damaged magic from there is a damaged header of the flow.
 ///
 /// # Errors

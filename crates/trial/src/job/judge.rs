@@ -124,7 +124,12 @@ impl Judge {
             self.untimed += 1;
             return;
         };
-        self.first.get_or_insert((arrival, number));
+        match &mut self.first {
+            // Frames that were fetched at once share a time: all of them had come by then.
+            Some((first, until)) if *first == arrival => *until = number,
+            Some(_) => {}
+            None => self.first = Some((arrival, number)),
+        }
         self.last = Some((arrival, number));
         let timed = |h: &&Header| {
             h.flags.contains(Flags::TIME_VALID) && !h.flags.contains(Flags::NODE_CLOCK)
@@ -215,6 +220,19 @@ mod tests {
             time_ns,
             lfsr_len: 46,
         })
+    }
+
+    #[test]
+    fn frames_that_share_the_first_time_are_no_part_of_the_rate() {
+        let mut judge = Judge::new(None, 1);
+        for n in 0..1_000u32 {
+            let came = 1_000 + u64::from(n / 100) * 1_000_000;
+            judge.take(good(n, 0), 60, Some(came));
+        }
+        let report = judge.finish_apart();
+        assert_eq!(report.first, Some((1_000, 99)));
+        // 900 frames in the 9 ms after the first hundred had come.
+        assert_eq!(report.frames_per_s(), Some(100_000.0));
     }
 
     #[test]
