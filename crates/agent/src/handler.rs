@@ -17,6 +17,7 @@ use wirelab_wire::{Layer, LineRate};
 use crate::asked::Asked;
 use crate::engine::Plan;
 use crate::ethernet::{self, EthernetTrial};
+use crate::facts;
 use crate::limits::Limits;
 use crate::meter::Watch;
 use crate::options::Options;
@@ -26,7 +27,6 @@ use crate::serve::AgentError;
 use crate::supervisor::Running;
 use crate::tcp::{self, TcpTrial};
 use crate::udp::{self, UdpTrial};
-use crate::{facts, place};
 
 /// UDP and TCP port of trials unless another is asked.
 const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
@@ -118,11 +118,6 @@ impl Agent {
     /// Where it is.
     pub(crate) const fn place(&self) -> &Place {
         &self.place
-    }
-
-    /// What steers the receive work of its interface now.
-    pub fn steered(&self) -> Option<String> {
-        place::steered(&self.place.interface.port.interface)
     }
 
     /// The work of the trial, and what is to be said of it.

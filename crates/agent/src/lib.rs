@@ -21,7 +21,6 @@ mod sys;
 mod tcp;
 mod udp;
 
-pub use handler::Agent;
 pub use limits::Limits;
 pub use options::{Options, OptionsError};
 pub use serve::{AgentError, Serving, Started};

@@ -7,7 +7,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrLike, SockaddrStorage, socket};
 use wirelab_control::value::Mac;
 use wirelab_cores::interrupts::interrupts;
-use wirelab_cores::{Cores, Meter, Steering, allowed, steer};
+use wirelab_cores::{Cores, Meter, Steering, allowed};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::netns::GRANT;
 
@@ -187,11 +187,6 @@ fn mac_of(text: &str) -> Option<Mac> {
     }
     let mac = Mac(bytes);
     (parts.next().is_none() && mac.is_individual()).then_some(mac)
-}
-
-/// What steers the interface now, for tests and for the log.
-pub fn steered(interface: &str) -> Option<String> {
-    steer::masks(interface).ok().map(|masks| masks.join(" "))
 }
 
 #[cfg(test)]

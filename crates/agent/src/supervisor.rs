@@ -174,7 +174,6 @@ impl Supervisor {
                     .expected
                     .is_some_and(|frames| leg.progress().0 >= frames)
         });
-        // A sender that failed ends the trial; a receiver alone may not know that it is over.
         sent && received
     }
 
