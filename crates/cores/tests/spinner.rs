@@ -5,6 +5,7 @@
 
 mod common;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use common::{two_cores, while_spinning};
@@ -12,10 +13,16 @@ use wirelab_cores::{Cores, Meter};
 
 /// How far a figure may be off, in points of the share.
 const POINTS: f64 = 0.03;
-/// Each window; a step of the counters is half a point of it.
-const WINDOW: Duration = Duration::from_secs(2);
+/// Each window; a step of the counters is a point of it.
+const WINDOW: Duration = Duration::from_secs(1);
 /// Windows to wait for a quiet machine.
-const TRIES: usize = 40;
+const TRIES: usize = 90;
+
+/// Each test alone: the spinner of one would be in the figure of the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The busy share of one core over a window, and what `spent` grew by as a share of it.
 fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> (f64, f64) {
@@ -32,6 +39,7 @@ fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> (f64, f64) {
 #[test]
 fn a_spinner_of_known_duty_is_found_within_three_points() {
     let Some((_, node)) = two_cores() else { return };
+    let _alone = alone();
     let mut meter = Meter::new(&node).unwrap();
     for duty in [20, 50, 80] {
         let mut seen = Vec::new();
@@ -60,6 +68,7 @@ fn a_spinner_on_the_other_core_moves_the_figure_by_less_than_three_points() {
     let Some((tester, node)) = two_cores() else {
         return;
     };
+    let _alone = alone();
     let mut meter = Meter::new(&node).unwrap();
     let nothing = || 0;
     let mut seen = Vec::new();
