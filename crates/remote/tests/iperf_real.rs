@@ -48,9 +48,14 @@ fn every_layer_in_every_direction() {
         let _server = real_iperf(&lab, layer);
         let directions = [Direction::Receive, Direction::Transmit, Direction::Both];
         let trials = directions.map(|direction| trial(layer, direction));
-        for observation in all(&lab, &trials) {
+        for mut observation in all(&lab, &trials) {
             let direction = observation.trial.direction;
             let what = format!("{layer:?} {direction}");
+            // On a busy machine the binary may come too late with its traffic back; not twice.
+            if matches!(&observation.status, Status::Partial { why } if why.contains("nothing came back"))
+            {
+                observation = asked(&lab, &observation.trial);
+            }
             assert_eq!(observation.status, Status::Complete, "{what}");
             let flows = if direction == Direction::Both { 2 } else { 1 };
             assert_eq!(observation.flows.len(), flows, "{what}");

@@ -89,6 +89,29 @@ fn udp_and_tcp_in_every_direction() {
 }
 
 #[test]
+fn over_ipv6_too() {
+    let Some(lab) = lab() else { return };
+    let listen = SocketAddr::new(common::NODE_IPV6.parse().unwrap(), 5002);
+    let _node = serve(&lab, |options| options.listen = listen);
+    let host = format!("[{}]", common::NODE_IPV6);
+    for (layer, direction) in [
+        (Layer::UdpIpv6, Direction::Receive),
+        (Layer::UdpIpv6, Direction::Transmit),
+        (Layer::TcpIpv6, Direction::Both),
+    ] {
+        let trial = trial(layer, direction);
+        let observation = on_tester(&lab, || {
+            let mut node = open(&host).unwrap();
+            node.run(&trial, &(), &Cancel::new()).unwrap()
+        });
+        assert_eq!(observation.status, Status::Complete, "{layer:?}");
+        for flow in &observation.flows {
+            assert_clean(flow, &format!("{layer:?} {direction}"));
+        }
+    }
+}
+
+#[test]
 fn numbers_of_frames_and_maximum_load() {
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |_| {});

@@ -29,8 +29,8 @@ pub struct IperfNode {
     on_our_connection: bool,
     /// The peer's stack, once its own traffic was seen.
     stack: Option<&'static str>,
-    /// When the last UDP test ended.
-    last_udp: Option<Instant>,
+    /// When the last test ended after which the peer needs some rest.
+    unsettled_since: Option<Instant>,
 }
 
 impl IperfNode {
@@ -48,7 +48,7 @@ impl IperfNode {
             route,
             on_our_connection: false,
             stack: None,
-            last_udp: None,
+            unsettled_since: None,
         })
     }
 
@@ -115,13 +115,13 @@ impl Node for IperfNode {
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
         let plan = plan::plan(trial, server, route.link())?;
-        if let Some(last) = self.last_udp.filter(|_| plan.is_udp()) {
+        if let Some(last) = self.unsettled_since {
             std::thread::sleep(run::SETTLE.saturating_sub(last.elapsed()));
         }
         let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
-        if plan.is_udp() {
-            self.last_udp = Some(Instant::now());
-        }
+        // A server that only read a stream is done with it.
+        let alone = !plan.is_udp() && trial.direction == Direction::Receive;
+        self.unsettled_since = (!alone).then(Instant::now);
         self.learn(&ran);
         observe::observation(&plan, ran, self.describe(), &route)
     }

@@ -12,7 +12,7 @@ use crate::clock::unix_ns;
 
 /// Longest wait between two looks at the user's wish to end.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a peer is left alone after a UDP test. The server of iperf 2.1.8 waits for 250 ms of silence after its
+/// How long a peer is left alone after a test over UDP, or one with traffic back. The server of iperf 2.1.8 waits for 250 ms of silence after its
 /// report; a client that comes sooner is mistaken for the old one, and the server answers nobody any more until it is
 /// started again (seen with the distribution's client too).
 pub const SETTLE: Duration = Duration::from_millis(400);
@@ -46,6 +46,7 @@ pub fn run(
     if !back_wanted || !nothing_back || ran.cancelled {
         return ran;
     }
+    std::thread::sleep(SETTLE);
     let again = patiently(&plan.on_our_connection(), true, progress, cancel);
     if again.outcome.trouble.is_some() {
         return ran;

@@ -208,7 +208,8 @@ pub fn report(
         counts,
         first: first.filter(|_| received > 1),
         last: last.filter(|_| received > 1),
-        jitter_ns: get("received_jitter_ns"),
+        // Whatever the node says must fit when it is told in ps.
+        jitter_ns: get("received_jitter_ns").map(|ns| ns.min(u64::MAX / 1000)),
         missed_frames: get("checker_missed_frames").unwrap_or(0),
         ..CheckReport::default()
     }
@@ -314,5 +315,47 @@ mod tests {
         let spanned = report(&none, counts, Some(101_000_000_000));
         assert_eq!(spanned.frames_per_s(), Some(1000.0));
         assert_eq!(report(&none, counts, None).frames_per_s(), None);
+    }
+    #[test]
+    fn a_hostile_node_makes_no_sum_overflow() {
+        let names = [
+            "received_frames",
+            "good_frames",
+            "header_corrupt_frames",
+            "truncated_frames",
+            "stale_frames",
+            "corrupted_frames",
+            "duplicated_frames",
+            "reordered_frames",
+            "too_late_frames",
+            "distinct_sequences",
+            "received_last_ns",
+            "received_jitter_ns",
+        ];
+        let mut counters: BTreeMap<String, u64> =
+            names.map(|name| (name.to_owned(), u64::MAX)).into();
+        counters.insert("received_first_ns".to_owned(), 0);
+        let seen = report(&counters, counts(&counters).unwrap(), Some(u64::MAX));
+        let framing = wirelab_wire::Framing::default();
+        let size = wirelab_wire::Size::new(wirelab_wire::SizeUnit::Frame, 64);
+        let asked = wirelab_trial::job::FlowAsked {
+            port: String::new(),
+            direction: wirelab_trial::Direction::Receive,
+            stream: 0,
+            layer: framing.layer,
+            sizes: size.resolve(framing).unwrap(),
+            link: None,
+            frames_per_s: None,
+            from: String::new(),
+            to: String::new(),
+            sender_path: String::new(),
+            receiver_path: String::new(),
+            ledger: None,
+        };
+        let sent = wirelab_trial::job::SendReport::default();
+        let warnings = wirelab_trial::job::flow_warnings(&asked, &sent, &seen);
+        assert!(warnings.iter().any(|w| w.code == "identity"));
+        let flow = wirelab_trial::job::flow_observation(&asked, &sent, seen);
+        assert_eq!(flow.loss_ratio.value(), None, "nothing was sent");
     }
 }

@@ -29,6 +29,9 @@ use flows::Sides;
 use place::Place;
 use plan::Plan;
 
+/// Set-up keys that are kept at most: each observation holds them.
+const MOST_KEYS: usize = 256;
+
 /// A node somewhere, in an open session.
 pub struct ControlNode {
     name: String,
@@ -38,6 +41,8 @@ pub struct ControlNode {
     identity: Identity,
     setup: BTreeMap<String, String>,
     place: Place,
+    /// The last idle baseline that the node told. Trials that follow one another leave it no time for another.
+    idle_ratio: Option<f64>,
 }
 
 impl ControlNode {
@@ -52,7 +57,7 @@ impl ControlNode {
         let mut control = control::open(address)?;
         let identity = control.identity().clone();
         let keys = control.setup().map_err(|e| control::of_start(&e))?;
-        let setup: BTreeMap<String, String> = keys.into_iter().collect();
+        let setup: BTreeMap<String, String> = keys.into_iter().take(MOST_KEYS).collect();
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = route.interface.as_ref().map(|i| i.port.interface.as_str());
         let place = Place::beside(key("host"), key("cpus"), interface);
@@ -64,6 +69,7 @@ impl ControlNode {
             identity,
             setup,
             place,
+            idle_ratio: None,
         })
     }
 
@@ -134,6 +140,10 @@ impl ControlNode {
             }
             false => collect::Told::nothing("the node did not answer any more"),
         };
+        let earlier_idle_ratio = self.idle_ratio;
+        if let Some((load, true)) = told.load.value() {
+            self.idle_ratio = Some(load.idle_baseline_ratio);
+        }
         let datagram = plan.sizes.datagram.unwrap_or(0);
         let warnings = crate::path::fragmented(datagram, layer, self.route.mtu());
         Ok(observe::observation(observe::Parts {
@@ -142,6 +152,7 @@ impl ControlNode {
             ran,
             told,
             started_unix_ns,
+            earlier_idle_ratio,
             shared: self.place.shared.clone().or(unpinned),
             warnings: warnings.into_iter().collect(),
         }))

@@ -21,6 +21,8 @@ pub struct Parts<'a> {
     pub ran: Ran,
     pub told: Told,
     pub started_unix_ns: u64,
+    /// The idle baseline of an earlier trial, where there was one.
+    pub earlier_idle_ratio: Option<f64>,
     /// Why tester and node may share cores.
     pub shared: Option<String>,
     pub warnings: Vec<Warning>,
@@ -264,13 +266,22 @@ impl Parts<'_> {
         else {
             return load.map(|(load, _)| load);
         };
-        if !has_idle {
-            let text = "the node has no idle baseline: 0 stands for it".to_owned();
-            self.warn(
-                "no-idle-baseline",
-                text,
-                "leave the node idle before the trial",
-            );
+        match (has_idle, self.earlier_idle_ratio) {
+            (true, _) => {}
+            (false, Some(ratio)) => {
+                load.idle_baseline_ratio = ratio;
+                let text = "the node was not idle long enough before the trial: its idle baseline is that of an earlier one";
+                let way_out = "nothing is wrong; a pause between trials would give each its own";
+                self.warn("earlier-idle-baseline", text.to_owned(), way_out);
+            }
+            (false, None) => {
+                let text = "the node has no idle baseline: 0 stands for it".to_owned();
+                self.warn(
+                    "no-idle-baseline",
+                    text,
+                    "leave the node idle before the trial",
+                );
+            }
         }
         let why = match (&self.shared, load.shared) {
             (Some(why), _) => Some(why.clone()),
