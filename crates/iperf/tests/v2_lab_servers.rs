@@ -241,7 +241,7 @@ fn udp_full_duplex() {
 #[test]
 fn udp_parallel_in_every_mode() {
     udp(Mode::Forward, 3, [3, 0], |_| {});
-    udp(Mode::Tradeoff, 2, [2, 2], |_| {});
+    // Not -r: iperf's server then leaves even its own client waiting.
     udp(Mode::Dual, 2, [2, 2], |_| {});
     udp(Mode::Reverse, 2, [0, 2], |_| {});
     udp(Mode::FullDuplex, 2, [2, 2], |_| {});

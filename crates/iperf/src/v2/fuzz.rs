@@ -2,6 +2,7 @@
 
 use super::amount::{parse_bytes, parse_rate};
 use super::client_header::EXTENDED_LEN;
+use super::table::Format;
 use super::{Arrival, ClientHeader, Generation, Head, IdWidth, Receiver, ServerReport};
 
 /// Any bytes as a datagram, as the start of a TCP connection and as an answer.
@@ -24,7 +25,14 @@ pub fn fuzz_header(data: &[u8]) {
             assert_eq!((again.amount, again.port), (header.amount, header.port));
         }
     }
+    if let Some(Ok(bytes)) = super::server::fuzz_bounce(data) {
+        assert!((48..=1 << 20).contains(&bytes), "bounded memory");
+    }
     if let Some(report) = ServerReport::parse(data) {
+        let line = report
+            .row(super::table::Id::Sum)
+            .enhanced_line(Format::AutoBits);
+        assert!(!line.is_empty());
         for generation in [Generation::V205, Generation::Wide] {
             assert!(ServerReport::parse(&report.emit(generation, data)).is_some());
         }
@@ -35,13 +43,15 @@ pub fn fuzz_header(data: &[u8]) {
 pub fn fuzz_receiver(data: &[u8]) {
     let mut rest = data;
     let mut receiver: Option<Receiver> = None;
+    // Any wall clock, from the first bytes.
+    let epoch_us = u64::from(super::bytes::be32(data, 0).unwrap_or(0)) * 1_000_000;
     let mut now_ns = 0;
     while let Some((len, after)) = rest.split_first() {
         let (datagram, after) = after.split_at(usize::from(*len).min(after.len()));
         rest = after;
         now_ns += 1_000_000 * u64::from(*len);
         if receiver.is_none() {
-            receiver = Receiver::new(datagram, now_ns);
+            receiver = Receiver::new(datagram, now_ns).map(|new| new.with_wall(epoch_us, true));
         }
         let Some(receiver) = &mut receiver else {
             continue;

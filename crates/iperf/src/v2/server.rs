@@ -22,6 +22,9 @@ use super::table::{Id, Row};
 use groups::Groups;
 use refusals::Senders;
 
+/// The size of blocks that the first bytes of a connection ask back, for fuzzing.
+pub(super) use bounce::asked as fuzz_bounce;
+
 mod back;
 mod bounce;
 mod groups;
@@ -303,17 +306,16 @@ impl Shared {
         }
     }
 
-    /// The rate over UDP that a peer asked, within the limit. A header without a rate is that of -b 0.
+    /// The rate over UDP that a peer asked, within the limit; iperf's default where the header names none.
     fn bounded_rate(&self, header: &ClientHeader, length_bytes: u32) -> Rate {
         let most = self.config.max_back_bits_per_s;
-        match header.rate() {
-            Some(Rate::BitsPerS(bits)) => Rate::BitsPerS(bits.min(most)),
-            Some(Rate::PacketsPerS(packets)) => {
+        match header.rate().unwrap_or(Rate::UDP_DEFAULT) {
+            Rate::BitsPerS(bits) => Rate::BitsPerS(bits.min(most)),
+            Rate::PacketsPerS(packets) => {
                 let most = most / (8 * u64::from(length_bytes.max(1)));
                 Rate::PacketsPerS(packets.min(most).max(1))
             }
-            Some(Rate::Max) => Rate::BitsPerS(most),
-            None => Rate::UDP_DEFAULT,
+            Rate::Max => Rate::BitsPerS(most),
         }
     }
 

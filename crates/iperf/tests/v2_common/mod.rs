@@ -61,6 +61,20 @@ impl Ours {
         (legs, rows)
     }
 
+    /// The next leg, whatever else is told before.
+    pub fn next_leg(&self) -> Leg {
+        self.next_leg_with_trouble().0
+    }
+
+    pub fn next_leg_with_trouble(&self) -> (Leg, Option<Trouble>) {
+        loop {
+            let event = self.events.recv_timeout(LIMIT).expect("an event in time");
+            if let ServerEvent::Leg { leg, trouble, .. } = event {
+                return (leg, trouble);
+            }
+        }
+    }
+
     /// The next refusal.
     pub fn refusal(&self) -> &'static str {
         loop {

@@ -29,7 +29,7 @@ const TIMES_AT: usize = 28;
 const HOLD_AT: usize = 44;
 
 /// The size of the blocks, where the first words of a connection ask for this; an error where it is absurd.
-pub(super) fn asked(start: &[u8]) -> Option<Result<usize, &'static str>> {
+pub(in crate::v2) fn asked(start: &[u8]) -> Option<Result<usize, &'static str>> {
     if be32(start, 0)? & base::BOUNCEBACK == 0 {
         return None;
     }

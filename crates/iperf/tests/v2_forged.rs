@@ -1,0 +1,121 @@
+//! Requests for traffic back over UDP from an address that may be forged: bounded in time, rate and number, and
+//! ended when the host of the address refuses it.
+
+use std::net::UdpSocket;
+use std::time::Duration;
+
+use wirelab_iperf::v2::{
+    Amount, ClientHeader, Head, IdWidth, Leg, Mode, Rate, ServerConfig, Trouble,
+};
+
+mod v2_common;
+use v2_common::{Ours, time};
+
+/// The first datagram of a client that asks for ten hours, back to `port` where the mode needs one.
+fn request(mode: Mode, port: u16, rate: Rate) -> [u8; 100] {
+    let mut out = [0; 100];
+    let head = Head {
+        id: 1,
+        seconds: 0,
+        microseconds: 0,
+    };
+    head.emit(&mut out, IdWidth::Wide);
+    let header = ClientHeader::new(true, port, 100, time(3_600_000), rate).with_mode(mode);
+    header.emit(&mut out[16..]).unwrap();
+    out
+}
+
+fn udp_sent(ours: &Ours) -> (wirelab_iperf::v2::Sent, Option<Trouble>) {
+    loop {
+        if let (Leg::UdpSent(sent), trouble) = ours.next_leg_with_trouble() {
+            return (*sent, trouble);
+        }
+    }
+}
+
+#[test]
+fn a_host_that_refuses_gets_no_more() {
+    for mode in [Mode::Reverse, Mode::FullDuplex, Mode::Dual] {
+        let quiet = Duration::from_millis(200);
+        let ours = Ours::start(
+            "127.0.0.1",
+            ServerConfig {
+                quiet,
+                ..ServerConfig::default()
+            },
+        );
+        let victim = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let closed = UdpSocket::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let asked = request(mode, closed.port(), Rate::PacketsPerS(500));
+        victim.send_to(&asked, ours.server.udp_address()).unwrap();
+        // From here on nobody has the port, as where the address was forged.
+        drop(victim);
+        let (sent, trouble) = udp_sent(&ours);
+        assert!(
+            matches!(trouble, Some(Trouble::Gone { .. })),
+            "{mode:?}: {trouble:?}"
+        );
+        assert!(sent.duration_ns < 30_000_000_000, "{mode:?}: {sent:?}");
+    }
+}
+
+#[test]
+fn time_rate_and_number_are_bounded() {
+    let config = ServerConfig {
+        max_back: 2,
+        max_back_time: Duration::from_millis(200),
+        max_back_bits_per_s: 80_000,
+        ..ServerConfig::default()
+    };
+    let ours = Ours::start("127.0.0.1", config);
+    let victims: Vec<UdpSocket> = (0..3)
+        .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap())
+        .collect();
+    for (at, rate) in [
+        Rate::BitsPerS(400_000_000_000),
+        Rate::BitsPerS(u64::from(u32::MAX)),
+        Rate::Max,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let asked = request(Mode::Reverse, 1, rate);
+        victims[at]
+            .send_to(&asked, ours.server.udp_address())
+            .unwrap();
+    }
+    assert_eq!(
+        ours.refusal(),
+        "traffic back: the server sends as many flows as it may"
+    );
+    for _ in 0..2 {
+        let (sent, trouble) = udp_sent(&ours);
+        assert!(trouble.is_none(), "{trouble:?}");
+        // 100 datagrams of 100 bytes a second, for a fifth of a second.
+        assert!(sent.datagrams <= 21, "{sent:?}");
+    }
+    // A place is free again, and a rate that is not told is the least that iperf sends.
+    let asked = request(Mode::Reverse, 1, Rate::Max);
+    let another = UdpSocket::bind("127.0.0.1:0").unwrap();
+    another.send_to(&asked, ours.server.udp_address()).unwrap();
+    assert!(udp_sent(&ours).0.datagrams <= 21);
+}
+
+#[test]
+fn bytes_are_bounded_too() {
+    let ours = Ours::start(
+        "127.0.0.1",
+        ServerConfig {
+            max_back_bytes: 1000,
+            ..ServerConfig::default()
+        },
+    );
+    let victim = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut asked = request(Mode::Reverse, 1, Rate::PacketsPerS(1000));
+    asked[36..40].copy_from_slice(&Amount::Bytes(1 << 30).to_wire().to_be_bytes());
+    victim.send_to(&asked, ours.server.udp_address()).unwrap();
+    assert_eq!(udp_sent(&ours).0.bytes, 1000);
+}
