@@ -75,7 +75,8 @@ impl ServerReport {
     /// Least, most, sum and mean in s and µs; squared distances in µs²; those again of the last interval; datagrams,
     /// datagrams per second, and what that is to be divided by.
     fn transit_words(&self, transit: &Transit) -> [u32; 15] {
-        let pair = |us: f64| [(us / 1e6) as u32, (us % 1e6) as u32];
+        // Both are signed: the receiver's clock may be behind.
+        let pair = |us: f64| [(us / 1e6) as i32 as u32, (us % 1e6) as i32 as u32];
         let [min_s, min_us] = pair(transit.min_us as f64);
         let [max_s, max_us] = pair(transit.max_us as f64);
         let [sum_s, sum_us] = pair(transit.mean_us * transit.count as f64);
@@ -222,6 +223,12 @@ mod tests {
         let again = report.emit(Generation::Wide, &[]);
         assert_eq!(ServerReport::parse(&again), Some(report));
         assert_eq!(again[..96], captured[..96]);
+        let behind = ServerReport {
+            transit: Some(Transit::of(-2_500_000)),
+            ..report
+        };
+        let told = ServerReport::parse(&behind.emit(Generation::Wide, &[]));
+        assert_eq!(told, Some(behind));
         let narrow = report.emit(Generation::V205, &[]);
         assert_eq!(ServerReport::parse(&narrow).unwrap().transit, None);
     }
