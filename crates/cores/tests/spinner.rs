@@ -15,6 +15,8 @@ use wirelab_cores::{Cores, Meter};
 const POINTS: f64 = 0.03;
 /// Each window; a step of the counters is a point of it.
 const WINDOW: Duration = Duration::from_secs(1);
+/// Share of a core that others may have where a movement is looked for.
+const QUIET: f64 = 0.5;
 /// Windows to wait for a quiet machine.
 const TRIES: usize = 90;
 
@@ -77,11 +79,12 @@ fn a_spinner_on_the_other_core_moves_the_figure_by_less_than_three_points() {
         let without = window(&mut meter, &nothing).0;
         let with = beside(&tester, &mut meter);
         seen.push((without, with));
-        (with - without).abs() < POINTS
+        // A core that is busy anyway cannot be moved.
+        without < QUIET && (with - without).abs() < POINTS
     });
     assert!(
         found,
-        "a spinner on core {tester} moved the figure of core {node} in each of {TRIES} windows: \
+        "core {node} was never quiet, or a spinner on core {tester} moved its figure, in {TRIES} windows: \
          end what else runs there, and try again; (without, with) were {seen:.3?}"
     );
 }
