@@ -16,6 +16,9 @@ use crate::settings::Settings;
 /// Bytes of the Ethernet header and the FCS, which an MTU does not count (IEEE 802.3).
 const AROUND: u32 = 14 + 4;
 
+/// Most records of a capture point: a client reads no more (section 7 of the protocol).
+const MOST_CAPTURES: u32 = 65_536;
+
 /// What the node is and allows.
 pub fn identity(options: &Options, place: &Place, setup: usize) -> Identity {
     let mut layers = match place.ip.is_ipv4() {
@@ -58,7 +61,7 @@ pub fn identity(options: &Options, place: &Place, setup: usize) -> Identity {
         max_frame_bytes: largest.max().unwrap_or(mtu_frame).min(mtu_frame),
         max_frames: options.limits.frames,
         max_time_ps: options.limits.time_ps,
-        max_captures: options.limits.captures,
+        max_captures: options.limits.captures.min(MOST_CAPTURES),
         idle_ms: options.limits.idle_ms,
     }
 }

@@ -191,3 +191,27 @@ fn frames_go_to_no_address_but_the_asking_hosts_unless_the_operator_allows_it() 
     assert_eq!(started.peer_mac, Some(elsewhere));
     assert_eq!(bench.ended(started.trial).state, State::Done);
 }
+
+#[test]
+fn the_longest_identity_fits_a_line() {
+    let longest = |options: &mut wirelab_agent::Options| {
+        options.name = Some("n".repeat(32));
+        options.limits.frames = u64::MAX;
+        options.limits.time_ps = u64::MAX;
+        options.limits.captures = u32::MAX;
+        options.limits.idle_ms = u32::MAX;
+        for number in 0..64 {
+            options
+                .set(&format!("a_key_that_is_rather_{number}={}", "ä".repeat(60)))
+                .unwrap();
+        }
+    };
+    let Some(mut bench) = Bench::with(longest) else {
+        return;
+    };
+    assert_eq!(bench.client.identity().name.len(), 32);
+    let setup = bench.client.setup().unwrap();
+    assert_eq!(setup.len(), bench.client.identity().setup as usize);
+    let long = setup.iter().filter(|(_, value)| value.len() == 120);
+    assert_eq!(long.count(), 64, "{setup:?}");
+}
