@@ -208,10 +208,24 @@ fn the_real_iperf3_against_our_server() {
 #[test]
 fn the_shape_of_json() {
     let server = Ours::start(&[]);
-    let udp = json(&test(
-        &server.udp,
-        "-u -l 200 -b 800k -t 1 -i 0.5 -d --json",
-    ));
+    // On a busy machine an interval, a time or a report may be missing, and its members with it.
+    let udp = (0..5)
+        .map(|_| {
+            json(&test(
+                &server.udp,
+                "-u -l 200 -b 800k -t 1 -i 0.5 -d --json",
+            ))
+        })
+        .find(|udp| {
+            let text = udp.to_string();
+            let missing = [
+                "\"one_way\":null",
+                "\"server_report\":null",
+                "\"intervals\":[]",
+            ];
+            !missing.iter().any(|part| text.contains(part))
+        })
+        .expect("a test with all that can be known");
     insta::assert_snapshot!("json_of_iperf_2_udp", shape(&udp));
     let tcp = json(&test(&server.tcp, "-n 1M -d --json"));
     insta::assert_snapshot!("json_of_iperf_2_tcp", shape(&tcp));

@@ -8,7 +8,8 @@ use wirelab_iperf::v2::{Protocol, Rate};
 use wirelab_iperf::v3::parameters::MAX_SECONDS;
 use wirelab_iperf::v3::table::{RULER, Table};
 use wirelab_iperf::v3::{
-    Client, DEFAULT_PORT, Outcome as Test, Parameters, Server, TestError, Told, report,
+    Client, DEFAULT_PORT, Outcome as Test, Parameters, Server, StreamOutcome, TestError, Told,
+    report,
 };
 use wirelab_report::format;
 use wirelab_trial::Cancel;
@@ -222,28 +223,47 @@ fn notes(test: &Test) {
                 seen.lost, seen.duplicated
             ));
         }
-        let Some(gaps) = stream
+        if stream.segmented {
+            complain(format_args!(
+                "[{id:3}] note: segmented: the system got many datagrams in one piece, each with its own number, to be cut late; --no-segmentation hands them over one by one"
+            ));
+        }
+        if test.parameters.rate_bit_s > 0 {
+            pace(stream);
+        }
+    }
+}
+
+/// How well a sender kept the rate that was asked.
+fn pace(stream: &StreamOutcome) {
+    let id = stream.ends.id;
+    let time = |ns: u64| format::time(ns.saturating_mul(1000));
+    let percentile = |percent| {
+        stream
             .gaps
             .as_ref()
-            .filter(|_| test.parameters.rate_bit_s > 0)
-        else {
-            continue;
-        };
-        let time = |ns: u64| format::time(ns.saturating_mul(1000));
-        if let (Some(half), Some(most)) = (gaps.percentile(50.0), gaps.percentile(99.0)) {
-            complain(format_args!(
-                "[{id:3}] gaps between writes: median {}, 99 % {}, longest {}",
-                time(half),
-                time(most),
-                time(gaps.max_ticks)
-            ));
-        }
-        if stream.slips > 0 {
-            complain(format_args!(
-                "[{id:3}] warning: the sender did not keep the rate asked: {} pauses were not made up for; free the processors or ask for less",
-                stream.slips
-            ));
-        }
+            .and_then(|gaps| gaps.percentile(percent))
+    };
+    let longest = stream.gaps.as_ref().map(|gaps| gaps.max_ticks);
+    let (Some(half), Some(most), Some(longest)) = (percentile(50.0), percentile(99.0), longest)
+    else {
+        return;
+    };
+    let kept = match stream.slips {
+        0 => "the rate was kept",
+        _ => "the rate was not kept",
+    };
+    complain(format_args!(
+        "[{id:3}] gaps between writes: median {}, 99 % {}, longest {}; {kept}",
+        time(half),
+        time(most),
+        time(longest)
+    ));
+    if stream.slips > 0 {
+        complain(format_args!(
+            "[{id:3}] note: the sender did not keep the rate: {} pauses are not made up for; free the processors or ask for less",
+            stream.slips
+        ));
     }
 }
 
