@@ -18,12 +18,11 @@ const USUAL_RANGE: f64 = 1e3;
 const MOST_RANGE: f64 = 1e15;
 
 /// What a trial takes beside the time in which frames are offered, in ps: connections and reports of a peer across
-/// a network, from tries in a lab with room to spare; a model answers at once.
+/// a network, threads and rings of ports, from tries in a lab with room to spare; a model answers at once.
 pub fn overhead_ps(kind: &str) -> u64 {
     match kind {
-        "iperf" => 300_000_000_000,
+        "iperf" | "ports" => 300_000_000_000,
         "node" => 200_000_000_000,
-        "ports" => 50_000_000_000,
         _ => 0,
     }
 }

@@ -10,6 +10,9 @@ use wirelab_trial::{
 use crate::part::{Asks, PlannedPart};
 use crate::run::NODE_FAILED;
 
+/// The set-up key that names the interfaces of ports.
+const PORTS_KEY: &str = "ports";
+
 /// Why a results file cannot be gone on with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
@@ -228,8 +231,10 @@ fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError>
             .cloned()
             .unwrap_or_else(|| "not told".to_owned())
     };
+    // A lab that is made for a run has other interfaces in each.
+    let made_anew = |key: &str| stored.name.starts_with("lab:") && key == PORTS_KEY;
     let keys = stored.setup.keys().chain(now.setup.keys());
-    for key in keys {
+    for key in keys.filter(|key| !made_anew(key)) {
         if stored.setup.get(key) != now.setup.get(key) {
             return Err(ResumeError::Setup {
                 key: key.clone(),

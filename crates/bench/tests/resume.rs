@@ -226,6 +226,18 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
     ] {
         assert!(error.contains(text), "{error}\nlacks\n{text}");
     }
+    // A lab of a number is made for each run, so its interfaces are others each time.
+    let mut lab = half.clone();
+    for observation in &mut lab.observations {
+        observation.node.name = "lab:1".to_owned();
+        let setup = &mut observation.node.setup;
+        setup.insert("ports".to_owned(), "lab-7-node/n0".to_owned());
+    }
+    let here = Description {
+        name: "lab:1".to_owned(),
+        ..node().describe()
+    };
+    assert!(Stored::of(&lab, &here, &environment()).is_ok());
     // What only the trials of the last part tell.
     let cut = states.iter().rev().find(|s| s.parts.len() == 2).unwrap();
     let mut node = node();
