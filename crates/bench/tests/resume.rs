@@ -102,11 +102,19 @@ fn go_on(node: &mut dyn Node, plan: &Plan, file: ResultsFile) -> (Ended, Results
     (outcome.ended, writer.finish(!done).unwrap())
 }
 
+/// All trials before the bursts are tried, and every seventh of these, which are alike.
+fn is_one_of_many_bursts(k: usize) -> bool {
+    k > 45 && k % 7 != 0
+}
+
 #[test]
 fn a_file_that_was_left_at_any_moment_becomes_the_whole_one() {
     let (whole, states, _) = uninterrupted();
     assert!(states.len() > 90, "{}", states.len());
     for (k, state) in states.into_iter().enumerate() {
+        if is_one_of_many_bursts(k) {
+            continue;
+        }
         assert!(state.interrupted);
         // As `kill -9` leaves it: what was observed, and no word of how its search stood.
         let missing = whole.observations.len() - state.observations.len();
@@ -125,7 +133,7 @@ fn a_file_that_was_left_at_any_moment_becomes_the_whole_one() {
 #[test]
 fn ctrl_c_in_any_trial_costs_that_trial_alone() {
     let (whole, _, asked) = uninterrupted();
-    for k in 1..=asked {
+    for k in (1..=asked).filter(|k| !is_one_of_many_bursts(*k)) {
         let mut cut = node();
         (cut.ends_early, cut.cancels) = (vec![k], true);
         let mut writer = self::whole(None);

@@ -313,3 +313,33 @@ fn a_search_on_a_model_gives_predicted_figures_and_kinds_do_not_mix() {
     let kind = result.goals[0].conditional_throughput_frames_per_s.kind();
     assert_eq!(kind, Some(Kind::Calibrated));
 }
+
+#[test]
+fn what_a_tester_offered_that_did_not_keep_the_load_counts_where_the_node_carried_it() {
+    // A busy host: it offers 3 % less than it is asked, whatever that is.
+    let mut node = CurveNode::of_capacity(200e3);
+    node.keeps_share = 0.97;
+    let result = find(&mut node, &both_goals());
+    let [none, some] = &result.goals[..] else {
+        panic!("two goals");
+    };
+    for goal in [none, some] {
+        assert_eq!(goal.outcome, Outcome::Found, "{goal:?} {:?}", node.loads());
+        assert_eq!(
+            limit(goal),
+            Limit::Tester,
+            "no load above was really offered"
+        );
+        assert!(!goal.not_monotone);
+    }
+    assert!((190e3..=200e3).contains(&lower(none)), "{}", lower(none));
+    assert!((195e3..=206e3).contains(&lower(some)), "{}", lower(some));
+    assert!(result.trials.iter().all(|trial| trial.tester_was_limit));
+
+    // One that is held up only now and then is no bound where it offered more at another time.
+    let mut node = CurveNode::of_capacity(200e3);
+    node.held_up_at = vec![2, 3, 5];
+    let result = find(&mut node, &both_goals());
+    assert!((198e3..=200e3).contains(&lower(&result.goals[0])));
+    assert_eq!(limit(&result.goals[0]), Limit::Node);
+}

@@ -10,6 +10,15 @@ pub(super) const TESTER_ATTEMPTS: u64 = 2;
 pub(super) struct Seen {
     pub trial_ps: u64,
     pub loss_ratio: f64,
+    /// Whether the tester meant to offer more: then loss may come of its faster stretches, and counts for nothing.
+    pub held_up: bool,
+}
+
+impl Seen {
+    /// Whether it tells a goal anything.
+    fn counts_for(&self, goal: &Goal) -> bool {
+        !self.held_up || self.loss_ratio <= goal.loss_ratio
+    }
 }
 
 /// All that was seen at one load.
@@ -19,6 +28,8 @@ pub(super) struct LoadSeen {
     pub trials: Vec<Seen>,
     /// Trials in which the tester was the limit.
     pub tester_limited: u64,
+    /// Loss ratios of those of them in which less was offered than asked.
+    pub offered_less: Vec<f64>,
 }
 
 /// What a load is to a goal.
@@ -28,6 +39,8 @@ pub(super) enum Class {
     Upper,
     /// The tester cannot offer it.
     TooFast,
+    /// The tester offered less, and the node carried that: no bound, what was offered is a load of its own.
+    Passed,
     Undecided,
 }
 
@@ -37,6 +50,7 @@ impl LoadSeen {
             frames_per_s,
             trials: Vec::new(),
             tester_limited: 0,
+            offered_less: Vec::new(),
         }
     }
 
@@ -45,7 +59,8 @@ impl LoadSeen {
     pub fn class(&self, goal: &Goal) -> Class {
         let sum = |long: bool, high: bool| {
             let those = |t: &&Seen| {
-                (t.trial_ps >= goal.final_trial_ps) == long
+                t.counts_for(goal)
+                    && (t.trial_ps >= goal.final_trial_ps) == long
                     && (t.loss_ratio > goal.loss_ratio) == high
             };
             let times = self.trials.iter().filter(those);
@@ -62,7 +77,15 @@ impl LoadSeen {
         } else if whole - long_low <= allowed {
             Class::Lower
         } else if self.tester_limited >= TESTER_ATTEMPTS {
-            Class::TooFast
+            let carried = self
+                .offered_less
+                .iter()
+                .any(|loss| *loss <= goal.loss_ratio);
+            if carried {
+                Class::Passed
+            } else {
+                Class::TooFast
+            }
         } else {
             Class::Undecided
         }
@@ -70,7 +93,7 @@ impl LoadSeen {
 
     /// Full trials of the goal that were seen here.
     pub fn full_trials<'a>(&'a self, goal: &'a Goal) -> impl Iterator<Item = &'a Seen> {
-        let full = |t: &&Seen| t.trial_ps >= goal.final_trial_ps;
+        let full = |t: &&Seen| t.trial_ps >= goal.final_trial_ps && t.counts_for(goal);
         self.trials.iter().filter(full)
     }
 
@@ -103,6 +126,7 @@ mod tests {
                 .map(|&(trial_ps, loss_ratio)| Seen {
                     trial_ps,
                     loss_ratio,
+                    held_up: false,
                 })
                 .collect(),
             ..LoadSeen::new(1000.0)
@@ -151,6 +175,7 @@ mod tests {
             let trial = Seen {
                 trial_ps,
                 loss_ratio,
+                held_up: false,
             };
             load.trials.extend(vec![trial; count]);
             let got = [0, 1, 2, 3].map(|at| load.class(&goals[at]));

@@ -199,14 +199,24 @@ impl Rates {
                 let told = asker.ask(rate(load), Extent::Time { time_ps }, time_ps);
                 self.per_goal[at] += (asker.records.len() - before) as u64;
                 let told = told?;
-                let seen = self.at(load);
-                if told.tester_was_limit {
-                    seen.tester_limited += 1;
-                } else {
-                    seen.trials.push(Seen {
-                        trial_ps: time_ps,
-                        loss_ratio: told.loss_ratio,
-                    });
+                let seen = Seen {
+                    trial_ps: time_ps,
+                    loss_ratio: told.loss_ratio,
+                    held_up: told.tester_was_limit,
+                };
+                if !told.tester_was_limit {
+                    self.at(load).trials.push(seen);
+                    continue;
+                }
+                self.at(load).tester_limited += 1;
+                let offered = told.sent_frames_per_s;
+                if let Some(offered) = offered.filter(|sent| (range.0..load).contains(sent)) {
+                    self.at(load).offered_less.push(told.loss_ratio);
+                    // Where the node carried what was offered, it carries that. Loss tells nothing, since it may
+                    // come of the faster stretches between two pauses of the tester.
+                    if told.loss_ratio <= goal.loss_ratio {
+                        self.at(offered).trials.push(seen);
+                    }
                 }
             }
         }
@@ -223,18 +233,47 @@ impl Rates {
     ) -> Option<(f64, bool)> {
         let bounds = self.bounds(goal);
         let upper = bounds.upper.map(|(load, _)| load.frames_per_s);
-        match (bounds.lower.map(|load| load.frames_per_s), upper) {
+        let next = match (bounds.lower.map(|load| load.frames_per_s), upper) {
             (None, None) => Some((hint, false)),
             (None, Some(upper)) if upper <= min => None,
             (None, Some(upper)) if hint < upper => Some((hint, false)),
             (None, Some(upper)) => Some(((upper * (-step).exp()).max(min), true)),
             (Some(lower), None) if lower >= max => None,
-            (Some(lower), None) => Some(((lower * step.exp()).min(max), true)),
+            (Some(lower), None) => {
+                // Beyond what was decided before.
+                let mut step = step;
+                while self.is_decided((lower * step.exp()).min(max), goal)
+                    && lower * step.exp() < max
+                {
+                    step *= 2.0;
+                }
+                Some(((lower * step.exp()).min(max), true))
+            }
             (Some(lower), Some(upper)) => {
                 let wide = (upper / lower).ln() > goal.log_width() * (1.0 + ROUNDING);
-                wide.then(|| ((lower * upper).sqrt(), false))
+                // Where the tester was held up at the middle, a load beside it may do.
+                let between = |share: f64| lower * (upper / lower).powf(share);
+                let mut places = [0.5, 0.35, 0.65].map(between).into_iter();
+                let new = places.find(|load| !self.is_passed(*load, goal));
+                new.filter(|_| wide).map(|load| (load, false))
             }
-        }
+        };
+        // A load that was decided before tells nothing new.
+        next.filter(|(load, _)| !self.is_decided(*load, goal))
+    }
+
+    /// Whether the tester was held up so near to a load that asking it would tell nothing new.
+    fn is_passed(&self, load: f64, goal: &Goal) -> bool {
+        let near = |seen: &&LoadSeen| {
+            let apart = (seen.frames_per_s / load).ln().abs();
+            apart < goal.log_width() / 2.0
+        };
+        let mut near = self.seen.iter().filter(near);
+        near.any(|seen| seen.class(goal) == Class::Passed)
+    }
+
+    fn is_decided(&self, load: f64, goal: &Goal) -> bool {
+        self.class(load, goal) != Class::Undecided
     }
 
     /// The relevant bounds (RFC 9971): the smallest load that fails, and the largest below it that does not.
@@ -244,8 +283,13 @@ impl Rates {
             upper: None,
             not_monotone: false,
         };
+        let carried = self.seen.iter().rev();
+        let mut carried = carried.filter(|load| load.class(goal) == Class::Lower);
+        let highest = carried.next().map_or(0.0, |load| load.frames_per_s);
         for load in &self.seen {
             match load.class(goal) {
+                // A tester that offered more at another time was held up here.
+                Class::TooFast if load.frames_per_s < highest => {}
                 Class::Lower if bounds.upper.is_none() => bounds.lower = Some(load),
                 Class::Lower => bounds.not_monotone = true,
                 class @ (Class::Upper | Class::TooFast) if bounds.upper.is_none() => {
@@ -344,16 +388,19 @@ impl Rates {
         let Some((min, max)) = self.range else {
             return (Outcome::Unfinished, None);
         };
-        // A hint of no account: with bounds known, what is next does not depend on it.
-        let done = self.next(goal, (min, max.frames_per_s), min, 1.0).is_none();
+        // Hint and step are of no account but at the ends, and there the last load of all is what counts.
+        let range = (min, max.frames_per_s);
+        let done = self.next(goal, range, min, f64::INFINITY).is_none();
         match (b.lower, b.upper) {
             _ if !done => (Outcome::Unfinished, None),
             (None, Some((_, Class::TooFast))) => (Outcome::TesterTooSlow, None),
             (None, _) => (Outcome::NoLowerBound, None),
             (Some(_), Some((_, Class::TooFast))) => (Outcome::Found, Some(Limit::Tester)),
             (Some(_), Some(_)) => (Outcome::Found, Some(Limit::Node)),
-            (Some(_), None) => {
+            (Some(load), None) => {
+                let all_offered = load.frames_per_s >= max.frames_per_s;
                 let limit = match (max.set_by, way) {
+                    _ if !all_offered => Limit::Tester,
                     (MaxLoadSource::Link, _) => Limit::Link,
                     (MaxLoadSource::Asked, _) => Limit::Asked,
                     // The node itself sent as fast as it could.

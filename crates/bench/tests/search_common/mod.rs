@@ -24,6 +24,10 @@ pub struct CurveNode {
     pub predicts_from: usize,
     /// Highest rate the sender keeps, in frames/s.
     pub sender_frames_per_s: f64,
+    /// Share of the load asked that the sender offers.
+    pub keeps_share: f64,
+    /// Numbers of the runs (counted from 1) in which it offers half of it.
+    pub held_up_at: Vec<usize>,
     /// Whether the sender's own figures are in the observation.
     pub sender_is_seen: bool,
     /// Numbers of the runs (counted from 1) that end early.
@@ -46,6 +50,8 @@ impl CurveNode {
             kind: Kind::Measured,
             predicts_from: usize::MAX,
             sender_frames_per_s: f64::MAX,
+            keeps_share: 1.0,
+            held_up_at: Vec::new(),
             sender_is_seen: true,
             ends_early: Vec::new(),
             cancels: false,
@@ -88,7 +94,11 @@ impl CurveNode {
             Load::FrameRate { frames_per_s } => frames_per_s,
             _ => GIGABIT_FRAMES_PER_S,
         };
-        let offered = asked.min(self.sender_frames_per_s);
+        let share = match self.held_up_at.contains(&self.asked().len()) {
+            true => 0.5,
+            false => self.keeps_share,
+        };
+        let offered = (asked * share).min(self.sender_frames_per_s);
         let sent = match trial.extent {
             Extent::Frames { frames } => frames,
             Extent::Time { time_ps } => (offered * time_ps as f64 / 1e12) as u64,
