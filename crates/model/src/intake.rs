@@ -1,6 +1,6 @@
 //! What observations of peers in the network say of the node, and which say nothing of it.
 
-use wirelab_trial::Observation;
+use wirelab_trial::{CpuLoad, Observation};
 
 /// Warnings of a trial whose figures are not the node's own, and why.
 const UNUSABLE: [(&str, &str); 2] = [
@@ -13,6 +13,11 @@ const UNUSABLE: [(&str, &str); 2] = [
         "the peer's report never came, so that what arrived is not known",
     ),
 ];
+
+/// The warning of a trial whose frames went by the tester unseen.
+const MISSED: &str = "checker-missed";
+/// A core this busy before a trial has other work, or waits by spinning: its load tells nothing of the trial.
+const BUSY_BEFORE: f64 = 0.9;
 
 /// A set-up key that names the host and not the kind of node.
 pub(crate) const HOST: &str = "host";
@@ -32,4 +37,23 @@ pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {
 /// Whether a series is of the way there and back, which is no time of one stage.
 pub(crate) fn is_round_trip(name: &str) -> bool {
     name.starts_with(ROUND_TRIP) || name == FLOOR
+}
+
+/// Whether the tester, not the node, held the figures of an observation.
+pub(crate) fn tester_was_limit(observation: &Observation) -> bool {
+    observation.tester.was_limit.value() == Some(&true)
+        || observation.warnings.iter().any(|w| w.code == MISSED)
+}
+
+/// Why a CPU load tells nothing of the node's work for a trial; `None` where it does.
+pub(crate) fn useless_load(load: &CpuLoad) -> Option<&'static str> {
+    if load.shared {
+        Some("CPU load shared: tester and node had a core in common")
+    } else if load.idle_baseline_ratio >= BUSY_BEFORE {
+        Some(
+            "CPU busy for 90 % and more before the trial: other work, or a node that waits by spinning",
+        )
+    } else {
+        None
+    }
 }

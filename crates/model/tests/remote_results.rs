@@ -83,6 +83,19 @@ fn a_node_is_fitted_from_its_loads_and_what_says_nothing_of_it_is_left_out_by_na
     let mut silent = received(256, 0.9);
     silent.cpu_load = received(256, 0.1).cpu_load;
     all.push(warned(silent, "no-report"));
+    // Cores that others kept busy, and a sender that the tester could not follow.
+    let mut busy = received(1470, 0.1);
+    if let Field::Observed { value, .. } = &mut busy.cpu_load {
+        (value.idle_baseline_ratio, value.busy_ratio) = (0.99, 1.0);
+    }
+    all.push(busy);
+    for bytes in [64, 512, 1470] {
+        let seen = Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, 9_000.0);
+        all.push(warned(named(seen.observation()), "checker-missed"));
+        let mut lossy = named(seen.observation());
+        lossy.flows[0].loss_ratio = Field::measured(0.3);
+        all.push(lossy);
+    }
     all.push(echo(64, 148_000));
     let fitted = fit(&all, &FitOptions::default()).unwrap();
     assert!(
@@ -101,9 +114,12 @@ fn a_node_is_fitted_from_its_loads_and_what_says_nothing_of_it_is_left_out_by_na
     assert_eq!(
         left_out,
         [
+            "1 CPU busy for 90 % and more before the trial: other work, or a node that waits by spinning",
             "2 CPU load shared: tester and node had a core in common",
             "1 datagrams larger than the path's MTU: each was several frames",
             "1 direction echo: only transmit and receive are fitted",
+            "3 period: of what the node sent some was lost on its way",
+            "3 period: the tester was the limit",
             "1 the peer's report never came, so that what arrived is not known",
         ]
     );
@@ -112,6 +128,26 @@ fn a_node_is_fitted_from_its_loads_and_what_says_nothing_of_it_is_left_out_by_na
         !fitted.node_toml.contains("5b1c"),
         "the host is not the kind of node"
     );
+}
+
+#[test]
+fn a_busy_core_that_carried_all_that_was_offered_is_not_called_the_limit() {
+    let mut slow = received(64, 0.01);
+    set_busy(&mut slow, |_| 1.0, false);
+    let mut file = searched(|_| {});
+    file.parts.clear();
+    file.observations = vec![slow, received(64, 1.2)];
+    let e = explain_file(&file);
+    let words: Vec<&str> = e.groups[0]
+        .readings
+        .iter()
+        .map(|r| r.words.as_str())
+        .collect();
+    assert_eq!(
+        words[0],
+        "the load: no more was offered, though the CPU is 100.00 % busy"
+    );
+    assert!(words[1].starts_with("the CPU: 100.00 % busy"), "{words:?}");
 }
 
 #[test]
@@ -318,7 +354,7 @@ fn shared_loads_and_fragments_are_named_in_an_explanation() {
         group
             .open
             .iter()
-            .any(|o| o.contains("of 1 readings is shared")),
+            .any(|o| o.contains("of 1 readings: CPU load shared")),
         "{:?}",
         group.open
     );

@@ -10,7 +10,7 @@ use wirelab_trial::{Field, FlowObservation, Layer, Load, Observation, Status, fo
 use wirelab_wire::LineRate;
 
 use super::laws;
-use crate::intake::unusable;
+use crate::intake::{tester_was_limit, unusable, useless_load};
 use crate::{library, roofline};
 
 /// Models explained of one file; further ones are named.
@@ -191,16 +191,17 @@ fn group(
         ceilings,
         points: points.collect(),
     };
-    let shared = flows
+    let useless = flows
         .iter()
-        .filter(|(_, o, _)| o.cpu_load.value().is_some_and(|c| c.shared));
-    let shared = shared.count();
+        .filter_map(|(_, o, _)| useless_load(o.cpu_load.value()?));
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    useless.for_each(|why| *reasons.entry(why).or_default() += 1);
     let mut open = found.open;
-    if shared > 0 {
-        open.push(format!(
-            "The CPU load of {shared} readings is shared: tester and node had a core in common, so it is not used."
-        ));
-    }
+    open.extend(
+        reasons
+            .iter()
+            .map(|(why, n)| format!("Not used of {n} readings: {why}.")),
+    );
     let readings = readings.into_iter().map(|(r, _)| r).collect();
     ReadingGroup {
         title,
@@ -237,7 +238,7 @@ fn reading(
     let cpu = observation
         .cpu_load
         .value()
-        .filter(|c| !c.shared)
+        .filter(|c| useless_load(c).is_none())
         .map(|c| c.busy_ratio);
     let mut reading = Reading {
         trial,
@@ -265,7 +266,9 @@ fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservatio
     let of_link =
         link(observation).map(|l| reading.frames_per_s / l.frames_per_s(&observation.sizes));
     let offered = offered(observation, flow);
-    let (limit, words) = if observation.tester.was_limit.value() == Some(&true) || sent_short {
+    let all_arrived = offered.is_some_and(|rate| reading.frames_per_s >= rate * (1.0 - OFFERED));
+    let full = reading.cpu_ratio.filter(|cpu| *cpu >= SATURATED);
+    let (limit, words) = if tester_was_limit(observation) || sent_short {
         (
             ReadingLimit::Tester,
             "the tester was the limit: the node may do more".to_owned(),
@@ -275,15 +278,18 @@ fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservatio
             ReadingLimit::Wire,
             format!("the wire: {} % of the link", format::percent(share)),
         )
-    } else if let Some(cpu) = reading.cpu_ratio.filter(|cpu| *cpu >= SATURATED) {
+    } else if all_arrived {
+        let though = full.map_or(String::new(), |cpu| {
+            format!(", though the CPU is {} % busy", format::percent(cpu))
+        });
+        (
+            ReadingLimit::Load,
+            format!("the load: no more was offered{though}"),
+        )
+    } else if let Some(cpu) = full {
         (
             ReadingLimit::Cpu,
             format!("the CPU: {} % busy", format::percent(cpu)),
-        )
-    } else if offered.is_some_and(|rate| reading.frames_per_s >= rate * (1.0 - OFFERED)) {
-        (
-            ReadingLimit::Load,
-            "the load: no more was offered".to_owned(),
         )
     } else {
         return;

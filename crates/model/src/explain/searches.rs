@@ -9,7 +9,7 @@ use wirelab_trial::{
 };
 
 use super::results::{SATURATED, explained, title};
-use crate::intake::{ROUND_TRIP, unusable};
+use crate::intake::{ROUND_TRIP, unusable, useless_load};
 
 /// Trials of one search that are listed.
 const LISTED: usize = 12;
@@ -182,6 +182,9 @@ fn busy(goal: &GoalResult, trials: &[Observation]) -> String {
         None => ", and its CPU load is not known".to_owned(),
         Some(load) if load.shared => {
             ", and its CPU load says nothing, since the tester shared the core".to_owned()
+        }
+        Some(load) if useless_load(&load).is_some() => {
+            ", and its CPU load says nothing, since the cores were busy before the trial".to_owned()
         }
         Some(load) if load.busy_ratio >= SATURATED => {
             let percent = format::percent(load.busy_ratio);

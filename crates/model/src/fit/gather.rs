@@ -7,7 +7,7 @@ use wirelab_wire::{Layer, LineRate};
 
 use super::figures::Report;
 use super::{FitError, FitOptions, LeftOut};
-use crate::intake::{HOST, is_round_trip, unusable};
+use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
 
 /// Most observations that are fitted at once: it bounds the work.
 pub(super) const MAX_OBSERVATIONS: usize = 5_000;
@@ -253,7 +253,7 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
         counted: o.trial.framing.layer == Layer::Ethernet
             || o.flows.iter().all(|f| f.counts.value().is_some()),
         max_load: o.trial.load == wirelab_trial::Load::Max,
-        tester_was_limit: o.tester.was_limit.value() == Some(&true),
+        tester_was_limit: tester_was_limit(o),
         loss_ratio: loss_ratio(o),
         sent_frames: o
             .flows
@@ -317,8 +317,8 @@ fn total_frames_per_s(o: &Observation) -> Result<Option<f64>, String> {
 
 fn cpu_load(o: &Observation, gathered: &mut Gathered) -> Option<CpuLoad> {
     let load = *o.cpu_load.value()?;
-    if load.shared {
-        gathered.leave_out("CPU load shared: tester and node had a core in common");
+    if let Some(why) = useless_load(&load) {
+        gathered.leave_out(why);
         return None;
     }
     if !is_share(load.busy_ratio) {

@@ -166,6 +166,8 @@ fn limited_points<'p>(
             );
         } else if point.tester_was_limit && !way.receive {
             gathered.leave_out("period: the tester was the limit");
+        } else if overloaded && !way.receive {
+            gathered.leave_out("period: of what the node sent some was lost on its way");
         } else if way.receive && point.load.is_some_and(|l| l.busy_ratio < BUSY) {
             unexplained += 1;
         } else {

@@ -7,6 +7,9 @@ use crate::format;
 use crate::row;
 use crate::table::Cell;
 
+/// A core this busy when idle tells nothing of a trial.
+const BUSY_BEFORE: f64 = 0.9;
+
 /// A number to three digits that count, whole numbers never shortened, without zeros at the end, e.g. `24.6`, `5`.
 pub fn three(value: f64) -> String {
     if value > 0.0 && value < 0.001 {
@@ -105,9 +108,23 @@ fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
     }
 }
 
-/// The CPU load, marked where it is not the node's alone.
+/// The CPU load, marked where it is not the node's alone, or where the idle node was as busy.
 pub fn cpu(rate: &Rate) -> Cell {
     let shared = if rate.cpu_shared { " shared" } else { "" };
+    if let (Some(busy), Some(idle)) = (
+        rate.cpu_busy_ratio.value(),
+        rate.cpu_idle_ratio
+            .value()
+            .filter(|idle| **idle >= BUSY_BEFORE),
+    ) {
+        return Cell::Noted {
+            text: format!("{}{shared}", load(*busy)),
+            note: format!(
+                "the node's cores were {} % busy before the trial: other work, or a node that waits by spinning",
+                load(*idle)
+            ),
+        };
+    }
     Cell::of(rate.cpu_busy_ratio.clone(), |busy| {
         format!("{}{shared}", load(busy))
     })
