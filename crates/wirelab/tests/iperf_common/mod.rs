@@ -232,7 +232,7 @@ fn list(value: &Value, place: &str, out: &mut BTreeSet<String>) {
                 list(value, &format!("{place}/{key}"), out);
             }
         }
-        Value::Array(all) if all.iter().any(|value| !value.is_array()) => {
+        Value::Array(all) if all.iter().any(Value::is_object) => {
             all.iter()
                 .for_each(|value| list(value, &format!("{place}[]"), out));
         }
