@@ -108,6 +108,8 @@ pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
                 | Flag::SOF_TIMESTAMPING_TX_HARDWARE
                 | Flag::SOF_TIMESTAMPING_RX_HARDWARE
                 | Flag::SOF_TIMESTAMPING_RAW_HARDWARE
+                // Where the device stamps, the kernel would else keep its own (Linux 4.13).
+                | Flag::from_bits_retain(libc::SOF_TIMESTAMPING_OPT_TX_SWHW)
         }
     };
     if want != Want::Nothing {
