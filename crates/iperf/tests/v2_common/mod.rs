@@ -61,6 +61,14 @@ impl Ours {
         (legs, rows)
     }
 
+    /// Wait until so many flows have begun.
+    pub fn began(&self, count: usize) {
+        for _ in 0..count {
+            let event = self.events.recv_timeout(LIMIT).expect("an event in time");
+            assert!(matches!(event, ServerEvent::Began { .. }), "{event:?}");
+        }
+    }
+
     /// The next leg, whatever else is told before.
     pub fn next_leg(&self) -> Leg {
         self.next_leg_with_trouble().0

@@ -54,6 +54,15 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Tell how the flow ended. Whoever hears it finds the place free.
+    fn end(self, peer: SocketAddr, id: Id, leg: Leg, result: io::Result<()>) {
+        let shared = Arc::clone(&self.0);
+        drop(self);
+        finish(&shared, peer, id, leg, result);
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         self.0.backs.fetch_sub(1, Ordering::Relaxed);
@@ -85,7 +94,7 @@ pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, 
             std::thread::sleep(REFUSED_WAIT);
             (sent, result) = udp_once(shared, to, &header, kind, id, true);
         }
-        finish(shared, to, id, Leg::UdpSent(Box::new(sent)), result);
+        place.end(to, id, Leg::UdpSent(Box::new(sent)), result);
     });
 }
 
@@ -165,13 +174,8 @@ pub(super) fn udp_same_socket(
             true => Err(ErrorKind::ConnectionRefused.into()),
             false => result,
         };
-        finish(
-            shared,
-            peer,
-            id,
-            Leg::UdpSent(Box::new(with_mtu(shared, &sender, peer))),
-            result,
-        );
+        let leg = Leg::UdpSent(Box::new(with_mtu(shared, &sender, peer)));
+        place.end(peer, id, leg, result);
     });
 }
 
