@@ -90,7 +90,7 @@ pub struct Sent {
     pub report: SendReport,
     /// Whether the system got several datagrams in one piece and cut them late (UDP at [`Pace::Max`] alone).
     pub segmented: bool,
-    /// Capture points of the first frames, up to [`CAPTURES`], of a UDP flow with a pace.
+    /// Capture points of the first frames, up to [`CAPTURES`], of a UDP flow of at most 50,000 frames/s.
     pub captures: Vec<Capture>,
     /// What ended it early. What was done until then is kept.
     pub failure: Option<io::Error>,

@@ -20,6 +20,8 @@ const BATCH_BYTES: usize = 128 * 1024;
 const MOST_BATCH: usize = 128;
 /// Datagrams of a batch that share a transmit time: reading the clock for each costs a twentieth of the rate.
 const SHARED_TIME: usize = 16;
+/// The shortest interval in ps at which departures are stamped: fetching a stamp is a system call of its own.
+const STAMPED_PS: u64 = 20_000_000;
 /// How long to leave a full queue alone.
 const NAP: Duration = Duration::from_micros(50);
 
@@ -35,7 +37,10 @@ pub fn send(socket: &UdpSocket, offer: &Offer, live: &Live, cancel: &Cancel) -> 
     let frames = Frames::new(offer, bytes);
     match offer.pace {
         Pace::Max => Ok(at_once(socket, offer, frames, bytes, live, cancel)),
-        Pace::Interval { .. } => Ok(Paced::new(socket, offer, frames, bytes).run(live, cancel)),
+        Pace::Interval { ps } => {
+            let stamps = Departures::new(socket, ps >= STAMPED_PS);
+            Ok(Paced::new(socket, offer, frames, bytes, stamps).run(live, cancel))
+        }
     }
 }
 
@@ -100,12 +105,18 @@ struct Paced<'a> {
 }
 
 impl<'a> Paced<'a> {
-    fn new(socket: &'a UdpSocket, offer: &Offer, frames: Frames, bytes: usize) -> Paced<'a> {
+    fn new(
+        socket: &'a UdpSocket,
+        offer: &Offer,
+        frames: Frames,
+        bytes: usize,
+        stamps: Departures<'a>,
+    ) -> Paced<'a> {
         Paced {
             socket,
             frames,
             buf: vec![0; bytes],
-            stamps: Departures::new(socket),
+            stamps,
             // Last, so that the schedule starts when all is ready.
             run: Progressing::new(offer, now_ns()),
         }
@@ -157,7 +168,7 @@ struct Departures<'a> {
 }
 
 impl<'a> Departures<'a> {
-    fn new(socket: &'a UdpSocket) -> Departures<'a> {
+    fn new(socket: &'a UdpSocket, wanted: bool) -> Departures<'a> {
         let most = CAPTURES as usize;
         Departures {
             socket,
@@ -166,7 +177,7 @@ impl<'a> Departures<'a> {
             calls: Vec::with_capacity(most),
             captures: Vec::with_capacity(most),
             // A kernel without such stamps sends all the same.
-            on: stamps::want(socket, Want::Departures).is_ok(),
+            on: wanted && stamps::want(socket, Want::Departures).is_ok(),
         }
     }
 
@@ -209,7 +220,9 @@ impl<'a> Departures<'a> {
             std::thread::sleep(Duration::from_millis(2));
             self.fetch();
         }
-        self.off();
+        if self.on {
+            self.off();
+        }
         self.captures
     }
 }
