@@ -187,7 +187,12 @@ fn a_stream_is_no_faster_than_its_path() {
         for flow in &observation.flows {
             // What fills the sender's own buffers at the end is on no link yet. Headers take 5 % of full segments.
             let goodput = *flow.goodput_bits_per_s.value().unwrap();
-            assert!(goodput < 20e6, "{direction}: {goodput} bit/s: {flow:#?}");
+            let said = common::has_warning(&observation, "buffered");
+            assert!(
+                said || goodput < 20e6,
+                "{direction}: {goodput} bit/s: {flow:?} {:?}",
+                observation.warnings
+            );
             assert!(goodput > 1e6, "{direction}: {goodput} bit/s");
         }
     }

@@ -1,5 +1,6 @@
 //! An iperf 2 peer as a node: `iperf:HOST[:PORT]`.
 
+mod flow;
 mod observe;
 mod plan;
 mod run;
