@@ -1,7 +1,7 @@
 //! UDP flows of test frames: every datagram with its own sequence and content, every byte of it compared.
 //!
 //! A flow with a pace sends each datagram when it is due, by a call of its own, and never catches up after a
-//! pause. Without a pace, datagrams go in batches, which the system cuts late where it can ([`Sent::segmented`]).
+//! pause. Without a pace, datagrams go in batches, which the system cuts late where it can ([`segmented`](crate::Sent::segmented)).
 //! All times are CLOCK_MONOTONIC, as in the test header. The kernel's stamps of arrivals (SO_TIMESTAMPNS) and
 //! departures (SO_TIMESTAMPING) are CLOCK_REALTIME and are converted; one that does not fit between the times
 //! around it, because somebody set the clock, is not used.
