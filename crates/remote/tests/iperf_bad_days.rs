@@ -196,3 +196,23 @@ fn our_own_server_answers_in_every_direction_and_a_cancelled_trial_is_partial() 
         assert!(!observation.flows.is_empty());
     }
 }
+
+#[test]
+fn a_peer_that_cannot_connect_back_sends_on_our_connection() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    // What a firewall in front of the node does: replies from its port pass, connections of its own do not.
+    let rule = "rule add pref 10 ipproto tcp sport 5002-65534 blackhole";
+    let arguments: Vec<&str> = rule.split_whitespace().collect();
+    common::tool(&lab, Side::Node, "ip", &arguments);
+    let _server = real_iperf(&lab, Layer::TcpIpv4);
+    let observation = asked(&lab, &trial(Layer::TcpIpv4, Direction::Transmit)).unwrap();
+    assert_eq!(observation.status, Status::Complete);
+    assert!(
+        has_warning(&observation, "own-connection"),
+        "{observation:#?}"
+    );
+    let flow = flow(&observation, Direction::Transmit);
+    assert!(counter(flow, "stream_bytes") > 0);
+}
