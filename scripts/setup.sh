@@ -33,6 +33,8 @@ test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
 bench|python3|cmd:python3|!the figures are not evaluated
 bench|python3-venv|python:ensurepip|SimPy is left out of the comparison
 bench|netsniff-ng|cmd:trafgen|!there is nothing to compare with
+bench|iperf|cmd:iperf|iperf 2 is left out of the comparison
+bench|iperf3|cmd:iperf3|iperf3 is left out of the comparison
 bench|sockperf|cmd:sockperf|sockperf is left out of the comparison
 bench|xdp-tools|cmd:xdp-trafficgen|xdp-trafficgen is left out of the comparison
 check|python3|cmd:python3|!the checks do not start

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--simulation] [--write FILE]
-`--simulation` measures that section alone and writes no page.
+main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets] [--write FILE]
+`--simulation` and `--sockets` measure that section alone and write no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
@@ -18,6 +18,7 @@ from statistics import median
 
 import machine
 import page
+import sockets
 from subjects import TREE, Missing, Subjects, Void
 
 LEAST_ROUNDS = 7
@@ -90,11 +91,23 @@ def take_turns(subject, rounds):
             found = attempt(missing, name, subject[name])
             if found is not None:
                 runs[name].append(found)
-                rate = found if isinstance(found, float) else found["frames_per_s"]
-                print(f"round {number + 1}/{rounds}  {name:<16} {rate / 1e6:7.3f} M frames/s", file=sys.stderr)
+                print(f"round {number + 1}/{rounds}  {name:<22} {shown_run(found)}", file=sys.stderr)
     for name, why in missing.items():
         print(f"{name}: {why}", file=sys.stderr)
     return runs, missing
+
+
+def shown_run(found):
+    """One run for who waits."""
+    if isinstance(found, dict) and "frames_per_s" not in found:
+        return "  ".join(f"{key} {value:.6g}" for key, value in found.items())
+    return f"{rates([found])[0] / 1e6:7.3f} M frames/s"
+
+
+def measure_sockets(subjects, rounds):
+    """iperf and echo, ours and others', in turn."""
+    runs, missing = take_turns(sockets.Sockets(subjects).all(), rounds)
+    return sockets.rows(lambda pairs: paired(subjects, pairs), runs, missing)
 
 
 def rates(found):
@@ -203,7 +216,9 @@ def parse():
     parser.add_argument("--target", required=True, type=Path)
     parser.add_argument("--rounds", type=int, default=LEAST_ROUNDS)
     parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--simulation", action="store_true", help="only the simulation, without a page")
+    alone = parser.add_mutually_exclusive_group()
+    alone.add_argument("--simulation", action="store_true", help="only the simulation, without a page")
+    alone.add_argument("--sockets", action="store_true", help="only iperf and echo, without a page")
     parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
     asked = parser.parse_args()
     if asked.rounds < 1 or asked.seconds <= 0:
@@ -228,8 +243,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:
         subjects = Subjects(asked.target.resolve(), folder, asked.seconds)
         try:
-            rows = simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
+            rows = [] if asked.sockets else simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
             if not asked.simulation:
+                rows = measure_sockets(subjects, asked.rounds) + rows
+            if not (asked.simulation or asked.sockets):
                 sent = measure_rounds(subjects, asked.rounds, folder)
                 rows = frame_rows(subjects, *sent) + process_rows(subjects, asked.rounds) + rows
         except Void as why:
@@ -238,8 +255,8 @@ def main():
     text = page.render(host, warning, rows, subjects, asked, folder)
     print(page.table(rows))
     destination = asked.write or (TREE / "docs/benchmarks.md" if asked.rounds >= LEAST_ROUNDS else None)
-    if asked.simulation:
-        print("bench: only the simulation was measured, no page is written", file=sys.stderr)
+    if asked.simulation or asked.sockets:
+        print("bench: only one section was measured, no page is written", file=sys.stderr)
     elif destination:
         destination.write_text(text)
         print(f"bench: written to {destination}", file=sys.stderr)
