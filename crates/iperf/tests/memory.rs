@@ -34,25 +34,28 @@ fn test(server: SocketAddr, protocol: Protocol, bytes: u64) -> ClientConfig {
 #[test]
 fn a_server_keeps_nothing_with_time_and_a_bounded_amount_for_a_client() {
     // One after the other: both look at the memory of this process.
-    a_hundred_times_the_traffic_takes_no_more_memory();
+    many_times_the_traffic_takes_no_more_memory();
     clients_beyond_the_limit_take_no_more_memory();
 }
 
-fn a_hundred_times_the_traffic_takes_no_more_memory() {
+fn many_times_the_traffic_takes_no_more_memory() {
     let ours = Ours::start("127.0.0.1", ServerConfig::default());
     let (udp, tcp) = (ours.server.udp_address(), ours.server.tcp_address());
     let run = |protocol, bytes| {
         let address = if protocol == Protocol::Udp { udp } else { tcp };
         let (outcome, _) = our_client(&test(address, protocol, bytes));
         assert!(outcome.trouble.is_none(), "{:?}", outcome.trouble);
-        assert!(matches!(ours.legs(1).0[0].0, Leg::UdpReceived(_) | Leg::TcpReceived { .. }));
+        assert!(matches!(
+            ours.legs(1).0[0].0,
+            Leg::UdpReceived(_) | Leg::TcpReceived { .. }
+        ));
     };
     // A flow that has used every number that a receiver remembers.
     run(Protocol::Udp, 200 * 70_000);
     run(Protocol::Tcp, 20_000_000);
     let before = resident_kib();
-    run(Protocol::Udp, 200 * 2_000_000);
-    run(Protocol::Tcp, 2_000_000_000);
+    run(Protocol::Udp, 200 * 500_000);
+    run(Protocol::Tcp, 500_000_000);
     let grown = resident_kib().saturating_sub(before);
     assert!(grown < MOST_FLOW_KIB + SLACK_KIB, "{grown} KiB");
 }

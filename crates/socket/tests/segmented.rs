@@ -7,7 +7,7 @@ use std::time::Duration;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_socket::{Batch, Receiver, lengthen_queue};
 
-const DATAGRAMS: u32 = 40_000;
+const DATAGRAMS: u32 = 10_000;
 /// Datagrams that are sent before the receiver has taken them all: far less than its queue holds.
 const ROUND: usize = 200;
 
