@@ -371,6 +371,34 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
 }
 
 #[test]
+fn a_bound_that_the_tester_set_is_found_by_what_was_really_offered() {
+    let mut file = am263x::page();
+    let first = file.parts.iter().position(|p| p.found.is_some()).unwrap();
+    let range = file.parts[first].first as usize..;
+    // The fourth trial of the search is the one at the bound; more was asked of it than was offered.
+    let o = &mut file.observations[range][3];
+    let Load::FrameRate { frames_per_s } = o.trial.load else {
+        panic!("{:?}", o.trial.load);
+    };
+    o.trial.load = Load::FrameRate {
+        frames_per_s: 3.0 * frames_per_s,
+    };
+    o.tester.was_limit = Field::measured(true);
+    if let Field::Observed { value, .. } = &mut o.flows[0].sender {
+        value.kept_rate = Field::measured(false);
+        value.achieved_frames_per_s = Field::measured(frames_per_s);
+    }
+    if let Some(Found::Rates(result)) = &mut file.parts[first].found {
+        result.goals[1].limited_by = Field::measured(search::Limit::Tester);
+    }
+    let page = text(&file, Format::Markdown);
+    let udp = rows(&page, "### UDP Throughput");
+    assert!(udp[5][1].starts_with("7 ["), "{udp:?}");
+    assert_eq!(udp[5][2..4], ["51", "0.8"]);
+    assert!(page.contains("the tester was the limit: the node may be faster"));
+}
+
+#[test]
 fn other_results_are_shown_trial_by_trial() {
     assert!(!is_datasheet(&common::lab()));
     let mut file = am263x::page();
