@@ -48,8 +48,8 @@ pub fn while_spinning<T>(
             let (start, own) = (now_ns(), own_ns());
             for period in 1.. {
                 let due = start + period * PERIOD_NS;
-                // What the thread did not get is not made up for: its own clock says what it had.
-                let until = own_ns() + PERIOD_NS * duty_percent / 100;
+                // What the thread did not get in one period it may have in the next.
+                let until = own + period * PERIOD_NS * duty_percent / 100;
                 while own_ns() < until && now_ns() < due {
                     spent.store(own_ns() - own, Ordering::Relaxed);
                     std::hint::spin_loop();
@@ -70,8 +70,8 @@ pub fn while_spinning<T>(
 /// Puts the calling thread before the others on its core, where that is allowed.
 fn hurry() {
     let thread = nix::unistd::gettid().to_string();
-    let _ = Command::new("renice")
-        .args(["-n", "-20", "-p", &thread])
+    let _ = Command::new("chrt")
+        .args(["--fifo", "--pid", "1", &thread])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
