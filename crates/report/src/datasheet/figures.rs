@@ -1,5 +1,6 @@
 //! The figures of a datasheet in a flat list: CSV for scripts, and several results side by side.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
 use wirelab_trial::{Direction, Field, Kind, ResultsFile};
@@ -323,32 +324,41 @@ pub fn compared(files: &[(String, ResultsFile)]) -> Vec<(&'static str, Grid)> {
     each.collect()
 }
 
+/// What tells a figure from the others of its section.
+type Key<'a> = (u32, &'a str, &'static str);
+
 fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Grid {
-    let key = |f: &Figure| (f.size_bytes, f.row.clone(), f.figure);
-    let mut keys = Vec::new();
-    for (_, figures) in sheets {
-        for f in figures.iter().filter(|f| f.section == section) {
-            // A figure that nobody has says nothing in a comparison.
-            if f.value.value().is_some() && !keys.contains(&key(f)) {
-                keys.push(key(f));
-            }
-        }
-    }
+    let figures = || {
+        let all = sheets.iter().flat_map(|(_, figures)| figures);
+        all.filter(|f| f.section == section)
+    };
+    // A figure that nobody has says nothing in a comparison.
+    let known: HashSet<Key<'_>> = figures()
+        .filter(|f| f.value.value().is_some())
+        .map(key_of)
+        .collect();
+    let mut seen = HashSet::new();
+    let mut keys: Vec<Key<'_>> = figures()
+        .map(key_of)
+        .filter(|k| known.contains(k) && seen.insert(*k))
+        .collect();
     keys.sort_by_key(|k| k.0);
-    let cell = |figures: &[Figure], k: &(u32, String, &str)| {
-        let of = |f: &&Figure| {
-            f.section == section && (f.size_bytes, &f.row, f.figure) == (k.0, &k.1, k.2)
-        };
-        match figures.iter().find(of) {
-            Some(f) => Cell::of(f.value.clone(), |_| f.text.clone()),
-            None => Cell::Absent("these results have no such figure".to_owned()),
-        }
+    let columns_of: Vec<HashMap<Key<'_>, &Figure>> = sheets
+        .iter()
+        .map(|(_, figures)| {
+            let of = figures.iter().filter(|f| f.section == section);
+            of.map(|f| (key_of(f), f)).collect()
+        })
+        .collect();
+    let cell = |column: &HashMap<Key<'_>, &Figure>, k: &Key<'_>| match column.get(k) {
+        Some(f) => Cell::of(f.value.clone(), |_| f.text.clone()),
+        None => Cell::Absent("these results have no such figure".to_owned()),
     };
     let rows = keys.iter().map(|k| Line {
         name: format!("{} B, {}", k.0, k.1.replace('_', " ")),
         cells: [Cell::Text(name(k.2))]
             .into_iter()
-            .chain(sheets.iter().map(|(_, figures)| cell(figures, k)))
+            .chain(columns_of.iter().map(|column| cell(column, k)))
             .collect(),
     });
     let mut columns = vec![column("Figure", "")];
@@ -358,6 +368,10 @@ fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Grid {
         groups: columns.into_iter().map(|c| alone(vec![c])).collect(),
         rows: rows.collect(),
     }
+}
+
+const fn key_of(f: &Figure) -> Key<'_> {
+    (f.size_bytes, f.row.as_str(), f.figure)
 }
 
 /// A figure's name for a reader.
