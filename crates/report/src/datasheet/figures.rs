@@ -370,7 +370,7 @@ fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Grid {
     }
 }
 
-const fn key_of(f: &Figure) -> Key<'_> {
+fn key_of(f: &Figure) -> Key<'_> {
     (f.size_bytes, f.row.as_str(), f.figure)
 }
 
