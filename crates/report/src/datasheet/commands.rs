@@ -40,8 +40,10 @@ pub fn udp(sheet: &Sheet) -> Vec<Command> {
         loads.sort_by(|a, b| number(a).total_cmp(&number(b)));
         let bytes = u.datagram_bytes;
         let name = format!("datagram length of {bytes} B");
-        let rates: Vec<String> = loads.iter().take(8).map(|l| short(l)).collect();
-        match iperf(sheet) {
+        let client = iperf(sheet);
+        let written = if client.is_some() { iperf_rate } else { short };
+        let rates: Vec<String> = loads.iter().take(8).map(|l| written(l)).collect();
+        match client {
             Some(client) => {
                 let rates = match rates.as_slice() {
                     [] => String::new(),
@@ -72,6 +74,14 @@ pub fn udp(sheet: &Sheet) -> Vec<Command> {
 pub fn page(sheet: &Datasheet) -> Option<String> {
     let words: Vec<String> = sheet.command.iter().map(|word| quoted(word)).collect();
     (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// A load as `iperf -b` takes it: there `M` is 2²⁰ and only `m` is a million.
+fn iperf_rate(load: &str) -> String {
+    match load {
+        "max" => "0".to_owned(),
+        load => short(load).replace('M', "m"),
+    }
 }
 
 /// A load as it is written on the command line: bit/s with their prefix.
@@ -172,6 +182,10 @@ mod tests {
         assert_eq!(
             ["5000000", "12500000", "64000", "max"].map(short),
             ["5M", "12.5M", "64k", "max"]
+        );
+        assert_eq!(
+            ["12500000", "64000", "max"].map(iperf_rate),
+            ["12.5m", "64k", "0"]
         );
         assert_eq!(quoted("a'b $(c)"), "'a'\\''b $(c)'");
         assert_eq!(quoted("--load=5M,10M"), "--load=5M,10M");
