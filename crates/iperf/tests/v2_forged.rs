@@ -1,7 +1,8 @@
 //! Requests for traffic back over UDP from an address that may be forged: bounded in time, rate and number, and
 //! ended when the host of the address refuses it.
 
-use std::net::UdpSocket;
+use std::io::Write;
+use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 
 use wirelab_iperf::v2::{
@@ -114,4 +115,36 @@ fn bytes_are_bounded_too() {
     asked[36..40].copy_from_slice(&Amount::Bytes(1 << 30).to_wire().to_be_bytes());
     victim.send_to(&asked, ours.server.udp_address()).unwrap();
     assert_eq!(udp_sent(&ours).0.bytes, 1000);
+}
+
+/// Bytes are no way round the limit of time: at a slow rate over UDP, or where the peer reads nothing over TCP.
+#[test]
+fn an_amount_of_bytes_is_bounded_in_time() {
+    let config = ServerConfig {
+        max_back: 1,
+        max_back_time: Duration::from_millis(300),
+        ..ServerConfig::default()
+    };
+    let ours = Ours::start("127.0.0.1", config);
+    let victim = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let mut asked = request(Mode::Reverse, 1, Rate::BitsPerS(1));
+    let amount = Amount::Bytes(1 << 30);
+    asked[36..40].copy_from_slice(&amount.to_wire().to_be_bytes());
+    victim.send_to(&asked, ours.server.udp_address()).unwrap();
+    assert_eq!(
+        udp_sent(&ours).0.datagrams,
+        1,
+        "one of 100 bytes, at 1 bit/s"
+    );
+
+    let mut idle = TcpStream::connect(ours.server.tcp_address()).unwrap();
+    let mut header = [0; 60];
+    let asked = ClientHeader::new(false, 1, 0, amount, Rate::Max).with_mode(Mode::Reverse);
+    asked.emit(&mut header).unwrap();
+    idle.write_all(&header).unwrap();
+    let (leg, trouble) = ours.next_leg_with_trouble();
+    let Leg::TcpSent { bytes, .. } = leg else {
+        panic!("{leg}");
+    };
+    assert!(bytes < 1 << 30 && trouble.is_none(), "{bytes} {trouble:?}");
 }

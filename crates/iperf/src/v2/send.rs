@@ -1,6 +1,7 @@
 //! The sending end of a UDP flow, without I/O: what is due, the final datagrams, and the report that comes back.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use super::amount::{Amount, Rate};
 use super::client_header::ClientHeader;
@@ -54,6 +55,8 @@ pub struct Sender {
     plan: SendPlan,
     schedule: Schedule,
     start_ns: u64,
+    /// When it ends, whatever is left of an amount of bytes.
+    end_ns: u64,
     last_ns: u64,
     next_id: i64,
     bytes: u64,
@@ -93,6 +96,10 @@ impl Sender {
             schedule: Schedule::new(now_ns, plan.rate.interval_ps(plan.length_bytes)),
             plan,
             start_ns: now_ns,
+            end_ns: plan
+                .amount
+                .ns()
+                .map_or(u64::MAX, |ns| now_ns.saturating_add(ns)),
             last_ns: now_ns,
             next_id: 1,
             bytes: 0,
@@ -106,6 +113,15 @@ impl Sender {
             segmented: false,
             over: false,
         }
+    }
+
+    /// The same flow, over after `longest` whatever is left to send: a peer that asks for many bytes at a slow rate
+    /// must not keep its place for ever.
+    #[must_use]
+    pub fn within(mut self, longest: Duration) -> Sender {
+        let longest_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        self.end_ns = self.end_ns.min(self.start_ns.saturating_add(longest_ns));
+        self
     }
 
     /// Bytes that the buffer for [`Sender::step`] needs.
@@ -136,7 +152,7 @@ impl Sender {
         let due_ns = self.schedule.due_ns();
         if now_ns < due_ns {
             return Step::Wait {
-                until_ns: self.end_ns().map_or(due_ns, |end| due_ns.min(end)),
+                until_ns: due_ns.min(self.end_ns),
             };
         }
         self.schedule.leaves(now_ns);
@@ -233,15 +249,9 @@ impl Sender {
         Step::Send((self.plan.length_bytes as usize).min(buf.len()))
     }
 
-    fn end_ns(&self) -> Option<u64> {
-        Some(self.start_ns.saturating_add(self.plan.amount.ns()?))
-    }
-
     fn is_enough(&self, now_ns: u64) -> bool {
-        match self.plan.amount {
-            Amount::Time { .. } => self.end_ns().is_some_and(|end| now_ns >= end),
-            Amount::Bytes(bytes) => self.bytes >= bytes,
-        }
+        let sent = matches!(self.plan.amount, Amount::Bytes(bytes) if self.bytes >= bytes);
+        sent || now_ns >= self.end_ns
     }
 
     /// Take what came from the other end; whether it was the report, which ends the flow.

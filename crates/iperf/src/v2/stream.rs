@@ -1,5 +1,7 @@
 //! Both ends of a TCP flow without I/O: how much, when the next write is due, and the lines of `-i`.
 
+use std::time::Duration;
+
 use super::amount::{Amount, Rate};
 use super::enhanced::Reads;
 use super::intervals::{Intervals, Span};
@@ -95,7 +97,8 @@ pub struct StreamSender {
     amount: Amount,
     length_bytes: usize,
     schedule: Option<Schedule>,
-    start_ns: u64,
+    /// When it ends, whatever is left of an amount of bytes.
+    end_ns: u64,
     bytes: u64,
     /// Bytes of the write that has begun.
     left: usize,
@@ -109,16 +112,24 @@ impl StreamSender {
             amount,
             length_bytes: length_bytes.max(1) as usize,
             schedule: interval.map(|ps| Schedule::new(now_ns, Some(ps))),
-            start_ns: now_ns,
+            end_ns: amount.ns().map_or(u64::MAX, |ns| now_ns.saturating_add(ns)),
             bytes: 0,
             left: 0,
         }
     }
 
+    /// The same flow, over `longest` after `now_ns` whatever is left to write: a peer that asks for many bytes and
+    /// reads none must not keep its place for ever.
+    #[must_use]
+    pub fn within(mut self, longest: Duration, now_ns: u64) -> StreamSender {
+        let longest_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        self.end_ns = self.end_ns.min(now_ns.saturating_add(longest_ns));
+        self
+    }
+
     /// What to do at `now_ns`.
     pub fn step(&mut self, now_ns: u64) -> StreamStep {
-        let end_ns = self.amount.ns().map(|ns| self.start_ns.saturating_add(ns));
-        if end_ns.is_some_and(|end| now_ns >= end) {
+        if now_ns >= self.end_ns {
             return StreamStep::Done;
         }
         let most = match self.amount {
@@ -132,7 +143,7 @@ impl StreamSender {
             if let Some(schedule) = &mut self.schedule {
                 let due_ns = schedule.due_ns();
                 if now_ns < due_ns {
-                    let until_ns = end_ns.map_or(due_ns, |end| end.min(due_ns));
+                    let until_ns = due_ns.min(self.end_ns);
                     return StreamStep::Wait { until_ns };
                 }
                 schedule.leaves(now_ns);

@@ -15,7 +15,7 @@ use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::flags::fill_digits;
 use crate::v2::io::{Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
-use crate::v2::send::{Sender, Sent};
+use crate::v2::send::{SendPlan, Sender, Sent};
 use crate::v2::sockets::{connect_tcp, set_window};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
@@ -104,6 +104,11 @@ fn refused_at_once(sent: &Sent, result: &io::Result<()>) -> bool {
     result.as_ref().is_err_and(refused) && sent.duration_ns < REFUSED_NS
 }
 
+/// The sender of a plan, within the limit of time, which holds for an amount of bytes too.
+fn sender(shared: &Shared, plan: SendPlan) -> Sender {
+    Sender::new(plan, shared.now_ns()).within(shared.config.max_back_time)
+}
+
 fn udp_once(
     shared: &Shared,
     to: SocketAddr,
@@ -112,7 +117,8 @@ fn udp_once(
     id: Id,
     again: bool,
 ) -> (Sent, io::Result<()>) {
-    let mut sender = Sender::new(shared.plan(header, to, layout(kind), true), shared.now_ns());
+    let plan = shared.plan(header, to, layout(kind), true);
+    let mut sender = sender(shared, plan);
     let mut work = || -> io::Result<()> {
         let socket = UdpSocket::bind((shared.own_ip(to), 0))?;
         set_window(&socket, shared.config.window_bytes);
@@ -158,10 +164,7 @@ pub(super) fn udp_same_socket(
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
         shared.began(socket.local_addr(), peer, id, Some(&header));
-        let mut sender = Sender::new(
-            shared.plan(&header, peer, layout(kind), false),
-            shared.now_ns(),
-        );
+        let mut sender = sender(shared, shared.plan(&header, peer, layout(kind), false));
         let result = shared.with_env(|env| {
             let env = Env {
                 refused: Some(&refused),
@@ -216,7 +219,9 @@ pub(super) fn stream_out(
     fill_digits(&mut block, 0);
     shared.with_env(|env: &Env<'_>| {
         let rate = header.rate().unwrap_or(Rate::Max);
-        let sender = StreamSender::new(shared.bounded(header.amount), rate, length, env.now_ns());
+        let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
+        let sender = StreamSender::new(amount, rate, length, now_ns)
+            .within(shared.config.max_back_time, now_ns);
         let (leg, result) = send_stream(stream, &[], sender, &block, env, id);
         finish(shared, peer, id, leg, result);
     });
