@@ -183,8 +183,34 @@ pub struct RealServer {
 }
 
 impl RealServer {
+    /// Wait until no connection to it is open. Its ends of a full-duplex connection close one after the other: our
+    /// client has all of one before the other has read, and a signal then would end that where it is.
+    fn wait_for_connections(&self) {
+        let file = if self.address.is_ipv6() {
+            "tcp6"
+        } else {
+            "tcp"
+        };
+        let table = format!("/proc/{}/net/{file}", self.child.id());
+        let port = format!(":{:04X}", self.address.port());
+        let open = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            // States: 01 is open, 08 was closed by the other end alone.
+            words.get(1).is_some_and(|local| local.ends_with(&port))
+                && words
+                    .get(3)
+                    .is_some_and(|state| ["01", "08"].contains(state))
+        };
+        let since = Instant::now();
+        while std::fs::read_to_string(&table).unwrap().lines().any(open) && since.elapsed() < LIMIT
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// End it, and tell the bytes of each of its lines.
     pub fn bytes(mut self) -> Vec<u64> {
+        self.wait_for_connections();
         // Its lines come as streams end, at the latest when it is told to end; then it may wait for some for ever.
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
