@@ -5,7 +5,11 @@ import os
 import platform
 import re
 import subprocess
+import time
 from pathlib import Path
+
+# Processors in use by others above which figures are not to be relied on.
+QUIET = 0.1
 
 
 def first_line(*words):
@@ -45,20 +49,42 @@ def simpy_version():
     return re.search(r"^SIMPY_VERSION=(\S+)$", text, re.M).group(1)
 
 
-def busy():
+def used(before, after):
+    """Processors in use between two texts of /proc/stat; time that the hypervisor took counts as used."""
+
+    def read(text):
+        ticks = [int(word) for word in text.split("\n", 1)[0].split()[1:9]]
+        return sum(ticks), ticks[3] + ticks[4]
+
+    (total0, idle0), (total1, idle1) = read(before), read(after)
+    cores = len(re.findall(r"^cpu\d", after, re.M))
+    return cores * (1 - (idle1 - idle0) / max(1, total1 - total0))
+
+
+def used_now(seconds=3):
+    """Processors that others use. The load average would still show what was built before."""
+    stat = Path("/proc/stat")
+    before = stat.read_text()
+    time.sleep(seconds)
+    return used(before, stat.read_text())
+
+
+def busy(processors):
     """A warning where others use the processors: wall-clock figures are then low and scatter."""
-    load = os.getloadavg()[0]
-    if load < 0.5:
+    if processors < QUIET:
         return ""
-    return f"**The machine was busy** (load {load:.2f} before the run): do not rely on these figures, measure again."
+    return (
+        f"**The machine was busy** ({processors:.2f} processors in use before the run): do not rely on these figures, "
+        "measure again."
+    )
 
 
-def describe(tree):
+def describe(tree, processors):
     """Rows of name and value."""
     revision = first_line("git", "-C", str(tree), "describe", "--always", "--dirty")
     return [
         ("processor", f"{processor()}, {os.cpu_count()} cores, {hypervisor()}"),
-        ("load before the run", f"{os.getloadavg()[0]:.2f}"),
+        ("in use before the run", f"{processors:.2f} processors"),
         ("kernel", f"{platform.system()} {re.sub(r'-.*', '', platform.release())}, clock source {clock()}"),
         ("distribution", distribution()),
         ("wirelab", revision),

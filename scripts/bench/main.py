@@ -237,7 +237,8 @@ def raise_priority():
 def main():
     asked = parse()
     raise_priority()
-    host, warning = machine.describe(TREE), machine.busy()
+    processors = machine.used_now()
+    host, warning = machine.describe(TREE, processors), machine.busy(processors)
     if warning:
         print(f"bench: {warning}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:

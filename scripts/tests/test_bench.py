@@ -10,6 +10,7 @@ from unittest import mock
 SCRIPTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(SCRIPTS / "bench"))
 
+import machine  # noqa: E402
 import main  # noqa: E402
 import page  # noqa: E402
 import subjects  # noqa: E402
@@ -67,6 +68,18 @@ class Runs(unittest.TestCase):
             failed = subprocess.CompletedProcess([], 1, "", "no such thing")
             with mock.patch.object(subprocess, "run", return_value=failed), self.assertRaises(subjects.Void):
                 measured.timed("x", ["false"])
+
+
+class Quiet(unittest.TestCase):
+    def test_processors_in_use_are_told_from_what_was_idle(self):
+        cores = "cpu0 0\ncpu1 0\n"
+        before = "cpu  100 0 100 1000 0 0 0 0 0 0\n" + cores
+        after = "cpu  140 0 110 1140 0 0 0 10 0 0\n" + cores
+        self.assertAlmostEqual(machine.used(before, after), 2 * 60 / 200)
+
+    def test_a_busy_machine_is_named_and_a_quiet_one_is_not(self):
+        self.assertIn("0.60 processors", machine.busy(0.6))
+        self.assertEqual(machine.busy(0.02), "")
 
 
 if __name__ == "__main__":
