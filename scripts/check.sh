@@ -26,6 +26,12 @@ step_clippy() { cargo clippy --workspace --all-targets --all-features --locked -
 
 step_clang_format() { sources '*.c' '*.h' | xargs -0 -r clang-format --dry-run -Werror; }
 
+step_cppcheck() {
+    sources 'firmware/*/src/*.c' | xargs -0 -r cppcheck --quiet --std=c11 --enable=warning,style,performance,portability \
+        --suppress=missingIncludeSystem --suppress=unusedFunction --inline-suppr --error-exitcode=1 -U WL_OPTIONS_HEADER \
+        -I firmware/lib/include
+}
+
 step_shellcheck() { sources '*.sh' .ci/run | xargs -0 -r shellcheck -x; }
 
 step_deny() {
@@ -46,7 +52,7 @@ step_advisories() {
     cargo-deny --locked --all-features check --disable-fetch advisories
 }
 
-steps=(selftest rules rustfmt clippy clang_format shellcheck deny advisories)
+steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck deny advisories)
 
 main() {
     local root=$WIRELAB_TREE wanted=() failed=() step

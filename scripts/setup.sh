@@ -27,6 +27,9 @@ build|iproute2|cmd:ip|!there are no network namespaces to work in
 build|git|cmd:git|results do not name the revision
 build|ca-certificates|file:/etc/ssl/certs/ca-certificates.crt|!cargo cannot fetch crates
 test|python3|cmd:python3|!the test runner does not start
+test|cmake|cmd:cmake|!the firmware library is not built
+test|gcc-arm-none-eabi|cmd:arm-none-eabi-gcc|the firmware library is not compiled for microcontrollers
+test|gcc-riscv64-unknown-elf|cmd:riscv64-unknown-elf-gcc|the firmware library is not compiled for RISC-V
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
@@ -39,6 +42,7 @@ bench|sockperf|cmd:sockperf|sockperf is left out of the comparison
 bench|xdp-tools|cmd:xdp-trafficgen|xdp-trafficgen is left out of the comparison
 check|python3|cmd:python3|!the checks do not start
 check|clang-format|cmd:clang-format|!the C sources are not checked
+check|cppcheck|cmd:cppcheck|!the firmware library is not checked
 check|shellcheck|cmd:shellcheck|!the scripts are not checked
 fuzz|g++|cmd:c++|!libFuzzer is not built
 fuzz|python3|cmd:python3|!the list of targets is not checked

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Big-endian access to unaligned bytes, and the four functions of memory that even freestanding C has to have. */
+#ifndef WIRELAB_BYTES_H
+#define WIRELAB_BYTES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* GCC and Clang call these themselves, so every platform has them, with <string.h> or without. */
+void *memcpy(void *restrict to, const void *restrict from, size_t count);
+void *memset(void *to, int byte, size_t count);
+int memcmp(const void *one, const void *other, size_t count);
+
+static inline uint16_t wl_be16(const uint8_t *at)
+{
+	return (uint16_t)(at[0] << 8 | at[1]);
+}
+
+static inline uint32_t wl_be32(const uint8_t *at)
+{
+	return (uint32_t)wl_be16(at) << 16 | wl_be16(at + 2);
+}
+
+static inline void wl_put16(uint8_t *at, uint16_t value)
+{
+	at[0] = (uint8_t)(value >> 8);
+	at[1] = (uint8_t)value;
+}
+
+static inline void wl_put32(uint8_t *at, uint32_t value)
+{
+	wl_put16(at, (uint16_t)(value >> 16));
+	wl_put16(at + 2, (uint16_t)value);
+}
+
+#endif

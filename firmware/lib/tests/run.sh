@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Builds the firmware library for the host, with AddressSanitizer and UBSan, and runs its tests: one stream of TAP.
+set -uo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+tree="$here/../../.."
+build="${WIRELAB_FIRMWARE_BUILD:-$tree/target/firmware/host}"
+points=0
+
+# Passes a program's points on, numbered anew, and adds a failure where it did not end well or fell short of its plan.
+run() {
+    local name=$1 line planned='' seen=0 status=unknown
+    shift
+    while IFS= read -r line; do
+        case "$line" in
+            1..*) planned=${line#1..} ;;
+            ok\ * | not\ ok\ *)
+                points=$((points + 1)) seen=$((seen + 1))
+                echo "${line%%ok *}ok $points - $name: ${line#* - }"
+                ;;
+            "status "*) status=${line#status } ;;
+            *) echo "# $line" ;;
+        esac
+    done < <("$build/$name" "$@" 2>&1; echo "status $?")
+    if [ "$status" != 0 ] || [ "$seen" != "$planned" ]; then
+        points=$((points + 1))
+        echo "not ok $points - $name ends with status $status after $seen of ${planned:-unknown} tests"
+    fi
+}
+
+# Compiles each module for a microcontroller without a warning, and prints what it takes there (-Os).
+cross() {
+    local cpu=$1 compiler=$2 module file total objects
+    shift 2
+    points=$((points + 1))
+    if ! command -v "$compiler" >/dev/null; then
+        echo "ok $points - compiles for $cpu # SKIP $compiler: there is no compiler for it"
+        return
+    fi
+    mkdir -p "$build/$cpu"
+    for module in 'frame_*' capture capture_cost load; do
+        objects=()
+        # The pattern is to be taken as one.
+        # shellcheck disable=SC2086
+        for file in "$here"/../src/$module.c; do
+            objects+=("$build/$cpu/$(basename "$file" .c).o")
+            if ! "$compiler" "$@" -std=c11 -Os -ffreestanding -Wall -Wextra -Wpedantic -Wconversion -Werror \
+                -I"$here/../include" -c "$file" -o "${objects[-1]}"; then
+                echo "not ok $points - $cpu: $file"
+                return
+            fi
+        done
+        read -r -a total <<<"$("${compiler%gcc}size" -t "${objects[@]}" | tail -n 1)"
+        echo "# $cpu, ${module%_\*}: ${total[0]} bytes of code and constants, $((total[1] + total[2])) bytes of RAM"
+    done
+    echo "ok $points - every module compiles for $cpu"
+}
+
+main() {
+    mkdir -p "$build"
+    if ! { cmake -S "$here/.." -B "$build" -DWL_TESTS=ON && cmake --build "$build" -j 2; } >"$build/log" 2>&1; then
+        tail -n 30 "$build/log" | sed 's/^/# /'
+        echo "Bail out! the firmware library does not build"
+        exit 1
+    fi
+    python3 "$here/vectors.py" "$tree/spec/vectors/test-frame.json" >"$build/test-frame.txt" || exit 1
+    run test_frame "$build/test-frame.txt"
+    run test_frame_window "$build/test-frame.txt"
+    run test_track
+    run test_track_wide
+    run test_track_small
+    run test_capture
+    run test_capture_off
+    run test_load
+    run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
+    for cpu in cortex-m0plus cortex-m3 cortex-a9 cortex-r5; do
+        cross "$cpu" "arm-none-eabi-gcc" -mcpu="$cpu" -mthumb
+    done
+    cross rv32imac "riscv64-unknown-elf-gcc" -march=rv32imac -mabi=ilp32
+    echo "1..$points"
+}
+
+main
