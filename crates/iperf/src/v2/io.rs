@@ -311,6 +311,10 @@ pub(super) fn send_stream(
                 StreamStep::Done => break,
             }
         }
+        // Writes at a rate are bytes of the interval that follows them; the last one's is part of the time.
+        if sender.is_paced() {
+            meter.until(env.now_ns());
+        }
         stream.shutdown(Shutdown::Write)
     };
     let result = work();
@@ -322,6 +326,7 @@ pub(super) fn send_stream(
             bytes,
             writes,
             read_ns: None,
+            pace: sender.pace(),
         },
         result,
     )

@@ -11,6 +11,8 @@ use super::intervals::Span;
 use super::receive::{Received, Receiver};
 use super::report::ServerReport;
 use super::send::Sent;
+use super::sent::not_kept;
+use super::stream::Pace;
 use super::sums::sum_of;
 use super::table::{Datagrams, Id, Row};
 
@@ -31,6 +33,8 @@ pub enum Leg {
         /// When the peer had read all and closed, by the clock of the span; `None` where that was not waited for or
         /// did not come. Until then bytes lay in buffers, so that a short test over a slow path looks faster than it.
         read_ns: Option<u64>,
+        /// How the rate was kept; `None` where none was asked.
+        pace: Option<Box<Pace>>,
     },
     /// Bytes read from TCP.
     TcpReceived {
@@ -190,7 +194,14 @@ impl Leg {
     /// What a reader of the figures must know.
     pub fn notes(&self) -> Vec<String> {
         match self {
-            Leg::TcpSent { .. } | Leg::TcpReceived { .. } => Vec::new(),
+            Leg::TcpSent { span, pace, .. } => {
+                let slips = pace.iter().filter(|pace| pace.slips > 0);
+                let ns = span.end_ns.saturating_sub(span.start_ns);
+                slips
+                    .map(|pace| not_kept(pace.slips, pace.slipped_ns, ns))
+                    .collect()
+            }
+            Leg::TcpReceived { .. } => Vec::new(),
             Leg::UdpSent(sent) => sent.notes(),
             Leg::UdpReceived(udp) => udp.notes(),
         }

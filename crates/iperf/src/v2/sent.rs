@@ -64,16 +64,25 @@ impl Sent {
         self
     }
 
+    /// Bytes of each datagram that the other end counted, where these are clearly fewer than it must have got.
+    fn cut_to_bytes(&self) -> Option<u64> {
+        let report = self.report.as_ref()?;
+        let missing = report
+            .lost
+            .checked_add(report.out_of_order)?
+            .checked_add(self.refused)?;
+        let told = missing
+            .checked_mul(u64::from(self.datagram_bytes))?
+            .checked_add(report.bytes)?;
+        let cut = told < self.bytes / 10 * 9;
+        cut.then(|| report.bytes / report.datagrams.saturating_sub(report.lost).max(1))
+    }
+
     /// What a reader of the figures must know.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.slips > 0 {
-            notes.push(format!(
-                "the sender did not keep the rate: {} pauses, {:.3} s of {:.3} s in which nothing was offered, are not made up for",
-                self.slips,
-                self.slipped_ns as f64 / 1e9,
-                self.duration_ns as f64 / 1e9
-            ));
+            notes.push(not_kept(self.slips, self.slipped_ns, self.duration_ns));
         }
         if self.segmented {
             notes.push(
@@ -98,6 +107,12 @@ impl Sent {
                 "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is not known"
             ));
         }
+        if let Some(bytes) = self.cut_to_bytes() {
+            notes.push(format!(
+                "the other end read {bytes} bytes of each datagram of {}: its own -l is shorter (1470 where none is given), so its transfer and bandwidth are too low; give it -l {}",
+                self.datagram_bytes, self.datagram_bytes
+            ));
+        }
         if self.strange_answers > 0 && self.report.is_none() {
             notes.push(format!(
                 "{} answers were no report of a known layout: the other end may be no iperf 2, or one of an unknown generation",
@@ -105,5 +120,77 @@ impl Sent {
             ));
         }
         notes
+    }
+}
+
+/// What is said of a sender that did not keep the rate.
+pub(super) fn not_kept(slips: u64, slipped_ns: u64, duration_ns: u64) -> String {
+    format!(
+        "the sender did not keep the rate: {slips} {}, {:.3} s of {:.3} s in which nothing was offered, {} not made up for",
+        if slips == 1 { "pause" } else { "pauses" },
+        slipped_ns as f64 / 1e9,
+        duration_ns as f64 / 1e9,
+        if slips == 1 { "is" } else { "are" },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(bytes: u64, report: ServerReport) -> Sent {
+        Sent {
+            rate: Rate::UDP_DEFAULT,
+            datagram_bytes: 3000,
+            mtu_bytes: None,
+            fragments: 1,
+            datagrams: bytes / 3000,
+            bytes,
+            duration_ns: 1,
+            report: Some(report),
+            strange_answers: 0,
+            refused: 0,
+            final_tries: 1,
+            segmented: false,
+            slips: 0,
+            slipped_ns: 0,
+            gaps: Histogram::default(),
+        }
+    }
+
+    #[test]
+    fn a_server_that_reads_less_of_each_datagram_is_told() {
+        // As iperf 2.1.8 counted 14 datagrams of 3000 bytes and the final one.
+        let cut = ServerReport {
+            bytes: 15 * 1470,
+            datagrams: 15,
+            ..ServerReport::default()
+        };
+        let notes = sent(42_000, cut).notes();
+        assert_eq!(notes.len(), 1);
+        assert!(
+            notes[0].contains("read 1470 bytes of each datagram of 3000"),
+            "{notes:?}"
+        );
+        for report in [
+            ServerReport {
+                bytes: 45_000,
+                datagrams: 15,
+                ..cut
+            },
+            ServerReport {
+                bytes: 15_000,
+                datagrams: 15,
+                lost: 10,
+                ..cut
+            },
+            ServerReport {
+                bytes: 1,
+                lost: u64::MAX,
+                ..cut
+            },
+        ] {
+            assert!(sent(42_000, report).notes().is_empty(), "{report:?}");
+        }
     }
 }

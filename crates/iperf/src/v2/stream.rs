@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use wirelab_trial::Histogram;
+
 use super::amount::{Amount, Rate};
 use super::enhanced::Reads;
 use super::intervals::{Intervals, Span};
@@ -67,6 +69,11 @@ impl Meter {
         bytes
     }
 
+    /// The flow goes on until `now_ns`, though nothing was moved after the last call.
+    pub fn until(&mut self, now_ns: u64) {
+        self.last_ns = self.last_ns.max(now_ns);
+    }
+
     /// All bytes, from the start to the last of them.
     pub const fn total(&self) -> (Span, u64) {
         let span = Span {
@@ -89,6 +96,17 @@ pub enum StreamStep {
     },
     /// All is written.
     Done,
+}
+
+/// How a sender of TCP kept the rate that was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// Pauses after which the schedule was moved.
+    pub slips: u64,
+    /// Their time in ns, in which nothing was offered.
+    pub slipped_ns: u64,
+    /// Gaps between the beginnings of writes, in ticks of 1 ns.
+    pub gaps: Histogram,
 }
 
 /// The sending end of a TCP flow.
@@ -153,16 +171,25 @@ impl StreamSender {
         StreamStep::Write(usize::try_from(most).unwrap_or(usize::MAX).min(self.left))
     }
 
+    /// Whether a rate was asked.
+    pub const fn is_paced(&self) -> bool {
+        self.schedule.is_some()
+    }
+
+    /// How a rate was kept, where one was asked.
+    pub fn pace(&self) -> Option<Box<Pace>> {
+        let schedule = self.schedule.as_ref()?;
+        Some(Box::new(Pace {
+            slips: schedule.slips(),
+            slipped_ns: schedule.slipped_ns(),
+            gaps: schedule.gaps(),
+        }))
+    }
+
     /// So many bytes were written.
     pub fn wrote(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.left = self.left.saturating_sub(bytes);
-    }
-
-    /// Pauses after which the schedule was moved, and their time in ns.
-    pub fn slips(&self) -> (u64, u64) {
-        let of = |schedule: &Schedule| (schedule.slips(), schedule.slipped_ns());
-        self.schedule.as_ref().map_or((0, 0), of)
     }
 }
 
@@ -186,7 +213,7 @@ mod tests {
         assert_eq!(sender.step(0), StreamStep::Write(200));
         sender.wrote(200);
         assert_eq!(sender.step(0), StreamStep::Done);
-        assert_eq!(sender.slips(), (0, 0));
+        assert_eq!(sender.pace(), None, "no rate was asked");
     }
 
     #[test]
@@ -206,6 +233,11 @@ mod tests {
             }
         }
         assert_eq!((now, writes), (10_000_000, 3));
+        let pace = sender.pace().unwrap();
+        assert_eq!(
+            (pace.slips, pace.gaps.count, pace.gaps.max_ticks),
+            (0, 2, 4_000_000)
+        );
     }
 
     #[test]

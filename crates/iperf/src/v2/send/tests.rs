@@ -189,7 +189,7 @@ fn a_pause_is_said() {
     );
     assert_eq!((result.slips, result.slipped_ns), (1, 50_000_000));
     assert_eq!((result.kept_ratio(), result.kept_rate()), (0.5, false));
-    assert!(result.notes()[0].contains("did not keep the rate: 1 pauses, 0.050 s"));
+    assert!(result.notes()[0].contains("did not keep the rate: 1 pause, 0.050 s"));
     assert_eq!(result.gaps.max_ticks, 51_000_000);
 }
 

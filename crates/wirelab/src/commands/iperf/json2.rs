@@ -7,7 +7,7 @@ use wirelab_iperf::v2::enhanced::Transit;
 use wirelab_iperf::v2::intervals::Span;
 use wirelab_iperf::v2::outcome::Trouble;
 use wirelab_iperf::v2::send::Sent;
-use wirelab_iperf::v2::stream::WRITE_BYTES;
+use wirelab_iperf::v2::stream::{Pace, WRITE_BYTES};
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
     Amount, ClientConfig, Leg, Mode, Outcome, Protocol, ServerReport, UdpReceived,
@@ -112,8 +112,15 @@ fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
             span,
             bytes,
             writes,
+            pace,
             ..
-        } => tcp("sent", *span, *bytes, ("writes", *writes)),
+        } => {
+            let mut object = tcp("sent", *span, *bytes, ("writes", *writes));
+            for (name, value) in paced(pace.as_deref()) {
+                object.insert(name.to_owned(), value);
+            }
+            object
+        }
         Leg::TcpReceived { span, bytes, reads } => {
             tcp("received", *span, *bytes, ("reads", reads.count))
         }
@@ -145,6 +152,16 @@ fn tcp(direction: &str, span: Span, bytes: u64, calls: (&str, u64)) -> Map<Strin
         "protocol": "tcp", "direction": direction, "duration_ns": ns, "bytes": bytes,
         "bits_per_s": bits_per_s(bytes, ns), calls.0: calls.1,
     }))
+}
+
+/// How a rate was kept; `null` where none was asked.
+fn paced(pace: Option<&Pace>) -> [(&'static str, Value); 4] {
+    [
+        ("kept_rate", json!(pace.map(|pace| pace.slips == 0))),
+        ("slips", json!(pace.map(|pace| pace.slips))),
+        ("slipped_ns", json!(pace.map(|pace| pace.slipped_ns))),
+        ("gap", json!(pace.map(|pace| &pace.gaps))),
+    ]
 }
 
 fn udp_sent(sent: &Sent) -> Map<String, Value> {

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use wirelab_iperf::v2::send::Sent;
 use wirelab_iperf::v2::table::{Format, HEADING, HEADING_UDP, Id, Row};
 use wirelab_iperf::v2::{ClientConfig, Leg, Outcome, Protocol, Rate};
 use wirelab_report::format;
+use wirelab_trial::Histogram;
 
 use crate::args::IperfArgs;
 use crate::exit::Failure;
@@ -104,8 +104,16 @@ impl Printer {
     pub fn notes(&self, id: Id, leg: &Leg) {
         match leg {
             Leg::UdpSent(sent) => {
-                if let Some(gaps) = gaps(sent) {
+                let kept = (sent.rate != Rate::Max).then_some(sent.kept_rate());
+                if let Some(gaps) = gaps(&sent.gaps, kept) {
                     complain(format_args!("{id} gaps between datagrams: {gaps}"));
+                }
+            }
+            Leg::TcpSent {
+                pace: Some(pace), ..
+            } => {
+                if let Some(gaps) = gaps(&pace.gaps, Some(pace.slips == 0)) {
+                    complain(format_args!("{id} gaps between writes: {gaps}"));
                 }
             }
             Leg::UdpReceived(seen) if self.enhanced => {
@@ -120,19 +128,18 @@ impl Printer {
     }
 }
 
-/// A sender's gaps in words; `None` where there are none.
-fn gaps(sent: &Sent) -> Option<String> {
+/// A sender's gaps in words, and whether it kept the rate if one was asked; `None` where there are none.
+fn gaps(gaps: &Histogram, kept: Option<bool>) -> Option<String> {
     let at = |percent| {
-        sent.gaps
-            .percentile(percent)
+        gaps.percentile(percent)
             .map(|ns| format::time(ns.saturating_mul(1000)))
     };
     let (half, most) = (at(50.0)?, at(99.0)?);
-    let longest = format::time(sent.gaps.max_ticks.saturating_mul(1000));
-    let kept = match (sent.rate, sent.kept_rate()) {
-        (Rate::Max, _) => "",
-        (_, true) => "; the rate was kept",
-        (_, false) => "; the rate was not kept",
+    let longest = format::time(gaps.max_ticks.saturating_mul(1000));
+    let kept = match kept {
+        None => "",
+        Some(true) => "; the rate was kept",
+        Some(false) => "; the rate was not kept",
     };
     Some(format!(
         "median {half}, 99 % {most}, longest {longest}{kept}"

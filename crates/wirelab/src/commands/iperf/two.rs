@@ -8,7 +8,7 @@ use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
 use wirelab_iperf::v2::outcome::Trouble;
 use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
-use wirelab_iperf::v2::table::Row;
+use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Server, ServerConfig};
 
 use super::report2::{Printer, RULER};
@@ -105,11 +105,16 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         printer.greeting(&config);
     }
     let on_row = |row: Row| {
-        if !args.json {
+        let asked = !args.test.back_only || matches!(row.id, Id::Back(_) | Id::SumBack);
+        if asked && !args.json {
             printer.row(&row);
         }
     };
-    let outcome = config.run(cancel.flag(), &on_row);
+    let mut outcome = config.run(cancel.flag(), &on_row);
+    if args.test.back_only {
+        // What only opened the test is no figure.
+        outcome.legs.retain(|(_, leg)| !leg.is_sent());
+    }
     let interrupted = cancel.is_cancelled();
     if args.json {
         let value = json2::test(&config, &outcome, interrupted);
