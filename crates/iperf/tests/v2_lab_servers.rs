@@ -133,6 +133,25 @@ fn tcp_length_and_window() {
 }
 
 #[test]
+fn a_slow_tcp_sender_counts_the_time_of_its_last_write() {
+    over_both(
+        Protocol::Tcp,
+        "",
+        |config| {
+            config.amount = time(50);
+            // A write of 128 KiB every 100 ms: the last is at 0.4 s.
+            config.rate = Rate::BitsPerS(10 << 20);
+        },
+        |outcome, _| {
+            let [Leg::TcpSent { span, .. }] = &legs(outcome)[..] else {
+                panic!("{outcome:?}");
+            };
+            assert!(span.seconds() > 0.45, "{span:?}");
+        },
+    );
+}
+
+#[test]
 fn tcp_time_rate_and_intervals() {
     over_both(
         Protocol::Tcp,
@@ -149,6 +168,11 @@ fn tcp_time_rate_and_intervals() {
             assert!(bytes[0] <= (5 << 20) / 8 + 3 * 8192, "{bytes:?}");
             assert!(outcome.rows.len() >= 3, "{:?}", outcome.rows);
             assert!(outcome.rows.iter().all(|row| row.more.is_some()));
+            let [Leg::TcpSent { pace, .. }] = &legs(outcome)[..] else {
+                panic!("{outcome:?}");
+            };
+            let pace = pace.as_ref().expect("a rate was asked");
+            assert!(pace.gaps.count > 10 && pace.gaps.max_ticks > 0, "{pace:?}");
         },
     );
 }
