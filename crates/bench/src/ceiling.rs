@@ -118,8 +118,9 @@ pub fn judge(observation: &mut Observation, ceiling: Field<f64>) {
 
 /// Whether the tester was the limit of what was seen.
 ///
-/// A tester that sends (the node receives) and could not keep the rate was; so was one that ran at maximum load
-/// at [`NEAR_CEILING`] of its own ceiling or above, unless the flow filled the link.
+/// A tester that sends (the node receives or sends back) and could not keep the rate was; so was one whose own queue
+/// dropped frames that had arrived, and one that ran at maximum load at [`NEAR_CEILING`] of its own ceiling or above,
+/// unless the flow filled the link.
 pub fn was_limit(observation: &Observation) -> Field<bool> {
     let trial = &observation.trial;
     let rates = || observation.flows.iter().map(|flow| &flow.frames_per_s);
@@ -131,9 +132,10 @@ pub fn was_limit(observation: &Observation) -> Field<bool> {
             .sender
             .value()
             .and_then(|s| s.kept_rate.value().copied());
-        flow.direction == Direction::Receive && kept == Some(false)
+        flow.direction != Direction::Transmit && kept == Some(false)
     });
-    if below_rate {
+    let mut counts = observation.flows.iter().filter_map(|f| f.counts.value());
+    if below_rate || counts.any(|c| c.missed_frames > 0) {
         return Field::measured(true);
     }
     if trial.load != Load::Max {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Sizes, Status,
-    TesterObservation, Trial, Unsupported, Warning,
+    Description, Extent, FaultRates, Field, Load, Node, NodeError, Observation, Progress, Sizes,
+    Status, TesterObservation, Trial, Unsupported, Warning,
 };
 
 use crate::ceiling::judge;
@@ -12,8 +12,31 @@ use crate::matrix::Step;
 use crate::progress::StepProgress;
 use crate::run::{Ended, FAILURES_IN_A_ROW, NODE_FAILED, Run, UNSUPPORTED};
 
+/// How often a trial is asked at most until the tester has kept the rate.
+const TESTER_ATTEMPTS: u64 = 3;
+/// All such repeats together take at most this share of the time of a run, but the first few are free: a host that is
+/// busy all the time spoils every trial.
+const REPEATS_SHARE: u64 = 20;
+/// Repeats that are made in any case.
+const FREE_REPEATS: u64 = TESTER_ATTEMPTS - 1;
+/// The counter that says how often it was; some kinds of node ask again by themselves.
+const ATTEMPTS: &str = "tester_attempts";
+
+/// Whether a trial says nothing of the node, since the tester was held up by other work and offered less than was
+/// asked. One with a finding is none: what it found must not be thrown away with it. A search decides by itself.
+fn is_spoilt(observation: &Observation) -> bool {
+    observation.trial.load != Load::Max
+        && observation.tester.was_limit.value() == Some(&true)
+        && observation.passed()
+        && !observation.counters.contains_key(ATTEMPTS)
+        && observation.flows.iter().all(|flow| {
+            let loss = flow.loss_ratio.value();
+            loss.is_none_or(|loss| *loss == 0.0)
+        })
+}
+
 impl Run<'_> {
-    /// Ask each trial once.
+    /// Ask the trials one after another.
     pub(crate) fn steps(&mut self, steps: &[Step]) -> Result<(), Ended> {
         let mut left_ps = self.estimate.steps_ps(steps);
         for step in steps {
@@ -44,14 +67,13 @@ impl Run<'_> {
             if self.cancel.is_cancelled() {
                 return Ok(None);
             }
-            let observation = self.node.run(&step.trial, &progress, self.cancel)?;
+            let observation = self.unspoilt(step, &ceiling, &progress)?;
             Ok(Some(observation))
         });
         let (observation, fatal) = match ran {
             Ok(None) => return Err(Ended::Interrupted),
-            Ok(Some(mut observation)) => {
+            Ok(Some(observation)) => {
                 self.failures = 0;
-                judge(&mut observation, ceiling);
                 (observation, None)
             }
             // The run ends with what does not go together; there is nothing to keep.
@@ -67,6 +89,39 @@ impl Run<'_> {
             Some(error) => Err(Ended::Failed(error)),
             None => Ok(()),
         }
+    }
+
+    /// Ask a trial, and ask it again where the tester spoilt it; the observation says how often.
+    fn unspoilt(
+        &mut self,
+        step: &Step,
+        ceiling: &Field<f64>,
+        progress: &dyn Progress,
+    ) -> Result<Observation, NodeError> {
+        let mut attempt = 1;
+        loop {
+            let mut observation = self.node.run(&step.trial, progress, self.cancel)?;
+            judge(&mut observation, ceiling.clone());
+            let stored = self.node.is_left();
+            let again = !stored && is_spoilt(&observation) && self.may_repeat(step);
+            if !again || attempt >= TESTER_ATTEMPTS || self.cancel.is_cancelled() {
+                if attempt > 1 {
+                    let name = ATTEMPTS.to_owned();
+                    observation.counters.insert(name, Field::measured(attempt));
+                }
+                return Ok(observation);
+            }
+            attempt += 1;
+            self.repeats += 1;
+            self.repeats_ps = self.repeats_ps.saturating_add(self.estimate.step_ps(step));
+        }
+    }
+
+    /// Whether the time of a run allows for one more repeat.
+    fn may_repeat(&self, step: &Step) -> bool {
+        let after = self.repeats_ps.saturating_add(self.estimate.step_ps(step));
+        let whole = self.before_ps.saturating_add(self.after_ps);
+        self.repeats < FREE_REPEATS || after <= whole / REPEATS_SHARE
     }
 
     /// The unrecorded trial before a recorded one, where one is asked.

@@ -192,6 +192,8 @@ pub fn resume_plan(
         number: 0,
         listed,
         failures: 0,
+        repeats: 0,
+        repeats_ps: 0,
         outcome: PlanOutcome::of(listed, Ended::Done),
     };
     run.all(&parts, stored)
@@ -226,6 +228,9 @@ pub(crate) struct Run<'a> {
     pub number: u64,
     pub listed: u64,
     pub failures: u32,
+    /// Trials that were asked again since the tester spoilt them, and their expected time.
+    pub repeats: u64,
+    pub repeats_ps: u64,
     pub outcome: PlanOutcome,
 }
 

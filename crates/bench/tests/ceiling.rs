@@ -120,3 +120,33 @@ fn an_unknown_ceiling_is_absent_and_no_verdict() {
         Field::absent("the tester's ceiling: --no-ceiling was given")
     );
 }
+
+/// The directions asked, and how often the trials that were kept say that they were asked.
+fn repeated(node: &mut SimulatedNode, text: &str) -> (usize, Vec<Option<u64>>) {
+    let (kept, _) = run(node, 9e9, text);
+    let counter = |o: &Observation| Some(*o.counters.get("tester_attempts")?.value().unwrap());
+    (node.asked.len(), kept.iter().map(counter).collect())
+}
+
+#[test]
+fn a_trial_that_the_tester_spoilt_is_asked_again_and_says_so() {
+    let asked = "[[matrix]]\nframe = 64\ntime = \"1s\"\n";
+    let slow = |capacity: f64| {
+        let mut node = SimulatedNode::new(capacity);
+        node.keeps_rate = false;
+        node
+    };
+    let paced = format!("{asked}direction = \"rx\"\nload = \"1kpps\"");
+    assert_eq!(repeated(&mut slow(1e6), &paced), (3, vec![Some(3)]));
+    let mut good = SimulatedNode::new(1e6);
+    assert_eq!(repeated(&mut good, &paced), (1, vec![None]));
+    // What was found is not thrown away, and neither is a node that is slow itself.
+    assert_eq!(repeated(&mut slow(500.0), &paced), (1, vec![None]));
+    let sent = format!("{asked}direction = \"tx\"\nload = \"1kpps\"");
+    assert_eq!(repeated(&mut slow(1e6), &sent), (1, vec![None]));
+    // A host that is busy all the time does not hold a long run up: 2 repeats and a twentieth of its time.
+    let many = format!("{paced}\nrepeat = 100");
+    let (trials, kept) = repeated(&mut slow(1e6), &many);
+    assert_eq!(kept.len(), 100);
+    assert!((102..=106).contains(&trials), "{trials}");
+}

@@ -49,7 +49,10 @@ pub(crate) fn tester_was_limit(observation: &Observation) -> bool {
 pub(crate) fn useless_load(load: &CpuLoad) -> Option<&'static str> {
     if load.shared {
         Some("CPU load shared: tester and node had a core in common")
-    } else if load.idle_baseline_ratio >= BUSY_BEFORE {
+    } else if load
+        .idle_baseline_ratio
+        .is_some_and(|idle| idle >= BUSY_BEFORE)
+    {
         Some(
             "CPU busy for 90 % and more before the trial: other work, or a node that waits by spinning",
         )

@@ -138,7 +138,7 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
     let value = |busy_ratio: f64, idle_baseline_ratio| Field::Observed {
         value: CpuLoad {
             busy_ratio: busy_ratio.min(1.0),
-            idle_baseline_ratio,
+            idle_baseline_ratio: Some(idle_baseline_ratio),
             shared: false,
         },
         kind,

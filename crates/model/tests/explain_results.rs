@@ -52,7 +52,7 @@ fn trial(direction: Direction, datagram: u32, load: Load) -> Trial {
 fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Observation {
     let load = |busy_ratio| CpuLoad {
         busy_ratio,
-        idle_baseline_ratio: 0.0,
+        idle_baseline_ratio: Some(0.0),
         shared: false,
     };
     let cpu_load = Field::measured_or(cpu.map(load), "not asked");

@@ -86,7 +86,7 @@ fn a_node_is_fitted_from_its_loads_and_what_says_nothing_of_it_is_left_out_by_na
     // Cores that others kept busy, and a sender that the tester could not follow.
     let mut busy = received(1470, 0.1);
     if let Field::Observed { value, .. } = &mut busy.cpu_load {
-        (value.idle_baseline_ratio, value.busy_ratio) = (0.99, 1.0);
+        (value.idle_baseline_ratio, value.busy_ratio) = (Some(0.99), 1.0);
     }
     all.push(busy);
     for bytes in [64, 512, 1470] {

@@ -198,7 +198,7 @@ fn figures(path: &str, job: &SendJob, sent: &SendReport, seen: &CheckReport) -> 
         + counts.duplicated_frames
         + counts.reordered_frames
         + counts.too_late_frames
-        + counts.lost_frames.saturating_sub(seen.missed_frames);
+        + counts.lost_frames;
     Ok(json!({
         "path": path,
         "length": job.sizes.length,

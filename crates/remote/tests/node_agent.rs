@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 
 use common::{MS, NODE_IPV4, flow, has_warning, lab, on_tester, trial};
 use wirelab_agent::{Options, Serving};
@@ -50,6 +50,7 @@ fn assert_clean(flow: &FlowObservation, what: &str) {
     assert_eq!(counts.check_identity(sent), Ok(()), "{what}");
     let but_losses = Counts {
         lost_frames: 0,
+        missed_frames: 0,
         ..counts
     };
     assert!(but_losses.is_clean(), "{what}: {counts:?}");
@@ -269,7 +270,8 @@ fn the_load_of_a_node_on_a_core_of_its_own_is_its_own() {
     let load = observation.cpu_load.value();
     let load = load.unwrap_or_else(|| panic!("{observation:#?}"));
     assert!((0.0..=1.0).contains(&load.busy_ratio), "{load:?}");
-    assert!((0.0..=1.0).contains(&load.idle_baseline_ratio), "{load:?}");
+    let idle = load.idle_baseline_ratio;
+    assert!(idle.is_none_or(|i| (0.0..=1.0).contains(&i)), "{load:?}");
     assert_eq!(load.shared, has_warning(&observation, "shared-cores"));
     assert_eq!(load.shared, cores < 2, "{observation:#?}");
 }
@@ -439,4 +441,38 @@ fn nobody_there_says_what_to_start() {
         let error = on_tester(&lab, || open(host).err().unwrap().to_string());
         assert!(error.contains(words), "{host}: {error}");
     }
+}
+
+/// A tester that starts a trial and is killed then.
+fn killed_tester() {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect((NODE_IPV4, 5002)).unwrap();
+    socket.set_read_timeout(Some(common::PATIENCE)).unwrap();
+    let ask = |line: String| -> String {
+        socket.send(line.as_bytes()).unwrap();
+        let mut answer = [0; 2048];
+        let bytes = socket.recv(&mut answer).unwrap();
+        String::from_utf8(answer[..bytes].to_vec()).unwrap()
+    };
+    let hello = ask("?0.1 hello version=1\n".to_owned());
+    let session = hello.split("session=").nth(1).expect(&hello);
+    let session = session.split(' ').next().unwrap();
+    let started = ask(format!(
+        "?{session}.2 start direction=receive layer=udp-ipv4 datagram_bytes=64 frames=1000\n"
+    ));
+    assert!(started.contains("start trial="), "{started}");
+}
+
+#[test]
+fn a_trial_of_a_tester_that_was_killed_is_waited_for() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |options| options.limits.idle_ms = 2_000);
+    let trial = trial(Layer::UdpIpv4, Direction::Receive);
+    let observation = on_tester(&lab, || {
+        killed_tester();
+        let mut node = open(NODE_IPV4).unwrap();
+        node.run(&trial, &(), &Cancel::new()).unwrap()
+    });
+    assert_eq!(observation.status, Status::Complete);
+    assert_clean(&observation.flows[0], "after a tester that was killed");
 }

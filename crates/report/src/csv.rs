@@ -42,7 +42,7 @@ const ASKED: [&str; 25] = [
 ];
 
 /// The names of the receiver's counters.
-const COUNTS: [&str; 15] = [
+const COUNTS: [&str; 16] = [
     "received_frames",
     "good_frames",
     "lost_frames",
@@ -58,6 +58,7 @@ const COUNTS: [&str; 15] = [
     "distinct_sequences",
     "foreign_frames",
     "verified_payload_bytes",
+    "missed_frames",
 ];
 
 /// Figures of a flow, each with a column for its kind.
@@ -276,6 +277,7 @@ fn counts(field: &Field<Counts>) -> Vec<String> {
             c.distinct_sequences,
             c.foreign_frames,
             c.verified_payload_bytes,
+            c.missed_frames,
         ]
         .iter()
         .map(u64::to_string)

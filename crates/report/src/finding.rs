@@ -130,6 +130,7 @@ pub fn judged(observation: &Observation) -> bool {
 fn severity(counts: &Counts) -> u64 {
     [
         counts.lost_frames,
+        counts.missed_frames,
         counts.duplicated_frames,
         counts.reordered_frames,
         counts.too_late_frames,
@@ -147,6 +148,7 @@ pub fn name(flow: &FlowObservation) -> String {
 fn counts_in_words(flow: &FlowObservation, counts: &Counts) -> String {
     let words: Vec<String> = [
         ("lost", counts.lost_frames),
+        ("missed by the tester's own queue", counts.missed_frames),
         ("header-corrupt", counts.header_corrupt_frames),
         ("truncated", counts.truncated_frames),
         ("stale", counts.stale_frames),

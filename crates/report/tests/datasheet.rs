@@ -325,11 +325,9 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
             }
             (_, Load::BitRate { .. }) => {
                 o.tester.was_limit = Field::measured(true);
-                o.warnings.push(Warning {
-                    code: "no-idle-baseline".to_owned(),
-                    text: "the node has no idle baseline: 0 stands for it".to_owned(),
-                    way_out: "leave the node idle before the trial".to_owned(),
-                });
+                if let Field::Observed { value, .. } = &mut o.cpu_load {
+                    value.idle_baseline_ratio = None;
+                }
             }
             _ => {}
         }
@@ -349,7 +347,7 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
     };
     assert!(note(&udp[2][1]).contains("did not keep the rate"), "{page}");
     assert!(note(&udp[6][1]).contains("the node may be faster"));
-    assert!(note(&udp[6][3]).contains("not the node's alone"));
+    assert!(note(&udp[6][3]).contains("not in this loss"));
     // Four warnings that differ in a number alone are one.
     assert!(
         page.contains("1 frames went by unseen (and 3 more like it)"),

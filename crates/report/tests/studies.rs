@@ -71,7 +71,7 @@ impl Node for Paper {
         };
         let load = CpuLoad {
             busy_ratio: 0.5,
-            idle_baseline_ratio: 0.0,
+            idle_baseline_ratio: Some(0.0),
             shared: false,
         };
         let none = "not on paper";

@@ -281,7 +281,7 @@ fn iperf() -> Observation {
     o.flows.push(f);
     o.cpu_load = Field::measured(CpuLoad {
         busy_ratio: 0.47,
-        idle_baseline_ratio: 0.01,
+        idle_baseline_ratio: Some(0.01),
         shared: false,
     });
     o
@@ -386,7 +386,7 @@ fn model() -> Observation {
     o.cpu_load = Field::Observed {
         value: CpuLoad {
             busy_ratio: 0.99,
-            idle_baseline_ratio: 0.0,
+            idle_baseline_ratio: Some(0.0),
             shared: false,
         },
         kind: Kind::Predicted,

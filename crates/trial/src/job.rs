@@ -77,7 +77,8 @@ impl SendReport {
 /// What a checker saw.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
-    /// Counts; `lost_frames` is 0 until the sender's number is known, see [`CheckReport::with_sent`].
+    /// Counts; `lost_frames` and `missed_frames` are 0 until the sender's number is known, see
+    /// [`CheckReport::with_sent`].
     pub counts: Counts,
     /// Arrival of the first timed frame in ns, and how many frames of the flow came before it (before the last of
     /// those that share this time).
@@ -88,17 +89,20 @@ pub struct CheckReport {
     pub jitter_ns: Option<u64>,
     /// Latency (arrival less transmit time on one clock) and what else was sampled.
     pub series: Vec<Series>,
-    /// Frames that the checker's own queue lost before it saw them.
+    /// Frames that the checker's own queue lost before it saw them, as the system tells it: of the flow or not.
     pub missed_frames: u64,
     /// Things a reader should know, in words.
     pub notes: Vec<String>,
 }
 
 impl CheckReport {
-    /// The same report with the losses against `sent` sequences.
+    /// The same report with the losses against `sent` sequences. What the checker's own queue dropped is no loss of
+    /// the path.
     #[must_use]
     pub fn with_sent(mut self, sent: u64) -> CheckReport {
-        self.counts.lost_frames = sent.saturating_sub(self.counts.distinct_sequences);
+        let unseen = sent.saturating_sub(self.counts.distinct_sequences);
+        self.counts.missed_frames = self.missed_frames.min(unseen);
+        self.counts.lost_frames = unseen - self.counts.missed_frames;
         self
     }
 

@@ -79,8 +79,12 @@ pub struct Counts {
     pub too_late_frames: u64,
     /// Different sequences that arrived with an intact header.
     pub distinct_sequences: u64,
-    /// Sequences sent that never arrived with an intact header: sent − distinct.
+    /// Sequences sent that never arrived with an intact header, and that nobody missed: sent − distinct − missed.
     pub lost_frames: u64,
+    /// Sequences that arrived, as far as is known, and that the tester's own queue dropped before anybody counted
+    /// them: the tester's loss, kept apart from that of the path and the node.
+    #[serde(default)]
+    pub missed_frames: u64,
     /// Frames on the port that are not of the flow.
     pub foreign_frames: u64,
     /// Payload bytes (what follows the Ethernet header and its tags) of the good frames: those whose test header and
@@ -92,17 +96,22 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The count identity: distinct + lost = sent, and the states add up to what was received.
+    /// The count identity: distinct + missed + lost = sent, and the states add up to what was received.
     ///
     /// # Errors
     /// Which sum does not hold, with its numbers.
     pub fn check_identity(&self, sent: u64) -> Result<(), String> {
         // Counts may come from a hostile file: their sums need not fit.
         let sum = |counts: &[u64]| counts.iter().copied().map(u128::from).sum::<u128>();
-        if sum(&[self.distinct_sequences, self.lost_frames]) != u128::from(sent) {
+        if sum(&[
+            self.distinct_sequences,
+            self.missed_frames,
+            self.lost_frames,
+        ]) != u128::from(sent)
+        {
             return Err(format!(
-                "distinct {} + lost {} is not sent {sent}",
-                self.distinct_sequences, self.lost_frames
+                "distinct {} + missed {} + lost {} is not sent {sent}",
+                self.distinct_sequences, self.missed_frames, self.lost_frames
             ));
         }
         let states = sum(&[
@@ -142,6 +151,7 @@ impl Counts {
         self.good_frames == self.received_frames
             && [
                 self.lost_frames,
+                self.missed_frames,
                 self.duplicated_frames,
                 self.reordered_frames,
                 self.too_late_frames,
@@ -283,8 +293,9 @@ pub struct FlowObservation {
 pub struct CpuLoad {
     /// 0 to 1.
     pub busy_ratio: f64,
-    /// The idle baseline, 0 to 1.
-    pub idle_baseline_ratio: f64,
+    /// The idle baseline, 0 to 1: the busy share of the node without the trial. Absent where nobody saw it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_baseline_ratio: Option<f64>,
     /// Whether tester and node shared a core, so that the figure must not feed a fit.
     pub shared: bool,
 }

@@ -359,7 +359,7 @@ fn baseline(loaded: &[&Point]) -> Option<f64> {
     let told = loaded
         .iter()
         .filter_map(|p| p.load)
-        .map(|l| l.idle_baseline_ratio);
+        .filter_map(|l| l.idle_baseline_ratio);
     let told: Vec<f64> = told.filter(|b| *b > 0.0 && *b < 1.0).collect();
     (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
 }

@@ -84,7 +84,7 @@ impl Seen {
         let none = || "not seen";
         let load = self.busy.map(|busy_ratio| CpuLoad {
             busy_ratio,
-            idle_baseline_ratio: self.baseline,
+            idle_baseline_ratio: Some(self.baseline),
             shared: false,
         });
         Observation {

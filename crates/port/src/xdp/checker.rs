@@ -189,6 +189,7 @@ impl Checker {
             too_late_frames: t.too_late,
             distinct_sequences: t.distinct,
             lost_frames: 0,
+            missed_frames: 0,
             foreign_frames: sum(|c| c.foreign),
             verified_payload_bytes: sum(|c| c.verified_bytes),
             order_breaks: t.order_breaks,

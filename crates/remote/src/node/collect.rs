@@ -21,8 +21,8 @@ const MOST_COUNTERS: usize = 512;
 pub struct Told {
     /// Counters by the names of the protocol.
     pub counters: BTreeMap<String, u64>,
-    /// Busy share of its cores, and whether an idle baseline came with it.
-    pub load: Field<(CpuLoad, bool)>,
+    /// Busy share of its cores.
+    pub load: Field<CpuLoad>,
     /// Times between successive capture points, with the stream they are of.
     pub stages: Vec<(u8, Series)>,
     /// What a reader should know.
@@ -59,7 +59,7 @@ impl Told {
 }
 
 /// The load of all cores together.
-fn load(control: &mut Control, trial: u32) -> Field<(CpuLoad, bool)> {
+fn load(control: &mut Control, trial: u32) -> Field<CpuLoad> {
     let mut all = Vec::new();
     loop {
         let core = all.len() as u32;
@@ -92,14 +92,11 @@ fn load(control: &mut Control, trial: u32) -> Field<(CpuLoad, bool)> {
     let shared = all.iter().any(|load| load.shared);
     match busy {
         None => Field::absent("no time lies between the first frame and the last"),
-        Some(busy_ratio) => Field::measured((
-            CpuLoad {
-                busy_ratio,
-                idle_baseline_ratio: idle.unwrap_or(0.0),
-                shared,
-            },
-            idle.is_some(),
-        )),
+        Some(busy_ratio) => Field::measured(CpuLoad {
+            busy_ratio,
+            idle_baseline_ratio: idle,
+            shared,
+        }),
     }
 }
 
@@ -183,6 +180,7 @@ pub fn counts(counters: &BTreeMap<String, u64>) -> Result<Counts, &'static str> 
         too_late_frames: get("too_late_frames")?,
         distinct_sequences: get("distinct_sequences")?,
         lost_frames: 0,
+        missed_frames: 0,
         foreign_frames: get("foreign_frames").unwrap_or(0),
         verified_payload_bytes: get("verified_payload_bytes").unwrap_or(0),
         order_breaks: 0,
@@ -210,7 +208,8 @@ pub fn report(
         last: last.filter(|_| received > 1),
         // Whatever the node says must fit when it is told in ps.
         jitter_ns: get("received_jitter_ns").map(|ns| ns.min(u64::MAX / 1000)),
-        missed_frames: get("checker_missed_frames").unwrap_or(0),
+        // What the node's own queue drops is the node's loss: that is what its receive rate is about.
+        missed_frames: 0,
         ..CheckReport::default()
     }
 }

@@ -66,6 +66,11 @@ fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
     NodeError::Failed(text)
 }
 
+/// Whether the node refuses since it runs another trial.
+pub fn is_busy(error: &ClientError) -> bool {
+    matches!(error, ClientError::Refused { refusal, .. } if refusal.code == Code::Busy)
+}
+
 /// What a refused or failed `start` means for the trial.
 pub fn of_start(error: &ClientError) -> NodeError {
     let ClientError::Refused { refusal, .. } = error else {

@@ -12,6 +12,7 @@ mod udp;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use wirelab_control::PORT;
 use wirelab_control::client::ClientError;
@@ -31,6 +32,10 @@ use plan::Plan;
 
 /// Set-up keys that are kept at most: each observation holds them.
 const MOST_KEYS: usize = 256;
+/// How often a busy node is asked whether it is free.
+const BUSY_LOOK: Duration = Duration::from_millis(500);
+/// How long a node's trial without a tester is waited for at most, whatever the node says.
+const LONGEST_IDLE: Duration = Duration::from_secs(15);
 
 /// A node somewhere, in an open session.
 pub struct ControlNode {
@@ -85,17 +90,30 @@ impl ControlNode {
         slowest.and_then(LineRate::new)
     }
 
-    /// Start a trial; once more in a new session where the node has forgotten this one.
-    fn start(&mut self, plan: &Plan) -> Result<Started, NodeError> {
-        match self.control.start(plan.start.clone()) {
-            Err(ClientError::SessionLost) => {
-                self.control = control::open(self.address)?;
-                self.identity = self.control.identity().clone();
-                self.control.start(plan.start.clone())
+    /// Start a trial; once more in a new session where the node has forgotten this one. A node that is busy is asked
+    /// again until it would have given up the trial of a tester that was killed.
+    fn start(&mut self, plan: &Plan, cancel: &Cancel) -> Result<Started, NodeError> {
+        let idle = Duration::from_millis(u64::from(self.identity.idle_ms));
+        let (begun, patience) = (Instant::now(), idle.min(LONGEST_IDLE) + BUSY_LOOK);
+        loop {
+            let answer = match self.control.start(plan.start.clone()) {
+                Err(ClientError::SessionLost) => {
+                    self.control = control::open(self.address)?;
+                    self.identity = self.control.identity().clone();
+                    self.control.start(plan.start.clone())
+                }
+                other => other,
+            };
+            match answer {
+                Err(error) if control::is_busy(&error) && begun.elapsed() < patience => {
+                    if cancel.is_cancelled() {
+                        return Err(control::of_start(&error));
+                    }
+                    std::thread::sleep(BUSY_LOOK);
+                }
+                answer => return answer.map_err(|error| control::of_start(&error)),
             }
-            other => other,
         }
-        .map_err(|error| control::of_start(&error))
     }
 
     /// One trial, on the thread that is in the tester's place.
@@ -117,18 +135,18 @@ impl ControlNode {
                 let mut asked = plan.start.clone();
                 let ready = ethernet::prepare(&plan, interface, mac, &mut asked)?;
                 plan.start = asked;
-                started = self.start(&plan)?;
+                started = self.start(&plan, cancel)?;
                 let sides = ethernet::sides(&plan, &started, ready);
                 ran = self.flows(&plan, &started, sides, progress, cancel)?;
             }
             Layer::UdpIpv4 | Layer::UdpIpv6 => {
                 let socket = udp::prepare(node, &mut plan.start)?;
-                started = self.start(&plan)?;
+                started = self.start(&plan, cancel)?;
                 let sides = udp::sides(&plan, node, &started, &socket);
                 ran = self.flows(&plan, &started, sides, progress, cancel)?;
             }
             Layer::TcpIpv4 | Layer::TcpIpv6 => {
-                started = self.start(&plan)?;
+                started = self.start(&plan, cancel)?;
                 let sides = tcp::sides(&plan, node, &started);
                 ran = self.flows(&plan, &started, sides, progress, cancel)?;
             }
@@ -141,9 +159,8 @@ impl ControlNode {
             false => collect::Told::nothing("the node did not answer any more"),
         };
         let earlier_idle_ratio = self.idle_ratio;
-        if let Some((load, true)) = told.load.value() {
-            self.idle_ratio = Some(load.idle_baseline_ratio);
-        }
+        let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);
+        self.idle_ratio = told_idle.or(self.idle_ratio);
         let datagram = plan.sizes.datagram.unwrap_or(0);
         let warnings = crate::path::fragmented(datagram, layer, self.route.mtu());
         Ok(observe::observation(observe::Parts {

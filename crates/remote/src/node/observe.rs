@@ -49,6 +49,9 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
         flow.direction != Direction::Transmit && kept == Some(&false)
     });
+    let missed = flows
+        .iter()
+        .any(|flow| flow.counts.value().is_some_and(|c| c.missed_frames > 0));
     let counters = parts
         .told
         .counters
@@ -70,6 +73,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         tester: TesterObservation {
             ceiling_frames_per_s: Field::absent("not measured in this run"),
             was_limit: match parts.plan.frames_per_s {
+                _ if missed => Field::measured(true),
                 Some(_) => Field::measured(slow),
                 None => Field::absent("needs the tester's ceiling"),
             },
@@ -260,27 +264,25 @@ impl Parts<'_> {
     fn cpu_load(&mut self) -> Field<CpuLoad> {
         let load = std::mem::replace(&mut self.told.load, Field::absent(""));
         let Field::Observed {
-            value: (mut load, has_idle),
+            value: mut load,
             kind,
         } = load
         else {
-            return load.map(|(load, _)| load);
+            return load;
         };
-        match (has_idle, self.earlier_idle_ratio) {
-            (true, _) => {}
-            (false, Some(ratio)) => {
-                load.idle_baseline_ratio = ratio;
+        match (load.idle_baseline_ratio, self.earlier_idle_ratio) {
+            (Some(_), _) => {}
+            (None, Some(ratio)) => {
+                load.idle_baseline_ratio = Some(ratio);
                 let text = "the node was not idle long enough before the trial: its idle baseline is that of an earlier one";
                 let way_out = "nothing is wrong; a pause between trials would give each its own";
                 self.warn("earlier-idle-baseline", text.to_owned(), way_out);
             }
-            (false, None) => {
-                let text = "the node has no idle baseline: 0 stands for it".to_owned();
-                self.warn(
-                    "no-idle-baseline",
-                    text,
-                    "leave the node idle before the trial",
-                );
+            (None, None) => {
+                let text =
+                    "the node has no idle baseline, so what it does by itself is in its CPU load";
+                let way_out = "leave the node idle before the trial";
+                self.warn("no-idle-baseline", text.to_owned(), way_out);
             }
         }
         let why = match (&self.shared, load.shared) {

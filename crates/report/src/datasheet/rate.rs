@@ -8,8 +8,7 @@ use crate::row::{self, Row};
 
 /// Loads this near to each other are the same one.
 const SAME: f64 = 1e-6;
-/// Warnings that a node had no idle baseline, and that the tester did not see all frames.
-const NO_BASELINE: &str = "no-idle-baseline";
+/// The warning that the tester did not see all frames.
 const MISSED: &str = "checker-missed";
 
 /// The figures of a row. A void trial has none, and each says why.
@@ -23,9 +22,7 @@ pub fn rate(row: &Row<'_>) -> Rate {
         Some(why) => Field::absent(why),
         None => field,
     };
-    let cpu = |get: fn(&wirelab_trial::CpuLoad) -> f64| {
-        unless_void(o.cpu_load.clone().map(|load| get(&load)))
-    };
+    let load = o.cpu_load.clone();
     let bits = match o.trial.framing.layer {
         Layer::Ethernet => row.sum(|f| &f.payload_bits_per_s),
         _ => row.sum(|f| &f.goodput_bits_per_s),
@@ -48,12 +45,14 @@ pub fn rate(row: &Row<'_>) -> Rate {
             Some(why) => Field::absent(why),
             None => row.fold(|f| f.jitter_ps.clone(), u64::max),
         },
-        cpu_busy_ratio: cpu(|load| load.busy_ratio),
-        cpu_idle_ratio: match warned(o, NO_BASELINE) {
-            // The field has no other way to say that nothing was seen.
-            Some(why) => Field::absent(why),
-            None => cpu(|load| load.idle_baseline_ratio),
-        },
+        cpu_busy_ratio: unless_void(load.clone().map(|load| load.busy_ratio)),
+        cpu_idle_ratio: unless_void(match load {
+            Field::Observed { value, kind } => match value.idle_baseline_ratio {
+                Some(value) => Field::Observed { value, kind },
+                None => Field::absent("the node has no idle baseline"),
+            },
+            Field::Absent { absent } => Field::Absent { absent },
+        }),
         cpu_shared: o.cpu_load.value().is_some_and(|load| load.shared),
         of_line_rate_ratio: unless_void(row.of_line_rate().map(|(low, _)| low)),
         tester_ceiling_frames_per_s: o.tester.ceiling_frames_per_s.clone(),

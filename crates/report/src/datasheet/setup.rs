@@ -56,8 +56,21 @@ const TCP_IP: [(&str, &[&str]); 14] = [
     ("Number of Rx packet buffers", &["rx_buffers"]),
     ("Number of Tx packet buffers", &["tx_buffers"]),
 ];
-/// Keys that stand in other places of the page.
-const ELSEWHERE: [&str; 5] = [
+/// What a Linux node tells beside them, in the order of the page.
+const FURTHER: [(&str, &str); 9] = [
+    ("cores", "Cores of the host"),
+    ("cpus", "Cores that do the node's work"),
+    ("virtual_machine", "Virtual machine"),
+    ("software", "Software"),
+    ("ip", "IP address"),
+    ("mac", "Ethernet address"),
+    ("mtu_bytes", "MTU in bytes"),
+    ("segmentation_tx", "Segmentation offload TX"),
+    ("joining_rx", "Joining of received segments"),
+];
+/// Keys that stand in other places of the page, and one by which programs alone know a host.
+const ELSEWHERE: [&str; 6] = [
+    "host",
     "phy_rx_ps",
     "phy_tx_ps",
     "checksum_tx",
@@ -92,13 +105,17 @@ pub fn further(sheet: &Sheet) -> Vec<(String, String)> {
             .trim_start_matches("tcpip_")
             .to_owned()
     };
-    sheet
+    let named = FURTHER.iter().filter_map(|(key, name)| {
+        let value = sheet.setup.get(*key)?;
+        Some(((*name).to_owned(), value.clone()))
+    });
+    let is_named = |key: &str| FURTHER.iter().any(|(named, _)| *named == key);
+    let others = sheet
         .setup
         .iter()
-        .filter(|(key, _)| !known.contains(plain(key).as_str()))
-        .take(KEYS)
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
+        .filter(|(key, _)| !known.contains(plain(key).as_str()) && !is_named(key))
+        .map(|(key, value)| (key.clone(), value.clone()));
+    named.chain(others).take(KEYS).collect()
 }
 
 /// The first key that is known; one for this table alone goes before.

@@ -135,8 +135,7 @@ pub fn lost(rate: &Rate) -> Cell {
     match Cell::of(rate.loss_ratio.clone(), loss) {
         Cell::Figure { text, .. } if rate.tester_missed_frames => Cell::Noted {
             text,
-            note: "the tester's receiver missed frames: this loss is not the node's alone"
-                .to_owned(),
+            note: "the tester's own queue dropped frames, which are not in this loss".to_owned(),
         },
         cell => cell,
     }

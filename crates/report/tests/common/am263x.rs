@@ -122,7 +122,7 @@ fn add(o: &mut Observation, direction: Direction, mbit: f64, loss: f64) {
 fn busy(o: &mut Observation, percent: f64) {
     o.cpu_load = Field::measured(CpuLoad {
         busy_ratio: percent / 100.0,
-        idle_baseline_ratio: 0.012,
+        idle_baseline_ratio: Some(0.012),
         shared: false,
     });
 }

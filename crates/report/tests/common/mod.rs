@@ -312,7 +312,7 @@ fn iperf() -> Observation {
     o.flows.push(f);
     o.cpu_load = Field::measured(CpuLoad {
         busy_ratio: 0.62,
-        idle_baseline_ratio: 0.01,
+        idle_baseline_ratio: Some(0.01),
         shared: false,
     });
     o

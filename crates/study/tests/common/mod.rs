@@ -202,7 +202,7 @@ impl Node for Paper {
             flows: flows.collect(),
             cpu_load: self.field(CpuLoad {
                 busy_ratio: 0.5,
-                idle_baseline_ratio: 0.0,
+                idle_baseline_ratio: Some(0.0),
                 shared: false,
             }),
             series: vec![self.series("spacing: probe", &[810, 830])],

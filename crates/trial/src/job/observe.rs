@@ -305,6 +305,11 @@ mod tests {
             .into_iter()
             .map(|w| w.code)
             .collect();
+        let flow = flow_observation(&asked, &sent, seen);
+        let counts = flow.counts.value().unwrap();
+        assert_eq!((counts.missed_frames, counts.lost_frames), (1, 0));
+        assert_eq!(flow.loss_ratio.value(), Some(&0.0));
+        assert!(!counts.is_clean());
         assert_eq!(
             codes,
             [
