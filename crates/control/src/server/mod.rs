@@ -186,15 +186,18 @@ impl<H: NodeHandler> Server<H> {
             return refuse(Refusal::new(Code::NoSession), line.id, out);
         };
         let (last, number) = (session.last, line.id.number);
+        let mut starts = false;
         if number != 0 && number == last {
             out.clone_from(&session.reply);
         } else if number < last || number == 0 {
             refuse(Refusal::new(Code::Stale), line.id, out);
         } else {
             let reply = match Request::parse(line) {
-                Ok(request) => self
-                    .execute(&request, peer, now)
-                    .unwrap_or_else(Reply::Error),
+                Ok(request) => {
+                    starts = matches!(request, Request::Start(_));
+                    self.execute(&request, peer, now)
+                        .unwrap_or_else(Reply::Error)
+                }
                 Err(refusal) => Reply::Error(refusal),
             };
             answer(reply, line.id, out);
@@ -203,7 +206,9 @@ impl<H: NodeHandler> Server<H> {
                 session.reply.clone_from(out);
             }
         }
-        if let Some(current) = self.current.as_mut().filter(|c| c.owner == peer) {
+        // Another tester of the same host that waits for its turn keeps nobody's trial alive.
+        let owner = self.current.as_mut().filter(|c| c.owner == peer);
+        if let Some(current) = owner.filter(|_| !starts) {
             current.heard = now;
         }
     }

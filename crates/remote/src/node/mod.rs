@@ -34,6 +34,8 @@ use plan::Plan;
 const MOST_KEYS: usize = 256;
 /// How often a busy node is asked whether it is free.
 const BUSY_LOOK: Duration = Duration::from_millis(500);
+/// How long a node may take to end a trial that it gives up.
+const LONGEST_END: Duration = Duration::from_secs(2);
 /// How long a node's trial without a tester is waited for at most, whatever the node says.
 const LONGEST_IDLE: Duration = Duration::from_secs(15);
 
@@ -94,7 +96,7 @@ impl ControlNode {
     /// again until it would have given up the trial of a tester that was killed.
     fn start(&mut self, plan: &Plan, cancel: &Cancel) -> Result<Started, NodeError> {
         let idle = Duration::from_millis(u64::from(self.identity.idle_ms));
-        let (begun, patience) = (Instant::now(), idle.min(LONGEST_IDLE) + BUSY_LOOK);
+        let (begun, patience) = (Instant::now(), idle.min(LONGEST_IDLE) + LONGEST_END);
         loop {
             let answer = match self.control.start(plan.start.clone()) {
                 Err(ClientError::SessionLost) => {

@@ -287,7 +287,10 @@ mod tests {
         let (sent, seen) = reports();
         let mut asked = asked(Layer::UdpIpv4, None);
         assert_eq!(flow_warnings(&asked, &sent, &seen), []);
-        asked.ledger = Some(Ledger::default());
+        asked.ledger = Some(Ledger {
+            lost_frames: 3,
+            ..Ledger::default()
+        });
         let sent = SendReport {
             refused_frames: 2,
             ..sent
