@@ -6,6 +6,7 @@
 //! departures (SO_TIMESTAMPING) are CLOCK_REALTIME and are converted; one that does not fit between the times
 //! around it, because somebody set the clock, is not used.
 
+pub(crate) mod drops;
 mod receive;
 mod send;
 

@@ -18,7 +18,7 @@ use super::{EchoReport, Wait, floor};
 use crate::flow::{MOST_BYTES, Offer, checked};
 use crate::frames::{Frames, Progressing};
 use crate::stamps::{self, Fetcher, KernelClock, Want};
-use crate::sys;
+use crate::udp::drops::Drops;
 use crate::udp::{PATIENCE, is_full, is_not_yet, prepare};
 
 /// How long before a due time sleeping ends: what a wake-up may be late, in ns.
@@ -71,7 +71,7 @@ pub(super) fn run(
     socket.set_nonblocking(false)?;
     socket.set_write_timeout(Some(PATIENCE))?;
     // Before anything that takes time: echoes that the queue drops from here on are no loss of the node.
-    let dropped = sys::dropped(socket.as_fd()).unwrap_or(0);
+    let before = Drops::of(socket);
     let notes = prepare(socket);
     let header_bytes = match socket.local_addr()?.is_ipv6() {
         true => Layer::UdpIpv6.header_bytes(),
@@ -96,9 +96,9 @@ pub(super) fn run(
     };
     let failure = probing.go(cancel).err();
     let _ = stamps::want(socket, Want::Nothing);
-    let missed = sys::dropped(socket.as_fd()).unwrap_or(dropped);
+    let missed = Drops::of(socket).since(before);
     let mut report = probing.finish(failure);
-    report.seen.missed_frames = u64::from(missed.wrapping_sub(dropped));
+    report.seen.missed_frames = missed;
     report.seen = report.seen.with_sent(report.sent.sequences);
     report.seen.notes.extend(notes);
     Ok(report)

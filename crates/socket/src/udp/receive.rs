@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::{IpAddr, UdpSocket};
-use std::os::fd::AsFd;
 
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use wirelab_trial::Cancel;
@@ -11,11 +10,11 @@ use wirelab_trial::job::Judge;
 use wirelab_wire::check::classify_data;
 use wirelab_wire::{Layer, Verdict};
 
+use super::drops::Drops;
 use super::{PATIENCE, is_not_yet};
 use crate::batch::{Datagram, Receiver};
 use crate::flow::{Capture, Expect, Live, MOST_BYTES, MOST_CAPTURES, Seen, checked};
 use crate::stamps::{self, KernelClock};
-use crate::sys;
 
 /// Bytes of the socket's queue: what comes at full speed while the receiver is held up for some ms.
 const QUEUE_BYTES: usize = 8 << 20;
@@ -45,7 +44,7 @@ pub fn receive(
     socket.set_nonblocking(false)?;
     socket.set_read_timeout(Some(PATIENCE))?;
     // Before anything that takes time: what the queue drops from here on is told.
-    let dropped = sys::dropped(socket.as_fd()).unwrap_or(0);
+    let before = Drops::of(socket);
     let notes = prepare(socket).into_iter().collect();
     let mut receiver = match expect.captures {
         0 => Receiver::joining(socket, PIECES),
@@ -54,9 +53,9 @@ pub fn receive(
     let mut checking = Checking::new(socket, from, expect)?;
     checking.notes = notes;
     let failure = follow(socket, &mut receiver, &mut checking, live, cancel);
-    let missed = sys::dropped(socket.as_fd()).unwrap_or(dropped);
+    let missed = Drops::of(socket).since(before);
     let mut seen = checking.finish(failure);
-    seen.report.missed_frames = u64::from(missed.wrapping_sub(dropped));
+    seen.report.missed_frames = missed;
     Ok(seen)
 }
 
