@@ -160,6 +160,8 @@ tool_steps() {
     must_fail clippy "a lint" 'echo "pub fn f(v: &Vec<u8>) -> bool { v.len() == 0 }" >>crates/a/src/lib.rs'
     must_fail clippy "a lint in a test" 'echo "fn unused() {}" >>crates/a/tests/replay.rs'
     must_fail clang_format "ill-formatted C" 'echo "int two( void ){return 2;}" >>bpf/one.bpf.c'
+    must_fail cppcheck "a null pointer that is used" \
+        'mkdir -p firmware/a/src && echo "int f(void) { int *p = 0; return *p; }" >firmware/a/src/a.c'
     # shellcheck disable=SC2016
     must_fail shellcheck "an unquoted variable" 'echo "rm \$1" >>scripts/yes.sh'
     must_fail deny "a licence that is not permissive" 'sed -i s/MIT/GPL-3.0-only/ crates/a/Cargo.toml'

@@ -28,7 +28,7 @@ step_clang_format() { sources '*.c' '*.h' | xargs -0 -r clang-format --dry-run -
 
 step_cppcheck() {
     sources 'firmware/*/src/*.c' | xargs -0 -r cppcheck --quiet --std=c11 --enable=warning,style,performance,portability \
-        --suppress=missingIncludeSystem --suppress=unusedFunction --inline-suppr --error-exitcode=1 -U WL_OPTIONS_HEADER \
+        --suppress=missingIncludeSystem --suppress=unusedFunction --suppress=variableScope --error-exitcode=1 -U WL_OPTIONS_HEADER \
         -I firmware/lib/include
 }
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The node's side of the node control protocol (spec/node-control.md), without I/O: a line and its sender in, at most
+ * one line out. Sessions, repetition, paging and limits are done here; running a trial is the node's part (wl_node).
+ */
+#ifndef WIRELAB_CONTROL_H
+#define WIRELAB_CONTROL_H
+
+#include "wirelab/line.h"
+#include "wirelab/options.h"
+
+#define WL_CONTROL_VERSION 1
+#define WL_CONTROL_PORT 5002
+#define WL_WHY_BYTES 120
+
+/* Words of the protocol are numbered in the order of their lists in section 6; a set has a bit for each. */
+enum wl_direction { WL_TRANSMIT, WL_RECEIVE, WL_BOTH, WL_ECHO };
+enum wl_layer { WL_ETHERNET, WL_UDP_IPV4, WL_UDP_IPV6, WL_TCP_IPV4, WL_TCP_IPV6 };
+enum wl_buffers { WL_PREFILLED, WL_COPIED, WL_DMA_COPIED, WL_COPIED_AHEAD, WL_IN_PLACE };
+enum wl_traffic { WL_TRAFFIC_TEST, WL_TRAFFIC_IPERF2 };
+enum wl_path { WL_PATH_STACK, WL_PATH_DRIVER, WL_PATH_FAST_TRACK, WL_PATH_LOOPBACK };
+enum wl_state { WL_IDLE, WL_RUNNING, WL_DONE, WL_STOPPED, WL_ABANDONED, WL_FAILED };
+enum wl_clock_kind { WL_CLOCK_WALL, WL_CLOCK_SIMULATED, WL_CLOCK_INSTRUCTIONS };
+enum wl_spans { WL_SPANS_WIRE, WL_SPANS_PIN, WL_SPANS_CALL };
+enum wl_size_unit { WL_FRAME_BYTES, WL_LENGTH_BYTES, WL_PAYLOAD_BYTES, WL_DATAGRAM_BYTES };
+enum wl_load_unit {
+	WL_LOAD_MAX,
+	WL_LOAD_PPM,
+	WL_LOAD_MILLIFRAMES_PER_S,
+	WL_LOAD_BITS_PER_S,
+	WL_LOAD_GAP_BYTES
+};
+
+#define WL_SET(word) (1u << (word))
+
+struct wl_ip {
+	uint8_t version; /* 4 or 6 */
+	uint8_t bytes[16]; /* the first four of version 4 */
+};
+
+/* Who sends a line: a host, whatever its port, or a serial line by its number. */
+struct wl_peer {
+	bool serial;
+	uint8_t line;
+	struct wl_ip host;
+};
+
+/* What the node is and allows. */
+struct wl_identity {
+	const char *name; /* a word */
+	uint32_t directions, layers, buffers, traffic, paths; /* sets */
+	uint32_t ports;
+	uint32_t min_frame_bytes, max_frame_bytes;
+	uint64_t max_frames, max_time_ps;
+	uint32_t max_captures, idle_ms;
+};
+
+/* Which fields a request had, or a reply has. */
+enum wl_has {
+	WL_HAS_SIZE = 1 << 0,
+	WL_HAS_LOAD = 1 << 1,
+	WL_HAS_BUFFERS = 1 << 2,
+	WL_HAS_DESCRIPTORS = 1 << 3,
+	WL_HAS_NODE_PORT = 1 << 4,
+	WL_HAS_PEER_PORT = 1 << 5,
+	WL_HAS_PEER_MAC = 1 << 6,
+	WL_HAS_PEER_IP = 1 << 7,
+	WL_HAS_TIME = 1 << 8, /* the extent is a time, not frames */
+	WL_HAS_LIMIT = 1 << 9,
+	WL_HAS_NODE_MAC = 1 << 10,
+	WL_HAS_NODE_IP = 1 << 11,
+	WL_HAS_FRAME = 1 << 12,
+	WL_HAS_SLOTS = 1 << 13,
+};
+
+struct wl_start {
+	uint32_t has; /* of wl_has; the other fields have the protocol's defaults */
+	uint8_t direction, layer, vlan_tags, traffic, path, buffers, size_unit, load_unit, tx_stream,
+		rx_stream;
+	uint32_t size_bytes;
+	uint64_t load;
+	uint64_t extent; /* frames of each flow, or ps */
+	uint64_t limit_ps; /* when the trial must have ended at the latest, after its start */
+	uint32_t ports, captures;
+	uint16_t descriptors, node_port, peer_port;
+	uint8_t peer_mac[6];
+	struct wl_ip peer_ip;
+};
+
+struct wl_started {
+	uint32_t has;
+	uint32_t frame_bytes, slots;
+	uint8_t buffers;
+	uint8_t node_mac[6], peer_mac[6];
+	struct wl_ip node_ip, peer_ip;
+	uint16_t node_port, peer_port;
+};
+
+struct wl_status {
+	uint8_t state;
+	bool counts, timed; /* whether the frames, and what is below them, are known */
+	uint64_t tx_frames, rx_frames, elapsed_ticks, tick_ps;
+	uint8_t spans, clock;
+	const char *why; /* or 0 */
+};
+
+struct wl_cpu_load {
+	uint32_t cores;
+	uint64_t busy_ticks, window_ticks, idle_busy_ticks, idle_window_ticks,
+		tick_ps; /* idle pair: 0 if unknown */
+	uint8_t clock;
+	bool shared;
+};
+
+struct wl_capture_point {
+	const char *name;
+	uint32_t points, count;
+	uint64_t lost, tick_ps, resolution_ticks;
+	uint8_t stream, clock;
+};
+
+/* Why not. Texts must stay where they are. */
+struct wl_refusal {
+	const char *code; /* of section 8 */
+	const char *field; /* or 0 */
+	struct wl_text unknown; /* a field's name out of the line, in place of `field` */
+	const char *why; /* or 0 */
+	bool limited, about_trial;
+	uint64_t limit;
+	uint32_t trial;
+};
+
+/* Fill in a refusal and be false, for `return wl_refuse(…)`. */
+bool wl_refuse(struct wl_refusal *refusal, const char *code, const char *field, const char *why);
+bool wl_refuse_limit(struct wl_refusal *refusal, const char *field, uint64_t limit);
+
+/* What the node itself does. `context` is given to each; times are in ms since any fixed moment. None may block. */
+struct wl_node {
+	const struct wl_identity *identity;
+	void *context;
+	/* Set-up key `index`; false behind the last. Texts of more than 120 bytes are cut. */
+	bool (*setup)(void *context, uint32_t index, const char **key, const char **text);
+	/* Start a trial that was checked; it must end by itself after limit_ps. `started` is all zero. */
+	bool (*start)(void *context, uint32_t trial, const struct wl_start *start, const struct wl_peer *peer,
+		      uint64_t now_ms, struct wl_started *started, struct wl_refusal *refusal);
+	/* How far the last trial is; `status` is all zero, so idle. */
+	void (*status)(void *context, uint64_t now_ms, struct wl_status *status);
+	/* End the last trial; it goes into `state`. */
+	void (*stop)(void *context, enum wl_state state, uint64_t now_ms);
+	/* Counter `index` of a port; false behind the last. */
+	bool (*counter)(void *context, uint32_t port, uint32_t index, const char **name, uint64_t *value);
+	bool (*load)(void *context, uint32_t core, struct wl_cpu_load *load, struct wl_refusal *refusal);
+	bool (*point)(void *context, uint32_t point, struct wl_capture_point *about,
+		      struct wl_refusal *refusal);
+	/* Record `index` of a point, below the count that `point` gave. */
+	void (*record)(void *context, uint32_t point, uint32_t index, uint32_t *sequence, uint64_t *ticks);
+};
+
+struct wl_session {
+	uint32_t number; /* 0: free */
+	uint32_t nonce;
+	uint32_t last;
+	uint64_t heard_ms;
+	struct wl_peer peer;
+	uint16_t reply_count;
+	char reply[WL_LINE_BYTES];
+};
+
+struct wl_control {
+	const struct wl_node *node;
+	uint64_t random;
+	uint32_t trial; /* the last one; 0 before the first */
+	struct wl_peer owner;
+	uint64_t owner_heard_ms;
+	struct wl_session sessions[WL_CONTROL_SESSIONS];
+	struct wl_out out;
+};
+
+/* `seed`: as hard to guess as the node can make it. */
+void wl_control_init(struct wl_control *control, const struct wl_node *node, uint64_t seed);
+
+/* Answer a line. Returns the bytes of the answer in *reply, 0 for silence. */
+size_t wl_control_handle(struct wl_control *control, const char *bytes, size_t count,
+			 const struct wl_peer *peer, uint64_t now_ms, const char **reply);
+
+/* The answer to a line of a request that was too long for the assembler. */
+size_t wl_control_too_long(struct wl_control *control, const char **reply);
+
+/* Let time pass: ends the trial of a peer that has gone. Call it some times a second. */
+void wl_control_poll(struct wl_control *control, uint64_t now_ms);
+
+/* Read the fields of `start`, and check the command and fields of any request, as far as that can be done without
+ * the node's state. For `start` only. */
+bool wl_start_read(const struct wl_line *line, struct wl_start *start, struct wl_refusal *refusal);
+bool wl_request_check(const struct wl_line *line, struct wl_refusal *refusal);
+
+/* Check a start against what the node can do, its limits, and where traffic may go; sets limit_ps. */
+bool wl_start_check(struct wl_start *start, const struct wl_identity *node, const struct wl_peer *peer,
+		    struct wl_refusal *refusal);
+
+bool wl_ip_read(struct wl_text text, struct wl_ip *ip);
+void wl_ip_write(const struct wl_ip *ip, struct wl_out *out);
+bool wl_mac_read(struct wl_text text, uint8_t mac[6]);
+void wl_mac_write(const uint8_t mac[6], struct wl_out *out);
+
+/* Lists of words, each ended by 0, in the order of the enums above. */
+extern const char *const wl_words_direction[], *const wl_words_layer[], *const wl_words_buffers[];
+extern const char *const wl_words_traffic[], *const wl_words_path[], *const wl_words_state[];
+extern const char *const wl_words_clock[], *const wl_words_spans[];
+
+#endif

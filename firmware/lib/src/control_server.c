@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The node's side of the control protocol: sessions, repetition, and what each command does. */
+#include "bytes.h"
+#include "control_reply.h"
+
+static bool same_peer(const struct wl_peer *one, const struct wl_peer *other)
+{
+	if (one->serial || other->serial)
+		return one->serial && other->serial && one->line == other->line;
+	return one->host.version == other->host.version &&
+	       memcmp(one->host.bytes, other->host.bytes, one->host.version == 6 ? 16 : 4) == 0;
+}
+
+void wl_control_init(struct wl_control *control, const struct wl_node *node, uint64_t seed)
+{
+	memset(control, 0, sizeof(*control));
+	control->node = node;
+	control->random = seed;
+}
+
+static enum wl_state state_now(struct wl_control *c, uint64_t now_ms, struct wl_status *status)
+{
+	*status = (struct wl_status){ 0 };
+	c->node->status(c->node->context, now_ms, status);
+	return (enum wl_state)status->state;
+}
+
+void wl_control_poll(struct wl_control *c, uint64_t now_ms)
+{
+	struct wl_status status;
+
+	if (c->trial == 0 || now_ms - c->owner_heard_ms < c->node->identity->idle_ms)
+		return;
+	if (state_now(c, now_ms, &status) == WL_RUNNING)
+		c->node->stop(c->node->context, WL_ABANDONED, now_ms);
+}
+
+/* Session numbers are hard to guess: whoever knows one has received a reply at the address he claims. */
+static uint32_t fresh_number(struct wl_control *c)
+{
+	for (;;) {
+		/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
+		uint64_t x = c->random += 0x9E3779B97F4A7C15u;
+		uint32_t number;
+		bool taken = false;
+
+		x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+		x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+		number = (uint32_t)((x ^ x >> 31) >> 32);
+		for (int n = 0; n < WL_CONTROL_SESSIONS; n++)
+			taken = taken || c->sessions[n].number == number;
+		if (number != 0 && !taken)
+			return number;
+	}
+}
+
+enum which { OWN, UNUSED, SILENT };
+
+/* The session that was not heard for longest, of those that may be given away. */
+static struct wl_session *oldest(struct wl_control *c, enum which which, const struct wl_peer *peer,
+				 uint64_t now_ms)
+{
+	struct wl_session *found = 0;
+
+	for (int n = 0; n < WL_CONTROL_SESSIONS; n++) {
+		struct wl_session *s = &c->sessions[n];
+		bool may = which == OWN	     ? same_peer(&s->peer, peer)
+			   : which == UNUSED ? s->last == 0
+					     : now_ms - s->heard_ms >= c->node->identity->idle_ms;
+
+		if (s->number != 0 && may && (found == 0 || s->heard_ms < found->heard_ms))
+			found = s;
+	}
+	return found;
+}
+
+/* A place for a session: free, the peer's own if it has its share, never used (a flood of hellos wears out only
+ * such), or idle. 0 where every place is taken by a client that was heard lately. */
+static struct wl_session *make_room(struct wl_control *c, const struct wl_peer *peer, uint64_t now_ms)
+{
+	struct wl_session *place = 0;
+	int own = 0;
+
+	for (int n = 0; n < WL_CONTROL_SESSIONS; n++) {
+		if (c->sessions[n].number == 0)
+			place = &c->sessions[n];
+		else
+			own += same_peer(&c->sessions[n].peer, peer);
+	}
+	if (own >= WL_CONTROL_SESSIONS_PER_PEER)
+		return oldest(c, OWN, peer, now_ms);
+	if (place == 0)
+		place = oldest(c, UNUSED, peer, now_ms);
+	return place != 0 ? place : oldest(c, SILENT, peer, now_ms);
+}
+
+static void keep(struct wl_session *session, const struct wl_out *out)
+{
+	memcpy(session->reply, out->bytes, out->count);
+	session->reply_count = out->count;
+}
+
+static void repeat(const struct wl_session *session, struct wl_out *out)
+{
+	memcpy(out->bytes, session->reply, session->reply_count);
+	out->count = session->reply_count;
+}
+
+/* End a reply; one that does not fit a line becomes an error that says so. */
+static void end(struct wl_out *out, const struct wl_line *line)
+{
+	struct wl_refusal refusal;
+
+	if (wl_out_end(out))
+		return;
+	wl_refuse(&refusal, "failed", 0, "the reply does not fit a line");
+	wl_reply_refusal(out, line->session, line->number, &refusal);
+}
+
+static void refuse(struct wl_control *c, const struct wl_line *line, const char *code)
+{
+	struct wl_refusal refusal;
+
+	wl_refuse(&refusal, code, 0, 0);
+	wl_reply_refusal(&c->out, line->session, line->number, &refusal);
+}
+
+/* A number that wl_request_check has found right, or 0. */
+static uint32_t number_of(const struct wl_line *line, const char *key)
+{
+	struct wl_text text;
+	uint64_t number = 0;
+
+	if (wl_line_get(line, key, &text))
+		wl_text_number(text, &number);
+	return (uint32_t)number;
+}
+
+static void open(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+		 uint64_t now_ms)
+{
+	struct wl_refusal refusal = { 0 };
+	struct wl_session *s;
+	uint32_t version;
+
+	if (!wl_request_check(line, &refusal)) {
+		wl_reply_refusal(&c->out, line->session, line->number, &refusal);
+		return;
+	}
+	if (!wl_text_is(line->name, "hello")) {
+		refuse(c, line, "no-session");
+		return;
+	}
+	version = number_of(line, "version");
+	if (version < 1) {
+		refusal = (struct wl_refusal){ .code = "version", .limited = true, .limit = 1 };
+		wl_reply_refusal(&c->out, line->session, line->number, &refusal);
+		return;
+	}
+	for (s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++) {
+		if (s->number != 0 && s->last == 0 && s->nonce == line->number && same_peer(&s->peer, peer)) {
+			repeat(s, &c->out);
+			return;
+		}
+	}
+	s = make_room(c, peer, now_ms);
+	if (s == 0) {
+		refuse(c, line, "full");
+		return;
+	}
+	s->number = fresh_number(c);
+	s->nonce = line->number;
+	s->last = 0;
+	s->heard_ms = now_ms;
+	s->peer = *peer;
+	wl_out_begin(&c->out, '=', line->session, line->number, "hello");
+	wl_reply_hello(&c->out, c->node,
+		       version < WL_CONTROL_VERSION ? (uint16_t)version : WL_CONTROL_VERSION, s->number);
+	end(&c->out, line);
+	keep(s, &c->out);
+}
+
+static bool start(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+		  uint64_t now_ms, struct wl_refusal *refusal)
+{
+	/* 0 stands for "no trial yet". */
+	uint32_t trial = c->trial == UINT32_MAX ? 1 : c->trial + 1;
+	struct wl_started started = { 0 };
+	struct wl_status status;
+	struct wl_start asked;
+
+	if (!wl_start_read(line, &asked, refusal) ||
+	    !wl_start_check(&asked, c->node->identity, peer, refusal))
+		return false;
+	if (c->trial != 0 && state_now(c, now_ms, &status) == WL_RUNNING) {
+		*refusal = (struct wl_refusal){ .code = "busy", .about_trial = true, .trial = c->trial };
+		return false;
+	}
+	if (!c->node->start(c->node->context, trial, &asked, peer, now_ms, &started, refusal))
+		return false;
+	c->trial = trial;
+	c->owner = *peer;
+	c->owner_heard_ms = now_ms;
+	wl_reply_started(&c->out, trial, asked.limit_ps, &started);
+	return true;
+}
+
+static bool stop(struct wl_control *c, const struct wl_peer *peer, uint64_t now_ms,
+		 struct wl_refusal *refusal)
+{
+	struct wl_status status;
+
+	if (!same_peer(&c->owner, peer)) {
+		*refusal = (struct wl_refusal){ .code = "not-owner", .about_trial = true, .trial = c->trial };
+		return false;
+	}
+	if (state_now(c, now_ms, &status) == WL_RUNNING)
+		c->node->stop(c->node->context, WL_STOPPED, now_ms);
+	state_now(c, now_ms, &status);
+	wl_reply_status(&c->out, c->trial, &status);
+	return true;
+}
+
+static bool load(struct wl_control *c, uint32_t core, struct wl_refusal *refusal)
+{
+	struct wl_cpu_load figures = { 0 };
+
+	if (!c->node->load(c->node->context, core, &figures, refusal))
+		return false;
+	wl_reply_load(&c->out, c->trial, core, &figures);
+	return true;
+}
+
+/* Do what a request asks; the reply has begun. False fills in the refusal. */
+static bool execute(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+		    uint64_t now_ms, struct wl_refusal *refusal)
+{
+	uint32_t from = number_of(line, "from"), trial = number_of(line, "trial");
+	struct wl_status status;
+	struct wl_text text;
+
+	if (!wl_request_check(line, refusal))
+		return false;
+	if (wl_text_is(line->name, "hello"))
+		return wl_reply_setup(&c->out, c->node, from, refusal);
+	if (wl_text_is(line->name, "start"))
+		return start(c, line, peer, now_ms, refusal);
+	if (wl_line_get(line, "trial", &text) && (trial == 0 || trial != c->trial)) {
+		*refusal = (struct wl_refusal){ .code = "no-trial", .about_trial = true, .trial = trial };
+		return false;
+	}
+	if (wl_text_is(line->name, "status")) {
+		state_now(c, now_ms, &status);
+		wl_reply_status(&c->out, c->trial, &status);
+		return true;
+	}
+	if (wl_text_is(line->name, "stop"))
+		return stop(c, peer, now_ms, refusal);
+	if (wl_text_is(line->name, "counters"))
+		return wl_reply_counters(&c->out, c->node, trial, number_of(line, "port"), from, refusal);
+	if (wl_text_is(line->name, "load"))
+		return load(c, number_of(line, "core"), refusal);
+	return wl_reply_captures(&c->out, c->node, trial, number_of(line, "point"), from, refusal);
+}
+
+static void perform(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+		    uint64_t now_ms)
+{
+	struct wl_refusal refusal = { 0 };
+	char name[WL_KEY_BYTES + 1];
+
+	memcpy(name, line->name.at, line->name.count);
+	name[line->name.count] = 0;
+	wl_out_begin(&c->out, '=', line->session, line->number, name);
+	if (execute(c, line, peer, now_ms, &refusal))
+		end(&c->out, line);
+	else
+		wl_reply_refusal(&c->out, line->session, line->number, &refusal);
+}
+
+static void within(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+		   uint64_t now_ms)
+{
+	struct wl_session *s = c->sessions;
+
+	while (s < c->sessions + WL_CONTROL_SESSIONS &&
+	       (s->number != line->session || !same_peer(&s->peer, peer)))
+		s++;
+	if (s == c->sessions + WL_CONTROL_SESSIONS) {
+		refuse(c, line, "no-session");
+		return;
+	}
+	s->heard_ms = now_ms;
+	if (line->number == 0 || line->number < s->last) {
+		refuse(c, line, "stale");
+	} else if (line->number == s->last) {
+		repeat(s, &c->out);
+	} else {
+		perform(c, line, peer, now_ms);
+		s->last = line->number;
+		keep(s, &c->out);
+	}
+	if (c->trial != 0 && same_peer(&c->owner, peer))
+		c->owner_heard_ms = now_ms;
+}
+
+size_t wl_control_handle(struct wl_control *c, const char *bytes, size_t count, const struct wl_peer *peer,
+			 uint64_t now_ms, const char **reply)
+{
+	struct wl_line line;
+
+	wl_control_poll(c, now_ms);
+	*reply = c->out.bytes;
+	/* Answers are never answered, and noise is not either: two nodes cannot get into a conversation. */
+	if (count == 0 || bytes[0] != '?')
+		return 0;
+	switch (wl_line_read(bytes, count, peer->serial, &line)) {
+	case WL_LINE_NOISE:
+		return 0;
+	case WL_LINE_TOO_LONG:
+		return wl_control_too_long(c, reply);
+	case WL_LINE_BAD_CHECK:
+		refuse(c, &line, "bad-check");
+		break;
+	case WL_LINE_NO_CHECK:
+		refuse(c, &line, "no-check");
+		break;
+	case WL_LINE_BAD:
+		refuse(c, &line, "bad-line");
+		break;
+	case WL_LINE_OK:
+		if (line.session == 0)
+			open(c, &line, peer, now_ms);
+		else
+			within(c, &line, peer, now_ms);
+	}
+	return c->out.count;
+}
+
+size_t wl_control_too_long(struct wl_control *c, const char **reply)
+{
+	struct wl_refusal refusal = { .code = "too-long", .limited = true, .limit = WL_LINE_BYTES };
+
+	wl_reply_refusal(&c->out, 0, 0, &refusal);
+	*reply = c->out.bytes;
+	return c->out.count;
+}
