@@ -294,8 +294,11 @@ static void a_client_that_vanishes_leaves_no_traffic(void)
 	now_ms += 200;
 	ask(&other, "status");
 	CHECK(has(" state=abandoned "));
-	ask_start(&other, 1, "");
+	ask_start(&other, 100000, "");
 	CHECK(has(" trial=2 "));
+	/* Who asks now and then is not gone. */
+	for (int n = 0; n < 5; n++, now_ms += 4000)
+		CHECK(ask(&other, "status") && has(" state=running "));
 }
 
 static void a_restart_is_told(void)

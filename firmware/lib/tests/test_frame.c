@@ -208,6 +208,43 @@ static void streams_and_versions_of_others_are_foreign(void)
 	EQUAL(wl_data_judge(data, 17, &flow, false, &read), WL_FOREIGN);
 }
 
+/* Each field of the headers in front is looked at: what is changed, and where. */
+static void other_packets_are_foreign(void)
+{
+	static const struct {
+		size_t at;
+		uint8_t value;
+		enum wl_verdict verdict;
+	} changes[] = {
+		{ 14, 0x65, WL_FOREIGN }, /* IP version 6 under the EtherType of 4 */
+		{ 14, 0x44, WL_FOREIGN }, /* a header of 16 bytes */
+		{ 14, 0x4F, WL_FOREIGN }, /* one that leads past the end */
+		{ 20, 0x20, WL_FOREIGN }, /* the first of several fragments */
+		{ 21, 0x01, WL_FOREIGN }, /* a later fragment */
+		{ 20, 0x40, WL_GOOD }, /* "don't fragment" is none */
+		{ 23, 6, WL_FOREIGN }, /* TCP */
+		{ 37, 0x8C, WL_FOREIGN }, /* another port */
+		{ 39, 7, WL_FOREIGN }, /* a datagram shorter than its header */
+		{ 39, 8 + 18, WL_TRUNCATED }, /* it is the datagram's length that counts */
+		{ 39, 8 + 17, WL_HEADER_CORRUPT },
+	};
+	struct wl_header header = { .sequence = 5, .lfsr_bytes = 20 };
+	uint8_t frame[80] = { [6] = 0x02, 0x57, 0x4C, 0, 0, 1, [12] = 0x08, [14] = 0x45, [23] = 17 };
+
+	frame[36] = WL_UDP_PORT >> 8;
+	frame[37] = WL_UDP_PORT & 255;
+	frame[39] = 8 + 38;
+	EQUAL(wl_frame_data(&header, frame + 42, 38), 38);
+	EQUAL(judge(frame, sizeof frame), WL_GOOD);
+	for (size_t n = 0; n < sizeof changes / sizeof changes[0]; n++) {
+		uint8_t before = frame[changes[n].at];
+
+		frame[changes[n].at] = changes[n].value;
+		EQUAL(judge(frame, sizeof frame), changes[n].verdict);
+		frame[changes[n].at] = before;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	vectors_path = argc > 1 ? argv[1] : "";
@@ -217,6 +254,7 @@ int main(int argc, char **argv)
 	RUN(each_damaged_bit_gets_its_name);
 	RUN(content_of_others_is_stale);
 	RUN(sizes_have_limits);
+	RUN(other_packets_are_foreign);
 	RUN(streams_and_versions_of_others_are_foreign);
 	return tap_end();
 }
