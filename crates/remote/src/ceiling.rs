@@ -5,9 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use wirelab_cores::{Cores, pin_thread};
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Protocol, Rate, Server, ServerConfig};
 use wirelab_trial::{Field, Layer, Trial};
+
+use crate::iperf::plan::length_bytes;
 
 /// Long enough to leave the start behind.
 const TIME: Duration = Duration::from_millis(200);
@@ -21,6 +24,23 @@ pub enum Kind {
     Iperf,
     /// Test frames over sockets, that of `node:HOST`.
     Node,
+}
+
+/// Do `work` on `cores`, and what it starts too: beside a node on the same machine the tester keeps off the node's
+/// cores with whatever it does, or its work would stand in the node's idle baseline. Without cores, anywhere.
+pub fn within<R: Send>(cores: Option<&Cores>, work: impl FnOnce() -> R + Send) -> R {
+    let Some(cores) = cores else { return work() };
+    std::thread::scope(|scope| {
+        let pinned = || {
+            // Cores that are gone by now are told with the trial, which is pinned in the same way.
+            let _ = pin_thread(cores);
+            work()
+        };
+        match scope.spawn(pinned).join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Frames/s of one flow that the tester reaches against itself with this traffic. Ethernet frames have nothing to do
@@ -62,7 +82,7 @@ fn iperf(trial: &Trial) -> Field<f64> {
         _ => (Protocol::Tcp, server.tcp_address()),
     };
     let mut config = ClientConfig::new(address, protocol);
-    config.length_bytes = Some(datagram);
+    config.length_bytes = length_bytes(datagram, trial.framing.layer, None);
     config.rate = Rate::Max;
     config.amount = Amount::time(TIME);
     let outcome = config.run(&AtomicBool::new(false), &|_| {});

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_cores::Cores;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::node::ModelNode;
@@ -31,41 +32,45 @@ pub enum AnyNode {
 }
 
 /// With what a kind of node is asked, so that the tester can ask itself the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tester {
     /// Frames between ports.
     Ports,
     /// An iperf client.
     Iperf,
-    /// Test frames over sockets.
-    Sockets,
+    /// Test frames over sockets, on these cores where a node on the same machine has the others.
+    Sockets(Option<Cores>),
     /// Nothing: a model is computed.
     Nobody,
 }
 
 impl Tester {
     /// Frames/s of one flow that the tester reaches against itself.
-    pub fn ceiling_frames_per_s(self, trial: &Trial, options: PortsOptions) -> Field<f64> {
+    pub fn ceiling_frames_per_s(&self, trial: &Trial, options: PortsOptions) -> Field<f64> {
         use wirelab_remote::ceiling;
+        let ports = || wirelab_ports::ceiling_frames_per_s(trial, options);
         match self {
             Tester::Nobody => Field::absent("a model needs no tester"),
             Tester::Iperf => ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Iperf),
-            Tester::Sockets if trial.framing.layer != Layer::Ethernet => {
-                ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Node)
+            Tester::Sockets(cores) if trial.framing.layer == Layer::Ethernet => {
+                ceiling::within(cores.as_ref(), ports)
             }
-            Tester::Ports | Tester::Sockets => wirelab_ports::ceiling_frames_per_s(trial, options),
+            Tester::Sockets(cores) => ceiling::within(cores.as_ref(), || {
+                ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Node)
+            }),
+            Tester::Ports => ports(),
         }
     }
 }
 
 impl AnyNode {
     /// With what it is asked.
-    pub const fn tester(&self) -> Tester {
+    pub fn tester(&self) -> Tester {
         match self {
             AnyNode::Ports(_) => Tester::Ports,
             AnyNode::Model(_) => Tester::Nobody,
             AnyNode::Iperf(_) => Tester::Iperf,
-            AnyNode::Control(_) => Tester::Sockets,
+            AnyNode::Control(node) => Tester::Sockets(node.tester_cores().cloned()),
         }
     }
 }

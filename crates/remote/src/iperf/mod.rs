@@ -2,7 +2,7 @@
 
 mod flow;
 mod observe;
-mod plan;
+pub(crate) mod plan;
 mod run;
 
 use std::collections::BTreeMap;

@@ -19,6 +19,9 @@ const AS_FAST_AS_IT_CAN: u64 = 400_000_000_000;
 /// A trial has at most so many intervals, so that its counters fit a page.
 const MOST_INTERVALS: u32 = 60;
 
+/// Application bytes of a full TCP segment without options on Ethernet (RFC 6691): IPv4, IPv6.
+const FULL_SEGMENT: [u32; 2] = [1460, 1440];
+
 /// A trial made ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -132,7 +135,7 @@ pub fn plan(
         Direction::Transmit => Mode::Tradeoff,
         Direction::Receive | Direction::Echo => Mode::Forward,
     };
-    config.length_bytes = Some(datagram);
+    config.length_bytes = length_bytes(datagram, layer, frames_per_s);
     config.rate = rate(trial, datagram, frames_per_s);
     config.amount = amount(trial, datagram, frames_per_s)?;
     // What the peer sends is wanted alone: our own leg only opens the test.
@@ -148,6 +151,18 @@ pub fn plan(
         expected,
         config,
     })
+}
+
+/// Bytes of a datagram or a write; `None` for iperf's own. TCP at full rate cuts a stream into full segments whatever
+/// the writes are, and full segments are what is asked. Writes of 1460 bytes would rather time the system's calls, and
+/// with time stamps in its header (RFC 7323) a segment holds 12 bytes less, so that each would leave a stump.
+pub(crate) fn length_bytes(datagram: u32, layer: Layer, frames_per_s: Option<f64>) -> Option<u32> {
+    let full = match layer {
+        Layer::TcpIpv4 => FULL_SEGMENT[0],
+        Layer::TcpIpv6 => FULL_SEGMENT[1],
+        _ => return Some(datagram),
+    };
+    (datagram != full || frames_per_s.is_some()).then_some(datagram)
 }
 
 fn check_size(datagram: u32, layer: Layer) -> Result<(), NodeError> {
@@ -331,6 +346,25 @@ mod tests {
         assert_eq!(laid_out(&paced).config.rate, Rate::BitsPerS(1_000_000));
         let again = laid_out(&paced).on_our_connection();
         assert_eq!(again.config.mode, Mode::Reverse);
+    }
+
+    #[test]
+    fn full_segments_at_full_rate_are_written_as_iperf_writes() {
+        let of = |layer, bytes, load| {
+            let size = Size::new(SizeUnit::Datagram, bytes);
+            let trial = Trial {
+                size,
+                load,
+                ..trial(layer, Direction::Receive)
+            };
+            laid_out(&trial).config.length_bytes
+        };
+        assert_eq!(of(Layer::TcpIpv4, 1460, Load::Max), None);
+        assert_eq!(of(Layer::TcpIpv6, 1440, Load::Max), None);
+        assert_eq!(of(Layer::TcpIpv4, 1440, Load::Max), Some(1440));
+        assert_eq!(of(Layer::UdpIpv4, 1460, Load::Max), Some(1460));
+        let paced = Load::FrameRate { frames_per_s: 10.0 };
+        assert_eq!(of(Layer::TcpIpv4, 1460, paced), Some(1460));
     }
 
     #[test]

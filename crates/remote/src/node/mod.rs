@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use wirelab_control::PORT;
 use wirelab_control::client::ClientError;
 use wirelab_control::message::{Identity, Started};
+use wirelab_cores::Cores;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Layer, Node, NodeError, Observation, Progress, Trial,
 };
@@ -78,6 +79,11 @@ impl ControlNode {
             place,
             idle_ratio: None,
         })
+    }
+
+    /// The cores that the tester keeps to beside a node on the same machine; elsewhere it may use all.
+    pub const fn tester_cores(&self) -> Option<&Cores> {
+        self.place.cores()
     }
 
     /// The slower of the two ends' links, as far as they have one.

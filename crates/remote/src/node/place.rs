@@ -56,6 +56,11 @@ impl Place {
         }
     }
 
+    /// The cores that the tester keeps to, where it must.
+    pub const fn cores(&self) -> Option<&Cores> {
+        self.cores.as_ref()
+    }
+
     /// Put the calling thread, and those that it starts, in this place; why it could not be done.
     pub fn take(&self) -> Option<String> {
         let cores = self.cores.as_ref()?;
