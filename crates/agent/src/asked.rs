@@ -40,7 +40,7 @@ impl Asked<'_> {
         refuse_unknown(start)?;
         let sizes = sizes(start)?;
         let sends = matches!(start.direction, Direction::Transmit | Direction::Both);
-        if is_tcp(start.layer) && sizes.is_none() {
+        if start.layer.is_tcp() && sizes.is_none() {
             // A stream has no bounds of its own: its frames are told apart by their length.
             return Err(Refusal::missing("datagram_bytes"));
         }
@@ -117,23 +117,19 @@ fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
         ));
     }
     let captures = start.captures.is_some_and(|captures| captures > 0);
-    if captures && (start.direction == Direction::Echo || is_tcp(start.layer)) {
+    if captures && (start.direction == Direction::Echo || start.layer.is_tcp()) {
         return Err(Refusal::unsupported(
             "captures",
             "taken of UDP and Ethernet, and not of echo",
         ));
     }
-    if start.direction == Direction::Echo && is_tcp(start.layer) {
+    if start.direction == Direction::Echo && start.layer.is_tcp() {
         return Err(Refusal::unsupported(
             "direction",
             "echo is of UDP and Ethernet",
         ));
     }
     Ok(())
-}
-
-const fn is_tcp(layer: Layer) -> bool {
-    matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6)
 }
 
 /// All sizes of a frame of the trial, where one was asked. The protocol's server has checked them, but for TCP, where
@@ -149,7 +145,7 @@ fn sizes(start: &Start) -> Result<Option<Sizes>, Refusal> {
     let sizes = size
         .resolve(framing)
         .map_err(|error| Refusal::unsupported("frame_bytes", &error.to_string()))?;
-    if let Some(datagram) = sizes.datagram.filter(|_| is_tcp(start.layer)) {
+    if let Some(datagram) = sizes.datagram.filter(|_| start.layer.is_tcp()) {
         let limit = datagram.clamp(LEAST_BYTES, MOST_BYTES);
         if limit != datagram {
             return Err(Refusal::limit(field_of(size), u64::from(limit)));

@@ -1,7 +1,6 @@
 //! From a plan to its parts, in an order that is always the same: trials that are listed, searches, and the trials
 //! around what a search found.
 
-use wirelab_config::layer_word;
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{Direction, Extent, FaultRates, Framing, Size, Sizes, Trial};
 
@@ -160,7 +159,7 @@ fn search_name(
 ) -> String {
     let mut name = section.name.clone();
     if section.framings.len() > 1 {
-        name.push_str(&format!(", {}", layer_word(framing.layer)));
+        name.push_str(&format!(", {}", framing.layer.word()));
         if framing.vlan_tags > 0 {
             name.push_str(&format!(" with {} VLAN tags", framing.vlan_tags));
         }

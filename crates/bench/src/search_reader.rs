@@ -2,10 +2,10 @@
 
 use wirelab_config::trial::DEFAULT_TIME_PS;
 use wirelab_config::{Entry, Read, Table};
+use wirelab_trial::Direction;
 use wirelab_trial::search::{
     BurstSearch, Goal, LossCurve, MAX_REPEATS, MIN_REPEATS, MIN_WIDTH_RATIO, Search,
 };
-use wirelab_trial::{Direction, Layer};
 use wirelab_wire::LineRate;
 
 use crate::plan::{SearchSection, Way};
@@ -174,8 +174,7 @@ fn section(table: &Table<'_>, (kind, index): (&str, usize), way: Way) -> Read<Se
     let name = table.text("name")?;
     let name = name.unwrap_or_else(|| format!("{kind} {}", index + 1));
     let framings = framings(table)?;
-    let tcp = |layer| matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6);
-    if framings.iter().any(|framing| tcp(framing.layer)) {
+    if framings.iter().any(|framing| framing.layer.is_tcp()) {
         let what = "TCP sends again what was lost, so no loss ratio tells its rate: \
                     ask a TCP trial at load max in a [[matrix]]";
         return Err(table.at_key("layer", what));

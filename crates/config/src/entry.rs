@@ -15,25 +15,6 @@ use crate::units::{HIGHEST_RATE, parse_duration_ps, parse_percent, parse_rate};
 /// Most values of a list that are read.
 pub const MAX_LIST: usize = 10_000;
 
-const LAYERS: [Layer; 5] = [
-    Layer::Ethernet,
-    Layer::UdpIpv4,
-    Layer::UdpIpv6,
-    Layer::TcpIpv4,
-    Layer::TcpIpv6,
-];
-
-/// How files write a layer.
-pub const fn layer_word(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Ethernet => "ethernet",
-        Layer::UdpIpv4 => "udp4",
-        Layer::UdpIpv6 => "udp6",
-        Layer::TcpIpv4 => "tcp4",
-        Layer::TcpIpv6 => "tcp6",
-    }
-}
-
 /// A value and the key it stands under.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
@@ -160,10 +141,7 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// Where it is none.
     pub fn layer(&self) -> Read<Layer> {
-        let word = self.value.get_ref().as_str();
-        let known = LAYERS
-            .into_iter()
-            .find(|layer| Some(layer_word(*layer)) == word);
+        let known = self.value.get_ref().as_str().and_then(Layer::of_word);
         known.ok_or_else(|| {
             self.error(
                 "no such layer: choose one of \"ethernet\", \"udp4\", \"udp6\", \"tcp4\", \"tcp6\"",

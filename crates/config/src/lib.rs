@@ -9,7 +9,7 @@ pub mod table;
 pub mod trial;
 pub mod units;
 
-pub use entry::{Entry, layer_word};
+pub use entry::Entry;
 pub use error::{FileError, Read, read_text};
 pub use table::{Table, read};
 pub use units::{UnitError, parse_duration_ps, parse_percent, parse_rate};

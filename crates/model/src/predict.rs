@@ -11,8 +11,8 @@ mod reports;
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Cancel, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Kind, Layer,
-    NodeError, Observation, Status, TesterObservation, Trial, Warning,
+    Cancel, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Kind, NodeError,
+    Observation, Status, TesterObservation, Trial, Warning,
 };
 
 use crate::build::{Instance, choose};
@@ -172,7 +172,7 @@ fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Opti
     let from_outside = matches!(info.direction, Direction::Receive | Direction::Echo);
     // TCP holds its peer back, and a number of frames has an end.
     if !from_outside
-        || matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6)
+        || trial.framing.layer.is_tcp()
         || matches!(trial.extent, Extent::Frames { .. })
     {
         return None;

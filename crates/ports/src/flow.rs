@@ -3,7 +3,7 @@
 use wirelab_port::iface::{IfaceError, Interface, PortName};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
-use wirelab_trial::{Buffers, Direction, Extent, Layer, NodeError, Sizes, Trial, Unsupported};
+use wirelab_trial::{Buffers, Direction, Extent, Layer, NodeError, Sizes, Trial};
 use wirelab_wire::{Flow, FrameSpec, LineRate, Transport, header};
 
 use crate::Pair;
@@ -50,18 +50,6 @@ impl Plan {
     }
 }
 
-fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
-    Unsupported {
-        field,
-        why: why.into(),
-    }
-    .into()
-}
-
-fn bad(error: impl std::fmt::Display) -> NodeError {
-    NodeError::BadTrial(error.to_string())
-}
-
 pub fn interface_error(error: IfaceError) -> NodeError {
     match error {
         IfaceError::NetNs(_) | IfaceError::Privilege(_) => NodeError::Privilege(error.to_string()),
@@ -73,7 +61,7 @@ pub fn interface_error(error: IfaceError) -> NodeError {
 /// Check the trial against what ports can do, and lay out its flows.
 pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
     check_asked(trial, pairs)?;
-    let sizes = trial.sizes().map_err(bad)?;
+    let sizes = trial.sizes().map_err(NodeError::bad)?;
     let pairs = &pairs[..trial.ports as usize];
     let link = match trial.link() {
         Some(link) => Some(link),
@@ -82,7 +70,7 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
     let asked = trial
         .load
         .frames_per_s(&sizes, trial.framing.layer, link)
-        .map_err(bad)?;
+        .map_err(NodeError::bad)?;
     // A link rate that the user gives stands for a link that is not there: nothing else would hold the sender back.
     let frames_per_s = asked.or_else(|| trial.link().map(|given| given.frames_per_s(&sizes)));
     let pace = Pace::of(frames_per_s);
@@ -117,34 +105,36 @@ fn check_asked(trial: &Trial, pairs: &[Pair]) -> Result<(), NodeError> {
         trial.framing.layer,
         Layer::Ethernet | Layer::UdpIpv4 | Layer::UdpIpv6
     ) {
-        return Err(unsupported(
+        return Err(NodeError::unsupported(
             "layer",
             "ports send frames themselves, and TCP needs a stack: ask an iperf peer",
         ));
     }
     if trial.direction == Direction::Echo {
-        return Err(unsupported(
+        return Err(NodeError::unsupported(
             "direction",
             "nothing behind a port sends frames back: use transmit, receive or both",
         ));
     }
     if trial.ports == 0 || trial.ports as usize > pairs.len() {
         let why = format!("{} asked, the node has {}", trial.ports, pairs.len());
-        return Err(unsupported("ports", why));
+        return Err(NodeError::unsupported("ports", why));
     }
     if trial.buffers == Some(Buffers::DmaCopied) {
         let why = "a Linux port has no copy DMA that a program could use: choose prefilled, copied, copied-ahead \
                    or in-place";
-        return Err(unsupported("buffers", why));
+        return Err(NodeError::unsupported("buffers", why));
     }
     if trial.buffers.is_some() && !trial.faults.is_clean() {
-        return Err(unsupported(
+        return Err(NodeError::unsupported(
             "faults",
             "trials of buffers run without faults: a run with an error is void",
         ));
     }
     if trial.link_bits_per_s == Some(0) {
-        return Err(bad("a link rate of 0 carries nothing: give e.g. --rate 1G"));
+        return Err(NodeError::bad(
+            "a link rate of 0 carries nothing: give e.g. --rate 1G",
+        ));
     }
     Ok(())
 }
@@ -178,7 +168,7 @@ pub fn schedule_for(
     };
     let mut rates = trial.faults;
     rates.seed = rates.seed.wrapping_add(flow);
-    Schedule::plan(&rates, sequences, sizes.lfsr_len()).map_err(bad)
+    Schedule::plan(&rates, sequences, sizes.lfsr_len()).map_err(NodeError::bad)
 }
 
 #[allow(

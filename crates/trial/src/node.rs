@@ -70,6 +70,19 @@ pub enum NodeError {
     Failed(String),
 }
 
+impl NodeError {
+    /// What the trial asked in `field` the node cannot do: why not, and what can be asked instead.
+    pub fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
+        let why = why.into();
+        NodeError::Unsupported(Unsupported { field, why })
+    }
+
+    /// The trial contradicts itself or a limit, as another error says.
+    pub fn bad(error: impl std::fmt::Display) -> NodeError {
+        NodeError::BadTrial(error.to_string())
+    }
+}
+
 /// Set from outside to end a running trial early; what was seen so far is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);

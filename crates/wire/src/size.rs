@@ -37,6 +37,41 @@ pub enum Layer {
 }
 
 impl Layer {
+    /// All layers, in the order in which they are listed for a reader.
+    pub const ALL: [Layer; 5] = [
+        Layer::Ethernet,
+        Layer::UdpIpv4,
+        Layer::UdpIpv6,
+        Layer::TcpIpv4,
+        Layer::TcpIpv6,
+    ];
+
+    /// The word for it in files and on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Layer::Ethernet => "ethernet",
+            Layer::UdpIpv4 => "udp4",
+            Layer::UdpIpv6 => "udp6",
+            Layer::TcpIpv4 => "tcp4",
+            Layer::TcpIpv6 => "tcp6",
+        }
+    }
+
+    /// The layer of a word.
+    pub fn of_word(word: &str) -> Option<Layer> {
+        Layer::ALL.into_iter().find(|layer| layer.word() == word)
+    }
+
+    /// Whether it is UDP, over whichever IP.
+    pub const fn is_udp(self) -> bool {
+        matches!(self, Layer::UdpIpv4 | Layer::UdpIpv6)
+    }
+
+    /// Whether it is TCP, over whichever IP.
+    pub const fn is_tcp(self) -> bool {
+        matches!(self, Layer::TcpIpv4 | Layer::TcpIpv6)
+    }
+
     /// Bytes of network and transport header at the start of the payload (RFC 791, 8200, 768, 9293).
     pub const fn header_bytes(self) -> u32 {
         match self {

@@ -121,16 +121,10 @@ where
 pub fn framing(args: &FramingArgs, unsaid: Layer) -> Asked<Framing> {
     let layer = match args.layer.as_deref() {
         None => unsaid,
-        Some("ethernet") => Layer::Ethernet,
-        Some("udp4") => Layer::UdpIpv4,
-        Some("udp6") => Layer::UdpIpv6,
-        Some("tcp4") => Layer::TcpIpv4,
-        Some("tcp6") => Layer::TcpIpv6,
-        Some(other) => {
-            return Err(Failure::usage(format!(
-                "--layer {other}: choose one of ethernet, udp4, udp6, tcp4, tcp6"
-            )));
-        }
+        Some(word) => Layer::of_word(word).ok_or_else(|| {
+            let known = Layer::ALL.map(Layer::word).join(", ");
+            Failure::usage(format!("--layer {word}: choose one of {known}"))
+        })?,
     };
     Ok(Framing {
         layer,

@@ -65,7 +65,7 @@ fn search(args: &MeasureArgs) -> Asked<SearchSection> {
         ));
     };
     let layer = matrix.framings[0].layer;
-    if matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
+    if layer.is_tcp() {
         return Err(Failure::usage(
             "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max",
         ));

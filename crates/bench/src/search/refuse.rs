@@ -1,7 +1,7 @@
 //! Why a search may be refused before its first trial.
 
 use wirelab_trial::search::{Goal, MIN_WIDTH_RATIO, Search};
-use wirelab_trial::{Layer, LoadError, Trial};
+use wirelab_trial::{LoadError, Trial};
 use wirelab_wire::SizeError;
 
 use super::asker::MAX_SEARCH_TRIALS;
@@ -67,7 +67,7 @@ pub(super) fn check_limits(max_trials: u64, max_time_ps: u64) -> Result<(), Sear
 
 /// Whether a trial has losses that can be searched.
 pub(super) fn check_trial(trial: &Trial) -> Result<(), SearchError> {
-    if matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
+    if trial.framing.layer.is_tcp() {
         return Err(SearchError::Tcp);
     }
     Ok(())

@@ -49,10 +49,6 @@ fn capabilities(start: &Start, node: &Identity) -> Result<(), Refusal> {
     Ok(())
 }
 
-const fn is_tcp(layer: Layer) -> bool {
-    matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6)
-}
-
 fn sizes(start: &Start, node: &Identity) -> Result<(), Refusal> {
     let vlan_tags = start.vlan_tags.unwrap_or(0);
     if vlan_tags > 2 {
@@ -65,7 +61,7 @@ fn sizes(start: &Start, node: &Identity) -> Result<(), Refusal> {
         };
     };
     // A write to a TCP connection has no frame of its own.
-    if is_tcp(start.layer) && size.unit == SizeUnit::Datagram {
+    if start.layer.is_tcp() && size.unit == SizeUnit::Datagram {
         return Ok(());
     }
     let framing = Framing {

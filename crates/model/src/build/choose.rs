@@ -112,12 +112,12 @@ fn no_path(file: &NodeFile, layer: Layer, direction: Direction) -> BuildError {
             format!("the file has no path for {direction}: ask for {other}"),
         );
     }
-    let names: Vec<&str> = layers.into_iter().map(layer_name).collect();
+    let names: Vec<&str> = layers.into_iter().map(Layer::word).collect();
     unsupported(
         "layer",
         format!(
             "no path for {direction} on {}: ask for {}",
-            layer_name(layer),
+            layer.word(),
             names.join(", ")
         ),
     )
@@ -143,7 +143,7 @@ fn no_buffers(
         "buffers",
         format!(
             "no path for {direction} on {} with {wanted} buffers: {ask}",
-            layer_name(layer)
+            layer.word()
         ),
     )
 }
@@ -157,15 +157,4 @@ fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
         }
     }
     all
-}
-
-/// The word for a layer in files and on the command line.
-fn layer_name(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Ethernet => "ethernet",
-        Layer::UdpIpv4 => "udp4",
-        Layer::UdpIpv6 => "udp6",
-        Layer::TcpIpv4 => "tcp4",
-        Layer::TcpIpv6 => "tcp6",
-    }
 }

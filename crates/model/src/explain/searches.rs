@@ -219,7 +219,7 @@ fn window(group: &mut ReadingGroup, observations: &[Observation]) {
     let Some(o) = observations.get(reading.trial.saturating_sub(1)) else {
         return;
     };
-    let tcp = matches!(o.trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6);
+    let tcp = o.trial.framing.layer.is_tcp();
     if !tcp || reading.limit.is_some() {
         return;
     }

@@ -28,7 +28,7 @@ pub(super) struct Way {
 
 impl Way {
     fn of(layer: Layer, receive: bool, buffers: Option<Buffers>) -> Way {
-        let order = LAYERS.iter().position(|l| l.0 == layer).unwrap_or(0) as u8;
+        let order = Layer::ALL.iter().position(|l| *l == layer).unwrap_or(0) as u8;
         let buffers = BUFFERS.iter().position(|b| Some(*b) == buffers);
         Way {
             order,
@@ -39,7 +39,7 @@ impl Way {
 
     /// The layer as node files write it.
     pub(super) fn layer(self) -> &'static str {
-        LAYERS[usize::from(self.order)].1
+        Layer::ALL[usize::from(self.order)].word()
     }
 
     /// `transmit` or `receive`.
@@ -72,13 +72,6 @@ impl Way {
     }
 }
 
-const LAYERS: [(Layer, &str); 5] = [
-    (Layer::Ethernet, "ethernet"),
-    (Layer::UdpIpv4, "udp4"),
-    (Layer::UdpIpv6, "udp6"),
-    (Layer::TcpIpv4, "tcp4"),
-    (Layer::TcpIpv6, "tcp6"),
-];
 const BUFFERS: [Buffers; 5] = [
     Buffers::Prefilled,
     Buffers::Copied,

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirelab_iperf::v2::{Amount, ClientConfig, Mode, Protocol, Rate};
-use wirelab_trial::{Direction, Extent, Layer, NodeError, Sizes, Trial, Unsupported};
+use wirelab_trial::{Direction, Extent, Layer, NodeError, Sizes, Trial};
 use wirelab_wire::LineRate;
 
 /// Least bytes of a datagram: iperf's own head with a number of 64 bits.
@@ -44,7 +44,7 @@ pub struct Plan {
 impl Plan {
     /// Whether datagrams are sent, not a stream.
     pub fn is_udp(&self) -> bool {
-        is_udp(self.trial.framing.layer)
+        self.trial.framing.layer.is_udp()
     }
 
     /// The same trial with the peer's traffic on our own connection (`-R`), for peers that cannot reach us.
@@ -59,50 +59,34 @@ impl Plan {
     }
 }
 
-pub fn is_udp(layer: Layer) -> bool {
-    matches!(layer, Layer::UdpIpv4 | Layer::UdpIpv6)
-}
-
-fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
-    Unsupported {
-        field,
-        why: why.into(),
-    }
-    .into()
-}
-
-fn bad(error: impl std::fmt::Display) -> NodeError {
-    NodeError::BadTrial(error.to_string())
-}
-
 /// What an iperf peer cannot do at all, with the way out; asked before the peer's address is.
 pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
     let node = "run 'wirelab node serve' there and ask node:HOST";
     if trial.framing.layer == Layer::Ethernet {
         let why = format!("iperf speaks UDP and TCP alone; for Ethernet {node}");
-        return Err(unsupported("layer", why));
+        return Err(NodeError::unsupported("layer", why));
     }
     if trial.direction == Direction::Echo {
         let why = format!("iperf sends nothing back; for echo {node}");
-        return Err(unsupported("direction", why));
+        return Err(NodeError::unsupported("direction", why));
     }
     if trial.framing.vlan_tags > 0 {
         let why = "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it";
-        return Err(unsupported("vlan_tags", why));
+        return Err(NodeError::unsupported("vlan_tags", why));
     }
     if trial.ports != 1 {
-        return Err(unsupported(
+        return Err(NodeError::unsupported(
             "ports",
             "an iperf peer is one port: ask --ports 1",
         ));
     }
     if trial.buffers.is_some() {
         let why = "an iperf peer does not let its buffers be chosen: leave --buffers out";
-        return Err(unsupported("buffers", why));
+        return Err(NodeError::unsupported("buffers", why));
     }
     if !trial.faults.is_clean() {
         let why = "iperf's datagrams hold nothing by which faults could be told: leave --inject out, or use ports";
-        return Err(unsupported("faults", why));
+        return Err(NodeError::unsupported("faults", why));
     }
     Ok(())
 }
@@ -114,18 +98,23 @@ pub fn plan(
     carrier: Option<LineRate>,
 ) -> Result<Plan, NodeError> {
     if trial.link_bits_per_s == Some(0) {
-        return Err(bad("a link rate of 0 carries nothing: give e.g. --rate 1G"));
+        return Err(NodeError::bad(
+            "a link rate of 0 carries nothing: give e.g. --rate 1G",
+        ));
     }
     let layer = trial.framing.layer;
-    let sizes = trial.size.resolve(trial.framing).map_err(bad)?;
+    let sizes = trial.size.resolve(trial.framing).map_err(NodeError::bad)?;
     let datagram = sizes.datagram.unwrap_or(0);
     check_size(datagram, layer)?;
     let link = trial.link().or(carrier);
-    let asked = trial.load.frames_per_s(&sizes, layer, link).map_err(bad)?;
+    let asked = trial
+        .load
+        .frames_per_s(&sizes, layer, link)
+        .map_err(NodeError::bad)?;
     // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
-    let given = trial.link().filter(|_| is_udp(layer));
+    let given = trial.link().filter(|_| layer.is_udp());
     let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
-    let protocol = match is_udp(layer) {
+    let protocol = match layer.is_udp() {
         true => Protocol::Udp,
         false => Protocol::Tcp,
     };
@@ -171,11 +160,11 @@ fn check_size(datagram: u32, layer: Layer) -> Result<(), NodeError> {
         Layer::UdpIpv6 => (LEAST_DATAGRAM, MOST_DATAGRAM[1]),
         _ => (1, MOST_WRITE),
     };
-    let what = if is_udp(layer) { "datagram" } else { "write" };
+    let what = if layer.is_udp() { "datagram" } else { "write" };
     if (least..=most).contains(&datagram) {
         return Ok(());
     }
-    Err(bad(format!(
+    Err(NodeError::bad(format!(
         "a {what} of {datagram} bytes: iperf's have {least} to {most} here"
     )))
 }
@@ -184,7 +173,7 @@ fn rate(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Rate {
     let bits = |rate: f64| (rate * 8.0 * f64::from(datagram)).round().max(1.0) as u64;
     match frames_per_s {
         Some(rate) => Rate::BitsPerS(bits(rate)),
-        None if is_udp(trial.framing.layer) && trial.direction != Direction::Receive => {
+        None if trial.framing.layer.is_udp() && trial.direction != Direction::Receive => {
             Rate::BitsPerS(AS_FAST_AS_IT_CAN)
         }
         None => Rate::Max,
@@ -197,10 +186,12 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
         Extent::Time { time_ps } => {
             return Ok(Amount::time(Duration::from_nanos(time_ps.div_ceil(1000))));
         }
-        Extent::Frames { frames: 0 } => return Err(bad("a trial of 0 frames shows nothing")),
+        Extent::Frames { frames: 0 } => {
+            return Err(NodeError::bad("a trial of 0 frames shows nothing"));
+        }
         Extent::Frames { frames } => frames,
     };
-    let udp = is_udp(trial.framing.layer);
+    let udp = trial.framing.layer.is_udp();
     // Our first datagram is as long as iperf's header at least, whatever the others have.
     let first = if udp {
         datagram.max(FIRST_DATAGRAM)
@@ -217,7 +208,7 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
         Some(rate) => Ok(Amount::time(Duration::from_secs_f64(
             (frames as f64 / rate).min(1e6),
         ))),
-        None => Err(unsupported(
+        None => Err(NodeError::unsupported(
             "extent",
             "iperf's header asks a peer for 2 GiB at most: give a time instead of frames",
         )),

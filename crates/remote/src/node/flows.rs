@@ -11,7 +11,7 @@ use wirelab_socket::flow::{Live, Seen, Sent};
 use wirelab_trial::{Cancel, Direction, Progress, Series};
 
 use super::control::Control;
-use super::plan::{Plan, is_tcp};
+use super::plan::Plan;
 
 /// How often to look at the tester's own side.
 const LOOK: Duration = Duration::from_millis(5);
@@ -188,7 +188,7 @@ impl Watch<'_> {
 
     /// Whether the node goes on by itself when the tester has sent all. A stream has what is in its buffers.
     fn must_wait(&self) -> bool {
-        self.plan.node_sends() || is_tcp(self.plan.trial.framing.layer)
+        self.plan.node_sends() || self.plan.trial.framing.layer.is_tcp()
     }
 
     fn is_over(&self, ran: &Ran, sent_all: bool) -> bool {
@@ -205,7 +205,7 @@ impl Watch<'_> {
         match self.plan.trial.direction {
             // It ends by itself, and may be at a pace of less than a frame a look.
             Direction::Transmit => u32::MAX,
-            _ if is_tcp(self.plan.trial.framing.layer) => 100,
+            _ if self.plan.trial.framing.layer.is_tcp() => 100,
             _ => 4,
         }
     }

@@ -4,7 +4,7 @@ use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Load as Asked};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
 use wirelab_trial::job::Pace;
-use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Sizes, Trial, Unsupported};
+use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Sizes, Trial};
 use wirelab_wire::LineRate;
 
 /// Stream that the tester sends in.
@@ -74,22 +74,6 @@ impl Plan {
     }
 }
 
-pub fn is_tcp(layer: Layer) -> bool {
-    matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6)
-}
-
-fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
-    Unsupported {
-        field,
-        why: why.into(),
-    }
-    .into()
-}
-
-fn bad(error: impl std::fmt::Display) -> NodeError {
-    NodeError::BadTrial(error.to_string())
-}
-
 fn among<T: PartialEq + std::fmt::Debug>(
     field: &'static str,
     wanted: &T,
@@ -104,60 +88,51 @@ fn among<T: PartialEq + std::fmt::Debug>(
         true => "this node does none of these: leave it out".to_owned(),
         false => format!("this node does {}", list.join(", ")),
     };
-    Err(unsupported(field, why))
-}
-
-/// The word of a layer on the command line.
-pub fn layer_word(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Ethernet => "ethernet",
-        Layer::UdpIpv4 => "udp4",
-        Layer::UdpIpv6 => "udp6",
-        Layer::TcpIpv4 => "tcp4",
-        Layer::TcpIpv6 => "tcp6",
-    }
+    Err(NodeError::unsupported(field, why))
 }
 
 fn check_asked(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
     let layer = trial.framing.layer;
-    among("layer", &layer, &node.layers, |l| layer_word(*l).to_owned())?;
+    among("layer", &layer, &node.layers, |l| l.word().to_owned())?;
     among("direction", &trial.direction, &node.directions, |d| {
         d.to_string()
     })?;
     if let Some(buffers) = &trial.buffers {
         among("buffers", buffers, &node.buffers, |b| b.to_string())?;
     }
-    if trial.direction == Direction::Echo && is_tcp(layer) {
+    if trial.direction == Direction::Echo && layer.is_tcp() {
         let why = "echo is of UDP and Ethernet: ask udp4 or udp6";
-        return Err(unsupported("direction", why));
+        return Err(NodeError::unsupported("direction", why));
     }
     if trial.framing.vlan_tags > 0 && layer != Layer::Ethernet {
         let why = "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it";
-        return Err(unsupported("vlan_tags", why));
+        return Err(NodeError::unsupported("vlan_tags", why));
     }
     if trial.ports != 1 {
         let why = "one way leads to this node: ask --ports 1";
-        return Err(unsupported("ports", why));
+        return Err(NodeError::unsupported("ports", why));
     }
     if !trial.faults.is_clean() {
         let why = "faults are made between ports of this host: leave --inject out";
-        return Err(unsupported("faults", why));
+        return Err(NodeError::unsupported("faults", why));
     }
     if trial.link_bits_per_s == Some(0) {
-        return Err(bad("a link rate of 0 carries nothing: give e.g. --rate 1G"));
+        return Err(NodeError::bad(
+            "a link rate of 0 carries nothing: give e.g. --rate 1G",
+        ));
     }
     Ok(())
 }
 
 /// All four sizes. A frame of a TCP flow is a piece of the stream, so Ethernet does not bound it.
 fn sizes(trial: &Trial) -> Result<Sizes, NodeError> {
-    if !is_tcp(trial.framing.layer) {
-        return trial.sizes().map_err(bad);
+    if !trial.framing.layer.is_tcp() {
+        return trial.sizes().map_err(NodeError::bad);
     }
-    let sizes = trial.size.resolve(trial.framing).map_err(bad)?;
+    let sizes = trial.size.resolve(trial.framing).map_err(NodeError::bad)?;
     let datagram = sizes.datagram.unwrap_or(0);
     if !(LEAST_BYTES..=MOST_BYTES).contains(&datagram) {
-        return Err(bad(format!(
+        return Err(NodeError::bad(format!(
             "a write of {datagram} bytes: test frames in a stream have {LEAST_BYTES} to {MOST_BYTES}"
         )));
     }
@@ -170,12 +145,15 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
     let sizes = sizes(trial)?;
     let layer = trial.framing.layer;
     let link = trial.link().or(carrier);
-    let asked = trial.load.frames_per_s(&sizes, layer, link).map_err(bad)?;
+    let asked = trial
+        .load
+        .frames_per_s(&sizes, layer, link)
+        .map_err(NodeError::bad)?;
     // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
-    let given = trial.link().filter(|_| !is_tcp(layer));
+    let given = trial.link().filter(|_| !layer.is_tcp());
     let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
     if trial.direction == Direction::Echo && frames_per_s.is_none() {
-        return Err(bad(
+        return Err(NodeError::bad(
             "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
         ));
     }
@@ -207,7 +185,7 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         None => Asked::Max,
     };
     let paced = frames_per_s.is_some() && trial.load != Load::Max;
-    let captures = if paced && !is_tcp(trial.framing.layer) {
+    let captures = if paced && !trial.framing.layer.is_tcp() {
         CAPTURES.min(node.max_captures)
     } else {
         0
@@ -239,7 +217,7 @@ fn within(what: &str, asked: u64, most: u64) -> Result<(), NodeError> {
     if (1..=most).contains(&asked) {
         return Ok(());
     }
-    Err(bad(format!(
+    Err(NodeError::bad(format!(
         "{asked} {what}: a trial on this node has 1 to {most}"
     )))
 }

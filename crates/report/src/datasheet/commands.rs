@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use wirelab_trial::Layer;
-
 use super::sheet::{Datasheet, Sheet};
 
 /// A test, and the command that runs it.
@@ -24,7 +22,7 @@ pub fn tcp(sheet: &Sheet) -> Vec<Command> {
         ],
         None => ["rx", "tx", "both"]
             .map(|way| {
-                let asked = format!("--layer {} --direction {way}", layer(sheet.tcp[0].layer));
+                let asked = format!("--layer {} --direction {way}", sheet.tcp[0].layer.word());
                 (format!("TCP {way}"), measure(sheet, &asked))
             })
             .into(),
@@ -60,7 +58,7 @@ pub fn udp(sheet: &Sheet) -> Vec<Command> {
                 } else {
                     rates.join(",")
                 };
-                let layer = layer(u.layer);
+                let layer = u.layer.word();
                 let asked =
                     format!("--layer {layer} --datagram {bytes} --direction rx --load {load}");
                 (name, measure(sheet, &asked))
@@ -90,16 +88,6 @@ fn short(load: &str) -> String {
         Ok(bits) if bits >= 1e6 && bits % 1e3 == 0.0 => format!("{}M", bits / 1e6),
         Ok(bits) if bits >= 1e3 => format!("{}k", bits / 1e3),
         _ => load.to_owned(),
-    }
-}
-
-const fn layer(layer: Layer) -> &'static str {
-    match layer {
-        Layer::Ethernet => "ethernet",
-        Layer::UdpIpv4 => "udp4",
-        Layer::UdpIpv6 => "udp6",
-        Layer::TcpIpv4 => "tcp4",
-        Layer::TcpIpv6 => "tcp6",
     }
 }
 
