@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Capture points with a clock that the test moves: order, paging, a full ring, and the cost of nested functions. */
 #include "tap.h"
-#include "wirelab/capture.h"
+#include "wirelab/points.h"
 
 static uint64_t now, tick_of_a_read;
 
@@ -139,6 +139,47 @@ static void the_cost_of_a_point_is_measured(void)
 	EQUAL(wl_capture_count(0), 0);
 }
 
+static void a_time_taken_earlier_is_kept(void)
+{
+	struct wl_record record;
+
+	wl_capture_start(2);
+	now = 500;
+	wl_capture_note(1, 7, 123);
+	WL_POINT(1, 8);
+	wl_capture_note(1, 9, 501);
+	wl_capture_note(WL_CAPTURE_POINTS, 9, 501);
+	EQUAL(wl_capture_count(1), 2);
+	EQUAL(wl_capture_lost(1), 1);
+	CHECK(wl_capture_read(1, 0, &record) && record.sequence == 7 && record.ticks == 123);
+	EQUAL(record.kind, WL_CAPTURE_POINT);
+	CHECK(wl_capture_read(1, 1, &record) && record.sequence == 8 && record.ticks == 500);
+}
+
+static void points_see_frames_of_a_test_flow_alone(void)
+{
+	uint8_t frame[60] = { [12] = 0x88, [13] = 0xB5, [14] = 'W', [15] = 'L', [18] = 1, [21] = 4 };
+	uint32_t sequence = 0;
+
+	CHECK(wl_points_sequence(frame, 60, &sequence));
+	EQUAL(sequence, 0x01000004);
+	CHECK(!wl_points_sequence(frame, 31, &sequence));
+	frame[15] = 'M';
+	CHECK(!wl_points_sequence(frame, 60, &sequence));
+	memset(frame, 0, sizeof frame);
+	frame[12] = 8;
+	frame[14] = 0x45;
+	frame[23] = 17;
+	memcpy(frame + 42, "WL\x10\0\0\0\2\3", 8);
+	CHECK(wl_points_sequence(frame, 60, &sequence));
+	EQUAL(sequence, 0x0203);
+	CHECK(!wl_points_sequence(frame, 59, &sequence));
+	frame[23] = 6;
+	CHECK(!wl_points_sequence(frame, 60, &sequence));
+	wl_points_name();
+	CHECK(strcmp(wl_capture_name_of(WL_TX_MAC), "mac") == 0);
+}
+
 static void points_have_names(void)
 {
 	wl_capture_name(2, "driver");
@@ -154,6 +195,8 @@ int main(void)
 	RUN(nested_functions_pay_for_themselves);
 	RUN(what_has_no_counterpart_is_said);
 	RUN(the_cost_of_a_point_is_measured);
+	RUN(a_time_taken_earlier_is_kept);
+	RUN(points_see_frames_of_a_test_flow_alone);
 	RUN(points_have_names);
 	return tap_end();
 }

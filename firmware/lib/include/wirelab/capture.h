@@ -47,7 +47,17 @@ struct wl_cost {
 /* Take a record; use the macros. Good in interrupts if WL_CLOCK and WL_LOCK are. */
 void wl_capture_take(uint8_t point, enum wl_capture_kind kind, uint32_t sequence);
 
+/* Take a record of a point whose time was read earlier, e.g. in an interrupt, before it was known which frame came. */
+void wl_capture_note(uint8_t point, uint32_t sequence, uint64_t ticks);
+
 #else
+
+static inline void wl_capture_note(uint8_t point, uint32_t sequence, uint64_t ticks)
+{
+	(void)point;
+	(void)sequence;
+	(void)ticks;
+}
 
 #define WL_POINT(point, sequence) ((void)0)
 #define WL_ENTER(point, sequence) ((void)0)
@@ -75,8 +85,8 @@ bool wl_capture_at(uint32_t index, struct wl_record *record);
 /* Take the oldest record out of the ring; false where there is none. */
 bool wl_capture_drop(struct wl_record *record);
 
-/* The rest is in capture_cost.c, which a project may leave out. What the functions of a point cost, from the records in the ring. The cost of the points themselves is still in
- * it: see wl_capture_overhead. */
+/* The rest is in capture_cost.c, which a project may leave out. What the functions of a point cost, from the records in
+ * the ring. The cost of the points themselves is still in it: see wl_capture_overhead. */
 void wl_capture_cost(uint8_t point, struct wl_cost *cost);
 
 /* Ticks from one point to the next with nothing between: the least of sixteen. It uses the ring and forgets its
