@@ -1,0 +1,111 @@
+//! The list of boards: what each is, what emulates it, and which images run on it.
+
+use crate::BoardError;
+
+/// What emulates a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emulator {
+    /// QEMU, as a process of its own.
+    Qemu(&'static Machine),
+    /// The emulator of this project, in this process.
+    Own,
+}
+
+/// How QEMU makes a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name for QEMU's `-M`.
+    pub name: &'static str,
+    /// Memory in MiB where the machine lets it be chosen.
+    pub memory_mib: Option<u32>,
+    /// The power of two of ns that an instruction takes in a count run. Stamps come back as exact counts only if an
+    /// instruction is longer than two ticks of the board's timer: 10 ns on the Zynq, 40 ns on the MPS2.
+    pub icount_shift: u8,
+}
+
+/// A board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoardInfo {
+    /// Its name, as in `board:NAME`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What emulates it.
+    pub emulator: Emulator,
+    /// Files of the images that run on it; the first is taken where none is named.
+    pub images: &'static [&'static str],
+}
+
+const ZYNQ: Machine = Machine {
+    name: "xilinx-zynq-a9",
+    memory_mib: Some(64),
+    icount_shift: 7,
+};
+
+const MPS2: Machine = Machine {
+    name: "mps2-an385",
+    memory_mib: None,
+    icount_shift: 8,
+};
+
+/// All boards.
+pub const BOARDS: &[BoardInfo] = &[
+    BoardInfo {
+        name: "zynq7000",
+        about: "Xilinx Zynq-7000: Cortex-A9, Cadence GEM with DMA descriptors, lwIP",
+        emulator: Emulator::Qemu(&ZYNQ),
+        images: &["zynq7000.elf"],
+    },
+    BoardInfo {
+        name: "mps2-an385",
+        about: "Arm MPS2 with AN385: Cortex-M3, LAN9118 with programmed I/O, lwIP",
+        emulator: Emulator::Qemu(&MPS2),
+        images: &["mps2-an385.elf"],
+    },
+    BoardInfo {
+        name: "lpc1768",
+        about: "NXP LPC1768: Cortex-M3 at 100 MHz, EMAC and GPDMA on one bus matrix, no stack",
+        emulator: Emulator::Own,
+        images: &["lpc1768-ram.elf", "lpc1768-flash.elf"],
+    },
+];
+
+/// The board called `name`.
+///
+/// # Errors
+/// [`BoardError::Unknown`], which lists those there are.
+pub fn find(name: &str) -> Result<&'static BoardInfo, BoardError> {
+    BOARDS
+        .iter()
+        .find(|board| board.name == name)
+        .ok_or_else(|| BoardError::Unknown {
+            name: name.to_owned(),
+        })
+}
+
+/// The names of all boards, as a message lists them.
+pub(crate) fn names() -> String {
+    let names: Vec<&str> = BOARDS.iter().map(|board| board.name).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_is_found_by_its_name_and_an_unknown_one_lists_them_all() {
+        assert_eq!(find("zynq7000").unwrap().images, ["zynq7000.elf"]);
+        let error = find("zynq").unwrap_err().to_string();
+        for board in BOARDS {
+            assert!(error.contains(board.name), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_instruction_is_longer_than_two_ticks_of_any_boards_timer() {
+        for (machine, tick_ns) in [(ZYNQ, 10), (MPS2, 40)] {
+            assert!(1 << machine.icount_shift > 2 * tick_ns, "{}", machine.name);
+        }
+    }
+}
