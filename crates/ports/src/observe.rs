@@ -5,7 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_trial::job::{self, FlowAsked};
-use wirelab_trial::{Extent, Field, Node, Observation, Status, TesterObservation, Warning};
+use wirelab_trial::{
+    Extent, Field, FlowObservation, Node, Observation, Status, TesterObservation, Warning,
+};
 
 use crate::PortsNode;
 use crate::flow::{FlowPlan, Plan};
@@ -49,17 +51,11 @@ pub fn observation(
     }
     warnings.extend(job::below_rate(plan.frames_per_s, &ran.sent));
     let status = if cancelled {
-        Status::Partial {
-            why: "ended by the user; what was seen until then is kept".to_owned(),
-        }
+        Status::cancelled()
     } else {
         status(plan, &ran.sent)
     };
-    let slow = flows.iter().any(|f| {
-        f.sender
-            .value()
-            .is_some_and(|s| s.kept_rate.value() == Some(&false))
-    });
+    let slow = flows.iter().any(FlowObservation::sender_was_slow);
     Observation {
         trial: plan.trial.clone(),
         sizes: plan.sizes,
@@ -70,13 +66,7 @@ pub fn observation(
         cpu_load: Field::absent("ports have no CPU of their own"),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("not measured in this run"),
-            was_limit: match plan.frames_per_s {
-                Some(_) => Field::measured(slow),
-                None => Field::absent("needs the tester's ceiling"),
-            },
-        },
+        tester: TesterObservation::of_trial(plan.frames_per_s.is_some(), slow),
         warnings,
     }
 }

@@ -18,26 +18,6 @@ const TIME: &str = "time";
 
 type Get = fn(&Row<'_>) -> Cell;
 
-const fn words(name: &'static str, shown: Shown, rank: u8) -> Head {
-    Head {
-        name,
-        unit: "",
-        number: false,
-        shown,
-        rank,
-    }
-}
-
-const fn figures(name: &'static str, unit: &'static str, shown: Shown, rank: u8) -> Head {
-    Head {
-        name,
-        unit,
-        number: true,
-        shown,
-        rank,
-    }
-}
-
 fn text(text: &str) -> Cell {
     Cell::Text(clip(&line(text), NAME))
 }
@@ -55,87 +35,87 @@ fn percent_range((low, high): (f64, f64)) -> String {
 fn columns(each_flow: bool) -> Vec<(Head, Get)> {
     use Shown::{Always, IfObserved, IfVaries};
     let mut list: Vec<(Head, Get)> = vec![
-        (figures("#", "", Always, 0), |r| {
+        (Head::figures("#", "", Always, 0), |r| {
             Cell::Text(r.trial.to_string())
         }),
-        (words("node", IfVaries, 13), |r| {
+        (Head::words("node", IfVaries, 13), |r| {
             text(&r.observation.node.name)
         }),
-        (words("layer", IfVaries, 0), layer),
-        (words("direction", Always, 0), |r| Cell::Text(r.way())),
+        (Head::words("layer", IfVaries, 0), layer),
+        (Head::words("direction", Always, 0), |r| Cell::Text(r.way())),
     ];
     if each_flow {
-        list.push((words("port", Always, 0), |r| {
+        list.push((Head::words("port", Always, 0), |r| {
             text(r.flows.first().map_or("", |f| &f.port))
         }));
     }
     list.extend::<Vec<(Head, Get)>>(vec![
-        (words("buffers", IfVaries, 9), |r| {
+        (Head::words("buffers", IfVaries, 9), |r| {
             let buffers = r.observation.trial.buffers;
             Cell::Text(buffers.map_or_else(|| "node's own".to_owned(), |b| b.to_string()))
         }),
-        (words("load", IfVaries, 0), |r| {
+        (Head::words("load", IfVaries, 0), |r| {
             Cell::Text(row::load(&r.observation.trial.load))
         }),
-        (words("extent", IfVaries, 1), |r| {
+        (Head::words("extent", IfVaries, 1), |r| {
             Cell::Text(extent(r.observation.trial.extent))
         }),
-        (words("link rate", IfVaries, 8), |r| {
+        (Head::words("link rate", IfVaries, 8), |r| {
             let link = row::link(r.observation);
             Cell::Text(link.map_or_else(
                 || "none".to_owned(),
                 |l| format::si(l.bits_per_s() as f64, "bit/s"),
             ))
         }),
-        (words("path", IfVaries, 3), path),
-        (words(TIME, IfVaries, 0), |r| {
+        (Head::words("path", IfVaries, 3), path),
+        (Head::words(TIME, IfVaries, 0), |r| {
             Cell::Text(if simulated(r) { "simulated" } else { "real" }.to_owned())
         }),
-        (figures("payload", "B", Always, 0), |r| {
+        (Head::figures("payload", "B", Always, 0), |r| {
             Cell::Text(format::integer(r.observation.sizes.payload.into()))
         }),
-        (figures("frame", "B", Always, 10), |r| {
+        (Head::figures("frame", "B", Always, 10), |r| {
             Cell::Text(format::integer(r.observation.sizes.frame.into()))
         }),
-        (figures("length", "B", Always, 2), |r| {
+        (Head::figures("length", "B", Always, 2), |r| {
             Cell::Text(format::integer(r.observation.sizes.length.into()))
         }),
-        (figures("datagram", "B", IfVaries, 11), |r| {
+        (Head::figures("datagram", "B", IfVaries, 11), |r| {
             let datagram = r.observation.sizes.datagram;
             Cell::Text(datagram.map_or_else(String::new, |d| format::integer(d.into())))
         }),
-        (figures("rate", "frames/s", Always, 0), |r| {
+        (Head::figures("rate", "frames/s", Always, 0), |r| {
             Cell::of(r.sum(|f| &f.frames_per_s), format::frame_rate)
         }),
-        (figures("payload", "Mbit/s", Always, 0), |r| {
+        (Head::figures("payload", "Mbit/s", Always, 0), |r| {
             Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit)
         }),
-        (figures("goodput", "Mbit/s", IfObserved, 0), |r| {
+        (Head::figures("goodput", "Mbit/s", IfObserved, 0), |r| {
             Cell::of(r.sum(|f| &f.goodput_bits_per_s), format::mbit)
         }),
-        (figures("efficiency", "%", Always, 12), |r| {
+        (Head::figures("efficiency", "%", Always, 12), |r| {
             Cell::of(r.range(|f| f.efficiency.clone()), percent_range)
         }),
-        (figures("lost", "frames", Always, 0), |r| {
+        (Head::figures("lost", "frames", Always, 0), |r| {
             Cell::fault(r.count(|c| c.lost_frames))
         }),
-        (figures(LOSS, "%", IfObserved, 0), |r| {
+        (Head::figures(LOSS, "%", IfObserved, 0), |r| {
             Cell::of(r.loss(), format::percent)
         }),
-        (figures("bad", "frames", Always, 0), |r| {
+        (Head::figures("bad", "frames", Always, 0), |r| {
             Cell::fault(r.count(bad))
         }),
-        (figures("of line rate", "%", IfObserved, 4), |r| {
+        (Head::figures("of line rate", "%", IfObserved, 4), |r| {
             Cell::of(r.of_line_rate(), percent_range)
         }),
-        (figures("link load", "Mbit/s", IfObserved, 2), |r| {
+        (Head::figures("link load", "Mbit/s", IfObserved, 2), |r| {
             Cell::of(r.sum(|f| &f.link_bits_per_s), format::mbit)
         }),
-        (figures("jitter", "µs", IfObserved, 6), |r| {
+        (Head::figures("jitter", "µs", IfObserved, 6), |r| {
             let worst = r.fold(|f| f.jitter_ps.clone(), u64::max);
             Cell::of(worst, |ps| format::decimal(ps as f64 / 1e6, 3))
         }),
-        (figures("CPU load", "%", IfObserved, 7), |r| {
+        (Head::figures("CPU load", "%", IfObserved, 7), |r| {
             let busy = r.observation.cpu_load.clone();
             Cell::of(busy, |c| {
                 let shared = if c.shared { " shared" } else { "" };
@@ -143,18 +123,18 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
             })
         }),
         (
-            figures("tester's ceiling", "frames/s", IfObserved, 3),
+            Head::figures("tester's ceiling", "frames/s", IfObserved, 3),
             |r| {
                 let ceiling = r.observation.tester.ceiling_frames_per_s.clone();
                 Cell::of(ceiling, format::frame_rate)
             },
         ),
-        (words("tester limited", IfObserved, 5), |r| {
+        (Head::words("tester limited", IfObserved, 5), |r| {
             Cell::of(r.observation.tester.was_limit.clone(), |tester| {
                 if tester { "yes" } else { "no" }.to_owned()
             })
         }),
-        (words("result", IfVaries, 0), result),
+        (Head::words("result", IfVaries, 0), result),
     ]);
     list
 }

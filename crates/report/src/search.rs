@@ -13,26 +13,6 @@ use crate::table::{Cell, Head, Shown, Table};
 /// Longest name of a part that a table cell shows, in characters.
 const NAME: usize = 40;
 
-const fn words(name: &'static str, rank: u8) -> Head {
-    Head {
-        name,
-        unit: "",
-        number: false,
-        shown: Shown::Always,
-        rank,
-    }
-}
-
-const fn figures(name: &'static str, unit: &'static str, shown: Shown, rank: u8) -> Head {
-    Head {
-        name,
-        unit,
-        number: true,
-        shown,
-        rank,
-    }
-}
-
 /// Tables of all searches of a file: one of rates, one for each loss curve, one of bursts.
 pub fn tables(file: &ResultsFile) -> Vec<Table> {
     let mut out = Vec::new();
@@ -152,19 +132,19 @@ fn asked(trial: &Trial, sizes: &Sizes) -> String {
 fn rate_heads() -> Vec<Head> {
     use Shown::{Always, IfObserved};
     vec![
-        words("part", 1),
-        words("asked", 0),
-        words("loss allowed", 0),
-        figures("rate", "frames/s", Always, 0),
-        figures("payload", "Mbit/s", Always, 9),
-        figures("goodput", "Mbit/s", IfObserved, 0),
-        figures("lower bound", "frames/s", Always, 3),
-        figures("upper bound", "frames/s", IfObserved, 3),
-        figures("width", "%", IfObserved, 4),
-        words("limited by", 0),
-        figures("trial", "", Always, 6),
-        figures("trials", "", Always, 5),
-        words("outcome", 0),
+        Head::words("part", Shown::Always, 1),
+        Head::words("asked", Shown::Always, 0),
+        Head::words("loss allowed", Shown::Always, 0),
+        Head::figures("rate", "frames/s", Always, 0),
+        Head::figures("payload", "Mbit/s", Always, 9),
+        Head::figures("goodput", "Mbit/s", IfObserved, 0),
+        Head::figures("lower bound", "frames/s", Always, 3),
+        Head::figures("upper bound", "frames/s", IfObserved, 3),
+        Head::figures("width", "%", IfObserved, 4),
+        Head::words("limited by", Shown::Always, 0),
+        Head::figures("trial", "", Always, 6),
+        Head::figures("trials", "", Always, 5),
+        Head::words("outcome", Shown::Always, 0),
     ]
 }
 
@@ -198,9 +178,9 @@ fn rate_row(part: &Part, r: &SearchResult, goal: &GoalResult) -> Vec<Cell> {
 
 fn curve(part: &Part, c: &CurveResult) -> Table {
     let heads = vec![
-        figures("load", "%", Shown::Always, 0),
-        figures("load", "frames/s", Shown::Always, 0),
-        figures("loss", "%", Shown::Always, 0),
+        Head::figures("load", "%", Shown::Always, 0),
+        Head::figures("load", "frames/s", Shown::Always, 0),
+        Head::figures("loss", "%", Shown::Always, 0),
     ];
     let rows = c.points.iter().map(|p| {
         vec![
@@ -226,18 +206,18 @@ fn curve(part: &Part, c: &CurveResult) -> Table {
 fn burst_heads() -> Vec<Head> {
     use Shown::{Always, IfObserved};
     vec![
-        words("part", 1),
-        words("asked", 0),
-        figures("line rate", "frames/s", Always, 2),
-        figures("throughput", "frames/s", Always, 2),
-        figures("repeats", "", IfObserved, 4),
-        figures("mean burst", "frames", Always, 0),
-        figures("shortest", "frames", Always, 0),
-        figures("longest", "frames", Always, 0),
-        figures("std. dev.", "frames", Always, 3),
-        figures("implied buffer", "µs", Always, 5),
-        figures("corrected buffer", "µs", Always, 0),
-        words("bounded", 6),
+        Head::words("part", Shown::Always, 1),
+        Head::words("asked", Shown::Always, 0),
+        Head::figures("line rate", "frames/s", Always, 2),
+        Head::figures("throughput", "frames/s", Always, 2),
+        Head::figures("repeats", "", IfObserved, 4),
+        Head::figures("mean burst", "frames", Always, 0),
+        Head::figures("shortest", "frames", Always, 0),
+        Head::figures("longest", "frames", Always, 0),
+        Head::figures("std. dev.", "frames", Always, 3),
+        Head::figures("implied buffer", "µs", Always, 5),
+        Head::figures("corrected buffer", "µs", Always, 0),
+        Head::words("bounded", Shown::Always, 6),
     ]
 }
 

@@ -15,34 +15,14 @@ use crate::{markdown as md, terminal as term};
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
 
-const fn words(name: &'static str, shown: Shown, rank: u8) -> Head {
-    Head {
-        name,
-        unit: "",
-        number: false,
-        shown,
-        rank,
-    }
-}
-
-const fn number(name: &'static str, rank: u8) -> Head {
-    Head {
-        name,
-        unit: "",
-        number: true,
-        shown: Shown::Always,
-        rank,
-    }
-}
-
 /// The studies that there are, one a line.
 pub fn list(studies: &[Study], options: &Options) -> String {
     let heads = vec![
-        words("study", Shown::Always, 0),
-        number("rows", 9),
-        number("figures", 9),
-        words("title", Shown::Always, 0),
-        words("source", Shown::Always, 1),
+        Head::words("study", Shown::Always, 0),
+        Head::figures("rows", "", Shown::Always, 9),
+        Head::figures("figures", "", Shown::Always, 9),
+        Head::words("title", Shown::Always, 0),
+        Head::words("source", Shown::Always, 1),
     ];
     let rows = studies.iter().map(|study| {
         let figures: usize = study.rows.iter().map(|row| row.cells.len()).sum();
@@ -87,11 +67,11 @@ pub fn show(study: &Study, options: &Options) -> String {
         ]
     });
     let heads = vec![
-        words("row", Shown::Always, 0),
-        words("of", Shown::IfVaries, 8),
-        words("metric", Shown::IfVaries, 9),
-        number("published", 0),
-        words("role", Shown::IfVaries, 10),
+        Head::words("row", Shown::Always, 0),
+        Head::words("of", Shown::IfVaries, 8),
+        Head::words("metric", Shown::IfVaries, 9),
+        Head::figures("published", "", Shown::Always, 0),
+        Head::words("role", Shown::IfVaries, 10),
     ];
     let table = Table::new("", heads, once(rows.chain(claims).collect()));
     let mut notes = Notes::default();
@@ -216,13 +196,13 @@ fn about(run: &StudyRun) -> Vec<String> {
 
 fn table(run: &StudyRun) -> Table {
     let heads = vec![
-        words("row", Shown::Always, 0),
-        words("metric", Shown::IfVaries, 11),
-        number("published", 0),
-        number("value", 0),
-        number("error", 0),
-        words("kind", Shown::IfVaries, 0),
-        words("role", Shown::IfVaries, 10),
+        Head::words("row", Shown::Always, 0),
+        Head::words("metric", Shown::IfVaries, 11),
+        Head::figures("published", "", Shown::Always, 0),
+        Head::figures("value", "", Shown::Always, 0),
+        Head::figures("error", "", Shown::Always, 0),
+        Head::words("kind", Shown::IfVaries, 0),
+        Head::words("role", Shown::IfVaries, 10),
     ];
     let rows = run.rows.iter().map(|figure| {
         vec![

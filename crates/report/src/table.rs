@@ -96,6 +96,30 @@ pub struct Head {
     pub rank: u8,
 }
 
+impl Head {
+    /// A column of words.
+    pub const fn words(name: &'static str, shown: Shown, rank: u8) -> Head {
+        Head {
+            name,
+            unit: "",
+            number: false,
+            shown,
+            rank,
+        }
+    }
+
+    /// A column of figures with their unit.
+    pub const fn figures(name: &'static str, unit: &'static str, shown: Shown, rank: u8) -> Head {
+        Head {
+            name,
+            unit,
+            number: true,
+            shown,
+            rank,
+        }
+    }
+}
+
 /// Columns and rows.
 #[derive(Clone, Debug)]
 pub struct Table {

@@ -30,6 +30,15 @@ pub enum Status {
     },
 }
 
+impl Status {
+    /// The user ended the trial.
+    pub fn cancelled() -> Status {
+        Status::Partial {
+            why: "ended by the user; what was seen until then is kept".to_owned(),
+        }
+    }
+}
+
 /// What an elapsed time spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -288,6 +297,24 @@ pub struct FlowObservation {
     pub counters: BTreeMap<String, Field<u64>>,
 }
 
+impl FlowObservation {
+    /// Leave out how fast the flow went, and say why.
+    pub fn without_rates(&mut self, why: &str) {
+        self.frames_per_s = Field::absent(why);
+        self.payload_bits_per_s = Field::absent(why);
+        self.link_bits_per_s = Field::absent(why);
+        self.efficiency = Field::absent(why);
+        self.goodput_bits_per_s = Field::absent(why);
+        self.elapsed = Field::absent(why);
+    }
+
+    /// Whether its sender said that it did not keep the rate asked.
+    pub fn sender_was_slow(&self) -> bool {
+        let kept = self.sender.value().and_then(|s| s.kept_rate.value());
+        kept == Some(&false)
+    }
+}
+
 /// Busy share of the node's CPU between first and last frame.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuLoad {
@@ -318,6 +345,20 @@ pub struct TesterObservation {
     pub ceiling_frames_per_s: Field<f64>,
     /// Whether the tester, not the node, was the limit.
     pub was_limit: Field<bool>,
+}
+
+impl TesterObservation {
+    /// Before the tester's ceiling is known: a paced trial tells whether the tester `held_up` its flows, one at
+    /// maximum load does not.
+    pub fn of_trial(paced: bool, held_up: bool) -> TesterObservation {
+        TesterObservation {
+            ceiling_frames_per_s: Field::absent("not measured in this run"),
+            was_limit: match paced {
+                true => Field::measured(held_up),
+                false => Field::absent("needs the tester's ceiling"),
+            },
+        }
+    }
 }
 
 /// What came of a trial.

@@ -109,7 +109,7 @@ impl About<'_> {
         flow.jitter_ps = Field::absent("not measured");
         flow.loss_ratio = Field::absent("not measured");
         if arrived == 0 {
-            no_rates(&mut flow, "nothing arrived");
+            flow.without_rates("nothing arrived");
         }
         if self.fragmented {
             let why = "the datagrams were fragmented, so a frame is not a datagram";
@@ -137,7 +137,7 @@ impl About<'_> {
         }
         let Some(server) = sent.report else {
             let mut flow = self.base(Direction::Receive, &report, 0, 0);
-            no_rates(&mut flow, "the peer sent no report");
+            flow.without_rates("the peer sent no report");
             self.warnings.push(no_report(sent));
             return flow;
         };
@@ -221,7 +221,7 @@ impl About<'_> {
     /// A TCP stream, of which bytes alone are known.
     fn stream(&self, direction: Direction, bytes: u64, over_ns: u64) -> FlowObservation {
         let mut flow = self.base(direction, &SendReport::default(), 0, 0);
-        no_rates(&mut flow, "TCP cuts its stream into segments of its own");
+        flow.without_rates("TCP cuts its stream into segments of its own");
         flow.sent_frames = Field::absent("a TCP stream has no frames of its own");
         flow.loss_ratio = Field::absent("TCP sends again what was lost");
         flow.jitter_ps = Field::absent("a TCP stream has no datagrams");
@@ -288,15 +288,6 @@ fn no_report(sent: &Sent) -> Warning {
         ),
         way_out,
     )
-}
-
-fn no_rates(flow: &mut FlowObservation, why: &str) {
-    flow.frames_per_s = Field::absent(why);
-    flow.payload_bits_per_s = Field::absent(why);
-    flow.link_bits_per_s = Field::absent(why);
-    flow.efficiency = Field::absent(why);
-    flow.goodput_bits_per_s = Field::absent(why);
-    flow.elapsed = Field::absent(why);
 }
 
 fn put<const N: usize>(counters: &mut BTreeMap<String, Field<u64>>, values: [(&str, u64); N]) {

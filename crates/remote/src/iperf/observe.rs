@@ -57,10 +57,7 @@ pub fn observation(
             "nothing is wrong; without a firewall or NAT between, -r works too",
         ));
     }
-    let slow = flows.iter().any(|flow| {
-        let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
-        kept == Some(&false)
-    });
+    let slow = flows.iter().any(FlowObservation::sender_was_slow);
     Ok(Observation {
         trial: plan.trial.clone(),
         sizes: plan.sizes,
@@ -73,22 +70,14 @@ pub fn observation(
         ),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("not measured in this run"),
-            was_limit: match plan.frames_per_s {
-                Some(_) => Field::measured(slow),
-                None => Field::absent("needs the tester's ceiling"),
-            },
-        },
+        tester: TesterObservation::of_trial(plan.frames_per_s.is_some(), slow),
         warnings,
     })
 }
 
 fn status(plan: &Plan, ran: &Ran) -> Status {
     match &ran.outcome.trouble {
-        _ if ran.cancelled => Status::Partial {
-            why: "ended by the user; what was seen until then is kept".to_owned(),
-        },
+        _ if ran.cancelled => Status::cancelled(),
         Some(trouble) => Status::Partial {
             why: trouble.to_string(),
         },

@@ -45,10 +45,9 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     for note in notes {
         parts.warn("node", note, "see the text");
     }
-    let slow = flows.iter().any(|flow| {
-        let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
-        flow.direction != Direction::Transmit && kept == Some(&false)
-    });
+    let slow = flows
+        .iter()
+        .any(|flow| flow.direction != Direction::Transmit && flow.sender_was_slow());
     let missed = flows
         .iter()
         .any(|flow| flow.counts.value().is_some_and(|c| c.missed_frames > 0));
@@ -70,23 +69,18 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         cpu_load,
         series: Vec::new(),
         counters,
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("not measured in this run"),
-            was_limit: match parts.plan.frames_per_s {
-                _ if missed => Field::measured(true),
-                Some(_) => Field::measured(slow),
-                None => Field::absent("needs the tester's ceiling"),
-            },
-        },
+        // What the tester's own queue dropped tells at maximum load too.
+        tester: TesterObservation::of_trial(
+            missed || parts.plan.frames_per_s.is_some(),
+            missed || slow,
+        ),
         warnings: parts.warnings,
     }
 }
 
 fn status(ran: &Ran) -> Status {
     match &ran.trouble {
-        _ if ran.cancelled => Status::Partial {
-            why: "ended by the user; what was seen until then is kept".to_owned(),
-        },
+        _ if ran.cancelled => Status::cancelled(),
         Some(why) => Status::Partial { why: why.clone() },
         None => Status::Complete,
     }
@@ -300,13 +294,8 @@ impl Parts<'_> {
 fn without_receiver(flow: &mut FlowObservation, why: &str) {
     flow.counts = Field::absent(why);
     flow.loss_ratio = Field::absent(why);
-    flow.frames_per_s = Field::absent(why);
-    flow.payload_bits_per_s = Field::absent(why);
-    flow.link_bits_per_s = Field::absent(why);
-    flow.efficiency = Field::absent(why);
-    flow.goodput_bits_per_s = Field::absent(why);
-    flow.elapsed = Field::absent(why);
     flow.jitter_ps = Field::absent(why);
+    flow.without_rates(why);
 }
 
 /// The time of the trial by the node's clock. A count of instructions is no time.
