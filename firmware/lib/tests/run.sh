@@ -37,7 +37,7 @@ cross() {
         return
     fi
     mkdir -p "$build/$cpu"
-    for module in 'frame_*' capture capture_cost load scenario 'control_*'; do
+    for module in 'frame_*' capture capture_cost load scenario identify blast blast_frame 'control_*'; do
         objects=()
         # The pattern is to be taken as one.
         # shellcheck disable=SC2086
@@ -72,11 +72,15 @@ main() {
     run test_capture_off
     run test_load
     run test_scenario
+    run test_identify
+    run test_blast
+    run test_blast_frame
     run test_line "$tree/spec/vectors/node-control.txt"
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control
     run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/*
     run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
+    run replay_identify identify "$tree"/fuzz/corpus/test_frame/*
     for cpu in cortex-m0plus cortex-m3 cortex-a9 cortex-r5; do
         cross "$cpu" "arm-none-eabi-gcc" -mcpu="$cpu" -mthumb
     done

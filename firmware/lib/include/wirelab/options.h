@@ -92,6 +92,16 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_IPV6 1
 #endif
 
+/* --- packet identifier (wirelab/identify.h) --------------------------------------------------------------------- */
+
+/* UDP ports of one rule, 1 to 255; 2 bytes each. */
+#ifndef WL_IDENTIFY_PORTS
+#define WL_IDENTIFY_PORTS 8
+#endif
+
+#if WL_IDENTIFY_PORTS < 1 || WL_IDENTIFY_PORTS > 255
+#error "WL_IDENTIFY_PORTS must be 1 to 255"
+#endif
 #if WL_TRACK_WINDOW < 32 || WL_TRACK_WINDOW > 65536 || (WL_TRACK_WINDOW & (WL_TRACK_WINDOW - 1)) != 0
 #error "WL_TRACK_WINDOW must be a power of two from 32 to 65536"
 #endif
