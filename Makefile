@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 30
 .DEFAULT_GOAL := help
 
-.PHONY: help setup build demo test test-long check bench fuzz install clean
+.PHONY: help setup build firmware demo test test-long check bench fuzz install clean
 
 help: ## what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -15,6 +15,10 @@ setup: ## install what building and testing need (distribution packages, Rust if
 build: ## build target/release/wirelab
 	@scripts/setup.sh build
 	@scripts/build.sh
+
+firmware: ## build the boards' images into target/firmware
+	@scripts/setup.sh test
+	@scripts/firmware.sh
 
 demo: build ## the main job on real frames: four port pairs, in private network namespaces
 	@scripts/demo.sh

@@ -28,7 +28,10 @@ build|git|cmd:git|results do not name the revision
 build|ca-certificates|file:/etc/ssl/certs/ca-certificates.crt|!cargo cannot fetch crates
 test|python3|cmd:python3|!the test runner does not start
 test|cmake|cmd:cmake|!the firmware library is not built
+test|ninja-build|cmd:ninja|!the boards' images are not built
 test|gcc-arm-none-eabi|cmd:arm-none-eabi-gcc|the firmware library is not compiled for microcontrollers
+test|libnewlib-arm-none-eabi|file:/usr/lib/arm-none-eabi/newlib/libc.a|!the boards' images are not linked
+test|qemu-system-arm|cmd:qemu-system-arm|tests on emulated boards are skipped
 test|gcc-riscv64-unknown-elf|cmd:riscv64-unknown-elf-gcc|the firmware library is not compiled for RISC-V
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped

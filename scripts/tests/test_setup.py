@@ -8,9 +8,9 @@ from pathlib import Path
 
 SETUP = Path(__file__).resolve().parents[1] / "setup.sh"
 TOOLS = "bash cat cut dirname env find grep id mktemp printf rm sed sort tail".split()
-COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 sockperf xdp-trafficgen clang-format shellcheck cargo-deny cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck".split()
+COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 sockperf xdp-trafficgen clang-format shellcheck cargo-deny cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja qemu-system-arm".split()
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
-usr/include/zlib.h etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete""".split()
+usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete""".split()
 
 # What apt-cache says about the Rust packages of each distribution (name → version).
 BOOKWORM = {

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The main loop of boards with lwIP: the MAC of board.h as lwIP's interface, timers, the application, and sleep. */
+#include "app.h"
+#include "board.h"
+#include "hooks.h"
+#include "print.h"
+
+#include "lwip/etharp.h"
+#include "lwip/init.h"
+#include "lwip/netif.h"
+#include "lwip/pbuf.h"
+#include "lwip/timeouts.h"
+#include "netif/ethernet.h"
+
+#define PS_PER_MS 1000000000u
+#define LINK_POLL_MS 100
+#define MOST_PIECES 16
+#define BATCH 64
+#define MTU_BYTES 1500
+
+uint64_t loop_rx_no_memory, loop_tx_full;
+
+static struct netif netif;
+static uint64_t ticks_per_ms, timers_due;
+
+/* lwIP's frames have ETH_PAD_SIZE bytes in front, which are not sent. */
+static err_t output(struct netif *interface, struct pbuf *frame)
+{
+	struct wl_piece pieces[MOST_PIECES];
+	unsigned count = 0;
+
+	(void)interface;
+	for (struct pbuf *part = frame; part; part = part->next) {
+		if (count == MOST_PIECES)
+			return ERR_BUF;
+		pieces[count].bytes = part->payload;
+		pieces[count++].count = part->len;
+	}
+	pieces[0].bytes = (const uint8_t *)pieces[0].bytes + ETH_PAD_SIZE;
+	pieces[0].count -= ETH_PAD_SIZE;
+	if (mac_send(pieces, count))
+		return ERR_OK;
+	loop_tx_full++;
+	return ERR_BUF;
+}
+
+static err_t setup(struct netif *interface)
+{
+	interface->name[0] = 'e';
+	interface->name[1] = 'n';
+	interface->mtu = MTU_BYTES;
+	interface->hwaddr_len = 6;
+	interface->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET;
+	interface->output = etharp_output;
+	interface->linkoutput = output;
+	return ERR_OK;
+}
+
+bool loop_receive(unsigned most)
+{
+	unsigned count;
+
+	for (count = 0; count < most; count++) {
+		uint8_t *frame;
+		size_t length = mac_receive(&frame);
+		struct pbuf *copy;
+
+		if (length == 0)
+			break;
+		copy = pbuf_alloc(PBUF_RAW, (u16_t)(length + ETH_PAD_SIZE), PBUF_POOL);
+		/* The pad is copied too, so that source and destination are aligned. */
+		if (copy)
+			pbuf_take(copy, frame - ETH_PAD_SIZE, (u16_t)(length + ETH_PAD_SIZE));
+		mac_receive_done();
+		if (!copy) {
+			loop_rx_no_memory++;
+			continue;
+		}
+		BOARD_ON_RECEIVED((uint8_t *)copy->payload + ETH_PAD_SIZE, length);
+		if (netif.input(copy, &netif) != ERR_OK)
+			pbuf_free(copy);
+	}
+	return count > 0;
+}
+
+static void watch_link(void *unused)
+{
+	bool up = mac_link();
+
+	(void)unused;
+	if (up && !netif_is_link_up(&netif))
+		netif_set_link_up(&netif);
+	else if (!up && netif_is_link_up(&netif))
+		netif_set_link_down(&netif);
+	sys_timeout(LINK_POLL_MS, watch_link, 0);
+}
+
+/* lwIP works out its time by a division of 64 bits, so it is asked once a millisecond at most. */
+static void timers(void)
+{
+	if (wl_clock() < timers_due)
+		return;
+	sys_check_timeouts();
+	timers_due = wl_clock() + ticks_per_ms;
+}
+
+static void idle(void)
+{
+	uint64_t wake, due;
+	uint32_t was;
+
+	if (app_idle())
+		return;
+	wake = wl_clock() + sys_timeouts_sleeptime() * ticks_per_ms;
+	due = app_due();
+	was = board_irq_off();
+	if (!mac_pending() && !board_uart_pending())
+		board_sleep_until(due < wake ? due : wake);
+	board_irq_on(was);
+	/* A timer was set to the millisecond: after sleep look, whatever timers() thinks. */
+	timers_due = 0;
+}
+
+void loop_round(void *unused)
+{
+	bool busy = loop_receive(BATCH);
+
+	(void)unused;
+	timers();
+	busy |= app_poll();
+	if (!busy)
+		idle();
+}
+
+static void say_ready(const uint8_t mac[6], const uint8_t ip[4])
+{
+	print("READY name=");
+	print(board.name);
+	print(" mac=");
+	print_mac(mac);
+	print(" ip=");
+	print_ip(ip);
+	print("\n");
+}
+
+int main(void)
+{
+	ip4_addr_t ip, mask, gateway;
+	uint8_t mac[6];
+
+	board_init();
+	ticks_per_ms = PS_PER_MS / board.tick_ps;
+	if (!mac_init(mac)) {
+		print("FAULT the MAC or its PHY does not answer\n");
+		board_exit();
+	}
+	lwip_init();
+	/* The last four bytes of the MAC address are the IPv4 address: one image for any number of boards. */
+	IP4_ADDR(&ip, mac[2], mac[3], mac[4], mac[5]);
+	IP4_ADDR(&mask, 255, 255, 255, 0);
+	IP4_ADDR(&gateway, 0, 0, 0, 0);
+	netif_add(&netif, &ip, &mask, &gateway, 0, setup, ethernet_input);
+	for (unsigned n = 0; n < sizeof mac; n++)
+		netif.hwaddr[n] = mac[n];
+	netif_set_default(&netif);
+	netif_set_up(&netif);
+	watch_link(0);
+	app_start(&netif);
+	say_ready(mac, mac + 2);
+	for (;;)
+		loop_round(0);
+}

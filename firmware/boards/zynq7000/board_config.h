@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What differs between one Zynq-7000 board and another: clocks, address, sizes. The clocks are those of QEMU's
+ * xilinx-zynq-a9; on hardware the global and private timers run at half the core's clock (UG585, 8.1).
+ */
+#ifndef BOARD_CONFIG_H
+#define BOARD_CONFIG_H
+
+#define BOARD_CORE_HZ 667000000u
+#define BOARD_TIMER_HZ 100000000u
+#define BOARD_UART_HZ 50000000u
+#define BOARD_UART_BAUD 115200u
+#define BOARD_IO_PLL_HZ 1000000000u
+/* Interfaces and memory of the set-up tables. */
+#define BOARD_INTERFACE_TEXT "RGMII"
+#define BOARD_MEMORY_TEXT "DDR3"
+
+/* The MAC's address, where whoever loaded the image left none in it; the last four bytes are the IPv4 address. */
+#define BOARD_MAC                                                                                            \
+	{                                                                                                    \
+		0x02, 0x00, 0x0A, 0x37, 0x00, 0x02                                                           \
+	}
+
+#define BOARD_RX_DESCRIPTORS 256
+#define BOARD_TX_DESCRIPTORS 128
+
+#define BOARD_LWIP_MEM_BYTES (512 * 1024)
+#define BOARD_LWIP_PBUFS 256
+#define BOARD_LWIP_TCP_WINDOW_BYTES (44 * 1460)
+#define BOARD_LWIP_TCP_SEND_BYTES (44 * 1460)
+#define BOARD_LWIP_TCP_SEGMENTS 256
+
+#endif

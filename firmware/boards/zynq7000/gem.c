@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* GEM0 with a ring of descriptors each way; the buffers lie in memory that is not cached.
+ *
+ * Received frames raise one interrupt, which stays masked until the ring was emptied: under load nothing but the ring
+ * is looked at. A MAC that found no free descriptor is started again as soon as there are some.
+ */
+#include <string.h>
+
+#include "board.h"
+#include "board_config.h"
+#include "gem.h"
+#include "hooks.h"
+
+#define BUFFER_BYTES 1536u
+#define PAD 2u /* in front of each frame: RX_OFFSET_2, and the same alignment for copies to be sent */
+#define LEAST_BYTES 60u
+/* Descriptors that are free again before a MAC that had none is started again. */
+#define RESTART_AFTER (BOARD_RX_DESCRIPTORS / 4u)
+
+static struct gem_descriptor rx_ring[BOARD_RX_DESCRIPTORS] __attribute__((section(".dma"), aligned(64)));
+static struct gem_descriptor tx_ring[BOARD_TX_DESCRIPTORS] __attribute__((section(".dma"), aligned(64)));
+static uint8_t rx_buffers[BOARD_RX_DESCRIPTORS][BUFFER_BYTES] __attribute__((section(".dma"), aligned(64)));
+static uint8_t tx_buffers[BOARD_TX_DESCRIPTORS][BUFFER_BYTES] __attribute__((section(".dma"), aligned(64)));
+
+static struct {
+	uint32_t rx_next, tx_next;
+	uint32_t control; /* NET_CONTROL without what starts something */
+	uint32_t freed; /* descriptors given back since the MAC was starved */
+	volatile bool pending, starved;
+	bool link_up;
+	uint32_t bits_per_s;
+} gem;
+
+static struct {
+	uint64_t rx_frames, rx_bytes, rx_errors, tx_frames, tx_bytes, tx_full, tx_too_long, tx_no_link,
+		tx_errors, link_changes;
+	volatile uint32_t interrupts, starvations, overruns;
+} counters;
+
+static void rings_init(void)
+{
+	for (uint32_t n = 0; n < BOARD_RX_DESCRIPTORS; n++) {
+		rx_ring[n].status = 0;
+		rx_ring[n].address =
+			(uint32_t)(uintptr_t)rx_buffers[n] | (n == BOARD_RX_DESCRIPTORS - 1 ? RX_WRAP : 0);
+	}
+	for (uint32_t n = 0; n < BOARD_TX_DESCRIPTORS; n++) {
+		tx_ring[n].address = (uint32_t)(uintptr_t)(tx_buffers[n] + PAD);
+		tx_ring[n].status = TX_OURS | (n == BOARD_TX_DESCRIPTORS - 1 ? TX_WRAP : 0);
+	}
+	gem.rx_next = 0;
+	gem.tx_next = 0;
+	gem.freed = 0;
+	gem.starved = false;
+	barrier();
+	RX_QUEUE = (uint32_t)(uintptr_t)rx_ring;
+	TX_QUEUE = (uint32_t)(uintptr_t)tx_ring;
+}
+
+/* The address that is in the MAC, or else the board's. Writing the high half makes the filter look at it. */
+static void address_init(uint8_t address[6])
+{
+	static const uint8_t own[6] = BOARD_MAC;
+	uint32_t low = ADDRESS_LOW, high = ADDRESS_HIGH & 0xFFFFu;
+
+	if (low == 0 && high == 0) {
+		low = own[0] | (uint32_t)own[1] << 8 | (uint32_t)own[2] << 16 | (uint32_t)own[3] << 24;
+		high = own[4] | (uint32_t)own[5] << 8;
+	}
+	ADDRESS_LOW = low;
+	ADDRESS_HIGH = high;
+	for (unsigned n = 0; n < 4; n++)
+		address[n] = (uint8_t)(low >> 8 * n);
+	for (unsigned n = 0; n < 2; n++)
+		address[4 + n] = (uint8_t)(high >> 8 * n);
+}
+
+static void start(void)
+{
+	NET_CONTROL = gem.control;
+	rings_init();
+	TX_STATUS = 0xFFFFFFFFu;
+	RX_STATUS = 0xFFFFFFFFu;
+	(void)INT_STATUS;
+	NET_CONTROL = gem.control |= RX_ENABLE | TX_ENABLE;
+}
+
+bool mac_init(uint8_t address[6])
+{
+	NET_CONTROL = 0;
+	INT_DISABLE = 0xFFFFFFFFu;
+	NET_CONTROL = CLEAR_STATISTICS;
+	NET_CONFIG = SPEED_1000 | FULL_DUPLEX | RECEIVE_1536 | RX_OFFSET_2 | STRIP_FCS | MDC_DIVIDE_48;
+	DMA_CONFIG = BURST_16 | RX_MEMORY_FULL | TX_MEMORY_FULL | RX_BUFFER_BYTES(BUFFER_BYTES);
+	HASH_LOW = 0;
+	HASH_HIGH = 0;
+	address_init(address);
+	gem.control = MANAGEMENT;
+	NET_CONTROL = gem.control;
+	if (!gem_phy_init())
+		return false;
+	start();
+	mac_link();
+	interrupts_enable(IRQ_GEM0);
+	INT_ENABLE = ON_RX_COMPLETE | ON_RX_USED | ON_RX_OVERRUN;
+	return true;
+}
+
+/* INT_STATUS is cleared by reading. */
+static void note(uint32_t status)
+{
+	if (status & ON_RX_USED) {
+		gem.starved = true;
+		counters.starvations++;
+	}
+	if (status & ON_RX_OVERRUN)
+		counters.overruns++;
+}
+
+void gem_interrupt(void)
+{
+	BOARD_ON_MAC_INTERRUPT();
+	note(INT_STATUS);
+	counters.interrupts++;
+	INT_DISABLE = ON_RX_COMPLETE;
+	gem.pending = true;
+}
+
+bool mac_pending(void)
+{
+	return gem.pending;
+}
+
+/* Writing NET_CONTROL makes the MAC look at its descriptor again. */
+static void restart(void)
+{
+	uint32_t was = board_irq_off();
+
+	gem.starved = false;
+	gem.freed = 0;
+	RX_STATUS = RX_NO_BUFFER;
+	barrier();
+	NET_CONTROL = gem.control;
+	board_irq_on(was);
+}
+
+static struct gem_descriptor *next_filled(void)
+{
+	struct gem_descriptor *descriptor = &rx_ring[gem.rx_next];
+
+	return descriptor->address & RX_OURS ? descriptor : 0;
+}
+
+/* The ring was found empty: let the interrupt come again, unless a frame came in the meantime. */
+static struct gem_descriptor *ring_empty(void)
+{
+	struct gem_descriptor *descriptor;
+	uint32_t was;
+
+	if (gem.starved)
+		restart();
+	if (!gem.pending)
+		return 0;
+	was = board_irq_off();
+	note(INT_STATUS);
+	descriptor = next_filled();
+	if (!descriptor) {
+		gem.pending = false;
+		INT_ENABLE = ON_RX_COMPLETE;
+	}
+	board_irq_on(was);
+	return descriptor;
+}
+
+size_t mac_receive(uint8_t **frame)
+{
+	struct gem_descriptor *descriptor;
+
+	while ((descriptor = next_filled()) || (descriptor = ring_empty())) {
+		uint32_t status = descriptor->status, length = status & RX_LENGTH;
+
+		/* A frame is one buffer; parts of longer ones are given back unread. */
+		if ((status & (RX_START | RX_END)) == (RX_START | RX_END) && length <= MAC_MOST_BYTES) {
+			counters.rx_frames++;
+			counters.rx_bytes += length;
+			*frame = rx_buffers[gem.rx_next] + PAD;
+			return length;
+		}
+		counters.rx_errors++;
+		mac_receive_done();
+	}
+	return 0;
+}
+
+void mac_receive_done(void)
+{
+	struct gem_descriptor *descriptor = &rx_ring[gem.rx_next];
+
+	barrier();
+	descriptor->address &= ~RX_OURS;
+	gem.rx_next = (gem.rx_next + 1) % BOARD_RX_DESCRIPTORS;
+	if (gem.starved && ++gem.freed >= RESTART_AFTER)
+		restart();
+}
+
+bool mac_send(const struct wl_piece *pieces, unsigned count)
+{
+	struct gem_descriptor *descriptor = &tx_ring[gem.tx_next];
+	uint8_t *to = tx_buffers[gem.tx_next] + PAD;
+	uint32_t length = 0, status = descriptor->status;
+
+	BOARD_ON_SEND();
+	if (!gem.link_up) {
+		counters.tx_no_link++;
+		return false;
+	}
+	if ((status & TX_OURS) == 0) {
+		counters.tx_full++;
+		return false;
+	}
+	if (status & TX_ERRORS)
+		counters.tx_errors++;
+	for (unsigned n = 0; n < count; n++) {
+		if (pieces[n].count > MAC_MOST_BYTES - length) {
+			counters.tx_too_long++;
+			return false;
+		}
+		memcpy(to + length, pieces[n].bytes, pieces[n].count);
+		length += (uint32_t)pieces[n].count;
+	}
+	if (length < LEAST_BYTES) {
+		memset(to + length, 0, LEAST_BYTES - length);
+		length = LEAST_BYTES;
+	}
+	counters.tx_frames++;
+	counters.tx_bytes += length;
+	barrier();
+	descriptor->status = length | TX_LAST | (status & TX_WRAP);
+	gem.tx_next = (gem.tx_next + 1) % BOARD_TX_DESCRIPTORS;
+	barrier();
+	NET_CONTROL = gem.control | TX_START;
+	BOARD_ON_MAC_STARTED();
+	return true;
+}
+
+void mac_loopback(bool on)
+{
+	uint32_t was = board_irq_off();
+
+	NET_CONTROL = gem.control &= ~(RX_ENABLE | TX_ENABLE | LOOPBACK);
+	if (on)
+		gem.control |= LOOPBACK;
+	start();
+	gem.pending = true;
+	board_irq_on(was);
+}
+
+static void follow(struct gem_link link)
+{
+	uint32_t config = NET_CONFIG & ~(SPEED_100 | SPEED_1000 | FULL_DUPLEX);
+	/* The transmit clock is 125, 25 or 2.5 MHz out of the I/O PLL: 8 times 1, 5 or 50 (UG585, 25.6). */
+	uint32_t second = link.bits_per_s == 1000000000u ? 1u : link.bits_per_s == 100000000u ? 5u : 50u;
+	uint32_t first = BOARD_IO_PLL_HZ / 125000000u;
+
+	if (link.bits_per_s == 1000000000u)
+		config |= SPEED_1000;
+	else if (link.bits_per_s == 100000000u)
+		config |= SPEED_100;
+	if (link.full_duplex)
+		config |= FULL_DUPLEX;
+	NET_CONFIG = config;
+	SLCR_UNLOCK = SLCR_UNLOCK_KEY;
+	SLCR_GEM0_CLOCK = second << 20 | first << 8 | 1u;
+}
+
+bool mac_link(void)
+{
+	struct gem_link link = gem_phy_link();
+
+	if (link.up != gem.link_up)
+		counters.link_changes++;
+	if (link.up && (!gem.link_up || link.bits_per_s != gem.bits_per_s))
+		follow(link);
+	gem.link_up = link.up;
+	gem.bits_per_s = link.bits_per_s;
+	return link.up || (gem.control & LOOPBACK) != 0;
+}
+
+uint32_t mac_link_bits_per_s(void)
+{
+	return gem.bits_per_s;
+}
+
+bool mac_counter(uint32_t index, const char **name, uint64_t *value)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} all[] = {
+		{ "rx_frames", counters.rx_frames },
+		{ "rx_bytes", counters.rx_bytes },
+		{ "rx_errors", counters.rx_errors },
+		{ "rx_overruns", counters.overruns },
+		{ "rx_starvations", counters.starvations },
+		{ "interrupts", counters.interrupts },
+		{ "tx_frames", counters.tx_frames },
+		{ "tx_bytes", counters.tx_bytes },
+		{ "tx_full", counters.tx_full },
+		{ "tx_too_long", counters.tx_too_long },
+		{ "tx_no_link", counters.tx_no_link },
+		{ "tx_errors", counters.tx_errors },
+		{ "link_changes", counters.link_changes },
+	};
+
+	if (index >= sizeof all / sizeof all[0])
+		return false;
+	*name = all[index].name;
+	*value = all[index].value;
+	return true;
+}

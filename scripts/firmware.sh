@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Builds the images of all boards, or of those named, into target/firmware/NAME.elf, and prints what they take.
+set -euo pipefail
+WIRELAB_SAY=firmware
+# shellcheck source=scripts/lib/env.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
+firmware="$WIRELAB_TREE/firmware"
+out="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/firmware"
+
+# Copies the sources of lwIP, which the lock file pins, out of cargo's cache into the build folder.
+fetch_lwip() {
+    local manifest=$firmware/third_party/lwip/Cargo.toml lock=$firmware/third_party/lwip/Cargo.lock from
+    if cmp -s "$lock" "$out/lwip/Cargo.lock"; then return 0; fi
+    use_rust
+    from=$(cargo metadata --locked --quiet --format-version 1 --manifest-path "$manifest" |
+        python3 -c 'import json, os, sys
+print(*(os.path.dirname(p["manifest_path"]) for p in json.load(sys.stdin)["packages"] if p["name"] == "lwip"))') ||
+        die "the sources of lwIP could not be fetched; on a machine without network give -DLWIP_DIR= to cmake yourself"
+    rm -rf "$out/lwip"
+    mkdir -p "$out/lwip/src"
+    cp -r "$from"/src/core "$from"/src/include "$from"/src/netif "$from"/COPYING "$out/lwip/src/"
+    chmod -R u+w "$out/lwip"
+    # Last, so that a copy that was cut short is made again.
+    cp "$lock" "$out/lwip/Cargo.lock"
+}
+
+build() {
+    local board=$1 build=$out/build-$1 toolchain log
+    toolchain=$(sed -n 's/^set(WL_BOARD_TOOLCHAIN \(.*\))$/\1/p' "$firmware/boards/$board/board.cmake")
+    log=$build.log
+    if ! { [ -f "$build/build.ninja" ] ||
+        cmake -G Ninja -S "$firmware" -B "$build" -DWL_BOARD="$board" -DLWIP_DIR="$out/lwip/src" \
+            -DCMAKE_TOOLCHAIN_FILE="$firmware/cmake/$toolchain.cmake"; } >"$log" 2>&1 ||
+        ! ninja -C "$build" >>"$log" 2>&1; then
+        tail -n 40 "$log" >&2
+        die "$board does not build"
+    fi
+    for image in "$build"/*.elf; do
+        if ! cmp -s "$image" "$out/$(basename "$image")"; then
+            cp "$image" "$out/.$(basename "$image").$$"
+            mv "$out/.$(basename "$image").$$" "$out/$(basename "$image")"
+        fi
+    done
+}
+
+# Code and RAM of an image by where they come from, out of the linker's map.
+footprint() {
+    python3 -B "$WIRELAB_TREE/scripts/lib/footprint.py" "$1"
+}
+
+main() {
+    local boards=("$@") board
+    have arm-none-eabi-gcc || die "there is no arm-none-eabi-gcc; install gcc-arm-none-eabi and libnewlib-arm-none-eabi"
+    have ninja || die "there is no ninja; install ninja-build"
+    if [ $# -eq 0 ]; then
+        for board in "$firmware"/boards/*/board.cmake; do boards+=("$(basename "$(dirname "$board")")"); done
+    fi
+    mkdir -p "$out"
+    # One build at a time: two would write the same files.
+    exec 9>"$out/.lock"
+    flock 9
+    fetch_lwip
+    for board in "${boards[@]}"; do
+        [ -f "$firmware/boards/$board/board.cmake" ] || die "there is no board '$board' in firmware/boards"
+        build "$board"
+    done
+    for board in "${boards[@]}"; do
+        for image in "$out/build-$board"/*.map; do footprint "$image"; done
+    done
+}
+
+main "$@"

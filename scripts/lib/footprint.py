@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Where an image's code and RAM come from: `footprint.py IMAGE.map` prints a row a library or group of files."""
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+# A section with its address, its bytes and its file; the linker breaks the line after a long name.
+PLACED = re.compile(r"^ (\.?[\w.$*-]+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S.*)$", re.M)
+CODE = (".text", ".rodata", ".vectors", ".isr_vector", ".ARM")
+DATA = (".data",)
+ZERO = (".bss", ".noinit", "COMMON", ".dma")
+
+
+def group(file):
+    """What a file belongs to: `lib/frame`, `lwip`, `board`, `libc`."""
+    archive = re.search(r"([^/]+)\.a\(", file)
+    if archive:
+        name = archive.group(1)
+        return {"liblwip": "lwip", "libc": "libc", "libgcc": "libc"}.get(name, name.replace("libwl_", "lib/"))
+    source = re.search(r"\.dir/(?:.*/)?(app|glue|boards/common|boards|lib)/", file)
+    return source.group(1) if source else "other"
+
+
+def rows(text):
+    """Bytes of code with constants, and of RAM, by group."""
+    text = text[text.index("Linker script and memory map") :]
+    text = re.sub(r"^( \.?[\w.$*-]+)\n\s+0x", r"\1 0x", text, flags=re.M)
+    taken = defaultdict(lambda: [0, 0])
+    for section, size, file in PLACED.findall(text):
+        bytes_ = int(size, 16)
+        if section.startswith(CODE):
+            taken[group(file)][0] += bytes_
+        elif section.startswith(DATA):
+            taken[group(file)][0] += bytes_
+            taken[group(file)][1] += bytes_
+        elif section.startswith(ZERO):
+            taken[group(file)][1] += bytes_
+    return {name: sizes for name, sizes in taken.items() if any(sizes)}
+
+
+def main():
+    path = Path(sys.argv[1])
+    taken = rows(path.read_text())
+    print(f"{path.stem:<24}{'code and constants':>20}{'RAM':>12}  bytes")
+    for name, (code, ram) in sorted(taken.items()):
+        print(f"  {name:<22}{code:>20,}{ram:>12,}")
+    print(f"  {'together':<22}{sum(r[0] for r in taken.values()):>20,}{sum(r[1] for r in taken.values()):>12,}")
+
+
+main()
