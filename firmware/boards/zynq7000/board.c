@@ -14,7 +14,7 @@ static const char *const setup[][2] = {
 	{ "core", "Arm Cortex-A9" },
 	{ "cores", "1" },
 	{ "memory", BOARD_MEMORY_TEXT },
-	{ "cache", "enabled" },
+	{ "cache", "level 1 enabled, level 2 off" },
 	{ "interface", BOARD_INTERFACE_TEXT },
 	{ "buffer_memory", BOARD_MEMORY_TEXT ", not cached" },
 	{ "scatter_gather_tx", "no" },

@@ -14,8 +14,6 @@
 #define BUFFER_BYTES 1536u
 #define PAD 2u /* in front of each frame: RX_OFFSET_2, and the same alignment for copies to be sent */
 #define LEAST_BYTES 60u
-/* Descriptors that are free again before a MAC that had none is started again. */
-#define RESTART_AFTER (BOARD_RX_DESCRIPTORS / 4u)
 
 static struct gem_descriptor rx_ring[BOARD_RX_DESCRIPTORS] __attribute__((section(".dma"), aligned(64)));
 static struct gem_descriptor tx_ring[BOARD_TX_DESCRIPTORS] __attribute__((section(".dma"), aligned(64)));
@@ -25,8 +23,7 @@ static uint8_t tx_buffers[BOARD_TX_DESCRIPTORS][BUFFER_BYTES] __attribute__((sec
 static struct {
 	uint32_t rx_next, tx_next;
 	uint32_t control; /* NET_CONTROL without what starts something */
-	uint32_t freed; /* descriptors given back since the MAC was starved */
-	volatile bool pending, starved;
+	volatile bool pending;
 	bool link_up;
 	uint32_t bits_per_s;
 } gem;
@@ -34,7 +31,8 @@ static struct {
 static struct {
 	uint64_t rx_frames, rx_bytes, rx_errors, tx_frames, tx_bytes, tx_full, tx_too_long, tx_no_link,
 		tx_errors, link_changes;
-	volatile uint32_t interrupts, starvations, overruns;
+	uint64_t starvations;
+	volatile uint32_t interrupts, overruns;
 } counters;
 
 static void rings_init(void)
@@ -50,8 +48,6 @@ static void rings_init(void)
 	}
 	gem.rx_next = 0;
 	gem.tx_next = 0;
-	gem.freed = 0;
-	gem.starved = false;
 	barrier();
 	RX_QUEUE = (uint32_t)(uintptr_t)rx_ring;
 	TX_QUEUE = (uint32_t)(uintptr_t)tx_ring;
@@ -102,46 +98,26 @@ bool mac_init(uint8_t address[6])
 	start();
 	mac_link();
 	interrupts_enable(IRQ_GEM0);
-	INT_ENABLE = ON_RX_COMPLETE | ON_RX_USED | ON_RX_OVERRUN;
+	INT_ENABLE = ON_RECEIVE;
 	return true;
-}
-
-/* INT_STATUS is cleared by reading. */
-static void note(uint32_t status)
-{
-	if (status & ON_RX_USED) {
-		gem.starved = true;
-		counters.starvations++;
-	}
-	if (status & ON_RX_OVERRUN)
-		counters.overruns++;
 }
 
 void gem_interrupt(void)
 {
+	uint32_t status;
+
 	BOARD_ON_MAC_INTERRUPT();
-	note(INT_STATUS);
+	status = INT_STATUS; /* reading clears it */
 	counters.interrupts++;
-	INT_DISABLE = ON_RX_COMPLETE;
+	if (status & ON_RX_OVERRUN)
+		counters.overruns++;
+	INT_DISABLE = ON_RECEIVE;
 	gem.pending = true;
 }
 
 bool mac_pending(void)
 {
 	return gem.pending;
-}
-
-/* Writing NET_CONTROL makes the MAC look at its descriptor again. */
-static void restart(void)
-{
-	uint32_t was = board_irq_off();
-
-	gem.starved = false;
-	gem.freed = 0;
-	RX_STATUS = RX_NO_BUFFER;
-	barrier();
-	NET_CONTROL = gem.control;
-	board_irq_on(was);
 }
 
 static struct gem_descriptor *next_filled(void)
@@ -151,23 +127,34 @@ static struct gem_descriptor *next_filled(void)
 	return descriptor->address & RX_OURS ? descriptor : 0;
 }
 
-/* The ring was found empty: let the interrupt come again, unless a frame came in the meantime. */
+/* The MAC found no free descriptor: it looks again when NET_CONTROL is written. */
+static void restart_if_starved(void)
+{
+	if ((RX_STATUS & RX_NO_BUFFER) == 0)
+		return;
+	counters.starvations++;
+	RX_STATUS = RX_NO_BUFFER;
+	NET_CONTROL = gem.control;
+}
+
+/* The ring was found empty: let the interrupt come again. What comes while it is masked may leave no trace in the
+ * interrupt status, so the ring is looked at once more afterwards. */
 static struct gem_descriptor *ring_empty(void)
 {
 	struct gem_descriptor *descriptor;
 	uint32_t was;
 
-	if (gem.starved)
-		restart();
 	if (!gem.pending)
 		return 0;
 	was = board_irq_off();
-	note(INT_STATUS);
+	(void)INT_STATUS;
+	INT_ENABLE = ON_RECEIVE;
+	restart_if_starved();
 	descriptor = next_filled();
-	if (!descriptor) {
+	if (descriptor)
+		INT_DISABLE = ON_RECEIVE;
+	else
 		gem.pending = false;
-		INT_ENABLE = ON_RX_COMPLETE;
-	}
 	board_irq_on(was);
 	return descriptor;
 }
@@ -199,8 +186,6 @@ void mac_receive_done(void)
 	barrier();
 	descriptor->address &= ~RX_OURS;
 	gem.rx_next = (gem.rx_next + 1) % BOARD_RX_DESCRIPTORS;
-	if (gem.starved && ++gem.freed >= RESTART_AFTER)
-		restart();
 }
 
 bool mac_send(const struct wl_piece *pieces, unsigned count)
@@ -210,7 +195,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 	uint32_t length = 0, status = descriptor->status;
 
 	BOARD_ON_SEND();
-	if (!gem.link_up) {
+	if (!gem.link_up && (gem.control & LOOPBACK) == 0) {
 		counters.tx_no_link++;
 		return false;
 	}

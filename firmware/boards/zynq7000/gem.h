@@ -52,6 +52,7 @@
 #define ON_RX_COMPLETE (1u << 1)
 #define ON_RX_USED (1u << 2)
 #define ON_RX_OVERRUN (1u << 10)
+#define ON_RECEIVE (ON_RX_COMPLETE | ON_RX_USED | ON_RX_OVERRUN)
 
 /* Descriptors: two words. */
 struct gem_descriptor {
