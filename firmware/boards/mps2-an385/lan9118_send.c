@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Sending with the LAN9118: the pieces of a frame go into its FIFO as they lie, the last word starts the MAC. */
+#include "hooks.h"
+#include "lan9118.h"
+
+#define LEAST_BYTES 60u
+#define MOST_STATUSES 64u /* of the 128 that fit: then they are taken back */
+
+static const uint32_t zeros[LEAST_BYTES / 4];
+
+/* Words into the FIFO, eight at a time: its eight addresses are all the same place. */
+static const uint32_t *write_words(const uint32_t *from, uint32_t words)
+{
+	volatile uint32_t *fifo = &TX_DATA;
+
+	for (; words >= 8; words -= 8)
+		__asm__ volatile("ldm %0!, {r4-r6, r8-r12}\n\tstm %1, {r4-r6, r8-r12}"
+				 : "+r"(from)
+				 : "r"(fifo)
+				 : "r4", "r5", "r6", "r8", "r9", "r10", "r11", "r12", "memory");
+	while (words-- > 0)
+		*fifo = *from++;
+	return from;
+}
+
+void lan9118_collect(void)
+{
+	uint32_t statuses = STATUS_WORDS(TX_INFO);
+
+	while (statuses-- > 0) {
+		if (TX_STATUS & TX_ERRORS)
+			lan9118.tx_errors++;
+	}
+}
+
+/* Whether the FIFO has room for so many words. */
+static bool has_room(uint32_t words)
+{
+	uint32_t info = TX_INFO;
+
+	if (STATUS_WORDS(info) >= MOST_STATUSES)
+		lan9118_collect();
+	return TX_FREE_BYTES(info) >= 4 * words;
+}
+
+/* Its two command words, and all but the last word of its bytes, which lie in whole words of memory. */
+static const uint32_t *write_piece(const struct wl_piece *piece, uint32_t place, uint32_t length)
+{
+	uint32_t offset = (uint32_t)(uintptr_t)piece->bytes & 3u;
+	const uint32_t *from = (const uint32_t *)(const void *)((const uint8_t *)piece->bytes - offset);
+
+	TX_DATA = TX_OFFSET_BYTES(offset) | place | (uint32_t)piece->count;
+	TX_DATA = length;
+	return write_words(from, (offset + (uint32_t)piece->count + 3) / 4 - 1);
+}
+
+/* The last word of the last piece; an interrupt that this frame causes comes after the point. */
+static void start(uint32_t last)
+{
+	uint32_t was = board_irq_off();
+
+	TX_DATA = last;
+	BOARD_ON_MAC_STARTED();
+	board_irq_on(was);
+}
+
+static void write_frame(const struct wl_piece *pieces, unsigned count, uint32_t length, uint32_t padded)
+{
+	const struct wl_piece padding = { zeros, padded - length };
+	const struct wl_piece *last = padded > length ? &padding : &pieces[count - 1];
+	const struct wl_piece *end = padded > length ? &pieces[count] : last;
+	uint32_t place = TX_FIRST;
+
+	for (const struct wl_piece *piece = pieces; piece < end; piece++) {
+		if (piece->count == 0)
+			continue;
+		TX_DATA = *write_piece(piece, place, padded);
+		place = 0;
+	}
+	start(*write_piece(last, place | TX_LAST, padded));
+}
+
+bool mac_send(const struct wl_piece *pieces, unsigned count)
+{
+	uint32_t length = 0, padded, words = 2 + LEAST_BYTES / 4;
+
+	BOARD_ON_SEND();
+	while (count > 0 && pieces[count - 1].count == 0)
+		count--;
+	for (unsigned n = 0; n < count; n++) {
+		if (pieces[n].count > MAC_MOST_BYTES - length) {
+			lan9118.tx_too_long++;
+			return false;
+		}
+		length += (uint32_t)pieces[n].count;
+		/* Two command words, and parts of a word at either end. */
+		words += 3 + (uint32_t)pieces[n].count / 4 + 1;
+	}
+	if (!lan9118.link_up && !lan9118.loopback) {
+		lan9118.tx_no_link++;
+		return false;
+	}
+	if (!has_room(words)) {
+		lan9118.tx_full++;
+		return false;
+	}
+	padded = length < LEAST_BYTES ? LEAST_BYTES : length;
+	write_frame(pieces, count, length, padded);
+	lan9118.tx_frames++;
+	lan9118.tx_bytes += padded;
+	return true;
+}
