@@ -49,31 +49,39 @@ static void write_headers(const struct run *run, uint8_t *frame)
 static bool wait_below(const struct run *run, uint32_t limit)
 {
 	const struct wl_ring *ring = run->ring;
+	uint32_t began = ring->ticks(ring->context);
+	bool go_on = true;
 
-	for (uint32_t looks = 1; ring->held(ring->context) >= limit; looks++)
-		if (looks % LOOKS == 0 && !ring->go_on(ring->context))
-			return false;
-	return true;
+	for (uint32_t looks = 1; go_on && ring->held(ring->context) >= limit; looks++)
+		go_on = looks % LOOKS != 0 || ring->go_on(ring->context);
+	run->result->wait_ticks += ring->ticks(ring->context) - began;
+	return go_on;
 }
 
-static bool wait_for_dma(const struct wl_ring *ring)
+static bool wait_for_dma(const struct run *run)
 {
-	for (uint32_t looks = 1; ring->dma_busy(ring->context); looks++)
-		if (looks % LOOKS == 0 && !ring->go_on(ring->context))
-			return false;
-	return true;
+	const struct wl_ring *ring = run->ring;
+	uint32_t began = ring->ticks(ring->context);
+	bool go_on = true;
+
+	for (uint32_t looks = 1; go_on && ring->dma_busy(ring->context); looks++)
+		go_on = looks % LOOKS != 0 || ring->go_on(ring->context);
+	run->result->wait_ticks += ring->ticks(ring->context) - began;
+	return go_on;
 }
 
 /* Wait until the next frame is due. */
 static bool wait_for_time(struct run *run)
 {
 	const struct wl_ring *ring = run->ring;
+	uint64_t began = WL_CLOCK() - run->began_ticks, due = run->due_q16 >> 16, now = began;
 
-	if (run->scenario->interval_q16 == 0)
-		return true;
-	while (WL_CLOCK() - run->began_ticks < run->due_q16 >> 16)
+	while (now < due) {
 		if (!ring->go_on(ring->context))
 			return false;
+		now = WL_CLOCK() - run->began_ticks;
+	}
+	run->result->wait_ticks += now - began;
 	run->due_q16 += run->scenario->interval_q16;
 	return true;
 }
@@ -96,7 +104,7 @@ static bool fill(struct run *run)
 		headed = ring->ticks(ring->context);
 		write_headers(run, frame);
 		run->result->header_ticks += ring->ticks(ring->context) - headed;
-		if (!wait_for_dma(ring))
+		if (!wait_for_dma(run))
 			return false;
 		run->result->copy_ticks += ring->ticks(ring->context) - began;
 		return true;
@@ -132,7 +140,7 @@ static bool send_one(struct run *run)
 			return false;
 		ring->describe(ring->context, run->slot, run->scenario->length);
 	}
-	if (!wait_for_time(run))
+	if (run->scenario->interval_q16 != 0 && !wait_for_time(run))
 		return false;
 	ring->start(ring->context, run->slot);
 	run->result->frames++;

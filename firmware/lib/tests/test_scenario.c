@@ -225,6 +225,7 @@ static void copied_frames_wait_for_each_to_leave(void)
 	EQUAL(sim.receiver.good, 50);
 	CHECK(near(result.ticks, 50 * (WIRE + COPY), 50 * 10));
 	CHECK(near(result.copy_ticks, 50 * COPY, 50 * 2));
+	CHECK(near(result.wait_ticks + 50 * 10, 50 * WIRE, 50 * 10));
 	CHECK(result.header_ticks >= 50 && result.header_ticks <= 50 * 4);
 }
 
@@ -236,7 +237,8 @@ static void a_dma_copy_is_waited_for_and_the_header_hides_behind_it(void)
 	EQUAL(sim.most_held, 1);
 	EQUAL(sim.receiver.good, 50);
 	CHECK(near(result.ticks, 50 * (WIRE + DMA), 50 * 10));
-	CHECK(near(result.copy_ticks, 50 * DMA, 50 * 4));
+	CHECK(near(result.copy_ticks, 50 * DMA, 50 * 6));
+	CHECK(near(result.wait_ticks + 50 * 10, 50 * (DMA + WIRE), 50 * 10));
 	CHECK(result.header_ticks > 0);
 }
 
@@ -298,6 +300,7 @@ static void frames_are_paced(void)
 	EQUAL(sim.receiver.good, 50);
 	/* The first is late by its copy, the last is not. */
 	CHECK(near(result.ticks, 49 * 20000 + 24 + WIRE, 20));
+	CHECK(near(result.wait_ticks + 50 * 10, 49 * 20000 + WIRE - 49 * COPY_AHEAD, 50 * 10));
 	EQUAL(result.full_events, 0);
 }
 
