@@ -47,6 +47,11 @@ uint64_t wl_clock(void)
 	return (uint64_t)high << 32 | low;
 }
 
+uint32_t board_ticks(void)
+{
+	return T0TC;
+}
+
 void timer_interrupt(void);
 void timer_interrupt(void)
 {

@@ -15,6 +15,9 @@
 
 void board_pin(bool up);
 
+/* The low 32 bits of the clock. */
+uint32_t board_ticks(void);
+
 /* Start MAC and PHY, and tell the address. False where no PHY answers. */
 bool emac_init(uint8_t address[6]);
 

@@ -1,40 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Start of the LPC1768: vectors, memory, clock, and main. */
-#include <stddef.h>
-
+/* Start of the LPC1768 behind its vectors: memory, clock, and main. */
 #include "board.h"
 #include "board_config.h"
 #include "registers.h"
 
 int main(void);
-void timer_interrupt(void);
-void uart_interrupt(void);
-void emac_interrupt(void);
-void start_reset(void);
-void start_halt(void);
+void start_c(void) __attribute__((noreturn));
 
-extern uint32_t start_image[], stack_top[], vectors_checksum[], data_image[], data_begin[], data_end[];
+extern uint32_t start_image[], data_image[], data_begin[], data_end[];
 extern uint32_t bss_begin[], bss_end[], ahb0_begin[], ahb0_end[], ahb1_begin[], ahb1_end[];
-
-typedef void vector(void);
-
-/* A fault or an interrupt that nobody asked for: stand still, so that a debugger finds the place. */
-void start_halt(void)
-{
-	for (;;)
-		;
-}
-
-/* clang-format off */
-__attribute__((section(".vectors"), used)) static vector *const vectors[16 + INTERRUPTS] = {
-	(vector *)stack_top, start_reset, start_halt, start_halt, start_halt, start_halt, start_halt,
-	(vector *)vectors_checksum, 0, 0, 0, start_halt, start_halt, 0, start_halt, start_halt,
-	[16 ... 16 + INTERRUPTS - 1] = start_halt,
-	[16 + TIMER0_INTERRUPT] = timer_interrupt,
-	[16 + UART0_INTERRUPT] = uart_interrupt,
-	[16 + ENET_INTERRUPT] = emac_interrupt,
-};
-/* clang-format on */
 
 static void clear(uint32_t *from, const uint32_t *to)
 {
@@ -76,13 +50,14 @@ static void start_clock(void)
 		;
 }
 
-__attribute__((noreturn, used)) static void start_c(void)
+void start_c(void)
 {
 	const uint32_t *image = data_image;
+	uint32_t *to = data_begin;
 
 	SCB_VTOR = (uint32_t)start_image;
 	/* An image in RAM has its data where they belong. */
-	for (uint32_t *to = data_begin; data_begin != data_image && to < data_end;)
+	while (to != image && to < data_end)
 		*to++ = *image++;
 	clear(bss_begin, bss_end);
 	clear(ahb0_begin, ahb0_end);
@@ -90,15 +65,6 @@ __attribute__((noreturn, used)) static void start_c(void)
 	start_clock();
 	main();
 	board_exit();
-}
-
-/* A debugger that starts an image in RAM sets the program counter, but perhaps not the stack. */
-__attribute__((naked)) void start_reset(void)
-{
-	__asm volatile("cpsid i\n"
-		       "ldr r0, =stack_top\n"
-		       "mov sp, r0\n"
-		       "b start_c\n");
 }
 
 void board_exit(void)

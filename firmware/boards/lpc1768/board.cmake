@@ -1,0 +1,18 @@
+# LPC1768 (Keil MCB1700): Cortex-M3, EMAC; the same node run from RAM, as in NXP AN11053, and from flash.
+set(WL_BOARD_TOOLCHAIN cortex-m3)
+set(WL_BOARD_SOURCES vectors.S start.c board.c emac.c gpdma.c copy.c data.c trial.c control.c main.c)
+target_compile_definitions(wl_headers INTERFACE WL_OPTIONS_HEADER="wirelab_options.h")
+foreach(module frame capture load scenario control)
+  target_link_libraries(wl_${module} PRIVATE wl_headers)
+endforeach()
+# Lines of control are not what is measured, and the RAM image has 32 KB.
+target_compile_options(wl_control PRIVATE -Os)
+set_source_files_properties(${WL_BOARD_DIR}/control.c ${WL_BOARD_DIR}/main.c ${WL_BOARD_DIR}/start.c PROPERTIES COMPILE_OPTIONS -Os)
+foreach(place ram flash)
+  wl_image(lpc1768-${place} ${place}.ld bare)
+  target_link_libraries(lpc1768-${place}.elf PRIVATE wl_scenario wl_capture wl_load wl_control wl_frame)
+  target_link_options(lpc1768-${place}.elf PRIVATE -L ${WL_BOARD_DIR} --specs=nano.specs)
+  # A copy loop stays the loop that is written, not a call of memcpy.
+  target_compile_options(lpc1768-${place}.elf PRIVATE -fno-tree-loop-distribute-patterns)
+endforeach()
+target_compile_definitions(lpc1768-flash.elf PRIVATE BOARD_IN_FLASH)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The application's data: LFSR parts in local SRAM, where the frames of AN11053 came from. Those of successive sequences
+ * overlap but for a word, so that one stream of words serves a stretch of them; the next is computed when it begins,
+ * which takes some 0.2 ms once in 512 frames. */
+#include "node.h"
+
+#define SEQUENCES 512u
+#define MOST_WORDS 372u /* of the LFSR part of the longest frame, and one */
+#define WORDS (SEQUENCES + MOST_WORDS - 1)
+
+static uint32_t words[WORDS];
+static uint32_t first; /* sequence that begins at words[0], modulo 4096; a multiple of SEQUENCES */
+
+static void compute(uint32_t from)
+{
+	/* In pieces, because an LFSR part has a longest length; the last begins with a sequence of the stretch, because
+	 * the stream goes on behind start word 4095. */
+	static const uint16_t begins[] = { 0, SEQUENCES / 2, SEQUENCES - 1, WORDS };
+
+	first = from;
+	for (unsigned n = 0; n < 3; n++)
+		wl_lfsr_fill(from + begins[n], (uint8_t *)(words + begins[n]),
+			     4u * (begins[n + 1] - begins[n]));
+}
+
+void application_data_init(void)
+{
+	compute(0);
+}
+
+const uint8_t *application_data(void *context, uint32_t sequence, size_t count)
+{
+	uint32_t at = sequence % WL_START_WORDS;
+
+	(void)context;
+	(void)count;
+	if (at - first >= SEQUENCES)
+		compute(at - at % SEQUENCES);
+	return (const uint8_t *)(words + (at - first));
+}

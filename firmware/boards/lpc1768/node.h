@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The node application without a stack: trials of Ethernet frames, told by node control over the serial line. */
+#ifndef NODE_H
+#define NODE_H
+
+#include "wirelab/control.h"
+#include "wirelab/load.h"
+#include "wirelab/scenario.h"
+#include "wirelab/track.h"
+
+/* A trial, running or the last one. */
+struct trial {
+	bool any, running;
+	struct wl_start asked;
+	uint8_t state; /* enum wl_state, once it does not run any more */
+	const char *why; /* or 0 */
+	uint64_t began_ticks, limit_ticks, elapsed_ticks;
+	/* An end that was asked for, and since when nothing has come. */
+	bool ending;
+	uint8_t ending_state;
+	uint64_t ending_ticks, heard_ticks;
+	struct wl_scenario scenario;
+	struct wl_scenario_result sent;
+	struct wl_receiver receiver;
+	struct wl_reception reception;
+	uint64_t echoed_frames, echoed_bytes, dropped_frames;
+	bool load_known;
+	struct wl_load_figure load;
+};
+
+struct node {
+	uint8_t address[6];
+	bool mac; /* it came up */
+	struct trial trial;
+	/* The last transmit trial of frames that lay ready: what a reception is a share of. */
+	size_t own_length;
+	struct wl_scenario_result own;
+	struct wl_load idle;
+};
+
+extern struct node node;
+extern const struct wl_node node_control; /* what the control protocol asks of it */
+
+/* control.c: the serial line. Answers what has come; cheap where nothing has. */
+void control_init(void);
+void control_poll(void);
+
+/* trial.c */
+void trial_init(void);
+bool trial_start(const struct wl_start *start, struct wl_started *started, struct wl_refusal *refusal);
+void trial_stop(enum wl_state state);
+/* Do what a trial that was started asks for; returns when it has ended, or some work was done. */
+void trial_run(void);
+
+/* The application's data, in local SRAM: the LFSR part of a sequence. */
+const uint8_t *application_data(void *context, uint32_t sequence, size_t count);
+void application_data_init(void);
+
+#endif

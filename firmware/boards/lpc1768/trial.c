@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Trials: transmit scenarios, reception, both at once, and echo, on the EMAC's rings. */
+#include <string.h>
+
+#include "board.h"
+#include "board_config.h"
+#include "lpc1768.h"
+#include "node.h"
+
+#include "wirelab/points.h"
+
+#define PS_TO_TICKS(ps) ((ps) / BOARD_TICK_PS)
+#define MS(count) ((uint64_t)(count) * (BOARD_CORE_HZ / 1000))
+#define DESCRIPTORS 3u /* as AN11053 had it */
+#define FCS_BYTES 4u
+#define WIRE_BYTES (8u + FCS_BYTES + 12u) /* preamble, FCS and gap */
+/* What is under way when a trial ends comes within this (spec/node-control.md, section 5). */
+#define QUIET MS(10)
+#define LONGEST_QUIET MS(500)
+
+static struct trial *const trial = &node.trial;
+
+/* --- the hardware of the scenarios ----------------------------------------------------------------------------- */
+
+static uint32_t ring_open(void *context, uint32_t descriptors)
+{
+	(void)context;
+	return emac_open(descriptors);
+}
+
+static uint8_t *ring_buffer(void *context, uint32_t slot)
+{
+	(void)context;
+	WL_POINT(WL_TX_APPLICATION, (uint32_t)trial->sent.frames);
+	return emac_buffer(slot);
+}
+
+static void ring_describe(void *context, uint32_t slot, size_t length)
+{
+	(void)context;
+	emac_describe(slot, length);
+}
+
+static void ring_start(void *context, uint32_t slot)
+{
+	(void)context;
+	WL_POINT(WL_TX_DRIVER, (uint32_t)trial->sent.frames);
+	emac_start(slot);
+	WL_POINT(WL_TX_MAC, (uint32_t)trial->sent.frames);
+}
+
+static uint32_t ring_held(void *context)
+{
+	(void)context;
+	return emac_held();
+}
+
+static void ring_copy(void *context, uint8_t *to, const uint8_t *from, size_t count)
+{
+	(void)context;
+	board_copy_halfwords(to, from, count);
+}
+
+static void ring_copy_ahead(void *context, uint8_t *to, const uint8_t *from, size_t count)
+{
+	(void)context;
+	board_copy_words(to, from, count);
+}
+
+static void ring_dma_start(void *context, uint8_t *to, const uint8_t *from, size_t count)
+{
+	(void)context;
+	gpdma_start(to, from, count);
+}
+
+static bool ring_dma_busy(void *context)
+{
+	(void)context;
+	return gpdma_busy();
+}
+
+static void ring_pin(void *context, bool up)
+{
+	(void)context;
+	board_pin(up);
+}
+
+static uint32_t ring_ticks(void *context)
+{
+	(void)context;
+	return board_ticks();
+}
+
+static bool still_running(void);
+static bool receive_all(void);
+
+static bool ring_go_on(void *context)
+{
+	(void)context;
+	if (board_uart_pending())
+		control_poll();
+	if (trial->asked.direction == WL_BOTH)
+		receive_all();
+	return still_running();
+}
+
+static const struct wl_ring ring = { 0,		ring_open,  ring_buffer,     ring_describe,  ring_start,
+				     ring_held, ring_copy,  ring_copy_ahead, ring_dma_start, ring_dma_busy,
+				     ring_pin,	ring_ticks, ring_go_on };
+
+/* --- receiving ------------------------------------------------------------------------------------------------- */
+
+static size_t inlet_frame(void *context, const uint8_t **bytes)
+{
+	uint8_t *frame;
+	size_t length = emac_frame(&frame);
+
+	(void)context;
+	*bytes = frame;
+	return length;
+}
+
+static void inlet_done(void *context)
+{
+	(void)context;
+	emac_done();
+}
+
+static bool own(const uint8_t *frame)
+{
+	return memcmp(frame, node.address, 6) == 0;
+}
+
+/* Send a test frame back to where it came from. */
+static void echo(uint8_t *frame, size_t length)
+{
+	uint32_t slots = trial->scenario.descriptors + 1, slot = (uint32_t)(trial->echoed_frames % slots);
+	uint8_t address[6];
+
+	if (emac_held() >= trial->scenario.descriptors) {
+		trial->dropped_frames++;
+		return;
+	}
+	memcpy(address, frame + 6, 6);
+	memcpy(frame + 6, frame, 6);
+	memcpy(frame, address, 6);
+	emac_swap(slot, length);
+	trial->echoed_frames++;
+	trial->echoed_bytes += length;
+}
+
+static bool inlet_take(void *context, const uint8_t *bytes, size_t length)
+{
+	uint32_t sequence = 0;
+	enum wl_verdict verdict;
+
+	(void)context;
+	if (trial->asked.captures > 0 && wl_points_sequence(bytes, length, &sequence))
+		WL_POINT(WL_RX_DRIVER, sequence);
+	verdict = wl_receive_frame(&trial->receiver, bytes, length);
+	if (verdict == WL_FOREIGN)
+		return false;
+	WL_POINT(WL_RX_APPLICATION, sequence);
+	trial->heard_ticks = wl_clock();
+	if (trial->asked.direction == WL_ECHO && wl_has_header(verdict) && own(bytes))
+		echo((uint8_t *)(uintptr_t)bytes, length);
+	return true;
+}
+
+/* While sending, the pin is the sender's. */
+static void inlet_pin(void *context, bool up)
+{
+	(void)context;
+	if (trial->asked.direction != WL_BOTH)
+		board_pin(up);
+}
+
+static const struct wl_inlet inlet = { 0, inlet_frame, inlet_done, inlet_take, inlet_pin };
+
+/* Take all frames that wait; false where there was none. */
+static bool receive_all(void)
+{
+	bool any = false;
+
+	while (wl_reception_poll(&trial->reception, &inlet))
+		any = true;
+	return any;
+}
+
+/* One pass of the loop of a trial that receives; what wl_load counts. */
+static void pass(void *context)
+{
+	(void)context;
+	if (receive_all() || board_uart_pending())
+		return;
+	wl_load_idle(&node.idle);
+}
+
+/* --- start and end ------------------------------------------------------------------------------------------------ */
+
+static size_t length_asked(const struct wl_start *start)
+{
+	switch (start->size_unit) {
+	case WL_FRAME_BYTES:
+		return start->size_bytes - FCS_BYTES;
+	case WL_PAYLOAD_BYTES:
+		return start->size_bytes + WL_ETHERNET_HEADER_BYTES < WL_MIN_LENGTH
+			       ? WL_MIN_LENGTH
+			       : start->size_bytes + WL_ETHERNET_HEADER_BYTES;
+	default:
+		return start->size_bytes;
+	}
+}
+
+/* Ticks from frame to frame times 2^16; at 100 Mbit/s a tick of 10 ns is a bit. */
+static uint64_t interval_q16(const struct wl_start *start, size_t length)
+{
+	uint64_t bits_q16 = (uint64_t)(length + WIRE_BYTES) * 8 << 16;
+
+	switch (start->load_unit) {
+	case WL_LOAD_PPM:
+		return bits_q16 * 1000000 / start->load;
+	case WL_LOAD_MILLIFRAMES_PER_S:
+		return ((uint64_t)BOARD_CORE_HZ * 1000 << 16) / start->load;
+	case WL_LOAD_BITS_PER_S:
+		return bits_q16 / start->load * BOARD_CORE_HZ +
+		       bits_q16 % start->load * BOARD_CORE_HZ / start->load;
+	case WL_LOAD_GAP_BYTES:
+		return bits_q16 + (((uint64_t)start->load * 8) << 16) - (12u * 8 << 16);
+	default:
+		return 0;
+	}
+}
+
+static void plan_scenario(const struct wl_start *start)
+{
+	struct wl_scenario *scenario = &trial->scenario;
+
+	*scenario = (struct wl_scenario){ 0 };
+	scenario->buffers = start->has & WL_HAS_BUFFERS ? start->buffers : WL_COPIED;
+	scenario->descriptors = start->has & WL_HAS_DESCRIPTORS ? start->descriptors : DESCRIPTORS;
+	scenario->frames = start->has & WL_HAS_TIME ? UINT64_MAX : start->extent;
+	scenario->length = length_asked(start);
+	scenario->stream = start->tx_stream;
+	scenario->interval_q16 = interval_q16(start, scenario->length);
+	scenario->data = application_data;
+	memcpy(scenario->from, node.address, 6);
+	memcpy(scenario->to, start->path == WL_PATH_LOOPBACK ? node.address : start->peer_mac, 6);
+}
+
+static bool sends(const struct wl_start *start)
+{
+	return start->direction == WL_TRANSMIT || start->direction == WL_BOTH;
+}
+
+static bool may(const struct wl_start *start, struct wl_refusal *refusal)
+{
+	if (start->vlan_tags > 0)
+		return wl_refuse_limit(refusal, "vlan_tags", 0);
+	if ((start->has & WL_HAS_DESCRIPTORS) && start->descriptors < WL_SCENARIO_MIN_DESCRIPTORS)
+		return wl_refuse_limit(refusal, "descriptors", WL_SCENARIO_MIN_DESCRIPTORS);
+	if ((start->has & WL_HAS_DESCRIPTORS) && start->descriptors > WL_SCENARIO_MAX_DESCRIPTORS)
+		return wl_refuse_limit(refusal, "descriptors", WL_SCENARIO_MAX_DESCRIPTORS);
+	if (start->path == WL_PATH_LOOPBACK && start->direction != WL_BOTH)
+		return wl_refuse(refusal, "unsupported", "path", "loopback is for direction=both");
+	if (start->path == WL_PATH_LOOPBACK)
+		return true;
+	if (!node.mac || !emac_link())
+		return wl_refuse(refusal, "failed", 0,
+				 node.mac ? "there is no link" : "the PHY did not answer");
+	return true;
+}
+
+bool trial_start(const struct wl_start *start, struct wl_started *started, struct wl_refusal *refusal)
+{
+	uint64_t now = wl_clock();
+
+	if (!may(start, refusal))
+		return false;
+	memset(trial, 0, sizeof(*trial));
+	trial->any = trial->running = true;
+	trial->asked = *start;
+	trial->began_ticks = now;
+	trial->limit_ticks = now + PS_TO_TICKS(start->limit_ps);
+	plan_scenario(start);
+	trial->receiver.flow = (struct wl_flow){ .stream_known = true, .stream = start->rx_stream };
+	if (!(start->has & WL_HAS_TIME))
+		trial->reception.frames = start->extent;
+	started->has = WL_HAS_NODE_MAC;
+	memcpy(started->node_mac, node.address, 6);
+	if (sends(start)) {
+		started->has |= WL_HAS_PEER_MAC | WL_HAS_BUFFERS | WL_HAS_FRAME;
+		memcpy(started->peer_mac, trial->scenario.to, 6);
+		started->buffers = (uint8_t)trial->scenario.buffers;
+		started->frame_bytes = (uint32_t)trial->scenario.length + FCS_BYTES;
+		if (wl_scenario_repeats(trial->scenario.buffers)) {
+			started->has |= WL_HAS_SLOTS;
+			started->slots = trial->scenario.descriptors + 1;
+			if (start->path == WL_PATH_LOOPBACK)
+				trial->receiver.slots.slots = started->slots;
+		}
+	}
+	wl_capture_start(start->captures);
+	return true;
+}
+
+/* Begin to end, if nothing has yet: what is under way is still taken. */
+void trial_stop(enum wl_state state)
+{
+	if (!trial->running || trial->ending)
+		return;
+	trial->ending = true;
+	trial->ending_state = (uint8_t)state;
+	trial->ending_ticks = trial->heard_ticks = wl_clock();
+}
+
+static bool still_running(void)
+{
+	if (!trial->ending && wl_clock() >= trial->limit_ticks)
+		trial_stop(trial->asked.has & WL_HAS_TIME ? WL_DONE : WL_STOPPED);
+	return !trial->ending;
+}
+
+static void end(enum wl_state state, const char *why)
+{
+	trial->state = (uint8_t)state;
+	trial->why = why;
+	trial->running = false;
+	emac_loopback(false);
+}
+
+/* Receive until all has come, or until the end that was asked for, and what was under way then. */
+static void receive_on(void)
+{
+	for (;;) {
+		uint64_t now;
+
+		pass(0);
+		if (board_uart_pending())
+			control_poll();
+		now = wl_clock();
+		if (!trial->ending && wl_reception_done(&trial->reception))
+			break;
+		if (!still_running() &&
+		    (now - trial->heard_ticks >= QUIET || now - trial->ending_ticks >= LONGEST_QUIET))
+			break;
+	}
+	trial->load_known = trial->asked.direction != WL_BOTH && wl_load_read(&node.idle, &trial->load);
+	if (trial->reception.received > 0)
+		trial->elapsed_ticks = trial->reception.last_ticks - trial->reception.first_ticks;
+	board_pin(false);
+	end(trial->ending ? trial->ending_state : WL_DONE, 0);
+}
+
+static void send_all(void)
+{
+	const char *why;
+
+	if (!wl_scenario_run(&ring, &trial->scenario, &trial->sent, &why)) {
+		end(WL_FAILED, why);
+		return;
+	}
+	trial->elapsed_ticks = trial->sent.ticks;
+	if (trial->asked.direction == WL_BOTH)
+		return;
+	if (trial->scenario.buffers == WL_PREFILLED && !trial->sent.ended) {
+		node.own = trial->sent;
+		node.own_length = trial->scenario.length;
+	}
+	if (trial->sent.ended && trial->sent.frames == 0 && trial->ending_state == WL_STOPPED)
+		trial->why = "no frame left; is there a link?";
+	end(trial->sent.ended ? trial->ending_state : WL_DONE, trial->why);
+}
+
+void trial_run(void)
+{
+	uint64_t sent_ticks;
+
+	if (!trial->running)
+		return;
+	emac_loopback(trial->asked.path == WL_PATH_LOOPBACK);
+	if (sends(&trial->asked)) {
+		send_all();
+		sent_ticks = trial->elapsed_ticks;
+		if (!trial->running)
+			return;
+		receive_on();
+		trial->elapsed_ticks = sent_ticks;
+		return;
+	}
+	if (emac_open(trial->scenario.descriptors) == 0) {
+		end(WL_FAILED, "the MAC did not come out of its reset");
+		return;
+	}
+	wl_load_begin(&node.idle);
+	receive_on();
+	if (trial->asked.direction == WL_ECHO)
+		while (emac_held() > 0 && wl_clock() - trial->heard_ticks < MS(10))
+			;
+}
+
+void trial_init(void)
+{
+	node.mac = emac_init(node.address);
+	gpdma_init();
+	application_data_init();
+	wl_points_name();
+	if (node.mac && emac_open(DESCRIPTORS) != 0)
+		wl_load_calibrate(&node.idle, pass, 0, MS(2));
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The library's options on this board: all of it, and code, in 32 KB of local SRAM and a bank of AHB SRAM. */
+#ifndef WIRELAB_BOARD_OPTIONS_H
+#define WIRELAB_BOARD_OPTIONS_H
+
+#define WL_LFSR_MAX_BYTES 1500
+#define WL_TRACK_EXTENT 0
+#define WL_CAPTURE_RECORDS 128
+#define WL_CAPTURE_POINTS 6
+#define WL_CONTROL_SESSIONS 2
+/* No IP at all. */
+#define WL_CONTROL_IPV6 0
+
+#endif
