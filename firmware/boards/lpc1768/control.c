@@ -35,7 +35,7 @@ static const struct wl_identity identity = {
 static bool setup(void *context, uint32_t index, const char **key, const char **text)
 {
 	static char address[18];
-	struct wl_out out = { .count = 0 };
+	static struct wl_out out;
 
 	(void)context;
 	if (index < board.setup_count) {
@@ -45,6 +45,7 @@ static bool setup(void *context, uint32_t index, const char **key, const char **
 	}
 	if (index > board.setup_count)
 		return false;
+	out.count = 0;
 	wl_mac_write(node.address, &out);
 	memcpy(address, out.bytes, 17);
 	*key = "mac";
