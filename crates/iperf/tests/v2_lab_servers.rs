@@ -12,6 +12,8 @@ use v2_common::time;
 use v2_lab_common::{IPV4, IPV6, port, received, sent, sides, sorted};
 
 const BYTES: u64 = 200 << 10;
+/// Flows that are over within some ms corrupt the heap of a 2.1.8 server, or stall it (see `v2_real_servers.rs`).
+const NOT_AT_ONCE: Rate = Rate::BitsPerS(5_000_000);
 
 /// Bytes of the datagrams that were sent.
 fn outcome_length(outcome: &Outcome) -> u32 {
@@ -70,6 +72,7 @@ fn to_the_byte(mode: Mode, streams: u32, [there, back]: [usize; 2], change: fn(&
             config.mode = mode;
             config.streams = streams;
             config.amount = Amount::Bytes(BYTES);
+            config.rate = NOT_AT_ONCE;
             change(config);
         },
         |outcome, told| {

@@ -7,6 +7,10 @@ use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Rate};
 mod v2_common;
 use v2_common::{Real, has_iperf, our_client, time};
 
+/// Flows of iperf 2.1.8 that are over within some ms corrupt its server's heap, or stall it: 6 of 458 runs on a busy
+/// host, "malloc(): unsorted double linked list corrupted"; 0 of 218 at this rate.
+const NOT_AT_ONCE: Rate = Rate::BitsPerS(100_000_000);
+
 fn run(protocol: Protocol, change: impl FnOnce(&mut ClientConfig)) -> Option<Vec<Leg>> {
     if !has_iperf() {
         return None;
@@ -123,6 +127,7 @@ fn tcp_there_and_back() {
         let Some(legs) = run(Protocol::Tcp, |config| {
             config.mode = mode;
             config.amount = Amount::Bytes(4 << 20);
+            config.rate = NOT_AT_ONCE;
         }) else {
             return;
         };
@@ -147,7 +152,8 @@ fn tcp_there_and_back() {
 fn tcp_in_parallel() {
     let Some(legs) = run(Protocol::Tcp, |config| {
         config.streams = 3;
-        config.amount = Amount::Bytes(1 << 20);
+        config.amount = Amount::Bytes(4 << 20);
+        config.rate = NOT_AT_ONCE;
     }) else {
         return;
     };
