@@ -6,7 +6,16 @@
 #![forbid(unsafe_code)]
 
 pub mod bus;
+pub mod emac;
+pub mod fcs;
+pub mod gpdma;
+pub mod gpio;
 pub mod map;
 pub mod matrix;
+pub mod phy;
+pub mod syscon;
+pub mod timer;
+pub mod uart;
+pub mod vcd;
 
 pub use bus::{Device, Fault, Master, Masters, Width};

@@ -1,0 +1,97 @@
+//! The receive filter: which frames the receiver keeps by their destination (UM10360, 10.17.10).
+
+use super::regs::filter;
+use crate::fcs::hash_bits;
+
+/// Registers of the filter (UM10360, tables 146, 163 to 166).
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// RxFilterCtrl.
+    pub control: u32,
+    /// HashFilterL and HashFilterH.
+    pub hash: [u32; 2],
+    /// SA0, SA1 and SA2.
+    pub station: [u32; 3],
+}
+
+impl Filter {
+    /// The station address in the order of the wire. NXP's driver has its first byte in the low half of SA2, and its
+    /// last in the high half of SA0.
+    pub fn address(&self) -> [u8; 6] {
+        let [sa0, sa1, sa2] = self.station.map(|half| (half as u16).to_le_bytes());
+        [sa2[0], sa2[1], sa1[0], sa1[1], sa0[0], sa0[1]]
+    }
+
+    /// Whether a frame to `destination` passes.
+    pub fn passes(&self, destination: [u8; 6]) -> bool {
+        let on = |bit| self.control & bit != 0;
+        if destination == [0xFF; 6] {
+            return on(filter::BROADCAST);
+        }
+        let multicast = destination[0] & 1 == 1;
+        let (all, hashed) = if multicast {
+            (filter::MULTICAST, filter::MULTICAST_HASH)
+        } else {
+            (filter::UNICAST, filter::UNICAST_HASH)
+        };
+        on(all)
+            || (on(hashed) && self.in_hash(destination))
+            || (on(filter::PERFECT) && destination == self.address())
+    }
+
+    fn in_hash(&self, destination: [u8; 6]) -> bool {
+        let bit = hash_bits(destination) >> 3;
+        self.hash[(bit / 32) as usize] >> (bit % 32) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: [u8; 6] = [0x02, 0x00, 0x0A, 0x37, 0x00, 0x02];
+
+    fn filter(control: u32) -> Filter {
+        Filter {
+            control,
+            hash: [0; 2],
+            // As NXP's driver writes it.
+            station: [0x0200, 0x370A, 0x0002],
+        }
+    }
+
+    #[test]
+    fn the_station_address_lies_as_nxps_driver_writes_it() {
+        assert_eq!(filter(0).address(), OWN);
+    }
+
+    #[test]
+    fn each_bit_lets_its_own_kind_pass() {
+        let other = [0x02, 0, 0, 0, 0, 9];
+        let group = [0x01, 0, 0x5E, 0, 0, 1];
+        let cases = [
+            (0, [false, false, false, false]),
+            (filter::PERFECT, [true, false, false, false]),
+            (filter::UNICAST, [true, true, false, false]),
+            (filter::MULTICAST, [false, false, true, false]),
+            (filter::BROADCAST, [false, false, false, true]),
+        ];
+        for (control, expected) in cases {
+            let filter = filter(control);
+            let passes = [OWN, other, group, [0xFF; 6]].map(|to| filter.passes(to));
+            assert_eq!(passes, expected, "{control:#x}");
+        }
+    }
+
+    #[test]
+    fn the_hash_filter_takes_the_address_whose_bit_is_set() {
+        let group = [0x01, 0, 0x5E, 0, 0, 1];
+        let mut filter = filter(filter::MULTICAST_HASH);
+        assert!(!filter.passes(group));
+        let bit = hash_bits(group) >> 3;
+        filter.hash[(bit / 32) as usize] |= 1 << (bit % 32);
+        assert!(filter.passes(group));
+        filter.hash = filter.hash.map(|word| !word);
+        assert!(!filter.passes(group));
+    }
+}

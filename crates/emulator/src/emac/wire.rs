@@ -1,0 +1,202 @@
+//! The wire at the MAC: frames with their times, and how long their bytes take.
+
+use std::collections::VecDeque;
+
+use crate::fcs;
+
+/// Picoseconds of a CPU cycle: 100 MHz.
+pub const CYCLE_PS: u64 = 10_000;
+
+/// Most bytes of a frame that comes from outside, and most that a chain of descriptors may make: beyond it no Ethernet
+/// frame is, and memory stays bounded.
+pub const MOST_FRAME_BYTES: usize = 16 << 10;
+
+/// Most frames that wait at the receiver.
+pub const MOST_ARRIVALS: usize = 65_536;
+
+/// Preamble and start delimiter in bytes (IEEE 802.3, 3.1.1).
+pub const PREAMBLE_BYTES: u64 = 8;
+
+/// How fast the wire is: cycles of a nibble, 40 ns at 100 Mbit/s and 400 ns at 10 (IEEE 802.3, 22.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    nibble_cycles: u64,
+}
+
+impl Pace {
+    /// 100 Mbit/s.
+    pub const FAST: Pace = Pace { nibble_cycles: 4 };
+    /// 10 Mbit/s.
+    pub const SLOW: Pace = Pace { nibble_cycles: 40 };
+
+    /// Cycles of so many nibbles.
+    pub const fn nibbles(self, nibbles: u64) -> u64 {
+        nibbles * self.nibble_cycles
+    }
+
+    /// Cycles of so many bytes.
+    pub const fn bytes(self, bytes: u64) -> u64 {
+        self.nibbles(2 * bytes)
+    }
+
+    /// The first edge of the nibble clock that is not before `cycle`.
+    pub const fn edge(self, cycle: u64) -> u64 {
+        cycle.next_multiple_of(self.nibble_cycles)
+    }
+}
+
+/// A frame that has left the MAC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentFrame {
+    /// When its preamble began, in ps since power-on.
+    pub start_ps: u64,
+    /// When the last bit of its FCS had left, in ps.
+    pub end_ps: u64,
+    /// Destination address to FCS, as it was on the wire: padded, and cut short where the FIFO ran dry.
+    pub bytes: Vec<u8>,
+}
+
+impl SentFrame {
+    /// Whether it ends with the right FCS.
+    pub fn fcs_is_right(&self) -> bool {
+        fcs::is_right(&self.bytes)
+    }
+
+    /// The frame as a capture shows it, without FCS.
+    pub fn without_fcs(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len().saturating_sub(4)]
+    }
+}
+
+/// A frame that comes in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// When its preamble begins, in ps since power-on.
+    pub start_ps: u64,
+    /// Destination address to FCS, of any length and with any FCS.
+    pub bytes: Vec<u8>,
+    /// The PHY reports a bit error within it.
+    pub symbol_error: bool,
+    /// It ends with half a byte too much.
+    pub dribble: bool,
+}
+
+impl Arrival {
+    /// A frame without fault: `frame` is given without FCS, and is padded to the smallest length.
+    pub fn good(start_ps: u64, frame: &[u8]) -> Arrival {
+        let mut bytes = frame.to_vec();
+        bytes.resize(bytes.len().max(60), 0);
+        let bytes = fcs::with_fcs(&bytes);
+        Arrival {
+            start_ps,
+            bytes,
+            ..Arrival::default()
+        }
+    }
+}
+
+/// Why a frame cannot be put on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ArrivalError {
+    /// It would begin before the one in front of it has ended.
+    #[error("a frame would begin at {start_ps} ps, while the wire is in use until {free_ps} ps")]
+    Busy {
+        /// When it would begin.
+        start_ps: u64,
+        /// When the wire is free.
+        free_ps: u64,
+    },
+    /// It has no byte, or more than any frame.
+    #[error("a frame has {bytes} bytes; 1 to {MOST_FRAME_BYTES} are possible")]
+    Size {
+        /// Its bytes.
+        bytes: usize,
+    },
+    /// Too many wait already.
+    #[error("{MOST_ARRIVALS} frames wait at the receiver already; let the machine run first")]
+    Full,
+}
+
+/// Frames on their way to the receiver, in the order of time.
+#[derive(Clone, Debug, Default)]
+pub struct Incoming {
+    frames: VecDeque<Arrival>,
+    free_ps: u64,
+}
+
+impl Incoming {
+    /// Put a frame behind the others. `pace` says how long it takes.
+    pub fn push(&mut self, frame: Arrival, pace: Pace) -> Result<(), ArrivalError> {
+        let bytes = frame.bytes.len();
+        if bytes == 0 || bytes > MOST_FRAME_BYTES {
+            return Err(ArrivalError::Size { bytes });
+        }
+        if self.frames.len() >= MOST_ARRIVALS {
+            return Err(ArrivalError::Full);
+        }
+        if frame.start_ps < self.free_ps {
+            return Err(ArrivalError::Busy {
+                start_ps: frame.start_ps,
+                free_ps: self.free_ps,
+            });
+        }
+        let takes_ps = pace.bytes(PREAMBLE_BYTES + bytes as u64) * CYCLE_PS;
+        self.free_ps = frame.start_ps.saturating_add(takes_ps);
+        self.frames.push_back(frame);
+        Ok(())
+    }
+
+    /// When the next frame begins, as a cycle: the first edge at which the MAC can see it.
+    pub fn next_start(&self) -> Option<u64> {
+        let first = self.frames.front()?;
+        Some(first.start_ps.div_ceil(CYCLE_PS))
+    }
+
+    /// How many bytes the next frame has.
+    pub fn next_bytes(&self) -> Option<usize> {
+        self.frames.front().map(|frame| frame.bytes.len())
+    }
+
+    /// Take the next frame.
+    pub fn pop(&mut self) -> Option<Arrival> {
+        self.frames.pop_front()
+    }
+
+    /// When the wire is free, in ps.
+    pub const fn free_ps(&self) -> u64 {
+        self.free_ps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wire_takes_40_ns_a_nibble_at_100_mbit_per_s() {
+        // 1,514 bytes, FCS and preamble: 122.08 us; with the gap of 12 bytes the 123.04 us of the application note.
+        assert_eq!(Pace::FAST.bytes(8 + 1514 + 4) * CYCLE_PS, 122_080_000);
+        assert_eq!(Pace::FAST.bytes(8 + 1514 + 4 + 12) * CYCLE_PS, 123_040_000);
+        assert_eq!(Pace::SLOW.bytes(1) * CYCLE_PS, 800_000);
+        assert_eq!(Pace::FAST.edge(9), 12);
+    }
+
+    #[test]
+    fn frames_do_not_overlap() {
+        let mut incoming = Incoming::default();
+        incoming
+            .push(Arrival::good(0, &[0; 60]), Pace::FAST)
+            .unwrap();
+        let busy = incoming.push(Arrival::good(5_759_999, &[0; 60]), Pace::FAST);
+        let free_ps = (8 + 64) * 80_000;
+        let start_ps = 5_759_999;
+        assert_eq!(busy, Err(ArrivalError::Busy { start_ps, free_ps }));
+        let touching = Arrival::good(free_ps, &[0; 60]);
+        incoming.push(touching, Pace::FAST).unwrap();
+        assert_eq!(incoming.next_start(), Some(0));
+        assert_eq!(
+            incoming.push(Arrival::default(), Pace::FAST),
+            Err(ArrivalError::Size { bytes: 0 })
+        );
+    }
+}

@@ -1,0 +1,36 @@
+//! A pin's course as a value change dump (IEEE 1364, clause 18), which wave viewers open.
+
+use std::fmt::Write;
+
+use crate::emac::CYCLE_PS;
+use crate::gpio::Edge;
+
+/// The dump of one pin, in ps; it is low before its first edge.
+pub fn dump(pin: &str, edges: &[Edge]) -> String {
+    let mut out = format!(
+        "$timescale 1 ps $end\n$scope module lpc1768 $end\n$var wire 1 ! {pin} $end\n$upscope $end\n\
+         $enddefinitions $end\n#0\n$dumpvars\n0!\n$end\n"
+    );
+    for edge in edges {
+        let (time_ps, level) = (
+            u128::from(edge.cycle) * u128::from(CYCLE_PS),
+            u8::from(edge.high),
+        );
+        // Writing to a string cannot fail.
+        let _ = write!(out, "#{time_ps}\n{level}!\n");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_stand_at_their_picosecond() {
+        let edge = |cycle, high| Edge { cycle, high };
+        let text = dump("P0.0", &[edge(7, true), edge(625_007, false)]);
+        assert!(text.contains("$var wire 1 ! P0.0 $end\n"), "{text}");
+        assert!(text.ends_with("#70000\n1!\n#6250070000\n0!\n"), "{text}");
+    }
+}
