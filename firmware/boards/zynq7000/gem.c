@@ -28,12 +28,28 @@ static struct {
 	uint32_t bits_per_s;
 } gem;
 
-static struct {
-	uint64_t rx_frames, rx_bytes, rx_errors, tx_frames, tx_bytes, tx_full, tx_too_long, tx_no_link,
-		tx_errors, link_changes;
-	uint64_t starvations;
-	volatile uint32_t interrupts, overruns;
-} counters;
+/* What is counted, in the order of the names. */
+enum {
+	RX_FRAMES,
+	RX_BYTES,
+	RX_ERRORS,
+	RX_OVERRUNS,
+	RX_STARVATIONS,
+	INTERRUPTS,
+	TX_FRAMES,
+	TX_BYTES,
+	TX_FULL,
+	TX_TOO_LONG,
+	TX_NO_LINK,
+	TX_FAILED,
+	LINK_CHANGES,
+	COUNTERS
+};
+static const char *const counter_names[COUNTERS] = {
+	"rx_frames", "rx_bytes", "rx_errors",	"rx_overruns", "rx_starvations", "interrupts",	 "tx_frames",
+	"tx_bytes",  "tx_full",	 "tx_too_long", "tx_no_link",  "tx_errors",	 "link_changes",
+};
+static uint64_t counters[COUNTERS];
 
 static void rings_init(void)
 {
@@ -108,9 +124,9 @@ void gem_interrupt(void)
 
 	BOARD_ON_MAC_INTERRUPT();
 	status = INT_STATUS; /* reading clears it */
-	counters.interrupts++;
+	counters[INTERRUPTS]++;
 	if (status & ON_RX_OVERRUN)
-		counters.overruns++;
+		counters[RX_OVERRUNS]++;
 	INT_DISABLE = ON_RECEIVE;
 	gem.pending = true;
 }
@@ -132,7 +148,7 @@ static void restart_if_starved(void)
 {
 	if ((RX_STATUS & RX_NO_BUFFER) == 0)
 		return;
-	counters.starvations++;
+	counters[RX_STARVATIONS]++;
 	RX_STATUS = RX_NO_BUFFER;
 	NET_CONTROL = gem.control;
 }
@@ -168,12 +184,12 @@ size_t mac_receive(uint8_t **frame)
 
 		/* A frame is one buffer; parts of longer ones are given back unread. */
 		if ((status & (RX_START | RX_END)) == (RX_START | RX_END) && length <= MAC_MOST_BYTES) {
-			counters.rx_frames++;
-			counters.rx_bytes += length;
+			counters[RX_FRAMES]++;
+			counters[RX_BYTES] += length;
 			*frame = rx_buffers[gem.rx_next] + PAD;
 			return length;
 		}
-		counters.rx_errors++;
+		counters[RX_ERRORS]++;
 		mac_receive_done();
 	}
 	return 0;
@@ -196,18 +212,18 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 
 	BOARD_ON_SEND();
 	if (!gem.link_up && (gem.control & LOOPBACK) == 0) {
-		counters.tx_no_link++;
+		counters[TX_NO_LINK]++;
 		return false;
 	}
 	if ((status & TX_OURS) == 0) {
-		counters.tx_full++;
+		counters[TX_FULL]++;
 		return false;
 	}
 	if (status & TX_ERRORS)
-		counters.tx_errors++;
+		counters[TX_FAILED]++;
 	for (unsigned n = 0; n < count; n++) {
 		if (pieces[n].count > MAC_MOST_BYTES - length) {
-			counters.tx_too_long++;
+			counters[TX_TOO_LONG]++;
 			return false;
 		}
 		memcpy(to + length, pieces[n].bytes, pieces[n].count);
@@ -217,8 +233,8 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 		memset(to + length, 0, LEAST_BYTES - length);
 		length = LEAST_BYTES;
 	}
-	counters.tx_frames++;
-	counters.tx_bytes += length;
+	counters[TX_FRAMES]++;
+	counters[TX_BYTES] += length;
 	barrier();
 	descriptor->status = length | TX_LAST | (status & TX_WRAP);
 	gem.tx_next = (gem.tx_next + 1) % BOARD_TX_DESCRIPTORS;
@@ -263,7 +279,7 @@ bool mac_link(void)
 	struct gem_link link = gem_phy_link();
 
 	if (link.up != gem.link_up)
-		counters.link_changes++;
+		counters[LINK_CHANGES]++;
 	if (link.up && (!gem.link_up || link.bits_per_s != gem.bits_per_s))
 		follow(link);
 	gem.link_up = link.up;
@@ -278,28 +294,14 @@ uint32_t mac_link_bits_per_s(void)
 
 bool mac_counter(uint32_t index, const char **name, uint64_t *value)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} all[] = {
-		{ "rx_frames", counters.rx_frames },
-		{ "rx_bytes", counters.rx_bytes },
-		{ "rx_errors", counters.rx_errors },
-		{ "rx_overruns", counters.overruns },
-		{ "rx_starvations", counters.starvations },
-		{ "interrupts", counters.interrupts },
-		{ "tx_frames", counters.tx_frames },
-		{ "tx_bytes", counters.tx_bytes },
-		{ "tx_full", counters.tx_full },
-		{ "tx_too_long", counters.tx_too_long },
-		{ "tx_no_link", counters.tx_no_link },
-		{ "tx_errors", counters.tx_errors },
-		{ "link_changes", counters.link_changes },
-	};
+	uint32_t was;
 
-	if (index >= sizeof all / sizeof all[0])
+	if (index >= COUNTERS)
 		return false;
-	*name = all[index].name;
-	*value = all[index].value;
+	*name = counter_names[index];
+	/* The interrupt counts too, and 64 bits take two reads. */
+	was = board_irq_off();
+	*value = counters[index];
+	board_irq_on(was);
 	return true;
 }
