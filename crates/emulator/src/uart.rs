@@ -245,7 +245,7 @@ impl Device for Uart {
                 let id = self.interrupt();
                 // Reading it takes note of the empty transmitter (14.4.5).
                 self.emptied &= id != Some(0b0010);
-                id.unwrap_or(1) | (self.fifo & 1) * 0xC0
+                id.unwrap_or(1) | ((self.fifo & 1) * 0xC0)
             }
             0x0C => self.line,
             0x14 => {
