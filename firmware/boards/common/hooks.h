@@ -17,9 +17,14 @@
 #define BOARD_ON_RECEIVED(frame, length) ((void)0)
 #endif
 
+/* Whether the frame was handed to the application past the stack; asked before it is copied. */
+#ifndef BOARD_TAKES
+#define BOARD_TAKES(frame, length) false
+#endif
+
 /* The stack gives the driver a frame: first thing in mac_send(). */
 #ifndef BOARD_ON_SEND
-#define BOARD_ON_SEND() ((void)0)
+#define BOARD_ON_SEND(pieces, count) ((void)0)
 #endif
 
 /* The register write that starts the MAC has returned. */

@@ -67,6 +67,10 @@ bool loop_receive(unsigned most)
 
 		if (length == 0)
 			break;
+		if (BOARD_TAKES(frame, length)) {
+			mac_receive_done();
+			continue;
+		}
 		copy = pbuf_alloc(PBUF_RAW, (u16_t)(length + ETH_PAD_SIZE), PBUF_POOL);
 		/* The pad is copied too, so that source and destination are aligned. */
 		if (copy)

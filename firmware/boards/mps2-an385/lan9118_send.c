@@ -84,7 +84,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 {
 	uint32_t length = 0, padded, words = 2 + LEAST_BYTES / 4;
 
-	BOARD_ON_SEND();
+	BOARD_ON_SEND(pieces, count);
 	while (count > 0 && pieces[count - 1].count == 0)
 		count--;
 	for (unsigned n = 0; n < count; n++) {

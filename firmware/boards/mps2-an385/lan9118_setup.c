@@ -153,7 +153,7 @@ static void follow(void)
 		    ((common & PHY_HAS_100) == 0 && (common & PHY_HAS_10_FULL) != 0);
 	uint32_t control = lan9118_csr(MAC_CONTROL) & ~MAC_FULL_DUPLEX;
 
-	lan9118.bits_per_s = common & (PHY_HAS_100_FULL | PHY_HAS_100) ? 100000000u : 10000000u;
+	lan9118.bits_per_s = (common & (PHY_HAS_100_FULL | PHY_HAS_100)) != 0 ? 100000000u : 10000000u;
 	lan9118_set_csr(MAC_CONTROL, full ? control | MAC_FULL_DUPLEX : control);
 }
 

@@ -204,13 +204,23 @@ void mac_receive_done(void)
 	gem.rx_next = (gem.rx_next + 1) % BOARD_RX_DESCRIPTORS;
 }
 
+/* An interrupt that this frame causes, in loopback, comes after the point. */
+static void start_sending(void)
+{
+	uint32_t was = board_irq_off();
+
+	NET_CONTROL = gem.control | TX_START;
+	BOARD_ON_MAC_STARTED();
+	board_irq_on(was);
+}
+
 bool mac_send(const struct wl_piece *pieces, unsigned count)
 {
 	struct gem_descriptor *descriptor = &tx_ring[gem.tx_next];
 	uint8_t *to = tx_buffers[gem.tx_next] + PAD;
 	uint32_t length = 0, status = descriptor->status;
 
-	BOARD_ON_SEND();
+	BOARD_ON_SEND(pieces, count);
 	if (!gem.link_up && (gem.control & LOOPBACK) == 0) {
 		counters[TX_NO_LINK]++;
 		return false;
@@ -239,8 +249,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 	descriptor->status = length | TX_LAST | (status & TX_WRAP);
 	gem.tx_next = (gem.tx_next + 1) % BOARD_TX_DESCRIPTORS;
 	barrier();
-	NET_CONTROL = gem.control | TX_START;
-	BOARD_ON_MAC_STARTED();
+	start_sending();
 	return true;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Capture points in the way of frames through a MAC's driver and lwIP, which stays as it is: a driver calls these at
+ * four places, or names this file as BOARD_HOOKS_HEADER; the fifth and sixth point, `application`, are the
+ * application's own. What functions of lwIP alone cost is in probes_perf.h.
+ *
+ * Only test frames leave a record: UDP over IPv4 or EtherType 0x88B5 with the magic where it has to be.
+ */
+#ifndef WIRELAB_PROBES_H
+#define WIRELAB_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wl_piece; /* of board.h: bytes and their number */
+
+/* Whether the points are looked at at all; off they cost a load and a branch. */
+extern bool wl_probes_on;
+
+/* First thing in the handler of the MAC's interrupt. The record is taken with the first frame that comes of it; frames
+ * that one interrupt brought together have one record between them. */
+void wl_probe_interrupt(void);
+
+/* A frame, destination address first, goes from the driver to the stack or to the application. */
+void wl_probe_received(const uint8_t *frame, size_t length);
+
+/* The stack gives the driver a frame. */
+void wl_probe_send(const struct wl_piece *pieces, unsigned count);
+
+/* The register write that started the MAC with it has returned. */
+void wl_probe_started(void);
+
+#define BOARD_ON_MAC_INTERRUPT() (wl_probes_on ? wl_probe_interrupt() : (void)0)
+#define BOARD_ON_RECEIVED(frame, length) (wl_probes_on ? wl_probe_received((frame), (length)) : (void)0)
+#define BOARD_ON_SEND(pieces, count) (wl_probes_on ? wl_probe_send((pieces), (count)) : (void)0)
+#define BOARD_ON_MAC_STARTED() (wl_probes_on ? wl_probe_started() : (void)0)
+
+#endif
