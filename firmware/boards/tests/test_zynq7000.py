@@ -136,9 +136,36 @@ class Zynq(unittest.TestCase):
     def test_a_fault_is_told_and_starts_the_board_again(self):
         with self.board.faults() as memory:
             memory.put("mac_receive", UNDEFINED_INSTRUCTIONS)
-        lab.wait_for("the console tells of the fault", lambda: "FAULT undefined instruction pc=0x" in self.board.console())
-        # -no-reboot makes QEMU end where the board resets itself.
+        self.assert_fault(r"undefined instruction pc=0x001[0-9a-f]{5}\n")
+
+    def test_address_0_and_data_cannot_be_executed(self):
+        for address, board in [(0x40, self.board), (0x00200100, self.another())]:
+            self.board = board
+            with self.board.faults() as memory:
+                memory.jump(address)
+            self.assert_fault(rf"prefetch abort pc=0x{address + 4:08x}\n")
+
+    def test_code_cannot_be_written_and_what_is_not_there_not_be_read(self):
+        # lwIP's next free buffer: what a stray pointer does.
+        for address, board in [(0x20000000, self.board), (0x00100000, self.another())]:
+            self.board = board
+            with self.board.faults() as memory:
+                memory.put("memp_tab_PBUF_POOL", address)
+            with self.board.raw() as wire:
+                wire.send(lab.ethernet(0x0806, bytes(46)))
+            self.assert_fault(r"data abort pc=0x001[0-9a-f]{5} address=0x" + f"{address:08x}"[:4])
+
+    def assert_fault(self, pattern):
+        """The console tells of the fault, and the board starts again, which ends QEMU because of -no-reboot."""
         self.assertEqual(self.board.process.wait(lab.PATIENCE_S), 0)
+        self.assertRegex(self.board.console(), "FAULT " + pattern)
+
+    def another(self):
+        """A board beside the first."""
+        board = lab.Board("zynq7000")
+        board.__enter__()
+        self.addCleanup(board.__exit__)
+        return board
 
     def test_it_rests_when_there_is_nothing_to_do(self):
         def sleeps():
