@@ -32,7 +32,7 @@ fn emac(memory: &mut Memory, descriptors: u32, bytes: u32) -> Emac {
     put(&mut emac, 0x040, 0x6817, 0);
     for index in 0..descriptors {
         memory.set_word(DESCRIPTORS + 8 * index, DATA + BUFFER * index);
-        memory.set_word(DESCRIPTORS + 8 * index + 4, bytes - 1 | 1 << 31);
+        memory.set_word(DESCRIPTORS + 8 * index + 4, (bytes - 1) | 1 << 31);
     }
     put(&mut emac, 0x108, DESCRIPTORS, 0);
     put(&mut emac, 0x10C, STATUSES, 0);

@@ -50,7 +50,7 @@ fn emac(descriptors: u32) -> Emac {
 
 fn describe(memory: &mut Memory, index: u32, address: u32, bytes: u32, control: u32) {
     memory.set_word(DESCRIPTORS + 8 * index, address);
-    memory.set_word(DESCRIPTORS + 8 * index + 4, bytes - 1 | control);
+    memory.set_word(DESCRIPTORS + 8 * index + 4, (bytes - 1) | control);
 }
 
 /// Send frames of these lengths; gives them and the EMAC.
