@@ -147,6 +147,17 @@ void board_uart_put(char c)
 	board_irq_on(was);
 }
 
+void board_uart_flush(void)
+{
+	while (transmitting) {
+		uint32_t was = board_irq_off();
+
+		if (transmitting)
+			__asm volatile("wfi");
+		board_irq_on(was);
+	}
+}
+
 void board_sleep_until(uint64_t ticks)
 {
 	uint64_t now = wl_clock();

@@ -35,7 +35,7 @@ static const struct wl_identity identity = {
 static bool setup(void *context, uint32_t index, const char **key, const char **text)
 {
 	static char address[18];
-	static struct wl_out out;
+	static struct wl_out out __attribute__((section(".ahb1")));
 
 	(void)context;
 	if (index < board.setup_count) {
@@ -90,6 +90,17 @@ static void status(void *context, uint64_t now_ms, struct wl_status *status)
 	status->clock = WL_CLOCK_WALL;
 }
 
+/* A reception as a share of the own transmit: only of frames of the same length, and once it is over. */
+static uint64_t own_share(const struct trial *trial)
+{
+	const struct wl_receiver *receiver = &trial->receiver;
+
+	if (trial->asked.direction != WL_RECEIVE || trial->running ||
+	    receiver->received_bytes != receiver->received * node.own_length)
+		return 0;
+	return wl_reception_share_ppm(&trial->reception, &node.own);
+}
+
 /* Counters of the scenarios and of the MAC; those that do not apply to the trial are left out. */
 static bool own_counter(uint32_t index, const char **name, uint64_t *value)
 {
@@ -97,9 +108,7 @@ static bool own_counter(uint32_t index, const char **name, uint64_t *value)
 	const struct emac_counters *mac = emac_counters();
 	bool sent = trial->asked.direction == WL_TRANSMIT || trial->asked.direction == WL_BOTH;
 	bool echoed = trial->asked.direction == WL_ECHO, received = trial->asked.direction != WL_TRANSMIT;
-	uint64_t share = trial->asked.direction == WL_RECEIVE && !trial->running
-				 ? wl_reception_share_ppm(&trial->reception, &node.own)
-				 : 0;
+	uint64_t share = own_share(trial);
 	const struct {
 		bool applies;
 		const char *name;

@@ -15,6 +15,9 @@
 
 void board_pin(bool up);
 
+/* Sleep until the serial line has nothing more to send, but for what is in its FIFO's last byte. */
+void board_uart_flush(void);
+
 /* The low 32 bits of the clock. */
 uint32_t board_ticks(void);
 

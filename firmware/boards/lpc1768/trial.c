@@ -17,6 +17,9 @@
 /* What is under way when a trial ends comes within this (spec/node-control.md, section 5). */
 #define QUIET MS(10)
 #define LONGEST_QUIET MS(500)
+/* How often a running trial looks whether its time is over, and whether its peer is still there. */
+#define LOOK_TICKS 1000u
+#define POLL_TICKS ((uint32_t)MS(100))
 
 static struct trial *const trial = &node.trial;
 
@@ -97,8 +100,6 @@ static bool receive_all(void);
 static bool ring_go_on(void *context)
 {
 	(void)context;
-	if (board_uart_pending())
-		control_poll();
 	if (trial->asked.direction == WL_BOTH)
 		receive_all();
 	return still_running();
@@ -314,8 +315,19 @@ void trial_stop(enum wl_state state)
 	trial->ending_ticks = trial->heard_ticks = wl_clock();
 }
 
+/* Hear the serial line, and look at the time; most calls do neither, because they stand in loops that are measured. */
 static bool still_running(void)
 {
+	static uint32_t looked, polled;
+	uint32_t now = board_ticks();
+
+	if (board_uart_pending() || now - polled >= POLL_TICKS) {
+		polled = now;
+		control_poll();
+	}
+	if (now - looked < LOOK_TICKS)
+		return !trial->ending;
+	looked = now;
 	if (!trial->ending && wl_clock() >= trial->limit_ticks)
 		trial_stop(trial->asked.has & WL_HAS_TIME ? WL_DONE : WL_STOPPED);
 	return !trial->ending;
@@ -336,8 +348,6 @@ static void receive_on(void)
 		uint64_t now;
 
 		pass(0);
-		if (board_uart_pending())
-			control_poll();
 		now = wl_clock();
 		if (!trial->ending && wl_reception_done(&trial->reception))
 			break;
@@ -378,6 +388,8 @@ void trial_run(void)
 
 	if (!trial->running)
 		return;
+	/* The reply goes before the first frame, and no interrupt of the serial line comes into the time. */
+	board_uart_flush();
 	emac_loopback(trial->asked.path == WL_PATH_LOOPBACK);
 	if (sends(&trial->asked)) {
 		send_all();
