@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Shows the copy loops of an LPC1768 image as the compiler made them: copy-loop.sh [IMAGE.elf]
+# What the scenario `copied` takes is these instructions, once a halfword.
+set -euo pipefail
+image=${1:-${CARGO_TARGET_DIR:-$(dirname "${BASH_SOURCE[0]}")/../../../target}/firmware/lpc1768-ram.elf}
+
+if [ ! -f "$image" ]; then
+    echo "copy-loop: there is no $image; make it with \`make firmware\`, or name another" >&2
+    exit 1
+fi
+for loop in board_copy_halfwords board_copy_words; do
+    arm-none-eabi-objdump -d --no-show-raw-insn --disassemble="$loop" "$image" | sed -n "/<$loop>:/,\$p"
+done
