@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 
 use common::{MS, NODE_IPV4, flow, has_warning, lab, on_tester, trial};
 use wirelab_agent::{Options, Serving};
@@ -443,33 +443,13 @@ fn nobody_there_says_what_to_start() {
     }
 }
 
-/// A tester that starts a trial and is killed then.
-fn killed_tester() {
-    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-    socket.connect((NODE_IPV4, 5002)).unwrap();
-    socket.set_read_timeout(Some(common::PATIENCE)).unwrap();
-    let ask = |line: String| -> String {
-        socket.send(line.as_bytes()).unwrap();
-        let mut answer = [0; 2048];
-        let bytes = socket.recv(&mut answer).unwrap();
-        String::from_utf8(answer[..bytes].to_vec()).unwrap()
-    };
-    let hello = ask("?0.1 hello version=1\n".to_owned());
-    let session = hello.split("session=").nth(1).expect(&hello);
-    let session = session.split(' ').next().unwrap();
-    let started = ask(format!(
-        "?{session}.2 start direction=receive layer=udp-ipv4 datagram_bytes=64 frames=1000\n"
-    ));
-    assert!(started.contains("start trial="), "{started}");
-}
-
 #[test]
 fn a_trial_of_a_tester_that_was_killed_is_waited_for() {
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |options| options.limits.idle_ms = 2_000);
     let trial = trial(Layer::UdpIpv4, Direction::Receive);
     let observation = on_tester(&lab, || {
-        killed_tester();
+        common::killed_tester();
         let mut node = open(NODE_IPV4).unwrap();
         node.run(&trial, &(), &Cancel::new()).unwrap()
     });

@@ -86,6 +86,11 @@ void wl_capture_start(uint32_t records_of_each_point)
 	WL_UNLOCK();
 }
 
+void wl_capture_stop(void)
+{
+	capture.most = 0;
+}
+
 void wl_capture_name(uint8_t point, const char *name)
 {
 	if (point < WL_CAPTURE_POINTS)

@@ -263,7 +263,9 @@ static bool execute(struct wl_control *c, const struct wl_line *line, const stru
 	return wl_reply_captures(&c->out, c->node, trial, number_of(line, "point"), from, refusal);
 }
 
-static void perform(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+/* Answer a request. False where it was a start that has to wait: it may be of another client of that host, so nothing
+ * was heard of the one whose trial runs. */
+static bool perform(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
 		    uint64_t now_ms)
 {
 	struct wl_refusal refusal = { 0 };
@@ -272,16 +274,19 @@ static void perform(struct wl_control *c, const struct wl_line *line, const stru
 	memcpy(name, line->name.at, line->name.count);
 	name[line->name.count] = 0;
 	wl_out_begin(&c->out, '=', line->session, line->number, name);
-	if (execute(c, line, peer, now_ms, &refusal))
+	if (execute(c, line, peer, now_ms, &refusal)) {
 		end(&c->out, line);
-	else
-		wl_reply_refusal(&c->out, line->session, line->number, &refusal);
+		return true;
+	}
+	wl_reply_refusal(&c->out, line->session, line->number, &refusal);
+	return !(refusal.about_trial && wl_text_is(line->name, "start"));
 }
 
 static void within(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
 		   uint64_t now_ms)
 {
 	struct wl_session *s = c->sessions;
+	bool counts = true;
 
 	while (s < c->sessions + WL_CONTROL_SESSIONS &&
 	       (s->number != line->session || !same_peer(&s->peer, peer)))
@@ -296,11 +301,11 @@ static void within(struct wl_control *c, const struct wl_line *line, const struc
 	} else if (line->number == s->last) {
 		repeat(s, &c->out);
 	} else {
-		perform(c, line, peer, now_ms);
+		counts = perform(c, line, peer, now_ms);
 		s->last = line->number;
 		keep(s, &c->out);
 	}
-	if (c->trial != 0 && same_peer(&c->owner, peer))
+	if (counts && c->trial != 0 && same_peer(&c->owner, peer))
 		c->owner_heard_ms = now_ms;
 }
 

@@ -301,6 +301,24 @@ static void a_client_that_vanishes_leaves_no_traffic(void)
 		CHECK(ask(&other, "status") && has(" state=running "));
 }
 
+static void who_waits_for_its_turn_keeps_no_trial_alive(void)
+{
+	struct client gone, waiting;
+
+	begin();
+	gone = join(host(1));
+	ask_start(&gone, 1000000, "");
+	waiting = join(host(1));
+	for (int n = 0; n < 4; n++) {
+		now_ms += 1200;
+		ask_start(&waiting, 10, "");
+		CHECK(has(" busy trial=1 "));
+	}
+	now_ms += 1200;
+	ask_start(&waiting, 10, "");
+	CHECK(has(" trial=2 "));
+}
+
 static void a_restart_is_told(void)
 {
 	struct client client;
@@ -488,6 +506,7 @@ int main(void)
 	RUN(every_record_comes_once);
 	RUN(two_clients_at_once);
 	RUN(a_client_that_vanishes_leaves_no_traffic);
+	RUN(who_waits_for_its_turn_keeps_no_trial_alive);
 	RUN(a_restart_is_told);
 	RUN(unreadable_lines_use_up_no_number);
 	RUN(traffic_goes_only_to_who_asked);

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 use std::io::Write as _;
+use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -163,4 +164,24 @@ pub fn counter(flow: &FlowObservation, name: &str) -> u64 {
 
 pub fn has_warning(observation: &Observation, code: &str) -> bool {
     observation.warnings.iter().any(|w| w.code == code)
+}
+
+/// A tester that starts a trial and is killed then.
+pub fn killed_tester() {
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket.connect((NODE_IPV4, 5002)).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let ask = |line: String| -> String {
+        socket.send(line.as_bytes()).unwrap();
+        let mut answer = [0; 2048];
+        let bytes = socket.recv(&mut answer).unwrap();
+        String::from_utf8(answer[..bytes].to_vec()).unwrap()
+    };
+    let hello = ask("?0.1 hello version=1\n".to_owned());
+    let session = hello.split("session=").nth(1).expect(&hello);
+    let session = session.split(' ').next().unwrap();
+    let started = ask(format!(
+        "?{session}.2 start direction=receive layer=udp-ipv4 datagram_bytes=64 frames=1000\n"
+    ));
+    assert!(started.contains("start trial="), "{started}");
 }

@@ -68,6 +68,9 @@ static inline void wl_capture_note(uint8_t point, uint32_t sequence, uint64_t ti
 /* Forget all records and start to take them, at most so many of each point; 0 stops it. */
 void wl_capture_start(uint32_t records_of_each_point);
 
+/* Take no more; what is there stays to be read. */
+void wl_capture_stop(void);
+
 /* Name a point, e.g. "driver"; the text must stay where it is. */
 void wl_capture_name(uint8_t point, const char *name);
 const char *wl_capture_name_of(uint8_t point);

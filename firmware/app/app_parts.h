@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the parts of the node application share with one another. */
+#ifndef WIRELAB_APP_PARTS_H
+#define WIRELAB_APP_PARTS_H
+
+#include <string.h>
+
+#include "wl_app.h"
+
+/* A peer gets the reply to its request before the first frame. */
+#define AFTER_REPLY_MS 20
+/* How long a peer may take to connect, and its link-layer address to be known. */
+#define CONNECT_MS 5000
+/* A trial by time reaches its end before the limit ends it. */
+#define GRACE_MS 250
+/* A receiver that is to end goes on until nothing has come for so long, and no longer than that. */
+#define QUIET_MS 20
+#define LONGEST_TAIL_MS 500
+/* Frames without a pace that are sent before the stack is polled again. */
+#define MOST_AT_ONCE 8
+
+extern const struct wl_node wl_app_node; /* without identity and context */
+
+/* Ticks as ns of the node's clock. */
+static inline uint64_t wl_app_ns(const struct wl_app *app, uint64_t ticks)
+{
+	uint32_t tick_ps = app->config.tick_ps;
+
+	if (tick_ps % 1000 == 0)
+		return ticks * (tick_ps / 1000);
+	return ticks / 1000 * tick_ps + ticks % 1000 * tick_ps / 1000;
+}
+
+static inline bool wl_app_is_tcp(const struct wl_app *app)
+{
+	return app->asked.layer == WL_TCP_IPV4 || app->asked.layer == WL_TCP_IPV6;
+}
+
+static inline bool wl_app_same_host(const struct wl_ip *one, const struct wl_ip *other)
+{
+	return one->version == other->version &&
+	       memcmp(one->bytes, other->bytes, one->version == 6 ? 16 : 4) == 0;
+}
+
+/* A frame of the trial went or came at this moment. */
+static inline void wl_app_span(struct wl_app *app, struct wl_app_span *span, uint64_t now)
+{
+	if (span->frames++ == 0)
+		span->first_ticks = now;
+	span->last_ticks = now;
+	if (app->first_at == 0) {
+		app->first_at = now;
+		app->first_idle = app->idle;
+	}
+	app->last_at = now;
+	app->last_idle = app->idle;
+}
+
+bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, const struct wl_peer *peer,
+		  uint64_t now_ms, struct wl_started *started, struct wl_refusal *refusal);
+void wl_app_stop(void *context, enum wl_state state, uint64_t now_ms);
+
+/* All sizes of the frames that are asked; false where this node's buffers are too small. */
+bool wl_app_sizes(const struct wl_start *start, struct wl_app_sizes *sizes, struct wl_refusal *refusal);
+
+/* The interval between frames in ps, 0 for as fast as can be. */
+bool wl_app_interval(const struct wl_app *app, const struct wl_start *start, const struct wl_app_sizes *sizes,
+		     uint64_t *interval_ps, struct wl_refusal *refusal);
+
+/* Send what is due; the time of the next frame. */
+uint64_t wl_app_send(struct wl_app *app, uint64_t now);
+
+/* The trial failed: it ends at once. */
+void wl_app_fail(struct wl_app *app, const char *why);
+
+/* Values of the counters of driver and stack. */
+void wl_app_further(const struct wl_app *app, uint64_t values[WL_APP_FURTHER]);
+
+#endif

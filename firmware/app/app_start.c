@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Starting a trial: whether this node can do it, its sizes and pace, and opening what it needs of the stack. */
+#include "app_parts.h"
+
+#define FCS_BYTES 4
+#define MIN_FRAME_BYTES 64
+/* IEEE 802.3: preamble with SFD, and the least gap. */
+#define PREAMBLE_BYTES 8
+#define GAP_BYTES 12
+#define PS_PER_S 1000000000000u
+
+static const char *const size_names[] = { "frame_bytes", "length_bytes", "payload_bytes", "datagram_bytes" };
+
+bool wl_app_sizes(const struct wl_start *start, struct wl_app_sizes *sizes, struct wl_refusal *refusal)
+{
+	static const uint8_t inner[] = { 0, 20 + 8, 40 + 8, 20 + 20, 40 + 20 };
+	uint32_t around = WL_ETHERNET_HEADER_BYTES + FCS_BYTES, data_around = around + inner[start->layer];
+	uint32_t frame = start->size_bytes;
+
+	*sizes = (struct wl_app_sizes){ 0 };
+	if (!(start->has & WL_HAS_SIZE)) {
+		/* A stream has no bounds of its own: its frames are told apart by their length. */
+		if (start->layer >= WL_TCP_IPV4)
+			return wl_refuse(refusal, "missing-field", "datagram_bytes", 0);
+		return true;
+	}
+	if (start->size_unit == WL_LENGTH_BYTES)
+		frame += FCS_BYTES;
+	else if (start->size_unit == WL_PAYLOAD_BYTES)
+		frame += around;
+	else if (start->size_unit == WL_DATAGRAM_BYTES)
+		frame += data_around;
+	if (start->size_unit != WL_DATAGRAM_BYTES && frame < data_around + WL_HEADER_BYTES)
+		return wl_refuse_limit(refusal, size_names[start->size_unit],
+				       start->size_bytes + data_around + WL_HEADER_BYTES - frame);
+	sizes->data_bytes = frame - data_around;
+	sizes->frame_bytes = frame < MIN_FRAME_BYTES ? MIN_FRAME_BYTES : frame;
+	sizes->length_bytes = sizes->frame_bytes - FCS_BYTES;
+	if (sizes->data_bytes < WL_HEADER_BYTES || sizes->data_bytes > WL_APP_BYTES)
+		return wl_refuse_limit(refusal, size_names[start->size_unit],
+				       sizes->data_bytes < WL_HEADER_BYTES ? WL_HEADER_BYTES : WL_APP_BYTES);
+	return true;
+}
+
+bool wl_app_interval(const struct wl_app *app, const struct wl_start *start, const struct wl_app_sizes *sizes,
+		     uint64_t *interval_ps, struct wl_refusal *refusal)
+{
+	uint64_t link = app->config.link_bits_per_s;
+	uint64_t on_wire = 8ull * (sizes->frame_bytes + PREAMBLE_BYTES + GAP_BYTES);
+
+	if (link == 0 && (start->load_unit == WL_LOAD_PPM || start->load_unit == WL_LOAD_GAP_BYTES))
+		return wl_refuse(refusal, "unsupported",
+				 start->load_unit == WL_LOAD_PPM ? "load_ppm" : "load_gap_bytes",
+				 "this node does not know the rate of its link");
+	switch (start->load_unit) {
+	case WL_LOAD_MAX:
+		*interval_ps = 0;
+		break;
+	case WL_LOAD_PPM:
+		*interval_ps = wl_pace_bits_ps(on_wire, link) * 1000000u / start->load;
+		break;
+	case WL_LOAD_GAP_BYTES:
+		*interval_ps = wl_pace_bits_ps(8 * (sizes->frame_bytes + PREAMBLE_BYTES + start->load), link);
+		break;
+	case WL_LOAD_MILLIFRAMES_PER_S:
+		*interval_ps = PS_PER_S * 1000u / start->load;
+		break;
+	default:
+		/* The design's bit/s: of the link on Ethernet, of the application above. */
+		*interval_ps =
+			start->load > 10 * PS_PER_S
+				? 0
+				: wl_pace_bits_ps(start->layer == WL_ETHERNET ? on_wire
+									      : 8ull * sizes->data_bytes,
+						  start->load);
+	}
+	return true;
+}
+
+/* What this node cannot do, whatever the layer. */
+static bool can(const struct wl_app *app, const struct wl_start *start, struct wl_refusal *refusal)
+{
+	bool tcp = start->layer >= WL_TCP_IPV4;
+
+	if (start->vlan_tags > 0)
+		return wl_refuse(refusal, "unsupported", "vlan_tags", "this node sends frames without tags");
+	if (start->has & WL_HAS_DESCRIPTORS)
+		return wl_refuse(refusal, "unsupported", "descriptors", "the driver has its own");
+	if ((start->has & WL_HAS_BUFFERS) && start->layer != WL_ETHERNET)
+		return wl_refuse(refusal, "unsupported", "buffers",
+				 "the stack copies as it likes; ask for Ethernet");
+	if (start->captures > 0 && tcp)
+		return wl_refuse(refusal, "unsupported", "captures", "taken of UDP and Ethernet");
+	if (start->direction == WL_ECHO && tcp)
+		return wl_refuse(refusal, "unsupported", "direction", "echo is of UDP and Ethernet");
+	if (start->path == WL_PATH_LOOPBACK) {
+		if (app->config.net->loopback == 0)
+			return wl_refuse(refusal, "unsupported", "path", "this node's MAC has no loopback");
+		if (start->layer != WL_UDP_IPV4 || start->direction != WL_BOTH || (start->has & WL_HAS_TIME))
+			return wl_refuse(refusal, "unsupported", "path",
+					 "a loopback trial is udp-ipv4, both, and has frames");
+	}
+	return true;
+}
+
+/* Where Ethernet frames go: to the host that asks, or over a serial line to whom that names. */
+static bool ethernet_peer(struct wl_app *app, const struct wl_start *start, const struct wl_peer *peer,
+			  struct wl_refusal *refusal)
+{
+	uint8_t known[6];
+
+	if (peer->serial) {
+		app->peer_mac_known = start->has & WL_HAS_PEER_MAC;
+		memcpy(app->peer_mac, start->peer_mac, 6);
+		return true;
+	}
+	if (!app->config.net->neighbour(app->config.net->context, &peer->host, known))
+		return wl_refuse(
+			refusal, "peer", "peer_mac",
+			"no link-layer address is known for the host that asks: is it behind a router?");
+	if ((start->has & WL_HAS_PEER_MAC) && memcmp(known, start->peer_mac, 6) != 0)
+		return wl_refuse(refusal, "peer", "peer_mac", "not the address of the host that asks");
+	memcpy(app->peer_mac, known, 6);
+	app->peer_mac_known = true;
+	return true;
+}
+
+static bool open_port(struct wl_app *app, struct wl_started *started, struct wl_refusal *refusal)
+{
+	const struct wl_net *net = app->config.net;
+	const struct wl_start *asked = &app->asked;
+	uint16_t port = asked->node_port;
+	bool open;
+
+	if (asked->layer == WL_ETHERNET)
+		return net->frames(net->context, true) ? true
+						       : wl_refuse(refusal, "failed", 0, "no raw frames");
+	app->connections = asked->direction == WL_BOTH ? 2 : 1;
+	open = wl_app_is_tcp(app) ? net->tcp_listen(net->context, &port, &app->peer, app->connections)
+				  : net->udp_open(net->context, &port);
+	if (!open)
+		return wl_refuse(refusal, "failed", 0, "the stack has no room for the port of the trial");
+	started->has |= WL_HAS_NODE_PORT;
+	started->node_port = port;
+	return true;
+}
+
+static void say_addresses(const struct wl_app *app, struct wl_started *started)
+{
+	const struct wl_start *asked = &app->asked;
+
+	if (app->sizes.frame_bytes > 0)
+		started->has |= WL_HAS_FRAME;
+	started->frame_bytes = app->sizes.frame_bytes;
+	if (asked->layer == WL_ETHERNET) {
+		started->has |= WL_HAS_NODE_MAC | (app->peer_mac_known ? WL_HAS_PEER_MAC : 0) |
+				(asked->has & WL_HAS_BUFFERS);
+		started->buffers = asked->buffers;
+		memcpy(started->node_mac, app->config.mac, 6);
+		memcpy(started->peer_mac, app->peer_mac, 6);
+		return;
+	}
+	started->has |= app->config.ip.version ? WL_HAS_NODE_IP : 0;
+	started->has |= app->peer.version ? WL_HAS_PEER_IP : 0;
+	started->has |= app->sender.on && asked->layer < WL_TCP_IPV4 ? WL_HAS_PEER_PORT : 0;
+	started->node_ip = app->config.ip;
+	started->peer_ip = app->peer;
+	started->peer_port = asked->peer_port;
+}
+
+/* The sender and the receiver as asked, before the first frame. */
+static void lay_out(struct wl_app *app, uint64_t now, uint64_t interval_ps)
+{
+	const struct wl_start *asked = &app->asked;
+	struct wl_app_sender *sender = &app->sender;
+	struct wl_app_receiver *receiver = &app->receiver;
+	uint64_t begin = now + AFTER_REPLY_MS * app->ms_ticks;
+	bool timed = asked->has & WL_HAS_TIME;
+
+	memset(sender, 0, sizeof(*sender));
+	memset(receiver, 0, sizeof(*receiver));
+	sender->on = asked->direction == WL_TRANSMIT || asked->direction == WL_BOTH;
+	sender->stream = asked->tx_stream;
+	sender->frames = timed ? UINT64_MAX : asked->extent;
+	sender->end_ticks = timed ? begin + asked->extent / app->config.tick_ps : UINT64_MAX;
+	wl_pace_init(&sender->pace, begin, interval_ps, app->config.tick_ps);
+	receiver->on = asked->direction != WL_TRANSMIT;
+	receiver->echo = asked->direction == WL_ECHO;
+	receiver->frames = timed ? UINT64_MAX : asked->extent;
+	receiver->judged.flow.stream_known = !receiver->echo;
+	receiver->judged.flow.stream = asked->path == WL_PATH_LOOPBACK ? asked->tx_stream : asked->rx_stream;
+	receiver->judged.flow.source_known = asked->layer == WL_ETHERNET && app->peer_mac_known;
+	memcpy(receiver->judged.flow.source, app->peer_mac, 6);
+	app->began = now;
+	app->connect_by = now + CONNECT_MS * app->ms_ticks;
+	app->limit = now + asked->limit_ps / app->config.tick_ps + GRACE_MS * app->ms_ticks;
+}
+
+/* The CPU's idle baseline: from the end of the trial before to this one. */
+static void begin_figures(struct wl_app *app, uint64_t now)
+{
+	app->before_window = now - app->ended_at;
+	app->before_idle = app->idle - app->idle_at_end;
+	app->first_at = app->last_at = 0;
+	wl_app_further(app, app->further_before);
+	wl_capture_start(app->asked.captures);
+}
+
+bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, const struct wl_peer *peer,
+		  uint64_t now_ms, struct wl_started *started, struct wl_refusal *refusal)
+{
+	struct wl_app *app = context;
+	struct wl_app_sizes sizes;
+	uint64_t interval_ps = 0, now;
+	uint8_t mac[6];
+
+	(void)trial;
+	(void)now_ms;
+	if (!can(app, start, refusal) || !wl_app_sizes(start, &sizes, refusal))
+		return false;
+	if ((start->direction == WL_TRANSMIT || start->direction == WL_BOTH) &&
+	    !wl_app_interval(app, start, &sizes, &interval_ps, refusal))
+		return false;
+	if (start->layer == WL_ETHERNET && !ethernet_peer(app, start, peer, refusal))
+		return false;
+	app->peer = peer->serial ? start->peer_ip : peer->host;
+	if (peer->serial && !(start->has & WL_HAS_PEER_IP))
+		app->peer.version = 0;
+	if (start->path == WL_PATH_LOOPBACK)
+		app->peer = app->config.ip;
+	app->asked = *start;
+	app->sizes = sizes;
+	if (!open_port(app, started, refusal))
+		return false;
+	now = WL_CLOCK();
+	lay_out(app, now, interval_ps);
+	begin_figures(app, now);
+	app->state = WL_RUNNING;
+	app->ending = WL_IDLE;
+	app->why = 0;
+	/* Over a serial line nothing was heard of the peer yet: its address is asked for before the first frame. */
+	app->resolving = peer->serial && app->sender.on && start->layer == WL_UDP_IPV4 &&
+			 start->path != WL_PATH_LOOPBACK &&
+			 !app->config.net->neighbour(app->config.net->context, &app->peer, mac);
+	say_addresses(app, started);
+	return true;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The life of a trial: what is due, when it is done, and how it ends. */
+#include "app_parts.h"
+
+#define NEVER UINT64_MAX
+#define POLL_MS 100
+#define PS_PER_MS 1000000000u
+
+void wl_app_init(struct wl_app *app, const struct wl_app_config *config)
+{
+	memset(app, 0, sizeof(*app));
+	app->config = *config;
+	app->ms_ticks = PS_PER_MS / config->tick_ps;
+	app->node = wl_app_node;
+	app->node.identity = config->identity;
+	app->node.context = app;
+	wl_lfsr_init();
+	wl_points_name();
+	wl_control_init(&app->control, &app->node, config->seed);
+	app->ended_at = WL_CLOCK();
+}
+
+size_t wl_app_line(struct wl_app *app, const char *bytes, size_t count, const struct wl_peer *peer,
+		   const char **reply)
+{
+	uint64_t now = WL_CLOCK();
+
+	/* When lines come is what a stranger knows least. */
+	app->control.random ^= now * 0x9E3779B97F4A7C15u;
+	return wl_control_handle(&app->control, bytes, count, peer, now / app->ms_ticks, reply);
+}
+
+void wl_app_further(const struct wl_app *app, uint64_t values[WL_APP_FURTHER])
+{
+	const char *name;
+
+	for (uint32_t n = 0; n < WL_APP_FURTHER; n++) {
+		values[n] = 0;
+		if (app->config.further != 0)
+			app->config.further(app->config.further_context, n, &name, &values[n]);
+	}
+}
+
+/* Take no more records; the points that took some are told, in the order a frame passes them. */
+static void end_captures(struct wl_app *app)
+{
+	wl_capture_stop();
+	app->point_count = 0;
+	for (uint8_t point = 0; app->asked.captures > 0 && point < WL_POINTS; point++) {
+		if (wl_capture_count(point) > 0)
+			app->points[app->point_count++] = point;
+	}
+}
+
+/* All that was opened for the trial is closed; what came of it stays. */
+static void finish(struct wl_app *app, uint8_t state)
+{
+	const struct wl_net *net = app->config.net;
+
+	/* Pieces of a frame of a stream: what came is judged as it is, what went is no frame. */
+	if (wl_app_is_tcp(app))
+		wl_app_tcp_ended(app, 0);
+	app->sender.refused += app->sender.cut_left > 0;
+	app->sender.cut_left = 0;
+	if (app->asked.path == WL_PATH_LOOPBACK)
+		net->loopback(net->context, false);
+	if (app->asked.layer == WL_ETHERNET)
+		net->frames(net->context, false);
+	else if (wl_app_is_tcp(app))
+		net->tcp_close(net->context);
+	else
+		net->udp_close(net->context);
+	app->sender.over = app->receiver.over = true;
+	app->state = state;
+	end_captures(app);
+	wl_app_further(app, app->further_after);
+	app->ended_at = WL_CLOCK();
+	app->idle_at_end = app->idle;
+}
+
+void wl_app_fail(struct wl_app *app, const char *why)
+{
+	if (app->state != WL_RUNNING)
+		return;
+	/* Who was told to end may well find its peer gone. */
+	if (app->ending == WL_IDLE)
+		app->why = why;
+	finish(app, app->ending == WL_IDLE ? WL_FAILED : app->ending);
+}
+
+void wl_app_stop(void *context, enum wl_state state, uint64_t now_ms)
+{
+	struct wl_app *app = context;
+
+	(void)now_ms;
+	if (app->state != WL_RUNNING)
+		return;
+	if (state == WL_ABANDONED) {
+		finish(app, state);
+		return;
+	}
+	if (app->ending == WL_IDLE) {
+		app->ending = (uint8_t)state;
+		app->ending_since = WL_CLOCK();
+	}
+}
+
+/* Whether each side has reached its extent. */
+static bool is_done(const struct wl_app *app)
+{
+	const struct wl_app_receiver *r = &app->receiver;
+
+	return (!app->sender.on || app->sender.over) &&
+	       (!r->on || r->over || r->judged.received + r->missed >= r->frames);
+}
+
+/* Whether what was under way has come, or must be given up. */
+static bool is_quiet(const struct wl_app *app, uint64_t now)
+{
+	uint64_t since = app->ending_since, last = app->receiver.span.last_ticks;
+
+	if (now - since >= LONGEST_TAIL_MS * app->ms_ticks)
+		return true;
+	if (app->sender.cut_left > 0)
+		return false;
+	if (!app->receiver.on || app->receiver.over)
+		return true;
+	return now - (last > since ? last : since) >= QUIET_MS * app->ms_ticks;
+}
+
+/* Whether the peer's address is known, and its connections are there. */
+static void await_peer(struct wl_app *app, uint64_t now)
+{
+	const struct wl_net *net = app->config.net;
+	uint8_t mac[6];
+
+	if (app->resolving && net->neighbour(net->context, &app->peer, mac)) {
+		app->resolving = false;
+		app->sender.pace.due_ticks = now;
+	}
+	if (now < app->connect_by)
+		return;
+	if (app->resolving)
+		wl_app_fail(app, "no link-layer address is known for the peer");
+	else if (wl_app_is_tcp(app) && app->connections > 0)
+		wl_app_fail(app, "the peer did not connect to the port of the trial within 5 s");
+}
+
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+static uint64_t run(struct wl_app *app, uint64_t now)
+{
+	bool waiting = app->resolving || (wl_app_is_tcp(app) && app->connections > 0);
+	uint64_t next = NEVER;
+
+	if (waiting) {
+		await_peer(app, now);
+		next = earlier(app->connect_by, now + app->ms_ticks);
+	}
+	if (app->sender.on && !app->resolving)
+		next = wl_app_send(app, now);
+	if (app->state != WL_RUNNING)
+		return now;
+	if (app->ending == WL_IDLE && (is_done(app) || now >= app->limit)) {
+		app->ending = is_done(app) ? WL_DONE : WL_STOPPED;
+		app->ending_since = now;
+	}
+	if (app->ending == WL_IDLE)
+		return earlier(next, app->limit);
+	if (is_quiet(app, now)) {
+		finish(app, app->ending);
+		return now;
+	}
+	return earlier(next, now + app->ms_ticks);
+}
+
+uint64_t wl_app_poll(struct wl_app *app)
+{
+	uint64_t now = WL_CLOCK();
+
+	if (now >= app->control_due && !wl_app_quiet(app)) {
+		wl_control_poll(&app->control, now / app->ms_ticks);
+		app->control_due = now + POLL_MS * app->ms_ticks;
+	}
+	if (app->state != WL_RUNNING)
+		return app->control_due;
+	return earlier(run(app, now), app->control_due);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the node application needs of a stack: a dozen functions that the glue of each stack provides, and the calls by
+ * which the glue tells what came. Everything runs on one thread, nothing blocks.
+ */
+#ifndef WIRELAB_APP_NET_H
+#define WIRELAB_APP_NET_H
+
+#include "wirelab/control.h"
+
+enum wl_sent {
+	WL_SENT,
+	WL_NO_ROOM, /* later: a queue, a ring or the stack's memory is full */
+	WL_NO_WAY, /* never: no route, no link, or the size does not fit */
+};
+
+/* Connections of a TCP trial at most. */
+#define WL_NET_CONNECTIONS 2
+
+struct wl_net {
+	void *context;
+	/* Open the UDP port of a trial. *port is the one that was asked, then the one there is: another where it was in
+	 * use. One at a time; close does nothing where none is open. */
+	bool (*udp_open)(void *context, uint16_t *port);
+	void (*udp_close)(void *context);
+	/* The bytes are the caller's again when it returns. */
+	enum wl_sent (*udp_send)(void *context, const struct wl_ip *to, uint16_t port, const uint8_t *bytes,
+				 size_t count);
+	/* Listen for the connections of a trial, which are numbered as they come, and only take those of `peer`
+	 * (version 0: of anybody). Close ends the listener and lets connections send what they were given. */
+	bool (*tcp_listen)(void *context, uint16_t *port, const struct wl_ip *peer, unsigned connections);
+	void (*tcp_close)(void *context);
+	/* Hand over as much as there is room for; the number of bytes taken. */
+	size_t (*tcp_write)(void *context, unsigned connection, const uint8_t *bytes, size_t count);
+	/* All was written: end this half of the connection. */
+	void (*tcp_end)(void *context, unsigned connection);
+	/* Frames of EtherType 0x88B5: whether they are wanted, and sending one (without FCS). */
+	bool (*frames)(void *context, bool wanted);
+	enum wl_sent (*frame_send)(void *context, const uint8_t *frame, size_t length);
+	/* The link-layer address of a host. False where it is not known (yet): then it is asked for. */
+	bool (*neighbour)(void *context, const struct wl_ip *ip, uint8_t mac[6]);
+	/* The MAC's own loopback; 0 where there is none. While it is on, what is sent to the node's own address goes
+	 * through stack, driver and MAC, and nothing else is sent. */
+	bool (*loopback)(void *context, bool on);
+};
+
+struct wl_app;
+
+/* A datagram came to the trial's port. */
+void wl_app_udp(struct wl_app *app, const struct wl_ip *from, uint16_t port, const uint8_t *bytes,
+		size_t count);
+/* A frame of EtherType 0x88B5 came, without FCS; an echo is made in place. */
+void wl_app_frame(struct wl_app *app, uint8_t *frame, size_t length);
+/* A connection of the trial is there; bytes of it; its peer has sent all; it broke. */
+void wl_app_tcp_open(struct wl_app *app, unsigned connection);
+void wl_app_tcp_data(struct wl_app *app, unsigned connection, const uint8_t *bytes, size_t count);
+void wl_app_tcp_ended(struct wl_app *app, unsigned connection);
+void wl_app_tcp_broken(struct wl_app *app, unsigned connection);
+
+#endif
