@@ -65,14 +65,14 @@ static void datagram(void *context, int fd, short events)
 	ssize_t count = recvfrom(fd, line, sizeof line, 0, (struct sockaddr *)&from, &size);
 	struct wl_peer peer = { .host = wl_ip_of(from.sin_addr) };
 	const char *reply;
-	size_t answer;
+	size_t bytes;
 
 	(void)events;
 	if (count <= 0 || from.sin_port == 0)
 		return;
-	answer = wl_app_line(context, line, (size_t)count, &peer, &reply);
-	if (answer > 0)
-		sendto(fd, reply, answer, 0, (struct sockaddr *)&from, size);
+	bytes = wl_app_line(context, line, (size_t)count, &peer, &reply);
+	if (bytes > 0)
+		sendto(fd, reply, bytes, 0, (struct sockaddr *)&from, size);
 }
 
 static void end(struct connection *c)
@@ -88,7 +88,7 @@ static bool answer(int fd, const char *reply, size_t count)
 	return count == 0 || send(fd, reply, count, MSG_NOSIGNAL) == (ssize_t)count;
 }
 
-static void bytes(void *context, int fd, short events)
+static void piece_came(void *context, int fd, short events)
 {
 	struct connection *c = connections;
 	const char *reply;
@@ -154,7 +154,7 @@ static void connected(void *context, int fd, short events)
 	*c = (struct connection){ .fd = new,
 				  .peer = { .host = wl_ip_of(from.sin_addr) },
 				  .heard = WL_CLOCK() };
-	if (!wl_loop_add(new, POLLIN, bytes, context)) {
+	if (!wl_loop_add(new, POLLIN, piece_came, context)) {
 		close(new);
 		c->fd = -1;
 	}

@@ -21,19 +21,6 @@ static struct {
 	uint8_t read_point;
 } capture;
 
-/* A free place in the ring for a record of this point, or 0, which is counted. Under the lock. */
-static struct wl_record *claim(uint8_t point)
-{
-	if (capture.taken[point] >= capture.most || capture.head - capture.tail >= WL_CAPTURE_RECORDS) {
-		/* Off is not lost. */
-		if (capture.most > 0)
-			capture.lost[point]++;
-		return 0;
-	}
-	capture.taken[point]++;
-	return &capture.ring[capture.head & MASK];
-}
-
 void wl_capture_take(uint8_t point, enum wl_capture_kind kind, uint32_t sequence)
 {
 	struct wl_record *record;
@@ -41,33 +28,33 @@ void wl_capture_take(uint8_t point, enum wl_capture_kind kind, uint32_t sequence
 	if (point >= WL_CAPTURE_POINTS)
 		return;
 	WL_LOCK();
-	record = claim(point);
-	if (record != 0) {
-		record->sequence = sequence;
-		record->point = point;
-		record->kind = (uint8_t)kind;
-		/* Last of all, so that the time is as near to what follows as can be; inside, so that records are in
-		 * order. */
-		record->ticks = WL_CLOCK();
-		capture.head = capture.head + 1;
+	if (capture.taken[point] >= capture.most || capture.head - capture.tail >= WL_CAPTURE_RECORDS) {
+		/* Off is not lost. */
+		if (capture.most > 0)
+			capture.lost[point]++;
+		WL_UNLOCK();
+		return;
 	}
+	capture.taken[point]++;
+	record = &capture.ring[capture.head & MASK];
+	record->sequence = sequence;
+	record->point = point;
+	record->kind = (uint8_t)kind;
+	/* Last of all, so that the time is as near to what follows as can be; inside, so that records are in order. */
+	record->ticks = WL_CLOCK();
+	capture.head = capture.head + 1;
 	WL_UNLOCK();
 }
 
 void wl_capture_note(uint8_t point, uint32_t sequence, uint64_t ticks)
 {
-	struct wl_record *record;
+	uint32_t head;
 
-	if (point >= WL_CAPTURE_POINTS)
-		return;
 	WL_LOCK();
-	record = claim(point);
-	if (record != 0) {
-		*record = (struct wl_record){
-			.ticks = ticks, .sequence = sequence, .point = point, .kind = WL_CAPTURE_POINT
-		};
-		capture.head = capture.head + 1;
-	}
+	head = capture.head;
+	wl_capture_take(point, WL_CAPTURE_POINT, sequence);
+	if (capture.head != head)
+		capture.ring[head & MASK].ticks = ticks;
 	WL_UNLOCK();
 }
 

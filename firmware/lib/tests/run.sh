@@ -37,7 +37,7 @@ cross() {
         return
     fi
     mkdir -p "$build/$cpu"
-    for module in 'frame_*' capture capture_cost load scenario identify blast blast_frame 'control_*'; do
+    for module in 'frame_*' capture capture_cost load echo scenario identify blast blast_frame 'control_*'; do
         objects=()
         # The pattern is to be taken as one.
         # shellcheck disable=SC2086
@@ -71,6 +71,7 @@ main() {
     run test_capture
     run test_capture_off
     run test_load
+    run test_echo
     run test_scenario
     run test_identify
     run test_blast

@@ -26,8 +26,8 @@ static inline void wl_points_name(void)
 	static const char *const names[WL_POINTS] = { "interrupt",   "driver", "application",
 						      "application", "driver", "mac" };
 
-	for (uint8_t point = 0; point < WL_POINTS; point++)
-		wl_capture_name(point, names[point]);
+	for (uint8_t n = 0; n < WL_POINTS; n++)
+		wl_capture_name(n, names[n]);
 }
 
 /* Whether a frame may be of a test flow, and its sequence then: EtherType 0x88B5, or UDP in IPv4 without options, and
