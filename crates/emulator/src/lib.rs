@@ -1,21 +1,33 @@
 //! An NXP LPC1768 in software: a Cortex-M3 with its published timing, the buses and memories round it, and its devices.
 //!
 //! There is one clock, the cycle of the CPU. The core executes an instruction at a time and knows from the rules in
-//! `timing` when it ends; devices are woken when something of theirs is due; each access of a bus master books its
+//! [`timing`] when it ends; devices are woken when something of theirs is due; each access of a bus master books its
 //! cycles in the [`matrix`], so that masters wait for each other. What a rule assumes is said where it stands.
 #![forbid(unsafe_code)]
 
 pub mod bus;
+mod cpu;
+mod devices;
+mod elf;
 pub mod emac;
 pub mod fcs;
+mod flash;
 pub mod gpdma;
 pub mod gpio;
+mod machine;
 pub mod map;
 pub mod matrix;
+mod memory;
 pub mod phy;
+mod pipeline;
 pub mod syscon;
 pub mod timer;
+pub mod timing;
 pub mod uart;
 pub mod vcd;
 
 pub use bus::{Device, Fault, Master, Masters, Width};
+pub use cpu::{Crash, Reason};
+pub use elf::ElfError;
+pub use machine::{Machine, Stop};
+pub use memory::Memory;

@@ -1,0 +1,380 @@
+//! Instructions of 32 bits (ARM DDI 0403, A5.3). The first halfword is the upper one.
+
+use super::decode16::hint;
+use super::decode32_access::{load, many, pair_or_exclusive, store};
+use super::inst::{Alu, Field, Flags, Op, Operand, Reverse, Shift};
+use crate::bus::Width;
+
+/// Bits `low..low + count` of `code`.
+pub(super) const fn bits(code: u32, low: u32, count: u32) -> u32 {
+    (code >> low) & ((1 << count) - 1)
+}
+
+pub(super) const fn reg(code: u32, low: u32) -> u8 {
+    bits(code, low, 4) as u8
+}
+
+const fn flags(code: u32) -> Flags {
+    if code & 1 << 20 != 0 {
+        Flags::Set
+    } else {
+        Flags::Keep
+    }
+}
+
+/// Sign-extends the low `width` bits.
+const fn signed(value: u32, width: u32) -> i32 {
+    (value << (32 - width)) as i32 >> (32 - width)
+}
+
+/// What an instruction of 32 bits does.
+pub fn decode(code: u32) -> Op {
+    match bits(code, 27, 2) {
+        1 if code & 1 << 26 != 0 => Op::Undefined,
+        1 if code & 1 << 25 != 0 => shifted_register(code),
+        1 if code & 1 << 22 != 0 => pair_or_exclusive(code),
+        1 => many(code),
+        2 if code & 1 << 15 != 0 => branch_or_misc(code),
+        2 if code & 1 << 25 != 0 => plain_immediate(code),
+        2 => modified_immediate(code),
+        3 => match bits(code, 24, 3) {
+            0 if code & 1 << 20 == 0 => store(code),
+            0 | 1 if code & 1 << 20 != 0 => load(code),
+            2 => register(code),
+            3 if code & 1 << 23 == 0 => multiply(code),
+            3 => long_multiply(code),
+            _ => Op::Undefined,
+        },
+        _ => Op::Undefined,
+    }
+}
+
+/// The operation of the bits 24..21, for both kinds of second operand (A5.3.1, A5.3.11).
+fn alu(code: u32, operand: Operand) -> Op {
+    let (rn, rd, set) = (reg(code, 16), reg(code, 8), code & 1 << 20 != 0);
+    let kind = match bits(code, 21, 4) {
+        0 if rd == 15 && set => Alu::Tst,
+        0 => Alu::And,
+        1 => Alu::Bic,
+        2 if rn == 15 => Alu::Mov,
+        2 => Alu::Orr,
+        3 if rn == 15 => Alu::Mvn,
+        3 => Alu::Orn,
+        4 if rd == 15 && set => Alu::Teq,
+        4 => Alu::Eor,
+        8 if rd == 15 && set => Alu::Cmn,
+        8 => Alu::Add,
+        10 => Alu::Adc,
+        11 => Alu::Sbc,
+        13 if rd == 15 && set => Alu::Cmp,
+        13 => Alu::Sub,
+        14 => Alu::Rsb,
+        _ => return Op::Undefined,
+    };
+    // Register 15 as destination is unpredictable but for the comparisons above.
+    if rd == 15 && !kind.only_flags() || rn == 15 && !kind.unary() {
+        return Op::Undefined;
+    }
+    Op::Alu {
+        kind,
+        rd,
+        rn,
+        operand,
+        flags: flags(code),
+    }
+}
+
+const fn shift_of(kind: u32, amount: u32) -> (Shift, u8) {
+    match (kind, amount) {
+        (0, _) => (Shift::Lsl, amount as u8),
+        (1, 0) => (Shift::Lsr, 32),
+        (1, _) => (Shift::Lsr, amount as u8),
+        (2, 0) => (Shift::Asr, 32),
+        (2, _) => (Shift::Asr, amount as u8),
+        (_, 0) => (Shift::Rrx, 1),
+        (_, _) => (Shift::Ror, amount as u8),
+    }
+}
+
+fn shifted_register(code: u32) -> Op {
+    let (shift, amount) = shift_of(bits(code, 4, 2), bits(code, 12, 3) << 2 | bits(code, 6, 2));
+    alu(
+        code,
+        Operand::Reg {
+            rm: reg(code, 0),
+            shift,
+            amount,
+        },
+    )
+}
+
+/// The constant that 12 bits stand for, and its carry (A5.3.2).
+fn expand(imm: u32) -> Operand {
+    let byte = imm & 0xff;
+    let (value, carry) = match imm >> 8 {
+        0 => (byte, None),
+        1 => (byte << 16 | byte, None),
+        2 => (byte << 24 | byte << 8, None),
+        3 => (byte * 0x0101_0101, None),
+        _ => {
+            let value = (0x80 | imm & 0x7f).rotate_right(imm >> 7);
+            (value, Some(value >> 31 != 0))
+        }
+    };
+    Operand::Imm { value, carry }
+}
+
+const fn imm12(code: u32) -> u32 {
+    bits(code, 26, 1) << 11 | bits(code, 12, 3) << 8 | code & 0xff
+}
+
+fn modified_immediate(code: u32) -> Op {
+    alu(code, expand(imm12(code)))
+}
+
+fn plain_immediate(code: u32) -> Op {
+    let (rn, rd) = (reg(code, 16), reg(code, 8));
+    let (imm, imm16) = (imm12(code), bits(code, 16, 4) << 12 | imm12(code));
+    let lsb = (bits(code, 12, 3) << 2 | bits(code, 6, 2)) as u8;
+    let last = bits(code, 0, 5) as u8;
+    if rd == 15 {
+        return Op::Undefined;
+    }
+    let add = |kind| Op::Alu {
+        kind,
+        rd,
+        rn,
+        operand: Operand::Imm {
+            value: imm,
+            carry: None,
+        },
+        flags: Flags::Keep,
+    };
+    let saturate = |signed, bits| {
+        let shift = if code & 1 << 21 == 0 {
+            Shift::Lsl
+        } else {
+            Shift::Asr
+        };
+        // ASR #0 would be the 16-bit forms of the DSP extension, which this core has not.
+        if shift == Shift::Asr && lsb == 0 {
+            return Op::Undefined;
+        }
+        Op::Saturate {
+            signed,
+            rd,
+            rn,
+            bits,
+            shift,
+            amount: lsb,
+        }
+    };
+    let extract = |field| match lsb + last < 32 {
+        true => Op::Bitfield {
+            field,
+            rd,
+            rn,
+            lsb,
+            width: last + 1,
+        },
+        false => Op::Undefined,
+    };
+    match bits(code, 20, 5) {
+        0 if rn == 15 => Op::Adr {
+            rd,
+            offset: imm as i32,
+        },
+        0 => add(Alu::Add),
+        4 => {
+            let operand = Operand::Imm {
+                value: imm16,
+                carry: None,
+            };
+            Op::Alu {
+                kind: Alu::Mov,
+                rd,
+                rn: 0,
+                operand,
+                flags: Flags::Keep,
+            }
+        }
+        10 if rn == 15 => Op::Adr {
+            rd,
+            offset: -(imm as i32),
+        },
+        10 => add(Alu::Sub),
+        12 => Op::MovTop {
+            rd,
+            imm: imm16 as u16,
+        },
+        16 | 18 => saturate(true, last + 1),
+        24 | 26 => saturate(false, last),
+        20 => extract(Field::Signed),
+        22 if last >= lsb => Op::Bitfield {
+            field: Field::Insert,
+            rd,
+            rn,
+            lsb,
+            width: last - lsb + 1,
+        },
+        28 => extract(Field::Unsigned),
+        _ => Op::Undefined,
+    }
+}
+
+fn branch_or_misc(code: u32) -> Op {
+    let (s, j1, j2) = (bits(code, 26, 1), bits(code, 13, 1), bits(code, 11, 1));
+    if code & 1 << 12 != 0 {
+        let (i1, i2) = (1 ^ j1 ^ s, 1 ^ j2 ^ s);
+        let offset =
+            s << 24 | i1 << 23 | i2 << 22 | bits(code, 16, 10) << 12 | bits(code, 0, 11) << 1;
+        let offset = signed(offset, 25);
+        return match code & 1 << 14 != 0 {
+            true => Op::BranchLink { offset },
+            false => Op::Branch { cond: 14, offset },
+        };
+    }
+    if code & 1 << 14 != 0 {
+        return Op::Undefined;
+    }
+    if bits(code, 23, 3) != 7 {
+        let offset =
+            s << 20 | j2 << 19 | j1 << 18 | bits(code, 16, 6) << 12 | bits(code, 0, 11) << 1;
+        return Op::Branch {
+            cond: bits(code, 22, 4) as u8,
+            offset: signed(offset, 21),
+        };
+    }
+    match bits(code, 20, 7) {
+        0b011_1000 | 0b011_1001 => Op::WriteSpecial {
+            special: code as u8,
+            rn: reg(code, 16),
+            mask: bits(code, 10, 2) as u8,
+        },
+        0b011_1010 if bits(code, 8, 3) == 0 => hint(bits(code, 0, 8).min(15) as u16),
+        0b011_1011 => match bits(code, 4, 4) {
+            2 => Op::ClearExclusive,
+            4 | 5 => Op::Barrier {
+                instructions: false,
+            },
+            6 => Op::Barrier { instructions: true },
+            _ => Op::Undefined,
+        },
+        0b011_1110 | 0b011_1111 if reg(code, 8) < 13 => Op::ReadSpecial {
+            rd: reg(code, 8),
+            special: code as u8,
+        },
+        _ => Op::Undefined,
+    }
+}
+
+fn register(code: u32) -> Op {
+    let (rn, rd, rm) = (reg(code, 16), reg(code, 8), reg(code, 0));
+    if bits(code, 12, 4) != 15 || rd == 15 || rm == 15 {
+        return Op::Undefined;
+    }
+    let kind = bits(code, 20, 4);
+    if code & 1 << 7 == 0 {
+        if kind < 8 && bits(code, 4, 4) == 0 {
+            let shift = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror][(kind >> 1) as usize];
+            return Op::ShiftBy {
+                shift,
+                rd,
+                rn,
+                rm,
+                flags: flags(code),
+            };
+        }
+        return Op::Undefined;
+    }
+    let rotate = (bits(code, 4, 2) * 8) as u8;
+    let extend = |signed, width| match rn {
+        15 => Op::Extend {
+            signed,
+            width,
+            rd,
+            rm,
+            rotate,
+        },
+        _ => Op::Undefined,
+    };
+    match (kind, bits(code, 4, 2)) {
+        (0, _) => extend(true, Width::Half),
+        (1, _) => extend(false, Width::Half),
+        (4, _) => extend(true, Width::Byte),
+        (5, _) => extend(false, Width::Byte),
+        (9, how) => {
+            let how = [
+                Reverse::Bytes,
+                Reverse::Halves,
+                Reverse::Bits,
+                Reverse::SignedHalf,
+            ][how as usize];
+            Op::Reverse { how, rd, rm }
+        }
+        (11, 0) => Op::Clz { rd, rm },
+        _ => Op::Undefined,
+    }
+}
+
+fn multiply(code: u32) -> Op {
+    let (rn, ra, rd, rm) = (reg(code, 16), reg(code, 12), reg(code, 8), reg(code, 0));
+    match (bits(code, 20, 3), bits(code, 4, 2)) {
+        _ if rd == 15 || rn == 15 || rm == 15 || bits(code, 6, 2) != 0 => Op::Undefined,
+        (0, 0) if ra == 15 => Op::Mul {
+            rd,
+            rn,
+            rm,
+            flags: Flags::Keep,
+        },
+        (0, 0) => Op::MulAdd {
+            rd,
+            rn,
+            rm,
+            ra,
+            subtract: false,
+        },
+        (0, 1) => Op::MulAdd {
+            rd,
+            rn,
+            rm,
+            ra,
+            subtract: true,
+        },
+        _ => Op::Undefined,
+    }
+}
+
+fn long_multiply(code: u32) -> Op {
+    let (rn, lo, hi, rm) = (reg(code, 16), reg(code, 12), reg(code, 8), reg(code, 0));
+    let long = |signed, add| match lo == hi || lo == 15 || hi == 15 {
+        true => Op::Undefined,
+        false => Op::MulLong {
+            signed,
+            add,
+            lo,
+            hi,
+            rn,
+            rm,
+        },
+    };
+    match (bits(code, 20, 3), bits(code, 4, 4)) {
+        (0, 0) => long(true, false),
+        (2, 0) => long(false, false),
+        (4, 0) => long(true, true),
+        (6, 0) => long(false, true),
+        (1, 15) if hi != 15 => Op::Divide {
+            signed: true,
+            rd: hi,
+            rn,
+            rm,
+        },
+        (3, 15) if hi != 15 => Op::Divide {
+            signed: false,
+            rd: hi,
+            rn,
+            rm,
+        },
+        _ => Op::Undefined,
+    }
+}

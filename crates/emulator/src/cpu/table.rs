@@ -1,0 +1,44 @@
+//! Decoded instructions at hand: the bits alone say what an instruction is, so that code which changes needs no care.
+
+use super::inst::{Inst, Op};
+use super::{decode16, decode32};
+
+/// Decoded 32-bit instructions that are kept; a power of two.
+const WIDE: usize = 4096;
+
+/// The decoded instructions.
+pub struct Table {
+    /// All instructions of 16 bits.
+    narrow: Vec<Inst>,
+    /// Some of 32 bits, at the place that their bits give.
+    wide: Vec<(u32, Inst)>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        let undefined = Inst::new(Op::Undefined, true);
+        Self {
+            narrow: (0..=u16::MAX)
+                .map(|code| Inst::new(decode16::decode(code), false))
+                .collect(),
+            wide: vec![(0, undefined); WIDE],
+        }
+    }
+}
+
+impl Table {
+    /// The instruction of 16 bits.
+    pub fn narrow(&self, code: u16) -> Inst {
+        self.narrow[code as usize]
+    }
+
+    /// The instruction of 32 bits.
+    pub fn wide(&mut self, code: u32) -> Inst {
+        let place = (code ^ code >> 16).wrapping_mul(0x9e37_79b1) as usize >> 20 & (WIDE - 1);
+        let slot = &mut self.wide[place];
+        if slot.0 != code {
+            *slot = (code, Inst::new(decode32::decode(code), true));
+        }
+        slot.1
+    }
+}

@@ -1,0 +1,123 @@
+//! Programs in ELF files: their loadable segments, at their physical addresses, as a flash tool places them.
+
+use crate::memory::Memory;
+
+/// Program headers that a file may have: linkers write a handful.
+const MAX_SEGMENTS: usize = 64;
+
+/// A file that is no program for this machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ElfError {
+    /// Not ELF, or cut off.
+    #[error("no ELF file, or one cut off: {0} is missing")]
+    Cut(&'static str),
+    /// ELF for something else.
+    #[error(
+        "this ELF file is not a program for a Cortex-M3 (32-bit little-endian ARM executable): {0}; build it with -mcpu=cortex-m3"
+    )]
+    Foreign(&'static str),
+    /// More segments than any linker writes.
+    #[error("{0} program headers; at most {MAX_SEGMENTS} are taken")]
+    Segments(usize),
+    /// A segment outside the memories.
+    #[error(
+        "segment {index} ({bytes} bytes at {address:#010x}) does not fit the memories: flash 0 to 512 KB, SRAM 32 KB at 0x10000000, 32 KB at 0x2007c000"
+    )]
+    Outside {
+        /// Which program header, from 0.
+        index: usize,
+        /// Its physical address.
+        address: u32,
+        /// Its size in memory.
+        bytes: u32,
+    },
+    /// Nothing to load.
+    #[error("the file has no segment to load")]
+    Empty,
+}
+
+fn half(file: &[u8], at: usize, what: &'static str) -> Result<u16, ElfError> {
+    let bytes = file.get(at..).and_then(|rest| rest.first_chunk());
+    bytes
+        .map(|bytes| u16::from_le_bytes(*bytes))
+        .ok_or(ElfError::Cut(what))
+}
+
+fn word(file: &[u8], at: usize, what: &'static str) -> Result<u32, ElfError> {
+    let bytes = file.get(at..).and_then(|rest| rest.first_chunk());
+    bytes
+        .map(|bytes| u32::from_le_bytes(*bytes))
+        .ok_or(ElfError::Cut(what))
+}
+
+/// Loads a program; the lowest address loaded, where its vector table is.
+///
+/// # Errors
+///
+/// Where the file is no such program or does not fit the memories.
+pub fn load(file: &[u8], memory: &mut Memory) -> Result<u32, ElfError> {
+    if file.get(..4) != Some(b"\x7fELF") {
+        return Err(ElfError::Cut("its mark"));
+    }
+    if file.get(4..6) != Some(&[1, 1]) {
+        return Err(ElfError::Foreign("class or byte order"));
+    }
+    if half(file, 18, "the header")? != 40 {
+        return Err(ElfError::Foreign("another processor"));
+    }
+    if half(file, 16, "the header")? != 2 {
+        return Err(ElfError::Foreign("not linked to fixed addresses"));
+    }
+    let table = word(file, 28, "the header")? as usize;
+    let size = half(file, 42, "the header")? as usize;
+    let count = half(file, 44, "the header")? as usize;
+    if count > MAX_SEGMENTS {
+        return Err(ElfError::Segments(count));
+    }
+    if count > 0 && size < 32 {
+        return Err(ElfError::Foreign("program headers of a wrong size"));
+    }
+    let mut lowest = None;
+    for index in 0..count {
+        let at = table
+            .checked_add(index * size)
+            .ok_or(ElfError::Cut("a program header"))?;
+        if let Some(address) = segment(file, at, index, memory)? {
+            lowest = Some(lowest.map_or(address, |lowest: u32| lowest.min(address)));
+        }
+    }
+    lowest.ok_or(ElfError::Empty)
+}
+
+/// Loads one segment; its address, if it is one to load.
+fn segment(
+    file: &[u8],
+    at: usize,
+    index: usize,
+    memory: &mut Memory,
+) -> Result<Option<u32>, ElfError> {
+    let field = |n: usize| word(file, at.saturating_add(4 * n), "a program header");
+    let (kind, offset, virtual_address, address) =
+        (field(0)?, field(1)? as usize, field(2)?, field(3)?);
+    let (stored, bytes) = (field(4)? as usize, field(5)?);
+    if kind != 1 || bytes == 0 {
+        return Ok(None);
+    }
+    let outside = ElfError::Outside {
+        index,
+        address,
+        bytes,
+    };
+    if stored > bytes as usize {
+        return Err(outside);
+    }
+    let end = offset
+        .checked_add(stored)
+        .ok_or(ElfError::Cut("a segment"))?;
+    let data = file.get(offset..end).ok_or(ElfError::Cut("a segment"))?;
+    // Zeroed data live at the virtual address alone; the program's own start-up clears them.
+    if memory.bytes(virtual_address, bytes as usize).is_none() || !memory.load(address, data) {
+        return Err(outside);
+    }
+    Ok((stored > 0).then_some(address))
+}
