@@ -18,7 +18,9 @@ def group(file):
     archive = re.search(r"([^/]+)\.a\(", file)
     if archive:
         name = archive.group(1)
-        return {"liblwip": "lwip", "libc": "libc", "libgcc": "libc"}.get(name, name.replace("libwl_", "lib/"))
+        if re.match(r"lib(c|gcc|m)(_|$)", name):
+            return "libc"
+        return name.replace("libwl_", "lib/").replace("liblwip", "lwip")
     source = re.search(r"\.dir/(?:.*/)?(app|glue|boards/common|boards|lib)/", file)
     return source.group(1) if source else "other"
 

@@ -71,14 +71,15 @@ class Board:
         self.name, self.icount = name, icount
         self.image = Path(image) if image else IMAGES / f"{name}.elf"
         self.namespace = f"wlfw{os.getpid()}n{next(numbers)}"
-        self.process, self.folder = None, None
+        self.process, self.folder, self.ready_s = None, None, None
 
     def __enter__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="wlfw"))
         try:
             self._wire()
             self._start()
-            wait_for("the board is ready", self._is_ready)
+            wait_for("the board is ready", self._is_ready, every_s=0.001)
+            self.ready_s = time.monotonic() - self.began
         except BaseException:
             self.__exit__()
             raise
@@ -114,6 +115,7 @@ class Board:
             command += ["-chardev", f"socket,id={name},path={self.folder}/{name},server=on,wait=off{rest}"]
         command += ["-serial", "chardev:u0", "-qmp", "chardev:q0", "-gdb", "chardev:g0"]
         command += ["-netdev", "tap,id=n0,ifname=tap0,script=no,downscript=no", "-net", f"nic,netdev=n0,macaddr={mac}"]
+        self.began = time.monotonic()
         with open(self.folder / "stderr", "wb") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=errors)
 

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""How fast a board is under QEMU, in wall time: `speed.py [--board zynq7000] [--seconds 5] [--json]`.
+
+Start to READY, 512 echoes one after another, 50,000 packets/s, and UDP at several rates out of the distribution's
+iperf 2; what arrived is the board's own count (the MAC's, and iperf's report), what the host dropped is the TAP's.
+Figures of an emulated board say how fast the emulation is on this machine, not how fast the silicon would be.
+"""
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import time
+
+import control
+import lab
+
+ECHOES = 512
+LENGTHS = [64, 256, 1024]
+HEADERS_BYTES = 42
+RATES = ["500M", "900M", "1200M"]
+
+
+def boots(name, times):
+    """Seconds from the start of QEMU's process to READY."""
+    seen = []
+    for _ in range(times):
+        with lab.Board(name) as board:
+            seen.append(board.ready_s)
+    return {"median_s": statistics.median(seen), "most_s": max(seen), "times": times}
+
+
+def echoes(board, length):
+    """512 datagrams, each sent when the last has come back."""
+    with board.socket(2, 2) as wire:
+        client = control.Client(control.Udp(board))
+        began = client.start(direction="echo", layer="udp-ipv4", frames=ECHOES + 1)
+        wire.connect((lab.BOARD_IP, int(began["node_port"])))
+        frames = [control.test_frame(n, length - HEADERS_BYTES) for n in range(ECHOES + 1)]
+        # The first one resolves the address.
+        wire.send(frames[0])
+        wire.recv(2048)
+        start, trips = time.perf_counter(), []
+        for frame in frames[1:]:
+            sent = time.perf_counter()
+            wire.send(frame)
+            came = wire.recv(2048)
+            trips.append(time.perf_counter() - sent)
+            if came[4:8] != frame[4:8]:
+                raise AssertionError("another frame came back")
+        took = time.perf_counter() - start
+        client.ended(began["trial"])
+    return {"length_bytes": length, "echoes": ECHOES, "took_s": took, "median_s": statistics.median(trips)}
+
+
+def dropped(board):
+    """Frames that the host dropped because the board did not take them."""
+    said = board.run("ip", "-s", "-j", "link", "show", "tap0", capture_output=True, text=True).stdout
+    return json.loads(said)[0]["stats64"]["tx"]["dropped"]
+
+
+def datagrams(board, rate, length, seconds):
+    """UDP out of the distribution's iperf 2, and what the board's server says of it."""
+    before = dropped(board)
+    command = ["iperf", "-u", "-c", lab.BOARD_IP, "-b", rate, "-l", str(length), "-t", str(seconds), "-e", "-f", "b"]
+    said = board.run("timeout", "-k", "1", str(seconds + 20), *command, capture_output=True, text=True, check=False).stdout
+    sent = re.search(r"Sent (\d+) datagrams", said)
+    report = re.search(r"Server Report:.*?(\d+)/(\d+) \(", said, re.S)
+    if not (sent and report):
+        raise AssertionError(f"iperf has no report of the server:\n{said}")
+    lost, of = int(report[1]), int(report[2])
+    return {
+        "asked": rate,
+        "datagram_bytes": length,
+        "sent": int(sent[1]),
+        "reported": of,
+        "lost": lost,
+        "dropped_by_host": dropped(board) - before,
+        "offered_bits_per_s": int(sent[1]) * length * 8 / seconds,
+        "packets_per_s": int(sent[1]) / seconds,
+    }
+
+
+def measure(name, seconds):
+    """All of it."""
+    found = {"board": name, "kind": "wall", "host_load": os.getloadavg()[0], "cores": os.cpu_count()}
+    found["boot"] = boots(name, 5)
+    with lab.Board(name) as board:
+        found["echo"] = [echoes(board, length) for length in LENGTHS]
+        found["packets"] = datagrams(board, "50000pps", 64, seconds)
+        found["rates"] = [datagrams(board, rate, 1470, seconds) for rate in RATES]
+    return found
+
+
+def show(found):
+    """The figures for people."""
+    print(f"{found['board']} under QEMU, measured in wall time; host load {found['host_load']:.1f} on {found['cores']} cores")
+    print(f"start to READY   {found['boot']['median_s'] * 1e3:.0f} ms (median of {found['boot']['times']})")
+    for echo in found["echo"]:
+        print(
+            f"{echo['echoes']} echoes, {echo['length_bytes']:>4} B length   {echo['took_s'] * 1e3:.0f} ms, "
+            f"median round trip {echo['median_s'] * 1e6:.0f} us"
+        )
+    for row in [found["packets"], *found["rates"]]:
+        print(
+            f"UDP {row['datagram_bytes']:>4} B, {row['asked']:>8}   {row['offered_bits_per_s'] / 1e6:.0f} Mbit/s, "
+            f"{row['packets_per_s']:,.0f} packets/s offered, {row['lost']} of {row['reported']} lost, "
+            f"{row['dropped_by_host']} of them by the host's TAP"
+        )
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--board", default="zynq7000", choices=lab.MACHINES)
+    arguments.add_argument("--seconds", type=int, default=5, help="of each flow")
+    arguments.add_argument("--json", action="store_true", help="figures as JSON")
+    asked = arguments.parse_args()
+    lab.need()
+    lab.build()
+    found = measure(asked.board, asked.seconds)
+    if asked.json:
+        print(json.dumps(found, indent=1))
+    else:
+        show(found)
+
+
+if __name__ == "__main__":
+    main()
