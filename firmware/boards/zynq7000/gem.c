@@ -140,7 +140,7 @@ static struct gem_descriptor *next_filled(void)
 {
 	struct gem_descriptor *descriptor = &rx_ring[gem.rx_next];
 
-	return descriptor->address & RX_OURS ? descriptor : 0;
+	return (descriptor->address & RX_OURS) ? descriptor : 0;
 }
 
 /* The MAC found no free descriptor: it looks again when NET_CONTROL is written. */
