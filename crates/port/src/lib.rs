@@ -3,6 +3,7 @@
 //! - [`xdp`]: the fast path, generation and checking inside the kernel (eBPF programs of `bpf/`);
 //! - [`packet`]: the portable path, AF_PACKET;
 //! - [`tap`]: interfaces whose other end is this process;
+//! - [`wire`]: whole frames to and from one other end, without an interface;
 //! - [`host`]: what the host is, for the record of a run;
 //! - [`pcapng`]: captures, written and verified;
 //! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
@@ -20,6 +21,7 @@ pub mod netns;
 pub mod packet;
 pub mod pcapng;
 pub mod tap;
+pub mod wire;
 pub mod xdp;
 
 use wirelab_trial::host_clock as clock;

@@ -91,3 +91,30 @@ fn a_tap_carries_frames_both_ways() {
         "the interface goes with its descriptor"
     );
 }
+
+#[test]
+fn a_tap_has_the_ip_address_and_the_queue_that_were_asked() {
+    if !may_make_namespaces() || !rig::tap_here() {
+        return;
+    }
+    let name = format!("wlt-tap-ip-{}", std::process::id());
+    let namespace = NetNs::create(&name).unwrap();
+    let _gone = rig::Namespace(name.clone());
+    let wanted = TapSpec {
+        address: Some([10, 55, 3, 1].into()),
+        queue_frames: Some(4321),
+        ..TapSpec::new(PortName::new(Some(&name), "tap0").unwrap())
+    };
+    let _tap = TapPort::create(&wanted).unwrap();
+    let shown = namespace
+        .run_in(|| {
+            std::process::Command::new("ip")
+                .args(["addr", "show", "tap0"])
+                .output()
+        })
+        .unwrap()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("inet 10.55.3.1/24"), "{shown}");
+    assert!(shown.contains("qlen 4321"), "{shown}");
+}

@@ -130,7 +130,7 @@ pub enum LabCommand {
         #[arg(default_value = "lab")]
         name: String,
         /// Number of veth pairs
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
         pairs: u8,
         /// MTU in bytes
         #[arg(long, default_value_t = 1500)]

@@ -84,7 +84,7 @@ impl FromStr for Side {
 pub struct LabSpec {
     /// Its name: lower-case letters, digits and '-'.
     pub name: String,
-    /// Number of veth pairs, 1 to [`MOST_PAIRS`].
+    /// Number of veth pairs, at most [`MOST_PAIRS`]. Without any the two namespaces are for interfaces that others bring.
     pub pairs: u8,
     /// MTU of all interfaces in bytes.
     pub mtu: u32,
@@ -144,9 +144,9 @@ impl LabSpec {
     pub(super) fn check(&self) -> Result<(), LabError> {
         check_name(&self.name)?;
         let bad = |why: String| Err(LabError::Spec { why });
-        if !(1..=MOST_PAIRS).contains(&self.pairs) {
+        if self.pairs > MOST_PAIRS {
             return bad(format!(
-                "a lab has 1 to {MOST_PAIRS} pairs, not {}",
+                "a lab has at most {MOST_PAIRS} pairs, not {}",
                 self.pairs
             ));
         }
@@ -173,9 +173,8 @@ impl LabSpec {
         }
         Err(LabError::Spec {
             why: format!(
-                "lab {} has no pair {pair}; its pairs are 0 to {}",
-                self.name,
-                self.pairs - 1
+                "lab {} has no pair {pair}; it has {}, counted from 0",
+                self.name, self.pairs
             ),
         })
     }
@@ -230,8 +229,7 @@ mod tests {
             (LabSpec::new("Up", 1), "name of a lab"),
             (LabSpec::new("-x", 1), "name of a lab"),
             (LabSpec::new("a/b", 1), "name of a lab"),
-            (LabSpec::new("a", 0), "1 to 64 pairs"),
-            (LabSpec::new("a", 65), "1 to 64 pairs"),
+            (LabSpec::new("a", 65), "at most 64 pairs"),
             (
                 LabSpec {
                     mtu: 67,

@@ -7,6 +7,7 @@
 mod sys;
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -25,15 +26,22 @@ pub struct TapSpec {
     pub mac: Option<Mac>,
     /// Its MTU in bytes.
     pub mtu: u32,
+    /// Its IPv4 address on the kernel's side, in a network of 24 bits.
+    pub address: Option<Ipv4Addr>,
+    /// Frames that may wait for whoever reads the other end; `None` for the kernel's own number. More are dropped, and
+    /// counted as the interface's transmit drops.
+    pub queue_frames: Option<u32>,
 }
 
 impl TapSpec {
-    /// A device with an MTU of 1500 and an address of the kernel's choice.
+    /// A device with an MTU of 1500, an Ethernet address and a queue of the kernel's choice, and no IP address.
     pub fn new(port: PortName) -> TapSpec {
         TapSpec {
             port,
             mac: None,
             mtu: 1500,
+            address: None,
+            queue_frames: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
@@ -13,6 +14,9 @@ use super::TapSpec;
 
 /// What [`Device::create`] calls its first step.
 pub(super) const OPENING: &str = "the driver";
+
+/// The mask of a network of 24 bits.
+const MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
 
 /// The open device; the interface goes when it is closed.
 #[derive(Debug)]
@@ -54,6 +58,19 @@ impl Device {
         let mut request = named(&spec.port.interface);
         request.ifr_ifru.ifru_mtu = i32::try_from(spec.mtu).unwrap_or(i32::MAX);
         ask(&control, libc::SIOCSIFMTU, &mut request).map_err(step("the MTU"))?;
+        if let Some(frames) = spec.queue_frames {
+            let mut request = named(&spec.port.interface);
+            request.ifr_ifru.ifru_metric = i32::try_from(frames).unwrap_or(i32::MAX);
+            ask(&control, libc::SIOCSIFTXQLEN, &mut request).map_err(step("the queue"))?;
+        }
+        if let Some(address) = spec.address {
+            let mut request = named(&spec.port.interface);
+            request.ifr_ifru.ifru_addr = internet(address);
+            ask(&control, libc::SIOCSIFADDR, &mut request).map_err(step("the IP address"))?;
+            let mut request = named(&spec.port.interface);
+            request.ifr_ifru.ifru_netmask = internet(MASK);
+            ask(&control, libc::SIOCSIFNETMASK, &mut request).map_err(step("the network"))?;
+        }
         let mut request = named(&spec.port.interface);
         ask(&control, libc::SIOCGIFFLAGS, &mut request).map_err(step("to tell its flags"))?;
         // SAFETY: SIOCGIFFLAGS has written this field.
@@ -79,6 +96,17 @@ fn named(interface: &str) -> libc::ifreq {
         *to = from as libc::c_char;
     }
     request
+}
+
+/// An IPv4 address as a request holds it (ip(7): port, then address in network order).
+fn internet(address: Ipv4Addr) -> libc::sockaddr {
+    // SAFETY: all zeros is a valid address.
+    let mut out: libc::sockaddr = unsafe { mem::zeroed() };
+    out.sa_family = libc::AF_INET as libc::sa_family_t;
+    for (to, from) in out.sa_data[2..6].iter_mut().zip(address.octets()) {
+        *to = from as libc::c_char;
+    }
+    out
 }
 
 fn ask(file: &impl AsRawFd, command: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
