@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::catalogue;
+use wirelab_port::lab::LabError;
+use wirelab_port::tap::TapError;
+
+use crate::{catalogue, qemu};
 
 /// An error about a board.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +38,70 @@ pub enum BoardError {
         /// What is wrong with it.
         why: String,
     },
+    /// QEMU is not installed.
+    #[error(
+        "{program} is not installed; it comes with the package {} (`sudo apt-get install {}`)",
+        qemu::PACKAGE,
+        qemu::PACKAGE
+    )]
+    NoQemu {
+        /// The program.
+        program: String,
+    },
+    /// Another emulator runs it.
+    #[error("board {name} does not run in QEMU: ask board:{name}")]
+    NotQemu {
+        /// The board.
+        name: String,
+    },
+    /// It does not come up.
+    #[error("board {board} with {} did not say that it is up within {seconds} s (a line `READY …` on its UART); {console}", .image.display())]
+    NeverUp {
+        /// The board.
+        board: String,
+        /// How long was waited, in seconds.
+        seconds: f64,
+        /// The firmware.
+        image: PathBuf,
+        /// The end of its console.
+        console: String,
+    },
+    /// Its emulator ended.
+    #[error("board {board} has ended ({how}); {console}")]
+    Died {
+        /// The board.
+        board: String,
+        /// How its process ended.
+        how: String,
+        /// The end of its console.
+        console: String,
+    },
+    /// Its namespaces cannot be had.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// Its interface cannot be had.
+    #[error(transparent)]
+    Tap(#[from] TapError),
+    /// The system refused something else.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done, or with what.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl BoardError {
+    /// Whether a missing capability is the reason.
+    pub fn is_privilege(&self) -> bool {
+        match self {
+            BoardError::Lab(error) => error.is_privilege(),
+            BoardError::Tap(TapError::Privilege(_)) => true,
+            BoardError::Tap(TapError::NetNs(error)) => error.is_privilege(),
+            _ => false,
+        }
+    }
 }
 
 fn list(paths: &[PathBuf]) -> String {

@@ -1,14 +1,23 @@
 //! Boards that run real firmware, emulated: `board:NAME` as a node that anybody can start without hardware.
 //!
 //! - [`catalogue`] is the list of boards and what each is;
-//! - [`image`] finds the firmware of a board and looks at it before anything runs it.
+//! - [`image`] finds the firmware of a board and looks at it before anything runs it;
+//! - [`Board`] starts, watches and stops one in QEMU ([`qemu`]), on a TAP or on a wire of Unix sockets ([`place`]);
+//! - [`console`] is what it prints, [`folder`] where others find it, [`transport`] how it is asked.
 //!
 //! A board is brought up here and hands out its ends: frames, control, IP. Trials are run on it by others.
-#![deny(unsafe_code)]
 
 pub mod catalogue;
+pub mod console;
 mod error;
+pub mod folder;
 pub mod image;
+pub mod place;
+pub mod qemu;
+mod running;
+pub mod transport;
 
 pub use catalogue::{BOARDS, BoardInfo, Emulator};
 pub use error::BoardError;
+pub use place::Connect;
+pub use running::{Board, INTERFACE, Options};

@@ -229,10 +229,9 @@ pub fn mac(option: &str, text: &str) -> Asked<[u8; 6]> {
 
 /// A lab's error as the command line tells it apart.
 pub fn lab_failure(error: LabError) -> Failure {
-    match error {
-        LabError::Privilege(_) => Failure::Privilege(error.to_string()),
-        LabError::NetNs(ref inner) if inner.is_privilege() => Failure::Privilege(error.to_string()),
-        _ => Failure::Usage(error.to_string()),
+    match error.is_privilege() {
+        true => Failure::Privilege(error.to_string()),
+        false => Failure::Usage(error.to_string()),
     }
 }
 

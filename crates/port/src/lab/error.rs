@@ -110,6 +110,15 @@ pub enum LabError {
 }
 
 impl LabError {
+    /// Whether a missing capability is the reason.
+    pub fn is_privilege(&self) -> bool {
+        match self {
+            LabError::Privilege(_) | LabError::Tool(ToolError::Privilege(_)) => true,
+            LabError::NetNs(error) => error.is_privilege(),
+            _ => false,
+        }
+    }
+
     pub(super) fn io(what: impl Display, source: std::io::Error) -> LabError {
         LabError::Io {
             what: what.to_string(),

@@ -1,0 +1,199 @@
+//! The folder of a running board: its sockets and logs, and what others need to find it.
+//!
+//! The owner holds a lock on a file in it, which the kernel frees when the owner dies, however it dies: a folder that
+//! can be locked is left over, and the next board that starts removes it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::geteuid;
+
+/// What others read to find a board.
+const ABOUT: &str = "about.json";
+/// The file that the owner holds.
+const HELD: &str = "held";
+/// Held while folders are made and swept.
+const LOCK: &str = "lock";
+/// Most bytes of a description that are read.
+const MOST_ABOUT: u64 = 64 * 1024;
+
+/// A folder that goes with this value.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    _held: Flock<File>,
+}
+
+impl Folder {
+    /// Make a folder for a board called `name`, and sweep those whose owner has died.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make(name: &str) -> io::Result<Folder> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let base = base()?;
+        let _lock = lock(&base.join(LOCK))?;
+        sweep(&base);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = base.join(format!("{name}-{}-{number}", std::process::id()));
+        private().create(&path)?;
+        let held = lock(&path.join(HELD))?;
+        Ok(Folder { path, _held: held })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file in it.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Write down what others need to find the board.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn describe(&self, about: &serde_json::Value) -> io::Result<()> {
+        fs::write(self.join(ABOUT), about.to_string())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed now is swept later.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A board that another process, or this one, runs.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// The name of its folder: board, process, number.
+    pub id: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// What its owner wrote of it.
+    pub about: serde_json::Value,
+}
+
+/// The boards that run for this user.
+///
+/// # Errors
+/// What the system says of the folder of all boards.
+pub fn running() -> io::Result<Vec<Running>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(base()?)?.flatten() {
+        let path = entry.path();
+        let Some(about) = read_about(&path) else {
+            continue;
+        };
+        if is_held(&path) {
+            let id = entry.file_name().to_string_lossy().into_owned();
+            all.push(Running { id, path, about });
+        }
+    }
+    all.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(all)
+}
+
+fn read_about(path: &Path) -> Option<serde_json::Value> {
+    use std::io::Read;
+    let mut text = String::new();
+    let file = File::open(path.join(ABOUT)).ok()?;
+    file.take(MOST_ABOUT).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Where the folders are: of the system for root, else of the user.
+fn base() -> io::Result<PathBuf> {
+    let user = geteuid();
+    let own = std::env::var_os("XDG_RUNTIME_DIR").filter(|v| !v.is_empty());
+    let path = match (user.is_root(), own) {
+        (true, _) => PathBuf::from("/run/wirelab/boards"),
+        (false, Some(own)) => PathBuf::from(own).join("wirelab/boards"),
+        (false, None) => std::env::temp_dir().join(format!("wirelab-{user}")),
+    };
+    private().recursive(true).create(&path)?;
+    let found = fs::symlink_metadata(&path)?;
+    // In a folder that all may write to, somebody else may have been here first.
+    if !found.is_dir() || found.uid() != user.as_raw() || found.mode() & 0o022 != 0 {
+        let text = format!(
+            "{} is not a folder of this user alone; remove it",
+            path.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    Ok(path)
+}
+
+fn private() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+fn lock(path: &Path) -> io::Result<Flock<File>> {
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusive) {
+            Ok(held) => return Ok(held),
+            Err((again, Errno::EINTR)) => file = again,
+            Err((_, errno)) => return Err(errno.into()),
+        }
+    }
+}
+
+fn is_held(folder: &Path) -> bool {
+    match File::open(folder.join(HELD)) {
+        Ok(file) => Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err(),
+        Err(_) => false,
+    }
+}
+
+/// Remove what dead owners left. The caller holds the lock.
+fn sweep(base: &Path) {
+    let Ok(entries) = fs::read_dir(base) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.is_dir() && !is_held(&path) {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_found_while_it_is_held_and_goes_with_its_owner() {
+        let folder = Folder::make("test-board").unwrap();
+        folder
+            .describe(&serde_json::json!({"board": "test-board"}))
+            .unwrap();
+        let path = folder.path().to_owned();
+        let mine = |path: &Path| running().unwrap().into_iter().find(|r| r.path == path);
+        assert_eq!(mine(&path).unwrap().about["board"], "test-board");
+        drop(folder);
+        assert!(!path.exists());
+        assert!(mine(&path).is_none());
+    }
+
+    #[test]
+    fn what_a_dead_owner_left_is_swept() {
+        let left = base().unwrap().join(format!("left-{}", std::process::id()));
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(HELD), "").unwrap();
+        let _folder = Folder::make("test-sweep").unwrap();
+        assert!(!left.exists());
+    }
+}

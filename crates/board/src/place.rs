@@ -1,0 +1,179 @@
+//! Where a board is connected: a TAP in a lab of its own, a wire of Unix sockets, or nothing.
+
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use wirelab_port::iface::{Mac, PortName};
+use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+use wirelab_port::netns::NetNs;
+use wirelab_port::tap::{TapError, TapPort, TapSpec};
+use wirelab_port::wire::UnixWire;
+
+use crate::BoardError;
+use crate::folder::Folder;
+use crate::qemu::files;
+
+/// The interface that leads to the board, in its namespace.
+pub const TAP: &str = "tap0";
+/// Frames that may wait for the board at 1500 bytes and 1 Gbit/s for 50 ms: what an emulator may be held up by a busy
+/// host. The kernel's own number, 500, is gone in 6 ms.
+const QUEUE_FRAMES: u32 = 4_096;
+
+/// The two ends of a board's link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// The board's Ethernet address, which holds its IPv4 address in its last four bytes.
+    pub mac: Mac,
+    /// The board's IPv4 address.
+    pub ip: Ipv4Addr,
+    /// The tester's Ethernet address.
+    pub tester_mac: Mac,
+    /// The tester's IPv4 address.
+    pub tester_ip: Ipv4Addr,
+}
+
+impl Addresses {
+    /// The next in this process: boards that are bridged together are told apart.
+    pub fn next() -> Addresses {
+        static NUMBER: AtomicU8 = AtomicU8::new(0);
+        Addresses::of(NUMBER.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Those of board number `n`.
+    pub const fn of(n: u8) -> Addresses {
+        Addresses {
+            mac: Mac([0x02, 0, 10, 55, n, 2]),
+            ip: Ipv4Addr::new(10, 55, n, 2),
+            // 02:57:4C as in labs: locally administered, "WL".
+            tester_mac: Mac([0x02, 0x57, 0x4C, 55, n, 1]),
+            tester_ip: Ipv4Addr::new(10, 55, n, 1),
+        }
+    }
+}
+
+/// How a board shall be connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Connect {
+    /// By a TAP where that is allowed, else by Unix sockets.
+    #[default]
+    Auto,
+    /// By a TAP.
+    Tap,
+    /// By Unix sockets.
+    Unix,
+    /// By nothing: for what a board does by itself.
+    Open,
+}
+
+/// Where a board is connected.
+#[derive(Debug)]
+pub enum Place {
+    /// A TAP in a namespace, which goes with this value.
+    Tap {
+        /// The namespaces.
+        lab: EphemeralLab,
+        /// The device's other end, until the emulator has it.
+        fd: Option<OwnedFd>,
+    },
+    /// Unix sockets.
+    Unix {
+        /// The tester's end.
+        wire: Option<UnixWire>,
+        /// Why it is no TAP, where that was tried.
+        instead: Option<String>,
+    },
+    /// Nothing.
+    Open,
+}
+
+impl Place {
+    /// Make what was asked for a board.
+    ///
+    /// # Errors
+    /// [`BoardError::Lab`], [`BoardError::Tap`], [`BoardError::Io`].
+    pub fn make(
+        connect: Connect,
+        board: &str,
+        addresses: &Addresses,
+        folder: &Folder,
+    ) -> Result<Place, BoardError> {
+        match connect {
+            Connect::Open => Ok(Place::Open),
+            Connect::Unix => unix(folder, None),
+            Connect::Tap => tap(board, addresses),
+            Connect::Auto => match tap(board, addresses) {
+                Err(error) if is_not_allowed(&error) => unix(folder, Some(error.to_string())),
+                other => other,
+            },
+        }
+    }
+
+    /// The namespace that the board's TAP is in.
+    ///
+    /// # Errors
+    /// [`BoardError::Lab`] if it is gone.
+    pub fn namespace(&self) -> Result<Option<NetNs>, BoardError> {
+        match self {
+            Place::Tap { lab, .. } => Ok(Some(lab.netns(Side::Tester)?)),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn tap(board: &str, addresses: &Addresses) -> Result<Place, BoardError> {
+    let spec = LabSpec::unique(&format!("board-{board}"), 0);
+    let lab = EphemeralLab::up(&spec)?;
+    let namespace = spec.namespace(Side::Tester);
+    let port = PortName::new(Some(&namespace), TAP).map_err(|e| BoardError::Io {
+        what: format!("the name of {board}'s interface"),
+        source: std::io::Error::other(e),
+    })?;
+    let tap = TapPort::create(&TapSpec {
+        mac: Some(addresses.tester_mac),
+        address: Some(addresses.tester_ip),
+        queue_frames: Some(QUEUE_FRAMES),
+        ..TapSpec::new(port)
+    })?;
+    let fd = tap.as_fd().try_clone_to_owned();
+    let fd = fd.map_err(|source| BoardError::Io {
+        what: format!("the interface of {board}"),
+        source,
+    })?;
+    Ok(Place::Tap { lab, fd: Some(fd) })
+}
+
+fn unix(folder: &Folder, instead: Option<String>) -> Result<Place, BoardError> {
+    let (own, other) = (
+        folder.join(files::TESTER_WIRE),
+        folder.join(files::BOARD_WIRE),
+    );
+    let wire = UnixWire::bind(&own, &other).map_err(|source| BoardError::Io {
+        what: format!("the wire {}", own.display()),
+        source,
+    })?;
+    Ok(Place::Unix {
+        wire: Some(wire),
+        instead,
+    })
+}
+
+/// Whether this user may not, or this host cannot, have a TAP.
+fn is_not_allowed(error: &BoardError) -> bool {
+    error.is_privilege() || matches!(error, BoardError::Tap(TapError::NoDriver(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ethernet_address_holds_the_ip_address() {
+        for n in [0, 7, 255] {
+            let of = Addresses::of(n);
+            assert_eq!(of.mac.0[2..], of.ip.octets());
+            assert_ne!(of.mac, of.tester_mac);
+        }
+        assert_ne!(Addresses::next(), Addresses::next());
+    }
+}

@@ -1,0 +1,179 @@
+//! QEMU: its command line for a board, its process, and its control socket.
+
+mod process;
+mod qmp;
+mod sys;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::catalogue::Machine;
+
+pub use process::{Life, Process};
+pub use qmp::Qmp;
+
+/// The program.
+pub const PROGRAM: &str = "qemu-system-arm";
+/// The package that it comes with.
+pub const PACKAGE: &str = "qemu-system-arm";
+
+/// What a board is connected to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire<'a> {
+    /// A TAP device by its open descriptor.
+    Tap(i32),
+    /// Two Unix datagram sockets: QEMU's own, and the other end's.
+    Unix(&'a Path, &'a Path),
+    /// Nothing is at the other end.
+    Open,
+}
+
+/// The command line of a board.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// The program; [`PROGRAM`] unless another is wanted.
+    pub program: &'a Path,
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The firmware.
+    pub image: &'a Path,
+    /// The folder of its sockets and logs.
+    pub folder: &'a Path,
+    /// Its Ethernet address.
+    pub mac: &'a str,
+    /// Its wire.
+    pub wire: Wire<'a>,
+    /// Whether virtual time counts instructions.
+    pub counts: bool,
+}
+
+/// Names of the files in the folder of a board.
+pub mod files {
+    /// The UART as a Unix stream socket; one client at a time.
+    pub const UART: &str = "uart.sock";
+    /// All that the board printed on it.
+    pub const LOG: &str = "uart.log";
+    /// QMP.
+    pub const QMP: &str = "qmp.sock";
+    /// What QEMU itself says.
+    pub const ERRORS: &str = "qemu.err";
+    /// The board's end of a Unix datagram wire.
+    pub const BOARD_WIRE: &str = "wire-board.sock";
+    /// The tester's end of it.
+    pub const TESTER_WIRE: &str = "wire-tester.sock";
+}
+
+impl Line<'_> {
+    /// All arguments. `notes/firmware.md` of the design tells why each is as it is: on-board controllers take
+    /// `-net nic`, and output before a client connects is kept by the log alone.
+    pub fn arguments(&self) -> Vec<String> {
+        let at = |name: &str| comma(&self.folder.join(name));
+        let mut all: Vec<String> = Vec::new();
+        let mut put = |words: &[&str]| all.extend(words.iter().map(|w| (*w).to_owned()));
+        put(&["-M", self.machine.name]);
+        if let Some(mib) = self.machine.memory_mib {
+            put(&["-m", &format!("{mib}M")]);
+        }
+        put(&[
+            "-display",
+            "none",
+            "-monitor",
+            "none",
+            "-kernel",
+            &self.image.to_string_lossy(),
+        ]);
+        let (uart, log) = (at(files::UART), at(files::LOG));
+        let chardev = format!("socket,id=u0,path={uart},server=on,wait=off,logfile={log}");
+        put(&["-chardev", &chardev, "-serial", "chardev:u0"]);
+        put(&[
+            "-qmp",
+            &format!("unix:{},server=on,wait=off", at(files::QMP)),
+        ]);
+        if self.counts {
+            // With sleep=off idle time would jump from timer to timer.
+            let shift = self.machine.icount_shift;
+            put(&["-icount", &format!("shift={shift},align=off,sleep=on")]);
+        }
+        let netdev = match self.wire {
+            Wire::Tap(fd) => format!("tap,id=n0,fd={fd}"),
+            Wire::Unix(own, other) => format!(
+                "dgram,id=n0,local.type=unix,local.path={},remote.type=unix,remote.path={}",
+                comma(own),
+                comma(other)
+            ),
+            Wire::Open => "hubport,id=n0,hubid=0".to_owned(),
+        };
+        let nic = format!("nic,netdev=n0,macaddr={}", self.mac);
+        put(&["-netdev", &netdev, "-net", &nic]);
+        all
+    }
+
+    /// The command, with its errors kept in the folder.
+    ///
+    /// # Errors
+    /// What making the file of errors gives.
+    pub fn command(&self) -> std::io::Result<Command> {
+        let errors = std::fs::File::create(self.folder.join(files::ERRORS))?;
+        let mut command = Command::new(self.program);
+        command
+            .args(self.arguments())
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(errors);
+        Ok(command)
+    }
+}
+
+/// A path as QEMU's options take it: a comma is doubled.
+fn comma(path: &Path) -> String {
+    path.to_string_lossy().replace(',', ",,")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Emulator, catalogue};
+
+    fn line(board: &str, wire: Wire<'_>, counts: bool) -> String {
+        let Emulator::Qemu(machine) = catalogue::find(board).unwrap().emulator else {
+            panic!("{board}");
+        };
+        let line = Line {
+            program: Path::new(PROGRAM),
+            machine,
+            image: Path::new("/f/x.elf"),
+            folder: Path::new("/run/a,b"),
+            mac: "02:00:0a:37:00:02",
+            wire,
+            counts,
+        };
+        line.arguments().join(" ")
+    }
+
+    #[test]
+    fn the_lines_of_both_boards() {
+        assert_eq!(
+            line("zynq7000", Wire::Tap(9), false),
+            "-M xilinx-zynq-a9 -m 64M -display none -monitor none -kernel /f/x.elf \
+             -chardev socket,id=u0,path=/run/a,,b/uart.sock,server=on,wait=off,logfile=/run/a,,b/uart.log \
+             -serial chardev:u0 -qmp unix:/run/a,,b/qmp.sock,server=on,wait=off \
+             -netdev tap,id=n0,fd=9 -net nic,netdev=n0,macaddr=02:00:0a:37:00:02"
+        );
+        let counting = line("mps2-an385", Wire::Open, true);
+        assert!(counting.starts_with("-M mps2-an385 -display"), "{counting}");
+        assert!(
+            counting.contains("-icount shift=8,align=off,sleep=on"),
+            "{counting}"
+        );
+        let unix = line(
+            "zynq7000",
+            Wire::Unix(Path::new("/w/b"), Path::new("/w/t")),
+            false,
+        );
+        assert!(
+            unix.contains("local.path=/w/b,remote.type=unix,remote.path=/w/t"),
+            "{unix}"
+        );
+    }
+}

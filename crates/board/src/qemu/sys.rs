@@ -1,0 +1,45 @@
+//! What a child process does between fork and exec so that it never outlives its parent.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Have `command` killed by the kernel when the thread that starts it ends, however it ends; bound its files to
+/// `most_file_bytes` each; and let it have the descriptor `keep`.
+pub(super) fn tie(command: &mut Command, keep: Option<RawFd>, most_file_bytes: u64) {
+    let parent = std::process::id();
+    let child = move || prepare(parent, keep, most_file_bytes);
+    // SAFETY: the closure runs after fork in a process of one thread; it allocates nothing and calls only functions
+    // that signal-safety(7) lists, or that are plain system calls.
+    unsafe {
+        command.pre_exec(child);
+    }
+}
+
+fn prepare(parent: u32, keep: Option<RawFd>, most_file_bytes: u64) -> io::Result<()> {
+    let check = |result: libc::c_int| match result {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    };
+    // SAFETY: plain system calls on values of this process.
+    unsafe {
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+        // The parent may have died before the line above.
+        if libc::getppid() as u32 != parent {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        let limit = libc::rlimit {
+            rlim_cur: most_file_bytes,
+            rlim_max: most_file_bytes,
+        };
+        check(libc::setrlimit(libc::RLIMIT_FSIZE, &limit))?;
+        // A log that is full is no reason to end.
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        if let Some(fd) = keep {
+            check(libc::fcntl(fd, libc::F_SETFD, 0))?;
+        }
+    }
+    Ok(())
+}
