@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_process_is_ended_with_its_value() {
-        let process = shell("sleep 1000 & wait");
+        let process = shell("exec sleep 1000");
         let life = process.life().clone();
         assert!(life.pid().is_some() && life.ended().is_none());
         drop(process);
@@ -193,7 +193,10 @@ mod tests {
     fn files_are_bounded() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("log");
-        let script = format!("head -c 40000000 /dev/zero > {}; exit 0", file.display());
+        let script = format!(
+            "head -c 40000000 /dev/zero > {} 2> /dev/null; exit 0",
+            file.display()
+        );
         end(shell(&script).life());
         assert_eq!(std::fs::metadata(file).unwrap().len(), MOST_FILE_BYTES);
     }

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixListener;
 
-    fn against(script: &[&str]) -> io::Result<Qmp> {
+    fn against(script: &[&str]) -> io::Result<()> {
         let script = script.concat();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("qmp.sock");
@@ -106,7 +106,7 @@ mod tests {
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = stream.read_to_end(&mut Vec::new());
         });
-        let made = Qmp::connect(&path);
+        let made = Qmp::connect(&path).map(drop);
         server.join().unwrap();
         made
     }
