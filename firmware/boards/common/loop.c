@@ -27,17 +27,17 @@ static uint64_t ticks_per_ms, timers_due;
 static err_t output(struct netif *interface, struct pbuf *frame)
 {
 	struct wl_piece pieces[MOST_PIECES];
-	unsigned count = 0;
+	unsigned count = 1;
 
 	(void)interface;
-	for (struct pbuf *part = frame; part; part = part->next) {
+	pieces[0].bytes = (const uint8_t *)frame->payload + ETH_PAD_SIZE;
+	pieces[0].count = frame->len - ETH_PAD_SIZE;
+	for (const struct pbuf *part = frame->next; part; part = part->next) {
 		if (count == MOST_PIECES)
 			return ERR_BUF;
 		pieces[count].bytes = part->payload;
 		pieces[count++].count = part->len;
 	}
-	pieces[0].bytes = (const uint8_t *)pieces[0].bytes + ETH_PAD_SIZE;
-	pieces[0].count -= ETH_PAD_SIZE;
 	if (mac_send(pieces, count))
 		return ERR_OK;
 	loop_tx_full++;

@@ -15,12 +15,12 @@ static void compute(uint32_t from)
 {
 	/* In pieces, because an LFSR part has a longest length; the last begins with a sequence of the stretch, because
 	 * the stream goes on behind start word 4095. */
-	static const uint16_t begins[] = { 0, SEQUENCES / 2, SEQUENCES - 1, WORDS };
+	static const uint32_t begins[] = { 0, SEQUENCES / 2, SEQUENCES - 1, WORDS };
 
 	first = from;
 	for (unsigned n = 0; n < 3; n++)
 		wl_lfsr_fill(from + begins[n], (uint8_t *)(words + begins[n]),
-			     4u * (begins[n + 1] - begins[n]));
+			     4 * (begins[n + 1] - begins[n]));
 }
 
 void application_data_init(void)

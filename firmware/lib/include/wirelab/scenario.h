@@ -63,7 +63,8 @@ struct wl_scenario_result {
 	uint64_t ticks; /* the pin was up */
 	uint64_t header_ticks; /* of these to build headers; with `dma-copied` while the DMA copies */
 	uint64_t copy_ticks; /* and to copy, or to wait for the DMA */
-	uint64_t wait_ticks; /* and to wait for the MAC, the DMA or the time of the next frame: the CPU is free */
+	uint64_t
+		wait_ticks; /* and to wait for the MAC, the DMA or the time of the next frame: the CPU is free */
 	uint64_t full_events; /* the ring was full when a frame was ready */
 	uint32_t slots; /* of repeating frames; 0 where they do not repeat */
 	uint32_t most_held;
