@@ -30,11 +30,6 @@ static struct {
 	volatile bool damaged; /* the FIFO has to be dumped, likewise */
 } ring;
 
-static struct {
-	volatile uint32_t frames, errors, crc_errors, runts, oversized, stalls, interrupts, recoveries;
-	volatile uint64_t bytes;
-} counters;
-
 /* Words out of the FIFO, eight at a time: its eight addresses are all the same place. */
 static void read_words(uint32_t *to, uint32_t words)
 {
@@ -57,13 +52,13 @@ static void skip_words(uint32_t words)
 
 static void count_error(uint32_t status, uint32_t length)
 {
-	counters.errors++;
+	counters[RX_ERRORS]++;
 	if (status & RX_CRC)
-		counters.crc_errors++;
+		counters[RX_CRC_ERRORS]++;
 	if ((status & RX_RUNT) || length < ETHERNET_HEADER_BYTES)
-		counters.runts++;
+		counters[RX_RUNTS]++;
 	if ((status & RX_TOO_LONG) || (length > MAC_MOST_BYTES && length <= UINT16_MAX))
-		counters.oversized++;
+		counters[RX_OVERSIZED]++;
 }
 
 /* One frame, of which the MAC told this status. */
@@ -73,15 +68,15 @@ static void take(uint32_t status)
 	/* Shorter than its FCS: a number that is too large for any frame. */
 	uint32_t length = bytes - FCS_BYTES, slot = ring.in % BOARD_RX_BUFFERS;
 
-	if ((status & RX_ERRORS) || length - ETHERNET_HEADER_BYTES > MAC_MOST_BYTES - ETHERNET_HEADER_BYTES) {
+	if ((status & RX_BAD) || length - ETHERNET_HEADER_BYTES > MAC_MOST_BYTES - ETHERNET_HEADER_BYTES) {
 		count_error(status, bytes < FCS_BYTES ? 0 : length);
 		skip_words(words);
 		return;
 	}
 	read_words(buffers[slot].words, words);
 	lengths[slot] = (uint16_t)length;
-	counters.frames++;
-	counters.bytes += length;
+	counters[RX_FRAMES]++;
+	counters[RX_BYTES] += length;
 	ring.in = ring.in + 1;
 }
 
@@ -91,7 +86,7 @@ static void empty_fifo(void)
 		if (ring.in - ring.out == BOARD_RX_BUFFERS) {
 			INT_ENABLE = WANTED & ~ON_RX_STATUS;
 			ring.stalled = true;
-			counters.stalls++;
+			counters[RX_RING_FULL]++;
 			return;
 		}
 		take(RX_STATUS);
@@ -105,7 +100,7 @@ void lan9118_interrupt(void)
 	BOARD_ON_MAC_INTERRUPT();
 	status = INT_STATUS;
 	INT_STATUS = status;
-	counters.interrupts++;
+	counters[INTERRUPTS]++;
 	if (status & ON_RX_ERROR) {
 		INT_ENABLE = 0;
 		ring.damaged = true;
@@ -145,7 +140,7 @@ static void recover(void)
 
 	lan9118_receive_stop();
 	lan9118_receive_start();
-	counters.recoveries++;
+	counters[RX_RECOVERIES]++;
 	board_irq_on(was);
 }
 
@@ -175,24 +170,4 @@ void mac_receive_done(void)
 	INT_ENABLE = WANTED;
 	empty_fifo();
 	board_irq_on(was);
-}
-
-bool lan9118_rx_counter(uint32_t index, const char **name, uint64_t *value)
-{
-	const struct {
-		const char *name;
-		uint64_t value;
-	} all[] = {
-		{ "rx_frames", counters.frames },      { "rx_bytes", counters.bytes },
-		{ "rx_errors", counters.errors },      { "rx_crc_errors", counters.crc_errors },
-		{ "rx_runts", counters.runts },	       { "rx_oversized", counters.oversized },
-		{ "rx_ring_full", counters.stalls },   { "rx_recoveries", counters.recoveries },
-		{ "interrupts", counters.interrupts },
-	};
-
-	if (index >= sizeof all / sizeof all[0])
-		return false;
-	*name = all[index].name;
-	*value = all[index].value;
-	return true;
 }

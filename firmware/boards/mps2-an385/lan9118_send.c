@@ -28,8 +28,8 @@ void lan9118_collect(void)
 	uint32_t statuses = STATUS_WORDS(TX_INFO);
 
 	while (statuses-- > 0) {
-		if (TX_STATUS & TX_ERRORS)
-			lan9118.tx_errors++;
+		if (TX_STATUS & TX_BAD)
+			counters[TX_FAILED]++;
 	}
 }
 
@@ -89,7 +89,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 		count--;
 	for (unsigned n = 0; n < count; n++) {
 		if (pieces[n].count > MAC_MOST_BYTES - length) {
-			lan9118.tx_too_long++;
+			counters[TX_TOO_LONG]++;
 			return false;
 		}
 		length += (uint32_t)pieces[n].count;
@@ -97,16 +97,16 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 		words += 3 + (uint32_t)pieces[n].count / 4 + 1;
 	}
 	if (!lan9118.link_up && !lan9118.loopback) {
-		lan9118.tx_no_link++;
+		counters[TX_NO_LINK]++;
 		return false;
 	}
 	if (!has_room(words)) {
-		lan9118.tx_full++;
+		counters[TX_FULL]++;
 		return false;
 	}
 	padded = length < LEAST_BYTES ? LEAST_BYTES : length;
 	write_frame(pieces, count, length, padded);
-	lan9118.tx_frames++;
-	lan9118.tx_bytes += padded;
+	counters[TX_FRAMES]++;
+	counters[TX_BYTES] += padded;
 	return true;
 }
