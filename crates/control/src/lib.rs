@@ -6,6 +6,7 @@
 //! - [`line`] is the checked view of one line and the buffer to write one: no I/O, no allocation;
 //! - [`message`], [`page`] and [`refusal`] are the plain representation;
 //! - [`client::Client`] asks over any [`transport::Transport`] and gets each thing done once;
+//! - [`told::Told`] is what a node says after a trial, in the terms of an observation;
 //! - [`server::Server`] is a node without I/O around a [`server::NodeHandler`]; [`serve`] connects it.
 #![forbid(unsafe_code)]
 
@@ -15,8 +16,10 @@ pub mod line;
 pub mod message;
 pub mod page;
 pub mod refusal;
+pub mod refused;
 pub mod serve;
 pub mod server;
+pub mod told;
 pub mod transport;
 pub mod value;
 

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirelab_control::client::{Client, ClientError, Patience};
-use wirelab_control::refusal::{Code, Refusal};
+use wirelab_control::refusal::Code;
 use wirelab_control::transport::{TcpTransport, Transport, UdpTransport};
-use wirelab_trial::{NodeError, Unsupported};
+use wirelab_trial::NodeError;
 
 use crate::host::no_way;
 
@@ -71,78 +71,10 @@ pub fn is_busy(error: &ClientError) -> bool {
     matches!(error, ClientError::Refused { refusal, .. } if refusal.code == Code::Busy)
 }
 
-/// What a refused or failed `start` means for the trial.
-pub fn of_start(error: &ClientError) -> NodeError {
-    let ClientError::Refused { refusal, .. } = error else {
-        return NodeError::Failed(error.to_string());
-    };
-    let why = words(refusal);
-    match refusal.code {
-        Code::Unsupported => Unsupported {
-            field: trial_field(refusal.field.as_deref().unwrap_or_default()),
-            why,
-        }
-        .into(),
-        Code::Limit => {
-            NodeError::BadTrial(format!("beyond what the node allows: {why}; ask within it"))
-        }
-        Code::Busy => NodeError::Failed(format!(
-            "another tester runs a trial on the node ({why}): wait until it is over"
-        )),
-        Code::Peer => NodeError::Failed(format!(
-            "the node sends to the host that asks it alone: {why}"
-        )),
-        _ => NodeError::Failed(format!("the node refuses the trial: {why}")),
-    }
-}
-
-fn words(refusal: &Refusal) -> String {
-    let field = refusal.field.as_deref().map(|f| format!("{f}: "));
-    let limit = refusal.limit.map(|l| format!("the limit is {l}"));
-    let why = refusal.why.clone().or(limit);
-    let why = why.unwrap_or_else(|| refusal.code.word().to_owned());
-    format!("{}{why}", field.unwrap_or_default())
-}
-
-/// The field of a trial that a field of the protocol belongs to.
-fn trial_field(field: &str) -> &'static str {
-    match field {
-        "direction" => "direction",
-        "layer" => "layer",
-        "vlan_tags" => "vlan_tags",
-        "buffers" => "buffers",
-        "ports" => "ports",
-        "frames" | "time_ps" | "limit_ps" => "extent",
-        _ if field.starts_with("load") => "load",
-        _ if field.ends_with("_bytes") => "size",
-        _ => "trial",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn refused(refusal: Refusal) -> NodeError {
-        of_start(&ClientError::Refused {
-            command: "start",
-            refusal,
-        })
-    }
-
-    #[test]
-    fn refusals_become_errors_of_the_trial() {
-        let cannot = refused(Refusal::unsupported("load_ppm", "no link rate"));
-        let NodeError::Unsupported(cannot) = cannot else {
-            panic!("{cannot}");
-        };
-        assert_eq!(cannot.field, "load");
-        assert!(cannot.why.contains("no link rate"));
-        let limit = refused(Refusal::limit("frames", 7));
-        assert!(matches!(&limit, NodeError::BadTrial(t) if t.contains("frames: the limit is 7")));
-        let busy = refused(Refusal::new(Code::Busy));
-        assert!(busy.to_string().contains("another tester"), "{busy}");
-    }
+    use wirelab_control::refusal::Refusal;
 
     #[test]
     fn a_newer_node_is_told_from_none() {

@@ -1,6 +1,5 @@
 //! A node that speaks the control protocol: `node:HOST[:PORT]`.
 
-mod collect;
 mod control;
 mod ethernet;
 mod flows;
@@ -17,6 +16,8 @@ use std::time::{Duration, Instant};
 use wirelab_control::PORT;
 use wirelab_control::client::ClientError;
 use wirelab_control::message::{Identity, Started};
+use wirelab_control::refused::of_start;
+use wirelab_control::told::Told;
 use wirelab_cores::Cores;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Layer, Node, NodeError, Observation, Progress, Trial,
@@ -64,7 +65,7 @@ impl ControlNode {
         let route = Route::to(address)?;
         let mut control = control::open(address)?;
         let identity = control.identity().clone();
-        let keys = control.setup().map_err(|e| control::of_start(&e))?;
+        let keys = control.setup().map_err(|e| of_start(&e))?;
         let setup: BTreeMap<String, String> = keys.into_iter().take(MOST_KEYS).collect();
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = route.interface.as_ref().map(|i| i.port.interface.as_str());
@@ -115,11 +116,11 @@ impl ControlNode {
             match answer {
                 Err(error) if control::is_busy(&error) && begun.elapsed() < patience => {
                     if cancel.is_cancelled() {
-                        return Err(control::of_start(&error));
+                        return Err(of_start(&error));
                     }
                     std::thread::sleep(BUSY_LOOK);
                 }
-                answer => return answer.map_err(|error| control::of_start(&error)),
+                answer => return answer.map_err(|error| of_start(&error)),
             }
         }
     }
@@ -162,9 +163,9 @@ impl ControlNode {
         let told = match ran.answers {
             true => {
                 let captures = plan.start.captures.is_some();
-                collect::Told::ask(&mut self.control, started.trial, captures)
+                Told::ask(&mut self.control, started.trial, captures)
             }
-            false => collect::Told::nothing("the node did not answer any more"),
+            false => Told::nothing("the node did not answer any more"),
         };
         let earlier_idle_ratio = self.idle_ratio;
         let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);

@@ -1,13 +1,13 @@
 //! From what both sides saw to an observation: each flow by its receiver's counts and its sender's number.
 
 use wirelab_control::message::Status as Last;
+use wirelab_control::told::{self, Told};
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Layer, Observation, Status,
     TesterObservation, Warning,
 };
 
-use super::collect::{self, Told};
 use super::flows::Ran;
 use super::plan::{FROM_NODE, Plan, TO_NODE};
 use super::{ethernet, place};
@@ -166,7 +166,7 @@ impl Parts<'_> {
         let sent = self.ran.sending.sent.take().unwrap_or_default().report;
         let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
         self.warnings.extend(slow);
-        let counts = match collect::counts(&self.told.counters) {
+        let counts = match told::counts(&self.told.counters) {
             Ok(counts) => counts,
             Err(missing) => {
                 let seen = CheckReport::default();
@@ -180,7 +180,7 @@ impl Parts<'_> {
             }
         };
         let span = span_ps(self.ran.status.as_ref());
-        let seen = collect::report(&self.told.counters, counts, span);
+        let seen = told::report(&self.told.counters, counts, span);
         self.flow(&asked, &sent, seen)
     }
 

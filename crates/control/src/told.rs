@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_control::client::{ClientError, PointRecords};
 use wirelab_trial::job::CheckReport;
 use wirelab_trial::series::SeriesBuilder;
 use wirelab_trial::{Clock, Counts, CpuLoad, Field, Series};
 
-use super::control::Control;
+use crate::client::{Client, ClientError, PointRecords};
+use crate::transport::Transport;
 
 /// Cores that are asked at most.
 const MOST_CORES: u32 = 1024;
@@ -41,7 +41,7 @@ impl Told {
     }
 
     /// Ask for all of a trial. A part that fails is left out and said.
-    pub fn ask(control: &mut Control, trial: u32, captures: bool) -> Told {
+    pub fn ask<T: Transport>(control: &mut Client<T>, trial: u32, captures: bool) -> Told {
         let mut told = Told::nothing("the node tells none");
         match control.counters(trial, 0) {
             Ok(counters) => told.counters = counters.into_iter().take(MOST_COUNTERS).collect(),
@@ -59,7 +59,7 @@ impl Told {
 }
 
 /// The load of all cores together.
-fn load(control: &mut Control, trial: u32) -> Field<CpuLoad> {
+fn load<T: Transport>(control: &mut Client<T>, trial: u32) -> Field<CpuLoad> {
     let mut all = Vec::new();
     loop {
         let core = all.len() as u32;
@@ -80,7 +80,7 @@ fn load(control: &mut Control, trial: u32) -> Field<CpuLoad> {
             Err(error) => return Field::absent(format!("the node tells no CPU load: {error}")),
         }
     }
-    let sum = |get: fn(&wirelab_control::message::CpuLoad) -> Option<u64>| -> Option<u128> {
+    let sum = |get: fn(&crate::message::CpuLoad) -> Option<u64>| -> Option<u128> {
         all.iter().map(|load| get(load).map(u128::from)).sum()
     };
     let share = |busy: Option<u128>, window: Option<u128>| {
@@ -100,7 +100,10 @@ fn load(control: &mut Control, trial: u32) -> Field<CpuLoad> {
     }
 }
 
-fn points(control: &mut Control, trial: u32) -> Result<Vec<PointRecords>, ClientError> {
+fn points<T: Transport>(
+    control: &mut Client<T>,
+    trial: u32,
+) -> Result<Vec<PointRecords>, ClientError> {
     let mut all = Vec::new();
     loop {
         let point = control.captures(trial, all.len() as u32)?;
@@ -217,8 +220,8 @@ pub fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelab_control::message::Point;
-    use wirelab_control::page::Record;
+    use crate::message::Point;
+    use crate::page::Record;
     use wirelab_trial::{ClockKind, Owner};
 
     fn point(at: u32, name: &str, stream: u8, records: &[(u32, u64)]) -> PointRecords {
