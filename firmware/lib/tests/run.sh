@@ -76,6 +76,7 @@ main() {
     run test_identify
     run test_blast
     run test_blast_frame
+    run test_probes
     run test_line "$tree/spec/vectors/node-control.txt"
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control
