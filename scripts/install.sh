@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the built wirelab, its man page and its shell completions under a prefix: install.sh PREFIX
+# Puts the built wirelab, its man page, its shell completions and the boards' images under a prefix: install.sh PREFIX
 set -euo pipefail
 WIRELAB_SAY=install
 # shellcheck source=scripts/lib/env.sh
@@ -30,3 +30,7 @@ put 644 "$scratch/wirelab.1" share/man/man1/wirelab.1
 put 644 "$scratch/bash" share/bash-completion/completions/wirelab
 put 644 "$scratch/zsh" share/zsh/site-functions/_wirelab
 put 644 "$scratch/fish" share/fish/vendor_completions.d/wirelab.fish
+# The boards' images, where `make firmware` has built them.
+for image in "${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}"/firmware/*.elf; do
+    if [ -f "$image" ]; then put 644 "$image" "share/wirelab/firmware/$(basename "$image")"; fi
+done
