@@ -1,6 +1,8 @@
 //! A machine with a few lines of code, for the tests.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod random;
+
 use wirelab_emulator::{Machine, Stop};
 
 /// Start of the local SRAM.
