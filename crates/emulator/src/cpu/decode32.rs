@@ -260,7 +260,7 @@ fn branch_or_misc(code: u32) -> Op {
             6 => Op::Barrier { instructions: true },
             _ => Op::Undefined,
         },
-        0b011_1110 | 0b011_1111 if reg(code, 8) < 13 => Op::ReadSpecial {
+        0b011_1110 | 0b011_1111 if !matches!(reg(code, 8), 13 | 15) => Op::ReadSpecial {
             rd: reg(code, 8),
             special: code as u8,
         },

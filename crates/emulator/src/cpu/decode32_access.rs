@@ -112,10 +112,12 @@ pub(super) fn pair_or_exclusive(code: u32) -> Op {
         _ => Op::Undefined,
     };
     match op {
-        Op::LoadExclusive { rt, .. } | Op::StoreExclusive { rd: rt, .. } if rt >= 13 => {
+        Op::LoadExclusive { rt, .. } | Op::StoreExclusive { rd: rt, .. }
+            if matches!(rt, 13 | 15) =>
+        {
             Op::Undefined
         }
-        Op::StoreExclusive { rt, .. } if rt >= 13 => Op::Undefined,
+        Op::StoreExclusive { rt: 13 | 15, .. } => Op::Undefined,
         op => op,
     }
 }

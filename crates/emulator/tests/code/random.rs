@@ -22,9 +22,9 @@ impl Random {
         of[self.below(of.len() as u32) as usize]
     }
 
-    /// A register that the test uses: not the pointer to the results, SP, LR and PC.
+    /// A register that the test uses: not the pointer to the results, the place of the flags, SP and PC.
     fn reg(&mut self) -> u32 {
-        self.below(11)
+        self.pick(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14])
     }
 
     fn low(&mut self) -> u32 {
@@ -71,7 +71,7 @@ fn wide(random: &mut Random) -> u32 {
             0xea00_0000 | operation(random) | random.below(8) << 12 | random.below(16) << 4 | rm
         }
         3 | 4 => {
-            let imm = random.below(8) << 12 | random.below(2) << 26 | 1 + random.below(255);
+            let imm = random.below(8) << 12 | random.below(2) << 26 | (1 + random.below(255));
             0xf000_0000 | operation(random) | imm
         }
         5 => {
@@ -100,7 +100,7 @@ fn wide(random: &mut Random) -> u32 {
                         | random.pick(&[rn, 15]) << 16
                         | rd << 8
                         | place
-                        | lsb + random.below(32 - lsb)
+                        | (lsb + random.below(32 - lsb))
                 }
                 which => {
                     0xf340_0000
@@ -125,7 +125,7 @@ fn wide(random: &mut Random) -> u32 {
             which => 0xfb00_0000 | (which - 1) << 4 | rn << 16 | ra << 12 | rd << 8 | rm,
         },
         _ => {
-            let hi = if rd == ra { (rd + 1) % 11 } else { rd };
+            let hi = if rd == ra { (rd + 1) % 8 } else { rd };
             match random.below(3) {
                 0 => random.pick(&[0xfb90_f0f0, 0xfbb0_f0f0]) | rn << 16 | rd << 8 | rm,
                 _ => {
@@ -188,7 +188,7 @@ pub fn load_store(random: &mut Random) -> u32 {
             let mode = random.pick(&[0x0080_0000, 0x00a0_0000, 0x0100_0000, 0x0120_0000]);
             0xe800_0000 | mode | random.below(2) << 20 | 7 << 16 | (random.below(0x40) | 0x300)
         }
-        _ => random.pick(&[0xc000, 0xc800]) | 7 << 8 | 1 + random.below(0x3f),
+        _ => random.pick(&[0xc000, 0xc800]) | 7 << 8 | (1 + random.below(0x3f)),
     }
 }
 
@@ -200,7 +200,7 @@ fn emit(source: &mut String, code: u32) {
 }
 
 /// The routine `generated`: `blocks` times it sets registers and flags, runs four instructions (in every third block
-/// under an IT, in every third loads and stores), and stores registers 0 to 10 and the flags.
+/// under an IT, in every third loads and stores), and stores registers 0 to 10, the flags and LR.
 pub fn source(seed: u64, blocks: u32) -> String {
     let mut random = Random(seed);
     let mut code = String::from(
@@ -213,8 +213,8 @@ pub fn source(seed: u64, blocks: u32) -> String {
             code,
             "    movw r12, #:lower16:t{block}\n    movt r12, #:upper16:t{block}"
         );
-        code.push_str("    ldmia r12, {r0-r10, r12}\n    msr apsr_nzcvq, r12\n");
-        let values: Vec<String> = (0..12).map(|_| random.value().to_string()).collect();
+        code.push_str("    ldmia r12, {r0-r10, r12, lr}\n    msr apsr_nzcvq, r12\n");
+        let values: Vec<String> = (0..13).map(|_| random.value().to_string()).collect();
         let _ = writeln!(table, "t{block}: .word {}", values.join(", "));
         if block % 3 == 1 {
             emit(
@@ -235,7 +235,7 @@ pub fn source(seed: u64, blocks: u32) -> String {
                 emit(&mut code, data_processing(&mut random));
             }
         }
-        code.push_str("    mrs r12, apsr\n    stmia r11!, {r0-r10, r12}\n");
+        code.push_str("    mrs r12, apsr\n    stmia r11!, {r0-r10, r12, lr}\n");
         if block % 8 == 7 {
             code.push_str("    b 1f\n    .ltorg\n1:\n");
         }
