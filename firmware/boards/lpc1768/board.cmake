@@ -7,6 +7,7 @@ foreach(module frame capture load scenario control)
 endforeach()
 # Lines of control are not what is measured, and the RAM image has 32 KB.
 target_compile_options(wl_control PRIVATE -Os)
+target_compile_options(wl_capture PRIVATE -Os)
 set_source_files_properties(${WL_BOARD_DIR}/control.c ${WL_BOARD_DIR}/main.c ${WL_BOARD_DIR}/start.c PROPERTIES COMPILE_OPTIONS -Os)
 foreach(place ram flash)
   wl_image(lpc1768-${place} ${place}.ld bare)

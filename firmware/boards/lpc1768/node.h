@@ -14,7 +14,7 @@ struct trial {
 	struct wl_start asked;
 	uint8_t state; /* enum wl_state, once it does not run any more */
 	const char *why; /* or 0 */
-	uint64_t began_ticks, limit_ticks, elapsed_ticks;
+	uint64_t limit_ticks, elapsed_ticks;
 	/* An end that was asked for, and since when nothing has come. */
 	bool ending;
 	uint8_t ending_state;

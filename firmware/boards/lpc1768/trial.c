@@ -274,15 +274,12 @@ static bool may(const struct wl_start *start, struct wl_refusal *refusal)
 
 bool trial_start(const struct wl_start *start, struct wl_started *started, struct wl_refusal *refusal)
 {
-	uint64_t now = wl_clock();
-
 	if (!may(start, refusal))
 		return false;
 	memset(trial, 0, sizeof(*trial));
 	trial->any = trial->running = true;
 	trial->asked = *start;
-	trial->began_ticks = now;
-	trial->limit_ticks = now + PS_TO_TICKS(start->limit_ps);
+	trial->limit_ticks = UINT64_MAX;
 	plan_scenario(start);
 	trial->receiver.flow = (struct wl_flow){ .stream_known = true, .stream = start->rx_stream };
 	if (!(start->has & WL_HAS_TIME))
@@ -301,6 +298,7 @@ bool trial_start(const struct wl_start *start, struct wl_started *started, struc
 				trial->receiver.slots.slots = started->slots;
 		}
 	}
+	application_data_init();
 	wl_capture_start(start->captures);
 	return true;
 }
@@ -390,6 +388,7 @@ void trial_run(void)
 		return;
 	/* The reply goes before the first frame, and no interrupt of the serial line comes into the time. */
 	board_uart_flush();
+	trial->limit_ticks = wl_clock() + PS_TO_TICKS(trial->asked.limit_ps);
 	emac_loopback(trial->asked.path == WL_PATH_LOOPBACK);
 	if (sends(&trial->asked)) {
 		send_all();

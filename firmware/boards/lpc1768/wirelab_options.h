@@ -3,7 +3,12 @@
 #ifndef WIRELAB_BOARD_OPTIONS_H
 #define WIRELAB_BOARD_OPTIONS_H
 
-#define WL_LFSR_MAX_BYTES 1500
+#define WL_LFSR_MAX_BYTES 1484
+/* A receiver compares with the application's data, where they are of the sequence: computing them takes longer than a
+ * frame is on the wire. */
+#include <stdint.h>
+const uint8_t *application_data_ready(uint32_t sequence);
+#define WL_LFSR_READY(sequence) application_data_ready(sequence)
 #define WL_TRACK_EXTENT 0
 #define WL_CAPTURE_RECORDS 128
 #define WL_CAPTURE_POINTS 6

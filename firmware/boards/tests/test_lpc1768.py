@@ -25,6 +25,8 @@ DATA_TEST = r"""
 #include <string.h>
 #include "node.h"
 
+struct node node;
+
 int main(void)
 {
 	static uint8_t right[1482];
@@ -35,10 +37,19 @@ int main(void)
 		const uint8_t *data = application_data(0, sequence, sizeof right);
 
 		wl_lfsr_fill(sequence, right, sizeof right);
+		if (application_data_ready(sequence) != data || !wl_lfsr_matches(sequence, data, sizeof right) ||
+		    wl_lfsr_matches(sequence + 1, data, sizeof right))
+			return printf("ready %u\n", sequence), 1;
 		if (memcmp(data, right, sizeof right) != 0 || (uintptr_t)data % 4 != 0)
 			return printf("sequence %u\n", sequence), 1;
 	}
-	return 0;
+	/* A receiver follows into the next stretch, and does not jump. */
+	application_data_init();
+	node.trial.asked.direction = WL_RECEIVE;
+	for (uint32_t n = 0; n < 10000; n++)
+		if (application_data_ready(n) == 0)
+			return printf("receiver at %u\n", n), 1;
+	return application_data_ready(9999 - 2000) != 0 || application_data_ready(9999) == 0;
 }
 """
 

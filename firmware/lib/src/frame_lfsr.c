@@ -107,12 +107,32 @@ void wl_lfsr_fill(uint32_t sequence, uint8_t *out, size_t count)
 		*out++ = (uint8_t)(x >> 24);
 }
 
+#ifdef WL_LFSR_READY
+
+/* By words, which small C libraries do not do. */
+static bool same(const uint8_t *one, const uint8_t *other, size_t count)
+{
+	for (; count >= 4; count -= 4, one += 4, other += 4)
+		if (wl_be32(one) != wl_be32(other))
+			return false;
+	return memcmp(one, other, count) == 0;
+}
+
+#endif
+
 bool wl_lfsr_matches(uint32_t sequence, const uint8_t *bytes, size_t count)
 {
-	uint32_t x = start_word(sequence);
+	uint32_t x;
 
 	if (count > WL_LFSR_MAX_BYTES)
 		return false;
+#ifdef WL_LFSR_READY
+	const uint8_t *ready = WL_LFSR_READY(sequence);
+
+	if (ready != 0)
+		return same(ready, bytes, count);
+#endif
+	x = start_word(sequence);
 	for (; count >= 4; count -= 4, bytes += 4, x = next_word(x))
 		if (wl_be32(bytes) != x)
 			return false;

@@ -19,6 +19,9 @@
 #define WL_LFSR_WINDOW 0
 #endif
 
+/* Without the window: WL_LFSR_READY(sequence), an expression of type const uint8_t *, may tell where an LFSR part of
+ * WL_LFSR_MAX_BYTES lies ready all the same, so that a frame is compared with it by words; 0 where it does not. */
+
 /* Longest LFSR part that is built and checked. A frame that claims more counts as corrupted (spec/test-frame.md has
  * room for 9,198). */
 #ifndef WL_LFSR_MAX_BYTES
