@@ -49,6 +49,10 @@ void board_sleep_until(uint64_t ticks);
 uint32_t board_irq_off(void);
 void board_irq_on(uint32_t was);
 
+/* While quiet, no interrupt comes but the MAC's: nothing runs between the capture points of a frame that a run does not
+ * have each time. The serial line and the end of a sleep wait meanwhile. */
+void board_quiet(bool on);
+
 /* --- the MAC ----------------------------------------------------------------------------------------------------- */
 
 /* A part of a frame in memory. */

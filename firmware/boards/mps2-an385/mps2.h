@@ -11,6 +11,7 @@
 #define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
 
 #define NVIC_ENABLE REGISTER(0xE000E100u)
+#define NVIC_DISABLE REGISTER(0xE000E180u)
 #define NVIC_CLEAR_PENDING REGISTER(0xE000E280u)
 #define SCB_RESET REGISTER(0xE000ED0Cu)
 #define SCB_RESET_REQUEST 0x05FA0004u

@@ -72,6 +72,16 @@ void board_sleep_until(uint64_t ticks)
 	NVIC_CLEAR_PENDING = 1u << IRQ_TIMER1;
 }
 
+void board_quiet(bool on)
+{
+	uint32_t others = 1u << IRQ_UART0_RX | 1u << IRQ_UART0_TX | 1u << IRQ_TIMER0 | 1u << IRQ_TIMER1;
+
+	if (on)
+		NVIC_DISABLE = others;
+	else
+		NVIC_ENABLE = others;
+}
+
 uint32_t board_irq_off(void)
 {
 	uint32_t was;

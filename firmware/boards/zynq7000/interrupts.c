@@ -33,6 +33,17 @@ void interrupts_enable(unsigned irq)
 	ICD_ENABLE(irq) = 1u << irq % 32;
 }
 
+void board_quiet(bool on)
+{
+	if (on) {
+		ICD_DISABLE(IRQ_TIMER / 32) = 1u << IRQ_TIMER % 32;
+		ICD_DISABLE(IRQ_UART0 / 32) = 1u << IRQ_UART0 % 32;
+	} else {
+		ICD_ENABLE(IRQ_TIMER) = 1u << IRQ_TIMER % 32;
+		ICD_ENABLE(IRQ_UART0) = 1u << IRQ_UART0 % 32;
+	}
+}
+
 void interrupts_handle(void);
 
 /* Out of start.S, in IRQ mode. */
