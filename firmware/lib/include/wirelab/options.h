@@ -95,6 +95,33 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_IPV6 1
 #endif
 
+/* --- iperf (wirelab/iperf.h) ------------------------------------------------------------------------------------ */
+
+/* Flows at once, 2 to 64: a direction of a stream takes one, so -P 4 with -d takes eight. About 370 bytes each. */
+#ifndef WL_IPERF_FLOWS
+#define WL_IPERF_FLOWS 8
+#endif
+
+/* The longest that is sent to a peer that asks for it (-r, -d, -R), in seconds. Over UDP addresses can be forged. */
+#ifndef WL_IPERF_BACK_S
+#define WL_IPERF_BACK_S 600
+#endif
+
+/* The fastest that is sent over UDP to a peer that asks for it, in bit/s. */
+#ifndef WL_IPERF_BACK_BITS_PER_S
+#define WL_IPERF_BACK_BITS_PER_S 1000000000
+#endif
+
+/* Datagrams or writes of one flow in one call of wl_iperf_poll. */
+#ifndef WL_IPERF_BURST
+#define WL_IPERF_BURST 16
+#endif
+
+/* 0: without the client (wl_iperf_run). */
+#ifndef WL_IPERF_CLIENT
+#define WL_IPERF_CLIENT 1
+#endif
+
 /* --- packet identifier (wirelab/identify.h) --------------------------------------------------------------------- */
 
 /* UDP ports of one rule, 1 to 255; 2 bytes each. */
@@ -119,6 +146,9 @@ uint64_t wl_clock(void);
 #endif
 #if WL_CONTROL_SESSIONS < 1 || WL_CONTROL_SESSIONS > 16 || WL_CONTROL_SESSIONS_PER_PEER < 1
 #error "WL_CONTROL_SESSIONS must be 1 to 16, WL_CONTROL_SESSIONS_PER_PEER at least 1"
+#endif
+#if WL_IPERF_FLOWS < 2 || WL_IPERF_FLOWS > 64 || WL_IPERF_BACK_S < 1 || WL_IPERF_BACK_S > 3600
+#error "WL_IPERF_FLOWS must be 2 to 64, WL_IPERF_BACK_S 1 to 3600"
 #endif
 
 #endif

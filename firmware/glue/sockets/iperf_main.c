@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A small iperf 2 on the core of the firmware library and BSD sockets; it prints a line for each flow that is over. */
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "iperf_sockets.h"
+
+static volatile sig_atomic_t interrupted;
+static bool incomplete;
+
+static const char usage[] =
+	"usage: wl_iperf [-c HOST] [-u] [-r | -d | -R | -F] [-p PORT] [-t SECONDS | -n BYTES] [-l BYTES]\n"
+	"                [-b BITS_PER_S] [-P STREAMS] [-L PORT]\n"
+	"\n"
+	"Without -c it serves on PORT (5001), UDP and TCP alike. With -c it runs a test and listens on the "
+	"port of -L\n"
+	"(5001) meanwhile: -r first there, then back; -d both at once; -R only back, and -F both, on one "
+	"connection.\n";
+
+static void on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+static time_t seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static void print_count(const char *of, const struct wl_iperf_count *count, bool udp)
+{
+	printf(" %s_bytes=%" PRIu64 " %s_us=%" PRIu64, of, count->bytes, of, count->duration_us);
+	if (udp)
+		printf(" %s_datagrams=%" PRIu64 " %s_lost=%" PRIu64 " %s_out_of_order=%" PRIu64
+		       " %s_jitter_us=%" PRIu32,
+		       of, count->datagrams, of, count->lost, of, count->out_of_order, of, count->jitter_us);
+}
+
+static void print_result(void *context, const struct wl_iperf_result *result)
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+
+	(void)context;
+	inet_ntop(result->peer.version == 4 ? AF_INET : AF_INET6, result->peer.host, host, sizeof host);
+	printf("%s %s peer=%s port=%u %s", result->udp ? "udp" : "tcp", result->sent ? "sent" : "received",
+	       host, result->peer.port, result->complete ? "complete" : "incomplete");
+	print_count("here", &result->here, result->udp);
+	if (result->reported)
+		print_count("there", &result->there, true);
+	printf("\n");
+	fflush(stdout);
+	incomplete = incomplete || !result->complete;
+}
+
+static bool find_host(const char *name, struct wl_iperf_address *address)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_DGRAM }, *found = 0;
+
+	if (getaddrinfo(name, 0, &hints, &found) != 0 || !found)
+		return false;
+	if (found->ai_family == AF_INET) {
+		address->version = 4;
+		memcpy(address->host, &((struct sockaddr_in *)(void *)found->ai_addr)->sin_addr, 4);
+	} else {
+		struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)found->ai_addr;
+
+		address->version = 6;
+		address->zone = (uint8_t)v6->sin6_scope_id;
+		memcpy(address->host, &v6->sin6_addr, 16);
+	}
+	freeaddrinfo(found);
+	return true;
+}
+
+/* A number of an option, with the factors of 1024 that iperf has for K, M and G, and of 1000 for k, m and g. */
+static uint64_t number(const char *text)
+{
+	static const char suffixes[] = "kmgKMG";
+	char *end;
+	double value = strtod(text, &end);
+	const char *suffix = *end ? strchr(suffixes, *end) : 0;
+
+	if (end == text || value < 0 || value > 1e15 || (*end && (!suffix || end[1]))) {
+		fprintf(stderr, "wl_iperf: '%s' is no number; write one such as 8K or 10m\n", text);
+		exit(2);
+	}
+	for (int n = suffix ? (int)((suffix - suffixes) % 3) + 1 : 0; n > 0; n--)
+		value *= suffix - suffixes >= 3 ? 1024 : 1000;
+	return (uint64_t)value;
+}
+
+static void read_options(int argc, char **argv, struct wl_iperf_test *test, bool *client, uint16_t *port)
+{
+	uint16_t back_port = WL_IPERF_PORT;
+	int option;
+
+	while ((option = getopt(argc, argv, "c:surdRFp:t:n:l:b:P:L:")) != -1) {
+		switch (option) {
+		case 'c':
+			*client = true;
+			if (!find_host(optarg, &test->server)) {
+				fprintf(stderr, "wl_iperf: there is no host '%s'\n", optarg);
+				exit(2);
+			}
+			break;
+		case 's':
+			break;
+		case 'u':
+			test->udp = true;
+			break;
+		case 'r':
+			test->mode = WL_IPERF_TRADEOFF;
+			break;
+		case 'd':
+			test->mode = WL_IPERF_DUAL;
+			break;
+		case 'R':
+			test->mode = WL_IPERF_REVERSE;
+			break;
+		case 'F':
+			test->mode = WL_IPERF_FULL_DUPLEX;
+			break;
+		case 'p':
+			*port = (uint16_t)number(optarg);
+			break;
+		case 'L':
+			back_port = (uint16_t)number(optarg);
+			break;
+		case 't':
+			test->time_ms = (uint32_t)number(optarg) * 1000;
+			break;
+		case 'n':
+			test->bytes = number(optarg);
+			break;
+		case 'l':
+			test->length_bytes = (uint16_t)number(optarg);
+			break;
+		case 'b':
+			test->bits_per_s = number(optarg);
+			break;
+		case 'P':
+			test->streams = (uint8_t)number(optarg);
+			break;
+		default:
+			fputs(usage, stderr);
+			exit(2);
+		}
+	}
+	if (*client) {
+		test->server.port = *port;
+		test->back_port = *port = back_port;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct wl_iperf_sockets sockets;
+	struct wl_iperf_test test = { .udp = false };
+	uint16_t port = WL_IPERF_PORT;
+	bool client = false, back;
+
+	read_options(argc, argv, &test, &client, &port);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	if (!wl_iperf_sockets_open(&sockets, port, print_result, 0)) {
+		perror("wl_iperf: the port cannot be had");
+		return 1;
+	}
+	if (client && !wl_iperf_sockets_run(&sockets, &test)) {
+		fprintf(stderr, "wl_iperf: at most %d streams at once\n", WL_IPERF_FLOWS);
+		return 2;
+	}
+	if (!client)
+		printf("serving on port %u\n", port);
+	fflush(stdout);
+	back = test.mode == WL_IPERF_TRADEOFF || test.mode == WL_IPERF_DUAL;
+	/* Traffic back may begin a little later than our own ends. */
+	for (time_t busy = seconds(); !interrupted; wl_iperf_sockets_wait(&sockets, 100)) {
+		if (!client || wl_iperf_running(&sockets.iperf, true) > 0)
+			busy = seconds();
+		else if (!back || seconds() > busy + 3)
+			break;
+	}
+	wl_iperf_sockets_close(&sockets);
+	return client && incomplete;
+}

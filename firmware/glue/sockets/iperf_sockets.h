@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* iperf 2 on BSD sockets: one thread, poll() and sockets that do not block. Linux, NuttX and Zephyr have what it takes.
+ *
+ *     static struct wl_iperf_sockets it;
+ *     if (wl_iperf_sockets_open(&it, WL_IPERF_PORT, 0, 0))
+ *             for (;;) wl_iperf_sockets_wait(&it, 1000);
+ *
+ * A program with sockets of its own polls them together: wl_iperf_sockets_list, poll, wl_iperf_sockets_serve.
+ */
+#ifndef WIRELAB_IPERF_SOCKETS_H
+#define WIRELAB_IPERF_SOCKETS_H
+
+#include <poll.h>
+
+#include "wirelab/iperf.h"
+
+/* The longest read, and the longest datagram or write that is sent. */
+#ifndef WL_SOCKETS_BYTES
+#define WL_SOCKETS_BYTES 8192
+#endif
+
+#define WL_IPERF_SOCKETS (2 + WL_IPERF_FLOWS)
+
+struct wl_iperf_sockets {
+	struct wl_iperf iperf;
+	struct wl_iperf_io io;
+	void (*ended)(void *context, const struct wl_iperf_result *result);
+	void *context;
+	int udp, tcp; /* the server's */
+	bool both; /* they carry IPv4 in IPv6 */
+	uint8_t state[WL_IPERF_FLOWS];
+	uint8_t in[WL_SOCKETS_BYTES], filling[WL_SOCKETS_BYTES];
+};
+
+/* Listen on a port, IPv6 and IPv4 as far as they are there. False with errno where the port cannot be had. `ended` is
+ * told of each flow, or 0. */
+bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, uint16_t port,
+			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
+
+void wl_iperf_sockets_close(struct wl_iperf_sockets *s);
+
+/* Begin a test as client; see wl_iperf_run. */
+bool wl_iperf_sockets_run(struct wl_iperf_sockets *s, const struct wl_iperf_test *test);
+
+/* Serve for at most so many ms, or until something came. */
+void wl_iperf_sockets_wait(struct wl_iperf_sockets *s, unsigned most_ms);
+
+/* What to poll for: WL_IPERF_SOCKETS entries, those without a socket with fd -1. */
+void wl_iperf_sockets_list(const struct wl_iperf_sockets *s, struct pollfd *list);
+
+/* Do what the same entries and the time say. Returns in how many ms to call again at the latest, as poll() takes it. */
+int wl_iperf_sockets_serve(struct wl_iperf_sockets *s, const struct pollfd *list);
+
+#endif

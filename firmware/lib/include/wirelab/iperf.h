@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* iperf 2 without I/O: server and client, UDP with final datagram and report, TCP, -r, -d, -R, --full-duplex and -P.
+ *
+ * What happens goes in by calls (a datagram or bytes arrived, a connection was made or has gone, time has passed), what
+ * is to be done comes out by the functions of wl_iperf_io. Glue for lwIP and for BSD sockets is in firmware/glue; to
+ * write another one, this file is all there is to know:
+ *
+ *     wl_iperf_init(&it, &io, tick_ps);      then listen on port 5001, UDP and TCP, and hand over what comes
+ *     for (;;) sleep until wl_iperf_poll(&it, now) or until something comes
+ *
+ * One struct wl_iperf is one port. It serves as long as its datagrams and connections are handed over; wl_iperf_run()
+ * starts a client beside that. Nothing is allocated: there are WL_IPERF_FLOWS flows, each with 300 bytes. No call may
+ * come from an interrupt while another runs. `now` is in ticks of any steady clock of 64 bits.
+ *
+ * What the other end says is not believed: traffic goes only to the host that asked for it, ends after
+ * WL_IPERF_BACK_S at the latest, and is refused where every flow is taken or `receive_only` is set.
+ */
+#ifndef WIRELAB_IPERF_H
+#define WIRELAB_IPERF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wirelab/options.h"
+
+#define WL_IPERF_PORT 5001
+/* So many first bytes of a datagram are looked at, and no more are handed to udp_send to be sent as they are. */
+#define WL_IPERF_HEAD_BYTES 128
+
+struct wl_iperf_address {
+	uint32_t host[4]; /* as it lies in a packet; an address of IPv4 in the first word alone */
+	uint16_t port; /* in the processor's order */
+	uint8_t version; /* 4 or 6 */
+	uint8_t zone; /* the interface of a link-local address, or 0 */
+};
+
+/* One direction of a test, in iperf's arithmetic: an out-of-order datagram (a duplicate is one, too) takes one from
+ * the losses, and the final datagram is counted. */
+struct wl_iperf_count {
+	uint64_t bytes, duration_us;
+	uint64_t datagrams, lost, out_of_order; /* UDP */
+	uint32_t jitter_us; /* UDP */
+};
+
+/* What came of one flow. Without `complete` the other end went away, or never came. */
+struct wl_iperf_result {
+	struct wl_iperf_address peer;
+	bool udp, sent, client, complete;
+	bool reported; /* the other end has sent its report: `there` */
+	struct wl_iperf_count here, there;
+};
+
+/* Who sends: the client; then the server (-r); both, the server on a connection of its own (-d); the server alone on
+ * the client's connection (-R); both on one connection (--full-duplex). */
+enum wl_iperf_mode {
+	WL_IPERF_FORWARD,
+	WL_IPERF_TRADEOFF,
+	WL_IPERF_DUAL,
+	WL_IPERF_REVERSE,
+	WL_IPERF_FULL_DUPLEX
+};
+
+/* A test that this end begins. What is 0 has iperf's default. */
+struct wl_iperf_test {
+	struct wl_iperf_address server; /* port 0: 5001 */
+	bool udp;
+	uint8_t mode;
+	uint8_t streams; /* -P */
+	uint16_t length_bytes; /* -l */
+	uint16_t back_port; /* where this end listens, for -r and -d; 0: 5001 */
+	uint32_t time_ms; /* -t; 10 s */
+	uint64_t bytes; /* -n, of each stream; in place of the time */
+	uint64_t bits_per_s; /* -b, of each stream; as fast as it goes, for UDP too */
+};
+
+struct wl_iperf_flow;
+
+/* What the glue does. `context` is given to each. None may block, and none may call back into the library. */
+struct wl_iperf_io {
+	void *context;
+	/* Open a UDP socket on a port of its own for a flow to flow->peer; note it in flow->handle. */
+	bool (*udp_open)(void *context, struct wl_iperf_flow *flow);
+	/* Send a datagram of `count` bytes to flow->peer: `head_count` bytes, then filling (wl_iperf_fill). On the
+	 * flow's socket, or on that of the server where the flow has none. False: no room now, it will be tried
+	 * again. */
+	bool (*udp_send)(void *context, struct wl_iperf_flow *flow, const uint8_t *head, size_t head_count,
+			 size_t count);
+	/* Begin to connect to flow->peer; wl_iperf_connected or wl_iperf_closed follows, unless it is false. */
+	bool (*tcp_connect)(void *context, struct wl_iperf_flow *flow);
+	/* Send at most `count` bytes; of filling where `bytes` is 0. How many were taken; after less than all, and
+	 * when there is room again, wl_iperf_room follows. */
+	size_t (*tcp_send)(void *context, struct wl_iperf_flow *flow, const uint8_t *bytes, size_t count);
+	/* No more will be sent, what was taken goes out, and what comes is still handed over. */
+	void (*tcp_end)(void *context, struct wl_iperf_flow *flow);
+	/* Give the flow's socket or connection back, if it has one; no call with this flow may follow. */
+	void (*close)(void *context, struct wl_iperf_flow *flow);
+	/* A flow is over; or 0. */
+	void (*ended)(void *context, const struct wl_iperf_result *result);
+};
+
+/* What a client's header asks of a server. */
+struct wl_iperf_ask {
+	uint8_t mode;
+	bool wants_ack;
+	uint16_t port, length_bytes; /* the client's port for traffic back; 0: the default */
+	uint32_t time_cs; /* units of 10 ms; 0: `bytes` */
+	uint32_t bytes;
+	uint64_t bits_per_s; /* 0: not said */
+};
+
+/* The receiving half of a flow. */
+struct wl_iperf_rx {
+	uint64_t next; /* the number expected */
+	uint64_t bytes, lost, out_of_order;
+	uint64_t start, last; /* ticks */
+	uint32_t stamp_s, stamp_us; /* of the sender, in its last datagram */
+	uint32_t jitter; /* 1/256 us */
+	bool stamped;
+};
+
+/* The sending half. */
+struct wl_iperf_tx {
+	uint64_t next; /* number of the next datagram */
+	uint64_t bytes, left;
+	uint64_t start, last, due, end; /* ticks */
+	uint64_t interval; /* ticks from one datagram or write to the next */
+	uint32_t interval_part, part; /* 2^-32 ticks */
+	uint32_t owed; /* bytes of the write that has begun */
+	uint16_t length;
+	uint8_t tries;
+	bool full; /* TCP: there was no room */
+};
+
+struct wl_iperf_flow {
+	/* The glue's own: a socket, or 0. */
+	union {
+		void *pointer;
+		int number;
+	} handle;
+	struct wl_iperf_address peer;
+	/* The rest is the library's. */
+	bool udp, client, wide, own_socket, reported;
+	uint8_t receiving, sending; /* how far each half is */
+	uint8_t head_count, head_want;
+	uint8_t head[80]; /* what is sent first, or what came first over TCP */
+	struct wl_iperf_ask ask;
+	struct wl_iperf_rx rx;
+	struct wl_iperf_tx tx;
+	struct wl_iperf_count there;
+};
+
+struct wl_iperf {
+	const struct wl_iperf_io *io;
+	uint64_t ticks_per_ms;
+	uint32_t us_per_tick, us_per_tick_part; /* whole, and 2^-32 us */
+	uint64_t due; /* when something is to be done next */
+	uint64_t second_us; /* when the second that is written into datagrams began */
+	uint32_t second;
+	uint16_t max_datagram_bytes; /* the longest that is sent; 1470 */
+	bool receive_only; /* send nothing back on demand */
+	uint32_t refused; /* flows for which there was no place, and traffic back that was not sent */
+	struct wl_iperf_flow *last; /* of the last datagram */
+	struct wl_iperf_flow flows[WL_IPERF_FLOWS];
+};
+
+/* `tick_ps`: picoseconds of a tick of `now`, 1 to 4e9. A clock of 1 us or better makes jitter and pacing true. */
+void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint64_t tick_ps);
+
+/* A datagram of `count` bytes has arrived, of which the first `have` are at `bytes`: all, or WL_IPERF_HEAD_BYTES at
+ * least. `flow` is whose socket it came to, 0 for the server's. */
+void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const struct wl_iperf_address *from,
+		       const uint8_t *bytes, size_t have, size_t count, uint64_t now);
+
+/* The host of flow->peer refuses datagrams (ICMP), if the glue is told. */
+void wl_iperf_refused(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t now);
+
+/* The server's port has taken a connection. 0: there is no place for it, close it. */
+struct wl_iperf_flow *wl_iperf_accept(struct wl_iperf *it, const struct wl_iperf_address *from, uint64_t now);
+
+/* A connection that was begun is there. */
+void wl_iperf_connected(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t now);
+
+/* Bytes have arrived; `have` as above. They count as read: the glue opens the window again. */
+void wl_iperf_bytes(struct wl_iperf *it, struct wl_iperf_flow *flow, const uint8_t *bytes, size_t have,
+		    size_t count, uint64_t now);
+
+/* tcp_send will take more. */
+void wl_iperf_room(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t now);
+
+/* The other end sends no more; or, with `gone`, the connection is no more, or could not be made: the handle is void.
+ */
+void wl_iperf_closed(struct wl_iperf *it, struct wl_iperf_flow *flow, bool gone, uint64_t now);
+
+/* Let time pass: sends what is due and ends what is quiet. Returns when to call again at the latest; `now` itself or
+ * less if there is more to be done at once. */
+uint64_t wl_iperf_poll(struct wl_iperf *it, uint64_t now);
+
+/* Begin a test as client. False, and nothing is sent, where there are not as many flows left as it has streams. */
+bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_t now);
+
+/* How many flows there are, of this end's own tests or of all; those that only answer again are not counted. */
+unsigned wl_iperf_running(const struct wl_iperf *it, bool all);
+
+/* End every flow of this end's own tests, or every flow there is. */
+void wl_iperf_stop(struct wl_iperf *it, bool all, uint64_t now);
+
+/* How far a flow is; of one half of it. */
+void wl_iperf_result(const struct wl_iperf *it, const struct wl_iperf_flow *flow, bool sent,
+		     struct wl_iperf_result *result);
+
+/* The filling of datagrams and streams: the digits 0 to 9 again and again; `from` is the offset of its first byte in
+ * the datagram. */
+void wl_iperf_fill(uint8_t *bytes, size_t count, size_t from);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A test that this end begins. Traffic back on a connection of its own (-r, -d) comes to the server's port. */
+#include "iperf_flow.h"
+
+#if WL_IPERF_CLIENT
+
+/* From the start of one stream to that of the next: some servers open their UDP port anew for each. */
+#define APART_MS 30
+
+bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_t now)
+{
+	struct wl_iperf_ask ask = { .mode = test->mode, .length_bytes = test->length_bytes };
+	struct wl_iperf_address server = test->server;
+	unsigned streams = test->streams > 0 ? test->streams : 1, places = 0;
+
+	for (const struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++)
+		places += f->receiving == RX_NONE && f->sending == TX_NONE;
+	if (streams > places)
+		return false;
+	if (server.port == 0)
+		server.port = WL_IPERF_PORT;
+	ask.bits_per_s = test->bits_per_s;
+	ask.bytes = test->bytes < INT32_MAX ? (uint32_t)test->bytes : INT32_MAX;
+	if (test->bytes == 0)
+		ask.time_cs = test->time_ms == 0 ? 1000 : test->time_ms / 10 + (test->time_ms % 10 != 0);
+	for (unsigned n = 0; n < streams; n++) {
+		struct wl_iperf_flow *f = wl_iperf_place(it, &server);
+		uint8_t *header = f->head + (test->udp ? WIDE_BYTES : 0);
+
+		ask.port = test->mode == WL_IPERF_TRADEOFF || test->mode == WL_IPERF_DUAL ? test->back_port
+											  : server.port;
+		if (ask.port == 0)
+			ask.port = WL_IPERF_PORT;
+		f->udp = test->udp;
+		f->client = f->wide = f->own_socket = true;
+		f->ask = ask;
+		wl_iperf_header_write(&ask, test->udp, streams, header);
+		f->head_count = test->udp ? WIDE_BYTES + HEADER_BYTES : HEADER_BYTES;
+		f->sending = TX_WAIT;
+		f->tx.due = now + n * APART_MS * it->ticks_per_ms;
+		f->tx.tries = 1;
+		wl_iperf_wake(it, now);
+	}
+	return true;
+}
+
+#endif

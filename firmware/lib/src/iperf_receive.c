@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The way of a datagram of iperf 2: number, losses and jitter, without a division. */
+#include "iperf_flow.h"
+
+/* A change of the way's time by a second, in 1/16 us, is a step of the sender's clock, not jitter. */
+#define STEP 16000000
+/* The sender's seconds are compared only where they are as near. */
+#define NEAR_S 60
+
+static void take_stamp(const struct wl_iperf *it, struct wl_iperf_rx *rx, const uint8_t *bytes, uint64_t now)
+{
+	uint32_t s = wl_be32(bytes + 4), us = wl_be32(bytes + 8), moved_s = s - rx->stamp_s;
+
+	if (rx->stamped && moved_s + NEAR_S <= 2 * NEAR_S) {
+		uint32_t ticks = (uint32_t)(now - rx->last);
+		uint32_t here = (uint32_t)((uint64_t)ticks * it->us_per_tick_part >> 28) +
+				(ticks * it->us_per_tick << 4);
+		uint32_t there = (moved_s * 1000000 + us - rx->stamp_us) << 4;
+		uint32_t change = here - there;
+
+		if (change & 0x80000000u)
+			change = 0 - change;
+		/* RFC 3550, A.8, in 1/256 us. */
+		if (change < STEP)
+			rx->jitter += change - ((rx->jitter + 8) >> 4);
+	}
+	rx->stamp_s = s;
+	rx->stamp_us = us;
+	rx->stamped = true;
+}
+
+static void take_number(struct wl_iperf_rx *rx, uint64_t id)
+{
+	if (id == rx->next) {
+		rx->next = id + 1;
+	} else if (id < rx->next) {
+		rx->out_of_order++;
+	} else {
+		rx->lost += id - rx->next;
+		rx->next = id + 1;
+	}
+}
+
+bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t count,
+		   uint64_t now)
+{
+	struct wl_iperf_rx *rx = &f->rx;
+	uint32_t low = wl_be32(bytes), high = low & 0x80000000u ? UINT32_MAX : 0;
+	bool is_final;
+
+	if (f->wide) {
+		if (count < WIDE_BYTES)
+			return false;
+		high = wl_be32(bytes + 12);
+	}
+	is_final = (high & 0x80000000u) != 0;
+	if (f->receiving != RX_DATA)
+		return is_final;
+	rx->bytes += count;
+	if (is_final) {
+		take_number(rx, 0 - ((uint64_t)high << 32 | low));
+	} else {
+		take_number(rx, (uint64_t)high << 32 | low);
+		take_stamp(it, rx, bytes, now);
+	}
+	rx->last = now;
+	return is_final;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The sending half of a flow of iperf 2: when each datagram or write is due, and how it ends. */
+#include "iperf_flow.h"
+
+/* How often a final datagram is sent before the report is given up, and how long each waits. */
+#define FINAL_TRIES 10
+#define FINAL_MS 250
+/* On a socket that also receives no report comes, so some are sent one after the other. */
+#define FINAL_TRIES_SHARED 3
+/* How long a connection may take, and the other end to read the rest of a stream. */
+#define CONNECT_MS 3000
+#define DRAIN_MS 5000
+/* A client that asks for traffic back may open its port a little later than it says. */
+#define BACK_TRIES 4
+#define BACK_MS 100
+/* From one knock to the next, and how many. */
+#define KNOCK_MS 50
+#define KNOCK_TRIES 60
+/* What is later than that is not made up for. */
+#define SLACK_MS 10
+
+bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *f)
+{
+	struct wl_iperf_ask *ask = &f->ask;
+
+	if (it->receive_only) {
+		it->refused++;
+		return false;
+	}
+	if (ask->time_cs > WL_IPERF_BACK_S * 100u)
+		ask->time_cs = WL_IPERF_BACK_S * 100u;
+	if (f->udp && ask->bits_per_s == 0)
+		ask->bits_per_s = 1048576;
+	if (f->udp && ask->bits_per_s > WL_IPERF_BACK_BITS_PER_S)
+		ask->bits_per_s = WL_IPERF_BACK_BITS_PER_S;
+	return true;
+}
+
+void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_tx *tx = &f->tx;
+	const struct wl_iperf_ask *ask = &f->ask;
+	uint32_t longest = f->udp ? it->max_datagram_bytes : UINT16_MAX;
+	uint32_t length = ask->length_bytes	 ? ask->length_bytes
+			  : !f->udp		 ? UINT16_MAX
+			  : f->peer.version == 6 ? 1450
+						 : 1470;
+
+	memset(tx, 0, sizeof *tx);
+	if (length > longest)
+		length = longest;
+	if (f->udp && length < WIDE_BYTES)
+		length = WIDE_BYTES;
+	tx->length = (uint16_t)length;
+	tx->next = 1;
+	tx->left = ask->time_cs != 0 ? UINT64_MAX : ask->bytes;
+	tx->start = tx->last = tx->due = now;
+	tx->end = now + it->ticks_per_ms *
+				(ask->time_cs != 0 ? (uint64_t)ask->time_cs * 10 : WL_IPERF_BACK_S * 1000u);
+	/* Faster than 32 bits can say is as fast as it goes. */
+	if (ask->bits_per_s != 0 && ask->bits_per_s <= UINT32_MAX) {
+		uint64_t ticks = it->ticks_per_ms * 1000 * 8 * length;
+
+		tx->interval = ticks / ask->bits_per_s;
+		tx->interval_part = (uint32_t)((ticks % ask->bits_per_s << 32) / ask->bits_per_s);
+	}
+	f->sending = TX_SEND;
+	wl_iperf_wake(it, now);
+}
+
+void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t at)
+{
+	f->receiving = RX_NONE;
+	f->sending = TX_WAIT;
+	f->own_socket = true;
+	f->head_count = 0;
+	f->ask.mode = WL_IPERF_FORWARD;
+	f->peer.port = f->ask.port;
+	f->tx.due = at;
+	f->tx.tries = BACK_TRIES;
+	wl_iperf_wake(it, at);
+}
+
+/* The next one is due an interval after this one was, or, after a pause, now. */
+static void schedule(const struct wl_iperf *it, struct wl_iperf_tx *tx, uint64_t now)
+{
+	uint32_t part = tx->part + tx->interval_part;
+
+	tx->due += tx->interval + (part < tx->part);
+	tx->part = part;
+	if (now > tx->due + SLACK_MS * it->ticks_per_ms || (tx->interval | tx->interval_part) == 0)
+		tx->due = now;
+}
+
+static bool send_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t id, size_t count,
+			  uint64_t now)
+{
+	uint64_t us = wl_iperf_us(it, now) - it->second_us;
+
+	if (us >= 1000000) {
+		uint32_t seconds = (uint32_t)(us / 1000000);
+
+		it->second += seconds;
+		it->second_us += (uint64_t)seconds * 1000000;
+		us -= (uint64_t)seconds * 1000000;
+	}
+	wl_put32(f->head, (uint32_t)id);
+	wl_put32(f->head + 4, it->second);
+	wl_put32(f->head + 8, (uint32_t)us);
+	if (f->wide)
+		wl_put32(f->head + 12, (uint32_t)(id >> 32));
+	return it->io->udp_send(it->io->context, f, f->head, count < f->head_count ? count : f->head_count,
+				count);
+}
+
+/* Whether more may be sent at once. */
+static bool send_data(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_tx *tx = &f->tx;
+	size_t count = tx->length;
+
+	/* The last of an amount is what is left of it, and the first has the whole header. */
+	if (count > tx->left)
+		count = tx->left < WIDE_BYTES ? WIDE_BYTES : (size_t)tx->left;
+	if (tx->next == 1 && count < f->head_count)
+		count = f->head_count;
+	if (!send_datagram(it, f, tx->next, count, now))
+		return false;
+	tx->next++;
+	tx->bytes += count;
+	tx->left -= count < tx->left ? count : tx->left;
+	tx->last = now;
+	schedule(it, tx, now);
+	return true;
+}
+
+static bool write_some(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_tx *tx = &f->tx;
+	const uint8_t *header = 0;
+	size_t want, taken;
+
+	if (tx->owed == 0) {
+		tx->owed = tx->length;
+		schedule(it, tx, now);
+	}
+	want = tx->owed < tx->left ? tx->owed : (size_t)tx->left;
+	if (f->head_count > 0) {
+		header = f->head + HEADER_BYTES - f->head_count;
+		want = f->head_count;
+	}
+	taken = it->io->tcp_send(it->io->context, f, header, want);
+	if (taken > want)
+		taken = want;
+	if (header != 0)
+		f->head_count = (uint8_t)(f->head_count - taken);
+	tx->bytes += taken;
+	tx->left -= taken < tx->left ? taken : tx->left;
+	tx->owed -= taken < tx->owed ? (uint32_t)taken : tx->owed;
+	if (taken > 0)
+		tx->last = now;
+	return taken == want;
+}
+
+static void end_data(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_tx *tx = &f->tx;
+
+	/* What only asks for traffic back has sent all when its header is out. */
+	if (!f->udp && f->client && f->ask.mode == WL_IPERF_REVERSE) {
+		f->sending = TX_NONE;
+		return;
+	}
+	f->sending = TX_FINAL;
+	tx->tries = 0;
+	tx->due = now;
+	if (f->udp)
+		return;
+	it->io->tcp_end(it->io->context, f);
+	tx->due = now + DRAIN_MS * it->ticks_per_ms;
+}
+
+static void step_final(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_tx *tx = &f->tx;
+	bool shared = f->ask.mode >= WL_IPERF_REVERSE;
+
+	if (now < tx->due)
+		return;
+	if (!f->udp || tx->tries >= (shared ? FINAL_TRIES_SHARED : FINAL_TRIES)) {
+		wl_iperf_over(it, f, true, f->udp && shared);
+		return;
+	}
+	/* The same number each time: who gets only the second must not count a loss for the first. */
+	send_datagram(it, f, 0 - tx->next, tx->length, now);
+	tx->tries++;
+	tx->due = now + (shared ? 1 : FINAL_MS) * it->ticks_per_ms;
+}
+
+static void step_wait(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	const struct wl_iperf_io *io = it->io;
+
+	if (f->udp && io->udp_open(io->context, f)) {
+		if (!f->client)
+			f->head_count = f->wide ? WIDE_BYTES : NARROW_BYTES;
+		wl_iperf_begin(it, f, now);
+		if (f->client && f->ask.mode == WL_IPERF_REVERSE) {
+			f->sending = TX_KNOCK;
+			f->tx.tries = KNOCK_TRIES;
+		}
+	} else if (!f->udp && io->tcp_connect(io->context, f)) {
+		f->sending = TX_CONNECT;
+		f->tx.due = now + CONNECT_MS * it->ticks_per_ms;
+	} else {
+		wl_iperf_unreached(it, f, now);
+	}
+}
+
+void wl_iperf_unreached(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	it->io->close(it->io->context, f);
+	if (f->tx.tries <= 1) {
+		wl_iperf_over(it, f, true, false);
+		return;
+	}
+	f->tx.tries--;
+	f->sending = TX_WAIT;
+	f->tx.due = now + BACK_MS * it->ticks_per_ms;
+	wl_iperf_wake(it, f->tx.due);
+}
+
+static void knock(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	if (f->tx.tries-- == 0) {
+		wl_iperf_over(it, f, true, false);
+		return;
+	}
+	send_datagram(it, f, 1, f->tx.length < f->head_count ? f->head_count : f->tx.length, now);
+	f->tx.due = now + KNOCK_MS * it->ticks_per_ms;
+}
+
+static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_tx *tx = &f->tx;
+
+	for (unsigned burst = WL_IPERF_BURST;; burst--) {
+		if (now >= tx->end || tx->left == 0) {
+			end_data(it, f, now);
+			return;
+		}
+		if (burst == 0 || tx->full || (now < tx->due && tx->owed == 0))
+			return;
+		if (f->udp && !send_data(it, f, now))
+			return;
+		if (!f->udp)
+			tx->full = !write_some(it, f, now);
+	}
+}
+
+/* When the sending half wants to be called again. */
+static uint64_t next_step(const struct wl_iperf_flow *f, uint64_t now)
+{
+	const struct wl_iperf_tx *tx = &f->tx;
+
+	if (f->sending != TX_SEND)
+		return tx->due;
+	/* A stream that is full is told of room. */
+	if (tx->full || tx->due > tx->end)
+		return tx->end;
+	return tx->owed > 0 ? now : tx->due;
+}
+
+void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	if (f->sending == TX_SEND)
+		step_send(it, f, now);
+	if (f->sending == TX_FINAL)
+		step_final(it, f, now);
+	else if (f->sending == TX_WAIT && now >= f->tx.due)
+		step_wait(it, f, now);
+	else if (f->sending == TX_CONNECT && now >= f->tx.due)
+		wl_iperf_unreached(it, f, now);
+	else if (f->sending == TX_KNOCK && now >= f->tx.due)
+		knock(it, f, now);
+	if (f->sending != TX_NONE)
+		wl_iperf_wake(it, next_step(f, now));
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What comes from the other end: datagrams and bytes, connections and their ends. */
+#include "iperf_flow.h"
+
+/* After the final datagram: so long it is answered again, and so long it must be quiet before traffic goes back (-r),
+ * for the client opens its port only then. */
+#define LINGER_MS 3000
+#define BACK_MS 250
+/* Answers to further final datagrams; clients of 2.2 ask 200 times. */
+#define MOST_ANSWERS 250
+
+/* A flow for the traffic back that runs at the same time (-d). */
+static void send_beside(struct wl_iperf *it, const struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_flow *back = wl_iperf_place(it, &f->peer);
+
+	if (back == 0)
+		return;
+	back->udp = f->udp;
+	back->wide = f->wide;
+	back->ask = f->ask;
+	if (wl_iperf_limit(it, back))
+		wl_iperf_back(it, back, now);
+}
+
+/* A client's header has been read. */
+static void asked(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	uint8_t mode = f->ask.mode;
+
+	if (mode == WL_IPERF_DUAL)
+		send_beside(it, f, now);
+	if (mode < WL_IPERF_REVERSE || !wl_iperf_limit(it, f))
+		return;
+	if (mode == WL_IPERF_REVERSE)
+		f->receiving = RX_NONE;
+	f->head_count = !f->udp ? 0 : f->wide ? WIDE_BYTES : NARROW_BYTES;
+	wl_iperf_begin(it, f, now);
+}
+
+static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	struct wl_iperf_result result;
+	uint8_t report[REPORT_BYTES];
+	bool tradeoff = f->ask.mode == WL_IPERF_TRADEOFF;
+
+	if (f->receiving == RX_DATA) {
+		if (f->client || f->ask.mode == WL_IPERF_FULL_DUPLEX) {
+			/* On a socket with traffic both ways a report would look like data. */
+			wl_iperf_over(it, f, false, true);
+			return;
+		}
+		wl_iperf_tell(it, f, false, true);
+		f->receiving = RX_OVER;
+		f->tx.tries = 0;
+	}
+	if (f->receiving != RX_OVER || f->tx.tries++ >= MOST_ANSWERS)
+		return;
+	wl_iperf_result(it, f, false, &result);
+	wl_iperf_report_write(&result.here, f->wide, report);
+	it->io->udp_send(it->io->context, f, report, REPORT_BYTES, REPORT_BYTES);
+	f->tx.due = now + (tradeoff ? BACK_MS : LINGER_MS) * it->ticks_per_ms;
+	wl_iperf_wake(it, f->tx.due);
+}
+
+static bool is_negative(const uint8_t *bytes, unsigned layout)
+{
+	return (bytes[layout & LAYOUT_WIDE ? 12 : 0] & 0x80) != 0;
+}
+
+/* The first datagram of a flow; a negative number is a late one of a flow that has been. */
+static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_address *from,
+				   const uint8_t *bytes, size_t have, uint64_t now)
+{
+	unsigned layout = wl_iperf_layout(bytes, have);
+	size_t head = layout & LAYOUT_WIDE ? WIDE_BYTES : NARROW_BYTES;
+	struct wl_iperf_flow *f;
+
+	if (is_negative(bytes, layout) || from->port == 0)
+		return 0;
+	f = wl_iperf_place(it, from);
+	if (f == 0)
+		return 0;
+	f->udp = true;
+	f->wide = (layout & LAYOUT_WIDE) != 0;
+	f->receiving = RX_DATA;
+	f->rx.start = f->rx.last = now;
+	/* Some nodes begin with 0. */
+	f->rx.next = wl_be32(bytes) != 0;
+	wl_iperf_wake(it, now);
+	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask))
+		asked(it, f, now);
+	return f;
+}
+
+static struct wl_iperf_flow *find(struct wl_iperf *it, const struct wl_iperf_address *from)
+{
+	for (struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++) {
+		if (f->udp && !f->own_socket && wl_iperf_same(&f->peer, from))
+			return f;
+	}
+	return 0;
+}
+
+/* What comes to a socket of the flow's own: the report, or the traffic that it asked for. */
+static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have,
+			 size_t count, uint64_t now)
+{
+	if (f->sending == TX_FINAL && f->ask.mode < WL_IPERF_REVERSE) {
+		if (!wl_iperf_report_read(bytes, have, &f->there))
+			return;
+		f->reported = true;
+		wl_iperf_over(it, f, true, true);
+		return;
+	}
+	/* The number 0 is a report of a server that does not know --full-duplex. */
+	if (!f->client || f->ask.mode < WL_IPERF_REVERSE || wl_be32(bytes) == 0)
+		return;
+	if (f->rx.bytes == 0) {
+		f->wide = (wl_iperf_layout(bytes, have) & LAYOUT_WIDE) != 0;
+		f->rx.start = f->rx.last = now;
+		f->rx.next = 1;
+		f->receiving = RX_DATA;
+		wl_iperf_wake(it, now);
+		if (f->sending == TX_KNOCK)
+			f->sending = TX_NONE;
+	}
+	if (wl_iperf_take(it, f, bytes, count, now))
+		answer(it, f, now);
+}
+
+void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const struct wl_iperf_address *from,
+		       const uint8_t *bytes, size_t have, size_t count, uint64_t now)
+{
+	struct wl_iperf_flow *f = it->last;
+
+	if (have < NARROW_BYTES)
+		return;
+	if (flow != 0) {
+		if (wl_iperf_same(&flow->peer, from))
+			own_datagram(it, flow, bytes, have, count, now);
+		return;
+	}
+	if (f == 0 || f->receiving != RX_DATA || f->own_socket || !f->udp || !wl_iperf_same(&f->peer, from)) {
+		f = find(it, from);
+		/* A client that uses its port again after the end. */
+		if (f != 0 && f->receiving == RX_OVER && wl_be32(bytes) <= 1) {
+			wl_iperf_release(it, f);
+			f = 0;
+		}
+		if (f == 0)
+			f = begin(it, from, bytes, have, now);
+		if (f == 0)
+			return;
+		it->last = f;
+	}
+	if (wl_iperf_take(it, f, bytes, count, now))
+		answer(it, f, now);
+}
+
+void wl_iperf_refused(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	/* A client that takes one flow after the other refuses what comes in between; later, nobody is there. */
+	if (f->sending == TX_NONE)
+		return;
+	if (!f->client && f->own_socket && now - f->tx.start < 1000 * it->ticks_per_ms)
+		return;
+	wl_iperf_over(it, f, true, false);
+}
+
+struct wl_iperf_flow *wl_iperf_accept(struct wl_iperf *it, const struct wl_iperf_address *from, uint64_t now)
+{
+	struct wl_iperf_flow *f = wl_iperf_place(it, from);
+
+	if (f == 0)
+		return 0;
+	f->receiving = RX_HEADER;
+	f->head_want = 4;
+	f->rx.start = f->rx.last = now;
+	wl_iperf_wake(it, now);
+	return f;
+}
+
+void wl_iperf_connected(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	if (f->sending != TX_CONNECT)
+		return;
+	wl_iperf_begin(it, f, now);
+	if (f->client && f->ask.mode >= WL_IPERF_REVERSE) {
+		f->receiving = RX_DATA;
+		f->rx.start = f->rx.last = now;
+		if (f->ask.mode == WL_IPERF_REVERSE)
+			f->tx.left = f->head_count;
+	}
+	wl_iperf_step(it, f, now);
+}
+
+/* Collect the first bytes of a connection until they are a header, or none. */
+static void collect(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have,
+		    uint64_t now)
+{
+	for (; have > 0 && f->receiving == RX_HEADER; have--) {
+		f->head[f->head_count++] = *bytes++;
+		if (f->head_count == 4)
+			f->head_want = (uint8_t)wl_iperf_header_bytes(wl_be32(f->head));
+		if (f->head_count < 4 || f->head_count < f->head_want)
+			continue;
+		f->receiving = RX_DATA;
+		if (!wl_iperf_header_read(f->head, f->head_count, &f->ask))
+			f->ask.mode = WL_IPERF_FORWARD;
+		if (f->ask.wants_ack) {
+			wl_iperf_ack_write(f->head);
+			it->io->tcp_send(it->io->context, f, f->head, ACK_BYTES);
+		}
+		asked(it, f, now);
+	}
+}
+
+void wl_iperf_bytes(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have,
+		    size_t count, uint64_t now)
+{
+	if (f->receiving == RX_NONE)
+		return;
+	if (f->rx.bytes == 0)
+		f->rx.start = now;
+	f->rx.bytes += count;
+	f->rx.last = now;
+	if (f->receiving == RX_HEADER)
+		collect(it, f, bytes, have, now);
+}
+
+void wl_iperf_room(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+{
+	if (f->sending != TX_SEND)
+		return;
+	f->tx.full = false;
+	wl_iperf_step(it, f, now);
+}
+
+void wl_iperf_closed(struct wl_iperf *it, struct wl_iperf_flow *f, bool gone, uint64_t now)
+{
+	uint8_t mode = f->ask.mode;
+
+	if (f->sending == TX_CONNECT) {
+		wl_iperf_unreached(it, f, now);
+		return;
+	}
+	if (f->receiving != RX_NONE) {
+		bool goes_on = !gone && mode == WL_IPERF_FULL_DUPLEX && f->sending != TX_NONE;
+
+		if (mode == WL_IPERF_TRADEOFF && !gone && wl_iperf_limit(it, f)) {
+			wl_iperf_tell(it, f, false, true);
+			it->io->close(it->io->context, f);
+			wl_iperf_back(it, f, now);
+			return;
+		}
+		if (!goes_on && f->sending != TX_NONE) {
+			wl_iperf_tell(it, f, true, f->sending == TX_FINAL && !gone);
+			f->sending = TX_NONE;
+		}
+		wl_iperf_over(it, f, false, !gone);
+		return;
+	}
+	/* Who asked for the traffic has no more to say. */
+	if (f->sending == TX_NONE || (!gone && f->sending == TX_SEND && mode >= WL_IPERF_REVERSE))
+		return;
+	wl_iperf_over(it, f, true, f->sending == TX_FINAL && !gone);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Layouts of iperf 2: a client header follows the head of a datagram, and comes first over TCP.
+ *
+ *  0  flags                  12  length, 0: default       24  type, length    44  type of service
+ *  4  streams                16  window or rate (2.0.5)   32  upper flags     48  rate, low word
+ *  8  port of -r and -d      20  amount                   36  version         52  rate, high word << 8
+ *
+ * From 24 on it is the extension of 2.0.13 and later: 36 bytes in 2.1, and in 2.2 four more that are not looked at.
+ */
+#include "iperf_wire.h"
+
+#define VERSION1 0x80000000u
+#define EXTEND 0x40000000u
+#define UDP_TESTS 0x20000000u
+#define IDS_64 0x08000000u
+#define VERSION2 0x04000000u
+#define WANTS_ACK 0x02000000u
+#define BOUNCEBACK 0x00800000u
+#define HAS_LENGTH 0x00010000u
+#define LENGTH_MASK 0x000001FEu
+#define RUN_NOW 0x00000001u
+#define UPPER_NO_FINAL 0x0008u
+#define UPPER_PACKETS 0x0080u
+#define UPPER_REVERSE 0x0400u
+#define UPPER_FULL_DUPLEX 0x0800u
+/* 2.2 keeps an identification above the number of streams. */
+#define STREAMS_MASK 0x000FFFFFu
+/* The filling at offset 16: no flags, although some bits are set. */
+#define FILLING_AT_16 0x36373839u
+/* What is told to peers: 2.1.8, whose layout is spoken. */
+#define VERSION_UPPER 0x00020001u
+#define VERSION_LOWER 0x00080003u
+
+static bool plausible(uint32_t streams, uint32_t port)
+{
+	return (streams & STREAMS_MASK) - 1 < 65535 && port - 1 < 65535;
+}
+
+unsigned wl_iperf_layout(const uint8_t *bytes, size_t have)
+{
+	if (have >= WIDE_BYTES + 4) {
+		uint32_t mark = wl_be32(bytes + 16);
+
+		/* No first datagram has a number beyond 32 bits, so the high word is the sign. */
+		if (wl_be32(bytes + 12) == ((bytes[0] & 0x80) != 0 ? UINT32_MAX : 0)) {
+			if (mark == FILLING_AT_16 || mark >> 16 == 2)
+				return LAYOUT_WIDE;
+			if (mark & IDS_64)
+				return LAYOUT_WIDE | LAYOUT_HEADER;
+		}
+	}
+	/* The payload of a 12-byte head may be anything, so a header counts only where all of it makes sense. */
+	if (have >= NARROW_BYTES + V1_BYTES && (wl_be32(bytes + 12) & VERSION1) != 0 &&
+	    (wl_be32(bytes + 16) & STREAMS_MASK) <= 128 &&
+	    plausible(wl_be32(bytes + 16), wl_be32(bytes + 20)))
+		return LAYOUT_HEADER;
+	return 0;
+}
+
+size_t wl_iperf_header_bytes(uint32_t first)
+{
+	uint32_t said = (first & LENGTH_MASK) >> 1;
+
+	if ((first & BOUNCEBACK) != 0 || (first & (VERSION1 | EXTEND)) == 0)
+		return 0;
+	if ((first & HAS_LENGTH) == 0 || said < V1_BYTES)
+		return V1_BYTES;
+	return said < HEADER_BYTES ? said : HEADER_BYTES;
+}
+
+static uint8_t mode_of(uint32_t flags, uint32_t upper)
+{
+	if ((flags & VERSION2) != 0) {
+		upper &= UPPER_REVERSE | UPPER_FULL_DUPLEX;
+		return upper == 0		? WL_IPERF_FORWARD
+		       : upper == UPPER_REVERSE ? WL_IPERF_REVERSE
+						: WL_IPERF_FULL_DUPLEX;
+	}
+	if ((flags & VERSION1) == 0)
+		return WL_IPERF_FORWARD;
+	return (flags & RUN_NOW) != 0 ? WL_IPERF_DUAL : WL_IPERF_TRADEOFF;
+}
+
+bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask *ask)
+{
+	uint32_t flags, amount, length, upper = 0;
+
+	if (have < V1_BYTES)
+		return false;
+	flags = wl_be32(bytes);
+	if (wl_iperf_header_bytes(flags) == 0 || !plausible(wl_be32(bytes + 4), wl_be32(bytes + 8)))
+		return false;
+	length = wl_be32(bytes + 12);
+	amount = wl_be32(bytes + 20);
+	ask->wants_ack = (flags & WANTS_ACK) != 0;
+	ask->port = wl_be16(bytes + 10);
+	ask->length_bytes = length > UINT16_MAX ? UINT16_MAX : (uint16_t)length;
+	/* Some nodes say 0 for the default of 10 s. */
+	ask->time_cs = amount == 0 ? 1000 : amount > INT32_MAX ? 0 - amount : 0;
+	ask->bytes = amount;
+	ask->bits_per_s = wl_be32(bytes + 16);
+	if ((flags & EXTEND) != 0) {
+		/* A client with short datagrams cuts the end off. */
+		if (have >= V1_BYTES + 12)
+			upper = wl_be16(bytes + 32);
+		ask->bits_per_s =
+			have < 56 ? 0 : wl_be32(bytes + 48) | (uint64_t)(wl_be32(bytes + 52) >> 8) << 32;
+		if ((upper & UPPER_PACKETS) != 0)
+			ask->bits_per_s = (uint32_t)ask->bits_per_s *
+					  (uint64_t)(ask->length_bytes ? ask->length_bytes : 1470) * 8;
+	}
+	ask->mode = mode_of(flags, upper);
+	return true;
+}
+
+static void put_words(uint8_t *out, const uint32_t *words, size_t count)
+{
+	for (; count > 0; count--, out += 4)
+		wl_put32(out, *words++);
+}
+
+void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t streams, uint8_t *out)
+{
+	uint32_t flags = EXTEND | HAS_LENGTH, upper = 0, length = HEADER_BYTES;
+
+	if (udp) {
+		flags |= IDS_64;
+		length += WIDE_BYTES;
+	}
+	if (ask->mode >= WL_IPERF_REVERSE) {
+		flags |= udp ? VERSION2 | UDP_TESTS : VERSION2;
+		upper = ask->mode == WL_IPERF_REVERSE ? UPPER_REVERSE
+			: udp			      ? UPPER_FULL_DUPLEX | UPPER_NO_FINAL
+						      : UPPER_FULL_DUPLEX;
+	} else if (ask->mode != WL_IPERF_FORWARD) {
+		flags |= ask->mode == WL_IPERF_DUAL ? VERSION1 | RUN_NOW : VERSION1;
+	}
+	put_words(out,
+		  (uint32_t[HEADER_BYTES / 4]){ flags | length << 1, streams, ask->port, ask->length_bytes, 0,
+						ask->time_cs ? 0 - ask->time_cs : ask->bytes, 0, 0,
+						upper << 16, VERSION_UPPER, VERSION_LOWER, 0,
+						(uint32_t)ask->bits_per_s,
+						(uint32_t)(ask->bits_per_s >> 32) << 8, 0 },
+		  HEADER_BYTES / 4);
+}
+
+void wl_iperf_report_write(const struct wl_iperf_count *c, bool wide, uint8_t *out)
+{
+	/* The head is zero: what copies that of the final datagram could be taken for one, and answered again. */
+	memset(out, 0, REPORT_BYTES);
+	put_words(out + (wide ? WIDE_BYTES : NARROW_BYTES),
+		  (uint32_t[]){ wide ? VERSION1 | IDS_64 : VERSION1, (uint32_t)(c->bytes >> 32),
+				(uint32_t)c->bytes, (uint32_t)(c->duration_us / 1000000),
+				(uint32_t)(c->duration_us % 1000000), (uint32_t)c->lost,
+				(uint32_t)c->out_of_order, (uint32_t)c->datagrams, c->jitter_us / 1000000,
+				c->jitter_us % 1000000 },
+		  10);
+	if (wide)
+		put_words(out + 116,
+			  (uint32_t[]){ (uint32_t)(c->lost >> 32), (uint32_t)(c->out_of_order >> 32),
+					(uint32_t)(c->datagrams >> 32) },
+			  3);
+}
+
+static uint64_t high(const uint8_t *report, size_t have, size_t at)
+{
+	return have >= at + 4 ? (uint64_t)wl_be32(report + at) << 32 : 0;
+}
+
+bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_count *c)
+{
+	const uint8_t *at = bytes + NARROW_BYTES;
+	uint32_t before;
+	bool halves = false;
+
+	/* 52 bytes of type 2 are a late answer to a header, of 2.0.13. */
+	if (have < NARROW_BYTES + 40 || (have == 52 && wl_be32(bytes) == 2))
+		return false;
+	/* In the long head this is the high half of a number: 0, or all bits set. */
+	before = wl_be32(at);
+	if ((before & VERSION1) == 0 || before == UINT32_MAX) {
+		at += 4;
+		if (have < WIDE_BYTES + 40 || (wl_be32(at) & VERSION1) == 0)
+			return false;
+		halves = (wl_be32(at) & IDS_64) != 0;
+	}
+	c->bytes = (uint64_t)wl_be32(at + 4) << 32 | wl_be32(at + 8);
+	c->duration_us = (uint64_t)wl_be32(at + 12) * 1000000 + wl_be32(at + 16);
+	c->lost = wl_be32(at + 20);
+	c->out_of_order = wl_be32(at + 24);
+	c->datagrams = wl_be32(at + 28);
+	c->jitter_us = wl_be32(at + 32) * 1000000 + wl_be32(at + 36);
+	if (halves) {
+		c->lost |= high(bytes, have, 116);
+		c->out_of_order |= high(bytes, have, 120);
+		c->datagrams |= high(bytes, have, 124);
+	}
+	return true;
+}
+
+void wl_iperf_ack_write(uint8_t *out)
+{
+	put_words(out, (uint32_t[]){ 2, ACK_BYTES, 0, VERSION_UPPER, VERSION_LOWER, 0, 0 }, ACK_BYTES / 4);
+}
+
+void wl_iperf_fill(uint8_t *bytes, size_t count, size_t from)
+{
+	unsigned digit = (unsigned)(from % 10);
+
+	for (; count > 0; count--) {
+		*bytes++ = (uint8_t)('0' + digit);
+		digit = digit == 9 ? 0 : digit + 1;
+	}
+}

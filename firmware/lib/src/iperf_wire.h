@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The layouts of iperf 2: client header, datagram, report and acknowledgement, of every generation. */
+#ifndef WIRELAB_IPERF_WIRE_H
+#define WIRELAB_IPERF_WIRE_H
+
+#include "bytes.h"
+#include "wirelab/iperf.h"
+
+/* Bytes of the head of a datagram: number, time, and with 64-bit numbers a word more. */
+#define NARROW_BYTES 12
+#define WIDE_BYTES 16
+/* Bytes of the client header of the first version, and with the extension of 2.1. */
+#define V1_BYTES 24
+#define HEADER_BYTES 60
+#define ACK_BYTES 28
+/* Every report has so many: 2.0.13 wants at least 116. */
+#define REPORT_BYTES 128
+
+/* Bits of what wl_iperf_layout returns. */
+#define LAYOUT_WIDE 1
+#define LAYOUT_HEADER 2
+
+/* Which generation wrote the first datagram of a flow; it has at least NARROW_BYTES. */
+unsigned wl_iperf_layout(const uint8_t *bytes, size_t have);
+
+/* Bytes of the header whose first word this is, as far as they are looked at; 0 where it is none. */
+size_t wl_iperf_header_bytes(uint32_t first);
+
+/* Read a client header; false where it is none or makes no sense. */
+bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask *ask);
+
+/* Write a client header of HEADER_BYTES as 2.1.8 does. */
+void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t streams, uint8_t *out);
+
+/* Write a report of REPORT_BYTES, in the peer's layout. */
+void wl_iperf_report_write(const struct wl_iperf_count *count, bool wide, uint8_t *out);
+
+/* Read a report of any generation; false where it is none. */
+bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_count *count);
+
+/* Write the answer to a header that wants one, ACK_BYTES. */
+void wl_iperf_ack_write(uint8_t *out);
+
+#endif
