@@ -8,6 +8,8 @@ if [ ! -f "$image" ]; then
     echo "copy-loop: there is no $image; make it with \`make firmware\`, or name another" >&2
     exit 1
 fi
-for loop in board_copy_halfwords board_copy_words; do
+# Loops that nothing calls are not in an image.
+loops=$(arm-none-eabi-nm "$image" | sed -n 's/.* T \(board_copy_[a-z]*\)$/\1/p')
+for loop in $loops; do
     arm-none-eabi-objdump -d --no-show-raw-insn --disassemble="$loop" "$image" | sed -n "/<$loop>:/,\$p"
 done

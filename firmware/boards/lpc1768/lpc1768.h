@@ -63,6 +63,13 @@ bool gpdma_busy(void);
 
 /* The copy loops; up to one halfword or one word more than asked is written. */
 void board_copy_halfwords(uint8_t *to, const uint8_t *from, size_t count);
+void board_copy_pointer(uint8_t *to, const uint8_t *from, size_t count);
 void board_copy_words(uint8_t *to, const uint8_t *from, size_t count);
+
+/* The loop of `copied` is the image's: by halfwords, but where the build says another. */
+#ifndef BOARD_COPY
+#define BOARD_COPY board_copy_halfwords
+#define BOARD_COPY_NAME "halfwords"
+#endif
 
 #endif

@@ -36,7 +36,7 @@ static const char *const setup[][2] = {
 	{ "stack", "none" },
 	{ "os", "none" },
 	{ "application", "scenarios" },
-	{ "copy", "copied by halfwords, copied-ahead by words" },
+	{ "copy", "copied by " BOARD_COPY_NAME ", copied-ahead by words" },
 	{ "tool_chain", "gcc " __VERSION__ },
 };
 

@@ -98,7 +98,7 @@ class Images(unittest.TestCase):
                 self.assertTrue(not filed or code[0] <= physical < code[1], hex(physical))
 
     def test_there_is_room_for_the_stack(self):
-        for place in ["ram", "flash"]:
+        for place in ["ram", "flash", "ram-words", "ram-pointer"]:
             self.assertGreaterEqual(symbol(place, "stack_top") - symbol(place, "bss_end"), STACK_BYTES)
 
     def test_vectors_come_first_and_add_up_for_the_boot_loader(self):
@@ -113,11 +113,19 @@ class Images(unittest.TestCase):
 
     def test_the_copy_loops_are_loops_of_a_load_and_a_store(self):
         shown = subprocess.run([BOARD / "copy-loop.sh", image("ram")], check=True, capture_output=True, text=True).stdout
+        self.assertNotIn("board_copy_pointer", shown, "only loops of the image")
         for name, load, store in [("halfwords", "ldrh", "strh"), ("words", "ldr", "str")]:
             loop = re.split(r"\n[0-9a-f]+ <", shown.split(f"<board_copy_{name}>:")[1])[0]
             self.assertEqual(len(re.findall(rf"\t{load}(?:\.w)?\s", loop)), 1, loop)
             self.assertEqual(len(re.findall(rf"\t{store}(?:\.w)?\s", loop)), 1, loop)
             self.assertNotIn("bl\t", loop)
+
+    def test_the_images_with_another_loop_differ_in_it(self):
+        for place, loop in {"ram-words": "words", "ram-pointer": "pointer"}.items():
+            command = [BOARD / "copy-loop.sh", image(place)]
+            shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            self.assertIn(f"board_copy_{loop}", shown)
+            self.assertNotIn("board_copy_halfwords", shown)
 
     def test_the_copy_loops_of_an_image_that_is_missing_say_how_it_is_made(self):
         done = subprocess.run([BOARD / "copy-loop.sh", "/no/image"], check=False, capture_output=True, text=True)
