@@ -7,10 +7,11 @@ from collections import defaultdict
 from pathlib import Path
 
 # A section with its address, its bytes and its file; the linker breaks the line after a long name.
-PLACED = re.compile(r"^ (\.?[\w.$*-]+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+(\S.*)$", re.M)
-CODE = (".text", ".rodata", ".vectors", ".isr_vector", ".ARM")
+PLACED = re.compile(r"^ (\.?[\w.$-]+)[ \t]+0x([0-9a-f]+)[ \t]+0x([0-9a-f]+)[ \t]+(\S.*)$", re.M)
+CODE = (".text", ".rodata", ".vectors", ".isr_vector", ".ARM.ex")
 DATA = (".data",)
-ZERO = (".bss", ".noinit", "COMMON", ".dma")
+# In the file, but not in the board's memory.
+BESIDE = (".debug", ".comment", ".ARM.attributes", ".note")
 
 
 def group(file):
@@ -28,17 +29,18 @@ def group(file):
 def rows(text):
     """Bytes of code with constants, and of RAM, by group."""
     text = text[text.index("Linker script and memory map") :]
-    text = re.sub(r"^( \.?[\w.$*-]+)\n\s+0x", r"\1 0x", text, flags=re.M)
+    text = re.sub(r"^( \.?[\w.$-]+)\n\s+0x", r"\1 0x", text, flags=re.M)
     taken = defaultdict(lambda: [0, 0])
-    for section, size, file in PLACED.findall(text):
-        bytes_ = int(size, 16)
-        if section.startswith(CODE):
-            taken[group(file)][0] += bytes_
-        elif section.startswith(DATA):
-            taken[group(file)][0] += bytes_
-            taken[group(file)][1] += bytes_
-        elif section.startswith(ZERO):
-            taken[group(file)][1] += bytes_
+    placed = [(int(at, 16), int(size, 16), name, file) for name, at, size, file in PLACED.findall(text)]
+    end = 0
+    for at, size, section, file in sorted(row for row in placed if row[1] and not row[2].startswith(BESIDE)):
+        # Equal texts of several files lie in one place: whoever comes first has them.
+        size = max(0, at + size - max(at, end))
+        end = max(end, at + size)
+        if section.startswith(CODE + DATA):
+            taken[group(file)][0] += size
+        if not section.startswith(CODE):
+            taken[group(file)][1] += size
     return {name: sizes for name, sizes in taken.items() if any(sizes)}
 
 

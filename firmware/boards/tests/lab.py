@@ -34,15 +34,16 @@ numbers = itertools.count()
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def need():
-    """Raises SkipTest where something that tests/skips.toml lists is missing."""
+def need(*features):
+    """Raises SkipTest where something that tests/skips.toml lists is missing; without names all that a board needs."""
     probes = {
         "arm-none-eabi-gcc": ["sh", "-c", "command -v arm-none-eabi-gcc"],
         "qemu": ["sh", "-c", "command -v qemu-system-arm"],
         "root": ["unshare", "--net", "true"],
         "tun": ["unshare", "--net", "ip", "tuntap", "add", "dev", "probe", "mode", "tap"],
     }
-    for feature, command in probes.items():
+    for feature in features or probes:
+        command = probes[feature]
         if subprocess.run(command, check=False, capture_output=True).returncode:
             raise unittest.SkipTest(f"{feature}: a board is built, and started in a network namespace with a TAP")
 

@@ -1,0 +1,53 @@
+"""What is true of the images of all boards, without starting them."""
+
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import lab  # noqa: E402
+
+NAMES = ["zynq7000", "mps2-an385", "lpc1768-ram", "lpc1768-flash"]
+
+
+def setUpModule():
+    """Builds them, or skips all of it."""
+    lab.need("arm-none-eabi-gcc")
+    lab.build()
+
+
+class Images(unittest.TestCase):
+    """The files in target/firmware."""
+
+    def test_no_path_of_the_machine_that_built_them_is_in_them(self):
+        for name in NAMES:
+            image = (lab.IMAGES / f"{name}.elf").read_bytes()
+            for path in [lab.TREE, lab.IMAGES]:
+                self.assertNotIn(f"{path.resolve()}/".encode(), image, name)
+
+    def test_the_build_tells_what_each_takes(self):
+        said = subprocess.run([lab.TREE / "scripts/firmware.sh"], check=True, capture_output=True, text=True).stdout
+        for name in NAMES:
+            rows = re.search(rf"^{name} .*\n((?:  .*\n)+)", said, re.M)
+            self.assertIsNotNone(rows, f"{name} in:\n{said}")
+            sizes = dict(re.findall(r"^  (\S+) +([\d,]+) ", rows[1], re.M))
+            sizes = {group: int(size.replace(",", "")) for group, size in sizes.items()}
+            together = sizes.pop("together")
+            self.assertEqual(sum(sizes.values()), together, name)
+            self.assertGreater(sizes["boards"], 1000, name)
+            # The table must not lose what the image holds: loaded bytes, as the linker counts them.
+            loaded = subprocess.run(["arm-none-eabi-size", lab.IMAGES / f"{name}.elf"], check=True, capture_output=True, text=True)
+            text, data = (int(word) for word in loaded.stdout.splitlines()[1].split()[:2])
+            self.assertLess(abs(text + data - together), 0.02 * together, name)
+
+    def test_a_board_that_does_not_exist_is_named(self):
+        done = subprocess.run([lab.TREE / "scripts/firmware.sh", "zynq9000"], check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no board 'zynq9000'", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
