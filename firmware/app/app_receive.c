@@ -102,7 +102,8 @@ void wl_app_frame(struct wl_app *app, uint8_t *frame, size_t length)
 	const uint8_t *data = frame + WL_ETHERNET_HEADER_BYTES;
 	uint64_t now;
 
-	if (!listens(app) || app->asked.layer != WL_ETHERNET || length < WL_ETHERNET_HEADER_BYTES)
+	if (!listens(app) || app->asked.layer != WL_ETHERNET || length < WL_ETHERNET_HEADER_BYTES ||
+	    memcmp(frame, app->config.mac, 6) != 0)
 		return;
 	now = arrive(app, data, length - WL_ETHERNET_HEADER_BYTES);
 	if (!r->echo) {

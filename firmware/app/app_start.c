@@ -204,6 +204,8 @@ static void begin_figures(struct wl_app *app, uint64_t now)
 	app->first_at = app->last_at = 0;
 	wl_app_further(app, app->further_before);
 	wl_capture_start(app->asked.captures);
+	if (app->asked.captures > 0 && app->config.net->points != 0)
+		app->config.net->points(app->config.net->context, true);
 }
 
 bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, const struct wl_peer *peer,

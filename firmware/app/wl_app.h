@@ -22,7 +22,7 @@
 /* The longest piece of a TCP flow, and the longest frame. */
 #define WL_APP_BYTES (WL_HEADER_BYTES + WL_LFSR_MAX_BYTES)
 /* Counters of driver and stack that are followed. */
-#define WL_APP_FURTHER 8
+#define WL_APP_FURTHER 20
 
 struct wl_app_config {
 	const struct wl_identity *identity;

@@ -41,6 +41,8 @@ struct wl_net {
 	/* The MAC's own loopback; 0 where there is none. While it is on, what is sent to the node's own address goes
 	 * through stack, driver and MAC, and nothing else is sent. */
 	bool (*loopback)(void *context, bool on);
+	/* Capture points of stack and driver, on or off; 0 where there are none, or where they need not be told. */
+	void (*points)(void *context, bool on);
 };
 
 struct wl_app;

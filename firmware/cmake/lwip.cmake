@@ -13,3 +13,5 @@ add_library(lwip STATIC ${core} ${ipv4} ${LWIP_DIR}/netif/ethernet.c ${CMAKE_CUR
 target_include_directories(lwip SYSTEM PUBLIC ${LWIP_DIR}/include)
 target_include_directories(lwip PUBLIC ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/port ${WL_BOARD_DIR})
 target_link_libraries(lwip PUBLIC wl_headers)
+target_include_directories(lwip PUBLIC ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip)
+target_compile_definitions(lwip PUBLIC "WL_LWIP_OPTIONS_HEADER=\"wl_lwip_options.h\"")

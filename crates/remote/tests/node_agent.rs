@@ -449,7 +449,7 @@ fn a_trial_of_a_tester_that_was_killed_is_waited_for() {
     let _node = serve(&lab, |options| options.limits.idle_ms = 2_000);
     let trial = trial(Layer::UdpIpv4, Direction::Receive);
     let observation = on_tester(&lab, || {
-        common::killed_tester();
+        common::killed_tester(NODE_IPV4);
         let mut node = open(NODE_IPV4).unwrap();
         node.run(&trial, &(), &Cancel::new()).unwrap()
     });

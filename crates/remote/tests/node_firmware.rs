@@ -262,7 +262,7 @@ fn the_trial_of_a_tester_that_has_gone_is_given_up() {
         return;
     };
     let observation = on_tester(&lab, || {
-        common::killed_tester();
+        common::killed_tester(NODE_IPV4);
         let mut node = ControlNode::open("node:firmware", NODE_IPV4).unwrap();
         let trial = trial(Layer::UdpIpv4, Direction::Receive);
         node.run(&trial, &(), &Cancel::new()).unwrap()

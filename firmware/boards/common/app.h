@@ -23,6 +23,9 @@ uint64_t app_due(void);
 /* A round in which nothing was to do. True: the application counts rounds for the CPU load, do not sleep. */
 bool app_idle(void);
 
+/* The loop has slept for so many ticks, after app_idle() said false. */
+void app_slept(uint64_t ticks);
+
 /* --- the main loop gives ------------------------------------------------------------------------------------------ */
 
 /* One round of it: receives, lwIP's timers, app_poll(); idle if there was nothing. For wl_load_calibrate(). */

@@ -114,16 +114,18 @@ static void timers(void)
 
 static void idle(void)
 {
-	uint64_t wake, due;
+	uint64_t wake, due, before;
 	uint32_t was;
 
 	if (app_idle())
 		return;
-	wake = wl_clock() + sys_timeouts_sleeptime() * ticks_per_ms;
+	before = wl_clock();
+	wake = before + sys_timeouts_sleeptime() * ticks_per_ms;
 	due = app_due();
 	was = board_irq_off();
 	if (!mac_pending() && !board_uart_pending())
 		board_sleep_until(due < wake ? due : wake);
+	app_slept(wl_clock() - before);
 	board_irq_on(was);
 	/* A timer was set to the millisecond: after sleep look, whatever timers() thinks. */
 	timers_due = 0;

@@ -21,3 +21,8 @@ bool app_idle(void)
 {
 	return false;
 }
+
+void app_slept(uint64_t ticks)
+{
+	(void)ticks;
+}

@@ -167,9 +167,9 @@ pub fn has_warning(observation: &Observation, code: &str) -> bool {
 }
 
 /// A tester that starts a trial and is killed then.
-pub fn killed_tester() {
+pub fn killed_tester(node: &str) {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
-    socket.connect((NODE_IPV4, 5002)).unwrap();
+    socket.connect((node, 5002)).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let ask = |line: String| -> String {
         socket.send(line.as_bytes()).unwrap();
