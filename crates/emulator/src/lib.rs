@@ -12,6 +12,7 @@ mod elf;
 pub mod emac;
 pub mod fcs;
 mod flash;
+pub mod fuzz;
 pub mod gpdma;
 pub mod gpio;
 mod machine;

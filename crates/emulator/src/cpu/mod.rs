@@ -189,7 +189,8 @@ impl Core {
     pub fn step(&mut self, system: &mut System<'_>) -> Result<(), Trap> {
         if self.attention {
             self.attention = false;
-            if self.control.reset {
+            if std::mem::take(&mut self.control.reset) {
+                self.attention = true;
                 return Err(Trap::Reset);
             }
             self.take_exceptions(system)?;

@@ -2,14 +2,17 @@
 
 use super::inst::{Inst, Op};
 use super::{decode16, decode32};
+use std::sync::OnceLock;
 
 /// Decoded 32-bit instructions that are kept; a power of two.
 const WIDE: usize = 4096;
 
+/// All instructions of 16 bits.
+static NARROW: OnceLock<Vec<Inst>> = OnceLock::new();
+
 /// The decoded instructions.
 pub struct Table {
-    /// All instructions of 16 bits.
-    narrow: Vec<Inst>,
+    narrow: &'static [Inst],
     /// Some of 32 bits, at the place that their bits give.
     wide: Vec<(u32, Inst)>,
 }
@@ -17,10 +20,13 @@ pub struct Table {
 impl Default for Table {
     fn default() -> Self {
         let undefined = Inst::new(Op::Undefined, true);
-        Self {
-            narrow: (0..=u16::MAX)
+        let narrow = || {
+            (0..=u16::MAX)
                 .map(|code| Inst::new(decode16::decode(code), false))
-                .collect(),
+                .collect()
+        };
+        Self {
+            narrow: NARROW.get_or_init(narrow),
             wide: vec![(0, undefined); WIDE],
         }
     }

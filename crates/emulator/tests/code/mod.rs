@@ -30,6 +30,15 @@ impl Setup {
         self.registers.push((register, value));
     }
 
+    /// The same machine for code at another place.
+    pub fn at(self, code: u32) -> Self {
+        Self { code, ..self }
+    }
+
+    pub fn registers(&mut self, values: &[(u8, u32)]) {
+        self.registers = values.to_vec();
+    }
+
     pub fn word(&mut self, address: u32, value: u32) {
         assert!(self.machine.write_memory(address, &value.to_le_bytes()));
     }
@@ -59,6 +68,8 @@ impl Setup {
 
     /// The cycles that `code` adds to what is run without it.
     pub fn cycles(&mut self, code: &[u16]) -> u64 {
+        let start = self.machine.cycle();
+        assert_eq!(start, 0, "what is compared starts alike");
         let without = Setup::new(self.code).run(&[]);
         self.run(code) - without
     }
