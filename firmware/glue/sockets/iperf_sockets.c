@@ -186,14 +186,6 @@ static void close_flow(void *context, struct wl_iperf_flow *flow)
 	*state_of(context, flow) = 0;
 }
 
-static void ended(void *context, const struct wl_iperf_result *result)
-{
-	struct wl_iperf_sockets *s = context;
-
-	if (s->ended)
-		s->ended(s->context, result);
-}
-
 /* The server's socket of a type; with `both`, one of IPv6 that takes IPv4 too. */
 static int listen_on(int type, uint16_t port, bool both)
 {
@@ -227,14 +219,18 @@ static int listen_on(int type, uint16_t port, bool both)
 }
 
 bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, uint16_t port,
-			   void (*told)(void *context, const struct wl_iperf_result *result), void *context)
+			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context)
 {
 	memset(s, 0, sizeof *s);
-	s->io = (struct wl_iperf_io){
-		s, udp_open, udp_send, tcp_connect, tcp_send, tcp_end, close_flow, ended
-	};
-	s->ended = told;
-	s->context = context;
+	s->io = (struct wl_iperf_io){ .context = s,
+				      .udp_open = udp_open,
+				      .udp_send = udp_send,
+				      .tcp_connect = tcp_connect,
+				      .tcp_send = tcp_send,
+				      .tcp_end = tcp_end,
+				      .close = close_flow,
+				      .ended = ended,
+				      .ended_context = context };
 	wl_iperf_init(&s->iperf, &s->io, 1000);
 	s->iperf.max_datagram_bytes = WL_SOCKETS_BYTES;
 	wl_iperf_fill(s->filling, sizeof s->filling, 0);

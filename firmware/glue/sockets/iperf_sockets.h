@@ -24,8 +24,6 @@
 struct wl_iperf_sockets {
 	struct wl_iperf iperf;
 	struct wl_iperf_io io;
-	void (*ended)(void *context, const struct wl_iperf_result *result);
-	void *context;
 	int udp, tcp; /* the server's */
 	bool both; /* they carry IPv4 in IPv6 */
 	uint8_t state[WL_IPERF_FLOWS];

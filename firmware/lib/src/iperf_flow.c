@@ -93,7 +93,7 @@ void wl_iperf_tell(struct wl_iperf *it, const struct wl_iperf_flow *f, bool sent
 		return;
 	wl_iperf_result(it, f, sent, &result);
 	result.complete = complete;
-	it->io->ended(it->io->context, &result);
+	it->io->ended(it->io->ended_context, &result);
 }
 
 void wl_iperf_over(struct wl_iperf *it, struct wl_iperf_flow *f, bool sent, bool complete)

@@ -95,8 +95,9 @@ struct wl_iperf_io {
 	void (*tcp_end)(void *context, struct wl_iperf_flow *flow);
 	/* Give the flow's socket or connection back, if it has one; no call with this flow may follow. */
 	void (*close)(void *context, struct wl_iperf_flow *flow);
-	/* A flow is over; or 0. */
-	void (*ended)(void *context, const struct wl_iperf_result *result);
+	/* A flow is over; it has a context of its own. Or 0. */
+	void (*ended)(void *ended_context, const struct wl_iperf_result *result);
+	void *ended_context;
 };
 
 /* What a client's header asks of a server. */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* iperf 2 on lwIP's raw API, NO_SYS or within the core lock; IPv4, IPv6 or both, as lwIP is set up. lwIP is not patched.
+ *
+ *     static struct wl_iperf_lwip it;
+ *     wl_iperf_lwip_open(&it, WL_IPERF_PORT, tick_ps, 0, 0);      once, when the interface is up
+ *     due = wl_iperf_lwip_poll(&it);                              in the main loop; sleep no longer than until `due`
+ *
+ * The clock is WL_CLOCK() (wirelab/options.h), and tick_ps says what a tick of it is.
+ */
+#ifndef WIRELAB_LWIP_IPERF_H
+#define WIRELAB_LWIP_IPERF_H
+
+#include "wirelab/iperf.h"
+
+#include "lwip/tcp.h"
+#include "lwip/udp.h"
+
+/* The longest datagram that is sent, and the longest piece of a stream; it lies in RAM once. */
+#define WL_IPERF_LWIP_FILLING 1472
+
+struct wl_iperf_lwip;
+
+struct wl_iperf_lwip_flow {
+	struct wl_iperf_lwip *glue;
+	struct wl_iperf_flow *flow;
+};
+
+struct wl_iperf_lwip {
+	struct wl_iperf iperf;
+	struct wl_iperf_io io;
+	struct udp_pcb *udp; /* the server's */
+	struct tcp_pcb *tcp;
+	const void *aborted; /* the connection that was aborted within lwIP's call for it */
+	struct wl_iperf_lwip_flow flows[WL_IPERF_FLOWS];
+	uint8_t filling[WL_IPERF_LWIP_FILLING];
+};
+
+/* Serve on a port, UDP and TCP. `ended` is told of each flow, with `context`; or 0. False where lwIP has no room or the
+ * port is taken. */
+bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint64_t tick_ps,
+			void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
+
+/* Begin a test as client; see wl_iperf_run. */
+bool wl_iperf_lwip_run(struct wl_iperf_lwip *s, const struct wl_iperf_test *test);
+
+/* Let time pass; see wl_iperf_poll. */
+uint64_t wl_iperf_lwip_poll(struct wl_iperf_lwip *s);
+
+/* An address of lwIP as the library has it. */
+static inline struct wl_iperf_address wl_iperf_lwip_address(const ip_addr_t *from, uint16_t port)
+{
+	struct wl_iperf_address to = { .port = port, .version = 4 };
+
+#if LWIP_IPV6
+	if (IP_IS_V6(from)) {
+		to.version = 6;
+		for (unsigned n = 0; n < 4; n++)
+			to.host[n] = ip_2_ip6(from)->addr[n];
+		to.zone = ip6_addr_zone(ip_2_ip6(from));
+		return to;
+	}
+#endif
+#if LWIP_IPV4
+	to.host[0] = ip4_addr_get_u32(ip_2_ip4(from));
+#endif
+	return to;
+}
+
+#endif
