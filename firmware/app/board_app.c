@@ -5,6 +5,7 @@
 #include "app.h"
 #include "board.h"
 #include "glue.h"
+#include "iperf.h"
 
 #include "lwip/init.h"
 
@@ -15,6 +16,7 @@
 
 static struct wl_app node;
 static struct wl_flows flows;
+static struct wl_iperf_lwip iperf;
 static struct wl_assembler serial;
 static uint64_t due, spin_ticks, last_idle, polls, idle_poll;
 
@@ -141,7 +143,8 @@ void app_start(struct netif *netif)
 	wl_flows_init(&flows, &node, netif, board.loopback ? mac_loopback : NULL);
 	wl_flows_net(&flows, &net);
 	wl_app_init(&node, &config);
-	if (!wl_lwip_control(&node) || !wl_lwip_echo())
+	if (!wl_lwip_control(&node) || !wl_lwip_echo() ||
+	    !wl_iperf_lwip_open(&iperf, WL_IPERF_PORT, board.tick_ps, 0, 0))
 		board_panic("lwIP has no room for the node's ports");
 	spin_ticks = SPIN_PS / board.tick_ps;
 }
@@ -175,6 +178,7 @@ static bool poll_serial(void)
 bool app_poll(void)
 {
 	bool busy = poll_serial();
+	uint64_t iperf_due = wl_iperf_lwip_poll(&iperf);
 
 	due = wl_app_poll(&node);
 	/* Frames that go round inside the MAC are counted in instructions: nothing else runs meanwhile. */
@@ -182,6 +186,7 @@ bool app_poll(void)
 		loop_receive(1);
 		due = wl_app_poll(&node);
 	}
+	due = due < iperf_due ? due : iperf_due;
 	polls++;
 	return busy || due <= wl_clock();
 }
