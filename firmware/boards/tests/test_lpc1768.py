@@ -56,11 +56,8 @@ int main(void)
 
 def setUpModule():
     """Builds the images, or skips all of it."""
-    if subprocess.run(["sh", "-c", "command -v arm-none-eabi-gcc"], check=False, capture_output=True).returncode:
-        raise unittest.SkipTest("arm-none-eabi-gcc: the images are built")
-    done = subprocess.run([lab.TREE / "scripts/firmware.sh", "lpc1768"], check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise AssertionError(done.stderr)
+    lab.need("arm-none-eabi-gcc")
+    lab.build()
 
 
 def image(place):
