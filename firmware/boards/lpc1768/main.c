@@ -28,6 +28,8 @@ static const char *const setup[][2] = {
 	{ "buffer_memory", "AHB SRAM" },
 	{ "scatter_gather_tx", "no" },
 	{ "scatter_gather_rx", "no" },
+	{ "checksum_tx", "none" },
+	{ "checksum_rx", "none" },
 	{ "interrupt_pacing", "no" },
 	{ "rx_buffers", "4" },
 	{ "tx_buffers", "9" },
@@ -36,6 +38,8 @@ static const char *const setup[][2] = {
 	{ "stack", "none" },
 	{ "os", "none" },
 	{ "application", "scenarios" },
+	{ "software", "wirelab-firmware 0.1.0" },
+	{ "ip", "none" },
 	{ "copy", "copied by " BOARD_COPY_NAME ", copied-ahead by words" },
 	{ "tool_chain", "gcc " __VERSION__ },
 };
