@@ -1,25 +1,19 @@
-"""A small client of node control (spec/node-control.md) for the boards' tests, over UDP or the serial line."""
+"""Node control (spec/node-control.md) over a board's serial line, as a client of a few lines."""
 
-import itertools
-import re
+import contextlib
 import socket
-import sys
 import time
 
 import lab
 
-sys.path.insert(0, str(lab.TREE / "spec/vectors"))
-
-import generate  # noqa: E402
-
-PORT = 5002
-nonces = itertools.count(int(time.time()) & 0xFFFFFFF)
+# A request is repeated after so long: a board that runs a counted trial does not listen meanwhile.
+AGAIN_S = 2.0
 
 
-def check(line):
+def crc16(data):
     """CRC-16/IBM-3740."""
     crc = 0xFFFF
-    for byte in line:
+    for byte in data:
         crc ^= byte << 8
         for _ in range(8):
             crc = crc << 1 ^ (0x1021 if crc & 0x8000 else 0)
@@ -27,124 +21,98 @@ def check(line):
     return crc
 
 
-def encode(text):
-    """A request as it goes out."""
-    line = text.encode()
-    return line + b" *%04X\n" % check(line)
+class Refused(AssertionError):
+    """An error line of the node."""
 
 
-class Refused(Exception):
-    """The node answered with an error."""
+class Control:
+    """A session on the serial line of a lab.Board; a context manager that closes it."""
 
+    def __init__(self, board):
+        self.board = board
+        self.session, self.number = 0, int(time.monotonic() * 1000) & 0xFFFFFFF
+        self.came = b""
 
-class Client:
-    """A session; `wire` has send() and receive(), each a line."""
+    def __enter__(self):
+        self.line = socket.socket(socket.AF_UNIX)
+        self.line.connect(str(self.board.folder / "u0"))
+        # Whatever was half received ends here.
+        self.line.sendall(b"\n")
+        self.hello = self.ask("hello", version=1)
+        self.session, self.number = int(self.hello["session"]), 0
+        return self
 
-    def __init__(self, wire):
-        self.wire, self.number = wire, 0
-        nonce = next(nonces)
-        _, self.about = self.exchange(f"0.{nonce}", "hello version=1")
-        self.session = self.about["session"]
+    def __exit__(self, *_):
+        self.line.close()
 
     def ask(self, command, **fields):
-        """The fields of the answer."""
+        """The fields of the reply."""
         self.number += 1
-        words = [command, *(f"{key}={value}" for key, value in fields.items() if value is not None)]
-        _, answer = self.exchange(f"{self.session}.{self.number}", " ".join(words))
-        return answer
-
-    def exchange(self, number, text):
-        """Sends until the answer with this number comes."""
-        wait_s, end = 0.1, time.monotonic() + lab.PATIENCE_S
+        mark = f"{self.session}.{self.number}"
+        line = " ".join([f"?{mark} {command}", *(f"{key}={value}" for key, value in fields.items())])
+        line = f"{line} *{crc16(line.encode()):04X}\n".encode()
+        end = time.monotonic() + lab.PATIENCE_S
         while time.monotonic() < end:
-            self.wire.send(encode(f"?{number} {text}"))
-            repeat = time.monotonic() + wait_s
-            while (left := repeat - time.monotonic()) > 0:
-                line = self.wire.receive(left)
-                found = line and re.fullmatch(rb"([=!])(\S+) (.*?) \*([0-9A-F]{4})\r?\n?", line)
-                if not found or found[2].decode() != number:
-                    continue
-                assert int(found[4], 16) == check(line[: line.rindex(b" *")]), line
-                if found[1] == b"!":
-                    raise Refused(found[3].decode())
-                name, *fields = found[3].decode().split(" ")
-                return name, dict(field.split("=", 1) for field in fields)
-            wait_s = min(2 * wait_s, 2)
-        raise AssertionError(f"no answer to {text}")
+            self.line.sendall(line)
+            if answer := self._answer(mark):
+                words = answer.split()[1:-1]
+                if answer[0] == "!":
+                    raise Refused(answer)
+                return dict(word.split("=", 1) for word in words if "=" in word)
+        raise AssertionError(f"no answer to {line}; the console says: {self.board.console()[-2000:]}")
 
-    def pages(self, command, prefix, **fields):
-        """All items of a list."""
-        items, at, count = {}, 0, 1
-        while at < count:
-            page = self.ask(command, **{"from": at}, **fields)
-            items |= {key[len(prefix) :]: value for key, value in page.items() if key.startswith(prefix)}
-            at, count = int(page["next"]), int(page["count"])
-        return items
+    def _answer(self, mark):
+        end = time.monotonic() + AGAIN_S
+        while (left := end - time.monotonic()) > 0:
+            line, found, rest = self.came.partition(b"\n")
+            if found:
+                self.came = rest
+                text = line.decode(errors="replace")
+                if text[:1] in ("=", "!") and text[1:].split(" ")[0] == mark:
+                    assert int(text[-4:], 16) == crc16(line[:-6]), text
+                    return text
+                continue
+            self.line.settimeout(left)
+            with contextlib.suppress(TimeoutError):
+                more = self.line.recv(65536)
+                if not more:
+                    raise AssertionError(f"the board ended: {self.board.console()[-2000:]}")
+                self.came += more
+        return None
 
-    def start(self, **fields):
-        """Starts a trial; the answer."""
-        return self.ask("start", **fields)
-
-    def ended(self, trial):
-        """The status of a trial once it has ended."""
-        return lab.wait_for(
-            "the trial ends",
-            lambda: (status := self.ask("status", trial=trial)) and status["state"] != "running" and status,
-        )
+    def trial(self, **fields):
+        """Runs a trial to its end; what status says then."""
+        started = self.ask("start", **fields)
+        while (status := self.ask("status", trial=started["trial"]))["state"] == "running":
+            time.sleep(0.05)
+        if status["state"] != "done":
+            raise AssertionError(f"{fields}: {status}")
+        return started | status
 
     def counters(self, trial):
-        """The counters of a trial as numbers."""
-        return {name: int(value) for name, value in self.pages("counters", "c.", trial=trial).items()}
+        """All counters of a trial."""
+        found = self._pages("counters", trial=trial)
+        return {key[2:]: int(value) for page in found for key, value in page.items() if key.startswith("c.")}
 
+    def captures(self, trial):
+        """The points of a trial as (name, {sequence: ticks}), in their order."""
+        points, wanted = [], 1
+        while len(points) < wanted:
+            pages = self._pages("captures", trial=trial, point=len(points))
+            records = {}
+            for page in pages:
+                for pair in page["data"].split(",") if page.get("data") else []:
+                    sequence, ticks = map(int, pair.split(":"))
+                    records[int(page["base_sequence"]) + sequence] = int(page["base_ticks"]) + ticks
+            wanted = int(pages[0]["points"])
+            points.append((pages[0]["name"], records))
+        return points
 
-class Udp:
-    """Lines as datagrams."""
-
-    def __init__(self, board):
-        self.socket = board.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.connect((lab.BOARD_IP, PORT))
-
-    def send(self, line):
-        """One line."""
-        self.socket.send(line)
-
-    def receive(self, within_s):
-        """The next line, or nothing."""
-        self.socket.settimeout(within_s)
-        try:
-            return self.socket.recv(2048)
-        except (TimeoutError, ConnectionRefusedError):
-            return b""
-
-
-class Uart:
-    """Lines on the serial line."""
-
-    def __init__(self, board):
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.connect(str(board.folder / "u0"))
-        self.came = b""
-        self.socket.send(b"\n")
-
-    def send(self, line):
-        """One line."""
-        self.socket.settimeout(lab.PATIENCE_S)
-        self.socket.sendall(line)
-
-    def receive(self, within_s):
-        """The next line, or nothing."""
-        end = time.monotonic() + within_s
-        while b"\n" not in self.came:
-            self.socket.settimeout(max(0.001, end - time.monotonic()))
-            try:
-                self.came += self.socket.recv(65536)
-            except TimeoutError:
-                return b""
-        line, self.came = self.came.split(b"\n", 1)
-        return line + b"\n"
-
-
-def test_frame(sequence, datagram_bytes, stream=0):
-    """A datagram of the test flow, by the program that writes its vectors."""
-    count = datagram_bytes - 18
-    return generate.header(stream=stream, sequence=sequence, lfsr_len=count) + generate.lfsr(sequence, count)
+    def _pages(self, command, **fields):
+        pages, start = [], 0
+        while True:
+            page = self.ask(command, **fields, **{"from": start})
+            pages.append(page)
+            start = int(page["next"])
+            if start >= int(page["count"]):
+                return pages
