@@ -25,6 +25,10 @@ void wl_pace_start(struct wl_pace *p, uint64_t now_ticks)
 {
 	uint64_t late = now_ticks > p->due_ticks ? now_ticks - p->due_ticks : 0;
 
+	if (!wl_pace_is_set(p)) {
+		p->due_ticks = now_ticks;
+		return;
+	}
 	if (late > p->pause_ticks) {
 		p->slips++;
 		p->slipped_ticks += late;

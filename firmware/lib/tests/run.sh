@@ -80,6 +80,7 @@ main() {
     run test_line "$tree/spec/vectors/node-control.txt"
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control
+    run test_app
     run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/*
     run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
     run replay_identify identify "$tree"/fuzz/corpus/test_frame/*
