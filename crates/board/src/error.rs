@@ -17,6 +17,14 @@ pub enum BoardError {
         /// What was asked.
         name: String,
     },
+    /// Something else was written behind the board's name than it takes.
+    #[error("'{option}' is no option of the board: {why}")]
+    Option {
+        /// What was written.
+        option: String,
+        /// What can be.
+        why: String,
+    },
     /// The firmware is not there.
     #[error(
         "the image {file} of board {board} is not there (looked for in {}); build it with `make firmware`, or name one with --image FILE or WIRELAB_FIRMWARE=FOLDER",

@@ -4,6 +4,7 @@
 //! - [`image`] finds the firmware of a board and looks at it before anything runs it;
 //! - [`Board`] starts, watches and stops one in QEMU ([`qemu`]), on a TAP or on a wire of Unix sockets ([`place`]);
 //! - [`console`] is what it prints, [`folder`] where others find it, [`transport`] how it is asked.
+//! - [`lpc1768`] is the board that this project emulates itself: a node of its own, in simulated time.
 //!
 //! A board is brought up here and hands out its ends: frames, control, IP. Trials are run on it by others.
 
@@ -12,6 +13,7 @@ pub mod console;
 mod error;
 pub mod folder;
 pub mod image;
+pub mod lpc1768;
 pub mod place;
 pub mod qemu;
 mod running;

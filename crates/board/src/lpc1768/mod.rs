@@ -1,0 +1,219 @@
+//! `board:lpc1768`: real firmware on an emulated NXP LPC1768, as a node.
+//!
+//! Time is simulated: it does not depend on the host, and two runs of a trial give the same figures to the picosecond.
+//! The firmware is asked over its serial line and does not know where it runs. The tester is at the other end of the
+//! wire: it checks every frame that leaves, and has frames arrive at their times. The pulse of P0.0 is what an
+//! oscilloscope would show.
+
+mod keep;
+mod observe;
+mod options;
+mod plan;
+mod run;
+mod serial;
+mod traffic;
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use wirelab_control::client::{Client, Patience};
+use wirelab_emulator::lpc1768::Lpc1768;
+use wirelab_trial::{
+    Cancel, Capabilities, Description, Node, NodeError, Observation, Progress, Trial, Warning,
+};
+
+pub use options::{ImageChoice, Lpc1768Options};
+
+use crate::image::{Image, installed};
+use crate::{BoardError, catalogue};
+use serial::Serial;
+
+/// The core clock for which the emulator's timing rules are, in Hz.
+const CORE_HZ: u64 = 100_000_000;
+/// Cycles within which the firmware must say that it is up: 1 s of simulated time.
+const BOOT: u64 = 100_000_000;
+/// Set-up keys that are kept at most.
+const MOST_KEYS: usize = 256;
+
+/// In simulated time, so a slow line costs little.
+const PATIENCE: Patience = Patience {
+    first: std::time::Duration::from_secs(1),
+    longest: std::time::Duration::from_secs(2),
+    tries: 4,
+};
+
+/// The board with its firmware, up and in a session.
+pub struct Lpc1768Node {
+    name: String,
+    options: Lpc1768Options,
+    client: Client<Serial>,
+    setup: BTreeMap<String, String>,
+    address: [u8; 6],
+    warnings: Vec<Warning>,
+}
+
+impl std::fmt::Debug for Lpc1768Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Lpc1768Node");
+        shown
+            .field("name", &self.name)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+fn image(options: &Lpc1768Options) -> Result<Image, BoardError> {
+    let board = catalogue::find("lpc1768")?;
+    match &options.image {
+        ImageChoice::Ram => Image::read(&installed(board, board.images[0])?),
+        ImageChoice::Flash => Image::read(&installed(board, board.images[1])?),
+        ImageChoice::File(path) => Image::find(board, Some(path)),
+    }
+}
+
+impl Lpc1768Node {
+    /// Start the board; `name` is how it was asked for.
+    ///
+    /// # Errors
+    /// [`BoardError`]: no image or a bad one, or firmware that does not come up or is no node.
+    pub fn start(name: &str, options: &Lpc1768Options) -> Result<Lpc1768Node, BoardError> {
+        let image = image(options)?;
+        let mut board = Lpc1768::new();
+        board
+            .load(&image.bytes)
+            .map_err(|error| BoardError::BadImage {
+                path: image.path.clone(),
+                why: error.to_string(),
+            })?;
+        let mut serial = Serial::new(board);
+        let ended = |serial: &Serial, how: String| BoardError::Died {
+            board: "lpc1768".to_owned(),
+            how,
+            console: told(serial),
+        };
+        let up = wait_until_up(&mut serial).map_err(|error| ended(&serial, error.to_string()))?;
+        if !up {
+            return Err(BoardError::NeverUp {
+                board: "lpc1768".to_owned(),
+                seconds: BOOT as f64 / CORE_HZ as f64,
+                image: image.path,
+                console: told(&serial),
+            });
+        }
+        let no_node = |error: wirelab_control::ClientError| BoardError::BadImage {
+            path: image.path.clone(),
+            why: format!("it is up, but {error}"),
+        };
+        let mut client = Client::open(serial, PATIENCE).map_err(no_node)?;
+        let keys = client.setup().map_err(no_node)?;
+        let mut setup: BTreeMap<String, String> = keys.into_iter().take(MOST_KEYS).collect();
+        setup.insert("image".to_owned(), image.path.display().to_string());
+        setup.insert("emulator".to_owned(), EMULATOR.to_owned());
+        if let Some(number) = options.descriptors {
+            setup.insert("tx_descriptors".to_owned(), number.to_string());
+        }
+        let board = &mut client.transport().board;
+        let address = board.emac(|emac| emac.address());
+        let warnings = clock_warning(board.core_hz()).into_iter().collect();
+        Ok(Lpc1768Node {
+            name: name.to_owned(),
+            options: options.clone(),
+            client,
+            setup,
+            address,
+            warnings,
+        })
+    }
+
+    /// The emulated board, for what a trial cannot ask: frames with a wrong FCS, a pulled cable.
+    pub fn board(&mut self) -> &mut Lpc1768 {
+        &mut self.client.transport().board
+    }
+
+    /// What the firmware has printed for people.
+    pub fn console(&mut self) -> String {
+        self.client.transport().console()
+    }
+}
+
+const EMULATOR: &str = "cycle rules of ARM and NXP, simulated time";
+
+fn told(serial: &Serial) -> String {
+    match serial.console() {
+        text if text.is_empty() => "it has printed nothing".to_owned(),
+        text => format!("it has printed:\n{text}"),
+    }
+}
+
+/// Whether the firmware says within [`BOOT`] that it is up.
+fn wait_until_up(serial: &mut Serial) -> std::io::Result<bool> {
+    while serial.board.cycle() < BOOT {
+        serial.run_cycles(CORE_HZ / 1000)?;
+        while let Some(line) = serial.line() {
+            if line.starts_with(b"READY") {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Software that sets another clock would run at another speed on the chip.
+fn clock_warning(core_hz: Option<u64>) -> Option<Warning> {
+    (core_hz != Some(CORE_HZ)).then(|| Warning {
+        code: "core-clock".to_owned(),
+        text: match core_hz {
+            Some(hz) => format!("the firmware sets a core clock of {hz} Hz; the emulator has 100 MHz"),
+            None => "the firmware sets a core clock that the manual does not have; the emulator has 100 MHz".to_owned(),
+        },
+        way_out: "take no time from this run, or set the PLL to 100 MHz".to_owned(),
+    })
+}
+
+impl Node for Lpc1768Node {
+    fn describe(&self) -> Description {
+        let identity = self.client.identity();
+        Description {
+            name: self.name.clone(),
+            kind: "board".to_owned(),
+            capabilities: Capabilities {
+                layers: identity.layers.clone(),
+                directions: identity.directions.clone(),
+                buffers: identity.buffers.clone(),
+                ports: 1,
+                min_frame_bytes: identity.min_frame_bytes,
+                max_frame_bytes: identity.max_frame_bytes,
+                link_bits_per_s: Some(plan::LINK_BITS_PER_S),
+            },
+            setup: self.setup.clone(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let plan = plan::plan(trial, self.client.identity(), self.options.descriptors)?;
+        let mut keeper = keep::Keeper::new(self.options.capture.as_deref())?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let ran = run::run(
+            &mut self.client,
+            &plan,
+            self.address,
+            &mut keeper,
+            progress,
+            cancel,
+        )?;
+        keeper.finish()?;
+        keep::pin(self.options.pin.as_deref(), &ran.edges)?;
+        Ok(observe::observation(observe::Parts {
+            plan: &plan,
+            node: self.describe(),
+            ran,
+            started_unix_ns: since.map_or(0, |time| time.as_nanos() as u64),
+            warnings: self.warnings.clone(),
+        }))
+    }
+}

@@ -1,0 +1,244 @@
+//! From what board and tester saw to an observation.
+
+use std::collections::BTreeMap;
+
+use wirelab_control::told;
+use wirelab_control::value::State;
+use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::{
+    ClockKind, Counts, Description, Direction, Elapsed, Extent, Field, FlowObservation, Layer,
+    Observation, Spans, Status, TesterObservation, Warning,
+};
+
+use super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::run::{Ran, pulse_ps};
+use super::traffic::simulated;
+
+/// What an observation is made of.
+pub struct Parts<'a> {
+    pub plan: &'a Plan,
+    pub node: Description,
+    pub ran: Ran,
+    pub started_unix_ns: u64,
+    pub warnings: Vec<Warning>,
+}
+
+/// The observation of a trial.
+pub fn observation(mut parts: Parts<'_>) -> Observation {
+    let mut flows = Vec::new();
+    match parts.plan.trial.direction {
+        Direction::Echo => flows.push(parts.echo()),
+        Direction::Receive => flows.push(parts.received()),
+        Direction::Transmit => flows.push(parts.sent()),
+        Direction::Both => flows.extend([parts.received(), parts.sent()]),
+    }
+    let status = parts.status(&flows);
+    for note in std::mem::take(&mut parts.ran.told.notes) {
+        parts.warn("node", note, "see the text");
+    }
+    Observation {
+        trial: parts.plan.trial.clone(),
+        sizes: parts.plan.sizes,
+        status,
+        started_unix_ns: Field::measured(parts.started_unix_ns),
+        flows,
+        cpu_load: parts.ran.told.load.clone(),
+        series: Vec::new(),
+        counters: parts.counters(),
+        tester: TesterObservation {
+            ceiling_frames_per_s: Field::absent("the tester takes no simulated time"),
+            was_limit: Field::measured(false),
+        },
+        warnings: parts.warnings,
+        node: parts.node,
+    }
+}
+
+impl Parts<'_> {
+    fn warn(&mut self, code: &str, text: String, way_out: &str) {
+        self.warnings.push(Warning {
+            code: code.to_owned(),
+            text,
+            way_out: way_out.to_owned(),
+        });
+    }
+
+    fn asked(&self, direction: Direction) -> FlowAsked {
+        let (node, tester) = (self.node.name.clone(), "tester".to_owned());
+        let from_node = direction == Direction::Transmit;
+        let (from, to) = match direction {
+            Direction::Transmit => (node.clone(), tester),
+            Direction::Echo => (tester.clone(), tester),
+            _ => (tester, node.clone()),
+        };
+        let faults = &self.plan.faults;
+        let emitted = self.ran.offered.emitted_frames;
+        let faulty = !from_node && !self.plan.trial.faults.is_clean();
+        FlowAsked {
+            port: node,
+            direction,
+            stream: if from_node { FROM_NODE } else { TO_NODE },
+            layer: Layer::Ethernet,
+            sizes: self.plan.sizes,
+            link: Some(self.plan.link),
+            frames_per_s: self.plan.frames_per_s,
+            from,
+            to,
+            sender_path: "emulated wire".to_owned(),
+            receiver_path: match direction {
+                Direction::Receive => "node".to_owned(),
+                _ => "emulated wire".to_owned(),
+            },
+            ledger: faulty.then(|| faults.ledger(emitted)),
+        }
+    }
+
+    fn flow(
+        &mut self,
+        direction: Direction,
+        sent: &SendReport,
+        seen: CheckReport,
+    ) -> FlowObservation {
+        let asked = self.asked(direction);
+        self.warnings
+            .extend(job::flow_warnings(&asked, sent, &seen));
+        let mut flow = job::flow_observation(&asked, sent, seen);
+        if let Field::Observed { value, .. } = &mut flow.elapsed {
+            value.clock = ClockKind::Simulated;
+        }
+        let stages = self.ran.told.stages.iter();
+        let mine = stages.filter(|(stream, _)| *stream == flow.stream);
+        flow.series
+            .extend(mine.map(|(_, series)| simulated(series.clone())));
+        flow
+    }
+
+    /// What the board sent and the tester's checker saw. Rates are those of the pin, as the application note has them.
+    fn sent(&mut self) -> FlowObservation {
+        let mut sent = std::mem::take(&mut self.ran.sent);
+        let seen = std::mem::take(&mut self.ran.seen);
+        let told = self.ran.told.counters.get("sent_frames").copied();
+        sent.sequences = told.or(self.ran.status.tx_frames).unwrap_or(self.ran.left.0);
+        let frames = seen.counts.received_frames;
+        let mut flow = self.flow(Direction::Transmit, &sent, seen);
+        let pin = pulse_ps(&self.ran.edges).filter(|ps| *ps > 0);
+        for (name, ps) in [
+            ("pin_elapsed_ps", pin),
+            ("wire_elapsed_ps", self.ran.wire_ps),
+        ] {
+            let field = Field::measured_or(ps, "nothing was sent");
+            flow.counters.insert(name.to_owned(), field);
+        }
+        if let Some(ps) = pin {
+            flow.elapsed = Field::measured(Elapsed {
+                ps,
+                spans: Spans::Pin,
+                clock: ClockKind::Simulated,
+            });
+            rates(&mut flow, self.plan, frames as f64 * 1e12 / ps as f64);
+        }
+        flow
+    }
+
+    /// What the tester sent and the board received, as the board counts it.
+    fn received(&mut self) -> FlowObservation {
+        let sent = std::mem::take(&mut self.ran.offered);
+        let counted = told::counts(&self.ran.told.counters);
+        let (counts, missing) = match counted {
+            Ok(counts) => (counts, None),
+            Err(name) => (Counts::default(), Some(name)),
+        };
+        let span = match self.plan.trial.direction {
+            // The pin is up from the first frame of the flow to the last.
+            Direction::Receive => pulse_ps(&self.ran.edges),
+            _ => None,
+        };
+        let last = counts.received_frames.saturating_sub(1);
+        let mut seen = told::report(&self.ran.told.counters, counts, None);
+        if let Some(ps) = span.filter(|ps| *ps > 0 && last > 0) {
+            (seen.first, seen.last) = (Some((0, 0)), Some((ps / 1000, last)));
+        }
+        let mut flow = self.flow(Direction::Receive, &sent, seen);
+        if let Some(name) = missing {
+            let why = format!("the board does not count {name}");
+            flow.counts = Field::absent(&why);
+            flow.loss_ratio = Field::absent(&why);
+            flow.without_rates(&why);
+        }
+        flow
+    }
+
+    /// What came back.
+    fn echo(&mut self) -> FlowObservation {
+        let sent = std::mem::take(&mut self.ran.offered);
+        let seen = std::mem::take(&mut self.ran.seen);
+        self.flow(Direction::Echo, &sent, seen)
+    }
+
+    /// A run of frames counts only if every one was captured and right, as the application note has it.
+    fn status(&self, flows: &[FlowObservation]) -> Status {
+        let ran = &self.ran;
+        if ran.cancelled {
+            return Status::cancelled();
+        }
+        if ran.status.state == State::Failed {
+            let why = ran.status.why.clone().unwrap_or_default();
+            return Status::Partial {
+                why: format!("the firmware could not go on: {why}"),
+            };
+        }
+        let sends = flows.iter().find(|f| f.direction == Direction::Transmit);
+        let Some(Field::Observed { value: counts, .. }) = sends.map(|flow| &flow.counts) else {
+            return Status::Complete;
+        };
+        let asked = match self.plan.trial.extent {
+            Extent::Frames { frames } => frames,
+            Extent::Time { .. } => counts.received_frames,
+        };
+        let good = counts.good_frames;
+        if good == asked && counts.is_clean() && ran.left.1 == 0 {
+            return Status::Complete;
+        }
+        Status::Void {
+            why: format!(
+                "{good} of {asked} frames were captured and right, {} had a wrong FCS: a run counts only if all are",
+                ran.left.1
+            ),
+        }
+    }
+
+    fn counters(&self) -> BTreeMap<String, Field<u64>> {
+        let told = self.ran.told.counters.iter();
+        let further = |name: &str| {
+            ["_ticks", "_events", "_frames", "_ppm", "_bytes", "underruns"]
+                .iter()
+                .any(|end| name.ends_with(end))
+                && !is_of_the_counts(name)
+        };
+        let named = told.filter(|(name, _)| further(name));
+        let mut all: BTreeMap<String, Field<u64>> = named
+            .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
+            .collect();
+        let instructions = Field::measured(self.ran.instructions);
+        all.insert("node_instructions".to_owned(), instructions);
+        all
+    }
+}
+
+/// Whether a field of the counts holds a counter of the protocol already.
+fn is_of_the_counts(name: &str) -> bool {
+    const HELD: [&str; 6] = ["good", "corrupt", "truncated", "stale", "duplicated", "late"];
+    HELD.iter().any(|part| name.contains(part)) || name.contains("reorder")
+}
+
+/// Set the rates of a flow of so many frames/s.
+fn rates(flow: &mut FlowObservation, plan: &Plan, frames_per_s: f64) {
+    let bits = |bytes: u64| Field::measured(frames_per_s * 8.0 * bytes as f64);
+    let payload = u64::from(plan.sizes.payload);
+    let link = plan.link;
+    flow.frames_per_s = Field::measured(frames_per_s);
+    flow.payload_bits_per_s = bits(payload);
+    flow.link_bits_per_s = bits(link.overhead.link_bytes(&plan.sizes));
+    let share = frames_per_s * 8.0 * payload as f64 / link.bits_per_s() as f64;
+    flow.efficiency = Field::measured(share);
+}

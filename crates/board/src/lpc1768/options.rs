@@ -1,0 +1,112 @@
+//! What may follow the name of the board: `board:lpc1768,image=flash,descriptors=4`.
+
+use std::path::PathBuf;
+
+use crate::BoardError;
+
+/// Fewest and most descriptors that may be in use at a time.
+const DESCRIPTORS: std::ops::RangeInclusive<u16> = 2..=8;
+
+/// How the board is set up and what of it is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lpc1768Options {
+    /// Which firmware runs.
+    pub image: ImageChoice,
+    /// Descriptors of the transmit ring that may be in use; the firmware's own number (3) if `None`.
+    pub descriptors: Option<u16>,
+    /// Where the frames of each trial go, as pcapng; a second trial replaces the first.
+    pub capture: Option<PathBuf>,
+    /// Where the course of P0.0 goes, as a value change dump.
+    pub pin: Option<PathBuf>,
+}
+
+/// Which firmware runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ImageChoice {
+    /// The node firmware in RAM, as the application note has it.
+    #[default]
+    Ram,
+    /// The node firmware in flash.
+    Flash,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Lpc1768Options {
+    /// Options from what follows `board:lpc1768`: nothing, or `,KEY=VALUE` any number of times.
+    ///
+    /// # Errors
+    /// [`BoardError::Option`], which names the option and all there are.
+    pub fn parse(text: &str) -> Result<Lpc1768Options, BoardError> {
+        let mut options = Lpc1768Options::default();
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            options.set(part)?;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, part: &str) -> Result<(), BoardError> {
+        let wrong = |why: String| BoardError::Option {
+            option: part.to_owned(),
+            why,
+        };
+        let (key, value) = part
+            .split_once('=')
+            .filter(|(_, value)| !value.is_empty())
+            .ok_or_else(|| wrong(KEYS.to_owned()))?;
+        match key {
+            "image" => {
+                self.image = match value {
+                    "ram" => ImageChoice::Ram,
+                    "flash" => ImageChoice::Flash,
+                    file => ImageChoice::File(file.into()),
+                }
+            }
+            "descriptors" => {
+                let number = value.parse().ok().filter(|n| DESCRIPTORS.contains(n));
+                let why = || wrong("2 to 8 descriptors may be in use".to_owned());
+                self.descriptors = Some(number.ok_or_else(why)?);
+            }
+            "pcapng" => self.capture = Some(value.into()),
+            "vcd" => self.pin = Some(value.into()),
+            _ => return Err(wrong(KEYS.to_owned())),
+        }
+        Ok(())
+    }
+}
+
+const KEYS: &str = "write image=ram, image=flash or image=FILE, descriptors=2 to 8, pcapng=FILE, vcd=FILE";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_follow_the_name() {
+        assert_eq!(
+            Lpc1768Options::parse("").unwrap(),
+            Lpc1768Options::default()
+        );
+        let text = ",image=flash,descriptors=8,pcapng=a.pcapng,vcd=p.vcd";
+        let options = Lpc1768Options::parse(text).unwrap();
+        assert_eq!(options.image, ImageChoice::Flash);
+        assert_eq!(options.descriptors, Some(8));
+        assert_eq!(options.capture, Some("a.pcapng".into()));
+        let file = Lpc1768Options::parse("image=my.elf").unwrap().image;
+        assert_eq!(file, ImageChoice::File("my.elf".into()));
+    }
+
+    #[test]
+    fn what_is_none_says_what_there_is() {
+        for (text, words) in [
+            (",descriptors=9", "2 to 8"),
+            (",descriptors=1", "2 to 8"),
+            (",colour=red", "image=ram"),
+            (",image=", "image=ram"),
+            (",image", "image=ram"),
+        ] {
+            let error = Lpc1768Options::parse(text).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

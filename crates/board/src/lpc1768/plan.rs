@@ -1,0 +1,176 @@
+//! From a trial to what the board is asked and what is put on its wire, checked before anything happens.
+
+use wirelab_control::message::{Identity, Start};
+use wirelab_control::value::{Extent as Until, Load as Asked, Mac};
+use wirelab_port::inject::Schedule;
+use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Sizes, Trial};
+use wirelab_wire::LineRate;
+
+/// Stream that the tester sends in.
+pub const TO_NODE: u8 = 0;
+/// Stream that the board sends in.
+pub const FROM_NODE: u8 = 1;
+/// The tester's address: it is on no wire but this one.
+pub const TESTER: [u8; 6] = [0x02, 0x57, 0x4C, 0, 0, 1];
+/// The link in bit/s.
+pub const LINK_BITS_PER_S: u64 = 100_000_000;
+/// Most frames that the tester offers: their faults and times are laid out beforehand.
+const MOST_OFFERED: u64 = 4_000_000;
+/// How much longer than its extent a trial may take, in ps of simulated time: 1 s.
+const MARGIN_PS: u64 = 1_000_000_000_000;
+
+/// A trial made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What was asked.
+    pub trial: Trial,
+    /// All four sizes.
+    pub sizes: Sizes,
+    /// The link.
+    pub link: LineRate,
+    /// Frames/s of each flow; `None` at maximum load.
+    pub frames_per_s: Option<f64>,
+    /// Sequences that the tester uses; 0 where it does not send.
+    pub sequences: u64,
+    /// The tester's faults.
+    pub faults: Schedule,
+    /// What the board is asked.
+    pub start: Start,
+}
+
+impl Plan {
+    /// Whether the tester sends.
+    pub fn tester_sends(&self) -> bool {
+        self.trial.direction != Direction::Transmit
+    }
+
+    /// ps from the start of a frame to the start of the next, as the tester offers them.
+    pub fn interval_ps(&self) -> u64 {
+        let rate = self
+            .frames_per_s
+            .unwrap_or_else(|| self.link.frames_per_s(&self.sizes));
+        ((1e12 / rate).round() as u64).max(1)
+    }
+
+    /// Frames of a flow, where they can be told.
+    pub fn frames(&self) -> u64 {
+        match self.trial.extent {
+            Extent::Frames { frames } => frames,
+            Extent::Time { time_ps } => time_ps / self.interval_ps(),
+        }
+    }
+}
+
+fn unsupported(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
+    if trial.framing.layer != Layer::Ethernet {
+        let why = "this board has no stack: ask --layer ethernet, or board:zynq7000 for UDP and TCP";
+        return Err(NodeError::unsupported("layer", why));
+    }
+    if trial.framing.vlan_tags > 0 {
+        let why = "the firmware makes no tagged frames: leave the tags out";
+        return Err(NodeError::unsupported("vlan_tags", why));
+    }
+    if trial.ports != 1 {
+        return Err(NodeError::unsupported(
+            "ports",
+            "the board has one: ask --ports 1",
+        ));
+    }
+    if let Some(buffers) = trial.buffers.filter(|kind| !node.buffers.contains(kind)) {
+        let can: Vec<String> = node.buffers.iter().map(ToString::to_string).collect();
+        let why = format!("the firmware does {}, not {buffers}", can.join(", "));
+        return Err(NodeError::unsupported("buffers", why));
+    }
+    if trial.link_bits_per_s.is_some_and(|rate| rate != LINK_BITS_PER_S) {
+        let why = "its link runs at 100 Mbit/s: leave --rate out";
+        return Err(NodeError::unsupported("link_bits_per_s", why));
+    }
+    if trial.direction == Direction::Transmit && !trial.faults.is_clean() {
+        let why = "the tester makes faults, and it sends nothing here: ask receive, echo or both";
+        return Err(NodeError::unsupported("faults", why));
+    }
+    Ok(())
+}
+
+/// Check the trial against what the board said of itself, and lay it out.
+pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<Plan, NodeError> {
+    unsupported(trial, node)?;
+    let sizes = trial.sizes().map_err(NodeError::bad)?;
+    let link = LineRate::new(LINK_BITS_PER_S)
+        .ok_or_else(|| NodeError::bad("a link needs a rate"))?;
+    let asked = trial.load.frames_per_s(&sizes, Layer::Ethernet, Some(link));
+    let frames_per_s = asked.map_err(NodeError::bad)?;
+    if trial.direction == Direction::Echo && frames_per_s.is_none() {
+        return Err(NodeError::bad(
+            "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
+        ));
+    }
+    let mut plan = Plan {
+        trial: trial.clone(),
+        sizes,
+        link,
+        frames_per_s,
+        sequences: 0,
+        faults: Schedule::default(),
+        start: start(trial, node, frames_per_s, descriptors),
+    };
+    if plan.tester_sends() {
+        plan.sequences = plan.frames();
+        if !(1..=MOST_OFFERED).contains(&plan.sequences) {
+            return Err(NodeError::bad(format!(
+                "{} frames: 1 to {MOST_OFFERED} can be offered to the emulated board",
+                plan.sequences
+            )));
+        }
+        plan.faults = Schedule::plan(&trial.faults, plan.sequences, sizes.lfsr_len())
+            .map_err(NodeError::bad)?;
+    }
+    let expected = u128::from(plan.frames()) * u128::from(plan.interval_ps());
+    // A copy may take longer than the wire: as much time again, and some.
+    let limit = u64::try_from(8 * expected).unwrap_or(u64::MAX);
+    plan.start.limit_ps = Some(limit.saturating_add(MARGIN_PS).min(node.max_time_ps));
+    Ok(plan)
+}
+
+fn start(
+    trial: &Trial,
+    node: &Identity,
+    frames_per_s: Option<f64>,
+    descriptors: Option<u16>,
+) -> Start {
+    let sends = matches!(trial.direction, Direction::Transmit | Direction::Both);
+    let load = match frames_per_s {
+        Some(rate) => Asked::MilliframesPerS((rate * 1000.0).round().max(1.0) as u64),
+        None => Asked::Max,
+    };
+    let extent = match trial.extent {
+        Extent::Frames { frames } => Until::Frames(frames),
+        Extent::Time { time_ps } => Until::TimePs(time_ps),
+    };
+    // A capture costs time at each point: only a trial with a rate has some to spare.
+    let captures = match trial.load {
+        Load::Max => 0,
+        _ => node.max_captures,
+    };
+    Start {
+        direction: trial.direction,
+        layer: trial.framing.layer,
+        vlan_tags: None,
+        traffic: None,
+        path: None,
+        size: Some(trial.size),
+        load: sends.then_some(load),
+        extent,
+        limit_ps: None,
+        ports: None,
+        tx_stream: Some(FROM_NODE),
+        rx_stream: Some(TO_NODE),
+        buffers: trial.buffers.filter(|_| sends),
+        descriptors: descriptors.filter(|_| sends),
+        captures: (captures > 0).then_some(captures),
+        node_port: None,
+        peer_port: None,
+        peer_mac: Some(Mac(TESTER)),
+        peer_ip: None,
+    }
+}
