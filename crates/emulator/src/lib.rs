@@ -3,6 +3,8 @@
 //! There is one clock, the cycle of the CPU. The core executes an instruction at a time and knows from the rules in
 //! [`timing`] when it ends; devices are woken when something of theirs is due; each access of a bus master books its
 //! cycles in the [`matrix`], so that masters wait for each other. What a rule assumes is said where it stands.
+//!
+//! [`lpc1768::Lpc1768`] is all of it together, as somebody sees it who stands in front of the board.
 #![forbid(unsafe_code)]
 
 pub mod bus;
@@ -15,6 +17,7 @@ mod flash;
 pub mod fuzz;
 pub mod gpdma;
 pub mod gpio;
+pub mod lpc1768;
 mod machine;
 pub mod map;
 pub mod matrix;

@@ -118,7 +118,9 @@ impl Parts<'_> {
         let mut sent = std::mem::take(&mut self.ran.sent);
         let seen = std::mem::take(&mut self.ran.seen);
         let told = self.ran.told.counters.get("sent_frames").copied();
-        sent.sequences = told.or(self.ran.status.tx_frames).unwrap_or(self.ran.left.0);
+        sent.sequences = told
+            .or(self.ran.status.tx_frames)
+            .unwrap_or(self.ran.left.0);
         let frames = seen.counts.received_frames;
         let mut flow = self.flow(Direction::Transmit, &sent, seen);
         let pin = pulse_ps(&self.ran.edges).filter(|ps| *ps > 0);
@@ -210,9 +212,16 @@ impl Parts<'_> {
     fn counters(&self) -> BTreeMap<String, Field<u64>> {
         let told = self.ran.told.counters.iter();
         let further = |name: &str| {
-            ["_ticks", "_events", "_frames", "_ppm", "_bytes", "underruns"]
-                .iter()
-                .any(|end| name.ends_with(end))
+            [
+                "_ticks",
+                "_events",
+                "_frames",
+                "_ppm",
+                "_bytes",
+                "underruns",
+            ]
+            .iter()
+            .any(|end| name.ends_with(end))
                 && !is_of_the_counts(name)
         };
         let named = told.filter(|(name, _)| further(name));
@@ -227,7 +236,14 @@ impl Parts<'_> {
 
 /// Whether a field of the counts holds a counter of the protocol already.
 fn is_of_the_counts(name: &str) -> bool {
-    const HELD: [&str; 6] = ["good", "corrupt", "truncated", "stale", "duplicated", "late"];
+    const HELD: [&str; 6] = [
+        "good",
+        "corrupt",
+        "truncated",
+        "stale",
+        "duplicated",
+        "late",
+    ];
     HELD.iter().any(|part| name.contains(part)) || name.contains("reorder")
 }
 

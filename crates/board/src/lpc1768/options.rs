@@ -75,7 +75,8 @@ impl Lpc1768Options {
     }
 }
 
-const KEYS: &str = "write image=ram, image=flash or image=FILE, descriptors=2 to 8, pcapng=FILE, vcd=FILE";
+const KEYS: &str =
+    "write image=ram, image=flash or image=FILE, descriptors=2 to 8, pcapng=FILE, vcd=FILE";
 
 #[cfg(test)]
 mod tests {

@@ -63,7 +63,8 @@ impl Plan {
 
 fn unsupported(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
     if trial.framing.layer != Layer::Ethernet {
-        let why = "this board has no stack: ask --layer ethernet, or board:zynq7000 for UDP and TCP";
+        let why =
+            "this board has no stack: ask --layer ethernet, or board:zynq7000 for UDP and TCP";
         return Err(NodeError::unsupported("layer", why));
     }
     if trial.framing.vlan_tags > 0 {
@@ -81,7 +82,10 @@ fn unsupported(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
         let why = format!("the firmware does {}, not {buffers}", can.join(", "));
         return Err(NodeError::unsupported("buffers", why));
     }
-    if trial.link_bits_per_s.is_some_and(|rate| rate != LINK_BITS_PER_S) {
+    if trial
+        .link_bits_per_s
+        .is_some_and(|rate| rate != LINK_BITS_PER_S)
+    {
         let why = "its link runs at 100 Mbit/s: leave --rate out";
         return Err(NodeError::unsupported("link_bits_per_s", why));
     }
@@ -96,8 +100,8 @@ fn unsupported(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
 pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<Plan, NodeError> {
     unsupported(trial, node)?;
     let sizes = trial.sizes().map_err(NodeError::bad)?;
-    let link = LineRate::new(LINK_BITS_PER_S)
-        .ok_or_else(|| NodeError::bad("a link needs a rate"))?;
+    let link =
+        LineRate::new(LINK_BITS_PER_S).ok_or_else(|| NodeError::bad("a link needs a rate"))?;
     let asked = trial.load.frames_per_s(&sizes, Layer::Ethernet, Some(link));
     let frames_per_s = asked.map_err(NodeError::bad)?;
     if trial.direction == Direction::Echo && frames_per_s.is_none() {

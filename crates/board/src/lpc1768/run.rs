@@ -119,11 +119,11 @@ pub fn run(
 ) -> Result<Ran, NodeError> {
     let board = &mut client.transport().board;
     (board.take_sent(), board.take_edges());
-    let before = board.instructions();
     let started = client
         .start(plan.start.clone())
         .map_err(|error| wirelab_control::refused::of_start(&error))?;
-    let now_ps = client.transport().board.time_ps();
+    let board = &client.transport().board;
+    let (now_ps, before) = (board.time_ps(), board.instructions());
     let payload = u64::from(plan.sizes.payload);
     let stream = match plan.trial.direction {
         Direction::Echo => TO_NODE,
@@ -140,10 +140,10 @@ pub fn run(
         end_ps: now_ps.saturating_add(started.limit_ps),
     };
     let cancelled = until_over(client.transport(), &mut running, progress, cancel)?;
+    let instructions = client.transport().board.instructions() - before;
     let status = settle(client, &started)?;
     running.look(client.transport())?;
     let told = Told::ask(client, started.trial, plan.start.captures.is_some());
-    let instructions = client.transport().board.instructions() - before;
     let left = (running.watch.frames, running.watch.bad_fcs);
     let wire_ps = running.watch.wire_ps();
     let (sent, seen) = running.watch.finish();
@@ -188,9 +188,7 @@ fn settle(client: &mut Client<Serial>, started: &Started) -> Result<Status, Node
         .status(Some(started.trial))
         .map_err(|error| broken(&error))?;
     if status.state == State::Running {
-        status = client
-            .stop(started.trial)
-            .map_err(|error| broken(&error))?;
+        status = client.stop(started.trial).map_err(|error| broken(&error))?;
     }
     for _ in 0..MOST_LOOKS {
         if status.state != State::Running {
