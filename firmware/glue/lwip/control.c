@@ -18,7 +18,7 @@ static void datagram(void *unused, struct udp_pcb *pcb, struct pbuf *data, const
 	u16_t count = pbuf_copy_partial(data, line, sizeof line, 0);
 	struct wl_peer peer = { .host = wl_lwip_ip(from) };
 	const char *reply;
-	struct pbuf *answer;
+	struct pbuf *out;
 	size_t bytes;
 
 	(void)unused;
@@ -26,12 +26,12 @@ static void datagram(void *unused, struct udp_pcb *pcb, struct pbuf *data, const
 	if (port == 0 || (bytes = wl_app_line(app, line, count, &peer, &reply)) == 0)
 		return;
 	/* Without memory the client asks again. */
-	answer = pbuf_alloc(PBUF_TRANSPORT, (u16_t)bytes, PBUF_RAM);
-	if (answer == NULL)
+	out = pbuf_alloc(PBUF_TRANSPORT, (u16_t)bytes, PBUF_RAM);
+	if (out == NULL)
 		return;
-	pbuf_take(answer, reply, (u16_t)bytes);
-	udp_sendto(pcb, answer, from, port);
-	pbuf_free(answer);
+	pbuf_take(out, reply, (u16_t)bytes);
+	udp_sendto(pcb, out, from, port);
+	pbuf_free(out);
 }
 
 static void forget(struct connection *c)

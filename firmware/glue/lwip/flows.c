@@ -213,7 +213,7 @@ static void end_of_data(void *context, unsigned connection)
 		tcp_shutdown(flows->connections[connection].pcb, 0, 1);
 }
 
-signed char wl_lwip_unknown_protocol(struct pbuf *frame, struct netif *netif)
+signed char wl_lwip_unknown_protocol(struct pbuf *frame, const struct netif *netif)
 {
 	const struct eth_hdr *header = frame->payload;
 

@@ -9,7 +9,7 @@
 /* Frames of EtherType 0x88B5. */
 struct pbuf;
 struct netif;
-signed char wl_lwip_unknown_protocol(struct pbuf *frame, struct netif *netif);
+signed char wl_lwip_unknown_protocol(struct pbuf *frame, const struct netif *netif);
 #define LWIP_HOOK_UNKNOWN_ETH_PROTOCOL(frame, netif) wl_lwip_unknown_protocol((frame), (netif))
 
 #endif

@@ -1,0 +1,209 @@
+"""Trials of the node application on boards, asked over the serial line, and their bad days: memory that is used up, a
+ring that does not empty, a cable that is pulled. Whatever happens, the counts add up, and the next trial is as ever."""
+
+import socket
+import struct
+import sys
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import lab  # noqa: E402
+from control import Control, Refused  # noqa: E402
+
+PORT = 5003
+SO_RCVBUFFORCE = 33
+TX_OURS = 1 << 31
+TX_DESCRIPTORS = 128
+
+
+def setUpModule():
+    """Builds what is tested, or skips all of it."""
+    lab.need()
+    lab.build()
+
+
+def header(sequence, stream=0):
+    """A test header without payload (spec/test-frame.md)."""
+    begin = b"WL" + struct.pack(">BBI6xH", 0x10, stream, sequence, 0)
+    return begin + struct.pack(">H", lab.checksum(begin))
+
+
+class Boards:
+    """What every board with the application has to do; one board a test."""
+
+    name = ""
+
+    def setUp(self):
+        self.board = lab.Board(self.name)
+        self.board.__enter__()
+        self.addCleanup(self.board.__exit__)
+        self.control = Control(self.board)
+        self.control.__enter__()
+        self.addCleanup(self.control.__exit__)
+        self.host = self.board.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(self.host.close)
+        # All of a trial waits here until it is over.
+        self.host.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
+        self.host.bind((lab.HOST_IP, PORT))
+
+    def received(self):
+        """Sequences that arrived at the host, until it is quiet."""
+        found = []
+        self.host.settimeout(0.5)
+        while True:
+            try:
+                data = self.host.recv(2048)
+            except TimeoutError:
+                return found
+            self.assertEqual(data[:2], b"WL")
+            found.append(struct.unpack(">I", data[4:8])[0])
+
+    def transmit(self, frames=1000, per_s=1000):
+        """Starts the board's sending to the host; the trial."""
+        started = self.control.ask("start", direction="transmit", layer="udp-ipv4", datagram_bytes=100, frames=frames,
+                                   load_milliframes_per_s=per_s * 1000, peer_ip=lab.HOST_IP, peer_port=PORT)
+        return started["trial"]
+
+    def end(self, trial):
+        """Waits for the end; the state and the counters."""
+        status = lab.wait_for("the trial ends", lambda: self.is_over(trial), every_s=0.05)
+        return status["state"], self.control.counters(trial)
+
+    def is_over(self, trial):
+        """The status of a trial that has ended."""
+        status = self.control.ask("status", trial=trial)
+        return status["state"] != "running" and status
+
+    def sent_and_refused(self, trial, frames=1000):
+        """All sequences are used, and what was not refused has arrived, in order."""
+        state, counters = self.end(trial)
+        self.assertEqual((state, counters["sent_frames"]), ("done", frames))
+        arrived = self.received()
+        self.assertEqual(len(arrived), frames - counters["sent_refused_frames"])
+        self.assertEqual(arrived, sorted(set(arrived)))
+        return counters
+
+    def test_transmit_to_whom_the_serial_line_names(self):
+        # The board has never heard of the host: it asks for its address before the first frame.
+        counters = self.sent_and_refused(self.transmit(frames=200), frames=200)
+        self.assertEqual(counters["sent_refused_frames"], 0)
+        with self.assertRaisesRegex(Refused, "missing-field field=peer_ip"):
+            self.control.ask("start", direction="transmit", layer="udp-ipv4", datagram_bytes=100, frames=1, load="max")
+
+    def test_a_peer_that_is_not_there_is_told(self):
+        started = self.control.ask("start", direction="transmit", layer="udp-ipv4", datagram_bytes=100, frames=10,
+                                   load="max", peer_ip="10.55.0.99")
+        status = lab.wait_for("the trial ends", lambda: self.is_over(started["trial"]))
+        self.assertEqual(status["state"], "failed")
+        self.assertIn("link-layer", status["why"])
+        self.sent_and_refused(self.transmit(frames=10), frames=10)
+
+    def test_receive_and_echo(self):
+        started = self.control.ask("start", direction="receive", layer="udp-ipv4", frames=50)
+        for sequence in range(50):
+            self.host.sendto(header(sequence), (lab.BOARD_IP, PORT))
+            time.sleep(0.001)
+        state, counters = self.end(started["trial"])
+        self.assertEqual((state, counters["good_frames"], counters["distinct_sequences"]), ("done", 50, 50))
+        started = self.control.ask("start", direction="echo", layer="udp-ipv4", frames=50, peer_ip=lab.HOST_IP)
+        for sequence in range(50):
+            self.host.sendto(header(sequence, stream=7), (lab.BOARD_IP, PORT))
+            self.assertEqual(self.host.recv(100), header(sequence, stream=7))
+        state, counters = self.end(started["trial"])
+        self.assertEqual((state, counters["sent_frames"], counters["good_frames"]), ("done", 50, 50))
+
+    def test_echo_on_port_7(self):
+        self.host.sendto(bytes(range(200)), (lab.BOARD_IP, 7))
+        self.assertEqual(self.host.recv(1000), bytes(range(200)))
+
+    def test_memory_for_sending_is_used_up_and_comes_back(self):
+        self.sent_and_refused(self.transmit(frames=10), frames=10)
+        trial = self.transmit()
+        time.sleep(0.2)
+        with self.board.faults() as memory:
+            free = memory.at("memp_tab_PBUF")
+            memory.put("memp_tab_PBUF", 0)
+        time.sleep(0.2)
+        with self.board.faults() as memory:
+            memory.put("memp_tab_PBUF", free)
+        counters = self.sent_and_refused(trial)
+        self.assertGreater(counters["sent_refused_frames"], 0)
+
+    def test_memory_for_receiving_is_used_up_and_comes_back(self):
+        started = self.control.ask("start", direction="receive", layer="udp-ipv4", frames=300)
+
+        def send(first):
+            for sequence in range(first, first + 100):
+                self.host.sendto(header(sequence), (lab.BOARD_IP, PORT))
+                time.sleep(0.001)
+            time.sleep(0.1)
+
+        send(0)
+        with self.board.faults() as memory:
+            free = memory.at("memp_tab_PBUF_POOL")
+            memory.put("memp_tab_PBUF_POOL", 0)
+        send(100)
+        with self.board.faults() as memory:
+            memory.put("memp_tab_PBUF_POOL", free)
+        send(200)
+        self.control.ask("stop", trial=started["trial"])
+        state, counters = self.end(started["trial"])
+        self.assertEqual((state, counters["good_frames"], counters["distinct_sequences"]), ("stopped", 200, 200))
+        self.assertGreaterEqual(counters["no_buffer_frames"], 100)
+
+    def test_a_cable_that_is_pulled_while_it_sends(self):
+        self.sent_and_refused(self.transmit(frames=10), frames=10)
+        trial = self.transmit()
+        time.sleep(0.2)
+        self.board.link(False)
+        time.sleep(0.3)
+        self.board.link(True)
+        state, counters = self.end(trial)
+        arrived = self.received()
+        self.assertEqual((state, counters["sent_frames"]), ("done", 1000))
+        self.assertEqual(arrived, sorted(set(arrived)))
+        # What the board sent before it noticed is lost on the way.
+        self.assertLessEqual(len(arrived), 1000 - counters["sent_refused_frames"])
+        self.assertLess(len(arrived), 1000)
+        self.assertEqual(arrived[-1], 999)
+
+    def test_nothing_of_what_is_sent_is_left_over_for_the_next_trial(self):
+        for n in range(1, 4):
+            self.assertEqual(self.transmit(frames=1000000, per_s=100), str(n))
+            time.sleep(0.1)
+            self.assertIn(self.control.ask("stop", trial=n)["state"], ("running", "stopped"))
+            state, _ = self.end(n)
+            self.assertEqual(state, "stopped")
+            self.received()
+        self.sent_and_refused(self.transmit(frames=50), frames=50)
+
+
+class Zynq(Boards, unittest.TestCase):
+    """With DMA descriptors."""
+
+    name = "zynq7000"
+
+    def test_a_ring_that_does_not_empty_while_it_sends(self):
+        self.sent_and_refused(self.transmit(frames=10), frames=10)
+        trial = self.transmit()
+        time.sleep(0.2)
+        with self.board.faults() as memory:
+            was = [memory.at("tx_ring", 8 * n + 4) for n in range(TX_DESCRIPTORS)]
+            for n in range(TX_DESCRIPTORS):
+                memory.put("tx_ring", was[n] & ~TX_OURS, 8 * n + 4)
+        time.sleep(0.2)
+        with self.board.faults() as memory:
+            for n in range(TX_DESCRIPTORS):
+                memory.put("tx_ring", was[n], 8 * n + 4)
+        counters = self.sent_and_refused(trial)
+        self.assertGreater(counters["sent_refused_frames"], 0)
+        self.assertEqual(counters["ring_full_events"], counters["sent_refused_frames"])
+
+
+class Mps2(Boards, unittest.TestCase):
+    """With programmed input and output."""
+
+    name = "mps2-an385"
