@@ -1,7 +1,7 @@
 //! Instructions a second of the emulated core: copying by halfwords, and calls with arithmetic and branches, out of the
 //! local SRAM and out of flash.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_main};
 use std::hint::black_box;
 use wirelab_emulator::{Machine, Stop};
 
@@ -64,5 +64,8 @@ fn core(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, core);
+fn benches() {
+    core(&mut Criterion::default().configure_from_args());
+}
+
 criterion_main!(benches);

@@ -261,12 +261,15 @@ impl Pipeline {
         self.cycle += TABLE_ADD;
     }
 
-    /// Books the eight words that an exception's entry or return moves on the stack, in the cycles it has anyway.
-    pub fn stack(&mut self, frame: u32, write: bool, buses: &mut Buses) {
-        let mut phase = self.cycle.max(self.data_end);
+    /// Books the eight words that an exception's entry or return moves on the stack, in the cycles it has anyway; the
+    /// cycles by which waiting for the memory makes it longer.
+    pub fn stack(&mut self, frame: u32, write: bool, buses: &mut Buses) -> u64 {
+        let first = self.cycle.max(self.data_end);
+        let mut phase = first;
         for n in 0..8 {
             phase = buses.data(frame.wrapping_add(4 * n), write, phase + 1).1;
         }
         self.data_end = phase;
+        phase - first - 8
     }
 }

@@ -55,10 +55,10 @@ pub const SPECIAL: u64 = 2;
 pub const BARRIER: u64 = 1;
 
 /// From the cycle in which an exception is seen to its handler's first instruction, without wait states
-/// (TRM 3.9: 12 cycles).
+/// (TRM 3.9, "Exceptions": 12 cycles).
 pub const EXCEPTION_ENTRY: u64 = 12;
 
-/// From a handler's end to the next one's first instruction (TRM 3.9: 6 cycles).
+/// From a handler's end to the next one's first instruction (the same: 6 cycles).
 pub const TAIL_CHAIN: u64 = 6;
 
 /// From a handler's return to the first instruction of what was interrupted, the return included. Assumed: the manual

@@ -40,7 +40,7 @@ impl Core {
             return Ok(());
         }
         let frame = self.push(system.memory)?;
-        self.pipeline.stack(frame, true, &mut system.memory.buses);
+        let waits = self.pipeline.stack(frame, true, &mut system.memory.buses);
         let back = match (self.ipsr, self.stack & 2) {
             (0, 0) => 0xffff_fff9,
             (0, _) => 0xffff_fffd,
@@ -50,7 +50,7 @@ impl Core {
             self.swap_stacks();
         }
         self.registers[14] = back;
-        self.enter(exception, EXCEPTION_ENTRY, system.memory)
+        self.enter(exception, EXCEPTION_ENTRY + waits, system.memory)
     }
 
     fn without_primask(&self) -> i16 {
@@ -151,7 +151,7 @@ impl Core {
 
     fn pop(&mut self, back: u32, system: &mut System<'_>) -> Result<(), Trap> {
         let frame = self.registers[13];
-        self.pipeline.stack(frame, false, &mut system.memory.buses);
+        let waits = self.pipeline.stack(frame, false, &mut system.memory.buses);
         let mut words = [0; 8];
         for (n, word) in (0..).zip(&mut words) {
             let at = frame.wrapping_add(4 * n);
@@ -172,7 +172,7 @@ impl Core {
         self.registers[13] = frame.wrapping_add(32) | (status >> 9 & 1) << 2;
         self.next = pc & !1;
         self.monitor = None;
-        let start = self.pipeline.cycle + EXCEPTION_RETURN;
+        let start = self.pipeline.cycle + EXCEPTION_RETURN + waits;
         self.pipeline.restart(self.next, start);
         Ok(())
     }
