@@ -55,7 +55,7 @@ impl Frames {
 
 /// How far a sender is, and how it kept its times.
 #[derive(Debug)]
-pub(crate) struct Progressing {
+pub struct Progressing {
     pacer: Option<Pacer>,
     frames: u64,
     start_ns: u64,
@@ -63,13 +63,14 @@ pub(crate) struct Progressing {
     last_ns: u64,
     gaps: LogLinear,
     /// Sequences used so far.
-    pub(crate) sequences: u64,
-    pub(crate) report: SendReport,
+    pub sequences: u64,
+    /// What was done so far; whole only at the end.
+    pub report: SendReport,
 }
 
 impl Progressing {
     /// A run that starts now.
-    pub(crate) fn new(offer: &Offer, start_ns: u64) -> Progressing {
+    pub fn new(offer: &Offer, start_ns: u64) -> Progressing {
         let (frames, end_ns) = match offer.extent {
             Extent::Frames { frames } => (frames, u64::MAX),
             Extent::Time { time_ps } => (u64::MAX, start_ns.saturating_add(time_ps / 1000)),
@@ -90,32 +91,32 @@ impl Progressing {
     }
 
     /// When the next frame is due, if there is one and frames have times.
-    pub(crate) fn due_ns(&self) -> Option<u64> {
+    pub fn due_ns(&self) -> Option<u64> {
         let due = self.pacer.as_ref().map(Pacer::due_ns)?;
         (self.left() > 0 && due < self.end_ns).then_some(due)
     }
 
     /// The frame that is due starts at `now_ns`.
     #[inline]
-    pub(crate) fn start(&mut self, now_ns: u64) {
+    pub fn start(&mut self, now_ns: u64) {
         if let Some(pacer) = &mut self.pacer {
             pacer.start(now_ns);
         }
     }
 
     /// Frames that the extent still allows, whatever the time.
-    pub(crate) const fn left(&self) -> u64 {
+    pub const fn left(&self) -> u64 {
         self.frames - self.sequences
     }
 
     /// Whether an extent by time is over.
-    pub(crate) const fn is_over(&self, now_ns: u64) -> bool {
+    pub const fn is_over(&self, now_ns: u64) -> bool {
         now_ns >= self.end_ns
     }
 
     /// A frame leaves at `now_ns`.
     #[inline]
-    pub(crate) fn frame(&mut self, now_ns: u64) {
+    pub fn frame(&mut self, now_ns: u64) {
         if self.sequences == 0 {
             self.report.first_ns = now_ns;
         } else {
@@ -126,7 +127,7 @@ impl Progressing {
     }
 
     /// The report of a run that has ended at `now_ns`.
-    pub(crate) fn finish(mut self, now_ns: u64) -> SendReport {
+    pub fn finish(mut self, now_ns: u64) -> SendReport {
         if let Some(pacer) = &self.pacer {
             (self.report.slips, self.report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
         }

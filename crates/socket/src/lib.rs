@@ -20,3 +20,4 @@ pub mod udp;
 
 pub use batch::{Batch, Datagram, Receiver, lengthen_queue};
 pub use flow::{Capture, Expect, Live, Offer, Seen, Sent};
+pub use frames::Progressing;

@@ -14,7 +14,7 @@ use crate::host::no_way;
 pub type Control = Client<Box<dyn Transport + Send>>;
 
 /// For requests of an open session: 7 s in all. A node at full load answers late, and datagrams are lost then.
-const PATIENCE: Patience = Patience {
+pub const PATIENCE: Patience = Patience {
     first: Duration::from_millis(200),
     longest: Duration::from_secs(1),
     tries: 9,

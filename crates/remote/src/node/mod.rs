@@ -8,9 +8,11 @@ mod place;
 mod plan;
 mod tcp;
 mod udp;
+mod way;
+mod wire;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use wirelab_control::PORT;
@@ -19,6 +21,8 @@ use wirelab_control::message::{Identity, Started};
 use wirelab_control::refused::of_start;
 use wirelab_control::told::Told;
 use wirelab_cores::Cores;
+use wirelab_port::iface::Interface;
+use wirelab_port::wire::FrameWire;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Layer, Node, NodeError, Observation, Progress, Trial,
 };
@@ -31,6 +35,10 @@ use control::Control;
 use flows::Sides;
 use place::Place;
 use plan::Plan;
+pub use way::Connect;
+use way::{Opener, Way};
+pub use wire::Ends;
+use wire::Wire;
 
 /// Set-up keys that are kept at most: each observation holds them.
 const MOST_KEYS: usize = 256;
@@ -44,8 +52,11 @@ const LONGEST_IDLE: Duration = Duration::from_secs(15);
 /// A node somewhere, in an open session.
 pub struct ControlNode {
     name: String,
-    address: SocketAddr,
-    route: Route,
+    kind: &'static str,
+    way: Way,
+    opener: Opener,
+    /// Whether the link has the rate that the node says.
+    link_is_real: bool,
     control: Control,
     identity: Identity,
     setup: BTreeMap<String, String>,
@@ -63,23 +74,77 @@ impl ControlNode {
         let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
         let address = Addresses::resolve(&written)?.first();
         let route = Route::to(address)?;
-        let mut control = control::open(address)?;
+        let way = Way::Ip { address, route };
+        ControlNode::over(name, way, Opener::Address(address))
+    }
+
+    /// A board called `name` at an address, whose control protocol is reached by `connect`. Its link is made of
+    /// software, and carries what it can whatever rate the board's MAC has.
+    ///
+    /// To be called, as [`Node::run`] then, on a thread in the network namespace that leads to the board.
+    ///
+    /// # Errors
+    /// [`NodeError::Failed`] where there is no route or nothing answers.
+    pub fn board(name: &str, address: IpAddr, connect: Connect) -> Result<ControlNode, NodeError> {
+        let address = SocketAddr::new(address, PORT);
+        let route = Route::to(address)?;
+        let way = Way::Ip { address, route };
+        Ok(ControlNode::over(name, way, Opener::Given(connect))?.made_of_software())
+    }
+
+    /// A board called `name` at the other end of a wire, on which the tester makes every frame itself: Ethernet and
+    /// UDP trials alone.
+    ///
+    /// # Errors
+    /// [`NodeError::Failed`] where nothing answers.
+    pub fn on_wire(
+        name: &str,
+        frames: Box<dyn FrameWire>,
+        ends: Ends,
+        connect: Connect,
+    ) -> Result<ControlNode, NodeError> {
+        let wire = Wire::new(frames, ends).map_err(|error| {
+            NodeError::Failed(format!("a thread for the wire to {name}: {error}"))
+        })?;
+        let opener = Opener::Given(connect);
+        Ok(ControlNode::over(name, Way::Wire(wire), opener)?.made_of_software())
+    }
+
+    fn made_of_software(mut self) -> ControlNode {
+        self.kind = "board";
+        self.link_is_real = false;
+        self
+    }
+
+    fn over(name: &str, way: Way, opener: Opener) -> Result<ControlNode, NodeError> {
+        let mut control = opener.open()?;
         let identity = control.identity().clone();
         let keys = control.setup().map_err(|e| of_start(&e))?;
         let setup: BTreeMap<String, String> = keys.into_iter().take(MOST_KEYS).collect();
         let key = |name: &str| setup.get(name).map(String::as_str);
-        let interface = route.interface.as_ref().map(|i| i.port.interface.as_str());
+        let interface = match &way {
+            Way::Ip { route, .. } => route.interface.as_ref(),
+            Way::Wire(_) => None,
+        };
+        let interface = interface.map(|i| i.port.interface.as_str());
         let place = Place::beside(key("host"), key("cpus"), interface);
         Ok(ControlNode {
             name: name.to_owned(),
-            address,
-            route,
+            kind: "node",
+            way,
+            opener,
+            link_is_real: true,
             control,
             identity,
             setup,
             place,
             idle_ratio: None,
         })
+    }
+
+    /// Set-up keys that the node does not know of itself, such as what emulates it.
+    pub fn know(&mut self, keys: impl IntoIterator<Item = (String, String)>) {
+        self.setup.extend(keys);
     }
 
     /// The cores that the tester keeps to beside a node on the same machine; elsewhere it may use all.
@@ -90,8 +155,9 @@ impl ControlNode {
     /// The slower of the two ends' links, as far as they have one.
     fn link(&self) -> Option<LineRate> {
         let theirs = self.setup.get("link_bits_per_s");
+        let theirs = theirs.filter(|_| self.link_is_real);
         let theirs = theirs.and_then(|text| text.parse().ok());
-        let ours = self.route.link().map(LineRate::bits_per_s);
+        let ours = self.way.link().map(LineRate::bits_per_s);
         let slowest = match (ours, theirs) {
             (Some(a), Some(b)) => Some(std::cmp::min::<u64>(a, b)),
             (a, b) => a.or(b),
@@ -107,7 +173,7 @@ impl ControlNode {
         loop {
             let answer = match self.control.start(plan.start.clone()) {
                 Err(ClientError::SessionLost) => {
-                    self.control = control::open(self.address)?;
+                    self.control = self.opener.open()?;
                     self.identity = self.control.identity().clone();
                     self.control.start(plan.start.clone())
                 }
@@ -135,31 +201,10 @@ impl ControlNode {
         let unpinned = self.place.take();
         let started_unix_ns = unix_ns();
         let layer = plan.trial.framing.layer;
-        let node = self.address;
-        let (started, ran);
-        match layer {
-            Layer::Ethernet => {
-                let interface = self.route.interface.as_ref();
-                let mac = self.setup.get("mac").map(String::as_str);
-                let mut asked = plan.start.clone();
-                let ready = ethernet::prepare(&plan, interface, mac, &mut asked)?;
-                plan.start = asked;
-                started = self.start(&plan, cancel)?;
-                let sides = ethernet::sides(&plan, &started, ready);
-                ran = self.flows(&plan, &started, sides, progress, cancel)?;
-            }
-            Layer::UdpIpv4 | Layer::UdpIpv6 => {
-                let socket = udp::prepare(node, &mut plan.start)?;
-                started = self.start(&plan, cancel)?;
-                let sides = udp::sides(&plan, node, &started, &socket);
-                ran = self.flows(&plan, &started, sides, progress, cancel)?;
-            }
-            Layer::TcpIpv4 | Layer::TcpIpv6 => {
-                started = self.start(&plan, cancel)?;
-                let sides = tcp::sides(&plan, node, &started);
-                ran = self.flows(&plan, &started, sides, progress, cancel)?;
-            }
-        }
+        let (started, ran) = match self.way {
+            Way::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
+            Way::Ip { address, .. } => self.by_ip(address, &mut plan, progress, cancel)?,
+        };
         let told = match ran.answers {
             true => {
                 let captures = plan.start.captures.is_some();
@@ -171,9 +216,10 @@ impl ControlNode {
         let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);
         self.idle_ratio = told_idle.or(self.idle_ratio);
         let datagram = plan.sizes.datagram.unwrap_or(0);
-        let warnings = crate::path::fragmented(datagram, layer, self.route.mtu());
+        let warnings = crate::path::fragmented(datagram, layer, self.way.mtu());
         Ok(observe::observation(observe::Parts {
             plan: &plan,
+            path: self.way.name(layer),
             node: self.describe(),
             ran,
             told,
@@ -182,6 +228,67 @@ impl ControlNode {
             shared: self.place.shared.clone().or(unpinned),
             warnings: warnings.into_iter().collect(),
         }))
+    }
+
+    /// A trial whose frames the stack of this host makes and takes.
+    fn by_ip(
+        &mut self,
+        node: SocketAddr,
+        plan: &mut Plan,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<(Started, flows::Ran), NodeError> {
+        let (started, ran);
+        match plan.trial.framing.layer {
+            Layer::Ethernet => {
+                let mac = self.setup.get("mac").map(String::as_str);
+                let mut asked = plan.start.clone();
+                let ready = ethernet::prepare(plan, self.interface(), mac, &mut asked)?;
+                plan.start = asked;
+                started = self.start(plan, cancel)?;
+                let sides = ethernet::sides(plan, &started, ready);
+                ran = self.flows(plan, &started, sides, progress, cancel)?;
+            }
+            Layer::UdpIpv4 | Layer::UdpIpv6 => {
+                let socket = udp::prepare(node, &mut plan.start)?;
+                started = self.start(plan, cancel)?;
+                let sides = udp::sides(plan, node, &started, &socket);
+                ran = self.flows(plan, &started, sides, progress, cancel)?;
+            }
+            Layer::TcpIpv4 | Layer::TcpIpv6 => {
+                started = self.start(plan, cancel)?;
+                let sides = tcp::sides(plan, node, &started);
+                ran = self.flows(plan, &started, sides, progress, cancel)?;
+            }
+        }
+        Ok((started, ran))
+    }
+
+    /// A trial whose frames are made and taken here.
+    fn on_the_wire(
+        &mut self,
+        plan: &mut Plan,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<(Started, flows::Ran), NodeError> {
+        let Way::Wire(wire) = &self.way else {
+            return Err(NodeError::Failed("there is no wire to the node".to_owned()));
+        };
+        let line = wire.line();
+        let mut asked = plan.start.clone();
+        let ready = line.prepare(plan, &mut asked)?;
+        plan.start = asked;
+        let started = self.start(plan, cancel)?;
+        let sides = line.sides(plan, &started, ready);
+        let ran = self.flows(plan, &started, Ok(sides), progress, cancel)?;
+        Ok((started, ran))
+    }
+
+    fn interface(&self) -> Option<&Interface> {
+        match &self.way {
+            Way::Ip { route, .. } => route.interface.as_ref(),
+            Way::Wire(_) => None,
+        }
     }
 
     fn flows(
@@ -206,8 +313,10 @@ impl ControlNode {
                 // Nobody shall go on with a trial that has one side.
                 let _ = self.control.stop(number);
                 let port = started.node_port.unwrap_or_default();
-                let to = SocketAddr::new(self.address.ip(), port);
-                Err(no_way(to, &error))
+                Err(match self.way {
+                    Way::Ip { address, .. } => no_way(SocketAddr::new(address.ip(), port), &error),
+                    Way::Wire(_) => NodeError::Failed(error.to_string()),
+                })
             }
         }
     }
@@ -218,7 +327,7 @@ impl Node for ControlNode {
         let node = &self.identity;
         Description {
             name: self.name.clone(),
-            kind: "node".to_owned(),
+            kind: self.kind.to_owned(),
             capabilities: Capabilities {
                 layers: node.layers.clone(),
                 directions: node.directions.clone(),

@@ -4,19 +4,21 @@ use wirelab_control::message::Status as Last;
 use wirelab_control::told::{self, Told};
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
-    ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Layer, Observation, Status,
+    ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
     TesterObservation, Warning,
 };
 
 use super::flows::Ran;
+use super::place;
 use super::plan::{FROM_NODE, Plan, TO_NODE};
-use super::{ethernet, place};
 
 const NOT_TOLD: &str = "the node did not tell how many frames it sent";
 
 /// What an observation is made of.
 pub struct Parts<'a> {
     pub plan: &'a Plan,
+    /// How the way of the frames is named.
+    pub path: &'static str,
     pub node: Description,
     pub ran: Ran,
     pub told: Told,
@@ -111,10 +113,7 @@ impl Parts<'_> {
 
     fn asked(&self, direction: Direction) -> FlowAsked {
         let (node, tester) = (self.node.name.clone(), "tester".to_owned());
-        let plain = match self.plan.trial.framing.layer {
-            Layer::Ethernet => ethernet::PATH,
-            _ => "socket",
-        };
+        let plain = self.path;
         let path = |segmented: bool| match segmented {
             true => "socket, segmented",
             false => plain,

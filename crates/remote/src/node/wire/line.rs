@@ -1,0 +1,300 @@
+//! The tester's side of a trial on a wire: it builds each frame whole, and judges each that comes.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use wirelab_control::message::{Start, Started};
+use wirelab_control::value::Mac;
+use wirelab_socket::Progressing;
+use wirelab_socket::echo::names::ROUND_TRIP;
+use wirelab_socket::flow::{Live, Seen, Sent};
+use wirelab_trial::host_clock::{now_ns, wait_until};
+use wirelab_trial::job::{CheckReport, Judge};
+use wirelab_trial::{Cancel, Direction, Layer, NodeError};
+use wirelab_wire::header::UDP_PORT;
+use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
+
+use super::super::flows::{Did, Sides, Work};
+use super::super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::{Ends, PATH, Shared};
+
+/// No frame for so long after the end means that all have come.
+const QUIET: Duration = Duration::from_millis(30);
+/// The same for echoes, which have two ways to go.
+const QUIET_ECHO: Duration = Duration::from_millis(200);
+/// How much longer than that to follow a flow that does not end.
+const LONGEST_TAIL: Duration = Duration::from_secs(10);
+/// How often to look whether it shall end.
+const LOOK: Duration = Duration::from_millis(2);
+/// How long to leave a full wire alone.
+const NAP: Duration = Duration::from_micros(50);
+
+/// A trial's handle of a wire.
+#[derive(Clone)]
+pub struct Line {
+    shared: Arc<Shared>,
+    ends: Ends,
+}
+
+/// Judges frames until this value is dropped.
+pub struct Judging {
+    shared: Arc<Shared>,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    judge: Option<Judge>,
+    last_ns: u64,
+}
+
+impl Drop for Judging {
+    fn drop(&mut self) {
+        *self.shared.taker() = None;
+    }
+}
+
+impl Line {
+    pub(super) fn new(shared: Arc<Shared>, ends: Ends) -> Line {
+        Line { shared, ends }
+    }
+
+    /// Say where frames are to go, and start to judge where something is to come.
+    ///
+    /// # Errors
+    /// [`NodeError::Unsupported`] for layers that need a stack on the tester's side.
+    pub fn prepare(&self, plan: &Plan, start: &mut Start) -> Result<Option<Judging>, NodeError> {
+        let layer = plan.trial.framing.layer;
+        if !matches!(layer, Layer::Ethernet | Layer::UdpIpv4) {
+            let why = "this board is on a wire that wirelab itself fills, which carries Ethernet and UDP over IPv4 alone: \
+                       run it with sudo, and it gets an interface of this host (TAP) and all layers";
+            return Err(NodeError::unsupported("layer", why));
+        }
+        start.peer_mac = Some(Mac(self.ends.tester_mac));
+        if layer == Layer::UdpIpv4 {
+            start.peer_ip = Some(self.ends.tester_ip.into());
+            start.peer_port = Some(UDP_PORT);
+        }
+        let stream = match plan.trial.direction {
+            Direction::Receive => return Ok(None),
+            Direction::Echo => TO_NODE,
+            Direction::Transmit | Direction::Both => FROM_NODE,
+        };
+        Ok(Some(self.judge(plan, stream)))
+    }
+
+    fn judge(&self, plan: &Plan, stream: u8) -> Judging {
+        let flow = Flow {
+            source: Some(self.ends.node_mac),
+            udp_port: UDP_PORT,
+            stream: Some(stream),
+        };
+        // Frames of another layer are no part of this trial.
+        let ethertype = match plan.trial.framing.layer {
+            Layer::Ethernet => None,
+            _ => Some([8, 0]),
+        };
+        let every = if plan.frames_per_s.is_some() { 1 } else { 16 };
+        let state = Arc::new(Mutex::new(State {
+            judge: Some(Judge::new(None, every)),
+            last_ns: 0,
+        }));
+        let of_taker = Arc::clone(&state);
+        *self.shared.taker() = Some(Box::new(move |frame, came_ns| {
+            if ethertype.is_some_and(|wanted| frame.get(12..14) != Some(&wanted)) {
+                return;
+            }
+            let verdict = classify(frame, &flow);
+            let mut state = of_taker.lock().unwrap_or_else(|e| e.into_inner());
+            let payload = frame.len().saturating_sub(14) as u64;
+            let taken = state
+                .judge
+                .as_mut()
+                .is_some_and(|judge| judge.take(verdict, payload, Some(came_ns)));
+            if taken {
+                state.last_ns = came_ns;
+            }
+        }));
+        Judging {
+            shared: Arc::clone(&self.shared),
+            state,
+        }
+    }
+
+    /// What the tester does in the trial that was started.
+    pub fn sides<'a>(
+        &self,
+        plan: &'a Plan,
+        started: &Started,
+        judging: Option<Judging>,
+    ) -> Sides<'a> {
+        let mut sides = Sides::default();
+        if !plan.tester_sends() {
+            sides.receive = judging.map(checking);
+            return sides;
+        }
+        let (mirror, judging) = match plan.trial.direction {
+            Direction::Echo => (judging, None),
+            _ => (None, judging),
+        };
+        let (shared, spec) = (Arc::clone(&self.shared), self.spec(plan, started));
+        sides.send = Some(Box::new(move |_: &Live, cancel: &Cancel| {
+            let sent = send(&shared, plan, &spec, cancel);
+            let seen = mirror.map(|mirror| mirror.finish(QUIET_ECHO, true));
+            let mut series = Vec::new();
+            let seen = seen.map(|mut report| {
+                series.append(&mut report.series);
+                // What the judge takes for a latency is the way there and back, by one clock.
+                series
+                    .iter_mut()
+                    .for_each(|s| s.name = ROUND_TRIP.to_owned());
+                Seen {
+                    report,
+                    ..Seen::default()
+                }
+            });
+            Ok(Did {
+                sent: Some(sent),
+                seen,
+                series,
+                path: Some(PATH.to_owned()),
+            })
+        }));
+        sides.receive = judging.map(checking);
+        sides
+    }
+
+    fn spec(&self, plan: &Plan, started: &Started) -> FrameSpec {
+        let Ends {
+            node_mac,
+            node_ip,
+            tester_mac,
+            tester_ip,
+        } = self.ends;
+        let transport = match plan.trial.framing.layer {
+            Layer::Ethernet => Transport::Ethernet,
+            _ => Transport::UdpIpv4 {
+                addresses: [tester_ip, node_ip],
+                ports: [UDP_PORT, started.node_port.unwrap_or(UDP_PORT)],
+            },
+        };
+        FrameSpec {
+            destination: node_mac,
+            source: tester_mac,
+            vlans: match plan.trial.framing.vlan_tags {
+                0 => [None, None],
+                1 => [Some(100), None],
+                _ => [Some(100), Some(101)],
+            },
+            transport,
+        }
+    }
+}
+
+impl Judging {
+    /// Wait until nothing has come for `quiet`, and tell what came; latencies too where one clock took both times.
+    fn finish(self, quiet: Duration, one_clock: bool) -> CheckReport {
+        let ns = |time: Duration| time.as_nanos() as u64;
+        let begun = now_ns();
+        loop {
+            let last = self.lock().last_ns.max(begun);
+            let now = now_ns();
+            if now.saturating_sub(last) >= ns(quiet) || now - begun >= ns(LONGEST_TAIL) {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        let judge = self.lock().judge.take();
+        judge.map_or_else(CheckReport::default, |judge| match one_clock {
+            true => judge.finish(),
+            false => judge.finish_apart(),
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// Judge until the flag is set.
+fn checking<'a>(judging: Judging) -> Work<'a> {
+    Box::new(move |_, cancel| {
+        while !cancel.is_cancelled() {
+            std::thread::sleep(LOOK);
+        }
+        Ok(Did {
+            seen: Some(Seen {
+                report: judging.finish(QUIET, false),
+                ..Seen::default()
+            }),
+            path: Some(PATH.to_owned()),
+            ..Did::default()
+        })
+    })
+}
+
+/// Send a flow, until its extent is reached or `cancel` is set.
+fn send(shared: &Shared, plan: &Plan, spec: &FrameSpec, cancel: &Cancel) -> Sent {
+    let offer = plan.offer();
+    let mut frame = vec![0; plan.sizes.length as usize];
+    let mut run = Progressing::new(&offer, now_ns());
+    let mut failure = None;
+    while run.left() > 0 && !cancel.is_cancelled() {
+        let due = run.due_ns();
+        let paced = plan.frames_per_s.is_some();
+        let now = match (due, paced) {
+            (Some(due), _) => {
+                let now = wait_until(due, cancel);
+                if now < due {
+                    break;
+                }
+                now
+            }
+            (None, true) => break,
+            (None, false) => now_ns(),
+        };
+        if run.is_over(now) {
+            break;
+        }
+        run.start(now);
+        let header = Header {
+            flags: if offer.with_time {
+                Flags::TIME_VALID
+            } else {
+                Flags::NONE
+            },
+            stream: offer.stream,
+            sequence: run.sequences as u32,
+            time_ns: if offer.with_time { now } else { 0 },
+            lfsr_len: 0,
+        };
+        let length = spec.build(&plan.sizes, &header, &mut frame);
+        match offered(shared, &frame[..length], paced, cancel) {
+            Ok(true) => {}
+            Ok(false) => run.report.refused_frames += 1,
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+        run.frame(now);
+    }
+    let mut report = run.finish(now_ns());
+    report.kernel_copied = Some(true);
+    Sent {
+        report,
+        failure,
+        ..Sent::default()
+    }
+}
+
+/// Hand a frame over; one without a time of its own waits for room, as on a link that is full.
+fn offered(shared: &Shared, frame: &[u8], paced: bool, cancel: &Cancel) -> io::Result<bool> {
+    loop {
+        match shared.frames.send(frame)? {
+            true => return Ok(true),
+            false if paced || cancel.is_cancelled() => return Ok(false),
+            false => std::thread::sleep(NAP),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A wire of whole frames to one node: what comes on it, and the answers that a host's stack would give.
+//!
+//! A thread takes every frame as long as the wire is there, so that nothing waits in its queue between trials. It
+//! answers ARP for the tester's address, and hands the rest to the trial that runs, if one does.
+
+mod arp;
+mod line;
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wirelab_port::wire::{FrameWire, MOST_BYTES};
+use wirelab_trial::host_clock::now_ns;
+
+pub use line::Line;
+
+/// The way that frames take, as observations name it.
+pub const PATH: &str = "wire";
+/// Longest wait of the thread before it looks whether it shall end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The addresses of both ends of a wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The node's Ethernet address.
+    pub node_mac: [u8; 6],
+    /// The node's IPv4 address.
+    pub node_ip: Ipv4Addr,
+    /// The tester's Ethernet address.
+    pub tester_mac: [u8; 6],
+    /// The tester's IPv4 address.
+    pub tester_ip: Ipv4Addr,
+}
+
+/// Takes the frames of a trial, with the time in ns at which each came.
+type Taker = Box<dyn FnMut(&[u8], u64) + Send>;
+
+/// What the thread and its owner share.
+pub(super) struct Shared {
+    frames: Box<dyn FrameWire>,
+    taker: Mutex<Option<Taker>>,
+    over: AtomicBool,
+}
+
+impl Shared {
+    fn taker(&self) -> MutexGuard<'_, Option<Taker>> {
+        self.taker.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// A wire, taken care of until this value is dropped.
+pub struct Wire {
+    shared: Arc<Shared>,
+    ends: Ends,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Wire {
+    /// Take care of `frames`.
+    ///
+    /// # Errors
+    /// What starting a thread gives.
+    pub fn new(frames: Box<dyn FrameWire>, ends: Ends) -> io::Result<Wire> {
+        let shared = Arc::new(Shared {
+            frames,
+            taker: Mutex::new(None),
+            over: AtomicBool::new(false),
+        });
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("wirelab-wire".to_owned())
+            .spawn(move || take(&of_thread, &ends))?;
+        Ok(Wire {
+            shared,
+            ends,
+            thread: Some(thread),
+        })
+    }
+
+    /// A handle for a trial.
+    pub fn line(&self) -> Line {
+        Line::new(Arc::clone(&self.shared), self.ends)
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn take(shared: &Shared, ends: &Ends) {
+    let mut buffer = vec![0; MOST_BYTES];
+    while !shared.over.load(Ordering::Relaxed) {
+        match shared.frames.receive(&mut buffer, LOOK) {
+            Ok(None) => {}
+            Ok(Some(length)) => {
+                let (frame, came_ns) = (&buffer[..length.min(MOST_BYTES)], now_ns());
+                if let Some(answer) = arp::answer(frame, ends) {
+                    // Whoever asked asks again where there was no room.
+                    let _ = shared.frames.send(&answer);
+                } else if let Some(taker) = &mut *shared.taker() {
+                    taker(frame, came_ns);
+                }
+            }
+            // The other end is gone, and may come back.
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    }
+}
