@@ -5,6 +5,7 @@
 
 mod args;
 mod ask;
+mod boards;
 mod commands;
 mod exit;
 mod nodes;

@@ -15,6 +15,7 @@ use wirelab_trial::{
 };
 
 use crate::ask::lab_failure;
+use crate::boards::BoardNode;
 use crate::exit::Failure;
 
 type Asked<T> = Result<T, Failure>;
@@ -29,6 +30,8 @@ pub enum AnyNode {
     Iperf(Box<IperfNode>),
     /// A node of the control protocol somewhere.
     Control(Box<ControlNode>),
+    /// An emulated board.
+    Board(Box<BoardNode>),
 }
 
 /// With what a kind of node is asked, so that the tester can ask itself the same.
@@ -40,6 +43,8 @@ pub enum Tester {
     Iperf,
     /// Test frames over sockets, on these cores where a node on the same machine has the others.
     Sockets(Option<Cores>),
+    /// Test frames over a wire of Unix sockets.
+    Wire,
     /// Nothing: a model is computed.
     Nobody,
 }
@@ -51,6 +56,7 @@ impl Tester {
         let ports = || wirelab_ports::ceiling_frames_per_s(trial, options);
         match self {
             Tester::Nobody => Field::absent("a model needs no tester"),
+            Tester::Wire => Field::absent("a wire of Unix sockets has no ceiling of its own"),
             Tester::Iperf => ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Iperf),
             Tester::Sockets(cores) if trial.framing.layer == Layer::Ethernet => {
                 ceiling::within(cores.as_ref(), ports)
@@ -71,6 +77,8 @@ impl AnyNode {
             AnyNode::Model(_) => Tester::Nobody,
             AnyNode::Iperf(_) => Tester::Iperf,
             AnyNode::Control(node) => Tester::Sockets(node.tester_cores().cloned()),
+            AnyNode::Board(node) if node.is_on_wire() => Tester::Wire,
+            AnyNode::Board(_) => Tester::Sockets(None),
         }
     }
 }
@@ -82,6 +90,7 @@ impl Node for AnyNode {
             AnyNode::Model(node) => node.describe(),
             AnyNode::Iperf(node) => node.describe(),
             AnyNode::Control(node) => node.describe(),
+            AnyNode::Board(node) => node.describe(),
         }
     }
 
@@ -96,6 +105,7 @@ impl Node for AnyNode {
             AnyNode::Model(node) => node.run(trial, progress, cancel),
             AnyNode::Iperf(node) => node.run(trial, progress, cancel),
             AnyNode::Control(node) => node.run(trial, progress, cancel),
+            AnyNode::Board(node) => node.run(trial, progress, cancel),
         }
     }
 }
@@ -117,6 +127,10 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
     if let Some(host) = name.strip_prefix("node:") {
         let node = ControlNode::open(name, host)?;
         return Ok(AnyNode::Control(Box::new(node)));
+    }
+    if let Some(board) = name.strip_prefix("board:") {
+        let node = BoardNode::start(name, board, &wirelab_board::Options::default())?;
+        return Ok(AnyNode::Board(Box::new(node)));
     }
     let file = model(name, &[])?;
     Ok(AnyNode::Model(Box::new(ModelNode::new(file))))
@@ -145,8 +159,9 @@ fn lab(name: &str, rest: &str, options: PortsOptions, payload: u32) -> Asked<Por
 pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
     let bare = name.strip_prefix("model:").unwrap_or(name);
     let kinds = "a model by its name or file, lab:N for a lab of N pairs, lab:NAME for one that is up, or \
-                 ports:[NS/]A:[NS/]B,… for ports of this host, iperf:HOST[:PORT] for an iperf 2 server, or \
-                 node:HOST[:PORT] for 'wirelab node serve' and firmware that speaks its protocol";
+                 ports:[NS/]A:[NS/]B,… for ports of this host, iperf:HOST[:PORT] for an iperf 2 server, \
+                 node:HOST[:PORT] for 'wirelab node serve' and firmware that speaks its protocol, or board:NAME for \
+                 firmware on an emulated board (wirelab board list)";
     let mut file = library::open(bare).map_err(|error| match error {
         library::OpenError::Unknown { .. } if bare == name => {
             Failure::usage(format!("{error}. A node is {kinds}"))
@@ -160,7 +175,7 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
 }
 
 /// How names of nodes begin that are measured.
-const KINDS: [&str; 4] = ["lab:", "ports:", "iperf:", "node:"];
+const KINDS: [&str; 5] = ["lab:", "ports:", "iperf:", "node:", "board:"];
 
 /// Nodes for studies. Files of models are read once.
 #[derive(Default)]
@@ -201,7 +216,7 @@ mod tests {
         assert_eq!(failure.code(), 2);
         let text = failure.to_string();
         assert!(text.contains("did you mean 'am263x'?"), "{text}");
-        for kind in ["lab:N", "iperf:HOST", "node:HOST"] {
+        for kind in ["lab:N", "iperf:HOST", "node:HOST", "board:NAME"] {
             assert!(text.contains(kind), "{text}");
         }
     }

@@ -125,6 +125,14 @@ impl Line<'_> {
     }
 }
 
+/// The version of the QEMU in PATH, for the record of a run; `None` where it does not say.
+pub fn version() -> Option<String> {
+    let said = Command::new(PROGRAM).arg("--version").output().ok()?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let number = said.split("version ").nth(1)?.split_whitespace().next()?;
+    Some(format!("QEMU {number}"))
+}
+
 /// A path as QEMU's options take it: a comma is doubled.
 fn comma(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
