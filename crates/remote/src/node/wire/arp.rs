@@ -1,4 +1,4 @@
-//! Answers to ARP requests (RFC 826) for the tester's address.
+//! ARP (RFC 826) on a wire: answers to requests for the tester's address, and the request by which a node learns it.
 
 use super::Ends;
 
@@ -20,17 +20,29 @@ pub fn answer(frame: &[u8], ends: &Ends) -> Option<[u8; 60]> {
     if !is_request || !for_us || target != ends.tester_ip.octets() || sender[..6] != ends.node_mac {
         return None;
     }
+    Some(packet(&ends.node_mac, &REPLY, ends, sender))
+}
+
+/// A request for the node's address. Who answers one takes note of the asker's addresses.
+pub fn request(ends: &Ends) -> [u8; 60] {
+    let mut target = [0; 10];
+    target[6..].copy_from_slice(&ends.node_ip.octets());
+    packet(&BROADCAST, &REQUEST, ends, &target)
+}
+
+/// A packet of the tester about a target's two addresses.
+fn packet(to: &[u8; 6], operation: &[u8; 2], ends: &Ends, target: &[u8]) -> [u8; 60] {
     let mut out = [0; 60];
     let mut put = |at: usize, bytes: &[u8]| out[at..at + bytes.len()].copy_from_slice(bytes);
-    put(0, &ends.node_mac);
+    put(0, to);
     put(6, &ends.tester_mac);
     put(12, &[8, 6]);
     put(14, &KIND);
-    put(20, &REPLY);
+    put(20, operation);
     put(22, &ends.tester_mac);
     put(28, &ends.tester_ip.octets());
-    put(32, sender);
-    Some(out)
+    put(32, target);
+    out
 }
 
 #[cfg(test)]
@@ -44,7 +56,20 @@ mod tests {
         tester_ip: std::net::Ipv4Addr::new(10, 55, 0, 1),
     };
 
-    fn request() -> Vec<u8> {
+    #[test]
+    fn the_testers_own_request_is_answered_by_the_node_alone() {
+        let theirs = Ends {
+            node_mac: ENDS.tester_mac,
+            node_ip: ENDS.tester_ip,
+            tester_mac: ENDS.node_mac,
+            tester_ip: ENDS.node_ip,
+        };
+        let asked = request(&ENDS);
+        assert!(answer(&asked, &theirs).is_some());
+        assert_eq!(answer(&asked, &ENDS), None);
+    }
+
+    fn asked() -> Vec<u8> {
         let mut frame = vec![0xFF; 6];
         frame.extend(ENDS.node_mac);
         frame.extend([8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
@@ -58,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_node_learns_the_testers_address() {
-        let answer = answer(&request(), &ENDS).unwrap();
+        let answer = answer(&asked(), &ENDS).unwrap();
         assert_eq!(answer[..6], ENDS.node_mac);
         assert_eq!(answer[20..28], [0, 2, 2, 0x57, 0x4C, 55, 0, 1]);
         assert_eq!(answer[28..32], [10, 55, 0, 1]);
@@ -67,7 +92,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is_answered_whatever_comes() {
-        let whole = request();
+        let whole = asked();
         for cut in 0..42 {
             assert_eq!(answer(&whole[..cut], &ENDS), None, "{cut}");
         }

@@ -17,7 +17,7 @@ use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
 use super::super::flows::{Did, Sides, Work};
 use super::super::plan::{FROM_NODE, Plan, TO_NODE};
-use super::{Ends, PATH, Shared};
+use super::{Ends, PATH, Shared, arp};
 
 /// No frame for so long after the end means that all have come.
 const QUIET: Duration = Duration::from_millis(30);
@@ -74,6 +74,9 @@ impl Line {
         if layer == Layer::UdpIpv4 {
             start.peer_ip = Some(self.ends.tester_ip.into());
             start.peer_port = Some(UDP_PORT);
+            // Else the node's first datagrams would wait for, or get lost in, its own question for the address.
+            let learnt = self.shared.frames.send(&arp::request(&self.ends));
+            learnt.map_err(|e| NodeError::Failed(format!("the wire to the node: {e}")))?;
         }
         let stream = match plan.trial.direction {
             Direction::Receive => return Ok(None),
