@@ -5,7 +5,7 @@ mod code;
 use code::random::Random;
 use code::{CODE, DATA, Setup};
 use std::path::Path;
-use wirelab_emulator::fuzz::{fuzz_code, fuzz_elf};
+use wirelab_emulator::fuzz::{fuzz_code, fuzz_devices, fuzz_elf};
 use wirelab_emulator::{ElfError, Machine, Reason, Stop};
 
 #[test]
@@ -30,11 +30,28 @@ fn random_bytes_as_code_never_panic() {
 }
 
 #[test]
+fn random_accesses_to_devices_never_panic() {
+    let mut random = Random(0x0fed_cba9_8765_4321);
+    for _ in 0..150 {
+        let bytes: Vec<u8> = (0..7 * 200)
+            .map(|at| match at % 7 {
+                // Values that mean something: small ones, and addresses in AHB SRAM.
+                5 | 6 if random.below(2) == 0 => [7, 0x20][at % 7 - 5],
+                4..=6 if random.below(2) == 0 => 0,
+                _ => random.next() as u8,
+            })
+            .collect();
+        fuzz_devices(&bytes);
+    }
+}
+
+#[test]
 fn the_fuzz_corpus_is_replayed() {
     type Target = fn(&[u8]);
     for (name, target) in [
         ("emulator_code", fuzz_code as Target),
-        ("emulator_elf", fuzz_elf as Target),
+        ("emulator_devices", fuzz_devices),
+        ("emulator_elf", fuzz_elf),
     ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../fuzz/corpus")
