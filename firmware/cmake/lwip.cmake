@@ -9,7 +9,8 @@ set(core def inet_chksum init ip mem memp netif pbuf raw stats sys tcp tcp_in tc
 set(ipv4 acd etharp icmp ip4 ip4_addr ip4_frag)
 list(TRANSFORM core REPLACE "(.+)" "${LWIP_DIR}/core/\\1.c")
 list(TRANSFORM ipv4 REPLACE "(.+)" "${LWIP_DIR}/core/ipv4/\\1.c")
-add_library(lwip STATIC ${core} ${ipv4} ${LWIP_DIR}/netif/ethernet.c ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/port/sys_now.c)
+add_library(lwip STATIC ${core} ${ipv4} ${LWIP_DIR}/netif/ethernet.c ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/port/sys_now.c
+    ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/port/checksum.c)
 target_include_directories(lwip SYSTEM PUBLIC ${LWIP_DIR}/include)
 target_include_directories(lwip PUBLIC ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/port ${WL_BOARD_DIR})
 target_link_libraries(lwip PUBLIC wl_headers)

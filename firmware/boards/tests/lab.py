@@ -241,7 +241,7 @@ class Debugger:
         """The answer to a packet."""
         self.wire.sendall(f"${text}#{sum(text.encode()) % 256:02x}".encode())
         # QEMU tells by itself that the core stopped, so that is no answer, but to the question whether it did.
-        while (answer := self.packet()).startswith("T") and text != "?":
+        while (answer := self.packet()).startswith("T") and text not in "?c":
             pass
         return answer
 
@@ -265,7 +265,11 @@ class Debugger:
 
     def put(self, symbol, value, offset=0):
         """Writes the word at a symbol."""
-        answer = self.ask(f"M{self.symbols[symbol] + offset:x},4:{struct.pack('<I', value).hex()}")
+        self.write(self.symbols[symbol] + offset, struct.pack("<I", value))
+
+    def write(self, address, data):
+        """Writes memory."""
+        answer = self.ask(f"M{address:x},{len(data):x}:{data.hex()}")
         assert answer == "OK", answer
 
     def jump(self, address):
@@ -274,9 +278,36 @@ class Debugger:
         answer = self.ask("G" + registers[: 8 * 15] + struct.pack("<I", address).hex() + registers[8 * 16 :])
         assert answer == "OK", answer
 
+    def stop_in(self, symbol):
+        """Lets the core go on until it is in a function."""
+        at = self.symbols[symbol]
+        assert self.ask(f"Z0,{at:x},2") == "OK"
+        self.ask("c")
+        assert self.ask(f"z0,{at:x},2") == "OK"
+
+    def call(self, symbol, *arguments):
+        """What a function of the board's own code returns, while nothing else runs there."""
+        before = self.ask("g")
+        words = list(struct.unpack("<16I", bytes.fromhex(before[: 8 * 16])))
+        back = self.symbols["main"]
+        words[: len(arguments)] = arguments
+        words[14], words[15] = back | 1, self.symbols[symbol]
+        assert self.ask(f"Z0,{back:x},2") == "OK"
+        assert self.ask("G" + struct.pack("<16I", *words).hex() + before[8 * 16 :]) == "OK"
+        self.ask("c")
+        result, ended = self.registers()[0], self.registers()[15]
+        assert ended == back, hex(ended)
+        assert self.ask(f"z0,{back:x},2") == "OK"
+        assert self.ask("G" + before) == "OK"
+        return result
+
+    def registers(self):
+        """R0 to R15."""
+        return struct.unpack("<16I", bytes.fromhex(self.ask("g")[: 8 * 16]))
+
     def function(self):
         """The function in which the core stands."""
-        counter = struct.unpack("<I", bytes.fromhex(self.ask("g"))[60:64])[0]
+        counter = self.registers()[15]
         for name, size in self.sizes.items():
             if 0 <= counter - self.symbols[name] < size:
                 return name

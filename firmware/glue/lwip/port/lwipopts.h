@@ -47,7 +47,7 @@
 #define LWIP_TCP_KEEPALIVE 1
 #define SO_REUSE 1
 
-#define LWIP_CHKSUM_ALGORITHM 3
+#define LWIP_CHKSUM_ALGORITHM 0 /* the port's: arch/cc.h */
 /* Pointers to memory that stays are sent without a copy by raw applications. */
 #define LWIP_NETIF_TX_SINGLE_PBUF 0
 

@@ -5,10 +5,31 @@
 #include "lwip/sys.h"
 
 #define PS_PER_MS 1000000000u
+#define MOST_STEPS 16u
 
+/* Asked some times for each frame, and a division of 64 bits is a function where the processor has none: time goes on
+ * by single milliseconds. */
 u32_t sys_now(void)
 {
-	return (u32_t)(wl_clock() / (PS_PER_MS / board.tick_ps));
+	static uint64_t ticks_per_ms, began_ticks; /* of the millisecond that runs */
+	static u32_t ms;
+	uint64_t passed;
+
+	if (ticks_per_ms == 0)
+		ticks_per_ms = PS_PER_MS / board.tick_ps;
+	passed = wl_clock() - began_ticks;
+	if (passed >= MOST_STEPS * ticks_per_ms) {
+		uint64_t whole = passed / ticks_per_ms;
+
+		ms += (u32_t)whole;
+		began_ticks += whole * ticks_per_ms;
+		passed -= whole * ticks_per_ms;
+	}
+	for (; passed >= ticks_per_ms; passed -= ticks_per_ms) {
+		ms++;
+		began_ticks += ticks_per_ms;
+	}
+	return ms;
 }
 
 /* Splitmix64's last steps over a counter and the clock. */

@@ -15,4 +15,8 @@ void board_panic(const char *why) __attribute__((noreturn));
 uint32_t wl_lwip_random(void);
 #define LWIP_RAND() wl_lwip_random()
 
+/* See checksum.c. */
+uint16_t wl_lwip_checksum(const void *data, int count);
+#define LWIP_CHKSUM wl_lwip_checksum
+
 #endif
