@@ -144,7 +144,7 @@ impl Parts<'_> {
 
     /// What the tester sent and the board received, as the board counts it.
     fn received(&mut self) -> FlowObservation {
-        let sent = std::mem::take(&mut self.ran.offered);
+        let sent = self.ran.offered.clone();
         let counted = told::counts(&self.ran.told.counters);
         let (counts, missing) = match counted {
             Ok(counts) => (counts, None),
@@ -172,7 +172,7 @@ impl Parts<'_> {
 
     /// What came back.
     fn echo(&mut self) -> FlowObservation {
-        let sent = std::mem::take(&mut self.ran.offered);
+        let sent = self.ran.offered.clone();
         let seen = std::mem::take(&mut self.ran.seen);
         self.flow(Direction::Echo, &sent, seen)
     }

@@ -128,6 +128,10 @@ pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<
         }
         plan.faults = Schedule::plan(&trial.faults, plan.sequences, sizes.lfsr_len())
             .map_err(NodeError::bad)?;
+        if trial.direction != Direction::Both {
+            // What arrives, copies too: with so many frames the board is done.
+            plan.start.extent = Until::Frames(plan.faults.emissions(plan.sequences));
+        }
     }
     let expected = u128::from(plan.frames()) * u128::from(plan.interval_ps());
     // A copy may take longer than the wire: as much time again, and some.

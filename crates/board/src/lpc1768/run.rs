@@ -118,7 +118,8 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<Ran, NodeError> {
     let board = &mut client.transport().board;
-    (board.take_sent(), board.take_edges());
+    // What came before belongs to no trial.
+    drop((board.take_sent(), board.take_edges()));
     let started = client
         .start(plan.start.clone())
         .map_err(|error| wirelab_control::refused::of_start(&error))?;

@@ -15,6 +15,11 @@ pub fn can_run(board: &str) -> bool {
         skip("qemu", &format!("{} is not installed", qemu::PROGRAM));
         return false;
     }
+    has_image(board)
+}
+
+/// Whether the image of a board was built.
+pub fn has_image(board: &str) -> bool {
     let info = catalogue::find(board).unwrap();
     match image::installed(info, info.images[0]) {
         Ok(_) => true,
