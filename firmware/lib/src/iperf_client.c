@@ -15,6 +15,7 @@ bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_
 
 	for (const struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++)
 		places += f->receiving == RX_NONE && f->sending == TX_NONE;
+	it->now = now;
 	if (streams > places)
 		return false;
 	if (server.port == 0)
@@ -37,9 +38,9 @@ bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_
 		wl_iperf_header_write(&ask, test->udp, streams, header);
 		f->head_count = test->udp ? WIDE_BYTES + HEADER_BYTES : HEADER_BYTES;
 		f->sending = TX_WAIT;
-		f->tx.due = now + n * APART_MS * it->ticks_per_ms;
+		f->tx.due = wl_iperf_in(it, n * APART_MS);
 		f->tx.tries = 1;
-		wl_iperf_wake(it, now);
+		it->due = 0;
 	}
 	return true;
 }

@@ -9,7 +9,7 @@ void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint64_t t
 {
 	memset(it, 0, sizeof *it);
 	it->io = io;
-	it->ticks_per_ms = tick_ps < 1000000000 ? 1000000000 / tick_ps : 1;
+	it->ticks_per_ms = tick_ps < 1000000000 ? 1000000000 / (uint32_t)tick_ps : 1;
 	it->us_per_tick = (uint32_t)(tick_ps / 1000000);
 	it->us_per_tick_part = (uint32_t)((tick_ps % 1000000 << 32) / 1000000);
 	it->max_datagram_bytes = 1470;
@@ -20,6 +20,22 @@ uint64_t wl_iperf_us(const struct wl_iperf *it, uint64_t ticks)
 	uint32_t part = it->us_per_tick_part;
 
 	return ticks * it->us_per_tick + (ticks >> 32) * part + ((uint64_t)(uint32_t)ticks * part >> 32);
+}
+
+uint64_t wl_iperf_later(const struct wl_iperf *it, uint64_t than, uint32_t ms)
+{
+	return than + (uint64_t)ms * it->ticks_per_ms;
+}
+
+uint64_t wl_iperf_in(const struct wl_iperf *it, uint32_t ms)
+{
+	return wl_iperf_later(it, it->now, ms);
+}
+
+void wl_iperf_wake(struct wl_iperf *it, uint64_t at)
+{
+	if (at < it->due)
+		it->due = at;
 }
 
 static bool is_free(const struct wl_iperf_flow *f)
@@ -116,23 +132,23 @@ static void end_back(struct wl_iperf *it, const struct wl_iperf_address *peer)
 		if (f->sending != TX_NONE && !f->client && wl_iperf_same_host(&f->peer, peer))
 			f->tx.end = 0;
 	}
-	wl_iperf_wake(it, 0);
+	it->due = 0;
 }
 
-static void receive_step(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void receive_step(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
-	uint64_t quiet_at = f->rx.last + QUIET_MS * it->ticks_per_ms;
+	uint64_t quiet_at = wl_iperf_later(it, f->rx.last, QUIET_MS);
 
 	if (f->receiving == RX_OVER) {
-		if (now < f->tx.due)
+		if (it->now < f->tx.due)
 			wl_iperf_wake(it, f->tx.due);
 		else if (f->ask.mode == WL_IPERF_TRADEOFF && wl_iperf_limit(it, f))
-			wl_iperf_back(it, f, now);
+			wl_iperf_back(it, f);
 		else
 			wl_iperf_release(it, f);
 		return;
 	}
-	if (now < quiet_at) {
+	if (it->now < quiet_at) {
 		wl_iperf_wake(it, quiet_at);
 		return;
 	}
@@ -145,12 +161,13 @@ uint64_t wl_iperf_poll(struct wl_iperf *it, uint64_t now)
 {
 	if (now < it->due)
 		return it->due;
-	it->due = now + 1000 * it->ticks_per_ms;
+	it->now = now;
+	it->due = wl_iperf_in(it, 1000);
 	for (struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++) {
 		if (f->sending != TX_NONE)
-			wl_iperf_step(it, f, now);
+			wl_iperf_step(it, f);
 		if (f->receiving != RX_NONE)
-			receive_step(it, f, now);
+			receive_step(it, f);
 	}
 	return it->due;
 }
@@ -166,13 +183,14 @@ unsigned wl_iperf_running(const struct wl_iperf *it, bool all)
 
 void wl_iperf_stop(struct wl_iperf *it, bool all, uint64_t now)
 {
+	it->now = now;
 	for (struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++) {
 		if (!f->client && !all)
 			continue;
 		if (f->sending == TX_SEND) {
 			/* The other end still gets a final datagram, or the end of the stream. */
 			f->tx.end = 0;
-			wl_iperf_wake(it, now);
+			it->due = 0;
 		} else if (f->sending != TX_NONE) {
 			wl_iperf_over(it, f, true, false);
 		}

@@ -26,12 +26,12 @@ enum {
 /* Microseconds of so many ticks. */
 uint64_t wl_iperf_us(const struct wl_iperf *it, uint64_t ticks);
 
+/* So many ms after a time, and after now. */
+uint64_t wl_iperf_later(const struct wl_iperf *it, uint64_t than, uint32_t ms);
+uint64_t wl_iperf_in(const struct wl_iperf *it, uint32_t ms);
+
 /* Have wl_iperf_poll do something at `at`. */
-static inline void wl_iperf_wake(struct wl_iperf *it, uint64_t at)
-{
-	if (at < it->due)
-		it->due = at;
-}
+void wl_iperf_wake(struct wl_iperf *it, uint64_t at);
 
 static inline bool wl_iperf_same_host(const struct wl_iperf_address *a, const struct wl_iperf_address *b)
 {
@@ -58,22 +58,21 @@ void wl_iperf_tell(struct wl_iperf *it, const struct wl_iperf_flow *flow, bool s
 void wl_iperf_over(struct wl_iperf *it, struct wl_iperf_flow *flow, bool sent, bool complete);
 
 /* Take a datagram of a flow; whether it was a final one. */
-bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *flow, const uint8_t *bytes, size_t count,
-		   uint64_t now);
+bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *flow, const uint8_t *bytes, size_t count);
 
 /* Begin to send what flow->ask says. */
-void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t now);
+void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
-/* Send what flow->ask says, to the port it names, after a while; the flow receives no more. */
-void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t at);
+/* Send what flow->ask says, to the port it names; the flow receives no more. */
+void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
 /* Keep what a peer asks for within the limits; false where it gets nothing. */
 bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
 /* Do what is due in the sending half. */
-void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t now);
+void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
 /* The other end does not take the connection: try again a little later, or give up. */
-void wl_iperf_unreached(struct wl_iperf *it, struct wl_iperf_flow *flow, uint64_t now);
+void wl_iperf_unreached(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
 #endif

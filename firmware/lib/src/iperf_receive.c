@@ -7,12 +7,12 @@
 /* The sender's seconds are compared only where they are as near. */
 #define NEAR_S 60
 
-static void take_stamp(const struct wl_iperf *it, struct wl_iperf_rx *rx, const uint8_t *bytes, uint64_t now)
+static void take_stamp(const struct wl_iperf *it, struct wl_iperf_rx *rx, const uint8_t *bytes)
 {
 	uint32_t s = wl_be32(bytes + 4), us = wl_be32(bytes + 8), moved_s = s - rx->stamp_s;
 
 	if (rx->stamped && moved_s + NEAR_S <= 2 * NEAR_S) {
-		uint32_t ticks = (uint32_t)(now - rx->last);
+		uint32_t ticks = (uint32_t)(it->now - rx->last);
 		uint32_t here = (uint32_t)((uint64_t)ticks * it->us_per_tick_part >> 28) +
 				(ticks * it->us_per_tick << 4);
 		uint32_t there = (moved_s * 1000000 + us - rx->stamp_us) << 4;
@@ -29,23 +29,11 @@ static void take_stamp(const struct wl_iperf *it, struct wl_iperf_rx *rx, const 
 	rx->stamped = true;
 }
 
-static void take_number(struct wl_iperf_rx *rx, uint64_t id)
-{
-	if (id == rx->next) {
-		rx->next = id + 1;
-	} else if (id < rx->next) {
-		rx->out_of_order++;
-	} else {
-		rx->lost += id - rx->next;
-		rx->next = id + 1;
-	}
-}
-
-bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t count,
-		   uint64_t now)
+bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t count)
 {
 	struct wl_iperf_rx *rx = &f->rx;
 	uint32_t low = wl_be32(bytes), high = low & 0x80000000u ? UINT32_MAX : 0;
+	uint64_t id;
 	bool is_final;
 
 	if (f->wide) {
@@ -56,13 +44,20 @@ bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 	is_final = (high & 0x80000000u) != 0;
 	if (f->receiving != RX_DATA)
 		return is_final;
+	id = (uint64_t)high << 32 | low;
+	if (is_final)
+		id = 0 - id;
+	else
+		take_stamp(it, rx, bytes);
 	rx->bytes += count;
-	if (is_final) {
-		take_number(rx, 0 - ((uint64_t)high << 32 | low));
+	rx->last = it->now;
+	if (id == rx->next) {
+		rx->next = id + 1;
+	} else if (id < rx->next) {
+		rx->out_of_order++;
 	} else {
-		take_number(rx, (uint64_t)high << 32 | low);
-		take_stamp(it, rx, bytes, now);
+		rx->lost += id - rx->next;
+		rx->next = id + 1;
 	}
-	rx->last = now;
 	return is_final;
 }

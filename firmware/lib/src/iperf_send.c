@@ -36,7 +36,7 @@ bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *f)
 	return true;
 }
 
-void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;
 	const struct wl_iperf_ask *ask = &f->ask;
@@ -54,21 +54,20 @@ void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 	tx->length = (uint16_t)length;
 	tx->next = 1;
 	tx->left = ask->time_cs != 0 ? UINT64_MAX : ask->bytes;
-	tx->start = tx->last = tx->due = now;
-	tx->end = now + it->ticks_per_ms *
-				(ask->time_cs != 0 ? (uint64_t)ask->time_cs * 10 : WL_IPERF_BACK_S * 1000u);
+	tx->start = tx->last = tx->due = it->now;
+	tx->end = wl_iperf_in(it, ask->time_cs != 0 ? ask->time_cs * 10 : WL_IPERF_BACK_S * 1000u);
 	/* Faster than 32 bits can say is as fast as it goes. */
 	if (ask->bits_per_s != 0 && ask->bits_per_s <= UINT32_MAX) {
-		uint64_t ticks = it->ticks_per_ms * 1000 * 8 * length;
+		uint64_t ticks = (uint64_t)it->ticks_per_ms * (1000 * 8 * length);
 
 		tx->interval = ticks / ask->bits_per_s;
 		tx->interval_part = (uint32_t)((ticks % ask->bits_per_s << 32) / ask->bits_per_s);
 	}
 	f->sending = TX_SEND;
-	wl_iperf_wake(it, now);
+	it->due = 0;
 }
 
-void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t at)
+void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	f->receiving = RX_NONE;
 	f->sending = TX_WAIT;
@@ -76,37 +75,33 @@ void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t at)
 	f->head_count = 0;
 	f->ask.mode = WL_IPERF_FORWARD;
 	f->peer.port = f->ask.port;
-	f->tx.due = at;
+	f->tx.due = it->now;
 	f->tx.tries = BACK_TRIES;
-	wl_iperf_wake(it, at);
+	it->due = 0;
 }
 
 /* The next one is due an interval after this one was, or, after a pause, now. */
-static void schedule(const struct wl_iperf *it, struct wl_iperf_tx *tx, uint64_t now)
+static void schedule(const struct wl_iperf *it, struct wl_iperf_tx *tx)
 {
 	uint32_t part = tx->part + tx->interval_part;
 
 	tx->due += tx->interval + (part < tx->part);
 	tx->part = part;
-	if (now > tx->due + SLACK_MS * it->ticks_per_ms || (tx->interval | tx->interval_part) == 0)
-		tx->due = now;
+	if (it->now > wl_iperf_later(it, tx->due, SLACK_MS) || (tx->interval | tx->interval_part) == 0)
+		tx->due = it->now;
 }
 
-static bool send_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t id, size_t count,
-			  uint64_t now)
+static bool send_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t id, size_t count)
 {
-	uint64_t us = wl_iperf_us(it, now) - it->second_us;
+	uint64_t us = wl_iperf_us(it, it->now);
 
-	if (us >= 1000000) {
-		uint32_t seconds = (uint32_t)(us / 1000000);
-
-		it->second += seconds;
-		it->second_us += (uint64_t)seconds * 1000000;
-		us -= (uint64_t)seconds * 1000000;
+	while (us - it->second_us >= 1000000) {
+		it->second++;
+		it->second_us += 1000000;
 	}
 	wl_put32(f->head, (uint32_t)id);
 	wl_put32(f->head + 4, it->second);
-	wl_put32(f->head + 8, (uint32_t)us);
+	wl_put32(f->head + 8, (uint32_t)(us - it->second_us));
 	if (f->wide)
 		wl_put32(f->head + 12, (uint32_t)(id >> 32));
 	return it->io->udp_send(it->io->context, f, f->head, count < f->head_count ? count : f->head_count,
@@ -114,7 +109,7 @@ static bool send_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t
 }
 
 /* Whether more may be sent at once. */
-static bool send_data(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static bool send_data(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;
 	size_t count = tx->length;
@@ -124,17 +119,17 @@ static bool send_data(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now
 		count = tx->left < WIDE_BYTES ? WIDE_BYTES : (size_t)tx->left;
 	if (tx->next == 1 && count < f->head_count)
 		count = f->head_count;
-	if (!send_datagram(it, f, tx->next, count, now))
+	if (!send_datagram(it, f, tx->next, count))
 		return false;
 	tx->next++;
 	tx->bytes += count;
 	tx->left -= count < tx->left ? count : tx->left;
-	tx->last = now;
-	schedule(it, tx, now);
+	tx->last = it->now;
+	schedule(it, tx);
 	return true;
 }
 
-static bool write_some(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static bool write_some(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;
 	const uint8_t *header = 0;
@@ -142,7 +137,7 @@ static bool write_some(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t no
 
 	if (tx->owed == 0) {
 		tx->owed = tx->length;
-		schedule(it, tx, now);
+		schedule(it, tx);
 	}
 	want = tx->owed < tx->left ? tx->owed : (size_t)tx->left;
 	if (f->head_count > 0) {
@@ -158,11 +153,11 @@ static bool write_some(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t no
 	tx->left -= taken < tx->left ? taken : tx->left;
 	tx->owed -= taken < tx->owed ? (uint32_t)taken : tx->owed;
 	if (taken > 0)
-		tx->last = now;
+		tx->last = it->now;
 	return taken == want;
 }
 
-static void end_data(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void end_data(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;
 
@@ -173,51 +168,51 @@ static void end_data(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 	}
 	f->sending = TX_FINAL;
 	tx->tries = 0;
-	tx->due = now;
+	tx->due = it->now;
 	if (f->udp)
 		return;
 	it->io->tcp_end(it->io->context, f);
-	tx->due = now + DRAIN_MS * it->ticks_per_ms;
+	tx->due = wl_iperf_in(it, DRAIN_MS);
 }
 
-static void step_final(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void step_final(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;
 	bool shared = f->ask.mode >= WL_IPERF_REVERSE;
 
-	if (now < tx->due)
+	if (it->now < tx->due)
 		return;
 	if (!f->udp || tx->tries >= (shared ? FINAL_TRIES_SHARED : FINAL_TRIES)) {
 		wl_iperf_over(it, f, true, f->udp && shared);
 		return;
 	}
 	/* The same number each time: who gets only the second must not count a loss for the first. */
-	send_datagram(it, f, 0 - tx->next, tx->length, now);
+	send_datagram(it, f, 0 - tx->next, tx->length);
 	tx->tries++;
-	tx->due = now + (shared ? 1 : FINAL_MS) * it->ticks_per_ms;
+	tx->due = wl_iperf_in(it, shared ? 1 : FINAL_MS);
 }
 
-static void step_wait(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void step_wait(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	const struct wl_iperf_io *io = it->io;
 
 	if (f->udp && io->udp_open(io->context, f)) {
 		if (!f->client)
 			f->head_count = f->wide ? WIDE_BYTES : NARROW_BYTES;
-		wl_iperf_begin(it, f, now);
+		wl_iperf_begin(it, f);
 		if (f->client && f->ask.mode == WL_IPERF_REVERSE) {
 			f->sending = TX_KNOCK;
 			f->tx.tries = KNOCK_TRIES;
 		}
 	} else if (!f->udp && io->tcp_connect(io->context, f)) {
 		f->sending = TX_CONNECT;
-		f->tx.due = now + CONNECT_MS * it->ticks_per_ms;
+		f->tx.due = wl_iperf_in(it, CONNECT_MS);
 	} else {
-		wl_iperf_unreached(it, f, now);
+		wl_iperf_unreached(it, f);
 	}
 }
 
-void wl_iperf_unreached(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+void wl_iperf_unreached(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	it->io->close(it->io->context, f);
 	if (f->tx.tries <= 1) {
@@ -226,40 +221,40 @@ void wl_iperf_unreached(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t n
 	}
 	f->tx.tries--;
 	f->sending = TX_WAIT;
-	f->tx.due = now + BACK_MS * it->ticks_per_ms;
+	f->tx.due = wl_iperf_in(it, BACK_MS);
 	wl_iperf_wake(it, f->tx.due);
 }
 
-static void knock(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void knock(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	if (f->tx.tries-- == 0) {
 		wl_iperf_over(it, f, true, false);
 		return;
 	}
-	send_datagram(it, f, 1, f->tx.length < f->head_count ? f->head_count : f->tx.length, now);
-	f->tx.due = now + KNOCK_MS * it->ticks_per_ms;
+	send_datagram(it, f, 1, f->tx.length < f->head_count ? f->head_count : f->tx.length);
+	f->tx.due = wl_iperf_in(it, KNOCK_MS);
 }
 
-static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;
 
 	for (unsigned burst = WL_IPERF_BURST;; burst--) {
-		if (now >= tx->end || tx->left == 0) {
-			end_data(it, f, now);
+		if (it->now >= tx->end || tx->left == 0) {
+			end_data(it, f);
 			return;
 		}
-		if (burst == 0 || tx->full || (now < tx->due && tx->owed == 0))
+		if (burst == 0 || tx->full || (it->now < tx->due && tx->owed == 0))
 			return;
-		if (f->udp && !send_data(it, f, now))
+		if (f->udp && !send_data(it, f))
 			return;
 		if (!f->udp)
-			tx->full = !write_some(it, f, now);
+			tx->full = !write_some(it, f);
 	}
 }
 
 /* When the sending half wants to be called again. */
-static uint64_t next_step(const struct wl_iperf_flow *f, uint64_t now)
+static uint64_t next_step(const struct wl_iperf_flow *f)
 {
 	const struct wl_iperf_tx *tx = &f->tx;
 
@@ -268,21 +263,21 @@ static uint64_t next_step(const struct wl_iperf_flow *f, uint64_t now)
 	/* A stream that is full is told of room. */
 	if (tx->full || tx->due > tx->end)
 		return tx->end;
-	return tx->owed > 0 ? now : tx->due;
+	return tx->owed > 0 ? 0 : tx->due;
 }
 
-void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	if (f->sending == TX_SEND)
-		step_send(it, f, now);
+		step_send(it, f);
 	if (f->sending == TX_FINAL)
-		step_final(it, f, now);
-	else if (f->sending == TX_WAIT && now >= f->tx.due)
-		step_wait(it, f, now);
-	else if (f->sending == TX_CONNECT && now >= f->tx.due)
-		wl_iperf_unreached(it, f, now);
-	else if (f->sending == TX_KNOCK && now >= f->tx.due)
-		knock(it, f, now);
+		step_final(it, f);
+	else if (f->sending == TX_WAIT && it->now >= f->tx.due)
+		step_wait(it, f);
+	else if (f->sending == TX_CONNECT && it->now >= f->tx.due)
+		wl_iperf_unreached(it, f);
+	else if (f->sending == TX_KNOCK && it->now >= f->tx.due)
+		knock(it, f);
 	if (f->sending != TX_NONE)
-		wl_iperf_wake(it, next_step(f, now));
+		wl_iperf_wake(it, next_step(f));
 }

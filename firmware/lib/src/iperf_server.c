@@ -10,7 +10,7 @@
 #define MOST_ANSWERS 250
 
 /* A flow for the traffic back that runs at the same time (-d). */
-static void send_beside(struct wl_iperf *it, const struct wl_iperf_flow *f, uint64_t now)
+static void send_beside(struct wl_iperf *it, const struct wl_iperf_flow *f)
 {
 	struct wl_iperf_flow *back = wl_iperf_place(it, &f->peer);
 
@@ -20,25 +20,25 @@ static void send_beside(struct wl_iperf *it, const struct wl_iperf_flow *f, uint
 	back->wide = f->wide;
 	back->ask = f->ask;
 	if (wl_iperf_limit(it, back))
-		wl_iperf_back(it, back, now);
+		wl_iperf_back(it, back);
 }
 
 /* A client's header has been read. */
-static void asked(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void asked(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	uint8_t mode = f->ask.mode;
 
 	if (mode == WL_IPERF_DUAL)
-		send_beside(it, f, now);
+		send_beside(it, f);
 	if (mode < WL_IPERF_REVERSE || !wl_iperf_limit(it, f))
 		return;
 	if (mode == WL_IPERF_REVERSE)
 		f->receiving = RX_NONE;
 	f->head_count = !f->udp ? 0 : f->wide ? WIDE_BYTES : NARROW_BYTES;
-	wl_iperf_begin(it, f, now);
+	wl_iperf_begin(it, f);
 }
 
-static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
+static void answer(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_result result;
 	uint8_t report[REPORT_BYTES];
@@ -54,12 +54,13 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 		f->receiving = RX_OVER;
 		f->tx.tries = 0;
 	}
-	if (f->receiving != RX_OVER || f->tx.tries++ >= MOST_ANSWERS)
+	if (f->receiving != RX_OVER || f->tx.tries == MOST_ANSWERS)
 		return;
+	f->tx.tries++;
 	wl_iperf_result(it, f, false, &result);
 	wl_iperf_report_write(&result.here, f->wide, report);
 	it->io->udp_send(it->io->context, f, report, REPORT_BYTES, REPORT_BYTES);
-	f->tx.due = now + (tradeoff ? BACK_MS : LINGER_MS) * it->ticks_per_ms;
+	f->tx.due = wl_iperf_in(it, tradeoff ? BACK_MS : LINGER_MS);
 	wl_iperf_wake(it, f->tx.due);
 }
 
@@ -70,7 +71,7 @@ static bool is_negative(const uint8_t *bytes, unsigned layout)
 
 /* The first datagram of a flow; a negative number is a late one of a flow that has been. */
 static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_address *from,
-				   const uint8_t *bytes, size_t have, uint64_t now)
+				   const uint8_t *bytes, size_t have)
 {
 	unsigned layout = wl_iperf_layout(bytes, have);
 	size_t head = layout & LAYOUT_WIDE ? WIDE_BYTES : NARROW_BYTES;
@@ -84,12 +85,12 @@ static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_ad
 	f->udp = true;
 	f->wide = (layout & LAYOUT_WIDE) != 0;
 	f->receiving = RX_DATA;
-	f->rx.start = f->rx.last = now;
+	f->rx.start = f->rx.last = it->now;
 	/* Some nodes begin with 0. */
 	f->rx.next = wl_be32(bytes) != 0;
-	wl_iperf_wake(it, now);
+	it->due = 0;
 	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask))
-		asked(it, f, now);
+		asked(it, f);
 	return f;
 }
 
@@ -104,7 +105,7 @@ static struct wl_iperf_flow *find(struct wl_iperf *it, const struct wl_iperf_add
 
 /* What comes to a socket of the flow's own: the report, or the traffic that it asked for. */
 static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have,
-			 size_t count, uint64_t now)
+			 size_t count)
 {
 	if (f->sending == TX_FINAL && f->ask.mode < WL_IPERF_REVERSE) {
 		if (!wl_iperf_report_read(bytes, have, &f->there))
@@ -118,15 +119,15 @@ static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 		return;
 	if (f->rx.bytes == 0) {
 		f->wide = (wl_iperf_layout(bytes, have) & LAYOUT_WIDE) != 0;
-		f->rx.start = f->rx.last = now;
+		f->rx.start = f->rx.last = it->now;
 		f->rx.next = 1;
 		f->receiving = RX_DATA;
-		wl_iperf_wake(it, now);
+		it->due = 0;
 		if (f->sending == TX_KNOCK)
 			f->sending = TX_NONE;
 	}
-	if (wl_iperf_take(it, f, bytes, count, now))
-		answer(it, f, now);
+	if (wl_iperf_take(it, f, bytes, count))
+		answer(it, f);
 }
 
 void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const struct wl_iperf_address *from,
@@ -134,11 +135,12 @@ void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const st
 {
 	struct wl_iperf_flow *f = it->last;
 
+	it->now = now;
 	if (have < NARROW_BYTES)
 		return;
 	if (flow != 0) {
 		if (wl_iperf_same(&flow->peer, from))
-			own_datagram(it, flow, bytes, have, count, now);
+			own_datagram(it, flow, bytes, have, count);
 		return;
 	}
 	if (f == 0 || f->receiving != RX_DATA || f->own_socket || !f->udp || !wl_iperf_same(&f->peer, from)) {
@@ -149,21 +151,22 @@ void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const st
 			f = 0;
 		}
 		if (f == 0)
-			f = begin(it, from, bytes, have, now);
+			f = begin(it, from, bytes, have);
 		if (f == 0)
 			return;
 		it->last = f;
 	}
-	if (wl_iperf_take(it, f, bytes, count, now))
-		answer(it, f, now);
+	if (wl_iperf_take(it, f, bytes, count))
+		answer(it, f);
 }
 
 void wl_iperf_refused(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 {
+	it->now = now;
 	/* A client that takes one flow after the other refuses what comes in between; later, nobody is there. */
 	if (f->sending == TX_NONE)
 		return;
-	if (!f->client && f->own_socket && now - f->tx.start < 1000 * it->ticks_per_ms)
+	if (!f->client && f->own_socket && it->now < wl_iperf_later(it, f->tx.start, 1000))
 		return;
 	wl_iperf_over(it, f, true, false);
 }
@@ -172,32 +175,33 @@ struct wl_iperf_flow *wl_iperf_accept(struct wl_iperf *it, const struct wl_iperf
 {
 	struct wl_iperf_flow *f = wl_iperf_place(it, from);
 
+	it->now = now;
 	if (f == 0)
 		return 0;
 	f->receiving = RX_HEADER;
 	f->head_want = 4;
-	f->rx.start = f->rx.last = now;
-	wl_iperf_wake(it, now);
+	f->rx.start = f->rx.last = it->now;
+	it->due = 0;
 	return f;
 }
 
 void wl_iperf_connected(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 {
+	it->now = now;
 	if (f->sending != TX_CONNECT)
 		return;
-	wl_iperf_begin(it, f, now);
+	wl_iperf_begin(it, f);
 	if (f->client && f->ask.mode >= WL_IPERF_REVERSE) {
 		f->receiving = RX_DATA;
-		f->rx.start = f->rx.last = now;
+		f->rx.start = f->rx.last = it->now;
 		if (f->ask.mode == WL_IPERF_REVERSE)
 			f->tx.left = f->head_count;
 	}
-	wl_iperf_step(it, f, now);
+	wl_iperf_step(it, f);
 }
 
 /* Collect the first bytes of a connection until they are a header, or none. */
-static void collect(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have,
-		    uint64_t now)
+static void collect(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have)
 {
 	for (; have > 0 && f->receiving == RX_HEADER; have--) {
 		f->head[f->head_count++] = *bytes++;
@@ -212,46 +216,49 @@ static void collect(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t 
 			wl_iperf_ack_write(f->head);
 			it->io->tcp_send(it->io->context, f, f->head, ACK_BYTES);
 		}
-		asked(it, f, now);
+		asked(it, f);
 	}
 }
 
 void wl_iperf_bytes(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have,
 		    size_t count, uint64_t now)
 {
+	it->now = now;
 	if (f->receiving == RX_NONE)
 		return;
 	if (f->rx.bytes == 0)
-		f->rx.start = now;
+		f->rx.start = it->now;
 	f->rx.bytes += count;
-	f->rx.last = now;
+	f->rx.last = it->now;
 	if (f->receiving == RX_HEADER)
-		collect(it, f, bytes, have, now);
+		collect(it, f, bytes, have);
 }
 
 void wl_iperf_room(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 {
+	it->now = now;
 	if (f->sending != TX_SEND)
 		return;
 	f->tx.full = false;
-	wl_iperf_step(it, f, now);
+	wl_iperf_step(it, f);
 }
 
 void wl_iperf_closed(struct wl_iperf *it, struct wl_iperf_flow *f, bool gone, uint64_t now)
 {
 	uint8_t mode = f->ask.mode;
 
+	it->now = now;
 	if (f->sending == TX_CONNECT) {
-		wl_iperf_unreached(it, f, now);
+		wl_iperf_unreached(it, f);
 		return;
 	}
 	if (f->receiving != RX_NONE) {
-		bool goes_on = !gone && mode == WL_IPERF_FULL_DUPLEX && f->sending != TX_NONE;
+		bool goes_on = !gone && mode == WL_IPERF_FULL_DUPLEX && f->sending == TX_SEND;
 
 		if (mode == WL_IPERF_TRADEOFF && !gone && wl_iperf_limit(it, f)) {
 			wl_iperf_tell(it, f, false, true);
 			it->io->close(it->io->context, f);
-			wl_iperf_back(it, f, now);
+			wl_iperf_back(it, f);
 			return;
 		}
 		if (!goes_on && f->sending != TX_NONE) {

@@ -37,7 +37,7 @@ cross() {
         return
     fi
     mkdir -p "$build/$cpu"
-    for module in 'frame_*' capture capture_cost load echo scenario identify blast blast_frame 'control_*'; do
+    for module in 'frame_*' capture capture_cost load echo scenario identify blast blast_frame 'control_*' 'iperf_*'; do
         objects=()
         # The pattern is to be taken as one.
         # shellcheck disable=SC2086
@@ -82,6 +82,9 @@ main() {
     run test_control
     run test_app
     run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/*
+    run test_iperf_udp
+    run test_iperf_tcp
+    run replay_iperf iperf2 "$tree"/fuzz/corpus/iperf2_header/* "$tree"/fuzz/corpus/iperf2_receiver/* "$here"/../fuzz/corpus/iperf/*
     run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
     run replay_identify identify "$tree"/fuzz/corpus/test_frame/*
     for cpu in cortex-m0plus cortex-m3 cortex-a9 cortex-r5; do

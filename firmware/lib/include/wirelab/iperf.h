@@ -144,17 +144,18 @@ struct wl_iperf_flow {
 	bool udp, client, wide, own_socket, reported;
 	uint8_t receiving, sending; /* how far each half is */
 	uint8_t head_count, head_want;
-	uint8_t head[80]; /* what is sent first, or what came first over TCP */
-	struct wl_iperf_ask ask;
-	struct wl_iperf_rx rx;
 	struct wl_iperf_tx tx;
+	struct wl_iperf_rx rx;
+	struct wl_iperf_ask ask;
+	uint8_t head[80]; /* what is sent first, or what came first over TCP */
 	struct wl_iperf_count there;
 };
 
 struct wl_iperf {
 	const struct wl_iperf_io *io;
-	uint64_t ticks_per_ms;
+	uint32_t ticks_per_ms;
 	uint32_t us_per_tick, us_per_tick_part; /* whole, and 2^-32 us */
+	uint64_t now;
 	uint64_t due; /* when something is to be done next */
 	uint64_t second_us; /* when the second that is written into datagrams began */
 	uint32_t second;

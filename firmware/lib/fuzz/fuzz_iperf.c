@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Entry for libFuzzer: any bytes as a story of datagrams, connections, reads and pauses. Nothing may be sent to a host
+ * that has not asked, and some time after the last event every flow must be over. */
+#include "../tests/iperf_host.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+#define PEERS 3
+#define TEST_PEER 9
+
+static struct wl_iperf_flow *flow_of(uint8_t number)
+{
+	struct wl_iperf_flow *flow = &host.it.flows[number % WL_IPERF_FLOWS];
+
+	return flow->handle.number != 0 ? flow : 0;
+}
+
+/* One event; `bytes` are what it carries. */
+static void event(uint8_t what, uint8_t who, const uint8_t *bytes, size_t count)
+{
+	struct wl_iperf_address peer = host_peer(who % PEERS, (uint16_t)(5001 + who / 16));
+	struct wl_iperf_flow *flow = flow_of(who);
+	struct wl_iperf_test test = { .server = host_peer(TEST_PEER, 0),
+				      .udp = (who & 1) != 0,
+				      .mode = who / 2 % 5,
+				      .streams = who / 16 % 4,
+				      .length_bytes = (uint16_t)(who * 257),
+				      .bytes = who * 100u };
+
+	switch (what % 10) {
+	case 0:
+		if (flow != 0 && flow->udp)
+			peer = flow->peer;
+		wl_iperf_datagram(&host.it, flow != 0 && flow->udp && flow->own_socket ? flow : 0, &peer,
+				  bytes, count, count + what / 10, host.now);
+		break;
+	case 1:
+		flow = wl_iperf_accept(&host.it, &peer, host.now);
+		if (flow != 0)
+			flow->handle.number = 1;
+		break;
+	case 2:
+		if (flow != 0 && !flow->udp)
+			wl_iperf_bytes(&host.it, flow, bytes, count, count, host.now);
+		break;
+	case 3:
+		if (flow != 0 && !flow->udp)
+			wl_iperf_connected(&host.it, flow, host.now);
+		break;
+	case 4:
+		if (flow != 0 && !flow->udp)
+			wl_iperf_closed(&host.it, flow, (what & 16) != 0, host.now);
+		break;
+	case 5:
+		host.room += count * 100;
+		if (flow != 0 && !flow->udp)
+			wl_iperf_room(&host.it, flow, host.now);
+		break;
+	case 6:
+		if (flow != 0 && flow->udp)
+			wl_iperf_refused(&host.it, flow, host.now);
+		break;
+	case 7:
+		host.now += who * 7919u;
+		break;
+	case 8:
+		host.refuses = !host.refuses;
+		break;
+	default:
+		if (who & 128)
+			wl_iperf_stop(&host.it, (who & 1) != 0, host.now);
+		else
+			wl_iperf_run(&host.it, &test, host.now);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	size_t at = 0;
+
+	host_begin();
+	/* The whole as one datagram, and as the start of a connection. */
+	event(0, 0, bytes, count);
+	event(1, 0, bytes, 0);
+	event(2, 1, bytes, count);
+	while (count - at >= 3) {
+		size_t length = bytes[at + 2];
+
+		length = length < count - at - 3 ? length : count - at - 3;
+		host.to.host[0] = 0;
+		event(bytes[at], bytes[at + 1], bytes + at + 3, length);
+		wl_iperf_poll(&host.it, host.now);
+		if (host.to.host[0] - 0x0A370000u >= PEERS && host.to.host[0] != 0 &&
+		    host.to.host[0] != 0x0A370000u + TEST_PEER)
+			abort();
+		at += 3 + length;
+		host.now += 100;
+	}
+	/* Nothing more comes: nobody takes what is sent, so each poll is one step in time. */
+	host.most = host.datagrams;
+	host.room = 0;
+	for (int s = 0; s < WL_IPERF_BACK_S + 20; s++) {
+		host.now += 1000 * HOST_MS;
+		wl_iperf_poll(&host.it, host.now);
+		if (host.most < host.datagrams + 100)
+			host.most++;
+	}
+	if (wl_iperf_running(&host.it, true) != 0)
+		abort();
+	return 0;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* iperf as a server over UDP: datagrams as captured from iperf 2.1.8, its counting, its report, and traffic back. */
+#include "tap.h"
+
+#include "iperf_host.h"
+
+/* The first datagram of `iperf -u -l 64`, from its flags on; then of -r, -d, -R and --full-duplex. */
+#define HEADER "00000001000013890000004000000000"
+#define EXTENSION "0000000000000000%s000200010008000300000000001000000000000000000000"
+
+static uint8_t datagram[2048];
+static struct wl_iperf_address peer;
+
+static uint32_t word(const uint8_t *at)
+{
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static void put(uint8_t *at, uint32_t value)
+{
+	for (int n = 0; n < 4; n++)
+		at[n] = (uint8_t)(value >> (24 - 8 * n));
+}
+
+/* Send a datagram of the peer, with its own time. */
+static void send_at(int64_t id, size_t count, uint32_t us)
+{
+	uint8_t *copy = malloc(count);
+
+	put(datagram, (uint32_t)id);
+	put(datagram + 4, 100 + us / 1000000);
+	put(datagram + 8, us % 1000000);
+	put(datagram + 12, (uint32_t)(id >> 32));
+	memcpy(copy, datagram, count);
+	wl_iperf_datagram(&host.it, 0, &peer, copy, count, count, host.now);
+	free(copy);
+}
+
+static void send(int64_t id, size_t count)
+{
+	send_at(id, count, (uint32_t)host.now);
+}
+
+static void begin(uint32_t flags, const char *upper, uint32_t amount)
+{
+	char text[200];
+
+	host_begin();
+	peer = host_peer(1, 50000);
+	memset(datagram, 0, sizeof datagram);
+	wl_iperf_fill(datagram, sizeof datagram, 0);
+	sprintf(text, "%08X" HEADER "%08X" EXTENSION, (unsigned)flags, (unsigned)amount, upper);
+	tap_hex(text, datagram + 16, 60);
+}
+
+static void count_is_as_iperf_counts(void)
+{
+	/* The answer of `iperf -s -u` 2.1.8 to these numbers in datagrams of 200 bytes, but for its times. */
+	static const char report[] =
+		"00000000000000000000000000000000880000000000000000000898000000000000048D00000000"
+		"000000020000000B";
+	static const int ids[] = { 1, 2, 4, 5, 5, 6, 8, 7, 9, 10, -11 };
+	uint8_t wanted[48];
+
+	begin(0x48010098, "00000000", 3000);
+	for (unsigned n = 0; n < sizeof ids / sizeof ids[0]; n++) {
+		host.now = 5000000 + 0x48Du * n / 10;
+		send(ids[n], 200);
+	}
+	tap_hex(report, wanted, sizeof wanted);
+	EQUAL(host.datagrams, 1);
+	EQUAL(host.count, 128);
+	EQUAL(host.head_count, 128);
+	CHECK(memcmp(host.head, wanted, sizeof wanted) == 0);
+	CHECK(host.to.port == 50000 && host.flow->handle.number == 0);
+	EQUAL(word(host.head + 48), 0);
+	for (int n = 56; n < 128; n++)
+		EQUAL(host.head[n], 0);
+	EQUAL(host.told, 1);
+	CHECK(host.result.complete && host.result.udp && !host.result.sent && !host.result.client);
+	EQUAL(host.result.here.bytes, 2200);
+	EQUAL(host.result.here.duration_us, 0x48D);
+	/* The same again for the same final datagram, a bounded number of times, and nothing for data after the end. */
+	for (int n = 0; n < 1000; n++)
+		send(-11, 200);
+	EQUAL(host.datagrams, 250);
+	CHECK(memcmp(host.head, wanted, sizeof wanted) == 0);
+	send(12, 200);
+	EQUAL(host.told, 1);
+	host_pass(4000 * HOST_MS);
+	EQUAL(wl_iperf_running(&host.it, true), 0);
+	EQUAL(host.closed, 1);
+}
+
+static void losses_and_numbers_of_64_bits(void)
+{
+	begin(0x48010098, "00000000", 3000);
+	send(1, 100);
+	send(0x200000005, 100);
+	send(-0x200000007, 100);
+	EQUAL(word(host.head + 36), 4);
+	EQUAL(word(host.head + 44), 7);
+	EQUAL(word(host.head + 116), 2);
+	EQUAL(word(host.head + 124), 2);
+	EQUAL(host.result.here.lost, 0x200000004);
+	EQUAL(host.result.here.datagrams, 0x200000007);
+}
+
+static void a_peer_of_2_0_5_gets_its_own_layout(void)
+{
+	begin(0, "00000000", 0);
+	tap_hex("000000010000138900000000000FFFFFFFFFFC18", datagram + 16, 20);
+	put(datagram, 1);
+	put(datagram + 12, 0x80000000u);
+	put(datagram + 16, 1);
+	put(datagram + 20, 5001);
+	for (int id = 1; id <= 4; id++) {
+		put(datagram, (uint32_t)(id < 4 ? id : -4));
+		wl_iperf_datagram(&host.it, 0, &peer, datagram, 128, 1470, host.now);
+		host.now += 1000;
+	}
+	EQUAL(word(host.head), 0);
+	EQUAL(word(host.head + 8), 0);
+	EQUAL(word(host.head + 12), 0x80000000u);
+	EQUAL(word(host.head + 20), 4 * 1470);
+	EQUAL(word(host.head + 28), 3000);
+	EQUAL(word(host.head + 40), 4);
+	EQUAL(host.count, 128);
+	/* -r: back in datagrams of 12-byte heads, at the rate in the word of the window. */
+	host_pass(300 * HOST_MS);
+	EQUAL(host.opened, 1);
+	EQUAL(host.head_count, 12);
+	EQUAL(host.to.port, 5001);
+}
+
+static void nodes_without_a_header(void)
+{
+	begin(0, "00000000", 0);
+	/* ESP-IDF: numbers from 0, zeros behind. */
+	memset(datagram, 0, sizeof datagram);
+	for (uint32_t id = 0; id < 3; id++) {
+		put(datagram, id);
+		wl_iperf_datagram(&host.it, 0, &peer, datagram, 64, 64, host.now);
+	}
+	host_pass(6000 * HOST_MS);
+	EQUAL(host.told, 1);
+	CHECK(!host.result.complete);
+	EQUAL(host.result.here.bytes, 192);
+	EQUAL(host.result.here.out_of_order, 0);
+	EQUAL(host.result.here.lost, 0);
+	/* NuttX: the filling from offset 0 on, which is no header. */
+	peer.port++;
+	wl_iperf_fill(datagram, 64, 0);
+	put(datagram, 1);
+	wl_iperf_datagram(&host.it, 0, &peer, datagram, 64, 64, host.now);
+	put(datagram, 2);
+	wl_iperf_datagram(&host.it, 0, &peer, datagram, 12, 12, host.now);
+	EQUAL(wl_iperf_running(&host.it, true), 1);
+	EQUAL(host.it.flows[0].rx.next, 3);
+	EQUAL(host.opened, 0);
+	/* Too short to be anything, and a late final one. */
+	peer.port++;
+	wl_iperf_datagram(&host.it, 0, &peer, datagram, 11, 11, host.now);
+	send(-5, 100);
+	EQUAL(wl_iperf_running(&host.it, true), 1);
+	EQUAL(host.datagrams, 0);
+}
+
+static void jitter_is_that_of_rfc_3550(void)
+{
+	double jitter = 0;
+
+	begin(0x48010098, "00000000", 3000);
+	for (uint32_t n = 0; n < 500; n++) {
+		uint32_t late = n * 7919 % 400;
+		static uint32_t before;
+
+		host.now = 5000000 + n * 1000 + late;
+		send_at(n + 1, 100, n * 1000);
+		if (n > 0)
+			jitter += ((late > before ? late - before : before - late) - jitter) / 16;
+		before = late;
+	}
+	CHECK(jitter > 50);
+	/* A step of the sender's clock is none. */
+	send_at(501, 100, 800000000);
+	send_at(-502, 100, 800000000);
+	CHECK(host.result.here.jitter_us + 2 > jitter && host.result.here.jitter_us < jitter + 2);
+}
+
+static void both_at_once_on_a_port_of_the_client(void)
+{
+	uint32_t last;
+
+	/* -d for 200 ms at 1 Mibit/s in datagrams of 64 bytes. */
+	begin(0xC8010099, "00000000", (uint32_t)-20);
+	send(1, 100);
+	host_pass(100 * HOST_MS);
+	send(2, 100);
+	EQUAL(host.opened, 1);
+	EQUAL(host.to.port, 5001);
+	EQUAL(host.to.host[0], peer.host[0]);
+	EQUAL(host.head_count, 16);
+	EQUAL(host.count, 64);
+	host_pass(110 * HOST_MS);
+	/* 1,048,576 bit/s in 200 ms are 410 datagrams of 64 bytes, and then the final one is sent. */
+	last = word(host.head);
+	CHECK(last >= (uint32_t)-412 && last <= (uint32_t)-409);
+	EQUAL(word(host.head + 12), UINT32_MAX);
+	EQUAL(host.datagrams, (uint32_t)-last);
+	host_pass(1000 * HOST_MS);
+	CHECK(word(host.head) == last);
+	EQUAL(host.datagrams, (uint32_t)-last + 4);
+	/* Its report comes to the socket of that flow, and from nobody else. */
+	memset(datagram, 0, 128);
+	put(datagram + 16, 0x88000000u);
+	put(datagram + 24, 6400);
+	put(datagram + 36, 7);
+	put(datagram + 44, 410);
+	peer.port = 5001;
+	peer.host[0]++;
+	wl_iperf_datagram(&host.it, host.flow, &peer, datagram, 128, 128, host.now);
+	EQUAL(host.told, 0);
+	peer.host[0]--;
+	wl_iperf_datagram(&host.it, host.flow, &peer, datagram, 128, 128, host.now);
+	EQUAL(host.told, 1);
+	CHECK(host.result.sent && host.result.reported && host.result.complete);
+	EQUAL(host.result.there.bytes, 6400);
+	EQUAL(host.result.there.lost, 7);
+	EQUAL(host.result.there.datagrams, 410);
+	EQUAL(host.result.here.datagrams, (uint32_t)-last - 1);
+}
+
+static void traffic_back_begins_when_the_client_has_had_its_report(void)
+{
+	begin(0xC8010098, "00000000", 640);
+	send(1, 100);
+	send(-2, 100);
+	EQUAL(host.told, 1);
+	host_pass(200 * HOST_MS);
+	send(-2, 100);
+	host_pass(240 * HOST_MS);
+	EQUAL(host.opened, 0);
+	host_pass(20 * HOST_MS);
+	EQUAL(host.opened, 1);
+	/* 640 bytes are ten datagrams; nobody answers. */
+	host_pass(4000 * HOST_MS);
+	EQUAL(host.datagrams, 2 + 10 + 10);
+	EQUAL(host.told, 2);
+	CHECK(host.result.sent && !host.result.complete && !host.result.reported);
+	EQUAL(host.result.here.bytes, 640);
+	EQUAL(wl_iperf_running(&host.it, true), 0);
+}
+
+static void traffic_back_on_the_same_socket(void)
+{
+	begin(0x6C010098, "04000000", (uint32_t)-10);
+	send(1, 100);
+	host_pass(50 * HOST_MS);
+	/* The client knocks on until something comes. */
+	send(1, 100);
+	host_pass(150 * HOST_MS);
+	EQUAL(host.opened, 0);
+	EQUAL(host.to.port, 50000);
+	EQUAL(host.told, 1);
+	CHECK(host.result.sent && host.result.complete);
+	EQUAL(host.result.here.datagrams + 3, host.datagrams);
+	/* Both: no report, which would look like data. */
+	begin(0x6C010098, "08080000", (uint32_t)-10);
+	send(1, 100);
+	send(-2, 100);
+	EQUAL(host.told, 1);
+	EQUAL(host.datagrams, 0);
+	host_pass(150 * HOST_MS);
+	EQUAL(host.told, 2);
+	CHECK(host.result.sent && host.result.complete && word(host.head) > INT32_MAX);
+}
+
+static void what_is_asked_is_limited(void)
+{
+	begin(0xC8010099, "00000000", (uint32_t)-2000000);
+	host.it.receive_only = true;
+	send(1, 100);
+	host_pass(1000 * HOST_MS);
+	EQUAL(host.opened, 0);
+	EQUAL(host.it.refused, 1);
+	begin(0xC8010099, "00000000", (uint32_t)-2000000);
+	put(datagram + 16 + 48, UINT32_MAX);
+	put(datagram + 16 + 52, 0x0FFFFF00u);
+	put(datagram + 16 + 12, 65000);
+	send(1, 100);
+	EQUAL(host.it.flows[1].ask.time_cs, WL_IPERF_BACK_S * 100);
+	EQUAL(host.it.flows[1].ask.bits_per_s, WL_IPERF_BACK_BITS_PER_S);
+	host_pass(2 * HOST_MS);
+	EQUAL(host.count, 1470);
+	/* Traffic back ends when the flow that asked for it falls silent: a forged address costs its forger as much. */
+	host_pass(20000 * HOST_MS);
+	EQUAL(wl_iperf_running(&host.it, true), 0);
+	EQUAL(host.told, 2);
+}
+
+static void a_ring_that_is_full_loses_nothing(void)
+{
+	begin(0xC8010099, "00000000", 6400);
+	send(1, 100);
+	host.most = 0;
+	host_pass(50 * HOST_MS);
+	EQUAL(host.datagrams, 0);
+	host.most = 5;
+	host_pass(50 * HOST_MS);
+	EQUAL(host.datagrams, 5);
+	host.most = UINT32_MAX;
+	host_pass(100 * HOST_MS);
+	EQUAL(host.datagrams, 101);
+	EQUAL(word(host.head), (uint32_t)-101);
+}
+
+static void forged_senders_push_no_test_out(void)
+{
+	begin(0x48010098, "00000000", 3000);
+	for (int id = 1; id < 100; id++)
+		send(id, 100);
+	for (int n = 0; n < 100; n++) {
+		peer = host_peer(2, (uint16_t)(1000 + n));
+		host.now += 10;
+		send(1, 100);
+	}
+	peer = host_peer(1, 50000);
+	send(-100, 100);
+	EQUAL(host.result.here.datagrams, 100);
+	EQUAL(host.result.here.lost, 0);
+	/* Where all are real, one more is refused. */
+	host_pass(10000 * HOST_MS);
+	for (int id = 1; id < 4; id++) {
+		for (int n = 0; n <= WL_IPERF_FLOWS; n++) {
+			peer = host_peer(2, (uint16_t)(2000 + n));
+			send(id, 100);
+		}
+	}
+	CHECK(host.it.refused > 0);
+	EQUAL(wl_iperf_running(&host.it, true), WL_IPERF_FLOWS);
+}
+
+static void a_port_is_used_again(void)
+{
+	begin(0x48010098, "00000000", 3000);
+	send(1, 100);
+	send(-2, 100);
+	send(1, 100);
+	send(2, 100);
+	send(-3, 100);
+	EQUAL(host.told, 2);
+	EQUAL(host.result.here.datagrams, 3);
+	EQUAL(host.result.here.lost, 0);
+}
+
+int main(void)
+{
+	RUN(count_is_as_iperf_counts);
+	RUN(losses_and_numbers_of_64_bits);
+	RUN(a_peer_of_2_0_5_gets_its_own_layout);
+	RUN(nodes_without_a_header);
+	RUN(jitter_is_that_of_rfc_3550);
+	RUN(both_at_once_on_a_port_of_the_client);
+	RUN(traffic_back_begins_when_the_client_has_had_its_report);
+	RUN(traffic_back_on_the_same_socket);
+	RUN(what_is_asked_is_limited);
+	RUN(a_ring_that_is_full_loses_nothing);
+	RUN(forged_senders_push_no_test_out);
+	RUN(a_port_is_used_again);
+	return tap_end();
+}
