@@ -9,7 +9,7 @@
  *     for (;;) sleep until wl_iperf_poll(&it, now) or until something comes
  *
  * One struct wl_iperf is one port. It serves as long as its datagrams and connections are handed over; wl_iperf_run()
- * starts a client beside that. Nothing is allocated: there are WL_IPERF_FLOWS flows, each with 300 bytes. No call may
+ * starts a client beside that. Nothing is allocated: there are WL_IPERF_FLOWS flows, each with 336 bytes. No call may
  * come from an interrupt while another runs. `now` is in ticks of any steady clock of 64 bits.
  *
  * What the other end says is not believed: traffic goes only to the host that asked for it, ends after

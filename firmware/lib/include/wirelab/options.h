@@ -97,7 +97,7 @@ uint64_t wl_clock(void);
 
 /* --- iperf (wirelab/iperf.h) ------------------------------------------------------------------------------------ */
 
-/* Flows at once, 2 to 64: a direction of a stream takes one, so -P 4 with -d takes eight. About 370 bytes each. */
+/* Flows at once, 2 to 64: a direction of a stream takes one, so -P 4 with -d takes eight. 336 bytes each. */
 #ifndef WL_IPERF_FLOWS
 #define WL_IPERF_FLOWS 8
 #endif
