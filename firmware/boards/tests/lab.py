@@ -103,7 +103,7 @@ class Board:
         ip(*inside, "addr", "add", f"{HOST_IP}/24", "dev", "tap0")
         # Nothing of the host's own is to arrive between what a test sends.
         self.run("sysctl", "-qw", "net.ipv6.conf.tap0.disable_ipv6=1", check=False)
-        ip(*inside, "link", "set", "tap0", "mtu", "9000", "up")
+        ip(*inside, "link", "set", "tap0", "mtu", "9000", "txqueuelen", "10000", "up")
         ip(*inside, "link", "set", "lo", "up")
 
     def _start(self):
