@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
+use wirelab_trial::Clock;
+use wirelab_trial::stage::PointTimes;
+
 use crate::line::{Kind, Line, LineBuf, RequestId};
 use crate::message::{
     AskCaptures, AskCounters, AskLoad, AskSetup, AskStatus, CpuLoad, Hello, Identity, Opened,
@@ -100,6 +103,24 @@ pub struct PointRecords {
     pub point: Point,
     /// All its records.
     pub records: Vec<Record>,
+}
+
+impl PointRecords {
+    /// The records with their clock.
+    pub fn times(&self) -> PointTimes {
+        let point = &self.point;
+        PointTimes {
+            name: point.name.clone(),
+            stream: point.stream,
+            clock: Clock {
+                kind: point.clock,
+                tick_ps: point.tick_ps,
+                resolution_ticks: point.resolution_ticks,
+                owner: point.owner,
+            },
+            times: self.records.iter().map(|r| (r.sequence, r.ticks)).collect(),
+        }
+    }
 }
 
 /// A client in a session with a node.

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::job::CheckReport;
-use wirelab_trial::series::SeriesBuilder;
-use wirelab_trial::{Clock, Counts, CpuLoad, Field, Series};
+use wirelab_trial::{Counts, CpuLoad, Field, Series, stage};
 
 use crate::client::{Client, ClientError, PointRecords};
 use crate::transport::Transport;
@@ -50,7 +49,10 @@ impl Told {
         told.load = load(control, trial);
         if captures {
             match points(control, trial) {
-                Ok(points) => told.stages = stages(&points, &mut told.notes),
+                Ok(points) => {
+                    let times: Vec<_> = points.iter().map(PointRecords::times).collect();
+                    told.stages = stage::between(&times, &mut told.notes);
+                }
                 Err(error) => told.notes.push(format!("no captures: {error}")),
             }
         }
@@ -115,55 +117,6 @@ fn points<T: Transport>(
     }
 }
 
-/// Times from each capture point of a stream to the next, frame by frame.
-fn stages(points: &[PointRecords], notes: &mut Vec<String>) -> Vec<(u8, Series)> {
-    let mut all = Vec::new();
-    for pair in points.windows(2) {
-        let (from, to) = (&pair[0].point, &pair[1].point);
-        if from.stream != to.stream {
-            continue;
-        }
-        let name = format!("{} to {}", from.name, to.name);
-        if (from.clock, from.tick_ps) != (to.clock, to.tick_ps) {
-            notes.push(format!("{name}: the two points have clocks of their own"));
-            continue;
-        }
-        let clock = Clock {
-            kind: from.clock,
-            tick_ps: from.tick_ps,
-            resolution_ticks: from.resolution_ticks.max(to.resolution_ticks),
-            owner: from.owner,
-        };
-        let mut series = SeriesBuilder::new(&name, clock, 0);
-        let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
-        for record in &pair[0].records {
-            // A copy of a frame is not the frame that went on first.
-            begun.entry(record.sequence).or_insert(record.ticks);
-        }
-        let mut backwards = 0u64;
-        for record in &pair[1].records {
-            let Some(start) = begun.remove(&record.sequence) else {
-                continue;
-            };
-            let ticks = record.ticks.wrapping_sub(start);
-            if ticks > u64::MAX / 2 {
-                backwards += 1;
-            } else {
-                series.push(ticks);
-            }
-        }
-        if backwards > 0 {
-            notes.push(format!(
-                "{name}: {backwards} times run backwards and are left out"
-            ));
-        }
-        if series.count() > 0 {
-            all.push((from.stream, series.finish()));
-        }
-    }
-    all
-}
-
 /// What a node that checks frames saw, by its counters; or the counter that is missing.
 ///
 /// # Errors
@@ -220,67 +173,6 @@ pub fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Point;
-    use crate::page::Record;
-    use wirelab_trial::{ClockKind, Owner};
-
-    fn point(at: u32, name: &str, stream: u8, records: &[(u32, u64)]) -> PointRecords {
-        PointRecords {
-            point: Point {
-                trial: 1,
-                point: at,
-                points: 4,
-                name: name.to_owned(),
-                stream,
-                clock: ClockKind::Wall,
-                tick_ps: Some(1000),
-                resolution_ticks: 1,
-                owner: Owner::Node,
-                lost: 0,
-            },
-            records: records
-                .iter()
-                .map(|&(sequence, ticks)| Record { sequence, ticks })
-                .collect(),
-        }
-    }
-
-    #[test]
-    fn stages_are_matched_by_stream_and_sequence() {
-        let points = [
-            point(0, "driver", 0, &[(0, 100), (1, 200), (3, 400), (3, 401)]),
-            point(1, "application", 0, &[(1, 260), (0, 150), (9, 1), (3, 399)]),
-            point(2, "application", 1, &[(0, u64::MAX)]),
-            point(3, "driver", 1, &[(0, 4)]),
-        ];
-        let mut notes = Vec::new();
-        let stages = stages(&points, &mut notes);
-        let shown: Vec<_> = stages
-            .iter()
-            .map(|(stream, s)| (*stream, s.name.as_str(), s.raw_ticks.clone()))
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                (0, "driver to application", vec![60, 50]),
-                (1, "application to driver", vec![5]),
-            ]
-        );
-        assert_eq!(notes.len(), 1, "{notes:?}");
-        assert!(notes[0].contains("1 times run backwards"), "{notes:?}");
-    }
-
-    #[test]
-    fn clocks_are_not_mixed() {
-        let mut other = point(1, "application", 0, &[(0, 150)]);
-        other.point.tick_ps = None;
-        other.point.clock = ClockKind::Instructions;
-        let mut notes = Vec::new();
-        let points = [point(0, "driver", 0, &[(0, 100)]), other];
-        assert!(stages(&points, &mut notes).is_empty());
-        assert!(notes[0].contains("clocks of their own"));
-    }
-
     #[test]
     fn a_counter_that_is_not_there_is_not_zero() {
         let mut counters = BTreeMap::from([("received_frames".to_owned(), 7)]);

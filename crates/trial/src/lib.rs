@@ -23,6 +23,7 @@ pub mod random;
 pub mod results;
 pub mod search;
 pub mod series;
+pub mod stage;
 pub mod summary;
 pub mod tracker;
 pub mod trial;
