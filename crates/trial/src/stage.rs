@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use wirelab_wire::Layer;
 
 use crate::clock::{Clock, ClockKind};
 use crate::field::Kind;
 use crate::observation::Observation;
 use crate::results::ResultsFile;
 use crate::series::{Histogram, Series, SeriesBuilder};
-use crate::trial::{Direction, Layer};
+use crate::trial::Direction;
 
 /// What stands between the two points in the name of a stage's series.
 const TO: &str = " to ";
