@@ -3,6 +3,7 @@
 //! - [`catalogue`] is the list of boards and what each is;
 //! - [`image`] finds the firmware of a board and looks at it before anything runs it;
 //! - [`Board`] starts, watches and stops one in QEMU ([`qemu`]), on a TAP or on a wire of Unix sockets ([`place`]);
+//! - [`count`] runs a board's stages through its MAC's loopback and counts instructions;
 //! - [`console`] is what it prints, [`folder`] where others find it, [`transport`] how it is asked.
 //! - [`lpc1768`] is the board that this project emulates itself: a node of its own, in simulated time.
 //!
@@ -10,6 +11,7 @@
 
 pub mod catalogue;
 pub mod console;
+pub mod count;
 mod error;
 pub mod folder;
 pub mod image;

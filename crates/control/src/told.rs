@@ -102,7 +102,11 @@ fn load<T: Transport>(control: &mut Client<T>, trial: u32) -> Field<CpuLoad> {
     }
 }
 
-fn points<T: Transport>(
+/// The records of all capture points, in their order.
+///
+/// # Errors
+/// As [`Client::captures`].
+pub fn points<T: Transport>(
     control: &mut Client<T>,
     trial: u32,
 ) -> Result<Vec<PointRecords>, ClientError> {

@@ -34,7 +34,7 @@ pub fn run(
         return Err(NodeError::BadTrial(text.to_owned()));
     };
     let runs = u64::from(node.options.buffer_runs.max(1));
-    let started = observe::unix_ns();
+    let started = wirelab_trial::host_clock::unix_ns();
     let (mut times_ns, mut warnings, mut last, mut void) = (Vec::new(), Vec::new(), None, None);
     let mut checker = None;
     let warm_up = (runs / 10).min(WARM_UP_RUNS);

@@ -1,7 +1,6 @@
 //! From what senders and checkers report to an observation, every figure with its unit or its reason.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_trial::job::{self, FlowAsked};
@@ -19,13 +18,6 @@ pub struct Ran {
     pub seen: Vec<CheckReport>,
     pub sender_path: &'static str,
     pub receiver_path: &'static str,
-}
-
-/// Nanoseconds since 1970.
-pub fn unix_ns() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_nanos() as u64)
 }
 
 /// The observation of a trial that ran.

@@ -382,7 +382,7 @@ fn attempt_once(
     } else {
         Vec::new()
     };
-    let started = observe::unix_ns();
+    let started = wirelab_trial::host_clock::unix_ns();
     let sent = send(plan, fast, progress, cancel)?;
     drain(&checkers);
     finish_recorders(recorders, &plan.flows, &mut warnings)?;

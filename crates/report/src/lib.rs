@@ -21,6 +21,7 @@ mod markdown;
 mod options;
 mod row;
 mod search;
+pub mod stages;
 mod stats;
 pub mod study;
 mod summary;
@@ -31,6 +32,7 @@ mod whatif;
 pub use cycle::render_cycle;
 pub use explain::{NoExplanation, render_explanation, render_results_explanation};
 pub use options::{Format, FormatError, Options, use_colour};
+pub use stages::render_stages;
 pub use summary::{summary_line, verdict};
 pub use whatif::render_whatif;
 

@@ -24,6 +24,11 @@ pub fn now_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
+/// Nanoseconds since 1970, for the start of an observation.
+pub fn unix_ns() -> u64 {
+    read(ClockId::CLOCK_REALTIME)
+}
+
 #[inline]
 fn read(clock: ClockId) -> u64 {
     // Both clocks exist on every Linux, so that reading them cannot fail.

@@ -8,6 +8,7 @@ mod iperf;
 mod measure;
 mod model;
 mod node;
+mod stages;
 
 pub use iperf::IperfArgs;
 pub use measure::{MeasureArgs, SearchArgs};
@@ -15,6 +16,7 @@ pub use model::{
     AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
+pub use stages::StagesArgs;
 
 /// How fast is an Ethernet node really, where does the time go, and what would a change buy?
 #[derive(Debug, Parser)]
@@ -40,6 +42,7 @@ pub enum Command {
     Receive(ReceiveArgs),
     Measure(MeasureArgs),
     Iperf(IperfArgs),
+    Stages(StagesArgs),
     Node(NodeArgs),
     Predict(PredictArgs),
     Explain(ExplainArgs),

@@ -25,6 +25,7 @@ fn main() -> std::process::ExitCode {
         Command::Receive(args) => commands::receive::run(&args),
         Command::Measure(args) => commands::measure::run(&args),
         Command::Iperf(args) => commands::iperf::run(&args),
+        Command::Stages(args) => commands::stages::run(&args),
         Command::Node(args) => commands::node::run(&args),
         Command::Predict(args) => commands::predict::run(&args),
         Command::Explain(args) => commands::explain::run(&args),

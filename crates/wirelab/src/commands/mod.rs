@@ -15,6 +15,7 @@ pub mod repeats;
 pub mod report;
 pub mod selftest;
 pub mod send;
+pub mod stages;
 pub mod study;
 pub mod trials;
 pub mod verify;

@@ -95,7 +95,7 @@ pub fn write(
 }
 
 /// Options without what only a terminal has.
-fn on_paper(options: &Options) -> Options {
+pub fn on_paper(options: &Options) -> Options {
     Options {
         colour: false,
         width: None,
@@ -103,7 +103,11 @@ fn on_paper(options: &Options) -> Options {
     }
 }
 
-fn save(path: &Path, text: &str) -> std::result::Result<(), Failure> {
+/// Write a text; what is half written is removed.
+///
+/// # Errors
+/// [`Failure::Failed`] names the file.
+pub fn save(path: &Path, text: &str) -> std::result::Result<(), Failure> {
     std::fs::write(path, text).map_err(|e| {
         // Half a page would be read as a whole one.
         if path.is_file() {

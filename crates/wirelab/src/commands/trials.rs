@@ -121,6 +121,11 @@ impl Outputs {
         if !matches!(ran.outcome.ended, Ended::BadPlan(_)) {
             self.write(&ran.file, plan, show)?;
         }
+        self.end(ran, plan)
+    }
+
+    /// Say how it ended, where the table was shown otherwise.
+    pub fn end(&self, ran: Ran, plan: &Plan) -> Result {
         match ran.unsaved {
             Some(error) => Err(Failure::failed(error)),
             None => finish(&ran.file, ran.outcome, plan, self.results.as_deref()),

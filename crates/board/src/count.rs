@@ -1,0 +1,350 @@
+//! Count runs: a board's stages in instructions, exactly repeatable.
+//!
+//! Virtual time advances by the same 2^N ns with each instruction, so that differences of the board's own time stamps
+//! are counts of instructions. The frames go through the MAC's internal loopback, one at a time, and nothing outside
+//! has a part in it. No time and no rate is ever taken from such a run.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use wirelab_control::client::{Client, Patience, PointRecords};
+use wirelab_control::message::{Identity, Start};
+use wirelab_control::refused;
+use wirelab_control::told::{self, Told};
+use wirelab_control::transport::Transport;
+use wirelab_control::value::{Extent as Until, Path, State};
+use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::job::{FlowAsked, SendReport, flow_observation};
+use wirelab_trial::stage;
+use wirelab_trial::{
+    Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field, FlowObservation,
+    Layer, Node, NodeError, Observation, Progress, Series, SeriesBuilder, Sizes, Status,
+    TesterObservation, Trial,
+};
+
+use crate::catalogue::Emulator;
+use crate::place::Connect;
+use crate::running::{Board, Options};
+use crate::{BoardError, catalogue};
+
+/// How its flows are named as a way.
+pub const PATH: &str = "loopback";
+/// How often to ask whether a trial is over.
+const LOOK: Duration = Duration::from_millis(2);
+/// A trial that has not ended after so long never will: some hundred frames take a fraction of a second.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Set-up keys that are kept at most: each observation holds them.
+const MOST_KEYS: usize = 256;
+/// Stream of the frames.
+const STREAM: u8 = 0;
+const NO_TIME: &str = "a count run has instructions, and no time";
+
+type Control = Client<Box<dyn Transport + Send>>;
+
+/// A board whose trials are count runs. Each trial starts the board anew, so that all begin alike.
+#[derive(Debug)]
+pub struct CountNode {
+    name: String,
+    board: &'static str,
+    options: Options,
+    instruction_ps: u64,
+    identity: Identity,
+    setup: BTreeMap<String, String>,
+}
+
+impl CountNode {
+    /// The board called `board`, as `name` on the command line.
+    ///
+    /// # Errors
+    /// [`BoardError`] where it is none that runs in QEMU or does not come up, and what its control protocol says.
+    pub fn open(name: &str, board: &str, options: &Options) -> Result<CountNode, NodeError> {
+        let info = catalogue::find(board).map_err(of_board)?;
+        let Emulator::Qemu(machine) = info.emulator else {
+            let error = BoardError::NotQemu {
+                name: board.to_owned(),
+            };
+            return Err(of_board(error));
+        };
+        let options = Options {
+            connect: Connect::Open,
+            counts: true,
+            ..options.clone()
+        };
+        let (running, mut control) = start(info.name, &options)?;
+        let identity = control.identity().clone();
+        let keys = control.setup().map_err(|e| refused::of_start(&e))?;
+        drop(running);
+        if !identity.paths.contains(&Path::Loopback) {
+            let why = format!("board {board} has no loopback inside its MAC");
+            return Err(NodeError::unsupported("trial", why));
+        }
+        Ok(CountNode {
+            name: name.to_owned(),
+            board: info.name,
+            options,
+            instruction_ps: 1000 << machine.icount_shift,
+            identity,
+            setup: keys.into_iter().take(MOST_KEYS).collect(),
+        })
+    }
+
+    fn asked(&self, trial: &Trial) -> Result<(Start, u64), NodeError> {
+        let most = u64::from(self.identity.max_captures).min(self.identity.max_frames);
+        let frames = match trial.extent {
+            Extent::Frames { frames } if (1..=most).contains(&frames) => frames,
+            Extent::Frames { frames } => {
+                return Err(NodeError::bad(format!(
+                    "{frames} frames: this node keeps the records of 1 to {most}"
+                )));
+            }
+            Extent::Time { .. } => return Err(NodeError::unsupported("extent", NO_TIME)),
+        };
+        let framing = trial.framing;
+        if framing.layer != Layer::UdpIpv4 || framing.vlan_tags > 0 {
+            let why = "a count run sends UDP over IPv4 without tags";
+            return Err(NodeError::unsupported("layer", why));
+        }
+        if trial.direction != Direction::Both {
+            let why = "the loopback of a count run goes out and in: ask both";
+            return Err(NodeError::unsupported("direction", why));
+        }
+        let start = Start {
+            direction: Direction::Both,
+            layer: Layer::UdpIpv4,
+            vlan_tags: None,
+            traffic: None,
+            path: Some(Path::Loopback),
+            size: Some(trial.size),
+            load: None,
+            extent: Until::Frames(frames),
+            limit_ps: Some(self.identity.max_time_ps),
+            ports: None,
+            tx_stream: Some(STREAM),
+            rx_stream: None,
+            buffers: None,
+            descriptors: None,
+            captures: Some(frames as u32),
+            node_port: None,
+            peer_port: None,
+            peer_mac: None,
+            peer_ip: None,
+        };
+        Ok((start, frames))
+    }
+
+    /// The stages of both flows, and the counters.
+    fn count(&self, start: Start, cancel: &Cancel) -> Result<Counted, NodeError> {
+        let (board, mut control) = self::start(self.board, &self.options)?;
+        let started = control.start(start).map_err(|e| refused::of_start(&e))?;
+        let begun = Instant::now();
+        let mut state = State::Running;
+        while state == State::Running && begun.elapsed() < LONGEST && !cancel.is_cancelled() {
+            std::thread::sleep(LOOK);
+            let status = control.status(Some(started.trial));
+            let status = status.map_err(|e| refused::of_start(&e))?;
+            state = status.state;
+            if state == State::Failed {
+                let why = status.why.unwrap_or_default();
+                return Err(NodeError::Failed(format!("the board failed: {why}")));
+            }
+        }
+        if cancel.is_cancelled() {
+            return Ok(Counted::default());
+        }
+        if state == State::Running {
+            let seconds = LONGEST.as_secs();
+            return Err(NodeError::Failed(format!(
+                "the board did not end its trial within {seconds} s"
+            )));
+        }
+        let told = Told::ask(&mut control, started.trial, false);
+        let points = told::points(&mut control, started.trial);
+        let points = points.map_err(|e| refused::of_start(&e))?;
+        board.check().map_err(of_board)?;
+        Ok(self.counted(told, &points))
+    }
+
+    fn counted(&self, told: Told, points: &[PointRecords]) -> Counted {
+        let times: Vec<_> = points.iter().map(PointRecords::times).collect();
+        // What is received comes first, and both flows have the one stream: a name that comes again begins the other.
+        let turn = times.windows(2).position(|p| p[0].name == p[1].name);
+        let (receive, transmit) = times.split_at(turn.map_or(times.len(), |at| at + 1));
+        let mut notes = told.notes;
+        let mut stages = |points| {
+            let stages = stage::between(points, &mut notes).into_iter();
+            stages.map(|(_, s)| self.instructions(&s)).collect()
+        };
+        Counted {
+            receive: stages(receive),
+            transmit: stages(transmit),
+            counters: told.counters,
+            notes,
+        }
+    }
+
+    /// Ticks of the board's timer as instructions: exact, since an instruction takes more than two of them.
+    fn instructions(&self, stage: &Series) -> Series {
+        let tick_ps = stage.clock.tick_ps.unwrap_or(1);
+        let clock = Clock {
+            kind: ClockKind::Instructions,
+            tick_ps: None,
+            resolution_ticks: 1,
+            owner: stage.clock.owner,
+        };
+        let mut series = SeriesBuilder::new(&stage.name, clock, 0);
+        for ticks in &stage.raw_ticks {
+            let ps = ticks.saturating_mul(tick_ps);
+            series.push(ps.saturating_add(self.instruction_ps / 2) / self.instruction_ps);
+        }
+        series.finish()
+    }
+
+    fn flow(
+        &self,
+        direction: Direction,
+        sizes: Sizes,
+        series: Vec<Series>,
+        counted: &Counted,
+        sent: u64,
+    ) -> FlowObservation {
+        let asked = FlowAsked {
+            port: self.name.clone(),
+            direction,
+            stream: STREAM,
+            layer: Layer::UdpIpv4,
+            sizes,
+            link: None,
+            frames_per_s: None,
+            from: self.name.clone(),
+            to: self.name.clone(),
+            sender_path: PATH.to_owned(),
+            receiver_path: PATH.to_owned(),
+            ledger: None,
+        };
+        let report = SendReport {
+            emitted_frames: sent,
+            sequences: sent,
+            ..SendReport::default()
+        };
+        let (seen, missing) = match told::counts(&counted.counters) {
+            Ok(counts) => (told::report(&counted.counters, counts, None), None),
+            Err(name) => (Default::default(), Some(name)),
+        };
+        let mut flow = flow_observation(&asked, &report, seen);
+        flow.without_rates(NO_TIME);
+        flow.jitter_ps = Field::absent(NO_TIME);
+        flow.sender = Field::absent("the board sends to itself");
+        if let Some(name) = missing {
+            let why = format!("the board does not tell its counter {name}");
+            flow.counts = Field::absent(&why);
+            flow.loss_ratio = Field::absent(&why);
+        }
+        flow.series = series;
+        flow
+    }
+}
+
+/// What a count run gave.
+#[derive(Debug, Default)]
+struct Counted {
+    receive: Vec<Series>,
+    transmit: Vec<Series>,
+    counters: BTreeMap<String, u64>,
+    notes: Vec<String>,
+}
+
+fn start(board: &str, options: &Options) -> Result<(Board, Control), NodeError> {
+    let running = Board::start(board, options).map_err(of_board)?;
+    let transport = running
+        .control()
+        .map_err(|e| NodeError::Failed(format!("the UART of board {board}: {e}")))?;
+    let control = Client::open(transport, Patience::default()).map_err(|error| {
+        let tail = running.console().tail();
+        NodeError::Failed(format!(
+            "board {board} does not speak the control protocol on its UART: {error}; {tail}"
+        ))
+    })?;
+    Ok((running, control))
+}
+
+/// What an error of a board means for a trial.
+pub fn of_board(error: BoardError) -> NodeError {
+    match error.is_privilege() {
+        true => NodeError::Privilege(error.to_string()),
+        false => NodeError::Failed(error.to_string()),
+    }
+}
+
+impl Node for CountNode {
+    fn describe(&self) -> Description {
+        Description {
+            name: self.name.clone(),
+            kind: "board".to_owned(),
+            capabilities: Capabilities {
+                layers: vec![Layer::UdpIpv4],
+                directions: vec![Direction::Both],
+                buffers: Vec::new(),
+                ports: 1,
+                min_frame_bytes: self.identity.min_frame_bytes,
+                max_frame_bytes: self.identity.max_frame_bytes,
+                link_bits_per_s: None,
+            },
+            setup: self.setup.clone(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let sizes = trial.sizes().map_err(NodeError::bad)?;
+        let (start, frames) = self.asked(trial)?;
+        progress.report(0, 1, "counting instructions");
+        let started_unix_ns = unix_ns();
+        let mut counted = self.count(start, cancel)?;
+        if counted.receive.is_empty() && !cancel.is_cancelled() {
+            return Err(NodeError::Failed(
+                "the board took no times at its capture points".to_owned(),
+            ));
+        }
+        let sent = counted.counters.get("sent_frames").copied();
+        let sent = sent.unwrap_or(frames);
+        let (receive, transmit) = (
+            std::mem::take(&mut counted.receive),
+            std::mem::take(&mut counted.transmit),
+        );
+        let flows = vec![
+            self.flow(Direction::Receive, sizes, receive, &counted, sent),
+            self.flow(Direction::Transmit, sizes, transmit, &counted, sent),
+        ];
+        Ok(Observation {
+            trial: trial.clone(),
+            sizes,
+            node: self.describe(),
+            status: match cancel.is_cancelled() {
+                true => Status::cancelled(),
+                false => Status::Complete,
+            },
+            started_unix_ns: Field::measured(started_unix_ns),
+            flows,
+            cpu_load: Field::absent(NO_TIME),
+            series: Vec::new(),
+            counters: BTreeMap::new(),
+            tester: TesterObservation {
+                ceiling_frames_per_s: Field::absent(NO_TIME),
+                was_limit: Field::measured(false),
+            },
+            warnings: counted.notes.iter().map(|text| note(text)).collect(),
+        })
+    }
+}
+
+fn note(text: &str) -> wirelab_trial::Warning {
+    wirelab_trial::Warning {
+        code: "capture-notes".to_owned(),
+        text: text.to_owned(),
+        way_out: "such frames are in no stage's figures; the others hold".to_owned(),
+    }
+}
