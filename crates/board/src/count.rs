@@ -12,7 +12,7 @@ use wirelab_control::message::{Identity, Start};
 use wirelab_control::refused;
 use wirelab_control::told::{self, Told};
 use wirelab_control::transport::Transport;
-use wirelab_control::value::{Extent as Until, Path, State};
+use wirelab_control::value::{Extent as Until, Load, Path, State};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::job::{FlowAsked, SendReport, flow_observation};
 use wirelab_trial::stage;
@@ -115,7 +115,7 @@ impl CountNode {
             traffic: None,
             path: Some(Path::Loopback),
             size: Some(trial.size),
-            load: None,
+            load: Some(Load::Max),
             extent: Until::Frames(frames),
             limit_ps: Some(self.identity.max_time_ps),
             ports: None,

@@ -10,7 +10,7 @@ use crate::clock::{Clock, ClockKind};
 use crate::field::Kind;
 use crate::observation::Observation;
 use crate::results::ResultsFile;
-use crate::series::{Histogram, Series, SeriesBuilder};
+use crate::series::{Series, SeriesBuilder};
 use crate::trial::Direction;
 
 /// What stands between the two points in the name of a stage's series.
@@ -197,7 +197,7 @@ fn figures(
 ) -> Option<StageFigures> {
     let histogram = &series.histogram;
     let counted = series.clock.kind == ClockKind::Instructions;
-    let mode = counted.then(|| mode(histogram)).flatten();
+    let mode = counted.then(|| mode(series)).flatten();
     Some(StageFigures {
         node: observation.node.name.clone(),
         layer: observation.trial.framing.layer,
@@ -222,13 +222,18 @@ fn figures(
     })
 }
 
-/// The value that occurs most often, the smallest of several, and how often.
-fn mode(histogram: &Histogram) -> Option<(u64, u64)> {
-    let buckets = histogram.buckets.iter();
-    buckets.copied().reduce(|most, b| match b.1 > most.1 {
-        true => b,
-        false => most,
-    })
+/// The value that occurs most often, the smallest of several, and how often; exact where all samples are kept.
+fn mode(series: &Series) -> Option<(u64, u64)> {
+    let mut times: BTreeMap<u64, u64> = BTreeMap::new();
+    match series.sampled {
+        true => times.extend(series.histogram.buckets.iter().copied()),
+        false => series
+            .raw_ticks
+            .iter()
+            .for_each(|ticks| *times.entry(*ticks).or_default() += 1),
+    }
+    let more = |most: (u64, u64), next: (u64, u64)| if next.1 > most.1 { next } else { most };
+    times.into_iter().reduce(more)
 }
 
 /// A stage that takes more instructions than before, or that is not there any more.
@@ -376,9 +381,9 @@ mod tests {
 
     #[test]
     fn most_frames_and_the_others() {
-        let histogram = series("a to b", &[7, 5, 5, 7, 5, 9]).histogram;
-        assert_eq!(mode(&histogram), Some((5, 3)));
-        assert_eq!(mode(&Histogram::default()), None);
+        let all = series("a to b", &[2717, 5, 2717, 2717, 5, 9]);
+        assert_eq!(mode(&all), Some((2717, 3)));
+        assert_eq!(mode(&series("a to b", &[])), None);
     }
 
     fn row(to: &str, mean_ticks: f64, clock: ClockKind) -> StageFigures {

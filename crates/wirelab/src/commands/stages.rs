@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use wirelab_bench::run::NODE_FAILED;
 use wirelab_bench::{Matrix, NoCeiling, Plan, Section};
 use wirelab_board::count::CountNode;
 use wirelab_board::{Emulator, Options, catalogue};
@@ -156,6 +157,10 @@ fn show_pages(
         put!("{}", text.map_err(Failure::usage)?);
     }
     if rows.is_empty() {
+        let warnings = file.observations.iter().flat_map(|o| &o.warnings);
+        if let Some(warning) = warnings.into_iter().find(|w| w.code == NODE_FAILED) {
+            return Err(Failure::failed(&warning.text));
+        }
         return Err(Failure::usage(format!(
             "{} has no capture points, or took no times: ask board:NAME, node:HOST, or results of them",
             args.node

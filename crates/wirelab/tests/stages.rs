@@ -1,0 +1,183 @@
+//! `wirelab stages`: counted stages are the same in each run, and what grew is told from what did not.
+
+mod common;
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{scratch, stderr, stdout, wirelab};
+use serde_json::Value;
+
+/// Whether this host has QEMU and the image of a board; says so in the way the test runner understands if not.
+fn can_run(board: &str) -> bool {
+    let skip = |feature: &str, why: &str| {
+        // Directly, because the test harness swallows what is printed otherwise.
+        let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
+        false
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|dir| dir.join("qemu-system-arm").is_file()) {
+        return skip("qemu", "qemu-system-arm is not installed");
+    }
+    // Its own executable is in target/…/deps, and the images are in target/firmware.
+    let exe = std::env::current_exe().unwrap();
+    let target = exe.ancestors().nth(3).unwrap();
+    match target
+        .join("firmware")
+        .join(format!("{board}.elf"))
+        .is_file()
+    {
+        true => true,
+        false => skip("firmware", "`make firmware` has not built the image"),
+    }
+}
+
+fn table(args: &[&str]) -> Value {
+    let output = wirelab(args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Keeps every core of the host busy while `work` runs.
+fn beside_busy_cores<T>(work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, |n| n.get()) {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        done
+    })
+}
+
+fn counts_alike(board: &str) {
+    if !can_run(board) {
+        return;
+    }
+    let name = format!("board:{board}");
+    let args = ["stages", &name, "--json", "--count", "100"];
+    let first = table(&args);
+    let rows = first["stages"].as_array().unwrap();
+    // Two stages each way and their sum, at three lengths.
+    assert_eq!(rows.len(), 18, "{first:#}");
+    for row in rows {
+        assert_eq!(
+            (&row["clock"], &row["count"]),
+            (&"instructions".into(), &100.into())
+        );
+        assert_eq!(row["tick_ps"], Value::Null);
+        assert!(row["min_ticks"].as_u64().unwrap() > 10, "{row:#}");
+    }
+    for _ in 0..2 {
+        assert_eq!(table(&args), first);
+    }
+    for _ in 0..2 {
+        assert_eq!(beside_busy_cores(|| table(&args)), first);
+    }
+}
+
+#[test]
+fn five_runs_of_the_zynq_count_the_same() {
+    counts_alike("zynq7000");
+}
+
+#[test]
+fn five_runs_of_the_mps2_count_the_same() {
+    counts_alike("mps2-an385");
+}
+
+/// Make every sample of one stage so many instructions shorter or longer.
+fn change(results: &Path, stage: &str, by: i64, into: &Path) {
+    let text = std::fs::read_to_string(results).unwrap();
+    let mut file: Value = serde_json::from_str(&text).unwrap();
+    for observation in file["observations"].as_array_mut().unwrap() {
+        for flow in observation["flows"].as_array_mut().unwrap() {
+            for series in flow["series"].as_array_mut().unwrap() {
+                if series["name"] == stage {
+                    let mean = series["histogram"]["mean_ticks"].as_f64().unwrap();
+                    series["histogram"]["mean_ticks"] = (mean + by as f64).into();
+                }
+            }
+        }
+    }
+    std::fs::write(into, file.to_string()).unwrap();
+}
+
+#[test]
+fn a_stage_that_grew_fails_and_one_that_shrank_does_not() {
+    if !can_run("zynq7000") {
+        return;
+    }
+    let results = scratch("stages.json");
+    let path = results.to_str().unwrap();
+    let call = [
+        "stages",
+        "board:zynq7000",
+        "--length",
+        "64",
+        "--count",
+        "16",
+    ];
+    let made = wirelab(&[&call[..], &["-o", path]].concat());
+    assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    let same = wirelab(&[&call[..], &["--against", path]].concat());
+    assert_eq!(same.status.code(), Some(0), "{}", stderr(&same));
+    assert!(stdout(&same).contains("as many instructions as before"));
+
+    let other = scratch("other.json");
+    let other_path = other.to_str().unwrap();
+    change(&results, "driver to application", -1, &other);
+    // From a file, which needs no board: the same table, compared.
+    let grew = wirelab(&["stages", path, "--against", other_path]);
+    assert_eq!(grew.status.code(), Some(1), "{}", stdout(&grew));
+    let told = stdout(&grew);
+    assert!(
+        told.contains("driver to application at length 64: grew from"),
+        "{told}"
+    );
+    change(&results, "driver to application", 1, &other);
+    let shrank = wirelab(&["stages", path, "--against", other_path, "--json"]);
+    assert_eq!(shrank.status.code(), Some(0), "{}", stderr(&shrank));
+    let told: Value = serde_json::from_slice(&shrank.stdout).unwrap();
+    assert_eq!(told["changes"].as_array().unwrap().len(), 1, "{told:#}");
+}
+
+#[test]
+fn what_has_no_stages_is_refused_with_the_way_out() {
+    let model = wirelab(&[
+        "measure", "lpc1768", "--length", "64", "--frames", "5", "--json",
+    ]);
+    assert!(model.status.success(), "{}", stderr(&model));
+    let results = scratch("no-stages.json");
+    std::fs::write(&results, &model.stdout).unwrap();
+    let path = results.to_str().unwrap();
+    for (args, code, words) in [
+        (&["stages", "board:zynq"][..], 2, "there is no board 'zynq'"),
+        (&["stages", path], 2, "has no capture points"),
+        (
+            &["stages", "board:zynq7000", "--against", path],
+            2,
+            "no stages counted",
+        ),
+        (&["stages", "/nonexistent.json"], 2, "/nonexistent.json"),
+        (
+            &["stages", "board:zynq7000", "-o", "page.pdf"],
+            2,
+            "page.pdf",
+        ),
+    ] {
+        let output = wirelab(args);
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+        assert!(
+            stderr(&output).contains(words),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+    }
+}
