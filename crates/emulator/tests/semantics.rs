@@ -127,6 +127,22 @@ fn compiled_programs_give_what_they_give_on_qemu() {
 }
 
 #[test]
+fn exceptions_come_and_go_in_the_order_that_they_do_on_qemu() {
+    if !tools() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let elf = build(
+        folder.path(),
+        &[&Path::new(PROGRAMS).join("exceptions.c")],
+        "-O2",
+    );
+    let expected = on_qemu(&elf);
+    assert_eq!(expected.lines().count(), 6, "{expected}");
+    assert_eq!(on_emulator(&elf), expected);
+}
+
+#[test]
 fn random_instructions_give_what_they_give_on_qemu() {
     if !tools() {
         return;

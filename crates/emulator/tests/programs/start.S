@@ -5,9 +5,11 @@
     .section .vectors, "a"
     .word 0x20084000
     .word _start
-    .rept 14
-    .word fail
+    .rept 46
+    .word any_exception
     .endr
+    .weak any_exception
+    .thumb_set any_exception, fail
 
     .text
     .thumb_func
