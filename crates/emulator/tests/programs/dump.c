@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Runs the generated instructions and prints what they left. */
 #include <stdint.h>
 
@@ -9,14 +10,14 @@ static char line[10];
 
 int main(void)
 {
-    const uint32_t *end = generated(results);
+	const uint32_t *end = generated(results);
 
-    for (const uint32_t *word = results; word < end; word++) {
-        for (int n = 0; n < 8; n++) {
-            line[n] = "0123456789abcdef"[*word >> (28 - 4 * n) & 15];
-        }
-        line[8] = '\n';
-        write_text(line);
-    }
-    return 0;
+	for (const uint32_t *word = results; word < end; word++) {
+		for (int n = 0; n < 8; n++) {
+			line[n] = "0123456789abcdef"[*word >> (28 - 4 * n) & 15];
+		}
+		line[8] = '\n';
+		write_text(line);
+	}
+	return 0;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Start of the test programs: vectors, main, and the end by semihosting. */
     .syntax unified
     .cpu cortex-m3
