@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use wirelab_board::catalogue;
 use wirelab_board::image::{folders, installed};
 use wirelab_board::lpc1768::{ImageChoice, Lpc1768Node, Lpc1768Options};
+use wirelab_control::line::crc16;
 use wirelab_emulator::emac::Arrival;
+use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_trial::{
     Buffers, Cancel, Direction, Extent, FaultRates, Field, FlowObservation, Framing, Layer, Load,
     Node, Observation, Status, Trial,
@@ -200,31 +202,6 @@ fn a_reception_is_a_share_of_the_own_transmit() {
     assert!(!seen.counters.contains_key("node_own_transmit_share_ppm"));
 }
 
-#[test]
-fn both_ways_and_echo_keep_up_with_the_largest_frames() {
-    let Some(mut node) = node("lpc1768-ram.elf", None) else {
-        return;
-    };
-    let seen = run(
-        &mut node,
-        &trial(Direction::Both, Some(Buffers::CopiedAhead), 1514, FRAMES),
-    );
-    for flow in &seen.flows {
-        assert_eq!(
-            flow.counts.value().unwrap().good_frames,
-            FRAMES,
-            "{}",
-            flow.direction
-        );
-    }
-    let mut echo = trial(Direction::Echo, None, 1514, FRAMES);
-    echo.load = Load::FrameRate {
-        frames_per_s: 8000.0,
-    };
-    let seen = run(&mut node, &echo);
-    assert_eq!(flow(&seen).counts.value().unwrap().good_frames, FRAMES);
-}
-
 /// Runts, frames with a wrong FCS, oversize ones and one for somebody else, from `start_ps` on.
 fn rubbish(start_ps: u64) -> Vec<Arrival> {
     let frame = |to: u8, length: usize| {
@@ -281,23 +258,58 @@ fn rubbish_on_the_wire_does_not_disturb_it() {
     assert!(node.board().received().bad > 0);
 }
 
+/// A request by hand, and its answer: what `Node` asks only between trials can be asked, and the cable pulled, meanwhile.
+fn ask(board: &mut Lpc1768, request: &str) -> String {
+    let line = format!("{request} *{:04X}\n", crc16(request.as_bytes()));
+    assert_eq!(board.send_serial(line.as_bytes()), line.len());
+    let mut heard = String::new();
+    for _ in 0..500 {
+        let until = board.cycle() + 100_000;
+        board.run_until(until).unwrap();
+        heard.push_str(&String::from_utf8(board.take_serial()).unwrap());
+        if heard.ends_with('\n') && heard.contains(&request[1..12]) {
+            return heard;
+        }
+    }
+    panic!("no answer to {request}: {heard}");
+}
+
 #[test]
-fn the_image_in_flash_does_the_same() {
-    let Some(mut node) = node("lpc1768-flash.elf", None) else {
+fn a_link_that_goes_down_meanwhile_fails_the_trial() {
+    let Some(path) = image("lpc1768-ram.elf") else {
         return;
     };
-    for buffers in [
-        Buffers::Prefilled,
-        Buffers::Copied,
-        Buffers::DmaCopied,
-        Buffers::CopiedAhead,
-    ] {
-        let seen = transmit(&mut node, buffers);
-        assert_eq!(
-            flow(&seen).counts.value().unwrap().good_frames,
-            FRAMES,
-            "{buffers}"
+    let mut board = Lpc1768::new();
+    board.load(&std::fs::read(path).unwrap()).unwrap();
+    // It says that it is up.
+    board.run_until(10_000_000).unwrap();
+    assert!(board.take_serial().starts_with(b"READY "));
+    let hello = ask(&mut board, "?0.1234567890 hello version=1");
+    let session = hello.split("session=").nth(1).unwrap();
+    let session = session.split(' ').next().unwrap().to_owned();
+    let start = "start direction=transmit layer=ethernet length_bytes=1514 load=max peer_mac=02:00:00:00:00:01";
+    for (number, pulled) in [(1, false), (2, true), (3, false)] {
+        let started = ask(
+            &mut board,
+            &format!(
+                "?{session}.{} {start} frames=400 buffers=copied",
+                2 * number
+            ),
         );
+        assert!(started.contains(&format!(" trial={number} ")), "{started}");
+        // The trial takes some 70 ms.
+        for plugged in [!pulled, true] {
+            let now = board.cycle();
+            board.emac(|emac| emac.phy().set_cable(plugged, now));
+            board.run_until(now + 2_000_000).unwrap();
+        }
+        let now = board.cycle();
+        board.run_until(now + 10_000_000).unwrap();
+        let status = ask(&mut board, &format!("?{session}.{} status", 2 * number + 1));
+        let (state, told) = match pulled {
+            true => ("state=failed", "link%20went%20down"),
+            false => ("state=done", "tx_frames=400"),
+        };
+        assert!(status.contains(state) && status.contains(told), "{status}");
     }
-    assert!(node.describe().setup["memory"].contains("flash"));
 }

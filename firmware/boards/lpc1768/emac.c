@@ -140,6 +140,13 @@ bool emac_link(void)
 	return true;
 }
 
+bool emac_link_held(void)
+{
+	enum { BMSR = 1, LINK = 1 << 2 };
+
+	return (phy_read(BMSR) & LINK) != 0;
+}
+
 void emac_loopback(bool on)
 {
 	MAC1 = on ? MAC1 | MAC1_LOOPBACK : MAC1 & ~MAC1_LOOPBACK;

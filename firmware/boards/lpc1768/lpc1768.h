@@ -31,6 +31,9 @@ uint32_t emac_open(uint32_t descriptors);
 /* Whether there is a link; follows its speed and duplex. Asks the PHY, which takes some 50 us. */
 bool emac_link(void);
 
+/* Whether there was a link all the time since this was last asked: the PHY keeps a loss until then (IEEE 802.3, 22.2.4.2). */
+bool emac_link_held(void);
+
 /* Send what is sent to oneself, and nothing to the wire. */
 void emac_loopback(bool on);
 
