@@ -90,11 +90,14 @@ fn ready_line(line: &str) -> Option<Ready> {
     Some(ready)
 }
 
-/// A line without what would move the cursor or change colours.
-pub(crate) fn printable(line: &str) -> String {
-    line.chars()
-        .map(|c| if c.is_control() && c != '\t' { '·' } else { c })
-        .collect()
+/// Text without what would move the cursor or change colours, but for line ends.
+pub fn printable(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\t' | '\n' => c,
+        c if c.is_control() => '·',
+        c => c,
+    };
+    text.chars().filter(|c| *c != '\r').map(shown).collect()
 }
 
 #[cfg(test)]

@@ -153,7 +153,8 @@ impl Board {
         Ok(())
     }
 
-    fn about(&self) -> serde_json::Value {
+    /// What others need to reach it: addresses, namespace, sockets.
+    pub fn about(&self) -> serde_json::Value {
         json!({
             "board": self.info.name, "process": std::process::id(), "image": self.image,
             "ip": self.ip().map(|ip| ip.to_string()), "mac": self.mac().to_string(),

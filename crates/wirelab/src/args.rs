@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+mod board;
 mod iperf;
 mod measure;
 mod model;
 mod node;
 mod stages;
 
+pub use board::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
 pub use iperf::IperfArgs;
 pub use measure::{MeasureArgs, SearchArgs};
 pub use model::{
@@ -44,6 +46,7 @@ pub enum Command {
     Iperf(IperfArgs),
     Stages(StagesArgs),
     Node(NodeArgs),
+    Board(BoardArgs),
     Predict(PredictArgs),
     Explain(ExplainArgs),
     Whatif(WhatifArgs),

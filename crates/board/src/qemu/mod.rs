@@ -133,6 +133,13 @@ pub fn version() -> Option<String> {
     Some(format!("QEMU {number}"))
 }
 
+/// That a program of QEMU is not installed, and the way out.
+pub fn missing(program: &str) -> String {
+    format!(
+        "{program} is not installed; it comes with the package {PACKAGE} (`sudo apt-get install {PACKAGE}`)"
+    )
+}
+
 /// A path as QEMU's options take it: a comma is doubled.
 fn comma(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub mod audit;
+pub mod board;
 pub mod explain;
 pub mod fit;
 pub mod iperf;

@@ -1,0 +1,208 @@
+//! `wirelab board`: the emulated boards, one of them run by hand, and its console.
+
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wirelab_board::console::printable;
+use wirelab_board::folder::{Running, running};
+use wirelab_board::{BOARDS, Board, BoardInfo, Emulator, INTERFACE, Options, image, qemu};
+
+use crate::args::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
+use crate::ask;
+use crate::boards::failure;
+use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::{cancel_on_signal, complain, put, say};
+
+/// How often to look whether it shall end.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long a board that gets no more input may be silent before its console is left.
+const QUIET: Duration = Duration::from_millis(500);
+
+pub fn run(args: &BoardArgs) -> Result {
+    match &args.command {
+        BoardCommand::List { json: true } => list_json(),
+        BoardCommand::List { json: false } => list(),
+        BoardCommand::Run(args) => run_one(args),
+        BoardCommand::Console(args) => console(args),
+    }
+}
+
+/// Why a board cannot run here; nothing where it can.
+fn lacks(board: &BoardInfo) -> Vec<String> {
+    let mut lacks = Vec::new();
+    if let Err(error) = image::installed(board, board.images[0]) {
+        lacks.push(error.to_string());
+    }
+    if matches!(board.emulator, Emulator::Qemu(_)) && qemu::version().is_none() {
+        lacks.push(qemu::missing(qemu::PROGRAM));
+    }
+    lacks
+}
+
+fn emulator(board: &BoardInfo) -> &'static str {
+    match board.emulator {
+        Emulator::Qemu(_) => "QEMU",
+        Emulator::Own => "wirelab",
+    }
+}
+
+fn list() -> Result {
+    for board in BOARDS {
+        say!("board:{:<11} {}", board.name, board.about);
+        let lacks = lacks(board);
+        if lacks.is_empty() {
+            say!("                  runs here, in {}", emulator(board));
+        }
+        for lack in lacks {
+            say!("                  {lack}");
+        }
+    }
+    for Running { id, about, .. } in all_running()? {
+        let word = |key: &str| about[key].as_str().unwrap_or("none").to_owned();
+        say!(
+            "running  {id}  ip {}  namespace {}",
+            word("ip"),
+            word("namespace")
+        );
+    }
+    Ok(Outcome::Done)
+}
+
+fn list_json() -> Result {
+    let boards: Vec<Value> = BOARDS
+        .iter()
+        .map(|board| {
+            json!({
+                "name": board.name, "about": board.about, "emulator": emulator(board),
+                "image": image::installed(board, board.images[0]).ok(), "lacks": lacks(board),
+            })
+        })
+        .collect();
+    let with_id = |running: Running| {
+        let mut about = running.about;
+        about["id"] = running.id.into();
+        about
+    };
+    let running: Vec<Value> = all_running()?.into_iter().map(with_id).collect();
+    say!("{}", json!({ "boards": boards, "running": running }));
+    Ok(Outcome::Done)
+}
+
+fn all_running() -> std::result::Result<Vec<Running>, Failure> {
+    running().map_err(|error| Failure::failed(format!("the list of running boards: {error}")))
+}
+
+fn run_one(args: &BoardRunArgs) -> Result {
+    let patience = ask::time_ps("--patience", &args.patience)?;
+    let options = Options {
+        image: args.image.clone(),
+        patience: Duration::from_nanos(patience / 1000),
+        ..Options::default()
+    };
+    let cancel = cancel_on_signal();
+    let board = Board::start(&args.board, &options).map_err(failure)?;
+    match args.json {
+        true => say!("{}", board.about()),
+        false => print(&board),
+    }
+    while !cancel.is_cancelled() {
+        board.check().map_err(failure)?;
+        std::thread::sleep(LOOK);
+    }
+    board.stop();
+    complain(format_args!("the board has ended"));
+    Ok(Outcome::Done)
+}
+
+fn print(board: &Board) {
+    let name = board.info().name;
+    say!(
+        "board {name} is up after {} ms with {}",
+        board.boot_time().as_millis(),
+        board.image().display()
+    );
+    match (board.ip(), board.namespace_name()) {
+        (Some(ip), Some(namespace)) => {
+            say!("  address     {ip} on {INTERFACE} in the network namespace {namespace}");
+            say!("  ping it     sudo ip netns exec {namespace} ping {ip}");
+            say!("  iperf       sudo ip netns exec {namespace} iperf -c {ip} -u -b 100M");
+            say!("  measure it  sudo ip netns exec {namespace} wirelab measure node:{ip}");
+        }
+        _ => {
+            let why = board.without_tap().unwrap_or("not asked for");
+            say!("  address     none: no interface of this host leads to it ({why})");
+            say!("  measure it  wirelab measure board:{name} starts one, over Ethernet and UDP");
+        }
+    }
+    say!("  console     wirelab board console {name}");
+    say!("Ctrl-C ends it.");
+}
+
+/// The running board that is meant.
+fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
+    let mut all = all_running()?;
+    let ids = |all: &[Running]| {
+        let ids: Vec<&str> = all.iter().map(|r| r.id.as_str()).collect();
+        ids.join(", ")
+    };
+    let known = ids(&all);
+    if let Some(name) = &args.board {
+        all.retain(|running| running.id == *name || running.about["board"] == name.as_str());
+    }
+    match all.len() {
+        1 => Ok(all.remove(0)),
+        0 if known.is_empty() => Err(Failure::usage(
+            "no board runs; start one with 'wirelab board run NAME', and give its console another terminal",
+        )),
+        0 => Err(Failure::usage(format!(
+            "no such board runs; there are {known}"
+        ))),
+        _ => Err(Failure::usage(format!(
+            "several run: name one of {}",
+            ids(&all)
+        ))),
+    }
+}
+
+fn console(args: &BoardConsoleArgs) -> Result {
+    let chosen = chosen(args)?;
+    let socket = chosen.about["uart"].as_str().unwrap_or_default().to_owned();
+    let gone = |error: std::io::Error| Failure::failed(format!("the console {socket}: {error}"));
+    let mut stream = UnixStream::connect(&socket).map_err(gone)?;
+    stream.set_read_timeout(Some(LOOK)).map_err(gone)?;
+    let cancel = cancel_on_signal();
+    complain(format_args!("console of {}; Ctrl-C leaves it", chosen.id));
+    let mut to_board = stream.try_clone().map_err(gone)?;
+    let typed_all = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&typed_all);
+    // It waits for a person, and ends with the program.
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut to_board);
+        over.store(true, Ordering::Relaxed);
+    });
+    let (mut bytes, mut heard) = ([0; 4096], Instant::now());
+    while !cancel.is_cancelled() && !(typed_all.load(Ordering::Relaxed) && heard.elapsed() > QUIET)
+    {
+        match stream.read(&mut bytes) {
+            Ok(0) => return Err(Failure::failed("the board has ended")),
+            Ok(length) => {
+                heard = Instant::now();
+                put!("{}", printable(&String::from_utf8_lossy(&bytes[..length])));
+            }
+            Err(e) if is_not_yet(&e) => {}
+            Err(error) => return Err(gone(error)),
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+fn is_not_yet(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}
