@@ -10,6 +10,7 @@ mod clock;
 mod host;
 pub mod iperf;
 pub mod node;
+pub mod opinion;
 mod path;
 mod route;
 

@@ -2,9 +2,10 @@
 
 use wirelab_board::{Board, BoardError, Options};
 use wirelab_port::netns::NetNs;
-use wirelab_remote::{ControlNode, Ends};
+use wirelab_remote::{ControlNode, Ends, opinion};
 use wirelab_trial::{
-    Cancel, Description, Node, NodeError, Observation, Progress, Status, Trial, Warning,
+    Cancel, Description, Direction, Layer, Node, NodeError, Observation, Progress, Status, Trial,
+    Warning,
 };
 
 use crate::exit::Failure;
@@ -17,6 +18,9 @@ pub struct BoardNode {
     board: Board,
     /// How often the board has come up.
     starts: usize,
+    /// The distribution's iperf, where it is asked beside, and the layers and directions that it was asked of.
+    second: Option<String>,
+    heard: Vec<(Layer, Direction)>,
 }
 
 /// What a failed start means for the command.
@@ -69,12 +73,51 @@ impl BoardNode {
             namespace,
             starts: board.starts(),
             board,
+            second: None,
+            heard: Vec::new(),
         })
+    }
+
+    /// Ask the distribution's iperf 2, where it is installed, once for each layer and direction of a datasheet.
+    pub fn hear_second_opinion(&mut self) {
+        self.second = self.board.ip().and_then(|_| opinion::version());
+    }
+
+    /// What both clients of iperf 2 find, where a trial that went well can be asked of them.
+    fn opinion(&mut self, seen: &Observation, cancel: &Cancel) -> Option<Warning> {
+        let (version, ip) = (self.second.clone()?, self.board.ip()?);
+        let trial = &seen.trial;
+        let which = (trial.framing.layer, trial.direction);
+        // The largest datagrams of the page: with small ones both clients are the limit.
+        let large = seen.sizes.datagram.is_some_and(|bytes| bytes >= 1460);
+        let known = self.heard.contains(&which) || cancel.is_cancelled();
+        let slow = seen.flows.iter().any(|flow| flow.sender_was_slow());
+        if known || slow || !large || !opinion::suits(trial) || !seen.passed() {
+            return None;
+        }
+        self.heard.push(which);
+        let ask = || Ok(opinion::ask(ip.into(), trial, &version));
+        match within(self.namespace.as_ref(), ask) {
+            Ok(Ok(opinions)) => Some(opinions.warning()),
+            Ok(Err(why)) => Some(no_opinion(&version, &why)),
+            Err(error) => Some(no_opinion(&version, &error.to_string())),
+        }
     }
 
     /// Whether its frames go over a wire that wirelab fills itself.
     pub fn is_on_wire(&self) -> bool {
         self.board.ip().is_none()
+    }
+
+    /// What rates of this node are.
+    fn emulated(&self) -> Warning {
+        let board = self.board.info().name;
+        Warning {
+            code: "emulated".to_owned(),
+            text: "the board is emulated, so that rates and times are those of the emulation on this host, and not of the hardware"
+                .to_owned(),
+            way_out: format!("take instructions, which no host changes: wirelab stages board:{board}"),
+        }
     }
 
     /// What happened to the board since it was last asked; `None` where nothing did.
@@ -121,6 +164,9 @@ impl Node for BoardNode {
             }
             (Err(error), _) => return Err(error),
         };
+        observation.warnings.push(self.emulated());
+        let second = self.opinion(&observation, cancel);
+        observation.warnings.extend(second);
         if let Some(why) = self.board.without_tap() {
             observation.warnings.push(Warning {
                 code: "no-interface".to_owned(),
@@ -129,6 +175,14 @@ impl Node for BoardNode {
             });
         }
         Ok(observation)
+    }
+}
+
+fn no_opinion(version: &str, why: &str) -> Warning {
+    Warning {
+        code: "no-second-opinion".to_owned(),
+        text: format!("{version} was asked too, and gave no figure: {why}"),
+        way_out: "nothing is wrong with the figures of this page".to_owned(),
     }
 }
 

@@ -5,6 +5,8 @@ mod observe;
 pub(crate) mod plan;
 mod run;
 
+pub use run::SETTLE;
+
 use std::collections::BTreeMap;
 use std::time::Instant;
 

@@ -185,8 +185,8 @@ fn console(args: &BoardConsoleArgs) -> Result {
         over.store(true, Ordering::Relaxed);
     });
     let (mut bytes, mut heard) = ([0; 4096], Instant::now());
-    while !cancel.is_cancelled() && !(typed_all.load(Ordering::Relaxed) && heard.elapsed() > QUIET)
-    {
+    let is_done = |heard: Instant| typed_all.load(Ordering::Relaxed) && heard.elapsed() > QUIET;
+    while !cancel.is_cancelled() && !is_done(heard) {
         match stream.read(&mut bytes) {
             Ok(0) => return Err(Failure::failed("the board has ended")),
             Ok(length) => {

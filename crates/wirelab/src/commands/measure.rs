@@ -32,6 +32,9 @@ pub fn run(args: &MeasureArgs) -> Result {
     let mut node = nodes::node(&args.node, options, plans::largest_payload(&plan))?;
     if plan.datasheet {
         plan.use_layers(&node.describe().capabilities.layers);
+        if let AnyNode::Board(board) = &mut node {
+            board.hear_second_opinion();
+        }
     }
     let model = matches!(node, AnyNode::Model(_));
     if model && args.offer.path != "auto" {
