@@ -1,4 +1,5 @@
-//! Programs in ELF files: their loadable segments, at their physical addresses, as a flash tool places them.
+//! Programs in ELF files: their loadable segments, at their physical addresses, as a flash tool places them; and where
+//! a function is.
 
 use crate::memory::Memory;
 
@@ -120,4 +121,38 @@ fn segment(
         return Err(outside);
     }
     Ok((stored > 0).then_some(address))
+}
+
+/// Symbols that are looked through at most.
+const MAX_SYMBOLS: usize = 100_000;
+
+/// The address (without Thumb's bit 0) and size in bytes of the function `name`, if the file tells.
+pub fn symbol(file: &[u8], name: &str) -> Option<(u32, u32)> {
+    let what = "";
+    let sections = word(file, 32, what).ok()? as usize;
+    let size = half(file, 46, what).ok()? as usize;
+    let field = |index: usize, n: usize| {
+        let at = sections
+            .checked_add(index.checked_mul(size)?)?
+            .checked_add(4 * n)?;
+        word(file, at, what).ok().map(|value| value as usize)
+    };
+    let count = half(file, 48, what).ok()? as usize;
+    let table = (0..count).find(|index| field(*index, 1) == Some(2))?;
+    let (offset, bytes, strings) = (
+        field(table, 4)?,
+        field(table, 5)?,
+        field(field(table, 6)?, 4)?,
+    );
+    (0..(bytes / 16).min(MAX_SYMBOLS)).find_map(|n| {
+        let at = offset.checked_add(16 * n)?;
+        let begin = strings.checked_add(word(file, at, what).ok()? as usize)?;
+        let found = file.get(begin..)?.strip_prefix(name.as_bytes())?.first() == Some(&0);
+        // The type "function" in the low bits of the 13th byte.
+        (found && file.get(at + 12)? & 15 == 2).then_some(())?;
+        Some((
+            word(file, at + 4, what).ok()? & !1,
+            word(file, at + 8, what).ok()?,
+        ))
+    })
 }

@@ -127,6 +127,7 @@ pub fn fuzz_devices(bytes: &[u8]) {
 /// Takes any bytes for a program file, and runs what it takes.
 pub fn fuzz_elf(file: &[u8]) {
     let mut machine = Machine::new();
+    let _ = crate::symbol(file, "main");
     match machine.load_elf(file) {
         Ok(()) => {
             let _ = machine.run_until(1000);

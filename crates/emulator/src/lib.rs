@@ -31,7 +31,7 @@ pub mod uart;
 pub mod vcd;
 
 pub use bus::{Device, Fault, Master, Masters, Width};
-pub use cpu::{Crash, Reason};
-pub use elf::ElfError;
+pub use cpu::{Crash, Reason, Spent, disassemble};
+pub use elf::{ElfError, symbol};
 pub use machine::{Machine, Stop};
 pub use memory::Memory;

@@ -1,7 +1,7 @@
 //! The machine: core, memories and devices on one clock.
 
 use crate::bus::{Device, Fault, Width};
-use crate::cpu::{Core, Crash, Reason, Sleep, System, Trap};
+use crate::cpu::{Core, Crash, Reason, Sleep, Spent, System, Trap, Watch};
 use crate::devices::Devices;
 use crate::elf::{self, ElfError};
 use crate::memory::Memory;
@@ -141,6 +141,20 @@ impl Machine {
     /// Whether the core waits for an interrupt or event.
     pub fn asleep(&self) -> bool {
         self.core.sleep != Sleep::Awake
+    }
+
+    /// Counts from now on what the instructions at `start..start + bytes` take; an earlier account ends.
+    pub fn watch(&mut self, start: u32, bytes: u32) {
+        self.core.watch = Some(Box::new(Watch::new(start, bytes)));
+    }
+
+    /// The instructions of the watched code that were executed, by address, and what they took.
+    pub fn spent(&self) -> Vec<Spent> {
+        self.core
+            .watch
+            .as_ref()
+            .map(|watch| watch.spent())
+            .unwrap_or_default()
     }
 
     /// Runs until `cycle` is reached (the last instruction may end a few cycles behind it) or something stops it.

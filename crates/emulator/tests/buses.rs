@@ -4,7 +4,7 @@ mod code;
 
 use code::{CODE, DATA, Setup};
 use std::any::Any;
-use wirelab_emulator::{Device, Fault, Machine, Master, Masters, Width};
+use wirelab_emulator::{Device, Fault, Machine, Master, Masters, Width, disassemble};
 
 const LOCAL_DATA: u32 = CODE + 0x4000;
 const SECOND_BANK: u32 = 0x2008_0000;
@@ -165,4 +165,35 @@ fn bits_have_addresses() {
     setup.run(&[0x6008, 0x680a, 0x6823]);
     let registers = setup.machine.registers();
     assert_eq!((registers[2], registers[3]), (1, 0x0000_0f04));
+}
+
+#[test]
+fn a_loop_tells_what_each_of_its_instructions_took() {
+    // movs r4,#3 on an odd halfword, then the copy loop that gcc makes: its head is across two words
+    let code: &[u16] = &[0x2403, 0xf831, 0x3b02, 0x428a, 0xf820, 0x3f02, 0xd8f9];
+    let mut setup = Setup::new(CODE);
+    let start = CODE + 18;
+    setup.machine.watch(start, 12);
+    setup.registers(&[
+        (0, DATA + 0x100),
+        (1, DATA + 0x4000),
+        (2, DATA + 0x4000 + 20),
+    ]);
+    setup.run(code);
+    let spent = setup.machine.spent();
+    let figures: Vec<_> = spent
+        .iter()
+        .map(|of| (of.address - start, of.count, of.cycles))
+        .collect();
+    // LDRH 2, CMP 1, STRH 1, BHI 1 and a refill of 2; the last BHI is not taken.
+    assert_eq!(
+        figures,
+        [(0, 10, 20), (4, 10, 10), (6, 10, 10), (10, 10, 28)]
+    );
+    let bytes = setup.machine.memory(start + 10, 4).expect("it is there");
+    let code = u32::from_le_bytes(*bytes.first_chunk().expect("four bytes"));
+    assert_eq!(
+        disassemble(start + 10, code),
+        (format!("bhi {start:#x}"), 2)
+    );
 }

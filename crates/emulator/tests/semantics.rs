@@ -6,7 +6,7 @@ use code::random;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wirelab_emulator::{Machine, Stop};
+use wirelab_emulator::{Machine, Stop, symbol};
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
 
@@ -136,6 +136,16 @@ fn exceptions_come_and_go_in_the_order_that_they_do_on_qemu() {
         folder.path(),
         &[&Path::new(PROGRAMS).join("exceptions.c")],
         "-O2",
+    );
+    let file = std::fs::read(&elf).expect("the program was built");
+    assert!(
+        symbol(&file, "supervisor_body")
+            .is_some_and(|(address, bytes)| address < 0x1000 && bytes > 20)
+    );
+    assert_eq!(
+        (symbol(&file, "supervisor"), symbol(&file, "used")),
+        (None, None),
+        "a part of a name, and no function"
     );
     let expected = on_qemu(&elf);
     assert_eq!(expected.lines().count(), 6, "{expected}");

@@ -11,7 +11,9 @@ pub mod inst;
 pub mod nvic;
 mod scs;
 mod table;
+mod text;
 mod trap;
+mod watch;
 
 use crate::bus::Width;
 pub use crate::devices::Devices;
@@ -21,7 +23,9 @@ use inst::{Flags, Inst, Op};
 use nvic::{Nvic, SysTick};
 use scs::Control;
 use table::Table;
+pub use text::disassemble;
 pub use trap::{Crash, Reason, Trap};
+pub use watch::{Spent, Watch};
 
 /// What is outside the core.
 pub struct System<'a> {
@@ -92,6 +96,8 @@ pub struct Core {
     /// Instructions executed since power-on.
     pub instructions: u64,
     table: Table,
+    /// An account of some code, if anybody wants one.
+    pub watch: Option<Box<Watch>>,
 }
 
 impl Core {
@@ -121,6 +127,7 @@ impl Core {
             pipeline: Pipeline::new(0, cycle),
             instructions: 0,
             table: Table::default(),
+            watch: None,
         }
     }
 
@@ -131,10 +138,11 @@ impl Core {
     /// Where no memory is there or the vector is no Thumb address.
     pub fn reset(&mut self, vectors: u32, memory: &Memory) -> Result<(), Trap> {
         let (cycle, instructions) = (self.pipeline.cycle, self.instructions);
-        let table = std::mem::take(&mut self.table);
+        let (table, watch) = (std::mem::take(&mut self.table), self.watch.take());
         *self = Self {
             instructions,
             table,
+            watch,
             ..Self::new(cycle)
         };
         let word = |at: u32| {
@@ -206,6 +214,9 @@ impl Core {
         self.pipeline
             .start(self.pc, &inst, &mut system.memory.buses);
         self.instructions += 1;
+        if let Some(watch) = &mut self.watch {
+            watch.note(self.pc, self.pipeline.cycle);
+        }
         if self.it == 0 {
             return self.execute(&inst, false, system);
         }
