@@ -133,9 +133,12 @@ impl Core {
         }
         self.attention = true;
         // Whoever waits and is above what the return would lead to runs next, on the frame that is there.
-        if let Some((exception, priority)) = self.nvic.first()
-            && priority < self.running()
-        {
+        let running = self.running();
+        let next = self
+            .nvic
+            .first()
+            .filter(|(_, priority)| *priority < running);
+        if let Some((exception, _)) = next {
             self.registers[14] = back;
             return self.enter(exception, TAIL_CHAIN, system.memory);
         }
