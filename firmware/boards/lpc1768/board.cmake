@@ -2,6 +2,8 @@
 set(WL_BOARD_TOOLCHAIN cortex-m3)
 set(WL_BOARD_SOURCES vectors.S start.c board.c emac.c gpdma.c copy.c data.c trial.c control.c main.c)
 target_compile_definitions(wl_headers INTERFACE WL_OPTIONS_HEADER="wirelab_options.h")
+# Addresses and words are copied without calls.
+target_compile_options(wl_headers INTERFACE $<$<COMPILE_LANGUAGE:C>:-fbuiltin>)
 foreach(module frame capture load scenario control)
   target_link_libraries(wl_${module} PRIVATE wl_headers)
 endforeach()

@@ -30,9 +30,10 @@ static inline void wl_put16(uint8_t *at, uint16_t value)
 static inline void wl_put32(uint8_t *at, uint32_t value)
 {
 #if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	/* GCC makes one store of it only for speed; this is the shorter, too. */
+	/* GCC makes one store of it only for speed; this is the shorter, too. The builtin, because a freestanding
+	 * memcpy is a call. */
 	value = __builtin_bswap32(value);
-	memcpy(at, &value, sizeof value);
+	__builtin_memcpy(at, &value, sizeof value);
 #else
 	wl_put16(at, (uint16_t)(value >> 16));
 	wl_put16(at + 2, (uint16_t)value);
