@@ -187,8 +187,19 @@ impl Pipeline {
         (if pairs { self.cycle - 1 } else { self.cycle }, pairs)
     }
 
-    /// A single load of one or more pieces (more for an unaligned one). `moves`: the base register is updated.
+    /// What comes pairs with no load before it.
+    fn unpair(&mut self) {
+        if matches!(self.before, Before::Load(_)) {
+            self.before = Before::Other;
+        }
+    }
+
+    /// A single load of one or more pieces (more for an unaligned one). `moves`: the base register is
+    /// updated, and then it pairs with nothing.
     pub fn load(&mut self, inst: &Inst, pieces: &[u32], moves: bool, buses: &mut Buses) {
+        if moves {
+            self.unpair();
+        }
         let (mut phase, _) = self.address_phase(inst);
         for &address in pieces {
             phase = buses.data(address, false, phase + 1).1;
@@ -224,10 +235,7 @@ impl Pipeline {
 
     /// Loads or stores of several words: one cycle, and one for each word; nothing pairs with it (TRM 3.3.2).
     pub fn many(&mut self, inst: &Inst, first: u32, count: u32, write: bool, buses: &mut Buses) {
-        self.before = match self.before {
-            Before::Load(_) => Before::Other,
-            other => other,
-        };
+        self.unpair();
         let (mut phase, _) = self.address_phase(inst);
         for n in 0..count {
             phase = buses.data(first.wrapping_add(4 * n), write, phase + 1).1;

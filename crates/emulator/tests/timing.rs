@@ -35,6 +35,7 @@ const CASES: &[(&str, &[u16], u64)] = &[
     ("a load that moves its base", &[0xf851, 0x0b04, 0x442e], 3), // ldr r0,[r1],#4; add r6,r5
     ("reduced to one where the next instruction reads no register", &[0xf851, 0x0b04, 0xbf00], 2), // ldr r0,[r1],#4; nop
     ("a load that moves its base pairs with no LDR behind it", &[0xf851, 0x0b04, 0x6814], 4), // ldr r0,[r1],#4; ldr r4,[r2]
+    ("nor with one before it", &[0x6808, 0xf852, 0x4b04], 4), // ldr r0,[r1]; ldr r4,[r2],#4
     ("a store that moves its base", &[0xf841, 0x0b04, 0xbf00], 2), // str r0,[r1],#4; nop
     ("LDREX pairs as LDR does", &[0x6808, 0xe852, 0x4f00], 3), // ldr r0,[r1]; ldrex r4,[r2]
     ("an unaligned halfword takes one more", &[0xf8b2, 0x0001], 3), // ldrh r0,[r2,#1]
