@@ -107,9 +107,9 @@ impl Devices {
             };
             self.slots[number].device.run(next, bus);
             self.refresh(number);
-            if self.next == Some(next) && self.slots[number].next == Some(next) {
-                // A device that stays due would be asked for ever; give it a cycle.
-                self.slots[number].next = Some(next + 1);
+            if self.slots[number].next.is_some_and(|again| again <= next) {
+                // A device that stays due would be asked for ever: it waits for the next instruction.
+                self.slots[number].next = Some(now + 1);
                 self.next = self.slots.iter().filter_map(|slot| slot.next).min();
             }
         }

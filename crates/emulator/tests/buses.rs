@@ -91,6 +91,45 @@ fn the_core_and_a_dma_master_wait_for_each_other_at_one_memory_only() {
     );
 }
 
+/// A device that is due all the time.
+struct Restless(u64);
+
+impl Device for Restless {
+    fn read(&mut self, _: u32, _: Width, _: u64) -> Result<u32, Fault> {
+        Ok(1)
+    }
+    fn write(&mut self, _: u32, _: Width, _: u32, _: u64) -> Result<(), Fault> {
+        Ok(())
+    }
+    fn next_event(&self) -> Option<u64> {
+        Some(0)
+    }
+    fn run(&mut self, _: u64, _: &mut dyn Masters) {
+        self.0 += 1;
+    }
+    fn irq(&self) -> bool {
+        false
+    }
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+#[test]
+fn a_device_that_is_always_due_holds_nobody_up() {
+    let mut setup = Setup::new(CODE);
+    let number = setup
+        .machine
+        .attach(0x5000_0000, 0x1000, None, Box::new(Restless(0)));
+    setup.registers(&[(0, 5), (1, 0x5000_0000)]);
+    setup.run(LOADS);
+    let runs = setup
+        .machine
+        .device(number, |device: &mut Restless| device.0)
+        .expect("it is there");
+    assert!((10..100).contains(&runs), "{runs}");
+}
+
 #[test]
 fn dma_takes_two_clocks_an_access() {
     let mut machine = Machine::new();
