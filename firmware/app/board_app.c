@@ -151,7 +151,7 @@ void app_start(struct netif *netif)
 	wl_flows_net(&flows, &net);
 	wl_app_init(&node, &config);
 	if (!wl_lwip_control(&node) || !wl_lwip_echo() ||
-	    !wl_iperf_lwip_open(&iperf, WL_IPERF_PORT, board.tick_ps, 0, 0))
+	    !wl_iperf_lwip_open(&iperf, WL_IPERF_PORT, (uint32_t)board.tick_ps, 0, 0))
 		board_panic("lwIP has no room for the node's ports");
 	spin_ticks = SPIN_PS / board.tick_ps;
 }

@@ -300,7 +300,7 @@ static bool listen_on(struct wl_iperf_lwip *s, uint16_t port)
 	return true;
 }
 
-bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint64_t tick_ps,
+bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint32_t tick_ps,
 			void (*ended)(void *context, const struct wl_iperf_result *result), void *context)
 {
 	memset(s, 0, sizeof *s);

@@ -37,7 +37,7 @@ struct wl_iperf_lwip {
 
 /* Serve on a port, UDP and TCP. `ended` is told of each flow, with `context`; or 0. False where lwIP has no room or the
  * port is taken. */
-bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint64_t tick_ps,
+bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint32_t tick_ps,
 			void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
 
 /* Begin a test as client; see wl_iperf_run. */

@@ -143,7 +143,7 @@ static void read_options(int argc, char **argv, struct wl_iperf_test *test, bool
 			test->time_ms = (uint32_t)number(optarg) * 1000;
 			break;
 		case 'n':
-			test->bytes = number(optarg);
+			test->bytes = (uint32_t)number(optarg);
 			break;
 		case 'l':
 			test->length_bytes = (uint16_t)number(optarg);

@@ -221,6 +221,8 @@ static int listen_on(int type, uint16_t port, bool both)
 bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, uint16_t port,
 			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context)
 {
+	struct timespec wall;
+
 	memset(s, 0, sizeof *s);
 	s->io = (struct wl_iperf_io){ .context = s,
 				      .udp_open = udp_open,
@@ -233,6 +235,9 @@ bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, uint16_t port,
 				      .ended_context = context };
 	wl_iperf_init(&s->iperf, &s->io, 1000);
 	s->iperf.max_datagram_bytes = WL_SOCKETS_BYTES;
+	if (clock_gettime(CLOCK_REALTIME, &wall) == 0)
+		wl_iperf_set_time(&s->iperf, (uint32_t)wall.tv_sec, (uint32_t)(wall.tv_nsec / 1000),
+				  now_ns());
 	wl_iperf_fill(s->filling, sizeof s->filling, 0);
 	s->udp = listen_on(SOCK_DGRAM, port, true);
 	s->both = s->udp >= 0;

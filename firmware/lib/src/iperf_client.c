@@ -11,17 +11,15 @@ bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_
 {
 	struct wl_iperf_ask ask = { .mode = test->mode, .length_bytes = test->length_bytes };
 	struct wl_iperf_address server = test->server;
-	unsigned streams = test->streams > 0 ? test->streams : 1, places = 0;
+	unsigned streams = test->streams > 0 ? test->streams : 1;
 
-	for (const struct wl_iperf_flow *f = it->flows; f < it->flows + WL_IPERF_FLOWS; f++)
-		places += f->receiving == RX_NONE && f->sending == TX_NONE;
 	it->now = now;
-	if (streams > places)
+	if (streams + wl_iperf_running(it, true) > WL_IPERF_FLOWS)
 		return false;
 	if (server.port == 0)
 		server.port = WL_IPERF_PORT;
 	ask.bits_per_s = test->bits_per_s;
-	ask.bytes = test->bytes < INT32_MAX ? (uint32_t)test->bytes : INT32_MAX;
+	ask.bytes = test->bytes;
 	if (test->bytes == 0)
 		ask.time_cs = test->time_ms == 0 ? 1000 : test->time_ms / 10 + (test->time_ms % 10 != 0);
 	for (unsigned n = 0; n < streams; n++) {

@@ -5,13 +5,13 @@
 /* A flow that was quiet for so long is over. */
 #define QUIET_MS 5000
 
-void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint64_t tick_ps)
+void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint32_t tick_ps)
 {
 	memset(it, 0, sizeof *it);
 	it->io = io;
-	it->ticks_per_ms = tick_ps < 1000000000 ? 1000000000 / (uint32_t)tick_ps : 1;
-	it->us_per_tick = (uint32_t)(tick_ps / 1000000);
-	it->us_per_tick_part = (uint32_t)((tick_ps % 1000000 << 32) / 1000000);
+	it->ticks_per_ms = tick_ps < 1000000000 ? 1000000000 / tick_ps : 1;
+	it->us_per_tick = tick_ps / 1000000;
+	it->us_per_tick_part = (uint32_t)(((uint64_t)(tick_ps % 1000000) << 32) / 1000000);
 	it->max_datagram_bytes = 1470;
 }
 

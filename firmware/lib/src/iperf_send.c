@@ -36,6 +36,13 @@ bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *f)
 	return true;
 }
 
+void wl_iperf_set_time(struct wl_iperf *it, uint32_t seconds, uint32_t us, uint64_t now)
+{
+	it->second = seconds;
+	it->second_us = wl_iperf_us(it, now) - us;
+	it->timed = true;
+}
+
 void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_tx *tx = &f->tx;

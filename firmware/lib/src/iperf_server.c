@@ -6,6 +6,8 @@
  * for the client opens its port only then. */
 #define LINGER_MS 3000
 #define BACK_MS 250
+/* Streams do not go back together: the client takes one after the other. */
+#define BACK_APART_MS 30
 /* Answers to further final datagrams; clients of 2.2 ask 200 times. */
 #define MOST_ANSWERS 250
 
@@ -42,7 +44,6 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_result result;
 	uint8_t report[REPORT_BYTES];
-	bool tradeoff = f->ask.mode == WL_IPERF_TRADEOFF;
 
 	if (f->receiving == RX_DATA) {
 		if (f->client || f->ask.mode == WL_IPERF_FULL_DUPLEX) {
@@ -60,7 +61,9 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f)
 	wl_iperf_result(it, f, false, &result);
 	wl_iperf_report_write(&result.here, f->wide, report);
 	it->io->udp_send(it->io->context, f, report, REPORT_BYTES, REPORT_BYTES);
-	f->tx.due = wl_iperf_in(it, tradeoff ? BACK_MS : LINGER_MS);
+	f->tx.due = wl_iperf_in(it, LINGER_MS);
+	if (f->ask.mode == WL_IPERF_TRADEOFF)
+		f->tx.due = wl_iperf_in(it, BACK_MS + BACK_APART_MS * (uint32_t)(f - it->flows));
 	wl_iperf_wake(it, f->tx.due);
 }
 
@@ -89,6 +92,8 @@ static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_ad
 	/* Some nodes begin with 0. */
 	f->rx.next = wl_be32(bytes) != 0;
 	it->due = 0;
+	if (!it->timed)
+		wl_iperf_set_time(it, wl_be32(bytes + 4), wl_be32(bytes + 8), it->now);
 	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask))
 		asked(it, f);
 	return f;

@@ -126,7 +126,7 @@ static void a_peer_of_2_0_5_gets_its_own_layout(void)
 	EQUAL(word(host.head + 28), 3000);
 	EQUAL(word(host.head + 40), 4);
 	EQUAL(host.count, 128);
-	/* -r: back in datagrams of 12-byte heads, at the rate in the word of the window. */
+	/* -r: back in datagrams of 12-byte heads, with the peer's clock, at the rate in the word of the window. */
 	host_pass(300 * HOST_MS);
 	EQUAL(host.opened, 1);
 	EQUAL(host.head_count, 12);

@@ -70,7 +70,8 @@ struct wl_iperf_test {
 	uint16_t length_bytes; /* -l */
 	uint16_t back_port; /* where this end listens, for -r and -d; 0: 5001 */
 	uint32_t time_ms; /* -t; 10 s */
-	uint64_t bytes; /* -n, of each stream; in place of the time */
+	uint32_t
+		bytes; /* -n, of each stream, below 2^31; in place of the time, and for WL_IPERF_BACK_S at most */
 	uint64_t bits_per_s; /* -b, of each stream; as fast as it goes, for UDP too */
 };
 
@@ -160,6 +161,7 @@ struct wl_iperf {
 	uint64_t second_us; /* when the second that is written into datagrams began */
 	uint32_t second;
 	uint16_t max_datagram_bytes; /* the longest that is sent; 1470 */
+	bool timed; /* the time has been set */
 	bool receive_only; /* send nothing back on demand */
 	uint32_t refused; /* flows for which there was no place, and traffic back that was not sent */
 	struct wl_iperf_flow *last; /* of the last datagram */
@@ -167,7 +169,11 @@ struct wl_iperf {
 };
 
 /* `tick_ps`: picoseconds of a tick of `now`, 1 to 4e9. A clock of 1 us or better makes jitter and pacing true. */
-void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint64_t tick_ps);
+void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint32_t tick_ps);
+
+/* The wall clock's time, for datagrams that are sent. Where nobody says it, that of the first peer that does is taken:
+ * iperf 2.1.8 shows a wrong jitter at first where the two clocks are far apart. */
+void wl_iperf_set_time(struct wl_iperf *it, uint32_t seconds, uint32_t us, uint64_t now);
 
 /* A datagram of `count` bytes has arrived, of which the first `have` are at `bytes`: all, or WL_IPERF_HEAD_BYTES at
  * least. `flow` is whose socket it came to, 0 for the server's. */

@@ -1,0 +1,339 @@
+"""iperf 2 of the firmware library on BSD sockets (wl_iperf) against the distribution's iperf 2, in both roles.
+
+Each end has a network namespace of its own, joined by a pair of interfaces. What is sent fits the receiver's socket
+buffer, so nothing is lost however slow the machine is, and every byte must be accounted for.
+"""
+
+import contextlib
+import itertools
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parents[4]
+BUILD = Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target"), "firmware", "sockets-checked")
+PATIENCE_S = 60
+NODE, HOST = "10.56.0.2", "10.56.0.1"
+NODE6, HOST6 = "fd56::2", "fd56::1"
+DATAGRAMS, LENGTH = 64, 1470
+UDP = ["-u", "-n", str(DATAGRAMS * LENGTH), "-b", "20m"]
+TCP = ["-n", "1048576"]
+STRAY = 2
+numbers = itertools.count()
+
+
+def need():
+    """Raises SkipTest where something that tests/skips.toml lists is missing."""
+    for feature, command in {"root": "unshare --net true", "iperf": "command -v iperf"}.items():
+        if subprocess.run(["sh", "-c", command], check=False, capture_output=True).returncode:
+            raise unittest.SkipTest(f"{feature}: two namespaces, and the real iperf 2 in one of them")
+
+
+def setUpModule():
+    """Builds what is tested, with AddressSanitizer and UBSan."""
+    need()
+    for command in (
+        ["cmake", "-S", TREE / "firmware/glue/sockets", "-B", BUILD, "-DWL_SANITIZE=ON"],
+        ["cmake", "--build", BUILD, "--target", "wl_iperf"],
+    ):
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+
+
+def wait_for(what, look):
+    """What `look` gives once it is true."""
+    end = time.monotonic() + PATIENCE_S
+    while not (found := look()):
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {PATIENCE_S} s")
+        time.sleep(0.02)
+    return found
+
+
+def results(text):
+    """What wl_iperf has printed, a dictionary for each flow."""
+    all_of_them = []
+    for line in text.splitlines():
+        if line.startswith(("udp ", "tcp ")):
+            words = line.split()
+            flow = dict(word.split("=", 1) for word in words if "=" in word)
+            flow |= {"protocol": words[0], "way": words[1], "complete": "complete" in words}
+            all_of_them.append(flow)
+    return all_of_them
+
+
+class Lab(unittest.TestCase):
+    """Two namespaces that are removed with everything in them."""
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="wlip"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.names = [f"wlip{os.getpid()}n{next(numbers)}{side}" for side in "ab"]
+        for name in self.names:
+            self.ip("netns", "add", name)
+            self.addCleanup(subprocess.run, ["ip", "netns", "del", name], check=False, capture_output=True)
+        host, node = self.names
+        macs = ["02:00:00:00:00:01", "02:00:00:00:00:02"]
+        self.ip("-n", host, "link", "add", "v0", "address", macs[0], "type", "veth",
+                "peer", "v0", "address", macs[1], "netns", node)
+        for name, address, address6 in ((host, HOST, HOST6), (node, NODE, NODE6)):
+            self.ip("-n", name, "addr", "add", f"{address}/24", "dev", "v0")
+            self.ip("-n", name, "addr", "add", f"{address6}/64", "dev", "v0", "nodad")
+            self.ip("-n", name, "link", "set", "v0", "up")
+            self.ip("-n", name, "link", "set", "lo", "up")
+        # Nothing waits, and is dropped, until a neighbour is found.
+        for name, mac, there in ((host, macs[1], (NODE, NODE6)), (node, macs[0], (HOST, HOST6))):
+            for address in there:
+                self.ip("-n", name, "neigh", "replace", address, "lladdr", mac, "dev", "v0", "nud", "permanent")
+
+    @staticmethod
+    def ip(*words):
+        """Runs ip(8)."""
+        subprocess.run(["ip", *words], check=True)
+
+    def start(self, side, log, *command):
+        """Starts a program that is killed at the end; its output goes to a file."""
+        with open(self.folder / log, "wb") as out:
+            process = subprocess.Popen(
+                ["ip", "netns", "exec", self.names[side], *map(str, command)], stdout=out, stderr=subprocess.STDOUT
+            )
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def said(self, log):
+        """What a program has printed so far."""
+        return (self.folder / log).read_text(errors="replace")
+
+    def run_to_its_end(self, side, log, *command):
+        """The output of a program that ends by itself."""
+        process = self.start(side, log, *command)
+        wait_for(f"the end of {command}: {self.said(log)}", lambda: process.poll() is not None)
+        return process.returncode, self.said(log)
+
+    def listens(self, side, protocol):
+        """Whether somebody listens on port 5001."""
+        option = "-lun" if protocol == "udp" else "-ltn"
+        command = ["ip", "netns", "exec", self.names[side], "ss", option]
+        return ":5001 " in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+class Server(Lab):
+    """wl_iperf serves the distribution's client."""
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.start(1, "node", BUILD / "wl_iperf", "-s")
+        wait_for("it serves", lambda: "serving" in self.said("node"))
+
+    def client(self, *options, flows, server=NODE):
+        """Runs iperf; the flows that the node tells of, as many as there must be, each without a loss."""
+        status, text = self.run_to_its_end(0, "client", "iperf", "-c", server, *options)
+        self.assertEqual(status, 0, text)
+        found = wait_for("the node tells of its flows", lambda: self.flows(flows))
+        self.assertEqual(len(found), flows)
+        for flow in found:
+            self.assertTrue(flow["complete"], (flow, text))
+            if flow["protocol"] == "udp":
+                self.no_loss(flow)
+        self.assertIsNone(self.server.poll())
+        return found, text
+
+    def flows(self, count):
+        """What the node has told, if it is enough."""
+        found = results(self.said("node"))
+        return found if len(found) >= count else None
+
+    def no_loss(self, flow):
+        """Every datagram, and the final one, has come."""
+        self.assertEqual((flow["here_lost"], flow["here_out_of_order"]), ("0", "0"), flow)
+        self.assertGreaterEqual(int(flow["here_datagrams"]), DATAGRAMS, flow)
+        if "there_lost" in flow:
+            # A client of iperf that takes two streams may count a datagram of one for the other.
+            self.assertLessEqual(int(flow["there_lost"]), STRAY, flow)
+            self.assertEqual(int(flow["there_datagrams"]), int(flow["here_datagrams"]) + 1, flow)
+
+    def sent_and_received(self, flows):
+        """How many flows of each way."""
+        return [sum(flow["way"] == way for flow in flows) for way in ("received", "sent")]
+
+    def test_udp_with_its_report(self):
+        [flow], text = self.client(*UDP, flows=1)
+        self.assertRegex(text, rf"Server Report:(.|\n)* 0/{DATAGRAMS + 1} \(0%\)")
+        self.assertEqual(int(flow["here_bytes"]), (DATAGRAMS + 1) * LENGTH)
+
+    def test_udp_there_and_back(self):
+        flows, text = self.client(*UDP, "-r", flows=2)
+        self.assertEqual(self.sent_and_received(flows), [1, 1])
+        self.assertEqual(text.count(" (0%)"), 2, text)
+
+    def test_udp_both_at_once(self):
+        flows, text = self.client(*UDP, "-d", flows=2)
+        self.assertEqual(self.sent_and_received(flows), [1, 1])
+        self.assertEqual(len(re.findall(r"\] .* \(0%\)", text)), 2, text)
+
+    def test_udp_two_streams(self):
+        flows, _ = self.client(*UDP, "-P", "2", flows=2)
+        self.assertEqual(self.sent_and_received(flows), [2, 0])
+
+    def test_udp_two_streams_there_and_back(self):
+        flows, _ = self.client(*UDP, "-r", "-P", "2", flows=4)
+        self.assertEqual(self.sent_and_received(flows), [2, 2])
+
+    def test_udp_two_streams_both_at_once(self):
+        flows, _ = self.client(*UDP, "-d", "-P", "2", flows=4)
+        self.assertEqual(self.sent_and_received(flows), [2, 2])
+
+    def test_udp_reverse_on_the_same_socket(self):
+        [flow], text = self.client(*UDP, "-R", flows=1)
+        self.assertEqual(flow["way"], "sent")
+        self.assertRegex(text, r"\[ \*1\].* 0/\d+ \(0%\)")
+
+    def test_udp_full_duplex_on_the_same_socket(self):
+        flows, _ = self.client(*UDP, "--full-duplex", flows=2)
+        self.assertEqual(self.sent_and_received(flows), [1, 1])
+
+    def test_udp_of_every_kind_of_header(self):
+        for more in (["-l", "32"], ["-l", "76"], ["--trip-times"], ["-e"], ["-l", "8000"]):
+            options = ["-u", "-n", str(DATAGRAMS * int((more + ["1470"])[1] if more[0] == "-l" else 1470)), "-b", "20m"]
+            count = len(results(self.said("node")))
+            _, text = self.client(*options, *more, flows=count + 1)
+            self.assertIn("Server Report:", text, more)
+
+    def test_udp_over_ipv6(self):
+        [flow], text = self.client(*UDP, "-V", flows=1, server=NODE6)
+        self.assertEqual(flow["peer"], HOST6)
+        self.assertIn("Server Report:", text)
+
+    def test_tcp(self):
+        [flow], _ = self.client(*TCP, flows=1)
+        self.assertEqual((flow["way"], flow["here_bytes"]), ("received", "1048576"))
+
+    def test_tcp_there_and_back(self):
+        flows, text = self.client(*TCP, "-r", flows=2)
+        self.assertEqual([flow["way"] for flow in flows], ["received", "sent"])
+        self.assertEqual({flow["here_bytes"] for flow in flows}, {"1048576"})
+        self.assertEqual(text.count("1.00 MBytes"), 2, text)
+
+    def test_tcp_both_at_once(self):
+        flows, text = self.client(*TCP, "-d", flows=2)
+        self.assertEqual(self.sent_and_received(flows), [1, 1])
+        self.assertEqual({flow["here_bytes"] for flow in flows}, {"1048576"})
+        self.assertGreaterEqual(text.count("1.00 MBytes"), 2, text)
+
+    def test_tcp_two_streams(self):
+        flows, _ = self.client(*TCP, "-P", "2", flows=2)
+        self.assertEqual(self.sent_and_received(flows), [2, 0])
+
+    def test_tcp_two_streams_there_and_back(self):
+        flows, _ = self.client(*TCP, "-r", "-P", "2", flows=4)
+        self.assertEqual(self.sent_and_received(flows), [2, 2])
+
+    def test_tcp_two_streams_both_at_once(self):
+        flows, _ = self.client(*TCP, "-d", "-P", "2", flows=4)
+        self.assertEqual(self.sent_and_received(flows), [2, 2])
+
+    def test_tcp_on_the_same_connection(self):
+        [flow], text = self.client(*TCP, "-R", flows=1)
+        self.assertEqual((flow["way"], flow["here_bytes"]), ("sent", "1048576"))
+        self.assertIn("1.00 MBytes", text)
+
+    def test_tcp_that_wants_an_acknowledgement(self):
+        [flow], _ = self.client(*TCP, "-X", flows=1)
+        self.assertEqual(flow["here_bytes"], "1048576")
+
+    def test_tcp_over_ipv6(self):
+        [flow], _ = self.client(*TCP, "-V", flows=1, server=NODE6)
+        self.assertEqual((flow["peer"], flow["here_bytes"]), (HOST6, "1048576"))
+
+    def test_noise_does_not_keep_it_from_a_test(self):
+        """Datagrams of any bytes and connections that say nothing, or nonsense, or end at once."""
+        command = [
+            "python3", "-c",
+            "import os, socket, sys\n"
+            "udp = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(40)]\n"
+            "for n in range(4000): udp[n % 40].sendto(os.urandom(n % 90), (sys.argv[1], 5001))\n"
+            "for n in range(40):\n"
+            "    with socket.create_connection((sys.argv[1], 5001)) as tcp:\n"
+            "        if n % 3: tcp.send(os.urandom(n + 1))\n",
+            NODE,
+        ]
+        status, text = self.run_to_its_end(0, "noise", *command)
+        self.assertEqual(status, 0, text)
+        client = ["iperf", "-c", NODE, *UDP]
+        # Every place may be taken until the noise has been silent for 5 s.
+        wait_for("a test", lambda: "Server Report:" in self.run_to_its_end(0, "client", *client)[1])
+        self.assertIsNone(self.server.poll())
+
+
+class Client(Lab):
+    """wl_iperf is the client of the distribution's server, which is a new one in each test."""
+
+    def client(self, *options, flows, server=HOST):
+        """Runs wl_iperf; its flows, as many as there must be, each without a loss."""
+        protocol = "udp" if "-u" in options else "tcp"
+        more = (["-u"] if protocol == "udp" else []) + (["-V"] if ":" in server else [])
+        self.start(0, "server", "iperf", "-s", *more)
+        wait_for("iperf listens", lambda: self.listens(0, protocol))
+        status, text = self.run_to_its_end(1, "node", BUILD / "wl_iperf", "-c", server, *options)
+        found = results(text)
+        self.assertEqual((status, len(found)), (0, flows), text + self.said("server"))
+        for flow in found:
+            self.assertEqual(flow.get("here_lost", "0"), "0", flow)
+            if flow["way"] == "sent" and flow["protocol"] == "udp":
+                self.assertEqual(flow["there_lost"], "0", flow)
+                self.assertEqual(int(flow["there_datagrams"]), int(flow["here_datagrams"]) + 1, flow)
+                self.assertGreaterEqual(int(flow["here_datagrams"]), DATAGRAMS, flow)
+        return found
+
+    def test_udp_with_the_report_of_the_server(self):
+        [flow] = self.client(*UDP, flows=1)
+        self.assertEqual(int(flow["there_bytes"]), (DATAGRAMS + 1) * LENGTH)
+
+    def test_udp_there_and_back(self):
+        flows = self.client(*UDP, "-r", flows=2)
+        self.assertEqual([flow["way"] for flow in flows], ["sent", "received"])
+
+    def test_udp_both_at_once(self):
+        flows = self.client(*UDP, "-d", flows=2)
+        self.assertEqual({flow["way"] for flow in flows}, {"sent", "received"})
+
+    def test_udp_over_ipv6(self):
+        self.client(*UDP, flows=1, server=HOST6)
+
+    def test_tcp(self):
+        [flow] = self.client(*TCP, flows=1)
+        self.assertEqual(flow["here_bytes"], "1048576")
+
+    def test_tcp_there_and_back(self):
+        flows = self.client(*TCP, "-r", flows=2)
+        self.assertEqual([flow["way"] for flow in flows], ["sent", "received"])
+        self.assertEqual({flow["here_bytes"] for flow in flows}, {"1048576"})
+
+    def test_tcp_both_at_once(self):
+        flows = self.client(*TCP, "-d", flows=2)
+        self.assertEqual({flow["way"] for flow in flows}, {"sent", "received"})
+
+    def test_tcp_two_streams(self):
+        self.client(*TCP, "-P", "2", flows=2)
+
+    def test_tcp_reverse_on_the_same_connection(self):
+        [flow] = self.client(*TCP, "-R", flows=1)
+        self.assertEqual((flow["way"], flow["here_bytes"]), ("received", "1048576"))
+
+    def test_nobody_is_there(self):
+        for options in ([], ["-u"]):
+            status, text = self.run_to_its_end(1, "node", BUILD / "wl_iperf", "-c", HOST, *options)
+            self.assertEqual(status, 1, text)
+            self.assertFalse(results(text)[0]["complete"])
+
+
+if __name__ == "__main__":
+    unittest.main()
