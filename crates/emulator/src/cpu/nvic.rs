@@ -58,6 +58,11 @@ impl Nvic {
         self.levels = levels;
     }
 
+    /// Forgets that these exceptions wait; a line that is up makes them wait again at once.
+    pub fn clear(&mut self, exceptions: u64) {
+        self.pending = self.pending & !exceptions | self.levels & exceptions & !self.active;
+    }
+
     fn priority_of(&self, exception: u16) -> i16 {
         match exception {
             number::NMI => -2,
@@ -194,5 +199,35 @@ impl SysTick {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST_LINE, Nvic};
+
+    #[test]
+    fn a_line_that_stays_up_waits_again_when_its_handler_ends_or_it_is_cleared() {
+        let mut nvic = Nvic {
+            enabled: u64::MAX,
+            ..Nvic::default()
+        };
+        let bit = 1 << FIRST_LINE;
+        nvic.set_lines(1);
+        nvic.clear(bit);
+        assert_eq!(nvic.pending, bit, "the line is up");
+        nvic.begin(FIRST_LINE);
+        assert_eq!((nvic.pending, nvic.active), (0, bit));
+        nvic.end(FIRST_LINE);
+        assert_eq!(nvic.pending, bit, "nobody served the device");
+        nvic.begin(FIRST_LINE);
+        nvic.set_lines(0);
+        nvic.end(FIRST_LINE);
+        assert_eq!(nvic.pending, 0);
+        nvic.set_lines(1);
+        nvic.set_lines(0);
+        assert_eq!(nvic.first(), Some((FIRST_LINE, 0)), "a pulse is remembered");
+        nvic.clear(bit);
+        assert_eq!(nvic.first(), None);
     }
 }

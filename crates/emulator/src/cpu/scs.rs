@@ -183,7 +183,7 @@ impl Core {
             0xe000_e100 | 0xe000_e104 => self.nvic.enabled |= lines,
             0xe000_e180 | 0xe000_e184 => self.nvic.enabled &= !lines,
             0xe000_e200 | 0xe000_e204 => self.nvic.pending |= lines,
-            0xe000_e280 | 0xe000_e284 => self.nvic.pending &= !lines,
+            0xe000_e280 | 0xe000_e284 => self.nvic.clear(lines),
             0xe000_ed04 => self.write_interrupt_state(value),
             0xe000_ed08 => self.control.vectors = value & 0x3fff_ff80,
             0xe000_ed0c => {
