@@ -24,6 +24,7 @@ struct trial {
 	struct wl_receiver receiver;
 	struct wl_reception reception;
 	uint64_t echoed_frames, echoed_bytes, dropped_frames;
+	uint32_t last_rounds; /* of the idle loop, at the last frame of the flow */
 	bool load_known;
 	struct wl_load_figure load;
 };

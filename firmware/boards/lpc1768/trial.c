@@ -163,6 +163,8 @@ static bool inlet_take(void *context, const uint8_t *bytes, size_t length)
 	enum wl_verdict verdict;
 
 	(void)context;
+	if (trial->reception.received == 0)
+		wl_load_begin(&node.idle);
 	if (trial->asked.captures > 0 && wl_points_sequence(bytes, length, &sequence))
 		WL_POINT(WL_RX_DRIVER, sequence);
 	verdict = wl_receive_frame(&trial->receiver, bytes, length);
@@ -170,6 +172,7 @@ static bool inlet_take(void *context, const uint8_t *bytes, size_t length)
 		return false;
 	POINT(WL_RX_APPLICATION, sequence);
 	trial->heard_ticks = wl_clock();
+	trial->last_rounds = node.idle.rounds;
 	if (trial->asked.direction == WL_ECHO && wl_has_header(verdict) && own(bytes))
 		echo((uint8_t *)(uintptr_t)bytes, length);
 	return true;
@@ -365,7 +368,9 @@ static void receive_on(void)
 		    (now - trial->heard_ticks >= QUIET || now - trial->ending_ticks >= LONGEST_QUIET))
 			break;
 	}
-	trial->load_known = trial->asked.direction != WL_BOTH && wl_load_read(&node.idle, &trial->load);
+	trial->load_known =
+		trial->asked.direction != WL_BOTH && trial->reception.received > 1 &&
+		wl_load_read_until(&node.idle, trial->last_rounds, trial->reception.last_ticks, &trial->load);
 	if (trial->reception.received > 0)
 		trial->elapsed_ticks = trial->reception.last_ticks - trial->reception.first_ticks;
 	board_pin(false);
@@ -413,7 +418,6 @@ void trial_run(void)
 		end(WL_FAILED, "the MAC did not come out of its reset");
 		return;
 	}
-	wl_load_begin(&node.idle);
 	receive_on();
 	if (trial->asked.direction == WL_ECHO)
 		while (emac_held() > 0 && wl_clock() - trial->heard_ticks < MS(10))

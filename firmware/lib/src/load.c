@@ -34,11 +34,17 @@ void wl_load_begin(struct wl_load *load)
 
 bool wl_load_read(const struct wl_load *load, struct wl_load_figure *figure)
 {
-	uint32_t rounds = load->rounds - load->began_rounds;
+	return wl_load_read_until(load, load->rounds, WL_CLOCK(), figure);
+}
+
+bool wl_load_read_until(const struct wl_load *load, uint32_t rounds, uint64_t ticks,
+			struct wl_load_figure *figure)
+{
 	uint32_t whole, rest;
 	uint64_t idle;
 
-	figure->window_ticks = WL_CLOCK() - load->began_ticks;
+	rounds -= load->began_rounds;
+	figure->window_ticks = ticks - load->began_ticks;
 	if (load->calibrated_rounds == 0 || figure->window_ticks == 0)
 		return false;
 	whole = rounds / load->calibrated_rounds;

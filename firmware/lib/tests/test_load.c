@@ -72,10 +72,34 @@ static void no_figure_without_calibration(void)
 	CHECK(!wl_load_read(&load, &figure));
 }
 
+static void a_window_ends_where_it_is_said(void)
+{
+	struct wl_load_figure figure;
+	uint64_t ended;
+	uint32_t rounds;
+
+	CHECK(wl_load_calibrate(&load, pass, NULL, 1000000));
+	wl_load_begin(&load);
+	for (unsigned n = 0; n < 1000; n++) {
+		now += 90;
+		pass(NULL);
+	}
+	rounds = load.rounds;
+	ended = now;
+	for (unsigned n = 0; n < 1000; n++)
+		pass(NULL);
+	CHECK(wl_load_read_until(&load, rounds, ended, &figure));
+	EQUAL(figure.window_ticks, 100000);
+	near(figure.busy_ticks, 90000, 20);
+	/* Before it began there is none. */
+	CHECK(!wl_load_read_until(&load, load.began_rounds, load.began_ticks, &figure));
+}
+
 int main(void)
 {
 	RUN(idle_and_busy_shares_come_out);
 	RUN(long_windows_do_not_overflow);
+	RUN(a_window_ends_where_it_is_said);
 	RUN(no_figure_without_calibration);
 	return tap_end();
 }

@@ -45,4 +45,9 @@ void wl_load_begin(struct wl_load *load);
  * has passed. */
 bool wl_load_read(const struct wl_load *load, struct wl_load_figure *figure);
 
+/* The window up to a moment of which `load->rounds` and the clock were noted: a trial ends with its last frame, and that
+ * it was the last is known later. */
+bool wl_load_read_until(const struct wl_load *load, uint32_t rounds, uint64_t ticks,
+			struct wl_load_figure *figure);
+
 #endif
