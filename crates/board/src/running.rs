@@ -320,6 +320,14 @@ impl Board {
         }
     }
 
+    /// Wait until its emulator has ended, but not longer than `patience`.
+    pub fn wait_for_end(&self, patience: Duration) {
+        let begun = Instant::now();
+        while self.life().ended().is_none() && begun.elapsed() < patience {
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// End it now. Dropping the board does the same.
     pub fn stop(self) {}
 

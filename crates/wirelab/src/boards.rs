@@ -1,5 +1,7 @@
 //! An emulated board as a node: brought up by its room, asked by that of remote nodes, watched meanwhile.
 
+use std::time::Duration;
+
 use wirelab_board::{Board, BoardError, Options};
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
@@ -9,6 +11,9 @@ use wirelab_trial::{
 };
 
 use crate::exit::Failure;
+
+/// How long the end of an emulator may take after that of its wire.
+const DYING: Duration = Duration::from_millis(500);
 
 /// A board in QEMU, with an open session; it ends with this value.
 pub struct BoardNode {
@@ -152,6 +157,14 @@ impl Node for BoardNode {
         let ran = within(self.namespace.as_ref(), || {
             node.run(trial, progress, cancel)
         });
+        let well = match &ran {
+            Ok(observation) => observation.status == Status::Complete,
+            Err(error) => !matches!(error, NodeError::Failed(_)),
+        };
+        if !well {
+            // Its wire is gone a moment before its process is.
+            self.board.wait_for_end(DYING);
+        }
         let trouble = self.trouble();
         let mut observation = match (ran, trouble) {
             (Ok(observation), None) => observation,
