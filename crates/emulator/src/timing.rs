@@ -27,8 +27,7 @@ pub enum Refill {
 }
 
 impl Refill {
-    /// Cycles from the first cycle after the branch to the data phase of its target, which is P - 1 less than 0 to 2:
-    /// counted from the branch's last own cycle.
+    /// Cycles from the branch's last own cycle to the data phase of its target: P - 1.
     pub const fn data_phase(self) -> u64 {
         match self {
             Self::Decode => 0,
@@ -38,7 +37,7 @@ impl Refill {
     }
 }
 
-/// Cycles of TBB and TBH before the reload: two for the load and one for the addition (TRM 3.3.2).
+/// The addition in TBB and TBH, between the load's two cycles and the reload (TRM 3.3.2).
 pub const TABLE_ADD: u64 = 1;
 
 /// Cycles that a load or store waits where its address comes from the data processing instruction just before
@@ -98,8 +97,8 @@ const fn large(value: u32, signed: bool) -> bool {
 /// "for high-performance CPU access" and gives no wait states for either).
 pub const CPU_ACCESS: u32 = 1;
 
-/// How long one access of a DMA master keeps a memory: NXP gives 4 bytes in two clocks as the bandwidth of the bus
-/// (UM 31.1 for the GPDMA; the same bus serves the EMAC).
+/// How long one access of a DMA master keeps a memory: NXP approximates the raw bandwidth of the AHB by 4 bytes in two
+/// system clocks (UM10237, the manual of the LPC24xx, whose GPDMA and EMAC these are).
 pub const DMA_ACCESS: u32 = 2;
 
 /// Cycles of a read from an APB peripheral. Assumed: the bridge's two phases at half the clock. Writes are buffered
