@@ -98,7 +98,7 @@ const fn large(value: u32, signed: bool) -> bool {
 pub const CPU_ACCESS: u32 = 1;
 
 /// How long one access of a DMA master keeps a memory: NXP approximates the raw bandwidth of the AHB by 4 bytes in two
-/// system clocks (UM10237, the manual of the LPC24xx, whose GPDMA and EMAC these are).
+/// system clocks (UM10237, the manual of the LPC24xx, which has the same Ethernet block and a DMA of the same kind).
 pub const DMA_ACCESS: u32 = 2;
 
 /// Cycles of a read from an APB peripheral. Assumed: the bridge's two phases at half the clock. Writes are buffered
