@@ -70,6 +70,9 @@ bool wl_app_interval(const struct wl_app *app, const struct wl_start *start, con
 /* Send what is due; the time of the next frame. */
 uint64_t wl_app_send(struct wl_app *app, uint64_t now);
 
+/* The same past the stack, with the blaster. */
+uint64_t wl_app_blast(struct wl_app *app, uint64_t now);
+
 /* The trial failed: it ends at once. */
 void wl_app_fail(struct wl_app *app, const char *why);
 

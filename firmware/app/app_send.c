@@ -165,6 +165,8 @@ uint64_t wl_app_send(struct wl_app *app, uint64_t now)
 		return s->pace.due_ticks < s->end_ticks ? s->pace.due_ticks : s->end_ticks;
 	if (app->asked.path == WL_PATH_LOOPBACK)
 		return send_in_turn(app, now);
+	if (app->asked.path == WL_PATH_DRIVER)
+		return wl_app_blast(app, now);
 	for (int n = 0; n < most; n++) {
 		bool over = s->sequences >= s->frames || app->ending != WL_IDLE ||
 			    (wl_pace_is_set(&s->pace) ? s->pace.due_ticks : now) >= s->end_ticks;

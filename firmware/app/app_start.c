@@ -86,9 +86,17 @@ static bool can(const struct wl_app *app, const struct wl_start *start, struct w
 		return wl_refuse(refusal, "unsupported", "vlan_tags", "this node sends frames without tags");
 	if (start->has & WL_HAS_DESCRIPTORS)
 		return wl_refuse(refusal, "unsupported", "descriptors", "the driver has its own");
-	if ((start->has & WL_HAS_BUFFERS) && start->layer != WL_ETHERNET)
+	if ((start->has & WL_HAS_BUFFERS) && start->layer != WL_ETHERNET && start->path != WL_PATH_DRIVER)
 		return wl_refuse(refusal, "unsupported", "buffers",
-				 "the stack copies as it likes; ask for Ethernet");
+				 "the stack copies as it likes; ask for Ethernet, or path=driver");
+	if ((start->has & WL_HAS_BUFFERS) && start->buffers == WL_PREFILLED && start->path != WL_PATH_DRIVER)
+		return wl_refuse(refusal, "unsupported", "buffers", "frames lie ready with path=driver");
+	if (start->path == WL_PATH_DRIVER && (tcp || start->direction != WL_TRANSMIT))
+		return wl_refuse(refusal, "unsupported", "path",
+				 "past the stack this node sends UDP and Ethernet; ask for transmit");
+	if (start->path == WL_PATH_FAST_TRACK && (tcp || start->direction == WL_TRANSMIT))
+		return wl_refuse(refusal, "unsupported", "path",
+				 "the fast track is for what is received of UDP and Ethernet");
 	if (start->captures > 0 && tcp)
 		return wl_refuse(refusal, "unsupported", "captures", "taken of UDP and Ethernet");
 	if (start->direction == WL_ECHO && tcp)
@@ -125,6 +133,17 @@ static bool ethernet_peer(struct wl_app *app, const struct wl_start *start, cons
 	return true;
 }
 
+static bool open_frames(struct wl_app *app, struct wl_refusal *refusal)
+{
+	const struct wl_net *net = app->config.net;
+
+	if (!net->frames(net->context, true))
+		return wl_refuse(refusal, "failed", 0, "no raw frames");
+	if (app->asked.path == WL_PATH_FAST_TRACK)
+		net->fast_track(net->context, 0, true);
+	return true;
+}
+
 static bool open_port(struct wl_app *app, struct wl_started *started, struct wl_refusal *refusal)
 {
 	const struct wl_net *net = app->config.net;
@@ -133,13 +152,14 @@ static bool open_port(struct wl_app *app, struct wl_started *started, struct wl_
 	bool open;
 
 	if (asked->layer == WL_ETHERNET)
-		return net->frames(net->context, true) ? true
-						       : wl_refuse(refusal, "failed", 0, "no raw frames");
+		return open_frames(app, refusal);
 	app->connections = asked->direction == WL_BOTH ? 2 : 1;
 	open = wl_app_is_tcp(app) ? net->tcp_listen(net->context, &port, &app->peer, app->connections)
 				  : net->udp_open(net->context, &port);
 	if (!open)
 		return wl_refuse(refusal, "failed", 0, "the stack has no room for the port of the trial");
+	if (asked->path == WL_PATH_FAST_TRACK)
+		net->fast_track(net->context, port, true);
 	started->has |= WL_HAS_NODE_PORT;
 	started->node_port = port;
 	return true;
@@ -152,10 +172,14 @@ static void say_addresses(const struct wl_app *app, struct wl_started *started)
 	if (app->sizes.frame_bytes > 0)
 		started->has |= WL_HAS_FRAME;
 	started->frame_bytes = app->sizes.frame_bytes;
+	if ((asked->has & WL_HAS_BUFFERS) && asked->buffers == WL_PREFILLED) {
+		started->has |= WL_HAS_SLOTS;
+		started->slots = WL_APP_SLOTS;
+	}
+	started->has |= asked->has & WL_HAS_BUFFERS;
+	started->buffers = asked->buffers;
 	if (asked->layer == WL_ETHERNET) {
-		started->has |= WL_HAS_NODE_MAC | (app->peer_mac_known ? WL_HAS_PEER_MAC : 0) |
-				(asked->has & WL_HAS_BUFFERS);
-		started->buffers = asked->buffers;
+		started->has |= WL_HAS_NODE_MAC | (app->peer_mac_known ? WL_HAS_PEER_MAC : 0);
 		memcpy(started->node_mac, app->config.mac, 6);
 		memcpy(started->peer_mac, app->peer_mac, 6);
 		return;
@@ -177,6 +201,7 @@ static void lay_out(struct wl_app *app, uint64_t now, uint64_t interval_ps)
 	uint64_t begin = now + AFTER_REPLY_MS * app->ms_ticks;
 	bool timed = asked->has & WL_HAS_TIME;
 
+	app->blasting = false;
 	memset(sender, 0, sizeof(*sender));
 	memset(receiver, 0, sizeof(*receiver));
 	sender->on = asked->direction == WL_TRANSMIT || asked->direction == WL_BOTH;
@@ -241,8 +266,8 @@ bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, c
 	app->ending = WL_IDLE;
 	app->why = 0;
 	/* Over a serial line nothing was heard of the peer yet: its address is asked for before the first frame. */
-	app->resolving = peer->serial && app->sender.on && start->layer == WL_UDP_IPV4 &&
-			 start->path != WL_PATH_LOOPBACK &&
+	app->resolving = (peer->serial || start->path == WL_PATH_DRIVER) && app->sender.on &&
+			 start->layer == WL_UDP_IPV4 && start->path != WL_PATH_LOOPBACK &&
 			 !app->config.net->neighbour(app->config.net->context, &app->peer, mac);
 	say_addresses(app, started);
 	return true;

@@ -66,6 +66,8 @@ static void finish(struct wl_app *app, uint8_t state)
 	app->sender.cut_left = 0;
 	if (app->asked.path == WL_PATH_LOOPBACK)
 		net->loopback(net->context, false);
+	if (app->asked.path == WL_PATH_FAST_TRACK)
+		net->fast_track(net->context, 0, false);
 	if (app->asked.layer == WL_ETHERNET)
 		net->frames(net->context, false);
 	else if (wl_app_is_tcp(app))

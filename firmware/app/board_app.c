@@ -111,15 +111,22 @@ static void loopback(bool on)
 	board_quiet(on);
 }
 
+static bool driver_send(const uint8_t *frame, size_t length)
+{
+	const struct wl_piece whole = { frame, length };
+
+	return mac_send(&whole, 1);
+}
+
 void app_start(struct netif *netif)
 {
 	static struct wl_identity identity = {
 		.directions = WL_SET(WL_TRANSMIT) | WL_SET(WL_RECEIVE) | WL_SET(WL_BOTH) | WL_SET(WL_ECHO),
 		.layers = WL_SET(WL_ETHERNET) | WL_SET(WL_UDP_IPV4) | WL_SET(WL_TCP_IPV4),
 		/* The driver copies a frame into its ring while others are on the wire. */
-		.buffers = WL_SET(WL_COPIED_AHEAD),
+		.buffers = WL_SET(WL_COPIED_AHEAD) | WL_SET(WL_PREFILLED),
 		.traffic = WL_SET(WL_TRAFFIC_TEST),
-		.paths = WL_SET(WL_PATH_STACK),
+		.paths = WL_SET(WL_PATH_STACK) | WL_SET(WL_PATH_DRIVER) | WL_SET(WL_PATH_FAST_TRACK),
 		.ports = 1,
 		.min_frame_bytes = 64,
 		.max_frame_bytes = FRAME_BYTES,
@@ -148,6 +155,7 @@ void app_start(struct netif *netif)
 		config.seed = config.seed * 31 + config.mac[n];
 	}
 	wl_flows_init(&flows, &node, netif, board.loopback ? loopback : NULL);
+	flows.driver_send = driver_send;
 	wl_flows_net(&flows, &net);
 	wl_app_init(&node, &config);
 	if (!wl_lwip_control(&node) || !wl_lwip_echo() ||

@@ -16,6 +16,7 @@
 
 #include "wl_net.h"
 #include "pace.h"
+#include "wirelab/blast.h"
 #include "wirelab/points.h"
 #include "wirelab/track.h"
 
@@ -23,6 +24,9 @@
 #define WL_APP_BYTES (WL_HEADER_BYTES + WL_LFSR_MAX_BYTES)
 /* Counters of driver and stack that are followed. */
 #define WL_APP_FURTHER 20
+/* Frames that lie ready for the blaster past the stack, and room for each. */
+#define WL_APP_SLOTS 8
+#define WL_APP_SLOT_BYTES 1520
 
 struct wl_app_config {
 	const struct wl_identity *identity;
@@ -105,6 +109,12 @@ struct wl_app {
 	uint8_t points[WL_POINTS], point_count; /* those that took records */
 	uint8_t out[WL_APP_BYTES + WL_ETHERNET_HEADER_BYTES];
 	uint8_t in[WL_APP_BYTES];
+	/* Past the stack. */
+	bool blasting;
+	uint64_t blast_now;
+	struct wl_blast blast;
+	struct wl_blast_frames blast_frames;
+	uint8_t slots[WL_APP_SLOTS * WL_APP_SLOT_BYTES];
 };
 
 void wl_app_init(struct wl_app *app, const struct wl_app_config *config);

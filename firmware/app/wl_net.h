@@ -41,6 +41,11 @@ struct wl_net {
 	/* The MAC's own loopback; 0 where there is none. While it is on, what is sent to the node's own address goes
 	 * through stack, driver and MAC, and nothing else is sent. */
 	bool (*loopback)(void *context, bool on);
+	/* What comes for the trial goes past the stack, from the driver to wl_app_udp(), or with port 0 to
+	 * wl_app_frame(); 0 where there is no such way. */
+	void (*fast_track)(void *context, uint16_t port, bool on);
+	/* Give a whole frame to the driver, past the stack; false where its ring is full. 0 where that cannot be done. */
+	bool (*driver_send)(void *context, const uint8_t *frame, size_t length);
 	/* Capture points of stack and driver, on or off; 0 where there are none, or where they need not be told. */
 	void (*points)(void *context, bool on);
 };

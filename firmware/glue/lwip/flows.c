@@ -315,5 +315,7 @@ void wl_flows_net(struct wl_flows *flows, struct wl_net *net)
 		.neighbour = neighbour,
 		.loopback = flows->mac_loopback != NULL ? loopback : NULL,
 		.points = points,
+		.fast_track = flows->driver_send != NULL ? wl_flows_fast_track : NULL,
+		.driver_send = flows->driver_send != NULL ? wl_flows_driver_send : NULL,
 	};
 }

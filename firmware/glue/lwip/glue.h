@@ -33,11 +33,17 @@ struct wl_flows {
 	bool frames;
 	/* The MAC's loopback; 0 where there is none. */
 	void (*mac_loopback)(bool on);
+	/* Whole frames to the driver, past lwIP; 0 where that cannot be done. */
+	bool (*driver_send)(const uint8_t *frame, size_t length);
 };
 
 void wl_flows_init(struct wl_flows *flows, struct wl_app *app, struct netif *netif,
 		   void (*mac_loopback)(bool on));
 void wl_flows_net(struct wl_flows *flows, struct wl_net *net);
+
+/* What is received of the trial past lwIP, and sent past it (flows_past.c). */
+void wl_flows_fast_track(void *context, uint16_t port, bool on);
+bool wl_flows_driver_send(void *context, const uint8_t *frame, size_t length);
 
 /* Answer control lines on port 5002, UDP and TCP. False where lwIP has no room. */
 bool wl_lwip_control(struct wl_app *app);

@@ -11,6 +11,19 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count);
 void *memset(void *to, int byte, size_t count);
 int memcmp(const void *one, const void *other, size_t count);
 
+/* Four bytes in the machine's own order. The builtin, because a freestanding memcpy is a call. */
+static inline uint32_t wl_word(const uint8_t *at)
+{
+	uint32_t value;
+
+#ifdef __GNUC__
+	__builtin_memcpy(&value, at, sizeof value);
+#else
+	memcpy(&value, at, sizeof value);
+#endif
+	return value;
+}
+
 static inline uint16_t wl_be16(const uint8_t *at)
 {
 	return (uint16_t)(at[0] << 8 | at[1]);

@@ -10,23 +10,22 @@
 #define ETHERTYPE_IPV6 0x86DD
 #define PROTOCOL_UDP 17
 
+/* On the way of each frame: kept in one function, what is found stays in registers. */
+#ifdef __GNUC__
+#define INLINE inline __attribute__((always_inline))
+#else
+#define INLINE inline
+#endif
+
 enum { ETHERNET_BYTES = 14, TAG_BYTES = 4, IPV4_BYTES = 20, IPV6_BYTES = 40, UDP_BYTES = 8 };
 
-/* Four bytes in the machine's own order: a ones' complement sum does not mind it (RFC 1071, 2 (B)). */
-static inline uint32_t word(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof value);
-	return value;
-}
-
+/* A ones' complement sum does not mind the order of bytes in a word (RFC 1071, 2 (B)). */
 static uint64_t add(uint64_t sum, const uint8_t *bytes, size_t count)
 {
 	uint32_t last = 0;
 
 	for (; count >= sizeof last; bytes += sizeof last, count -= sizeof last)
-		sum += word(bytes);
+		sum += wl_word(bytes);
 	if (count > 0) {
 		memcpy(&last, bytes, count);
 		sum += last;
@@ -34,21 +33,18 @@ static uint64_t add(uint64_t sum, const uint8_t *bytes, size_t count)
 	return sum;
 }
 
-/* Whether a sum with its checksum in it says that nothing was damaged. */
+/* Whether a sum with its checksum in it says that nothing was damaged: folded to 16 bits, all of them are set. */
 static inline bool is_whole(uint64_t sum)
 {
-	uint32_t folded;
+	uint32_t high = (uint32_t)(sum >> 32), folded = (uint32_t)sum + high;
 
-	/* 2^16 is 1 in this arithmetic: add the halves up until one is left. */
-	sum = (sum & 0xFFFFFFFF) + (sum >> 32);
-	sum = (sum & 0xFFFFFFFF) + (sum >> 32);
-	folded = (uint32_t)sum;
-	folded = (folded & 0xFFFF) + (folded >> 16);
-	folded = (folded & 0xFFFF) + (folded >> 16);
-	return folded == 0xFFFF;
+	/* 2^32 is 1 in this arithmetic. */
+	folded += folded < high;
+	/* A half that is the other's complement, or both all ones. */
+	return folded + (folded >> 16 | folded << 16) == UINT32_MAX || folded == UINT32_MAX;
 }
 
-static void find_udp(struct wl_identified *found)
+static INLINE void find_udp(struct wl_identified *found)
 {
 	const uint8_t *udp = found->data;
 	size_t datagram;
@@ -56,29 +52,39 @@ static void find_udp(struct wl_identified *found)
 	if (found->count < UDP_BYTES)
 		return;
 	datagram = wl_be16(udp + 4);
-	if (datagram < UDP_BYTES || datagram > found->count)
+	/* Less than its header is more than anything. */
+	if (datagram - UDP_BYTES > found->count - UDP_BYTES)
 		return;
 	found->udp = udp;
 	found->data = udp + UDP_BYTES;
 	found->count = datagram - UDP_BYTES;
 }
 
-static void find_ipv4(struct wl_identified *found)
+/* Bytes of a header of IPv4 by its first byte, 0 for one that is none. */
+static inline size_t header_bytes(uint8_t first)
+{
+	/* Without options, as good as always. */
+	if (first == (4 << 4 | IPV4_BYTES / 4))
+		return IPV4_BYTES;
+	return first >> 4 == 4 && (first & 15) * 4 >= IPV4_BYTES ? (size_t)(first & 15) * 4 : 0;
+}
+
+static INLINE void find_ipv4(struct wl_identified *found)
 {
 	const uint8_t *ip = found->data;
 	size_t header, packet;
 	uint64_t sum;
 
-	if (found->count < IPV4_BYTES || ip[0] >> 4 != 4)
+	if (found->count < IPV4_BYTES)
 		return;
-	header = (size_t)(ip[0] & 15) * 4;
+	header = header_bytes(ip[0]);
 	packet = wl_be16(ip + 2);
-	if (header < IPV4_BYTES || packet < header || packet > found->count)
+	if (header == 0 || packet < header || packet > found->count)
 		return;
 	/* A fragment: the offset, or the flag that more follow. */
 	if ((wl_be16(ip + 6) & 0x3FFF) != 0)
 		return;
-	sum = (uint64_t)word(ip) + word(ip + 4) + word(ip + 8) + word(ip + 12) + word(ip + 16);
+	sum = (uint64_t)wl_word(ip) + wl_word(ip + 4) + wl_word(ip + 8) + wl_word(ip + 12) + wl_word(ip + 16);
 	if (header > IPV4_BYTES)
 		sum = add(sum, ip + IPV4_BYTES, header - IPV4_BYTES);
 	if (!is_whole(sum))
@@ -87,6 +93,8 @@ static void find_ipv4(struct wl_identified *found)
 	found->protocol = ip[9];
 	found->data = ip + header;
 	found->count = packet - header;
+	if (found->protocol == PROTOCOL_UDP)
+		find_udp(found);
 }
 
 static void find_ipv6(struct wl_identified *found)
@@ -103,9 +111,11 @@ static void find_ipv6(struct wl_identified *found)
 	found->protocol = ip[6];
 	found->data = ip + IPV6_BYTES;
 	found->count = payload;
+	if (found->protocol == PROTOCOL_UDP)
+		find_udp(found);
 }
 
-bool wl_identify(const uint8_t *frame, size_t length, struct wl_identified *found)
+static INLINE bool identify(const uint8_t *frame, size_t length, struct wl_identified *found)
 {
 	size_t at = ETHERNET_BYTES;
 	int8_t priority = -1;
@@ -132,8 +142,6 @@ bool wl_identify(const uint8_t *frame, size_t length, struct wl_identified *foun
 		find_ipv4(found);
 	else if (type == ETHERTYPE_IPV6)
 		find_ipv6(found);
-	if (found->ip && found->protocol == PROTOCOL_UDP)
-		find_udp(found);
 	return true;
 }
 
@@ -148,25 +156,25 @@ static bool udp_is_whole(const struct wl_identified *found)
 	if (found->ethertype == ETHERTYPE_IPV4) {
 		if (wl_be16(udp + 6) == 0)
 			return true;
-		sum = add(word(rest), found->ip + 12, 8);
+		sum = add(wl_word(rest), found->ip + 12, 8);
 	} else {
 		if (wl_be16(udp + 6) == 0)
 			return false;
-		sum = add(word(rest), found->ip + 8, 32);
+		sum = add(wl_word(rest), found->ip + 8, 32);
 	}
 	return is_whole(add(sum, udp, datagram));
 }
 
-static bool is_to(const struct wl_rule_ip *ip, const struct wl_identified *found)
+static INLINE bool is_to(const struct wl_rule_ip *ip, const struct wl_identified *found)
 {
 	if (!found->ip)
 		return false;
 	if (found->ethertype == ETHERTYPE_IPV4)
-		return ip->version == 4 && word(ip->bytes) == word(found->ip + 16);
+		return ip->version == 4 && wl_word(ip->bytes) == wl_word(found->ip + 16);
 	return ip->version == 6 && memcmp(ip->bytes, found->ip + 24, 16) == 0;
 }
 
-static bool has_port(const struct wl_rule *rule, uint16_t port)
+static INLINE bool has_port(const struct wl_rule *rule, uint16_t port)
 {
 	for (size_t n = 0; n < WL_IDENTIFY_PORTS && n < rule->port_count; n++) {
 		if (rule->ports[n] == port)
@@ -175,7 +183,7 @@ static bool has_port(const struct wl_rule *rule, uint16_t port)
 	return false;
 }
 
-bool wl_rule_matches(const struct wl_rule *rule, const struct wl_identified *found)
+static INLINE bool matches(const struct wl_rule *rule, const struct wl_identified *found)
 {
 	unsigned match = rule->match;
 
@@ -191,20 +199,30 @@ bool wl_rule_matches(const struct wl_rule *rule, const struct wl_identified *fou
 		return false;
 	if ((match & WL_MATCH_PROTOCOL) && !(found->ip && found->protocol == rule->protocol))
 		return false;
-	if ((match & WL_MATCH_MAC) &&
-	    !(word(rule->mac) == word(found->frame) && wl_be16(rule->mac + 4) == wl_be16(found->frame + 4)))
+	if ((match & WL_MATCH_MAC) && !(wl_word(rule->mac) == wl_word(found->frame) &&
+					wl_be16(rule->mac + 4) == wl_be16(found->frame + 4)))
 		return false;
 	return !(match & WL_MATCH_UDP_CHECKSUM) || (found->udp && udp_is_whole(found));
+}
+
+bool wl_identify(const uint8_t *frame, size_t length, struct wl_identified *found)
+{
+	return identify(frame, length, found);
+}
+
+bool wl_rule_matches(const struct wl_rule *rule, const struct wl_identified *found)
+{
+	return matches(rule, found);
 }
 
 bool wl_fast_track(const struct wl_rule *rules, size_t count, const uint8_t *frame, size_t length)
 {
 	struct wl_identified found;
 
-	if (!wl_identify(frame, length, &found))
+	if (!identify(frame, length, &found))
 		return false;
 	for (size_t n = 0; n < count; n++) {
-		if (wl_rule_matches(&rules[n], &found)) {
+		if (matches(&rules[n], &found)) {
 			rules[n].take(rules[n].context, &found);
 			return true;
 		}
