@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wirelab/piece.h"
+
 struct board_info {
 	const char *name; /* a word: "zynq7000" */
 	uint64_t tick_ps; /* of wl_clock() */
@@ -54,12 +56,6 @@ void board_irq_on(uint32_t was);
 void board_quiet(bool on);
 
 /* --- the MAC ----------------------------------------------------------------------------------------------------- */
-
-/* A part of a frame in memory. */
-struct wl_piece {
-	const void *bytes;
-	size_t count;
-};
 
 /* The largest frame without FCS that is sent or received. */
 #define MAC_MOST_BYTES 1518u

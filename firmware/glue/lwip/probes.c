@@ -2,7 +2,7 @@
 /* Capture points of driver and stack: times are read first, what they belong to is looked for afterwards. */
 #include "probes.h"
 
-#include "board.h"
+#include "wirelab/piece.h"
 #include "wirelab/points.h"
 
 #define UDP_HEADERS_BYTES (WL_ETHERNET_HEADER_BYTES + 20 + 8)

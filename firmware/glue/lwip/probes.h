@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct wl_piece; /* of board.h: bytes and their number */
+struct wl_piece; /* wirelab/piece.h */
 
 /* Whether the points are looked at at all; off they cost a load and a branch. */
 extern bool wl_probes_on;

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A whole node on lwIP: what the application, its flows and iperf need to know of each other. */
+#include "node.h"
+
+#include "wirelab/points.h"
+
+#include "lwip/def.h"
+#include "lwip/init.h"
+
+#define FRAME_BYTES 1518
+#define MOST_FRAMES 10000000000u
+#define MOST_TIME_PS 600000000000000u
+#define IDLE_MS 10000
+
+static void put_mac(char out[18], const uint8_t mac[6])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (unsigned n = 0; n < 6; n++) {
+		*out++ = digits[mac[n] >> 4];
+		*out++ = digits[mac[n] & 15];
+		*out++ = n < 5 ? ':' : 0;
+	}
+}
+
+static unsigned put_keys(struct wl_lwip_node *node, const struct netif *netif,
+			 const struct wl_lwip_options *options)
+{
+	const char *const own[WL_LWIP_OWN_KEYS][2] = {
+		{ "stack", "lwIP " LWIP_VERSION_STRING },
+		{ "mtu_bytes", node->mtu },
+		{ "application", "wirelab node" },
+		{ "software", "wirelab-firmware 0.1.0" },
+		{ "mac", node->mac },
+		{ "ip", node->ip },
+	};
+	unsigned count = 0;
+
+	put_mac(node->mac, netif->hwaddr);
+	ip4addr_ntoa_r(netif_ip4_addr(netif), node->ip, sizeof node->ip);
+	lwip_itoa(node->mtu, sizeof node->mtu, netif->mtu);
+	for (; count < options->setup_count && count < WL_LWIP_KEYS; count++) {
+		node->keys[count][0] = options->setup[count][0];
+		node->keys[count][1] = options->setup[count][1];
+	}
+	for (unsigned n = 0; n < WL_LWIP_OWN_KEYS; n++, count++) {
+		node->keys[count][0] = own[n][0];
+		node->keys[count][1] = own[n][1];
+	}
+	return count;
+}
+
+static void identify(struct wl_identity *identity, const struct wl_lwip_options *options)
+{
+	*identity = (struct wl_identity){
+		.name = options->name,
+		.directions = WL_SET(WL_TRANSMIT) | WL_SET(WL_RECEIVE) | WL_SET(WL_BOTH) | WL_SET(WL_ECHO),
+		.layers = WL_SET(WL_ETHERNET) | WL_SET(WL_UDP_IPV4) | WL_SET(WL_TCP_IPV4),
+		/* The driver copies a frame into its ring while others are on the wire. */
+		.buffers = WL_SET(WL_COPIED_AHEAD),
+		.traffic = WL_SET(WL_TRAFFIC_TEST),
+		.paths = WL_SET(WL_PATH_STACK),
+		.ports = 1,
+		.min_frame_bytes = 64,
+		.max_frame_bytes = FRAME_BYTES,
+		.max_frames = MOST_FRAMES,
+		.max_time_ps = MOST_TIME_PS,
+		.max_captures = WL_CAPTURE_RECORDS / WL_POINTS,
+		.idle_ms = IDLE_MS,
+	};
+	if (options->mac_loopback)
+		identity->paths |= WL_SET(WL_PATH_LOOPBACK);
+	if (options->driver_send) {
+		identity->buffers |= WL_SET(WL_PREFILLED);
+		identity->paths |= WL_SET(WL_PATH_DRIVER) | WL_SET(WL_PATH_FAST_TRACK);
+	}
+}
+
+bool wl_lwip_node_open(struct wl_lwip_node *node, struct netif *netif, const struct wl_lwip_options *options)
+{
+	struct wl_app_config config = {
+		.identity = &node->identity,
+		.setup = (const char *const(*)[2])node->keys,
+		.tick_ps = options->tick_ps,
+		.link_bits_per_s = options->link_bits_per_s,
+		.net = &node->net,
+		.further = options->further,
+		.seed = WL_CLOCK(),
+		.ip = wl_lwip_ip(netif_ip_addr4(netif)),
+	};
+
+	identify(&node->identity, options);
+	config.setup_count = put_keys(node, netif, options);
+	for (unsigned n = 0; n < sizeof config.mac; n++) {
+		config.mac[n] = netif->hwaddr[n];
+		config.seed = config.seed * 31 + config.mac[n];
+	}
+	wl_flows_init(&node->flows, &node->app, netif, options->mac_loopback);
+	node->flows.driver_send = options->driver_send;
+	wl_flows_net(&node->flows, &node->net);
+	wl_app_init(&node->app, &config);
+	return wl_lwip_control(&node->app) && wl_lwip_echo() &&
+	       wl_iperf_lwip_open(&node->iperf, WL_IPERF_PORT, options->tick_ps, 0, 0);
+}
+
+uint64_t wl_lwip_node_poll(struct wl_lwip_node *node)
+{
+	uint64_t iperf_due = wl_iperf_lwip_poll(&node->iperf), due = wl_app_poll(&node->app);
+
+	return due < iperf_due ? due : iperf_due;
+}
