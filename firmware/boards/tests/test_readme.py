@@ -1,6 +1,9 @@
-"""What firmware/README.md shows is C that compiles, against lwIP as it is."""
+"""What firmware/README.md says of adding the library to a project with lwIP: its lines are taken as they stand into a
+program with a board and an lwIP of its own, which is built, started under QEMU and measured."""
 
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,35 +14,108 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import lab  # noqa: E402
 
+HEADING = "## Add it to an lwIP project in ten lines"
 FIRMWARE = lab.TREE / "firmware"
-INCLUDES = [FIRMWARE / "lib/include", FIRMWARE / "app", FIRMWARE / "glue/lwip", FIRMWARE / "glue/lwip/port",
-            FIRMWARE / "boards/mps2-an385", FIRMWARE / "boards/common", lab.IMAGES / "lwip/src/include"]
-LINES = 10
+
+# The project as it was: a board, its main loop, lwIP compiled with it.
+PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(mine C ASM)
+set(CMAKE_C_STANDARD 11)
+file(GLOB LWIP {lwip}/core/*.c {lwip}/core/ipv4/*.c {lwip}/netif/ethernet.c)
+file(GLOB BOARD {board}/*.c {board}/*.S)
+add_executable(my_firmware ${{LWIP}} ${{BOARD}} {firmware}/boards/common/loop.c {firmware}/boards/common/print.c
+    {port}/sys_now.c {port}/checksum.c mine.c)
+target_include_directories(my_firmware PRIVATE . {board} {firmware}/boards/common {firmware}/lib/include {port} {lwip}/include)
+target_compile_options(my_firmware PRIVATE -O2 -fno-strict-aliasing)
+set_source_files_properties({board}/timer.c PROPERTIES COMPILE_DEFINITIONS wl_clock=my_timer_64)
+target_link_options(my_firmware PRIVATE -T {board}/link.ld)
+{lines}
+"""
+OPTIONS = """
+#include "{port}/lwipopts.h"
+{lines}
+"""
+PROGRAM = """
+#include <stdint.h>
+#include "app.h"
+#define MY_TICK_PS 10000
+uint64_t my_timer_64(void);
+{top}
+void app_start(struct netif *netif)
+{{
+{start}
+}}
+bool app_poll(void)
+{{
+{loop}
+	return true;
+}}
+uint64_t app_due(void)
+{{
+	return 0;
+}}
+bool app_idle(void)
+{{
+	return true;
+}}
+void app_slept(uint64_t ticks)
+{{
+	(void)ticks;
+}}
+"""
 
 
-class Readme(unittest.TestCase):
-    """The example of an lwIP project."""
+def setUpModule():
+    """Builds the boards, which fetches lwIP, or skips all of it."""
+    lab.need()
+    lab.build()
 
-    def setUp(self):
-        lab.need()
-        lab.build()
 
-    def test_the_example_for_lwip_compiles_with_what_it_names(self):
-        text = (FIRMWARE / "README.md").read_text()
-        part = text[text.index("## Into an lwIP project") :]
-        example = re.search(r"```c\n(.*?)```", part, re.S)[1]
-        body = example[example.index("my_node_start") : example.index("my_node_poll")]
-        statements = [line for line in body.splitlines() if line.strip().endswith(";")]
-        self.assertLessEqual(len(statements), LINES)
-        files = [FIRMWARE / file for name in re.search(r"`(app/.*?)` with", part, re.S)[1].split()
-                 for file in sorted(FIRMWARE.glob(name))]
-        with tempfile.TemporaryDirectory() as folder:
-            made = Path(folder, "example.c")
-            made.write_text("#include <string.h>\n" + example)
-            for file in [made, *files]:
-                command = ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb", "-std=c11", "-Wall", "-Wextra", "-Werror",
-                           '-DWL_LWIP_OPTIONS_HEADER="wl_lwip_options.h"', "-c", str(file), "-o", f"{folder}/object"]
-                command += [word for path in INCLUDES for word in ("-I", str(path))]
-                done = subprocess.run(command, check=False, capture_output=True, text=True)
-                self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertGreaterEqual(len(files), 9)
+def blocks():
+    """The section's blocks of code."""
+    section = (FIRMWARE / "README.md").read_text().split(HEADING)[1].split("\n## ")[0]
+    return re.findall(r"```(?:c|cmake)\n(.*?)```", section, re.S)
+
+
+def build(folder):
+    """The program with the lines of the page."""
+    places = {"firmware": FIRMWARE, "board": FIRMWARE / "boards/zynq7000", "port": FIRMWARE / "glue/lwip/port"}
+    cmake, options, top, start, loop = blocks()
+    cmake = cmake.replace("wirelab/firmware", str(FIRMWARE))
+    (folder / "CMakeLists.txt").write_text(PROJECT.format(lwip=lab.IMAGES / "lwip/src", lines=cmake, **places))
+    (folder / "lwipopts.h").write_text(OPTIONS.format(lines=options, **places))
+    (folder / "mine.c").write_text(PROGRAM.format(top=top, start=start, loop=loop))
+    toolchain = FIRMWARE / "cmake/cortex-a9.cmake"
+    make = ["cmake", "-G", "Ninja", "-S", folder, "-B", folder / "build", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
+    for command in [make, ["ninja", "-C", folder / "build"]]:
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(done.stdout + done.stderr)
+    return folder / "build/my_firmware"
+
+
+class TenLines(unittest.TestCase):
+    """The section on lwIP."""
+
+    def test_a_project_with_lwip_becomes_a_node(self):
+        self.assertLessEqual(sum(len(block.strip().split("\n")) for block in blocks()), 10)
+        folder = Path(tempfile.mkdtemp(prefix="wlfw"))
+        self.addCleanup(shutil.rmtree, folder)
+        with lab.Board("zynq7000", image=build(folder)) as board:
+            self.assertTrue(board.ping())
+            with board.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+                wire.sendto(b"?0.7 hello version=1", (lab.BOARD_IP, 5002))
+                self.assertRegex(wire.recv(1000), rb"^=0\.7 hello version=1 .*name=my-board ")
+                wire.sendto(b"echo", (lab.BOARD_IP, 7))
+                self.assertEqual(wire.recv(1000), b"echo")
+            if not shutil.which("iperf"):
+                self.skipTest("iperf: the server of iperf 2 is asked by its client")
+            for way in [[], ["-u", "-b", "10M"]]:
+                command = ["timeout", "-k", "1", str(lab.PATIENCE_S), "iperf", "-c", lab.BOARD_IP, "-n", "1M", *way]
+                said = board.run(*command, capture_output=True, text=True).stdout
+                self.assertRegex(said, r"Server Report" if way else r"1\.00 MBytes", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
