@@ -190,6 +190,7 @@ class Zynq(unittest.TestCase):
 
     def test_the_serial_line_loses_no_byte_of_many_lines_at_once(self):
         with Control(self.board) as control:
+            control.line.settimeout(lab.PATIENCE_S)
             lines = [f"?{control.session}.{number} status".encode() for number in range(1, 501)]
             sent = threading.Thread(
                 target=control.line.sendall, args=(b"".join(b"%s *%04X\n" % (line, crc16(line)) for line in lines),)
