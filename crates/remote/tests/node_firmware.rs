@@ -4,11 +4,14 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use common::{NODE_IPV4, lab, on_tester, trial};
+use wirelab_control::client::{Client, Patience};
+use wirelab_control::transport::TcpTransport;
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::ControlNode;
 use wirelab_trial::{
@@ -295,4 +298,31 @@ fn a_flow_of_which_nothing_arrives_is_all_lost() {
         .unwrap_or_else(|| panic!("{observation:#?}"));
     assert_eq!((counts.received_frames, counts.lost_frames), (0, 200));
     assert_eq!(flow.loss_ratio.value(), Some(&1.0));
+}
+
+#[test]
+fn control_over_tcp_is_the_same_as_over_udp() {
+    let Some(lab) = lab() else { return };
+    let Some(_node) = Serving::start(&lab) else {
+        return;
+    };
+    on_tester(&lab, || {
+        let to = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
+        let open =
+            || Client::open(TcpTransport::connect(to).unwrap(), Patience::default()).unwrap();
+        // More than the node keeps at a time: each is served, and the first connection is gone.
+        let mut clients: Vec<_> = (0..6).map(|_| open()).collect();
+        let keys = clients[5].setup().unwrap();
+        assert!(keys.iter().any(|(key, _)| key == "stack"), "{keys:?}");
+        let status = clients[5].status(None).unwrap();
+        assert_eq!(status.state, wirelab_control::value::State::Idle);
+        let mut raw = TcpStream::connect(to).unwrap();
+        raw.set_read_timeout(Some(common::PATIENCE)).unwrap();
+        let long = [b"?".as_slice(), &[b'x'; 600], b"\n?0.5 hello version=1\n"].concat();
+        raw.write_all(&long).unwrap();
+        let mut lines = BufReader::new(raw).lines();
+        let mut next = || lines.next().unwrap().unwrap();
+        assert!(next().starts_with("!0.0 too-long limit=512"));
+        assert!(next().starts_with("=0.5 hello version=1"));
+    });
 }

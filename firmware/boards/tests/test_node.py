@@ -14,6 +14,7 @@ import lab  # noqa: E402
 from control import Control, Refused  # noqa: E402
 
 PORT = 5003
+CONTROL_PORT = 5002
 SO_RCVBUFFORCE = 33
 TX_OURS = 1 << 31
 TX_DESCRIPTORS = 128
@@ -124,6 +125,26 @@ class Boards:
     def test_echo_on_port_7(self):
         self.host.sendto(bytes(range(200)), (lab.BOARD_IP, 7))
         self.assertEqual(self.host.recv(1000), bytes(range(200)))
+
+    def test_control_over_tcp_from_many_that_come_and_go(self):
+        lines = []
+        # More than the board keeps: the one that was silent for longest gives way, and nobody else notices.
+        connections = [self.board.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(6)]
+        for number, connection in enumerate(connections):
+            self.addCleanup(connection.close)
+            connection.connect((lab.BOARD_IP, CONTROL_PORT))
+            connection.sendall(b"\n=not a request\n" + b"?" + b"x" * 600 + b"\n?0.%d hello version=1\n" % number)
+            lines = connection.makefile("rb")
+            self.assertTrue(lines.readline().startswith(b"!0.0 too-long limit=512"))
+            self.assertTrue(lines.readline().startswith(b"=0.%d hello version=1" % number))
+        connections[-1].sendall(b"?0.77 hello vers")
+        connections[-1].sendall(b"ion=1\n?0.78 hello version=1\n")
+        self.assertTrue(lines.readline().startswith(b"=0.77 hello"))
+        self.assertTrue(lines.readline().startswith(b"=0.78 hello"))
+        self.assertEqual(connections[0].recv(100), b"")
+        connections[-1].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connections[-1].close()
+        self.sent_and_refused(self.transmit(frames=10), frames=10)
 
     def test_memory_for_sending_is_used_up_and_comes_back(self):
         self.sent_and_refused(self.transmit(frames=10), frames=10)
