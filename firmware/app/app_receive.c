@@ -77,7 +77,7 @@ void wl_app_udp(struct wl_app *app, const struct wl_ip *from, uint16_t port, con
 	bool ours;
 	uint64_t now;
 
-	if (!listens(app))
+	if (!listens(app) || app->asked.layer == WL_ETHERNET || wl_app_is_tcp(app))
 		return;
 	now = arrive(app, bytes, count);
 	ours = app->peer.version != 0 && wl_app_same_host(from, &app->peer);
@@ -152,7 +152,7 @@ void wl_app_tcp_data(struct wl_app *app, unsigned connection, const uint8_t *byt
 	uint64_t now;
 
 	/* What comes on the connection on which the node sends is nobody's. */
-	if (!listens(app) || connection != 0)
+	if (!listens(app) || !wl_app_is_tcp(app) || connection != 0)
 		return;
 	now = WL_CLOCK();
 	if (r->begun > 0) {
@@ -176,7 +176,7 @@ void wl_app_tcp_ended(struct wl_app *app, unsigned connection)
 {
 	struct wl_app_receiver *r = &app->receiver;
 
-	if (!listens(app) || connection != 0)
+	if (!listens(app) || !wl_app_is_tcp(app) || connection != 0)
 		return;
 	if (r->begun > 0)
 		judge_piece(app, app->in, r->begun, WL_CLOCK());
@@ -189,7 +189,7 @@ void wl_app_tcp_broken(struct wl_app *app, unsigned connection)
 	bool sends = app->sender.on && !app->sender.over &&
 		     connection == (app->asked.direction == WL_BOTH ? 1u : 0u);
 
-	if (app->state != WL_RUNNING)
+	if (app->state != WL_RUNNING || !wl_app_is_tcp(app))
 		return;
 	if (sends || (listens(app) && connection == 0))
 		wl_app_fail(app, "the peer broke the connection");

@@ -157,7 +157,7 @@ static const char *ask(const char *text)
 	return answer;
 }
 
-static bool says(const char *text, const char *what)
+static inline bool says(const char *text, const char *what)
 {
 	if (strstr(ask(text), what) != NULL)
 		return true;
@@ -208,12 +208,12 @@ static void pass(unsigned ms)
 	while (fake.now < end) {
 		uint64_t due = wl_app_poll(&app);
 
-		fake.now = due > fake.now ? (due < end ? due : end) : fake.now + 100;
+		fake.now = due > fake.now ? (due < end ? due : end) : fake.now + 1000;
 	}
 }
 
 /* A datagram of the tester's stream. */
-static void arrive(uint32_t sequence)
+static inline void arrive(uint32_t sequence)
 {
 	struct wl_header header = { .sequence = sequence, .lfsr_bytes = 100 };
 	uint8_t data[WL_HEADER_BYTES + 100];

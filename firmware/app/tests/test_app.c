@@ -201,6 +201,22 @@ static void a_stream_is_cut_into_frames_wherever_its_pieces_end(void)
 	}
 }
 
+static void what_comes_by_another_layer_is_nobodys(void)
+{
+	uint8_t bytes[40] = { 0 };
+
+	begin();
+	ask("start direction=receive layer=udp-ipv4 frames=20");
+	wl_app_tcp_data(&app, 0, bytes, sizeof bytes);
+	wl_app_tcp_ended(&app, 0);
+	wl_app_tcp_broken(&app, 0);
+	CHECK(says("status", "state=running tx_frames=0 rx_frames=0"));
+	begin();
+	ask("start direction=receive " TCP " frames=20");
+	arrive(0);
+	CHECK(says("status", "state=running tx_frames=0 rx_frames=0"));
+}
+
 static void a_stream_is_written_as_there_is_room(void)
 {
 	struct wl_receiver judged = { 0 };
@@ -406,6 +422,7 @@ int main(void)
 	RUN(a_receiver_is_done_when_all_have_come);
 	RUN(jitter_is_that_of_rfc_3550);
 	RUN(a_stream_is_cut_into_frames_wherever_its_pieces_end);
+	RUN(what_comes_by_another_layer_is_nobodys);
 	RUN(a_stream_is_written_as_there_is_room);
 	RUN(a_stream_that_is_stopped_ends_with_a_whole_frame);
 	RUN(who_does_not_connect_or_breaks_off_is_told);

@@ -96,6 +96,8 @@ main() {
     run test_iperf_tcp
     run replay_iperf iperf2 "$tree"/fuzz/corpus/iperf2_header/* "$tree"/fuzz/corpus/iperf2_receiver/* "$here"/../fuzz/corpus/iperf/*
     run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
+    run replay_echo echo "$tree"/fuzz/corpus/test_frame/*
+    run replay_app app "$here"/../fuzz/corpus/app/*
     run replay_identify identify "$tree"/fuzz/corpus/test_frame/*
     for cpu in cortex-m0plus cortex-m3 cortex-a9 cortex-r5; do
         cross "$cpu" "arm-none-eabi-gcc" -mcpu="$cpu" -mthumb
