@@ -1,6 +1,6 @@
 # LPC1768 (Keil MCB1700): Cortex-M3, EMAC; the same node run from RAM, as in NXP AN11053, and from flash.
 set(WL_BOARD_TOOLCHAIN cortex-m3)
-set(WL_BOARD_SOURCES vectors.S start.c board.c emac.c gpdma.c copy.c data.c trial.c control.c main.c)
+set(WL_BOARD_SOURCES vectors.S start.c board.c emac.c gpdma.c copy.c data.c rings.c trial.c control.c main.c)
 target_compile_definitions(wl_headers INTERFACE WL_OPTIONS_HEADER="wirelab_options.h")
 # Addresses and words are copied without calls.
 target_compile_options(wl_headers INTERFACE $<$<COMPILE_LANGUAGE:C>:-fbuiltin>)

@@ -53,7 +53,14 @@ void trial_stop(enum wl_state state);
 /* Do what a trial that was started asks for; returns when it has ended, or some work was done. */
 void trial_run(void);
 
-/* The application's data, in local SRAM: the LFSR part of a sequence. */
+/* Whether the trial goes on; meanwhile it hears the serial line and looks at the time, so call it often. */
+bool trial_goes_on(void);
+
+/* rings.c: the EMAC for transmit scenarios, and for receiving all frames that wait; false where there was none. */
+extern const struct wl_ring trial_ring;
+bool reception_poll(void);
+
+/* data.c: the application's data, in local SRAM: the LFSR part of a sequence. */
 const uint8_t *application_data(void *context, uint32_t sequence, size_t count);
 void application_data_init(void);
 
