@@ -114,7 +114,7 @@ pub fn fuzz_devices(bytes: &[u8]) {
     code.extend([0xfe, 0xe7]);
     let mut board = Lpc1768::new();
     begin(board.machine(), &code);
-    let end = board.cycle() + 10 * CYCLES;
+    let end = board.cycle() + 3 * CYCLES;
     for _ in 0..=MAX_ACCESSES {
         match board.run_until(end) {
             Ok(()) | Err(Halt::Breakpoint(_)) => break,
