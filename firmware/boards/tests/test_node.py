@@ -197,6 +197,23 @@ class Boards:
         self.assertLess(len(arrived), LONG)
         self.assertEqual(arrived[-1], LONG - 1)
 
+    def test_who_sleeps_between_frames_is_less_busy_than_who_does_not(self):
+        def busy(load):
+            started = self.control.ask("start", direction="transmit", layer="udp-ipv4", datagram_bytes=100, frames=200,
+                                       peer_ip=lab.HOST_IP, peer_port=PORT, **load)
+            self.assertEqual(self.end(started["trial"])[0], "done")
+            told = self.control.ask("load", trial=started["trial"])
+            self.assertEqual((told["cores"], told["shared"]), ("1", "no"))
+            # The board was idle between the trials, which is what the baseline is of.
+            self.assertLess(int(told["idle_busy_ticks"]), int(told["idle_window_ticks"]))
+            return int(told["busy_ticks"]) / int(told["window_ticks"])
+
+        time.sleep(0.1)
+        at_leisure = busy({"load_milliframes_per_s": 200000})
+        time.sleep(0.1)
+        self.assertEqual(busy({"load": "max"}), 1)
+        self.assertLess(at_leisure, 1)
+
     def test_nothing_of_what_is_sent_is_left_over_for_the_next_trial(self):
         for n in range(1, 4):
             self.assertEqual(self.transmit(frames=1000000, per_s=100), str(n))
