@@ -123,10 +123,7 @@ static bool udp_send_datagram(void *context, struct wl_iperf_flow *flow, const u
 /* What lwIP wants to hear of a call in which its connection may have been aborted. */
 static err_t result(struct wl_iperf_lwip *s, const struct tcp_pcb *pcb)
 {
-	err_t error = s->aborted == pcb ? ERR_ABRT : ERR_OK;
-
-	s->aborted = NULL;
-	return error;
+	return s->aborted == pcb ? ERR_ABRT : ERR_OK;
 }
 
 static err_t stream_came(void *argument, struct tcp_pcb *pcb, struct pbuf *p, err_t error)
@@ -136,6 +133,7 @@ static err_t stream_came(void *argument, struct tcp_pcb *pcb, struct pbuf *p, er
 	uint64_t now = WL_CLOCK();
 
 	(void)error;
+	s->aborted = NULL;
 	if (p == NULL) {
 		wl_iperf_closed(&s->iperf, slot->flow, false, now);
 		return result(s, pcb);
@@ -152,6 +150,7 @@ static err_t stream_went(void *argument, struct tcp_pcb *pcb, u16_t count)
 	const struct wl_iperf_lwip_flow *slot = argument;
 
 	(void)count;
+	slot->glue->aborted = NULL;
 	wl_iperf_room(&slot->glue->iperf, slot->flow, WL_CLOCK());
 	return result(slot->glue, pcb);
 }
@@ -171,6 +170,7 @@ static err_t stream_there(void *argument, struct tcp_pcb *pcb, err_t error)
 	const struct wl_iperf_lwip_flow *slot = argument;
 
 	(void)error;
+	slot->glue->aborted = NULL;
 	wl_iperf_connected(&slot->glue->iperf, slot->flow, WL_CLOCK());
 	return result(slot->glue, pcb);
 }

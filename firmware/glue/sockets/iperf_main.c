@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A small iperf 2 on the core of the firmware library and BSD sockets; it prints a line for each flow that is over. */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <netdb.h>
@@ -175,7 +176,7 @@ int main(int argc, char **argv)
 	read_options(argc, argv, &test, &client, &port);
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
-	if (!wl_iperf_sockets_open(&sockets, port, print_result, 0)) {
+	if (!wl_iperf_sockets_open(&sockets, &(struct wl_iperf_address){ .port = port }, print_result, 0)) {
 		perror("wl_iperf: the port cannot be had");
 		return 1;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* iperf 2 on BSD sockets: what its core asks for, and what comes from the sockets. */
+#define _GNU_SOURCE
 #include "iperf_sockets.h"
 
 #include <errno.h>
@@ -186,29 +187,19 @@ static void close_flow(void *context, struct wl_iperf_flow *flow)
 	*state_of(context, flow) = 0;
 }
 
-/* The server's socket of a type; with `both`, one of IPv6 that takes IPv4 too. */
-static int listen_on(int type, uint16_t port, bool both)
+/* The server's socket of a type; one of IPv6 takes IPv4 too where it can. */
+static int listen_on(int type, const struct wl_iperf_address *at)
 {
-	union address any;
-	int fd, no = 0, yes = 1;
-	socklen_t length;
+	union address own;
+	socklen_t length = to_system(at, false, &own);
+	int no = 0, yes = 1, fd = socket(own.any.sa_family, type, 0);
 
-	memset(&any, 0, sizeof any);
-	any.v4.sin_family = AF_INET;
-	any.v4.sin_port = htons(port);
-	length = sizeof any.v4;
-	if (both) {
-		any.v6.sin6_family = AF_INET6;
-		any.v6.sin6_port = htons(port);
-		length = sizeof any.v6;
-	}
-	fd = socket(any.any.sa_family, type, 0);
 	if (fd < 0)
 		return -1;
 	set_unblocking(fd);
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-	if ((both && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) != 0) ||
-	    bind(fd, &any.any, length) != 0 || (type == SOCK_STREAM && listen(fd, WL_IPERF_FLOWS) != 0)) {
+	if ((at->version == 6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no) != 0) ||
+	    bind(fd, &own.any, length) != 0 || (type == SOCK_STREAM && listen(fd, WL_IPERF_FLOWS) != 0)) {
 		int why = errno;
 
 		close(fd);
@@ -218,9 +209,10 @@ static int listen_on(int type, uint16_t port, bool both)
 	return fd;
 }
 
-bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, uint16_t port,
+bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, const struct wl_iperf_address *at,
 			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context)
 {
+	struct wl_iperf_address own = *at;
 	struct timespec wall;
 
 	memset(s, 0, sizeof *s);
@@ -239,13 +231,16 @@ bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, uint16_t port,
 		wl_iperf_set_time(&s->iperf, (uint32_t)wall.tv_sec, (uint32_t)(wall.tv_nsec / 1000),
 				  now_ns());
 	wl_iperf_fill(s->filling, sizeof s->filling, 0);
-	s->udp = listen_on(SOCK_DGRAM, port, true);
-	s->both = s->udp >= 0;
-	if (!s->both)
-		s->udp = listen_on(SOCK_DGRAM, port, false);
+	own.version = at->version == 4 ? 4 : 6;
+	s->udp = listen_on(SOCK_DGRAM, &own);
+	if (s->udp < 0 && at->version == 0) {
+		own.version = 4;
+		s->udp = listen_on(SOCK_DGRAM, &own);
+	}
 	if (s->udp < 0)
 		return false;
-	s->tcp = listen_on(SOCK_STREAM, port, s->both);
+	s->both = own.version == 6;
+	s->tcp = listen_on(SOCK_STREAM, &own);
 	if (s->tcp < 0) {
 		close(s->udp);
 		return false;

@@ -2,7 +2,7 @@
 /* iperf 2 on BSD sockets: one thread, poll() and sockets that do not block. Linux, NuttX and Zephyr have what it takes.
  *
  *     static struct wl_iperf_sockets it;
- *     if (wl_iperf_sockets_open(&it, WL_IPERF_PORT, 0, 0))
+ *     if (wl_iperf_sockets_open(&it, &(struct wl_iperf_address){ .port = WL_IPERF_PORT }, 0, 0))
  *             for (;;) wl_iperf_sockets_wait(&it, 1000);
  *
  * A program with sockets of its own polls them together: wl_iperf_sockets_list, poll, wl_iperf_sockets_serve.
@@ -30,9 +30,9 @@ struct wl_iperf_sockets {
 	uint8_t in[WL_SOCKETS_BYTES], filling[WL_SOCKETS_BYTES];
 };
 
-/* Listen on a port, IPv6 and IPv4 as far as they are there. False with errno where the port cannot be had. `ended` is
- * told of each flow, or 0. */
-bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, uint16_t port,
+/* Listen on an address and its port; with version 0 on all of IPv6 and IPv4 that there is. False with errno where they
+ * cannot be had. `ended` is told of each flow, or 0. */
+bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, const struct wl_iperf_address *at,
 			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
 
 void wl_iperf_sockets_close(struct wl_iperf_sockets *s);

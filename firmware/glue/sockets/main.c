@@ -152,12 +152,16 @@ int main(int count, char **arguments)
 	}
 	if (!wl_echo_serve(address))
 		fprintf(stderr, "wl_node: no echo on port 7: %s\n", strerror(errno));
+	if (!wl_iperf_serve(address))
+		fprintf(stderr, "wl_node: no iperf on port 5001: %s\n", strerror(errno));
 	printf("READY name=wl-node ip=%s\n", arguments[1]);
 	fflush(stdout);
 	while (!over) {
 		uint64_t due = wl_app_poll(&app), now = wl_clock();
-		uint64_t left = due > now ? due - now : 0;
+		uint64_t left = due > now ? due - now : 0, iperf_left = wl_iperf_attend();
 
+		if (left > iperf_left)
+			left = iperf_left;
 		if (left > LONGEST_WAIT_NS)
 			left = LONGEST_WAIT_NS;
 		wl_app_idle(&app, wl_loop_wait(left > SPIN_NS ? left - SPIN_NS : 0));

@@ -40,7 +40,7 @@ def setUpModule():
     need()
     for command in (
         ["cmake", "-S", TREE / "firmware/glue/sockets", "-B", BUILD, "-DWL_SANITIZE=ON"],
-        ["cmake", "--build", BUILD, "--target", "wl_iperf"],
+        ["cmake", "--build", BUILD, "--target", "wl_iperf", "--target", "wl_node"],
     ):
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
@@ -271,6 +271,21 @@ class Server(Lab):
         # Every place may be taken until the noise has been silent for 5 s.
         wait_for("a test", lambda: "Server Report:" in self.run_to_its_end(0, "client", *client)[1])
         self.assertIsNone(self.server.poll())
+
+
+class Node(Lab):
+    """wl_node serves iperf beside its own protocol, in one loop."""
+
+    def test_it_serves_udp_and_tcp_both_ways(self):
+        node = self.start(1, "node", BUILD / "wl_node", NODE)
+        wait_for("it is ready", lambda: "READY" in self.said("node"))
+        for options in ([*UDP, "-d"], [*TCP, "-r"], [*UDP, "-P", "2"]):
+            status, text = self.run_to_its_end(0, "client", "iperf", "-c", NODE, *options)
+            self.assertEqual(status, 0, text)
+            self.assertEqual(text.count("(0%)"), 0 if "-r" in options else 2, text)
+            self.assertEqual(text.count("1.00 MBytes"), 2 if "-r" in options else 0, text)
+        node.terminate()
+        self.assertEqual(node.wait(PATIENCE_S), 0, self.said("node"))
 
 
 class Client(Lab):
