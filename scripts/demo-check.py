@@ -2,7 +2,8 @@
 """Says whether the demo's results are what they must be; status 1 and the reasons if not.
 
 Eight directions at payload/(payload+38) of the link within 0.5 %, no frame lost or bad anywhere, every kind of buffers
-measured 200 times. `scripts/tests/test_demo_check.py` breaks each of these and expects a finding.
+measured 200 times, and whole trials on the emulated board where it could run. `scripts/tests/test_demo_check.py` breaks
+each of these and expects a finding.
 """
 
 import json
@@ -13,6 +14,7 @@ SIZES = [66, 438, 810, 1182, 1498]
 BUFFERS = ["prefilled", "copied", "copied-ahead", "in-place"]
 TOLERANCE = 0.005
 FRAMES, RUNS = 50, 200
+BOARD_LENGTHS, BOARD_WAYS = [64, 256, 1024], ["echo", "receive", "transmit"]
 
 
 def value(field):
@@ -85,8 +87,30 @@ def check_buffers(file):
                 yield f"buffers: {value(flow['sent_frames'])} frames, expected {FRAMES}"
 
 
+def check_board(file):
+    """Echo, receive and transmit at three lengths on the emulated board: whole trials, every byte that came right."""
+    asked = [(o["sizes"]["length_bytes"], o["trial"]["direction"]) for o in file["observations"]]
+    if sorted(asked) != sorted((length, way) for length in BOARD_LENGTHS for way in BOARD_WAYS):
+        yield f"board: trials {asked}"
+    for observation in file["observations"]:
+        where = f"board, length {observation['sizes']['length_bytes']}, {observation['trial']['direction']}"
+        if observation["status"] != "complete":
+            yield f"{where}: {observation['status']}: {observation.get('why', '')}"
+        for flow in observation["flows"]:
+            counts = value(flow["counts"])
+            if not counts or not counts["good_frames"] or counts["good_frames"] != counts["received_frames"]:
+                yield f"{where}: counts {counts}"
+
+
 def findings(folder):
     """All that is wrong with the results in a folder."""
+    board = Path(folder, "board.json")
+    # Only where the demo could run one.
+    if board.exists():
+        try:
+            yield from check_board(json.loads(board.read_text()))
+        except ValueError as error:
+            yield f"board.json: {error}"
     for name, check in [("link", check_link), ("max", check_max), ("buffers", check_buffers)]:
         try:
             file = json.loads(Path(folder, f"{name}.json").read_text())

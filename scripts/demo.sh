@@ -42,6 +42,22 @@ wait "$receiver"
 wirelab lab down "$LAB"
 trap - EXIT
 
+# Firmware on an emulated board, where QEMU and the compiler for it are here.
+rm -f "$OUT/board.json"
+missing=
+for tool in qemu-system-arm arm-none-eabi-gcc cmake ninja; do
+    have "$tool" || missing="$missing $tool"
+done
+if [ -z "$missing" ]; then
+    CARGO_TARGET_DIR=target scripts/firmware.sh zynq7000 >/dev/null
+    # A loss on a busy host is a figure here; demo-check.py says what must hold.
+    step "Real firmware on an emulated Zynq-7000 with lwIP: echoes, and where the time goes" \
+        measure board:zynq7000 --layer udp4 --length 64,256,1024 --direction echo,rx,tx --load 500pps --frames 512 \
+        --no-ceiling -o "$OUT/board.json" || true
+else
+    printf '\n== No emulated board: there is no%s (scripts/setup.sh test installs them)\n' "$missing"
+fi
+
 step "The judge: is every frame there and right?" verify --sent 5000 "$OUT/capture.pcapng"
 
 step "One page of all of it" report "$OUT/link.json" "$OUT/max.json" "$OUT/buffers.json" \

@@ -39,14 +39,20 @@ def observation(payload, flows, **more):
 
 
 def good():
-    """The three files of a demo that went well."""
+    """The files of a demo that went well."""
     link = [observation(p, [flow(100, p / (p + 38)) for _ in range(8)]) for p in demo_check.SIZES]
     most = [observation(p, [flow(100, None)]) for p in demo_check.SIZES]
     runs = [{"raw_ticks": [1] * demo_check.RUNS}]
     buffers = [
         observation(1500, [flow(50, None)], trial={"buffers": b}, series=runs) for b in demo_check.BUFFERS
     ]
-    return {name: {"observations": o} for name, o in [("link", link), ("max", most), ("buffers", buffers)]}
+    board = [
+        observation(length - 14, [flow(512, None)], trial={"direction": way}, sizes={"length_bytes": length})
+        for length in demo_check.BOARD_LENGTHS
+        for way in demo_check.BOARD_WAYS
+    ]
+    parts = [("link", link), ("max", most), ("buffers", buffers), ("board", board)]
+    return {name: {"observations": o} for name, o in parts}
 
 
 def findings(files):
@@ -62,6 +68,17 @@ class DemoCheck(unittest.TestCase):
 
     def test_a_good_demo_passes(self):
         self.assertEqual(findings(good()), [])
+
+    def test_a_demo_without_a_board_passes(self):
+        files = good()
+        del files["board"]
+        self.assertEqual(findings(files), [])
+
+    def test_a_board_on_a_busy_host_may_lose(self):
+        files = good()
+        counts = files["board"]["observations"][0]["flows"][0]["counts"]["value"]
+        counts.update(received_frames=510, good_frames=510, lost_frames=2)
+        self.assertEqual(findings(files), [])
 
     def broken(self, change):
         """The findings after one change."""
@@ -89,6 +106,11 @@ class DemoCheck(unittest.TestCase):
             "a kind of buffers missing": lambda f: f["buffers"]["observations"].pop(),
             "too few runs": lambda f: f["buffers"]["observations"][0]["series"][0]["raw_ticks"].pop(),
             "a void run": lambda f: f["buffers"]["observations"][0].update(status="void"),
+            "a trial of the board missing": lambda f: f["board"]["observations"].pop(),
+            "a dead board": lambda f: f["board"]["observations"][0].update(status="partial"),
+            "a byte wrong on the board": lambda f: f["board"]["observations"][0]["flows"][0]["counts"]["value"].update(
+                good_frames=511
+            ),
             "no file": lambda f: f.pop("max"),
         }
         for what, change in changes.items():
