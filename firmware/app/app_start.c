@@ -91,6 +91,9 @@ static bool can(const struct wl_app *app, const struct wl_start *start, struct w
 				 "the stack copies as it likes; ask for Ethernet, or path=driver");
 	if ((start->has & WL_HAS_BUFFERS) && start->buffers == WL_PREFILLED && start->path != WL_PATH_DRIVER)
 		return wl_refuse(refusal, "unsupported", "buffers", "frames lie ready with path=driver");
+	if ((start->path == WL_PATH_DRIVER && app->config.net->driver_send == 0) ||
+	    (start->path == WL_PATH_FAST_TRACK && app->config.net->fast_track == 0))
+		return wl_refuse(refusal, "unsupported", "path", "there is no way past this node's stack");
 	if (start->path == WL_PATH_DRIVER && (tcp || start->direction != WL_TRANSMIT))
 		return wl_refuse(refusal, "unsupported", "path",
 				 "past the stack this node sends UDP and Ethernet; ask for transmit");
