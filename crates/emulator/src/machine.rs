@@ -1,7 +1,7 @@
 //! The machine: core, memories and devices on one clock.
 
 use crate::bus::{Device, Fault, Width};
-use crate::cpu::{Core, Crash, Reason, Sleep, Spent, System, Trap, Watch};
+use crate::cpu::{Core, Crash, Reason, Sleep, Spent, System, Trap, Watch, disassemble};
 use crate::devices::Devices;
 use crate::elf::{self, ElfError};
 use crate::memory::Memory;
@@ -155,6 +155,21 @@ impl Machine {
             .as_ref()
             .map(|watch| watch.spent())
             .unwrap_or_default()
+    }
+
+    /// The same as text: each instruction with its share of the cycles, a line each, for a report.
+    pub fn listing(&self) -> Vec<String> {
+        let line = |spent: Spent| {
+            let half = |at: u32| self.memory.peek(at, Width::Half).unwrap_or(0);
+            let code = half(spent.address) | half(spent.address.wrapping_add(2)) << 16;
+            let (text, _) = disassemble(spent.address, code);
+            let each = spent.cycles as f64 / spent.count as f64;
+            format!(
+                "{:08x}  {text:<28} {:>8} times  {each:>6.2} cycles",
+                spent.address, spent.count
+            )
+        };
+        self.spent().into_iter().map(line).collect()
     }
 
     /// Runs until `cycle` is reached (the last instruction may end a few cycles behind it) or something stops it.
