@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import time
+from urllib.parse import unquote
 
 import lab
 
@@ -88,6 +89,11 @@ class Control:
         if status["state"] != "done":
             raise AssertionError(f"{fields}: {status}")
         return started | status
+
+    def setup(self):
+        """All set-up keys with their texts."""
+        found = self._pages("hello")
+        return {key[4:]: unquote(text) for page in found for key, text in page.items() if key.startswith("set.")}
 
     def counters(self, trial):
         """All counters of a trial."""

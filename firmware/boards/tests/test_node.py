@@ -93,6 +93,14 @@ class Boards:
         self.assertEqual(arrived, sorted(set(arrived)))
         return counters
 
+    def test_hello_has_every_key_of_the_set_up_tables(self):
+        keys = self.control.setup()
+        wanted = """core core_clock_hz cores memory cache interface link_bits_per_s phy buffer_memory scatter_gather_tx
+            scatter_gather_rx checksum_tx checksum_rx interrupt_pacing rx_buffers tx_buffers rx_descriptors tx_descriptors
+            stack os application software mac ip mtu_bytes""".split()
+        self.assertEqual([key for key in wanted if not keys.get(key)], [])
+        self.assertEqual((keys["mac"], keys["ip"], keys["stack"]), ("02:00:0a:37:00:02", lab.BOARD_IP, "lwIP 2.2.1"))
+
     def test_transmit_to_whom_the_serial_line_names(self):
         # The board has never heard of the host: it asks for its address before the first frame.
         counters = self.sent_and_refused(self.transmit(frames=200), frames=200)

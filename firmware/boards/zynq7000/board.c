@@ -16,6 +16,7 @@ static const char *const setup[][2] = {
 	{ "memory", BOARD_MEMORY_TEXT },
 	{ "cache", "level 1 enabled, level 2 off" },
 	{ "interface", BOARD_INTERFACE_TEXT },
+	{ "phy", BOARD_PHY_TEXT },
 	{ "buffer_memory", BOARD_MEMORY_TEXT ", not cached" },
 	{ "scatter_gather_tx", "no" },
 	{ "scatter_gather_rx", "no" },

@@ -12,6 +12,7 @@
 #define BOARD_IO_PLL_HZ 1000000000u
 /* Interfaces and memory of the set-up tables. */
 #define BOARD_INTERFACE_TEXT "RGMII"
+#define BOARD_PHY_TEXT "Marvell 88E1111"
 #define BOARD_MEMORY_TEXT "DDR3"
 
 /* The MAC's address, where whoever loaded the image left none in it; the last four bytes are the IPv4 address. */

@@ -7,6 +7,10 @@
 #include "lwip/def.h"
 #include "lwip/init.h"
 
+/* Without a suffix: the sources of 2.2.1 out of its repository call themselves a development's. */
+#define LWIP_TEXT                                                                                            \
+	"lwIP " LWIP_VERSTR(LWIP_VERSION_MAJOR) "." LWIP_VERSTR(LWIP_VERSION_MINOR) "." LWIP_VERSTR(         \
+		LWIP_VERSION_REVISION)
 #define FRAME_BYTES 1518
 #define MOST_FRAMES 10000000000u
 #define MOST_TIME_PS 600000000000000u
@@ -27,7 +31,7 @@ static unsigned put_keys(struct wl_lwip_node *node, const struct netif *netif,
 			 const struct wl_lwip_options *options)
 {
 	const char *const own[WL_LWIP_OWN_KEYS][2] = {
-		{ "stack", "lwIP " LWIP_VERSION_STRING },
+		{ "stack", LWIP_TEXT },
 		{ "mtu_bytes", node->mtu },
 		{ "application", "wirelab node" },
 		{ "software", "wirelab-firmware 0.1.0" },
