@@ -36,7 +36,7 @@ check: ## style, lints, licences and the rules of the project
 	@scripts/check.sh
 
 bench: ## compare with other generators on this machine
-	@scripts/setup.sh build bench
+	@scripts/setup.sh build test bench
 	@scripts/build.sh
 	@scripts/bench.sh
 

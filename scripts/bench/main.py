@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets] [--write FILE]
-`--simulation` and `--sockets` measure that section alone and write no page.
+main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --boards] [--write FILE]
+`--simulation`, `--sockets` and `--boards` measure that section alone and write no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+import boards
 import machine
 import page
 import sockets
@@ -219,6 +220,7 @@ def parse():
     alone = parser.add_mutually_exclusive_group()
     alone.add_argument("--simulation", action="store_true", help="only the simulation, without a page")
     alone.add_argument("--sockets", action="store_true", help="only iperf and echo, without a page")
+    alone.add_argument("--boards", action="store_true", help="only emulated boards, without a page")
     parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
     asked = parser.parse_args()
     if asked.rounds < 1 or asked.seconds <= 0:
@@ -234,6 +236,21 @@ def raise_priority():
         print("bench: no right to raise the priority; whole processes are timed at the ordinary one", file=sys.stderr)
 
 
+def measure(subjects, asked, folder):
+    """The rows of all sections, or of the one that was asked."""
+    alone, rows = asked.simulation or asked.sockets or asked.boards, []
+    if not alone:
+        sent = measure_rounds(subjects, asked.rounds, folder)
+        rows += frame_rows(subjects, *sent) + process_rows(subjects, asked.rounds)
+    if asked.sockets or not alone:
+        rows += measure_sockets(subjects, asked.rounds)
+    if asked.simulation or not alone:
+        rows += simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
+    if asked.boards or not alone:
+        rows += boards.rows(subjects, asked.rounds)
+    return rows
+
+
 def main():
     asked = parse()
     raise_priority()
@@ -244,19 +261,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:
         subjects = Subjects(asked.target.resolve(), folder, asked.seconds)
         try:
-            rows = [] if asked.sockets else simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
-            if not asked.simulation:
-                rows = measure_sockets(subjects, asked.rounds) + rows
-            if not (asked.simulation or asked.sockets):
-                sent = measure_rounds(subjects, asked.rounds, folder)
-                rows = frame_rows(subjects, *sent) + process_rows(subjects, asked.rounds) + rows
+            rows = measure(subjects, asked, folder)
         except Void as why:
             print(f"bench: void run, nothing written: {why}", file=sys.stderr)
             return 2
     text = page.render(host, warning, rows, subjects, asked, folder)
     print(page.table(rows))
     destination = asked.write or (TREE / "docs/benchmarks.md" if asked.rounds >= LEAST_ROUNDS else None)
-    if asked.simulation or asked.sockets:
+    if asked.simulation or asked.sockets or asked.boards:
         print("bench: only one section was measured, no page is written", file=sys.stderr)
     elif destination:
         destination.write_text(text)

@@ -30,6 +30,10 @@ Every figure on this page is measured, by `make bench`; run it again to see what
 - **simulation**: `crates/model/examples/events.rs` plays frames through two stages with four buffers between them, on
   core 0; an event is the end of a stage. **SimPy** does the same with two processes and a store of four
   (`scripts/bench/simpy_pipeline.py`), in turn with it on the same core. Its events are others, so frames are compared.
+- **board:zynq7000**: `firmware/boards/tests/speed.py`, QEMU by the wall clock on a TAP; datagrams out of the
+  distribution's iperf 2, lost by the board's own report or dropped by the host's TAP. Such figures say how fast the
+  emulation is on this machine, not how fast the silicon would be.
+- **board:lpc1768**: the project's own emulator; simulated time is not in these figures, only how long it takes.
 - **`whatif`**: `crates/model/examples/whatif.rs` tries every change, and pairs of the five best, at two sizes on each
   path of every node in `nodes/`; the figure is the list that took longest.
 """
