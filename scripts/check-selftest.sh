@@ -71,7 +71,9 @@ X
 |---|---|
 | the corpus is replayed | `crates/a/tests/replay.rs::corpus_is_replayed` |
 | the demo runs | `make demo` |
+| firmware | `crates/a/tests/t.c::it_holds` |
 X
+    printf '/* A test. */\nint main(void)\n{\n\tRUN(it_holds);\n}\n' >"$tree/crates/a/tests/t.c"
     cat >"$tree/fuzz/Cargo.toml" <<'X'
 [package]
 name = "f"
@@ -125,6 +127,7 @@ own_rules() {
     must_find acceptance "a test that does not exist" "sed -i s/corpus_is_replayed/corpus_is_gone/ $acceptance"
     must_find acceptance "a file that does not exist" "sed -i s/replay.rs/gone.rs/ $acceptance"
     must_find acceptance "a function that is no test" "sed -i 's/#\\[test\\]//' crates/a/tests/replay.rs"
+    must_find acceptance "a C function that nobody runs" "sed -i s/RUN/NOT/ crates/a/tests/t.c"
     must_find acceptance "a target that tests nothing" "sed -i 's/make demo/make clean/' $acceptance"
     must_find skiplist "no list" 'rm tests/skips.toml'
     must_find skiplist "a feature that no test asks for" 'sed -i s/tap/tun/ tests/skips.toml'

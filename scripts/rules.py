@@ -22,7 +22,7 @@ UNSAFE = re.compile(r"\bunsafe\s*(\{|fn\b|impl\b|extern\b|trait\b)")
 PRIVATE = re.compile(
     r"(?<![\w.])/(root|home/\w+|Users/\w+|work)/\w|/tmp/target-|\bas an AI\b|\blanguage model\b|^co-authored-by:", re.I
 )
-REFERENCE = re.compile(r"`([\w./-]+\.(?:rs|py|sh))::([\w:]+)`|`make ([a-z-]+)`")
+REFERENCE = re.compile(r"`([\w./-]+\.(?:rs|py|sh|c))::([\w:]+)`|`make ([a-z-]+)`")
 MAKE_TARGETS_THAT_TEST = {"demo", "test", "test-long", "bench", "fuzz", "check"}
 
 
@@ -103,6 +103,8 @@ def is_test(source, name, suffix):
         return re.search(rf"^\s*def {re.escape(name)}\(self", source, re.M) is not None
     if suffix == ".sh":
         return re.search(rf"^{re.escape(name)}\(\)", source, re.M) is not None
+    if suffix == ".c":
+        return re.search(rf"^\s*RUN\({re.escape(name)}\);", source, re.M) is not None
     # An attribute, other attributes, then the function; macros such as proptest! keep that form.
     return re.search(rf"#\[test\]\s*(?:#\[[^\n]*\]\s*|//[^\n]*\n\s*)*fn {re.escape(name)}\b", source) is not None
 
