@@ -9,7 +9,7 @@
 #include "lwip/def.h"
 
 /* Less than this is not worth a sleep: the timer would wake too late. */
-#define SPIN_PS 60000000u
+#define SPIN_PS 200000000u
 
 static struct wl_lwip_node node;
 static struct wl_assembler serial;
