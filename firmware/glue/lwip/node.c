@@ -8,9 +8,10 @@
 #include "lwip/init.h"
 
 /* Without a suffix: the sources of 2.2.1 out of its repository call themselves a development's. */
+#define TEXT_OF(tokens) #tokens
+#define TEXT(number) TEXT_OF(number)
 #define LWIP_TEXT                                                                                            \
-	"lwIP " LWIP_VERSTR(LWIP_VERSION_MAJOR) "." LWIP_VERSTR(LWIP_VERSION_MINOR) "." LWIP_VERSTR(         \
-		LWIP_VERSION_REVISION)
+	"lwIP " TEXT(LWIP_VERSION_MAJOR) "." TEXT(LWIP_VERSION_MINOR) "." TEXT(LWIP_VERSION_REVISION)
 #define FRAME_BYTES 1518
 #define MOST_FRAMES 10000000000u
 #define MOST_TIME_PS 600000000000000u
