@@ -4,7 +4,6 @@
 #include "lan9118.h"
 
 #define LEAST_BYTES 60u
-#define MOST_STATUSES 64u /* of the 128 that fit: then they are taken back */
 
 static const uint32_t zeros[LEAST_BYTES / 4];
 
@@ -23,23 +22,26 @@ static const uint32_t *write_words(const uint32_t *from, uint32_t words)
 	return from;
 }
 
-void lan9118_collect(void)
+static void collect(uint32_t info)
 {
-	uint32_t statuses = STATUS_WORDS(TX_INFO);
-
-	while (statuses-- > 0) {
+	for (uint32_t statuses = STATUS_WORDS(info); statuses > 0; statuses--) {
 		if (TX_STATUS & TX_BAD)
 			counters[TX_FAILED]++;
 	}
 }
 
-/* Whether the FIFO has room for so many words. */
+void lan9118_collect(void)
+{
+	collect(TX_INFO);
+}
+
+/* Whether the FIFO has room for so many words. What the frame before left of itself is taken back each time, so that
+ * no frame pays for many. */
 static bool has_room(uint32_t words)
 {
 	uint32_t info = TX_INFO;
 
-	if (STATUS_WORDS(info) >= MOST_STATUSES)
-		lan9118_collect();
+	collect(info);
 	return TX_FREE_BYTES(info) >= 4 * words;
 }
 

@@ -121,6 +121,17 @@ class Mps2(unittest.TestCase):
         self.recovers()
         self.assertEqual(self.counter("rx_recoveries"), 1)
 
+    def test_the_clock_goes_on_where_its_timer_begins_anew(self):
+        self.assertTrue(self.board.ping())
+        # TIMER0 counts down 32 bits in 171 s: leave it 40 us of them.
+        self.store(0x40000004, 1000)
+        lab.wait_for("the timer came round", lambda: self.word("wraps") == 1)
+        # Timers that are due by the clock go on: the link is watched by one.
+        self.board.link(False)
+        lab.wait_for("the board notices", lambda: self.counter("link_changes") == 2)
+        self.board.link(True)
+        self.recovers()
+
     def test_a_fault_is_told_and_starts_the_board_again(self):
         with self.board.faults() as memory:
             memory.put("mac_receive", test_zynq7000.UNDEFINED_INSTRUCTIONS)
@@ -136,6 +147,29 @@ class Mps2(unittest.TestCase):
     def frames(self):
         """Frames that the driver took so far."""
         return self.counter("rx_frames")
+
+    def store(self, address, value):
+        """Lets the core itself write a word: a debugger's own writes do not reach devices."""
+        stub = 0x203FFF00
+        with self.board.faults() as memory:
+            memory.ask(f"M{stub:x},4:0160fee7")  # str r1, [r0]; then a branch to itself
+            before = memory.ask("g")
+            words = [struct.pack("<I", word).hex() for word in (address, value)]
+            memory.ask("G" + "".join(words) + before[16 : 8 * 15] + struct.pack("<I", stub).hex() + before[8 * 16 :])
+
+        def is_done():
+            with self.board.faults() as memory:
+                counter = struct.unpack("<I", bytes.fromhex(memory.ask("g"))[60:64])[0]
+                if counter == stub + 2:
+                    memory.ask("G" + before)
+                return counter == stub + 2
+
+        lab.wait_for("the core has written", is_done)
+
+    def word(self, symbol):
+        """A word of the board's memory."""
+        with self.board.faults() as memory:
+            return memory.at(symbol)
 
     def counter(self, name):
         """A counter of the driver."""
