@@ -6,16 +6,18 @@ WIRELAB_SAY=firmware
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 firmware="$WIRELAB_TREE/firmware"
 out="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/firmware"
+# The folder `src` of lwIP 2.2.1, for machines that cannot fetch it.
+lwip="${LWIP_DIR:-$out/lwip/src}"
 
 # Copies the sources of lwIP, which the lock file pins, out of cargo's cache into the build folder.
 fetch_lwip() {
     local manifest=$firmware/third_party/lwip/Cargo.toml lock=$firmware/third_party/lwip/Cargo.lock from
-    if cmp -s "$lock" "$out/lwip/Cargo.lock"; then return 0; fi
+    if [ -n "${LWIP_DIR:-}" ] || cmp -s "$lock" "$out/lwip/Cargo.lock"; then return 0; fi
     use_rust
     from=$(cargo metadata --locked --quiet --format-version 1 --manifest-path "$manifest" |
         python3 -c 'import json, os, sys
 print(*(os.path.dirname(p["manifest_path"]) for p in json.load(sys.stdin)["packages"] if p["name"] == "lwip"))') ||
-        die "the sources of lwIP could not be fetched; on a machine without network give -DLWIP_DIR= to cmake yourself"
+        die "the sources of lwIP could not be fetched; without a network set LWIP_DIR to the folder src of lwIP 2.2.1"
     rm -rf "$out/lwip"
     mkdir -p "$out/lwip/src"
     cp -r "$from"/src/core "$from"/src/include "$from"/src/netif "$from"/COPYING "$out/lwip/src/"
@@ -28,8 +30,13 @@ build() {
     local board=$1 build=$out/build-$1 toolchain log
     toolchain=$(sed -n 's/^set(WL_BOARD_TOOLCHAIN \(.*\))$/\1/p' "$firmware/boards/$board/board.cmake")
     log=$build.log
+    # A folder that another tree has built in, or with another lwIP, is begun anew.
+    if ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$firmware" "$build/CMakeCache.txt" &&
+        grep -qxF "LWIP_DIR:PATH=$lwip" "$build/CMakeCache.txt"; } 2>/dev/null; then
+        rm -rf "$build"
+    fi
     if ! { [ -f "$build/build.ninja" ] ||
-        cmake -G Ninja -S "$firmware" -B "$build" -DWL_BOARD="$board" -DLWIP_DIR="$out/lwip/src" \
+        cmake -G Ninja -S "$firmware" -B "$build" -DWL_BOARD="$board" -DLWIP_DIR:PATH="$lwip" \
             -DCMAKE_TOOLCHAIN_FILE="$firmware/cmake/$toolchain.cmake"; } >"$log" 2>&1 ||
         ! ninja -C "$build" >>"$log" 2>&1; then
         tail -n 40 "$log" >&2
