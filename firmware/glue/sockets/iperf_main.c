@@ -103,6 +103,12 @@ static uint64_t number(const char *text)
 	return (uint64_t)value;
 }
 
+/* What 32 bits cannot say is as fast as it goes. */
+static uint32_t rate(uint64_t bits_per_s)
+{
+	return bits_per_s > UINT32_MAX ? 0 : (uint32_t)bits_per_s;
+}
+
 static void read_options(int argc, char **argv, struct wl_iperf_test *test, bool *client, uint16_t *port)
 {
 	uint16_t back_port = WL_IPERF_PORT;
@@ -150,7 +156,7 @@ static void read_options(int argc, char **argv, struct wl_iperf_test *test, bool
 			test->length_bytes = (uint16_t)number(optarg);
 			break;
 		case 'b':
-			test->bits_per_s = number(optarg);
+			test->bits_per_s = rate(number(optarg));
 			break;
 		case 'P':
 			test->streams = (uint8_t)number(optarg);

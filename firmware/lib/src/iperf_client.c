@@ -18,18 +18,15 @@ bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_
 		return false;
 	if (server.port == 0)
 		server.port = WL_IPERF_PORT;
+	ask.port = test->back_port != 0 ? test->back_port : server.port;
 	ask.bits_per_s = test->bits_per_s;
 	ask.bytes = test->bytes;
 	if (test->bytes == 0)
-		ask.time_cs = test->time_ms == 0 ? 1000 : test->time_ms / 10 + (test->time_ms % 10 != 0);
+		ask.time_cs = test->time_ms == 0 ? 1000 : (test->time_ms + 9) / 10;
 	for (unsigned n = 0; n < streams; n++) {
 		struct wl_iperf_flow *f = wl_iperf_place(it, &server);
 		uint8_t *header = f->head + (test->udp ? WIDE_BYTES : 0);
 
-		ask.port = test->mode == WL_IPERF_TRADEOFF || test->mode == WL_IPERF_DUAL ? test->back_port
-											  : server.port;
-		if (ask.port == 0)
-			ask.port = WL_IPERF_PORT;
 		f->udp = test->udp;
 		f->client = f->wide = f->own_socket = true;
 		f->ask = ask;

@@ -9,7 +9,7 @@ void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint32_t t
 {
 	memset(it, 0, sizeof *it);
 	it->io = io;
-	it->ticks_per_ms = tick_ps < 1000000000 ? 1000000000 / tick_ps : 1;
+	it->ticks_per_ms = 1000000000 / tick_ps;
 	it->us_per_tick = tick_ps / 1000000;
 	it->us_per_tick_part = (uint32_t)(((uint64_t)(tick_ps % 1000000) << 32) / 1000000);
 	it->max_datagram_bytes = 1470;
@@ -80,22 +80,25 @@ void wl_iperf_release(struct wl_iperf *it, struct wl_iperf_flow *f)
 void wl_iperf_result(const struct wl_iperf *it, const struct wl_iperf_flow *f, bool sent,
 		     struct wl_iperf_result *r)
 {
+	struct {
+		uint64_t next, bytes, start, last;
+	} sum;
+
 	memset(r, 0, sizeof *r);
 	r->peer = f->peer;
 	r->udp = f->udp;
 	r->sent = sent;
 	r->client = f->client;
+	/* Both halves begin alike. */
+	memcpy(&sum, sent ? (const void *)&f->tx : (const void *)&f->rx, sizeof sum);
+	r->here.bytes = sum.bytes;
+	r->here.duration_us = wl_iperf_us(it, sum.last - sum.start);
+	r->here.datagrams = sum.next - (sum.next != 0);
 	if (sent) {
 		r->reported = f->reported;
 		r->there = f->there;
-		r->here.bytes = f->tx.bytes;
-		r->here.duration_us = wl_iperf_us(it, f->tx.last - f->tx.start);
-		r->here.datagrams = f->tx.next ? f->tx.next - 1 : 0;
 		return;
 	}
-	r->here.bytes = f->rx.bytes;
-	r->here.duration_us = wl_iperf_us(it, f->rx.last - f->rx.start);
-	r->here.datagrams = f->rx.next ? f->rx.next - 1 : 0;
 	r->here.lost = f->rx.lost > f->rx.out_of_order ? f->rx.lost - f->rx.out_of_order : 0;
 	r->here.out_of_order = f->rx.out_of_order;
 	r->here.jitter_us = f->rx.jitter >> 8;

@@ -13,6 +13,8 @@
 /* A client that asks for traffic back may open its port a little later than it says. */
 #define BACK_TRIES 4
 #define BACK_MS 100
+/* A stream of which nothing was taken for so long is over. */
+#define STUCK_MS 5000
 /* From one knock to the next, and how many. */
 #define KNOCK_MS 50
 #define KNOCK_TRIES 60
@@ -29,9 +31,11 @@ bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *f)
 	}
 	if (ask->time_cs > WL_IPERF_BACK_S * 100u)
 		ask->time_cs = WL_IPERF_BACK_S * 100u;
-	if (f->udp && ask->bits_per_s == 0)
+	if (!f->udp)
+		return true;
+	if (ask->bits_per_s == 0)
 		ask->bits_per_s = 1048576;
-	if (f->udp && ask->bits_per_s > WL_IPERF_BACK_BITS_PER_S)
+	if (ask->bits_per_s > WL_IPERF_BACK_BITS_PER_S)
 		ask->bits_per_s = WL_IPERF_BACK_BITS_PER_S;
 	return true;
 }
@@ -63,8 +67,7 @@ void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *f)
 	tx->left = ask->time_cs != 0 ? UINT64_MAX : ask->bytes;
 	tx->start = tx->last = tx->due = it->now;
 	tx->end = wl_iperf_in(it, ask->time_cs != 0 ? ask->time_cs * 10 : WL_IPERF_BACK_S * 1000u);
-	/* Faster than 32 bits can say is as fast as it goes. */
-	if (ask->bits_per_s != 0 && ask->bits_per_s <= UINT32_MAX) {
+	if (ask->bits_per_s != 0) {
 		uint64_t ticks = (uint64_t)it->ticks_per_ms * (1000 * 8 * length);
 
 		tx->interval = ticks / ask->bits_per_s;
@@ -94,8 +97,15 @@ static void schedule(const struct wl_iperf *it, struct wl_iperf_tx *tx)
 
 	tx->due += tx->interval + (part < tx->part);
 	tx->part = part;
-	if (it->now > wl_iperf_later(it, tx->due, SLACK_MS) || (tx->interval | tx->interval_part) == 0)
+	if (it->now > wl_iperf_later(it, tx->due, SLACK_MS))
 		tx->due = it->now;
+}
+
+static void moved(const struct wl_iperf *it, struct wl_iperf_tx *tx, size_t count)
+{
+	tx->bytes += count;
+	tx->left -= count < tx->left ? count : tx->left;
+	tx->last = it->now;
 }
 
 static bool send_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t id, size_t count)
@@ -129,9 +139,7 @@ static bool send_data(struct wl_iperf *it, struct wl_iperf_flow *f)
 	if (!send_datagram(it, f, tx->next, count))
 		return false;
 	tx->next++;
-	tx->bytes += count;
-	tx->left -= count < tx->left ? count : tx->left;
-	tx->last = it->now;
+	moved(it, tx, count);
 	schedule(it, tx);
 	return true;
 }
@@ -156,11 +164,9 @@ static bool write_some(struct wl_iperf *it, struct wl_iperf_flow *f)
 		taken = want;
 	if (header != 0)
 		f->head_count = (uint8_t)(f->head_count - taken);
-	tx->bytes += taken;
-	tx->left -= taken < tx->left ? taken : tx->left;
 	tx->owed -= taken < tx->owed ? (uint32_t)taken : tx->owed;
 	if (taken > 0)
-		tx->last = it->now;
+		moved(it, tx, taken);
 	return taken == want;
 }
 
@@ -251,6 +257,10 @@ static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f)
 			end_data(it, f);
 			return;
 		}
+		if (tx->full && it->now >= wl_iperf_later(it, tx->last, STUCK_MS)) {
+			wl_iperf_over(it, f, true, false);
+			return;
+		}
 		if (burst == 0 || tx->full || (it->now < tx->due && tx->owed == 0))
 			return;
 		if (f->udp && !send_data(it, f))
@@ -260,17 +270,19 @@ static void step_send(struct wl_iperf *it, struct wl_iperf_flow *f)
 	}
 }
 
-/* When the sending half wants to be called again. */
-static uint64_t next_step(const struct wl_iperf_flow *f)
+/* When the sending half wants to be called again. A stream that is full is told of room, so that can wait. */
+static uint64_t next_step(const struct wl_iperf *it, const struct wl_iperf_flow *f)
 {
 	const struct wl_iperf_tx *tx = &f->tx;
+	uint64_t due = tx->due;
 
 	if (f->sending != TX_SEND)
-		return tx->due;
-	/* A stream that is full is told of room. */
-	if (tx->full || tx->due > tx->end)
-		return tx->end;
-	return tx->owed > 0 ? 0 : tx->due;
+		return due;
+	if (tx->full)
+		due = wl_iperf_later(it, tx->last, STUCK_MS);
+	else if (tx->owed > 0)
+		due = 0;
+	return due < tx->end ? due : tx->end;
 }
 
 void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *f)
@@ -286,5 +298,5 @@ void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *f)
 	else if (f->sending == TX_KNOCK && it->now >= f->tx.due)
 		knock(it, f);
 	if (f->sending != TX_NONE)
-		wl_iperf_wake(it, next_step(f));
+		wl_iperf_wake(it, next_step(it, f));
 }

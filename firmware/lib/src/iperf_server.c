@@ -11,18 +11,31 @@
 /* Answers to further final datagrams; clients of 2.2 ask 200 times. */
 #define MOST_ANSWERS 250
 
-/* A flow for the traffic back that runs at the same time (-d). */
-static void send_beside(struct wl_iperf *it, const struct wl_iperf_flow *f)
+/* A flow receives from now on. */
+static void receive(struct wl_iperf *it, struct wl_iperf_flow *f, uint8_t how_far)
 {
-	struct wl_iperf_flow *back = wl_iperf_place(it, &f->peer);
+	f->receiving = how_far;
+	f->rx.start = f->rx.last = it->now;
+	it->due = 0;
+}
 
+/* A flow for the traffic back that runs at the same time (-d). */
+static void send_beside(struct wl_iperf *it, struct wl_iperf_flow *f)
+{
+	struct wl_iperf_flow *back;
+
+	if (!wl_iperf_limit(it, f))
+		return;
+	/* Its own place is not to be given away for it. */
+	f->sending = TX_WAIT;
+	back = wl_iperf_place(it, &f->peer);
+	f->sending = TX_NONE;
 	if (back == 0)
 		return;
 	back->udp = f->udp;
 	back->wide = f->wide;
 	back->ask = f->ask;
-	if (wl_iperf_limit(it, back))
-		wl_iperf_back(it, back);
+	wl_iperf_back(it, back);
 }
 
 /* A client's header has been read. */
@@ -67,11 +80,6 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f)
 	wl_iperf_wake(it, f->tx.due);
 }
 
-static bool is_negative(const uint8_t *bytes, unsigned layout)
-{
-	return (bytes[layout & LAYOUT_WIDE ? 12 : 0] & 0x80) != 0;
-}
-
 /* The first datagram of a flow; a negative number is a late one of a flow that has been. */
 static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_address *from,
 				   const uint8_t *bytes, size_t have)
@@ -80,18 +88,16 @@ static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_ad
 	size_t head = layout & LAYOUT_WIDE ? WIDE_BYTES : NARROW_BYTES;
 	struct wl_iperf_flow *f;
 
-	if (is_negative(bytes, layout) || from->port == 0)
+	if ((bytes[head == WIDE_BYTES ? 12 : 0] & 0x80) != 0 || from->port == 0)
 		return 0;
 	f = wl_iperf_place(it, from);
 	if (f == 0)
 		return 0;
 	f->udp = true;
 	f->wide = (layout & LAYOUT_WIDE) != 0;
-	f->receiving = RX_DATA;
-	f->rx.start = f->rx.last = it->now;
+	receive(it, f, RX_DATA);
 	/* Some nodes begin with 0. */
 	f->rx.next = wl_be32(bytes) != 0;
-	it->due = 0;
 	if (!it->timed)
 		wl_iperf_set_time(it, wl_be32(bytes + 4), wl_be32(bytes + 8), it->now);
 	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask))
@@ -124,10 +130,8 @@ static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 		return;
 	if (f->rx.bytes == 0) {
 		f->wide = (wl_iperf_layout(bytes, have) & LAYOUT_WIDE) != 0;
-		f->rx.start = f->rx.last = it->now;
+		receive(it, f, RX_DATA);
 		f->rx.next = 1;
-		f->receiving = RX_DATA;
-		it->due = 0;
 		if (f->sending == TX_KNOCK)
 			f->sending = TX_NONE;
 	}
@@ -171,7 +175,7 @@ void wl_iperf_refused(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now
 	/* A client that takes one flow after the other refuses what comes in between; later, nobody is there. */
 	if (f->sending == TX_NONE)
 		return;
-	if (!f->client && f->own_socket && it->now < wl_iperf_later(it, f->tx.start, 1000))
+	if (!f->client && it->now < wl_iperf_later(it, f->tx.start, 1000))
 		return;
 	wl_iperf_over(it, f, true, false);
 }
@@ -183,10 +187,8 @@ struct wl_iperf_flow *wl_iperf_accept(struct wl_iperf *it, const struct wl_iperf
 	it->now = now;
 	if (f == 0)
 		return 0;
-	f->receiving = RX_HEADER;
 	f->head_want = 4;
-	f->rx.start = f->rx.last = it->now;
-	it->due = 0;
+	receive(it, f, RX_HEADER);
 	return f;
 }
 
@@ -197,8 +199,7 @@ void wl_iperf_connected(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t n
 		return;
 	wl_iperf_begin(it, f);
 	if (f->client && f->ask.mode >= WL_IPERF_REVERSE) {
-		f->receiving = RX_DATA;
-		f->rx.start = f->rx.last = it->now;
+		receive(it, f, RX_DATA);
 		if (f->ask.mode == WL_IPERF_REVERSE)
 			f->tx.left = f->head_count;
 	}
@@ -215,8 +216,8 @@ static void collect(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t 
 		if (f->head_count < 4 || f->head_count < f->head_want)
 			continue;
 		f->receiving = RX_DATA;
-		if (!wl_iperf_header_read(f->head, f->head_count, &f->ask))
-			f->ask.mode = WL_IPERF_FORWARD;
+		/* What is no header asks for nothing. */
+		(void)wl_iperf_header_read(f->head, f->head_count, &f->ask);
 		if (f->ask.wants_ack) {
 			wl_iperf_ack_write(f->head);
 			it->io->tcp_send(it->io->context, f, f->head, ACK_BYTES);
@@ -251,23 +252,24 @@ void wl_iperf_room(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 void wl_iperf_closed(struct wl_iperf *it, struct wl_iperf_flow *f, bool gone, uint64_t now)
 {
 	uint8_t mode = f->ask.mode;
+	bool all_sent;
 
 	it->now = now;
 	if (f->sending == TX_CONNECT) {
 		wl_iperf_unreached(it, f);
 		return;
 	}
+	all_sent = f->sending == TX_FINAL && !gone;
 	if (f->receiving != RX_NONE) {
-		bool goes_on = !gone && mode == WL_IPERF_FULL_DUPLEX && f->sending == TX_SEND;
-
 		if (mode == WL_IPERF_TRADEOFF && !gone && wl_iperf_limit(it, f)) {
 			wl_iperf_tell(it, f, false, true);
 			it->io->close(it->io->context, f);
 			wl_iperf_back(it, f);
 			return;
 		}
-		if (!goes_on && f->sending != TX_NONE) {
-			wl_iperf_tell(it, f, true, f->sending == TX_FINAL && !gone);
+		/* In full duplex the other half goes on. */
+		if (f->sending != TX_NONE && (gone || f->sending != TX_SEND)) {
+			wl_iperf_tell(it, f, true, all_sent);
 			f->sending = TX_NONE;
 		}
 		wl_iperf_over(it, f, false, !gone);
@@ -276,5 +278,5 @@ void wl_iperf_closed(struct wl_iperf *it, struct wl_iperf_flow *f, bool gone, ui
 	/* Who asked for the traffic has no more to say. */
 	if (f->sending == TX_NONE || (!gone && f->sending == TX_SEND && mode >= WL_IPERF_REVERSE))
 		return;
-	wl_iperf_over(it, f, true, f->sending == TX_FINAL && !gone);
+	wl_iperf_over(it, f, true, all_sent);
 }

@@ -84,6 +84,7 @@ static uint8_t mode_of(uint32_t flags, uint32_t upper)
 bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask *ask)
 {
 	uint32_t flags, amount, length, upper = 0;
+	uint64_t rate;
 
 	if (have < V1_BYTES)
 		return false;
@@ -98,17 +99,16 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 	/* Some nodes say 0 for the default of 10 s. */
 	ask->time_cs = amount == 0 ? 1000 : amount > INT32_MAX ? 0 - amount : 0;
 	ask->bytes = amount;
-	ask->bits_per_s = wl_be32(bytes + 16);
+	rate = wl_be32(bytes + 16);
 	if ((flags & EXTEND) != 0) {
 		/* A client with short datagrams cuts the end off. */
 		if (have >= V1_BYTES + 12)
 			upper = wl_be16(bytes + 32);
-		ask->bits_per_s =
-			have < 56 ? 0 : wl_be32(bytes + 48) | (uint64_t)(wl_be32(bytes + 52) >> 8) << 32;
+		rate = have < 56 ? 0 : wl_be32(bytes + 48) | (uint64_t)(wl_be32(bytes + 52) >> 8) << 32;
 		if ((upper & UPPER_PACKETS) != 0)
-			ask->bits_per_s = (uint32_t)ask->bits_per_s *
-					  (uint64_t)(ask->length_bytes ? ask->length_bytes : 1470) * 8;
+			rate = (uint32_t)rate * (uint64_t)(ask->length_bytes ? ask->length_bytes : 1470) * 8;
 	}
+	ask->bits_per_s = rate > UINT32_MAX ? UINT32_MAX : (uint32_t)rate;
 	ask->mode = mode_of(flags, upper);
 	return true;
 }
@@ -138,9 +138,8 @@ void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t st
 	put_words(out,
 		  (uint32_t[HEADER_BYTES / 4]){ flags | length << 1, streams, ask->port, ask->length_bytes, 0,
 						ask->time_cs ? 0 - ask->time_cs : ask->bytes, 0, 0,
-						upper << 16, VERSION_UPPER, VERSION_LOWER, 0,
-						(uint32_t)ask->bits_per_s,
-						(uint32_t)(ask->bits_per_s >> 32) << 8, 0 },
+						upper << 16, VERSION_UPPER, VERSION_LOWER, 0, ask->bits_per_s,
+						0, 0 },
 		  HEADER_BYTES / 4);
 }
 
@@ -162,11 +161,6 @@ void wl_iperf_report_write(const struct wl_iperf_count *c, bool wide, uint8_t *o
 			  3);
 }
 
-static uint64_t high(const uint8_t *report, size_t have, size_t at)
-{
-	return have >= at + 4 ? (uint64_t)wl_be32(report + at) << 32 : 0;
-}
-
 bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_count *c)
 {
 	const uint8_t *at = bytes + NARROW_BYTES;
@@ -182,18 +176,17 @@ bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_cou
 		at += 4;
 		if (have < WIDE_BYTES + 40 || (wl_be32(at) & VERSION1) == 0)
 			return false;
-		halves = (wl_be32(at) & IDS_64) != 0;
+		halves = have >= REPORT_BYTES && (wl_be32(at) & IDS_64) != 0;
 	}
 	c->bytes = (uint64_t)wl_be32(at + 4) << 32 | wl_be32(at + 8);
 	c->duration_us = (uint64_t)wl_be32(at + 12) * 1000000 + wl_be32(at + 16);
-	c->lost = wl_be32(at + 20);
-	c->out_of_order = wl_be32(at + 24);
-	c->datagrams = wl_be32(at + 28);
 	c->jitter_us = wl_be32(at + 32) * 1000000 + wl_be32(at + 36);
-	if (halves) {
-		c->lost |= high(bytes, have, 116);
-		c->out_of_order |= high(bytes, have, 120);
-		c->datagrams |= high(bytes, have, 124);
+	for (size_t n = 0; n < 3; n++) {
+		uint64_t *count = n == 0 ? &c->lost : n == 1 ? &c->out_of_order : &c->datagrams;
+
+		*count = wl_be32(at + 20 + 4 * n);
+		if (halves)
+			*count |= (uint64_t)wl_be32(bytes + 116 + 4 * n) << 32;
 	}
 	return true;
 }

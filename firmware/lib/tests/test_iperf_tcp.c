@@ -187,6 +187,24 @@ static void back_on_the_same_connection(void)
 	CHECK(!host.results[0].complete && !host.results[1].complete);
 }
 
+static void a_peer_that_reads_nothing_does_not_keep_its_place(void)
+{
+	struct wl_iperf_flow *flow = open("44010078", "7FFFFFFF", "04000000");
+
+	host.room = 100000;
+	wl_iperf_room(&host.it, flow, host.now);
+	host_pass(4000 * HOST_MS);
+	host.room = 1;
+	wl_iperf_room(&host.it, flow, host.now);
+	host_pass(4900 * HOST_MS);
+	EQUAL(host.told, 0);
+	host_pass(200 * HOST_MS);
+	EQUAL(host.told, 1);
+	CHECK(!host.result.complete);
+	EQUAL(host.result.here.bytes, 100001);
+	EQUAL(host.closed, 1);
+}
+
 static void silent_connections_end(void)
 {
 	struct wl_iperf_address peer = host_peer(1, 1);
@@ -346,6 +364,7 @@ int main(void)
 	RUN(back_after_the_end_of_the_first);
 	RUN(nobody_takes_the_connection_back);
 	RUN(back_on_the_same_connection);
+	RUN(a_peer_that_reads_nothing_does_not_keep_its_place);
 	RUN(silent_connections_end);
 	RUN(client_headers_over_tcp);
 	RUN(client_headers_over_udp);

@@ -281,9 +281,14 @@ static void what_is_asked_is_limited(void)
 	begin(0xC8010099, "00000000", (uint32_t)-2000000);
 	host.it.receive_only = true;
 	send(1, 100);
+	peer.port++;
+	send(1, 100);
+	peer.port--;
+	send(2, 100);
+	EQUAL(host.it.flows[0].rx.next, 3);
 	host_pass(1000 * HOST_MS);
 	EQUAL(host.opened, 0);
-	EQUAL(host.it.refused, 1);
+	EQUAL(host.it.refused, 2);
 	begin(0xC8010099, "00000000", (uint32_t)-2000000);
 	put(datagram + 16 + 48, UINT32_MAX);
 	put(datagram + 16 + 52, 0x0FFFFF00u);
@@ -329,6 +334,22 @@ static void forged_senders_push_no_test_out(void)
 	send(-100, 100);
 	EQUAL(host.result.here.datagrams, 100);
 	EQUAL(host.result.here.lost, 0);
+	/* Nor does one that wants traffic back push itself out: it is received, and nothing is sent. */
+	for (int n = 1; n < WL_IPERF_FLOWS; n++) {
+		for (int id = 1; id < 4; id++) {
+			peer = host_peer(3, (uint16_t)n);
+			send(id, 100);
+		}
+	}
+	peer = host_peer(1, 50001);
+	put(datagram + 16, 0xC8010099u);
+	for (int id = 1; id < 10; id++)
+		send(id, 100);
+	EQUAL(host.opened, 0);
+	send(-10, 100);
+	EQUAL(host.result.here.datagrams, 10);
+	EQUAL(host.result.peer.port, 50001);
+	put(datagram + 16, 0x48010098u);
 	/* Where all are real, one more is refused. */
 	host_pass(10000 * HOST_MS);
 	for (int id = 1; id < 4; id++) {

@@ -68,11 +68,11 @@ struct wl_iperf_test {
 	uint8_t mode;
 	uint8_t streams; /* -P */
 	uint16_t length_bytes; /* -l */
-	uint16_t back_port; /* where this end listens, for -r and -d; 0: 5001 */
+	uint16_t back_port; /* where this end listens, for -r and -d; 0: as the server */
 	uint32_t time_ms; /* -t; 10 s */
 	uint32_t
 		bytes; /* -n, of each stream, below 2^31; in place of the time, and for WL_IPERF_BACK_S at most */
-	uint64_t bits_per_s; /* -b, of each stream; as fast as it goes, for UDP too */
+	uint32_t bits_per_s; /* -b, of each stream; 0: as fast as it goes, for UDP too */
 };
 
 struct wl_iperf_flow;
@@ -108,14 +108,14 @@ struct wl_iperf_ask {
 	uint16_t port, length_bytes; /* the client's port for traffic back; 0: the default */
 	uint32_t time_cs; /* units of 10 ms; 0: `bytes` */
 	uint32_t bytes;
-	uint64_t bits_per_s; /* 0: not said */
+	uint32_t bits_per_s; /* 0: not said */
 };
 
 /* The receiving half of a flow. */
 struct wl_iperf_rx {
 	uint64_t next; /* the number expected */
-	uint64_t bytes, lost, out_of_order;
-	uint64_t start, last; /* ticks */
+	uint64_t bytes, start, last; /* ticks */
+	uint64_t lost, out_of_order;
 	uint32_t stamp_s, stamp_us; /* of the sender, in its last datagram */
 	uint32_t jitter; /* 1/256 us */
 	bool stamped;
@@ -124,8 +124,8 @@ struct wl_iperf_rx {
 /* The sending half. */
 struct wl_iperf_tx {
 	uint64_t next; /* number of the next datagram */
-	uint64_t bytes, left;
-	uint64_t start, last, due, end; /* ticks */
+	uint64_t bytes, start, last; /* ticks */
+	uint64_t left, due, end;
 	uint64_t interval; /* ticks from one datagram or write to the next */
 	uint32_t interval_part, part; /* 2^-32 ticks */
 	uint32_t owed; /* bytes of the write that has begun */
@@ -168,7 +168,7 @@ struct wl_iperf {
 	struct wl_iperf_flow flows[WL_IPERF_FLOWS];
 };
 
-/* `tick_ps`: picoseconds of a tick of `now`, 1 to 4e9. A clock of 1 us or better makes jitter and pacing true. */
+/* `tick_ps`: picoseconds of a tick of `now`, 1 to 1e9. A clock of 1 us or better makes jitter and pacing true. */
 void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint32_t tick_ps);
 
 /* The wall clock's time, for datagrams that are sent. Where nobody says it, that of the first peer that does is taken:
