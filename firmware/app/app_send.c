@@ -5,6 +5,8 @@
 #define NEVER UINT64_MAX
 /* A frame in the MAC's loopback that has not come back after so long is missed. */
 #define LOOP_MS 100
+/* After so many it is no loop: the node hears nobody while it waits. */
+#define LOOP_MOST_MISSED 8
 
 /* Where the stack has no room it is tried again after this part of a millisecond, or when something comes. */
 #define FULL_PART 10
@@ -144,6 +146,10 @@ static uint64_t send_in_turn(struct wl_app *app, uint64_t now)
 	}
 	if (!is_back(app, now))
 		return now;
+	if (app->receiver.missed > LOOP_MOST_MISSED) {
+		wl_app_fail(app, "frames do not come back from the MAC's loopback");
+		return now;
+	}
 	if (s->sequences >= s->frames || app->ending != WL_IDLE)
 		end(app);
 	else

@@ -8,6 +8,8 @@
 #define PREAMBLE_BYTES 8
 #define GAP_BYTES 12
 #define PS_PER_S 1000000000000u
+/* The node hears nobody while frames go round. */
+#define MOST_LOOPS 65536
 
 static const char *const size_names[] = { "frame_bytes", "length_bytes", "payload_bytes", "datagram_bytes" };
 
@@ -110,6 +112,8 @@ static bool can(const struct wl_app *app, const struct wl_start *start, struct w
 		if (start->layer != WL_UDP_IPV4 || start->direction != WL_BOTH || (start->has & WL_HAS_TIME))
 			return wl_refuse(refusal, "unsupported", "path",
 					 "a loopback trial is udp-ipv4, both, and has frames");
+		if (start->extent > MOST_LOOPS)
+			return wl_refuse_limit(refusal, "frames", MOST_LOOPS);
 	}
 	return true;
 }

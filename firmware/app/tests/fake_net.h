@@ -18,7 +18,7 @@ static struct {
 	struct wl_receiver judged; /* of what was sent */
 	struct wl_ip to;
 	uint16_t port;
-	bool open, frames, looped, known;
+	bool open, frames, looped, known, cut;
 	/* TCP: bytes that there is room for at once, and what was taken. */
 	size_t room, streamed;
 	uint8_t stream[100000];
@@ -69,7 +69,7 @@ static enum wl_sent udp_send(void *context, const struct wl_ip *to, uint16_t por
 	fake.port = port;
 	if (fake.answer == WL_SENT)
 		wl_receive_data(&fake.judged, bytes, count, true);
-	if (fake.looped)
+	if (fake.looped && !fake.cut)
 		wl_app_udp(&app, &own, 5003, bytes, count);
 	return keep(bytes, count);
 }

@@ -373,6 +373,20 @@ static void a_loop_waits_for_each_frame(void)
 	EQUAL(fake.sent, 64);
 	CHECK(says("status", "state=done tx_frames=64 rx_frames=64"));
 	CHECK(says("captures trial=1 point=1 from=0", "points=2 name=application"));
+	CHECK(says("start direction=both " UDP " path=loopback load=max frames=65537",
+		   "limit field=frames limit=65536"));
+	/* What does not come back is missed; where nothing does, it is no loop. */
+	fake.cut = true;
+	ask("start direction=both " UDP " path=loopback load=max frames=64");
+	pass(350);
+	EQUAL(app.receiver.missed, 3);
+	fake.cut = false;
+	pass(150);
+	CHECK(says("status", "state=done tx_frames=64 rx_frames=60"));
+	fake.cut = true;
+	ask("start direction=both " UDP " path=loopback load=max frames=64");
+	pass(1000);
+	CHECK(says("status", "state=failed") && !fake.looped);
 }
 
 static void over_a_serial_line_the_peer_is_asked_for_its_address_first(void)
