@@ -16,3 +16,11 @@ target_include_directories(lwip PUBLIC ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/po
 target_link_libraries(lwip PUBLIC wl_headers)
 target_include_directories(lwip PUBLIC ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip)
 target_compile_definitions(lwip PUBLIC "WL_LWIP_OPTIONS_HEADER=\"wl_lwip_options.h\"")
+
+# What lwIP's functions cost, by the calls it has around them; see glue/lwip/probes_perf.h.
+option(WL_LWIP_PERF "sum up what lwIP's functions cost" OFF)
+if(WL_LWIP_PERF)
+  target_sources(lwip PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip/probes_perf.c)
+  target_include_directories(lwip PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../glue/lwip)
+  target_compile_definitions(lwip PRIVATE LWIP_PERF=1 "WL_LWIP_PERF_HEADER=\"probes_perf.h\"")
+endif()

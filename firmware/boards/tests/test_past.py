@@ -151,6 +151,17 @@ class Blaster(unittest.TestCase):
                         self.assertEqual({len(frame) for _, _, frame in found}, {length})
                         self.assertEqual({flags for _, flags, _ in found}, {0})
 
+    def test_capture_points_are_taken_past_the_stack(self):
+        for name in BOARDS:
+            with each(self, name) as (_board, control, _wire):
+                trial = control.trial(direction="transmit", layer="ethernet", path="driver", length_bytes=256, frames=20,
+                                      load_milliframes_per_s=500_000, captures=20, peer_mac="02:00:00:00:00:fe")
+                points = control.captures(trial["trial"])
+                self.assertEqual([point for point, _ in points], ["application", "driver", "mac"])
+                for n in range(20):
+                    application, driver, mac = (records[n] for _, records in points)
+                    self.assertTrue(application < driver < mac, n)
+
     def test_frames_that_lie_ready_repeat(self):
         for name in BOARDS:
             with each(self, name) as (_board, control, wire):
