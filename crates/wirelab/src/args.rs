@@ -42,7 +42,7 @@ pub enum Command {
     Lab(LabArgs),
     Send(SendArgs),
     Receive(ReceiveArgs),
-    Measure(MeasureArgs),
+    Measure(Box<MeasureArgs>),
     Iperf(IperfArgs),
     Stages(StagesArgs),
     Node(NodeArgs),

@@ -78,15 +78,22 @@ fn what_is_missing_is_named_with_the_way_out() {
 fn a_hostile_image_is_refused() {
     let path = common::scratch("hostile.elf");
     std::fs::write(&path, [0x7F, b'E', b'L', b'F', 1, 1, 1]).unwrap();
-    let output = wirelab(&[
-        "board",
-        "run",
-        "zynq7000",
-        "--image",
-        path.to_str().unwrap(),
-    ]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("too short"), "{}", stderr(&output));
+    let image = path.to_str().unwrap();
+    for args in [
+        ["board", "run", "zynq7000", "--image", image],
+        ["measure", "board:zynq7000", "--quick", "--image", image],
+    ] {
+        let output = wirelab(&args);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("too short"), "{}", stderr(&output));
+    }
+    let no_board = wirelab(&["measure", "lab:1", "--image", image]);
+    assert_eq!(no_board.status.code(), Some(2));
+    assert!(
+        stderr(&no_board).contains("board:NAME"),
+        "{}",
+        stderr(&no_board)
+    );
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub struct MeasureArgs {
     /// lab:N (N veth pairs of its own), ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side),
     /// iperf:HOST[:PORT], node:HOST[:PORT], board:NAME (wirelab board list), or the name or file of a node model
     pub node: String,
+    /// Firmware of a board:NAME in place of its own
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
     #[command(flatten)]
     pub matrix: MatrixArgs,
     #[command(flatten)]

@@ -8,6 +8,7 @@ use wirelab_trial::{Field, Node, Trial};
 
 use crate::args::MeasureArgs;
 use crate::ask;
+use crate::boards::BoardNode;
 use crate::commands::report;
 use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Result};
@@ -29,7 +30,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     // Before the lab is made, which an early Ctrl-C would leave behind.
     let cancel = cancel_on_signal();
-    let mut node = nodes::node(&args.node, options, plans::largest_payload(&plan))?;
+    let mut node = node(args, options, plans::largest_payload(&plan))?;
     if plan.datasheet {
         plan.use_layers(&node.describe().capabilities.layers);
         if let AnyNode::Board(board) = &mut node {
@@ -64,6 +65,23 @@ pub fn run(args: &MeasureArgs) -> Result {
     captured.and(ended)
 }
 
+fn node(args: &MeasureArgs, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
+    let Some(image) = &args.image else {
+        return nodes::node(&args.node, options, payload);
+    };
+    let Some(board) = args.node.strip_prefix("board:") else {
+        return Err(Failure::usage(
+            "--image is the firmware of a board: measure board:NAME (wirelab board list)",
+        ));
+    };
+    let options = wirelab_board::Options {
+        image: Some(image.clone()),
+        ..wirelab_board::Options::default()
+    };
+    let node = BoardNode::start(&args.node, board, &options)?;
+    Ok(AnyNode::Board(Box::new(node)))
+}
+
 fn start_capture(
     args: &MeasureArgs,
     node: &mut AnyNode,
@@ -73,7 +91,7 @@ fn start_capture(
     };
     let AnyNode::Ports(node) = node else {
         return Err(Failure::usage(
-            "--capture needs frames: a model moves none, measure lab:N or ports:… instead",
+            "--capture takes frames between ports: measure lab:N or ports:… with it",
         ));
     };
     let options = WriterOptions::default();

@@ -115,3 +115,49 @@ fn take(shared: &Shared, ends: &Ends) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+    use wirelab_port::wire::UnixWire;
+
+    const ENDS: Ends = Ends {
+        node_mac: [2, 0, 10, 55, 0, 2],
+        node_ip: Ipv4Addr::new(10, 55, 0, 2),
+        tester_mac: [2, 0x57, 0x4C, 55, 0, 1],
+        tester_ip: Ipv4Addr::new(10, 55, 0, 1),
+    };
+
+    #[test]
+    fn questions_are_answered_and_the_rest_goes_to_the_trial_or_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let node = UnixWire::bind(&b, &a).unwrap();
+        let wire = Wire::new(Box::new(UnixWire::bind(&a, &b).unwrap()), ENDS).unwrap();
+        // Nobody wants it, and it is in nobody's way.
+        assert!(node.send(&[1; 60]).unwrap());
+        let theirs = Ends {
+            node_mac: ENDS.tester_mac,
+            node_ip: ENDS.tester_ip,
+            tester_mac: ENDS.node_mac,
+            tester_ip: ENDS.node_ip,
+        };
+        assert!(node.send(&arp::request(&theirs)).unwrap());
+        let mut answer = [0; 64];
+        let long = Duration::from_secs(30);
+        assert_eq!(node.receive(&mut answer, long).unwrap(), Some(60));
+        assert_eq!(answer[28..32], [10, 55, 0, 1]);
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let of_taker = Arc::clone(&taken);
+        *wire.shared.taker() = Some(Box::new(move |frame, _| {
+            of_taker.lock().unwrap().push(frame.to_vec());
+        }));
+        assert!(node.send(&[2; 80]).unwrap());
+        let begun = Instant::now();
+        while taken.lock().unwrap().is_empty() && begun.elapsed() < long {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(*taken.lock().unwrap(), [vec![2; 80]]);
+    }
+}
