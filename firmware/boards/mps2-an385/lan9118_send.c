@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Sending with the LAN9118: the pieces of a frame go into its FIFO as they lie, the last word starts the MAC. */
+#include <string.h>
+
 #include "hooks.h"
 #include "lan9118.h"
 
 #define LEAST_BYTES 60u
+#define LEAST_MIDDLE_BYTES 4u
 
 static const uint32_t zeros[LEAST_BYTES / 4];
 
@@ -82,9 +85,22 @@ static void write_frame(const struct wl_piece *pieces, unsigned count, uint32_t 
 	start(*write_piece(last, place | TX_LAST, padded));
 }
 
+/* What the MAC does not take in its parts: those between the first and the last must be a word at least (3.11.3). */
+static struct wl_piece gather(const struct wl_piece *pieces, unsigned count, uint32_t length)
+{
+	static uint32_t whole[(MAC_MOST_BYTES + 3) / 4];
+	uint8_t *to = (uint8_t *)whole;
+
+	for (unsigned n = 0; n < count; to += pieces[n++].count)
+		memcpy(to, pieces[n].bytes, pieces[n].count);
+	return (struct wl_piece){ whole, length };
+}
+
 bool mac_send(const struct wl_piece *pieces, unsigned count)
 {
 	uint32_t length = 0, padded, words = 2 + LEAST_BYTES / 4;
+	struct wl_piece gathered;
+	bool small = false;
 
 	BOARD_ON_SEND(pieces, count);
 	while (count > 0 && pieces[count - 1].count == 0)
@@ -97,6 +113,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 		length += (uint32_t)pieces[n].count;
 		/* Two command words, and parts of a word at either end. */
 		words += 3 + (uint32_t)pieces[n].count / 4 + 1;
+		small |= n > 0 && n + 1 < count && pieces[n].count < LEAST_MIDDLE_BYTES;
 	}
 	if (!lan9118.link_up && !lan9118.loopback) {
 		counters[TX_NO_LINK]++;
@@ -107,6 +124,11 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 		return false;
 	}
 	padded = length < LEAST_BYTES ? LEAST_BYTES : length;
+	if (small) {
+		gathered = gather(pieces, count, length);
+		pieces = &gathered;
+		count = 1;
+	}
 	write_frame(pieces, count, length, padded);
 	counters[TX_FRAMES]++;
 	counters[TX_BYTES] += padded;

@@ -121,6 +121,34 @@ class Mps2(unittest.TestCase):
         self.recovers()
         self.assertEqual(self.counter("rx_recoveries"), 1)
 
+    def test_frames_in_pieces_of_any_shape_are_sent_whole(self):
+        self.assertTrue(self.board.ping())
+        dice = random.Random(9)
+        at, heap = 0x203F0000, 0x203F1000
+        with self.board.raw() as wire:
+            for _ in range(60):
+                length = dice.choice([1, 14, 59, 60, 61, 64, 100, 1514, 1518])
+                frame = lab.ethernet(0x88B6, dice.randbytes(1600))[:length]
+                cuts = sorted(dice.choices(range(length + 1), k=dice.randrange(6)))
+                pieces = [frame[a:b] for a, b in zip([0, *cuts], [*cuts, length], strict=True)]
+                with self.board.faults() as memory:
+                    where, table = heap, b""
+                    for piece in pieces:
+                        where += dice.randrange(4)
+                        if piece:
+                            memory.write(where, piece)
+                        table += struct.pack("<II", where, len(piece))
+                        where += len(piece)
+                    memory.write(at, table)
+                    self.assertEqual(memory.call("mac_send", at, len(pieces)) & 0xFF, 1)
+                while (came := wire.recv(4096))[:length] != frame:
+                    self.assertNotEqual(came[12:14], b"\x88\xb6", came.hex())
+                self.assertEqual(came[length:], bytes(max(0, 60 - length)))
+            # More than any frame has is refused, however it is cut.
+            with self.board.faults() as memory:
+                memory.write(at, struct.pack("<IIII", heap, 1500, heap, 19))
+                self.assertEqual(memory.call("mac_send", at, 2) & 0xFF, 0)
+
     def test_the_clock_goes_on_where_its_timer_begins_anew(self):
         self.assertTrue(self.board.ping())
         # TIMER0 counts down 32 bits in 171 s: leave it 40 us of them.
