@@ -147,6 +147,9 @@ void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const st
 	it->now = now;
 	if (have < NARROW_BYTES)
 		return;
+	/* Glue that hands over less than it should. */
+	if (have < WIDE_BYTES)
+		count = have;
 	if (flow != 0) {
 		if (wl_iperf_same(&flow->peer, from))
 			own_datagram(it, flow, bytes, have, count);
