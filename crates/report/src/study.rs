@@ -195,7 +195,7 @@ fn about(run: &StudyRun) -> Vec<String> {
 }
 
 fn table(run: &StudyRun) -> Table {
-    let heads = vec![
+    let mut heads = vec![
         Head::words("row", Shown::Always, 0),
         Head::words("metric", Shown::IfVaries, 11),
         Head::figures("published", "", Shown::Always, 0),
@@ -204,8 +204,12 @@ fn table(run: &StudyRun) -> Table {
         Head::words("kind", Shown::IfVaries, 0),
         Head::words("role", Shown::IfVaries, 10),
     ];
+    let beside = run.rows.iter().any(|figure| figure.model.is_some());
+    if beside {
+        heads.insert(3, Head::figures("model", "", Shown::Always, 0));
+    }
     let rows = run.rows.iter().map(|figure| {
-        vec![
+        let mut cells = vec![
             name(&figure.row),
             Cell::Text(figure.metric.name().to_owned()),
             Cell::Text(bound(figure.relation, &figure.printed)),
@@ -213,7 +217,11 @@ fn table(run: &StudyRun) -> Table {
             error(figure),
             Cell::Text(figure.kind.map_or("", row::kind).to_owned()),
             Cell::Text(figure.role.to_string()),
-        ]
+        ];
+        if beside {
+            cells.insert(3, of_model(figure));
+        }
+        cells
     });
     Table::new("", heads, once(rows.collect()))
 }
@@ -260,11 +268,27 @@ fn value(figure: &Figure) -> Cell {
         let note = said(figure.claim.as_deref(), figure.reason.as_deref());
         return Cell::Absent(note.unwrap_or_default());
     };
+    Cell::Text(digits(figure, value))
+}
+
+fn digits(figure: &Figure, value: f64) -> String {
     let text = format!("{value:.*}", (figure.printed.decimals + 1).min(9));
-    Cell::Text(match figure.unit {
+    match figure.unit {
         "" => text.trim_end_matches(".0").to_owned(),
         _ => text,
-    })
+    }
+}
+
+/// What the study's own model says, with where that comes from.
+fn of_model(figure: &Figure) -> Cell {
+    let model = figure.model.as_ref();
+    let Some((value, model)) = model.and_then(|model| Some((model.value?, model))) else {
+        return Cell::Text(String::new());
+    };
+    let kind = model
+        .kind
+        .map_or_else(String::new, |kind| format!(" {}", row::kind(kind)));
+    Cell::Text(format!("{}{kind}", digits(figure, value)))
 }
 
 /// The error, in brackets where it does not count.

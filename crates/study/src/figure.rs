@@ -35,6 +35,9 @@ pub struct Figure {
     /// Whether the value keeps within a bound that the text gives; none where the text gives a value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holds: Option<bool>,
+    /// What the study's own model says, where another node was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<OfModel>,
     /// The figure as printed.
     #[serde(skip)]
     pub printed: Quantity,
@@ -46,6 +49,17 @@ pub struct Figure {
     pub claim: Option<String>,
     /// Whether the error counts in [`errors`].
     pub counted: bool,
+}
+
+/// What the study's own model says of a figure, in the figure's unit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OfModel {
+    /// The value; none where the model gives none.
+    pub value: Option<f64>,
+    /// Predicted, or calibrated from that very figure.
+    pub kind: Option<Kind>,
+    /// 100 · (value − published) / published, as of the figure itself.
+    pub error_percent: Option<f64>,
 }
 
 fn name<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Error> {
@@ -88,6 +102,9 @@ impl Figure {
             }
         };
         let held_out = of.role == Role::HeldOut;
+        // Nothing of a node that is measured was taken from the figure, though the model's parameters were.
+        let untuned =
+            of.role == Role::Calibration && !of.fitted_node && kind == Some(Kind::Measured);
         if held_out && kind == Some(Kind::Calibrated) {
             reasons.push(
                 "the node was fitted to it, or the row gives it, so its error does not count",
@@ -113,10 +130,11 @@ impl Figure {
                 Relation::Below => Some(value < published),
                 Relation::Above => Some(value > published),
             }),
+            model: None,
             printed: of.quantity.clone(),
             relation: of.relation,
             claim: of.claim.map(str::to_owned),
-            counted: held_out && of.of_a_node && equals && kind != Some(Kind::Calibrated),
+            counted: (held_out || untuned) && of.of_a_node && equals && kind != Some(Kind::Calibrated),
         }
     }
 }

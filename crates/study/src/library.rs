@@ -26,6 +26,9 @@ const STUDIES: &[(&str, &str)] = &[
     study!("zynq"),
 ];
 
+/// Other names of studies: what their documents are known by.
+const ALSO: [(&str, &str); 1] = [("nxp-an11053", "lpc1768")];
+
 /// Why a study cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -60,10 +63,12 @@ pub fn open(name_or_path: &str) -> Result<Study, OpenError> {
     if path.extension().is_some_and(|end| end == "toml") {
         return Ok(Study::load(path)?);
     }
-    let found = STUDIES.iter().find(|(name, _)| *name == name_or_path);
+    let also = ALSO.iter().find(|(other, _)| *other == name_or_path);
+    let asked = also.map_or(name_or_path, |(_, name)| name);
+    let found = STUDIES.iter().find(|(name, _)| *name == asked);
     let (name, text) = found.ok_or_else(|| OpenError::Unknown {
         name: name_or_path.chars().take(64).collect(),
-        meant: did_you_mean(name_or_path, names()),
+        meant: did_you_mean(name_or_path, names().chain(ALSO.map(|(other, _)| other))),
         names: names().collect::<Vec<_>>().join(", "),
     })?;
     Ok(Study::parse(text, &format!("studies/{name}.toml"))?)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirelab_trial::{Cancel, Field, Kind, Node, NodeError, Observation, Progress, Status, Trial};
 use wirelab_wire::LineRate;
 
-use crate::figure::{Errors, Figure, Printed, errors};
+use crate::figure::{Errors, Figure, OfModel, Printed, errors};
 use crate::metric::Metric;
 use crate::table::{Cell, Claim, ClaimOf, Relation, Role, Row, Study};
 use crate::value::{both, of_link, of_trial, value_of};
@@ -63,6 +63,19 @@ impl StudyRun {
     /// What the held-out figures come to, metric by metric.
     pub fn errors(&self) -> Vec<Errors> {
         errors(&self.rows)
+    }
+
+    /// Put what the study's own model says beside the figures of another node; `model` is the same study, run on it.
+    #[must_use]
+    pub fn beside(mut self, model: &StudyRun) -> StudyRun {
+        for (figure, of_model) in self.rows.iter_mut().zip(&model.rows) {
+            figure.model = Some(OfModel {
+                value: of_model.value,
+                kind: of_model.kind,
+                error_percent: of_model.error_percent,
+            });
+        }
+        self
     }
 }
 

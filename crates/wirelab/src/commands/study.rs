@@ -92,7 +92,15 @@ fn ask(studies: &[Study], node: Option<&str>) -> Asked<(Vec<StudyRun>, Cancel)> 
     let (bar, cancel, mut nodes) = (Bar::new(), cancel_on_signal(), Nodes::default());
     let runs = studies
         .iter()
-        .map(|study| run_study(study, node, &mut nodes, &bar, &cancel))
+        .map(|study| {
+            let run = run_study(study, node, &mut nodes, &bar, &cancel)?;
+            // A page of one's own need not have a model.
+            let model = node.and_then(|_| run_study(study, None, &mut nodes, &bar, &cancel).ok());
+            Ok(match model {
+                Some(model) => run.beside(&model),
+                None => run,
+            })
+        })
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|error| match error {
             RunError::Privilege(_) => Failure::Privilege(error.to_string()),
