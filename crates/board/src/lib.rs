@@ -12,6 +12,7 @@
 pub mod catalogue;
 pub mod console;
 pub mod count;
+pub mod disassemble;
 mod error;
 pub mod folder;
 pub mod image;

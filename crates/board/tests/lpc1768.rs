@@ -374,3 +374,27 @@ fn a_trial_that_is_given_up_ends_the_firmwares_too() {
         "the next trial is as always: {ms} ms"
     );
 }
+
+#[test]
+fn the_copy_loop_of_scenario_2_can_be_read() {
+    use wirelab_board::{BoardError, catalogue, disassemble::disassemble, image};
+    if !common::has_image("lpc1768") {
+        return;
+    }
+    let info = catalogue::find("lpc1768").unwrap();
+    let path = image::installed(info, info.images[0]).unwrap();
+    let text = match disassemble(&path, "board_copy_halfwords") {
+        Err(error @ BoardError::NoObjdump) => {
+            return common::skip("arm-none-eabi-gcc", &error.to_string());
+        }
+        text => text.unwrap(),
+    };
+    // A halfword in, a halfword out, and back: whatever else the compiler needs for it.
+    for word in ["ldrh", "strh", "board_copy_halfwords"] {
+        assert!(text.contains(word), "{text}");
+    }
+    let error = disassemble(&path, "no_such_function")
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("no_such_function"), "{error}");
+}

@@ -134,7 +134,10 @@ impl Figure {
             printed: of.quantity.clone(),
             relation: of.relation,
             claim: of.claim.map(str::to_owned),
-            counted: (held_out || untuned) && of.of_a_node && equals && kind != Some(Kind::Calibrated),
+            counted: (held_out || untuned)
+                && of.of_a_node
+                && equals
+                && kind != Some(Kind::Calibrated),
         }
     }
 }

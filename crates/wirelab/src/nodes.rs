@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_board::lpc1768::{Lpc1768Node, Lpc1768Options};
 use wirelab_cores::Cores;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
@@ -15,7 +16,7 @@ use wirelab_trial::{
 };
 
 use crate::ask::lab_failure;
-use crate::boards::BoardNode;
+use crate::boards::{BoardNode, failure};
 use crate::exit::Failure;
 
 type Asked<T> = Result<T, Failure>;
@@ -32,6 +33,8 @@ pub enum AnyNode {
     Control(Box<ControlNode>),
     /// An emulated board.
     Board(Box<BoardNode>),
+    /// The board that is emulated in simulated time.
+    Lpc1768(Box<Lpc1768Node>),
 }
 
 /// With what a kind of node is asked, so that the tester can ask itself the same.
@@ -45,6 +48,8 @@ pub enum Tester {
     Sockets(Option<Cores>),
     /// Test frames over a wire of Unix sockets.
     Wire,
+    /// Frames at their simulated times, which cost the tester none.
+    Simulated,
     /// Nothing: a model is computed.
     Nobody,
 }
@@ -56,6 +61,7 @@ impl Tester {
         let ports = || wirelab_ports::ceiling_frames_per_s(trial, options);
         match self {
             Tester::Nobody => Field::absent("a model needs no tester"),
+            Tester::Simulated => Field::absent("the tester takes no simulated time"),
             Tester::Wire => Field::absent("a wire of Unix sockets has no ceiling of its own"),
             Tester::Iperf => ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Iperf),
             Tester::Sockets(cores) if trial.framing.layer == Layer::Ethernet => {
@@ -77,6 +83,7 @@ impl AnyNode {
             AnyNode::Model(_) => Tester::Nobody,
             AnyNode::Iperf(_) => Tester::Iperf,
             AnyNode::Control(node) => Tester::Sockets(node.tester_cores().cloned()),
+            AnyNode::Lpc1768(_) => Tester::Simulated,
             AnyNode::Board(node) if node.is_on_wire() => Tester::Wire,
             AnyNode::Board(_) => Tester::Sockets(None),
         }
@@ -91,6 +98,7 @@ impl Node for AnyNode {
             AnyNode::Iperf(node) => node.describe(),
             AnyNode::Control(node) => node.describe(),
             AnyNode::Board(node) => node.describe(),
+            AnyNode::Lpc1768(node) => node.describe(),
         }
     }
 
@@ -106,6 +114,7 @@ impl Node for AnyNode {
             AnyNode::Iperf(node) => node.run(trial, progress, cancel),
             AnyNode::Control(node) => node.run(trial, progress, cancel),
             AnyNode::Board(node) => node.run(trial, progress, cancel),
+            AnyNode::Lpc1768(node) => node.run(trial, progress, cancel),
         }
     }
 }
@@ -128,12 +137,23 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
         let node = ControlNode::open(name, host)?;
         return Ok(AnyNode::Control(Box::new(node)));
     }
+    if let Some(options) = lpc1768(name) {
+        let options = Lpc1768Options::parse(options).map_err(failure)?;
+        let node = Lpc1768Node::start(name, &options).map_err(failure)?;
+        return Ok(AnyNode::Lpc1768(Box::new(node)));
+    }
     if let Some(board) = name.strip_prefix("board:") {
         let node = BoardNode::start(name, board, &wirelab_board::Options::default())?;
         return Ok(AnyNode::Board(Box::new(node)));
     }
     let file = model(name, &[])?;
     Ok(AnyNode::Model(Box::new(ModelNode::new(file))))
+}
+
+/// What follows the name of the board that is emulated in simulated time; `None` for any other node.
+fn lpc1768(name: &str) -> Option<&str> {
+    let options = name.strip_prefix("board:lpc1768")?;
+    (options.is_empty() || options.starts_with(',')).then_some(options)
 }
 
 fn lab(name: &str, rest: &str, options: PortsOptions, payload: u32) -> Asked<PortsNode> {
