@@ -67,8 +67,7 @@ impl std::fmt::Debug for Lpc1768Node {
 fn image(options: &Lpc1768Options) -> Result<Image, BoardError> {
     let board = catalogue::find("lpc1768")?;
     match &options.image {
-        ImageChoice::Ram => Image::read(&installed(board, board.images[0])?),
-        ImageChoice::Flash => Image::read(&installed(board, board.images[1])?),
+        ImageChoice::Named(name) => Image::read(&installed(board, &format!("lpc1768-{name}.elf"))?),
         ImageChoice::File(path) => Image::find(board, Some(path)),
     }
 }

@@ -21,15 +21,19 @@ pub struct Lpc1768Options {
 }
 
 /// Which firmware runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageChoice {
-    /// The node firmware in RAM, as the application note has it.
-    #[default]
-    Ram,
-    /// The node firmware in flash.
-    Flash,
+    /// `lpc1768-NAME.elf` of those that were built: `ram`, as the application note has it, `flash`, and those with
+    /// another copy loop.
+    Named(String),
     /// A file.
     File(PathBuf),
+}
+
+impl Default for ImageChoice {
+    fn default() -> ImageChoice {
+        ImageChoice::Named("ram".to_owned())
+    }
 }
 
 impl Lpc1768Options {
@@ -57,9 +61,10 @@ impl Lpc1768Options {
         match key {
             "image" => {
                 self.image = match value {
-                    "ram" => ImageChoice::Ram,
-                    "flash" => ImageChoice::Flash,
-                    file => ImageChoice::File(file.into()),
+                    file if file.contains('/') || file.ends_with(".elf") => {
+                        ImageChoice::File(file.into())
+                    }
+                    name => ImageChoice::Named(name.to_owned()),
                 }
             }
             "descriptors" => {
@@ -75,8 +80,7 @@ impl Lpc1768Options {
     }
 }
 
-const KEYS: &str =
-    "write image=ram, image=flash or image=FILE, descriptors=2 to 8, pcapng=FILE, vcd=FILE";
+const KEYS: &str = "write image=ram, flash, ram-pointer, ram-words or FILE.elf, descriptors=2 to 8, pcapng=FILE, vcd=FILE";
 
 #[cfg(test)]
 mod tests {
@@ -90,7 +94,7 @@ mod tests {
         );
         let text = ",image=flash,descriptors=8,pcapng=a.pcapng,vcd=p.vcd";
         let options = Lpc1768Options::parse(text).unwrap();
-        assert_eq!(options.image, ImageChoice::Flash);
+        assert_eq!(options.image, ImageChoice::Named("flash".to_owned()));
         assert_eq!(options.descriptors, Some(8));
         assert_eq!(options.capture, Some("a.pcapng".into()));
         let file = Lpc1768Options::parse("image=my.elf").unwrap().image;
