@@ -214,3 +214,10 @@ fn an_interrupted_run_says_so() {
         "{shown}"
     );
 }
+
+#[test]
+fn the_studys_own_model_stands_beside_another_node() {
+    let model = ran(Kind::Predicted, None);
+    let run = ran(Kind::Measured, Some("board:example")).beside(&model);
+    insta::assert_snapshot!(study::terminal(&[run], &options(140)));
+}

@@ -100,3 +100,11 @@ fn the_manual_names_every_metric_role_and_limit() {
     assert_eq!(wirelab_study::reader::MAX_CELLS, 5_000);
     assert_eq!(wirelab_study::reader::MAX_CLAIMS, 200);
 }
+
+#[test]
+fn the_document_of_the_lpc1768_is_a_name_of_its_study() {
+    let by_document = library::open("nxp-an11053").unwrap();
+    assert_eq!(by_document, library::open("lpc1768").unwrap());
+    let near = library::open("nxp-an11054").unwrap_err().to_string();
+    assert!(near.contains("did you mean 'nxp-an11053'?"), "{near}");
+}
