@@ -25,17 +25,6 @@ pub enum BoardError {
         /// What can be.
         why: String,
     },
-    /// The image has no such function.
-    #[error("{} has no function '{function}'; `arm-none-eabi-nm` lists those it has", .image.display())]
-    NoFunction {
-        /// What was asked.
-        function: String,
-        /// The image.
-        image: PathBuf,
-    },
-    /// What disassembles is not installed.
-    #[error("arm-none-eabi-objdump is not installed; it comes with the package gcc-arm-none-eabi")]
-    NoObjdump,
     /// The firmware is not there.
     #[error(
         "the image {file} of board {board} is not there (looked for in {}); build it with `make firmware`, or name one with --image FILE or WIRELAB_FIRMWARE=FOLDER",

@@ -12,7 +12,6 @@
 pub mod catalogue;
 pub mod console;
 pub mod count;
-pub mod disassemble;
 mod error;
 pub mod folder;
 pub mod image;

@@ -11,7 +11,7 @@ mod model;
 mod node;
 mod stages;
 
-pub use board::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
+pub use board::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardDisassembleArgs, BoardRunArgs};
 pub use iperf::IperfArgs;
 pub use measure::{MeasureArgs, SearchArgs};
 pub use model::{

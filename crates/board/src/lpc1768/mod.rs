@@ -50,6 +50,8 @@ pub struct Lpc1768Node {
     options: Lpc1768Options,
     client: Client<Serial>,
     setup: BTreeMap<String, String>,
+    /// The image, for the places of its functions.
+    elf: Vec<u8>,
     address: [u8; 6],
     warnings: Vec<Warning>,
 }
@@ -122,6 +124,7 @@ impl Lpc1768Node {
             options: options.clone(),
             client,
             setup,
+            elf: image.bytes,
             address,
             warnings,
         })
@@ -130,6 +133,29 @@ impl Lpc1768Node {
     /// The emulated board, for what a trial cannot ask: frames with a wrong FCS, a pulled cable.
     pub fn board(&mut self) -> &mut Lpc1768 {
         &mut self.client.transport().board
+    }
+
+    /// Run a trial, and list the instructions of a function that were executed in it: address, instruction, how often,
+    /// and its cycles in the mean. What a scenario takes is explained by its copy loop.
+    ///
+    /// # Errors
+    /// [`NodeError::BadTrial`] where the image has no such function, and what the trial gives.
+    pub fn listing(
+        &mut self,
+        function: &str,
+        trial: &Trial,
+        cancel: &Cancel,
+    ) -> Result<Vec<String>, NodeError> {
+        let place = wirelab_emulator::symbol(&self.elf, function).filter(|place| place.1 > 0);
+        let Some((start, bytes)) = place else {
+            return Err(NodeError::BadTrial(format!(
+                "the image has no function '{function}': `arm-none-eabi-nm IMAGE` lists those it has, \
+                 and the copies are board_copy_halfwords and board_copy_words"
+            )));
+        };
+        self.board().machine().watch(start, bytes);
+        self.run(trial, &(), cancel)?;
+        Ok(self.board().machine().listing())
     }
 
     /// What the firmware has printed for people.

@@ -28,6 +28,7 @@ pub fn run(args: &BoardArgs) -> Result {
         BoardCommand::List { json: false } => list(),
         BoardCommand::Run(args) => run_one(args),
         BoardCommand::Console(args) => console(args),
+        BoardCommand::Disassemble(args) => super::disassemble::run(args),
     }
 }
 

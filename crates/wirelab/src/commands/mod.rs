@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod board;
+pub mod disassemble;
 pub mod explain;
 pub mod fit;
 pub mod iperf;
