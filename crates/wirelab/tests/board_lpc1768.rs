@@ -49,7 +49,7 @@ fn published_predicted_and_measured_stand_side_by_side() {
         let error = time["error_percent"].as_f64().unwrap();
         assert!(error.abs() < most_percent, "{row}: {error} %");
     }
-    let ahead = time_of(&figures, "copied ahead: better than scenario 3");
+    let ahead = time_of(&figures, "copied ahead");
     assert_eq!(ahead["holds"], true, "{ahead}");
     let ideal = time_of(&figures, "scenario 1")["value"].as_f64().unwrap();
     let ahead = ahead["value"].as_f64().unwrap();
