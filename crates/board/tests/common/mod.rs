@@ -44,7 +44,7 @@ pub fn can_tap() -> bool {
     true
 }
 
-fn skip(feature: &str, why: &str) {
+pub fn skip(feature: &str, why: &str) {
     // Directly, because the test harness swallows what is printed otherwise.
     let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
 }
