@@ -191,7 +191,7 @@ class Zynq(unittest.TestCase):
     def test_the_serial_line_loses_no_byte_of_many_lines_at_once(self):
         with Control(self.board) as control:
             control.line.settimeout(lab.PATIENCE_S)
-            lines = [f"?{control.session}.{number} status".encode() for number in range(1, 501)]
+            lines = [f"?{control.session}.{number} status".encode() for number in range(1, 2001)]
             sent = threading.Thread(
                 target=control.line.sendall, args=(b"".join(b"%s *%04X\n" % (line, crc16(line)) for line in lines),)
             )
@@ -201,7 +201,7 @@ class Zynq(unittest.TestCase):
                 came += control.line.recv(65536)
             sent.join()
             answered = re.findall(rf"^={control.session}\.(\d+) status ", came.decode(), re.M)
-            self.assertEqual(answered, [str(number) for number in range(1, 501)])
+            self.assertEqual(answered, [str(number) for number in range(1, 2001)])
             control.number = len(lines)
             # A line without end is one that is too long, and no more.
             control.line.sendall(b"x" * 100000 + b"\n")

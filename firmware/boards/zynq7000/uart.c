@@ -34,6 +34,7 @@ static struct {
 	uint8_t rx[RX_BYTES], tx[TX_BYTES];
 	/* Counted without end; the interrupt writes rx_in and tx_out, the main loop the other two. */
 	volatile uint32_t rx_in, rx_out, tx_in, tx_out, lost;
+	volatile bool rx_waits; /* the ring is full: bytes stay in the FIFO, and its interrupt is off */
 } uart;
 
 void uart_init(void)
@@ -58,6 +59,19 @@ static void send_some(void)
 	}
 }
 
+static void receive_some(void)
+{
+	while ((STATUS & RX_EMPTY) == 0) {
+		if (uart.rx_in - uart.rx_out == RX_BYTES) {
+			uart.rx_waits = true;
+			INTERRUPT_DISABLE = ON_TRIGGER;
+			return;
+		}
+		uart.rx[uart.rx_in % RX_BYTES] = (uint8_t)FIFO;
+		uart.rx_in++;
+	}
+}
+
 void uart_interrupt(void)
 {
 	uint32_t status = INTERRUPT_STATUS;
@@ -65,16 +79,7 @@ void uart_interrupt(void)
 	INTERRUPT_STATUS = status;
 	if (status & ON_OVERFLOW)
 		uart.lost++;
-	while ((STATUS & RX_EMPTY) == 0) {
-		uint8_t byte = (uint8_t)FIFO;
-
-		if (uart.rx_in - uart.rx_out == RX_BYTES) {
-			uart.lost++;
-			continue;
-		}
-		uart.rx[uart.rx_in % RX_BYTES] = byte;
-		uart.rx_in++;
-	}
+	receive_some();
 	send_some();
 	if (uart.tx_out == uart.tx_in)
 		INTERRUPT_DISABLE = ON_TX_EMPTY;
@@ -88,6 +93,15 @@ int board_uart_get(void)
 		return -1;
 	byte = uart.rx[uart.rx_out % RX_BYTES];
 	uart.rx_out++;
+	/* Half of the ring is free again: go on with what waits in the FIFO. */
+	if (uart.rx_waits && uart.rx_in - uart.rx_out <= RX_BYTES / 2) {
+		uint32_t was = board_irq_off();
+
+		uart.rx_waits = false;
+		INTERRUPT_ENABLE = ON_TRIGGER;
+		receive_some();
+		board_irq_on(was);
+	}
 	return byte;
 }
 
