@@ -152,12 +152,11 @@ void emac_loopback(bool on)
 	MAC1 = on ? MAC1 | MAC1_LOOPBACK : MAC1 & ~MAC1_LOOPBACK;
 }
 
+/* The buffers stay with their descriptors: after an overrun, one that emac_swap has given away may still be sent from. */
 static void open_receive(void)
 {
-	for (uint32_t slot = 0; slot < EMAC_RX_SLOTS; slot++) {
-		rx_ring[slot].packet = rx_buffers[slot];
+	for (uint32_t slot = 0; slot < EMAC_RX_SLOTS; slot++)
 		rx_ring[slot].control = RX_INTERRUPT | (EMAC_BUFFER_BYTES - 1);
-	}
 	rx_consume = 0;
 	RXDESCRIPTOR = (uint32_t)rx_ring;
 	RXSTATUS = (uint32_t)rx_status;
@@ -183,6 +182,8 @@ uint32_t emac_open(uint32_t descriptors)
 	TXSTATUS = (uint32_t)tx_status;
 	TXDESCRIPTORNUMBER = tx_slots - 1;
 	TXPRODUCEINDEX = 0;
+	for (uint32_t slot = 0; slot < EMAC_RX_SLOTS; slot++)
+		rx_ring[slot].packet = rx_buffers[slot];
 	open_receive();
 	ENET_INTCLEAR = 0xFFFFFFFFu;
 	ENET_INTENABLE = INT_RX_DONE | INT_RX_OVERRUN;

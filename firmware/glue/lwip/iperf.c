@@ -6,6 +6,8 @@
 
 /* Pieces of a stream that are handed over at once: more than a send buffer holds. */
 #define MOST_PIECES 64
+/* The filling has an end; with large frames a segment may be longer. */
+#define MOST_FILLING (TCP_MSS < WL_IPERF_LWIP_FILLING ? TCP_MSS : WL_IPERF_LWIP_FILLING)
 
 static ip_addr_t address_of(const struct wl_iperf_address *from)
 {
@@ -235,8 +237,8 @@ static size_t send_stream(void *context, struct wl_iperf_flow *flow, const uint8
 	for (int n = 0; n < MOST_PIECES && taken < count; n++) {
 		size_t piece = count - taken;
 
-		if (bytes == NULL && piece > TCP_MSS)
-			piece = TCP_MSS < WL_IPERF_LWIP_FILLING ? TCP_MSS : WL_IPERF_LWIP_FILLING;
+		if (bytes == NULL && piece > MOST_FILLING)
+			piece = MOST_FILLING;
 		if (piece > tcp_sndbuf(pcb))
 			piece = tcp_sndbuf(pcb);
 		/* The filling stays where it is, so it is not copied. */
