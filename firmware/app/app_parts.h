@@ -18,6 +18,7 @@
 #define LONGEST_TAIL_MS 500
 /* Frames without a pace that are sent before the stack is polled again. */
 #define MOST_AT_ONCE 8
+#define MOST_OF_A_STREAM 32
 
 extern const struct wl_node wl_app_node; /* without identity and context */
 

@@ -161,7 +161,7 @@ uint64_t wl_app_send(struct wl_app *app, uint64_t now)
 {
 	struct wl_app_sender *s = &app->sender;
 	bool tcp = wl_app_is_tcp(app);
-	int most = wl_pace_is_set(&s->pace) ? 1 : MOST_AT_ONCE;
+	int most = wl_pace_is_set(&s->pace) ? 1 : tcp ? MOST_OF_A_STREAM : MOST_AT_ONCE;
 
 	if (s->over)
 		return NEVER;

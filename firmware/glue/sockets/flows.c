@@ -13,8 +13,9 @@
 #include "glue.h"
 #include "loop.h"
 
-/* Datagrams, or pieces of a stream, that are taken before others have their turn. */
+/* Datagrams, and pieces of a stream, that are taken before others have their turn. */
 #define MOST_AT_ONCE 64
+#define MOST_PIECES 2
 /* What waits while this process has no core is not lost. */
 #define QUEUE_BYTES (8 << 20)
 
@@ -123,7 +124,7 @@ static void stream(void *context, int fd, short events)
 
 	if (!(events & (POLLIN | POLLHUP | POLLERR)))
 		return;
-	for (int n = 0; n < MOST_AT_ONCE / 8 && flows->connections[connection] == fd; n++) {
+	for (int n = 0; n < MOST_PIECES && flows->connections[connection] == fd; n++) {
 		ssize_t count = recv(fd, data, sizeof data, 0);
 
 		if (count < 0 && (errno == EAGAIN || errno == EINTR))

@@ -56,13 +56,13 @@ void wl_loop_remove(int fd)
 	loop.told[at] = loop.told[loop.count];
 }
 
-uint64_t wl_loop_wait(uint64_t most_ns)
+void wl_loop_wait(uint64_t most_ns, void (*waited)(uint64_t ns))
 {
 	struct timespec most = { (time_t)(most_ns / 1000000000u), (long)(most_ns % 1000000000u) };
-	uint64_t before = WL_CLOCK(), waited;
+	uint64_t before = WL_CLOCK();
 	int ready = ppoll(loop.polled, loop.count, &most, NULL);
 
-	waited = most_ns > 0 ? WL_CLOCK() - before : 0;
+	waited(WL_CLOCK() - before);
 	/* From the last: what a function removes is replaced by one that was looked at. */
 	for (nfds_t at = loop.count; ready > 0 && at-- > 0;) {
 		short events = at < loop.count ? loop.polled[at].revents : 0;
@@ -72,5 +72,4 @@ uint64_t wl_loop_wait(uint64_t most_ns)
 		loop.polled[at].revents = 0;
 		loop.told[at].ready(loop.told[at].context, loop.polled[at].fd, events);
 	}
-	return waited;
 }

@@ -130,6 +130,16 @@ static bool begin(struct in_addr address, const char *ip, uint32_t idle_ms)
 	return true;
 }
 
+/* Whether nothing is due now: time spun away before a frame is due is idle too. */
+static bool resting;
+
+/* Called before what came is looked at, so that it is in the idle time of the frame that ended it. */
+static void waited(uint64_t ns)
+{
+	if (resting)
+		wl_app_idle(&app, ns);
+}
+
 int main(int count, char **arguments)
 {
 	struct sigaction ending = { .sa_handler = end };
@@ -164,7 +174,8 @@ int main(int count, char **arguments)
 			left = iperf_left;
 		if (left > LONGEST_WAIT_NS)
 			left = LONGEST_WAIT_NS;
-		wl_app_idle(&app, wl_loop_wait(left > SPIN_NS ? left - SPIN_NS : 0));
+		resting = left > 0;
+		wl_loop_wait(left > SPIN_NS ? left - SPIN_NS : 0, waited);
 	}
 	return 0;
 }
