@@ -417,3 +417,42 @@ fn the_copy_loop_of_scenario_2_is_listed_with_its_cycles() {
         .unwrap_err();
     assert!(error.to_string().contains("no_such_function"), "{error}");
 }
+
+#[test]
+fn a_run_whose_frames_are_not_all_right_does_not_count() {
+    use wirelab_board::{catalogue, image};
+    if !common::has_image("lpc1768") {
+        return;
+    }
+    let info = catalogue::find("lpc1768").unwrap();
+    let mut elf = std::fs::read(image::installed(info, info.images[0]).unwrap()).unwrap();
+    // The store of the copy loop becomes a NOP: strh r3, [r0, #2]!, as gcc has it after the load and the comparison.
+    let loop_code = [0x31, 0xF8, 0x02, 0x3B, 0x8A, 0x42, 0x20, 0xF8, 0x02, 0x3F];
+    let found = elf.windows(10).position(|bytes| bytes == loop_code);
+    let Some(at) = found else {
+        // Another compiler made another loop; what a checker finds is tested at each layer below.
+        eprintln!("the image has another copy loop");
+        return;
+    };
+    elf[at + 6..at + 10].copy_from_slice(&[0xAF, 0xF3, 0x00, 0x80]);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("lpc1768-broken-{}.elf", std::process::id()));
+    std::fs::write(&path, elf).unwrap();
+    let options = Lpc1768Options {
+        image: ImageChoice::File(path.clone()),
+        ..Lpc1768Options::default()
+    };
+    let mut node = Lpc1768Node::start("board:lpc1768", &options).unwrap();
+    let asked = Trial {
+        buffers: Some(Buffers::Copied),
+        ..trial(Direction::Transmit, 50, 1514)
+    };
+    let Status::Void { why } = run(&mut node, &asked).status else {
+        panic!("a run without its data must not count");
+    };
+    assert!(
+        why.contains("of 50 frames were captured and right"),
+        "{why}"
+    );
+    std::fs::remove_file(path).unwrap();
+}

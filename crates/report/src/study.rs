@@ -3,7 +3,7 @@
 use wirelab_study::figure::{Errors, Figure};
 use wirelab_study::quantity::Quantity;
 use wirelab_study::run::StudyRun;
-use wirelab_study::table::{Relation, Study};
+use wirelab_study::table::{Relation, Role, Study};
 
 use crate::escape::{clip, line, markdown as escape, xml};
 use crate::html;
@@ -187,6 +187,12 @@ fn about(run: &StudyRun) -> Vec<String> {
         texts.push(format!(
             "every row was asked of {node}, not of the study's own node"
         ));
+    }
+    let untuned = |figure: &Figure| figure.counted && figure.role == Role::Calibration;
+    if run.rows.iter().any(untuned) {
+        let text = "the role calibration is that of the model, whose parameters were taken from such figures; of this \
+                    node nothing was, so its errors count";
+        texts.push(text.to_owned());
     }
     if run.interrupted {
         texts.push("the run was cancelled: rows without a value were not run".to_owned());

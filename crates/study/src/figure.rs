@@ -186,7 +186,7 @@ pub struct Errors {
 }
 
 /// The errors of the held-out figures, metric by metric. What was calibrated from, disputed or unpredictable does not
-/// count, nor do the limits of a link, what follows from the trial alone, and claims, which repeat the rows.
+/// count (what the model was calibrated from does where another node was measured), nor do the limits of a link, what follows from the trial alone, and claims, which repeat the rows.
 pub fn errors(figures: &[Figure]) -> Vec<Errors> {
     let mut groups: Vec<(&str, Metric, Vec<&Figure>)> = Vec::new();
     for figure in figures.iter().filter(|figure| figure.counted) {

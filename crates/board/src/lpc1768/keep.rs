@@ -10,7 +10,7 @@ use wirelab_trial::NodeError;
 
 use super::plan::LINK_BITS_PER_S;
 
-/// Writes frames while a trial runs. Times in the file are ns, which is exact: frames begin at multiples of 20 ns.
+/// Writes frames while a trial runs. Times in the file are ns, which is exact: frames begin at multiples of 40 ns.
 pub struct Keeper {
     writer: Option<CaptureWriter>,
 }
