@@ -49,11 +49,13 @@ for tool in qemu-system-arm arm-none-eabi-gcc cmake ninja; do
     have "$tool" || missing="$missing $tool"
 done
 if [ -z "$missing" ]; then
-    CARGO_TARGET_DIR=target scripts/firmware.sh zynq7000 >/dev/null
+    CARGO_TARGET_DIR="$WIRELAB_TREE/target" scripts/firmware.sh zynq7000 >/dev/null
     # A loss on a busy host is a figure here; demo-check.py says what must hold.
     step "Real firmware on an emulated Zynq-7000 with lwIP: echoes, and where the time goes" \
         measure board:zynq7000 --layer udp4 --length 64,256,1024 --direction echo,rx,tx --load 500pps --frames 512 \
         --no-ceiling -o "$OUT/board.json" || true
+    step "The same stages in instructions, the same on every host" \
+        stages board:zynq7000 --length 64,256,1024 --count 512
 else
     printf '\n== No emulated board: there is no%s (scripts/setup.sh test installs them)\n' "$missing"
 fi
