@@ -4,126 +4,64 @@
 mod common;
 
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::net::Ipv4Addr;
+use std::process::Command;
 
-use common::{lab, on_tester, until};
-use wirelab_port::lab::{EphemeralLab, Side};
+use wirelab_board::{Board, BoardError, Connect, Options};
 use wirelab_remote::ControlNode;
 use wirelab_trial::{
     Cancel, Counts, Direction, Extent, FlowObservation, Layer, Load, Node, Observation, Size,
     SizeUnit, Status, Trial,
 };
 
-const BOARD_IP: &str = "10.55.0.2";
-/// The last four bytes are the address.
-const BOARD_MAC: &str = "02:00:0a:37:00:02";
-/// A board, and what QEMU calls its machine.
-const BOARDS: [(&str, &[&str]); 2] = [
-    ("zynq7000", &["-M", "xilinx-zynq-a9", "-m", "64M"]),
-    ("mps2-an385", &["-M", "mps2-an385"]),
-];
-
-/// A board that runs beside the tester, in its namespace; ended when dropped.
-struct Running {
-    qemu: Child,
-    console: PathBuf,
-}
-
-impl Running {
-    /// `None`, and a word for the test runner, where QEMU or the image is not there.
-    fn start(lab: &EphemeralLab, name: &str, machine: &[&str]) -> Option<Running> {
-        let there = Command::new("qemu-system-arm")
-            .arg("--version")
-            .stdout(Stdio::null())
-            .status();
-        if let Err(error) = there {
-            let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP qemu: {error}");
-            return None;
-        }
-        let image = image(name)?;
-        let tap = "ip tuntap add dev tap0 mode tap && ip addr add 10.55.0.1/24 dev tap0 && ip link set tap0 up";
-        common::tool(lab, Side::Tester, "sh", &["-c", tap]);
-        let console = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
-            "console-{name}-{}-{}",
-            std::process::id(),
-            lab.name()
-        ));
-        let mut command = Command::new("qemu-system-arm");
-        command.args(machine).args([
-            "-display",
-            "none",
-            "-monitor",
-            "none",
-            "-no-reboot",
-            "-kernel",
-        ]);
-        command
-            .arg(image)
-            .arg("-serial")
-            .arg(format!("file:{}", console.display()));
-        command.args([
-            "-nic",
-            &format!("tap,ifname=tap0,script=no,downscript=no,mac={BOARD_MAC}"),
-        ]);
-        command.stdin(Stdio::null()).stderr(Stdio::null());
-        let qemu = lab
-            .netns(Side::Tester)
-            .unwrap()
-            .spawn(&mut command)
-            .unwrap();
-        let running = Running { qemu, console };
-        until("the board is ready", || running.said().contains("READY "));
-        Some(running)
+/// A board on a TAP; `None`, and a word for the test runner, where it cannot be had.
+fn board(name: &str) -> Option<Board> {
+    if let Err(error) = wirelab_port::netns::probe() {
+        assert!(error.is_privilege(), "{error}");
+        return skip("root", &error);
     }
-
-    fn said(&self) -> String {
-        std::fs::read_to_string(&self.console).unwrap_or_default()
+    let options = Options {
+        connect: Connect::Tap,
+        patience: common::PATIENCE,
+        ..Options::default()
+    };
+    match Board::start(name, &options) {
+        Ok(board) => Some(board),
+        Err(error @ BoardError::NoQemu { .. }) => skip("qemu", &error),
+        Err(error @ BoardError::NoImage { .. }) => skip("firmware", &error),
+        Err(error @ BoardError::Tap(_)) => skip("tun", &error),
+        Err(error) => panic!("{error}"),
     }
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.qemu.kill();
-        let _ = self.qemu.wait();
-        let said = self.said();
-        let _ = std::fs::remove_file(&self.console);
-        if !std::thread::panicking() {
-            assert!(!said.contains("FAULT"), "{said}");
-        }
-    }
-}
-
-/// The image that `make firmware` builds.
-fn image(name: &str) -> Option<PathBuf> {
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let image = target.parent()?.join(format!("firmware/{name}.elf"));
-    if image.exists() {
-        return Some(image);
-    }
-    let missing = image.display();
-    let _ = writeln!(
-        std::io::stderr(),
-        "WIRELAB-SKIP firmware: no {missing}; `make firmware` builds it"
-    );
+fn skip(feature: &str, why: &dyn std::fmt::Display) -> Option<Board> {
+    // Directly, because the test harness swallows what is printed otherwise.
+    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
     None
 }
 
 /// Do something with each board.
-fn each(work: impl Fn(&EphemeralLab, &str)) {
-    for (name, machine) in BOARDS {
-        let Some(lab) = lab() else { return };
-        let Some(board) = Running::start(&lab, name, machine) else {
-            return;
-        };
-        work(&lab, name);
-        drop(board);
+fn each(work: impl Fn(&Board, &str)) {
+    for name in ["zynq7000", "mps2-an385"] {
+        let Some(board) = board(name) else { return };
+        work(&board, name);
+        board.check().unwrap();
+        assert_eq!(board.starts(), 1, "{name} started anew");
+        let said = std::fs::read_to_string(board.console().log()).unwrap_or_default();
+        assert!(!said.contains("FAULT"), "{said}");
     }
 }
 
-fn all(lab: &EphemeralLab, trials: &[Trial]) -> Vec<Observation> {
-    on_tester(lab, || {
-        let mut node = ControlNode::open("node:board", BOARD_IP).unwrap();
+/// Do something on the tester's side of a board.
+fn on_tester<T: Send>(board: &Board, work: impl FnOnce() -> T + Send) -> T {
+    let namespace = board.namespace().unwrap().unwrap();
+    namespace.run_in(work).unwrap()
+}
+
+fn all(board: &Board, trials: &[Trial]) -> Vec<Observation> {
+    let ip = board.ip().unwrap().to_string();
+    on_tester(board, || {
+        let mut node = ControlNode::open("node:board", &ip).unwrap();
         let mut one = |t: &Trial| node.run(t, &(), &Cancel::new()).expect("an observation");
         trials.iter().map(&mut one).collect()
     })
@@ -179,14 +117,14 @@ fn assert_complete(observation: &Observation, frames: u64, board: &str) {
 
 #[test]
 fn udp_tcp_and_ethernet_in_every_direction_on_each_board() {
-    each(|lab, board| {
+    each(|board, name| {
         let layers = [Layer::UdpIpv4, Layer::TcpIpv4, Layer::Ethernet];
         let trials: Vec<Trial> = layers
             .iter()
             .flat_map(|layer| DIRECTIONS.map(|direction| trial(*layer, direction, 300, PACED)))
             .collect();
-        for observation in all(lab, &trials) {
-            assert_complete(&observation, 300, board);
+        for observation in all(board, &trials) {
+            assert_complete(&observation, 300, name);
             let load = observation.cpu_load.value();
             let load = load.unwrap_or_else(|| panic!("{observation:#?}"));
             assert!((0.0..=1.0).contains(&load.busy_ratio), "{load:?}");
@@ -198,7 +136,7 @@ fn udp_tcp_and_ethernet_in_every_direction_on_each_board() {
                 "mac",
                 "rx_descriptors",
             ] {
-                assert!(observation.node.setup.contains_key(key), "{board} {key}");
+                assert!(observation.node.setup.contains_key(key), "{name} {key}");
             }
         }
     });
@@ -206,40 +144,37 @@ fn udp_tcp_and_ethernet_in_every_direction_on_each_board() {
 
 #[test]
 fn streams_at_full_speed_on_each_board() {
-    each(|lab, board| {
+    each(|board, name| {
         let trials = DIRECTIONS.map(|direction| Trial {
             size: Size::new(SizeUnit::Datagram, 1460),
             ..trial(Layer::TcpIpv4, direction, 3000, Load::Max)
         });
-        for observation in all(lab, &trials) {
-            assert_complete(&observation, 3000, board);
+        for observation in all(board, &trials) {
+            assert_complete(&observation, 3000, name);
         }
         let fast = trial(Layer::UdpIpv4, Direction::Transmit, 3000, Load::Max);
-        assert_complete(&all(lab, &[fast])[0], 3000, board);
+        assert_complete(&all(board, &[fast])[0], 3000, name);
     });
 }
 
 #[test]
 fn echoes_come_back_from_each_board() {
-    each(|lab, board| {
+    each(|board, name| {
         let trials = [Layer::UdpIpv4, Layer::Ethernet]
             .map(|layer| trial(layer, Direction::Echo, 512, PACED));
-        for observation in all(lab, &trials) {
-            assert_complete(&observation, 512, board);
+        for observation in all(board, &trials) {
+            assert_complete(&observation, 512, name);
             let flow = common::flow(&observation, Direction::Echo);
-            assert!(
-                flow.series.iter().any(|s| s.name == "round trip"),
-                "{board}"
-            );
+            assert!(flow.series.iter().any(|s| s.name == "round trip"), "{name}");
         }
     });
 }
 
 #[test]
 fn every_stage_has_its_captures_on_each_board() {
-    each(|lab, board| {
+    each(|board, name| {
         for layer in [Layer::UdpIpv4, Layer::Ethernet] {
-            let observation = all(lab, &[trial(layer, Direction::Both, 600, PACED)]).remove(0);
+            let observation = all(board, &[trial(layer, Direction::Both, 600, PACED)]).remove(0);
             for (direction, stages) in [
                 (
                     Direction::Receive,
@@ -254,7 +189,7 @@ fn every_stage_has_its_captures_on_each_board() {
                 for stage in stages {
                     let series = flow.series.iter().find(|s| s.name == stage);
                     let series =
-                        series.unwrap_or_else(|| panic!("{board}: no {stage}: {observation:#?}"));
+                        series.unwrap_or_else(|| panic!("{name}: no {stage}: {observation:#?}"));
                     let least = if stage.starts_with("interrupt") {
                         100
                     } else {
@@ -262,7 +197,7 @@ fn every_stage_has_its_captures_on_each_board() {
                     };
                     assert!(
                         (least..=512).contains(&series.histogram.count),
-                        "{board} {layer:?} {stage}: {}",
+                        "{name} {layer:?} {stage}: {}",
                         series.histogram.count
                     );
                 }
@@ -273,13 +208,21 @@ fn every_stage_has_its_captures_on_each_board() {
 
 #[test]
 fn a_tester_that_has_gone_and_a_link_that_swallows_all_are_no_end_of_a_board() {
-    each(|lab, board| {
-        let astray = "ip neigh add 10.55.0.77 lladdr 02:00:00:00:00:77 dev tap0 nud permanent \
-            && ip route add 10.55.0.2 via 10.55.0.77 dev tap0 onlink table 77 \
-            && ip rule add to 10.55.0.2 ipproto udp dport 5003 lookup 77 pref 10";
-        common::tool(lab, Side::Tester, "sh", &["-c", astray]);
+    each(|board, name| {
+        let [a, b, c, _] = board.ip().unwrap().octets();
+        let nowhere = Ipv4Addr::new(a, b, c, 77);
+        let ip = board.ip().unwrap().to_string();
+        let tool = |script: &str| {
+            let status = || Command::new("sh").args(["-c", script]).status().unwrap();
+            assert!(on_tester(board, status).success(), "{script}");
+        };
+        tool(&format!(
+            "ip neigh add {nowhere} lladdr 02:00:00:00:00:77 dev tap0 nud permanent \
+             && ip route add {ip} via {nowhere} dev tap0 onlink table 77 \
+             && ip rule add to {ip} ipproto udp dport 5003 lookup 77 pref 10"
+        ));
         let lost = all(
-            lab,
+            board,
             &[trial(Layer::UdpIpv4, Direction::Receive, 100, PACED)],
         )
         .remove(0);
@@ -287,15 +230,15 @@ fn a_tester_that_has_gone_and_a_link_that_swallows_all_are_no_end_of_a_board() {
         assert_eq!(
             (counts.received_frames, counts.lost_frames),
             (0, 100),
-            "{board}"
+            "{name}"
         );
-        common::tool(lab, Side::Tester, "ip", &["rule", "del", "pref", "10"]);
-        let observation = on_tester(lab, || {
-            common::killed_tester(BOARD_IP);
-            let mut node = ControlNode::open("node:board", BOARD_IP).unwrap();
+        tool("ip rule del pref 10");
+        let observation = on_tester(board, || {
+            common::killed_tester(&ip);
+            let mut node = ControlNode::open("node:board", &ip).unwrap();
             let trial = trial(Layer::UdpIpv4, Direction::Receive, 100, PACED);
             node.run(&trial, &(), &Cancel::new()).unwrap()
         });
-        assert_complete(&observation, 100, board);
+        assert_complete(&observation, 100, name);
     });
 }
