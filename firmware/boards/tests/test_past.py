@@ -109,11 +109,10 @@ class FastTrack(unittest.TestCase):
                 for path in ["stack", "fast-track"]:
                     _, steps = receive(control, wire, (frames.udp(n, 64) for n in range(6)), board, layer="udp-ipv4",
                                        path=path, frames=6)
-                    # The descriptor is read in mac_receive; the first of them finds tables cold.
+                    # The descriptor is read in mac_receive. An interrupt that falls into a way only makes it longer.
                     ways = [len(way) for way in steps.ways("mac_receive", "wl_app_udp")]
                     self.assertEqual(len(ways), 6)
-                    self.assertEqual(len(set(ways[1:])), 1, ways)
-                    counts[path] = ways[-1]
+                    counts[path] = min(ways)
                 print(f"{name}: from the descriptor to the application at length 64: {counts}", file=sys.stderr)
                 self.assertLessEqual(3 * counts["fast-track"], counts["stack"])
 
