@@ -127,6 +127,8 @@ static bool counter(void *context, uint32_t port, uint32_t index, const char **n
 		put_sent(app, &list);
 	if (app->receiver.on)
 		put_received(app, &list);
+	if (app->asked.captures > 0)
+		put(&list, "capture_point_ticks", app->point_ticks);
 	put_further(app, &list);
 	if (index >= list.count)
 		return false;

@@ -235,6 +235,7 @@ static void begin_figures(struct wl_app *app, uint64_t now)
 	app->before_idle = app->idle - app->idle_at_end;
 	app->first_at = app->last_at = 0;
 	wl_app_further(app, app->further_before);
+	app->point_ticks = app->asked.captures > 0 ? wl_capture_overhead() : 0;
 	wl_capture_start(app->asked.captures);
 	if (app->asked.captures > 0 && app->config.net->points != 0)
 		app->config.net->points(app->config.net->context, true);

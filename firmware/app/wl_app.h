@@ -107,6 +107,7 @@ struct wl_app {
 	uint64_t first_idle, last_idle, first_at, last_at;
 	uint64_t before_idle, before_window;
 	uint8_t points[WL_POINTS], point_count; /* those that took records */
+	uint64_t point_ticks; /* what a point itself costs, measured before the trial */
 	uint8_t out[WL_APP_BYTES + WL_ETHERNET_HEADER_BYTES];
 	uint8_t in[WL_APP_BYTES];
 	/* Past the stack. */

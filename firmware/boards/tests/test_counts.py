@@ -86,6 +86,15 @@ class Counts(unittest.TestCase):
                 process.kill()
                 process.wait()
 
+    def test_a_capture_point_tells_what_it_costs_itself(self):
+        for name, board in BOARDS.items():
+            with self.subTest(name), lab.Board(name, icount=board["shift"]) as node, Control(node) as control:
+                trial = control.trial(direction="both", layer="udp-ipv4", path="loopback", length_bytes=64, load="max",
+                                      frames=2, captures=2)
+                ticks = control.counters(trial["trial"])["capture_point_ticks"]
+                # A call, the clock and a record: some tens of instructions.
+                self.assertTrue(30 <= ticks * board["tick_ns"] >> board["shift"] <= 80, ticks)
+
     def test_longer_frames_cost_what_their_copies_cost(self):
         for name in BOARDS:
             with self.subTest(name):
