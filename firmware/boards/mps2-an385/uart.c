@@ -29,6 +29,7 @@ static struct {
 	uint8_t rx[RX_BYTES], tx[TX_BYTES];
 	/* Counted without end; the interrupts write rx_in and tx_out, the main loop the other two. */
 	volatile uint32_t rx_in, rx_out, tx_in, tx_out, lost;
+	volatile bool rx_waits; /* the ring is full: the next byte stays in the UART */
 } uart;
 
 void uart_init(void)
@@ -55,6 +56,18 @@ void uart_tx_interrupt(void)
 	send_some();
 }
 
+static void receive_some(void)
+{
+	while (STATE & RX_FULL) {
+		if (uart.rx_in - uart.rx_out == RX_BYTES) {
+			uart.rx_waits = true;
+			return;
+		}
+		uart.rx[uart.rx_in % RX_BYTES] = (uint8_t)DATA;
+		uart.rx_in = uart.rx_in + 1;
+	}
+}
+
 void uart_rx_interrupt(void)
 {
 	INTERRUPT = ON_RX;
@@ -62,16 +75,7 @@ void uart_rx_interrupt(void)
 		STATE = RX_OVERRUN;
 		uart.lost = uart.lost + 1;
 	}
-	while (STATE & RX_FULL) {
-		uint8_t byte = (uint8_t)DATA;
-
-		if (uart.rx_in - uart.rx_out == RX_BYTES) {
-			uart.lost = uart.lost + 1;
-			continue;
-		}
-		uart.rx[uart.rx_in % RX_BYTES] = byte;
-		uart.rx_in = uart.rx_in + 1;
-	}
+	receive_some();
 }
 
 int board_uart_get(void)
@@ -82,6 +86,14 @@ int board_uart_get(void)
 		return -1;
 	byte = uart.rx[uart.rx_out % RX_BYTES];
 	uart.rx_out = uart.rx_out + 1;
+	/* Half of the ring is free again: go on with the byte that waits. */
+	if (uart.rx_waits && uart.rx_in - uart.rx_out <= RX_BYTES / 2) {
+		uint32_t was = board_irq_off();
+
+		uart.rx_waits = false;
+		receive_some();
+		board_irq_on(was);
+	}
 	return byte;
 }
 

@@ -1,9 +1,11 @@
 """Trials of the node application on boards, asked over the serial line, and their bad days: memory that is used up, a
 ring that does not empty, a cable that is pulled. Whatever happens, the counts add up, and the next trial is as ever."""
 
+import re
 import socket
 import struct
 import sys
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import lab  # noqa: E402
-from control import Control, Refused  # noqa: E402
+from control import Control, Refused, crc16  # noqa: E402
 
 PORT = 5003
 CONTROL_PORT = 5002
@@ -100,6 +102,25 @@ class Boards:
             stack os application software mac ip mtu_bytes""".split()
         self.assertEqual([key for key in wanted if not keys.get(key)], [])
         self.assertEqual((keys["mac"], keys["ip"], keys["stack"]), ("02:00:0a:37:00:02", lab.BOARD_IP, "lwIP 2.2.1"))
+
+    def test_the_serial_line_loses_no_byte_of_many_lines_at_once(self):
+        line, session, count = self.control.line, self.control.session, 500
+        line.settimeout(lab.PATIENCE_S)
+        lines = [f"?{session}.{self.control.number + n} status".encode() for n in range(1, count + 1)]
+        # Faster than the board reads them, and its answers come meanwhile.
+        text = b"".join(b"%s *%04X\n" % (each, crc16(each)) for each in lines)
+        sender = threading.Thread(target=line.sendall, args=(text,))
+        sender.start()
+        came = b""
+        while came.count(b"\n") < count:
+            came += line.recv(65536)
+        sender.join()
+        answered = [int(number) for number in re.findall(rf"^={session}\.(\d+) status ", came.decode(), re.M)]
+        self.assertEqual(answered, list(range(self.control.number + 1, self.control.number + count + 1)))
+        self.control.number += count
+        # A line without end is one that is too long, and no more.
+        line.sendall(b"x" * 100000 + b"\n")
+        self.assertEqual(self.control.ask("status")["state"], "idle")
 
     def test_transmit_to_whom_the_serial_line_names(self):
         # The board has never heard of the host: it asks for its address before the first frame.

@@ -1,17 +1,14 @@
 """The Zynq-7000 image under QEMU: start, ping, and the bad days of its driver."""
 
 import random
-import re
 import struct
 import sys
-import threading
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import lab  # noqa: E402
-from control import Control, crc16  # noqa: E402
 
 TX_OURS = 1 << 31
 TX_DESCRIPTORS = 128
@@ -187,25 +184,6 @@ class Zynq(unittest.TestCase):
         board.__enter__()
         self.addCleanup(board.__exit__)
         return board
-
-    def test_the_serial_line_loses_no_byte_of_many_lines_at_once(self):
-        with Control(self.board) as control:
-            control.line.settimeout(lab.PATIENCE_S)
-            lines = [f"?{control.session}.{number} status".encode() for number in range(1, 2001)]
-            sent = threading.Thread(
-                target=control.line.sendall, args=(b"".join(b"%s *%04X\n" % (line, crc16(line)) for line in lines),)
-            )
-            sent.start()
-            came = b""
-            while came.count(b"\n") < len(lines):
-                came += control.line.recv(65536)
-            sent.join()
-            answered = re.findall(rf"^={control.session}\.(\d+) status ", came.decode(), re.M)
-            self.assertEqual(answered, [str(number) for number in range(1, 2001)])
-            control.number = len(lines)
-            # A line without end is one that is too long, and no more.
-            control.line.sendall(b"x" * 100000 + b"\n")
-            self.assertEqual(control.ask("status")["state"], "idle")
 
     def test_it_rests_when_there_is_nothing_to_do(self):
         def sleeps():
