@@ -15,6 +15,9 @@
 
 #include "iperf_sockets.h"
 
+/* A week: ms of it fit 32 bits. */
+#define MOST_S 604800
+
 static volatile sig_atomic_t interrupted;
 static bool incomplete;
 
@@ -87,7 +90,7 @@ static bool find_host(const char *name, struct wl_iperf_address *address)
 }
 
 /* A number of an option, with the factors of 1024 that iperf has for K, M and G, and of 1000 for k, m and g. */
-static uint64_t number(const char *text)
+static uint64_t number(const char *text, uint64_t most)
 {
 	static const char suffixes[] = "kmgKMG";
 	char *end;
@@ -100,6 +103,11 @@ static uint64_t number(const char *text)
 	}
 	for (int n = suffix ? (int)((suffix - suffixes) % 3) + 1 : 0; n > 0; n--)
 		value *= suffix - suffixes >= 3 ? 1024 : 1000;
+	if (value > (double)most) {
+		fprintf(stderr, "wl_iperf: '%s' is more than the %" PRIu64 " that are possible here\n", text,
+			most);
+		exit(2);
+	}
 	return (uint64_t)value;
 }
 
@@ -141,25 +149,25 @@ static void read_options(int argc, char **argv, struct wl_iperf_test *test, bool
 			test->mode = WL_IPERF_FULL_DUPLEX;
 			break;
 		case 'p':
-			*port = (uint16_t)number(optarg);
+			*port = (uint16_t)number(optarg, UINT16_MAX);
 			break;
 		case 'L':
-			back_port = (uint16_t)number(optarg);
+			back_port = (uint16_t)number(optarg, UINT16_MAX);
 			break;
 		case 't':
-			test->time_ms = (uint32_t)number(optarg) * 1000;
+			test->time_ms = (uint32_t)number(optarg, MOST_S) * 1000;
 			break;
 		case 'n':
-			test->bytes = (uint32_t)number(optarg);
+			test->bytes = (uint32_t)number(optarg, INT32_MAX);
 			break;
 		case 'l':
-			test->length_bytes = (uint16_t)number(optarg);
+			test->length_bytes = (uint16_t)number(optarg, UINT16_MAX);
 			break;
 		case 'b':
-			test->bits_per_s = rate(number(optarg));
+			test->bits_per_s = rate(number(optarg, INT64_MAX));
 			break;
 		case 'P':
-			test->streams = (uint8_t)number(optarg);
+			test->streams = (uint8_t)number(optarg, WL_IPERF_FLOWS);
 			break;
 		default:
 			fputs(usage, stderr);
