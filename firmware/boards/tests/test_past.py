@@ -102,6 +102,22 @@ class FastTrack(unittest.TestCase):
                 self.assertEqual(sorted(points[1][1]), list(range(20)))
                 self.assertTrue(all(points[1][1][n] < points[2][1][n] for n in range(20)))
 
+    def test_an_echo_comes_back_from_the_fast_track(self):
+        for name in BOARDS:
+            with each(self, name) as (board, control, wire):
+                self.assertTrue(board.ping())
+                for layer, make, peer in [
+                    ("udp-ipv4", frames.udp, {"peer_ip": TESTER_IP}),
+                    ("ethernet", frames.ethernet, {"peer_mac": "02:00:00:00:00:fe"}),
+                ]:
+                    started = control.ask("start", direction="echo", layer=layer, path="fast-track", frames=5, **peer)
+                    for n in range(5):
+                        wire.send(make(n, 300))
+                    found = arrive(wire, 5)
+                    self.assertEqual([sequence for sequence, _, _ in found], list(range(5)))
+                    self.assertEqual({len(frame) for _, _, frame in found}, {300})
+                    lab.wait_for("it is done", lambda trial=started["trial"]: control.ask("status", trial=trial)["state"] == "done")
+
     def test_it_takes_a_third_of_the_instructions_of_the_stack_at_most(self):
         for name in BOARDS:
             with each(self, name) as (board, control, wire):
