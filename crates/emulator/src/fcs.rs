@@ -42,8 +42,8 @@ pub fn is_right(frame: &[u8]) -> bool {
     frame.len() > 4 && fcs(&frame[..frame.len() - 4]) == frame[frame.len() - 4..]
 }
 
-/// The nine bits of the receiver's hash of an address: bits 28 to 23 choose one of the 64 bits of the hash filter
-/// (UM10360, 10.17.10: "the 6 bits of the CRC, bits 28:23").
+/// The receiver's hash of an address: bits 31 to 23 of its CRC, of which bits 28 to 23 choose one of the 64 bits of the
+/// hash filter (UM10360, chapter 10, imperfect filtering).
 pub fn hash_bits(address: [u8; 6]) -> u32 {
     // The CRC of the manual is taken before it is inverted and in the order of the generator's powers.
     register(&address).reverse_bits() >> 23

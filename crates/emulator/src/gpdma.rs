@@ -5,7 +5,7 @@
 //! FIFO allows). Each access takes what the matrix says: two clocks where nobody else is there (UM10237, 9.23.3: "the raw
 //! AHB bandwidth can be approximated as 4 bytes per two system clocks").
 //!
-//! Between bursts the bus is given away for [`IDLE_CYCLES`]: UM10237, 32.4.1: the low-priority channel "relinquishes
+//! Between bursts the bus is given away for [`IDLE_CYCLES`]: UM10237 (its chapter on the DMA): the low-priority channel "relinquishes
 //! control of the bus for a bus cycle after four transfers". Assumption: UM10360 does not say which of the eight
 //! channels of the LPC1768 do so; here all do, as all moves are memory to memory. No other lag is counted between the
 //! write of the enable bit and the first read.
@@ -25,7 +25,7 @@ const TRANSFERS: u32 = 4;
 /// Most items that a chain may have without a transfer: a ring of empty items would never end.
 const MOST_EMPTY_ITEMS: u32 = 4096;
 
-/// Bits of DMACCxControl (UM10360, table 564).
+/// Bits of DMACCxControl (UM10360, chapter 31).
 mod control {
     pub const SIZE: u32 = 0xFFF;
     pub const SOURCE_INCREMENT: u32 = 1 << 26;
@@ -33,7 +33,7 @@ mod control {
     pub const INTERRUPT: u32 = 1 << 31;
 }
 
-/// Bits of DMACCxConfig (table 565).
+/// Bits of DMACCxConfig.
 mod config {
     pub const ENABLE: u32 = 1;
     pub const TYPE: u32 = 7 << 11;
@@ -44,7 +44,7 @@ mod config {
     pub const KEPT: u32 = 0x7_FFFF & !ACTIVE;
 }
 
-/// A channel (tables 561 to 565).
+/// A channel's registers.
 #[derive(Clone, Debug, Default)]
 struct Channel {
     source: u32,

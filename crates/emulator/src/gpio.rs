@@ -26,7 +26,7 @@ struct Port {
 }
 
 impl Port {
-    /// Levels of the pins: what is driven, and the pull-ups elsewhere (UM10360, table 83: pull-up after reset).
+    /// Levels of the pins: what is driven, and the pull-ups elsewhere (UM10360, PINMODE: pull-ups after a reset).
     const fn levels(self) -> u32 {
         self.latch & self.direction | !self.direction
     }

@@ -12,7 +12,7 @@ use crate::timer::Timer;
 use crate::uart::Uart;
 use crate::{Crash, ElfError, map};
 
-/// Bytes of address space of a peripheral on the APB (UM10360, table 4).
+/// Bytes of address space of a peripheral on the APB (UM10360, chapter 2).
 const APB_BYTES: u32 = 0x4000;
 const TIMERS: [(u32, u32); 4] = [
     (0x4000_4000, power::TIMER0),
@@ -25,7 +25,7 @@ const WATCHDOG: u32 = 0x4000_0000;
 const GPIO_INTERRUPTS: u32 = 0x4002_8000;
 const PIN_CONNECT: u32 = 0x4002_C000;
 const SYSTEM_CONTROL: u32 = 0x400F_C000;
-/// Interrupt lines (UM10360, table 50).
+/// Interrupt lines (UM10360, chapter 6).
 mod line {
     pub const TIMER0: u8 = 1;
     pub const UART0: u8 = 5;

@@ -12,9 +12,9 @@ use crate::bus::{Device, Fault, Masters, Width};
 
 /// The crystal of the MCB1700 in Hz.
 pub const CRYSTAL_HZ: u64 = 12_000_000;
-/// The internal RC oscillator in Hz (UM10360, 4.3.1).
+/// The internal RC oscillator in Hz (UM10360, chapter 4).
 pub const INTERNAL_HZ: u64 = 4_000_000;
-/// PCONP after a reset (UM10360, table 46).
+/// PCONP after a reset (UM10360, PCONP).
 const PCONP_RESET: u32 = 0x0428_87DE;
 /// Bits of PCONP.
 pub mod power {
@@ -36,7 +36,7 @@ pub mod power {
     pub const EMAC: u32 = 1 << 30;
 }
 
-/// Where a peripheral's divider lies in PCLKSEL0 and PCLKSEL1 (tables 40 and 41): register and lowest bit.
+/// Where a peripheral's divider lies in PCLKSEL0 and PCLKSEL1 (UM10360): register and lowest bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOf(usize, u32);
 
@@ -66,7 +66,7 @@ impl Default for Clocks {
 }
 
 impl Clocks {
-    /// Core cycles of one cycle of a peripheral's clock (table 42).
+    /// Core cycles of one cycle of a peripheral's clock (UM10360, PCLKSEL0 and 1).
     pub fn divider(&self, of: ClockOf) -> u64 {
         let selection = self.selections[of.0].load(Ordering::Relaxed);
         [4, 1, 2, 8][(selection >> of.1 & 3) as usize]
@@ -137,7 +137,7 @@ impl<D: Device> Device for Powered<D> {
     }
 }
 
-/// One PLL: control, configuration, and what the feed sequence has made effective (table 17).
+/// One PLL: control, configuration, and what the feed sequence has made effective (UM10360, PLL0).
 #[derive(Clone, Copy, Debug, Default)]
 struct Pll {
     written: [u32; 2],
@@ -186,7 +186,7 @@ impl SystemControl {
         }
     }
 
-    /// The core clock in Hz (UM10360, 4.5.10 and 4.7.1); 0 where a setting is none of the manual's.
+    /// The core clock in Hz (UM10360, chapter 4); 0 where a setting is none of the manual's.
     fn core_hz(&self) -> u32 {
         let input = match self.source & 3 {
             0 => INTERNAL_HZ,
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn dividers_of_peripherals_are_those_of_table_42() {
+    fn dividers_of_peripherals_are_those_of_the_manual() {
         let clocks = Arc::new(Clocks::default());
         let mut block = SystemControl::new(&clocks);
         assert_eq!(clocks.divider(ClockOf::UART0), 4);

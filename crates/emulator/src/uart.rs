@@ -11,10 +11,10 @@ use crate::syscon::{ClockOf, Clocks};
 const DEPTH: usize = 16;
 /// Most bytes that are kept for the host, each way: a program that only prints must not fill it.
 pub const MOST_BYTES: usize = 1 << 20;
-/// Character times without a read after which the FIFO's bytes are reported (14.4.5: 3.5 to 4.5).
+/// Character times without a read after which the FIFO's bytes are reported (UM10360, U0IIR: 3.5 to 4.5).
 const TIMEOUT_CHARACTERS: u64 = 4;
 
-/// Bits of LSR (table 278).
+/// Bits of LSR (UM10360, U0LSR).
 mod lsr {
     pub const READY: u32 = 1;
     pub const OVERRUN: u32 = 1 << 1;
@@ -103,7 +103,7 @@ impl Uart {
         self.lost
     }
 
-    /// Core cycles of a character (14.4.12: PCLK / (16 · DL · (1 + DivAddVal / MulVal))).
+    /// Core cycles of a character (UM10360, U0FDR: PCLK / (16 · DL · (1 + DivAddVal / MulVal))).
     pub fn character_cycles(&self) -> u64 {
         let data = u64::from(self.line & 3) + 5;
         let stop = u64::from(self.line >> 2 & 1) + 1;
@@ -186,7 +186,7 @@ impl Uart {
             | bit(empty && self.shifting.is_none(), lsr::IDLE)
     }
 
-    /// IntId of the most urgent interrupt (table 274), shifted as in IIR.
+    /// IntId of the most urgent interrupt (UM10360, U0IIR), shifted as in IIR.
     fn interrupt(&self) -> Option<u32> {
         let enabled = |bit: u32| self.enable & bit != 0;
         if enabled(4) && self.overrun {
@@ -243,7 +243,7 @@ impl Device for Uart {
             0x04 => self.enable,
             0x08 => {
                 let id = self.interrupt();
-                // Reading it takes note of the empty transmitter (14.4.5).
+                // Reading it takes note of the empty transmitter (UM10360, U0IIR).
                 self.emptied &= id != Some(0b0010);
                 id.unwrap_or(1) | ((self.fifo & 1) * 0xC0)
             }
@@ -331,7 +331,7 @@ mod tests {
         let mut uart = uart();
         assert_eq!(uart.character_cycles(), 640);
         write(&mut uart, 0x0C, 0x83, 0);
-        // The manual's example for 115,200 baud, 14.4.12.1.2: DLM 0, DLL 4, DivAddVal 5, MulVal 8 at 12 MHz.
+        // The manual's example for 115,200 baud: DLM 0, DLL 4, DivAddVal 5, MulVal 8 at 12 MHz.
         write(&mut uart, 0x00, 4, 0);
         write(&mut uart, 0x28, 0x85, 0);
         // 10 bits · 16 · 4 · (1 + 5/8) cycles of PCLK.

@@ -1,9 +1,9 @@
-//! The receive filter: which frames the receiver keeps by their destination (UM10360, 10.17.10).
+//! The receive filter: which frames the receiver keeps by their destination (UM10360, chapter 10, receive filtering).
 
 use super::regs::filter;
 use crate::fcs::hash_bits;
 
-/// Registers of the filter (UM10360, tables 146, 163 to 166).
+/// Registers of the filter (UM10360: SA0 to SA2, RxFilterCtrl, HashFilterL and H).
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// RxFilterCtrl.
@@ -40,7 +40,7 @@ impl Filter {
     }
 
     fn in_hash(&self, destination: [u8; 6]) -> bool {
-        let bit = hash_bits(destination) >> 3;
+        let bit = hash_bits(destination) & 0x3F;
         self.hash[(bit / 32) as usize] >> (bit % 32) & 1 == 1
     }
 }
@@ -88,7 +88,7 @@ mod tests {
         let group = [0x01, 0, 0x5E, 0, 0, 1];
         let mut filter = filter(filter::MULTICAST_HASH);
         assert!(!filter.passes(group));
-        let bit = hash_bits(group) >> 3;
+        let bit = hash_bits(group) & 0x3F;
         filter.hash[(bit / 32) as usize] |= 1 << (bit % 32);
         assert!(filter.passes(group));
         filter.hash = filter.hash.map(|word| !word);

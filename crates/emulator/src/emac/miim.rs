@@ -1,4 +1,4 @@
-//! MII management: the serial bus to the PHY, with the time that it takes (UM10360, tables 139 to 145).
+//! MII management: the serial bus to the PHY, with the time that it takes (UM10360: MCFG to MIND).
 
 use super::regs::miim;
 use crate::phy::{self, Phy};

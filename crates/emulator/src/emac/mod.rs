@@ -44,7 +44,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// Values after a reset (UM10360, table 128).
+    /// Values after a reset (UM10360, chapter 10).
     const RESET: Plain = Plain {
         mac1: mac1::SOFT_RESET,
         mac2: 0,
@@ -143,7 +143,7 @@ impl Emac {
             mac2: self.plain.mac2,
             maxf: self.plain.maxf & 0xFFFF,
             pace: self.pace(),
-            // "The register value should be the desired period in nibble times minus 3" in full duplex (table 131).
+            // "The register value should be the desired period in nibble times minus 3" in full duplex (UM10360, IPGT).
             gap_nibbles: u64::from(self.plain.ipgt & 0x7F) + 3,
         }
     }

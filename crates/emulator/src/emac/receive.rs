@@ -1,6 +1,6 @@
 //! The receive side: frames from the wire, the filter's verdict, and the DMA that writes data and status.
 //!
-//! What UM10360 says (10.17.6 to 10.17.10) and what is done here: while RECEIVE ENABLE and RxEnable are set, a frame
+//! What UM10360 says (chapter 10, receive process) and what is done here: while RECEIVE ENABLE and RxEnable are set, a frame
 //! that passes the filter is written into the buffers of the descriptors, byte for byte with its FCS; the status of each
 //! fragment (two words) is written behind its data and moves RxProduceIndex; a frame that finds no descriptor is an
 //! overrun. Runts are dropped without PassRuntFrame.
@@ -21,7 +21,7 @@ pub const BURST_BYTES: usize = 16;
 /// The smallest frame with FCS (IEEE 802.3).
 const SMALLEST: usize = 64;
 
-/// Registers of the receive side (UM10360, tables 150 to 154).
+/// Registers of the receive side (UM10360: RxDescriptor to RxConsumeIndex).
 #[derive(Clone, Debug, Default)]
 pub struct Ring {
     /// RxDescriptor.

@@ -1,6 +1,6 @@
-//! Offsets and bits of the EMAC's registers: UM10360, chapter 10, tables 127 to 176.
+//! Offsets and bits of the EMAC's registers: UM10360, chapter 10, each under the register's name.
 
-/// Bits of MAC1 (table 129).
+/// Bits of MAC1.
 pub mod mac1 {
     /// RECEIVE ENABLE.
     pub const RECEIVE_ENABLE: u32 = 1;
@@ -16,7 +16,7 @@ pub mod mac1 {
     pub const SOFT_RESET: u32 = 1 << 15;
 }
 
-/// Bits of MAC2 (table 130).
+/// Bits of MAC2.
 pub mod mac2 {
     /// FRAME LENGTH CHECKING.
     pub const LENGTH_CHECK: u32 = 1 << 1;
@@ -28,7 +28,7 @@ pub mod mac2 {
     pub const PAD_CRC: u32 = 1 << 5;
 }
 
-/// Bits of SUPP (table 137).
+/// Bits of SUPP.
 pub mod supp {
     /// SPEED: 100 Mbit/s where set, else 10 (RMII only).
     pub const SPEED: u32 = 1 << 8;
@@ -36,7 +36,7 @@ pub mod supp {
     pub const RESET_RMII: u32 = 1 << 11;
 }
 
-/// Bits of MCFG, MCMD and MIND (tables 139, 141, 145).
+/// Bits of MCFG, MCMD and MIND.
 pub mod miim {
     /// MCFG: RESET MII MGMT.
     pub const RESET: u32 = 1 << 15;
@@ -50,14 +50,14 @@ pub mod miim {
     pub const SCANNING: u32 = 1 << 1;
     /// MIND: NOT VALID.
     pub const NOT_VALID: u32 = 1 << 2;
-    /// HCLK cycles of one MDC period by CLOCK SELECT (table 140).
+    /// HCLK cycles of one MDC period by CLOCK SELECT.
     pub const DIVIDER: [u64; 16] = [4, 4, 6, 8, 10, 14, 20, 28, 36, 40, 44, 48, 52, 56, 60, 64];
     /// MDC periods of one access: preamble 32, then start, operation, addresses, turnaround and data 32 (IEEE 802.3,
     /// 22.2.4.5).
     pub const PERIODS: u64 = 64;
 }
 
-/// Bits of Command (table 148) and of Status (table 149).
+/// Bits of Command and of Status.
 pub mod command {
     /// RxEnable; the same bit of Status: the receive channel is active.
     pub const RX_ENABLE: u32 = 1;
@@ -77,7 +77,7 @@ pub mod command {
     pub const KEPT: u32 = 0x7C3;
 }
 
-/// Bits of IntStatus and its fellows (table 167).
+/// Bits of IntStatus and its fellows.
 pub mod int {
     /// RxOverrun: fatal, the receiver has to be reset.
     pub const RX_OVERRUN: u32 = 1;
@@ -99,7 +99,7 @@ pub mod int {
     pub const ALL: u32 = 0x30FF;
 }
 
-/// Control words of descriptors and status words (tables 176 to 182).
+/// Control words of descriptors and status words (UM10360, tables 178 to 182 and those before).
 pub mod ring {
     /// Size in bytes less one.
     pub const SIZE: u32 = 0x7FF;
@@ -147,7 +147,7 @@ pub mod ring {
     pub const RX_NO_DESCRIPTOR: u32 = 1 << 29;
 }
 
-/// Bits of the receive status vector (table 152).
+/// Bits of the receive status vector.
 pub mod rsv {
     /// CRC error.
     pub const CRC: u32 = 1 << 20;
@@ -171,7 +171,7 @@ pub mod rsv {
     pub const SYMBOL: u32 = 1 << 19;
 }
 
-/// Bits of the transmit status vector (table 150).
+/// Bits of the transmit status vector.
 pub mod tsv0 {
     /// Done: transmission was completed.
     pub const DONE: u32 = 1 << 3;
@@ -189,7 +189,7 @@ pub mod tsv0 {
     pub const BYTES_SHIFT: u32 = 12;
 }
 
-/// Bits of RxFilterCtrl (table 163).
+/// Bits of RxFilterCtrl.
 pub mod filter {
     /// AcceptUnicastEn: every unicast frame.
     pub const UNICAST: u32 = 1;

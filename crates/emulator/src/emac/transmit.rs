@@ -1,6 +1,6 @@
 //! The transmit side: descriptors, the DMA that fetches frame data, the FIFO, and the MAC that puts frames on the wire.
 //!
-//! What UM10360 says (10.17.1 to 10.17.4) and what is done here: while TxEnable is set and produce and consume index
+//! What UM10360 says (chapter 10, transmit process) and what is done here: while TxEnable is set and produce and consume index
 //! differ, the DMA manager reads a descriptor (two words), then its data; statuses of fragments are written when their
 //! data are accepted, that of the last fragment when the frame has left; each status moves TxConsumeIndex. An access on
 //! the AHB takes what the matrix says (two clocks where nobody else is there).
@@ -36,7 +36,7 @@ pub struct Settings {
     pub gap_nibbles: u64,
 }
 
-/// Registers of the transmit side (UM10360, tables 155 to 161).
+/// Registers of the transmit side (UM10360, from table 155 on).
 #[derive(Clone, Debug, Default)]
 pub struct Ring {
     /// TxDescriptor.
@@ -125,7 +125,7 @@ impl Transmit {
         let rises = on && !self.enabled;
         self.enabled = on;
         self.wake(now);
-        // UM10360, 10.18.2 (the example): enabled with nothing to send, TxFinished is set.
+        // UM10360, chapter 10, transmit example: enabled with nothing to send, TxFinished is set.
         let empty = self.ring.produce == self.ring.consume;
         if rises && empty { int::TX_FINISHED } else { 0 }
     }
@@ -276,7 +276,7 @@ impl Transmit {
             return;
         }
         if self.underrun || self.broken {
-            // The MAC spoils the FCS of what it has to cut (UM10360, 10.17.5: an error is forced on the wire).
+            // The MAC spoils the FCS of what it has to cut (assumption: an error is forced on the wire).
             let wrong = fcs::fcs(&bytes).map(|byte| !byte);
             bytes.extend(wrong);
         } else {
