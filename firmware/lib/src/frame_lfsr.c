@@ -83,10 +83,27 @@ void wl_lfsr_fill(uint32_t sequence, uint8_t *out, size_t count)
 		memcpy(out, window + 4 * (sequence % WL_START_WORDS), count);
 }
 
+/* By words, as small C libraries do it only where both are aligned: behind the headers of UDP one of them is not. A
+ * hosted library knows better. */
+static bool same(const uint8_t *one, const uint8_t *other, size_t count)
+{
+#if !__STDC_HOSTED__
+	for (; count >= 16; count -= 16, one += 16, other += 16) {
+		uint32_t differ = wl_word(one) ^ wl_word(other);
+
+		differ |= wl_word(one + 4) ^ wl_word(other + 4);
+		differ |= wl_word(one + 8) ^ wl_word(other + 8);
+		differ |= wl_word(one + 12) ^ wl_word(other + 12);
+		if (differ != 0)
+			return false;
+	}
+#endif
+	return memcmp(one, other, count) == 0;
+}
+
 bool wl_lfsr_matches(uint32_t sequence, const uint8_t *bytes, size_t count)
 {
-	return count <= WL_LFSR_MAX_BYTES &&
-	       memcmp(bytes, window + 4 * (sequence % WL_START_WORDS), count) == 0;
+	return count <= WL_LFSR_MAX_BYTES && same(window + 4 * (sequence % WL_START_WORDS), bytes, count);
 }
 
 #else
