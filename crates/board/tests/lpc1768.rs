@@ -456,3 +456,52 @@ fn a_run_whose_frames_are_not_all_right_does_not_count() {
     );
     std::fs::remove_file(path).unwrap();
 }
+
+#[test]
+fn bad_fcs_runts_and_giants_are_reported_as_the_mac_does() {
+    use wirelab_emulator::emac::Arrival;
+    let Some(mut node) = board(&Lpc1768Options::default()) else {
+        return;
+    };
+    let own = node.board().emac(|emac| emac.address());
+    let frame = |length: usize| {
+        let mut bytes = vec![0; length];
+        bytes[..6].copy_from_slice(&own);
+        bytes
+    };
+    // They come when the trial runs, in front of its own frames.
+    let mut start_ps = node.board().time_ps() + 200_000_000_000;
+    for (length, wrong) in [
+        (60, 1),
+        (200, 1),
+        (1514, 1),
+        (20, 0),
+        (40, 0),
+        (1700, 0),
+        (2000, 0),
+    ] {
+        let bytes = frame(length);
+        let mut bytes = wirelab_emulator::fcs::with_fcs(&bytes);
+        bytes[length] ^= wrong;
+        let arrival = Arrival {
+            start_ps,
+            bytes,
+            ..Arrival::default()
+        };
+        node.board().arrive(arrival).unwrap();
+        start_ps = node.board().emac(|emac| emac.wire_free_ps()) + 960_000;
+    }
+    let asked = Trial {
+        load: Load::FrameRate {
+            frames_per_s: 1000.0,
+        },
+        ..trial(Direction::Receive, 20, 300)
+    };
+    let seen = run(&mut node, &asked);
+    let counts = seen.flows[0].counts.value().unwrap();
+    assert_eq!((counts.good_frames, counts.received_frames), (20, 20));
+    // Three with a wrong FCS, two that are too long; the MAC drops the runts itself.
+    assert_eq!(seen.counters["node_mac_error_frames"].value(), Some(&5));
+    let received = node.board().received();
+    assert_eq!((received.runts, received.bad), (2, 5));
+}
