@@ -57,7 +57,7 @@ pub enum BoardError {
         program: String,
     },
     /// Another emulator runs it.
-    #[error("board {name} does not run in QEMU: ask board:{name}")]
+    #[error("board {name} runs in wirelab itself, not in QEMU: measure it as board:{name}")]
     NotQemu {
         /// The board.
         name: String,

@@ -49,8 +49,8 @@ const ROOM: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct UnixWire {
     socket: UnixDatagram,
-    own: PathBuf,
-    other: PathBuf,
+    /// The names of both ends; none where they are connected to each other alone.
+    names: Option<(PathBuf, PathBuf)>,
 }
 
 impl UnixWire {
@@ -63,22 +63,43 @@ impl UnixWire {
         socket.set_write_timeout(Some(ROOM))?;
         Ok(UnixWire {
             socket,
-            own: own.to_owned(),
-            other: other.to_owned(),
+            names: Some((own.to_owned(), other.to_owned())),
         })
+    }
+
+    /// Both ends of a wire inside this process.
+    ///
+    /// # Errors
+    /// What the system says, e.g. that there are too many open files.
+    pub fn pair() -> io::Result<(UnixWire, UnixWire)> {
+        let end = |socket: UnixDatagram| -> io::Result<UnixWire> {
+            socket.set_write_timeout(Some(ROOM))?;
+            Ok(UnixWire {
+                socket,
+                names: None,
+            })
+        };
+        let (a, b) = UnixDatagram::pair()?;
+        Ok((end(a)?, end(b)?))
     }
 }
 
 impl Drop for UnixWire {
     fn drop(&mut self) {
-        // The folder's owner may have removed it already.
-        let _ = std::fs::remove_file(&self.own);
+        if let Some((own, _)) = &self.names {
+            // The folder's owner may have removed it already.
+            let _ = std::fs::remove_file(own);
+        }
     }
 }
 
 impl FrameWire for UnixWire {
     fn send(&self, frame: &[u8]) -> io::Result<bool> {
-        match self.socket.send_to(frame, &self.other) {
+        let sent = match &self.names {
+            Some((_, other)) => self.socket.send_to(frame, other),
+            None => self.socket.send(frame),
+        };
+        match sent {
             Ok(_) => Ok(true),
             Err(e) if is_full(&e) => Ok(false),
             Err(e) => Err(e),

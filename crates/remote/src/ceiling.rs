@@ -24,6 +24,8 @@ pub enum Kind {
     Iperf,
     /// Test frames over sockets, that of `node:HOST`.
     Node,
+    /// Whole frames over a wire that the tester fills itself, that of a board without an interface.
+    Wire,
 }
 
 /// Do `work` on `cores`, and what it starts too: beside a node on the same machine the tester keeps off the node's
@@ -46,10 +48,11 @@ pub fn within<R: Send>(cores: Option<&Cores>, work: impl FnOnce() -> R + Send) -
 /// Frames/s of one flow that the tester reaches against itself with this traffic. Ethernet frames have nothing to do
 /// with sockets: their ceiling is that of ports.
 pub fn ceiling_frames_per_s(trial: &Trial, kind: Kind) -> Field<f64> {
-    if trial.framing.layer == Layer::Ethernet {
-        return Field::absent("sockets send no Ethernet frames: the ceiling is that of ports");
-    }
     match kind {
+        Kind::Wire => crate::node::wire::ceiling::frames_per_s(trial),
+        _ if trial.framing.layer == Layer::Ethernet => {
+            Field::absent("sockets send no Ethernet frames: the ceiling is that of ports")
+        }
         Kind::Iperf => iperf(trial),
         Kind::Node => wirelab_socket::ceiling::frames_per_s(trial),
     }

@@ -183,7 +183,7 @@ impl Node for BoardNode {
         if let Some(why) = self.board.without_tap() {
             observation.warnings.push(Warning {
                 code: "no-interface".to_owned(),
-                text: format!("wirelab itself is the wire to this board ({why}): rates are those of two processes"),
+                text: format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and what one cannot take in time is lost"),
                 way_out: "run it with sudo, so that the board gets an interface of this host (TAP)".to_owned(),
             });
         }

@@ -62,7 +62,7 @@ impl Tester {
         match self {
             Tester::Nobody => Field::absent("a model needs no tester"),
             Tester::Simulated => Field::absent("the tester takes no simulated time"),
-            Tester::Wire => Field::absent("a wire of Unix sockets has no ceiling of its own"),
+            Tester::Wire => ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Wire),
             Tester::Iperf => ceiling::ceiling_frames_per_s(trial, ceiling::Kind::Iperf),
             Tester::Sockets(cores) if trial.framing.layer == Layer::Ethernet => {
                 ceiling::within(cores.as_ref(), ports)

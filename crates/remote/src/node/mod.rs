@@ -9,7 +9,7 @@ mod plan;
 mod tcp;
 mod udp;
 mod way;
-mod wire;
+pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use wirelab_control::message::{Start, Started};
 use wirelab_control::value::Mac;
+use wirelab_port::wire::FrameWire;
 use wirelab_socket::Progressing;
 use wirelab_socket::echo::names::ROUND_TRIP;
-use wirelab_socket::flow::{Live, Seen, Sent};
+use wirelab_socket::flow::{Live, Offer, Seen, Sent};
 use wirelab_trial::host_clock::{now_ns, wait_until};
-use wirelab_trial::job::{CheckReport, Judge};
-use wirelab_trial::{Cancel, Direction, Layer, NodeError};
+use wirelab_trial::job::{CheckReport, Judge, Pace};
+use wirelab_trial::{Cancel, Direction, Layer, NodeError, Sizes};
 use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
@@ -142,7 +143,7 @@ impl Line {
         };
         let (shared, spec) = (Arc::clone(&self.shared), self.spec(plan, started));
         sides.send = Some(Box::new(move |_: &Live, cancel: &Cancel| {
-            let sent = send(&shared, plan, &spec, cancel);
+            let sent = send(&*shared.frames, &plan.offer(), &plan.sizes, &spec, cancel);
             let seen = mirror.map(|mirror| mirror.finish(QUIET_ECHO, true));
             let mut series = Vec::new();
             let seen = seen.map(|mut report| {
@@ -237,14 +238,19 @@ fn checking<'a>(judging: Judging) -> Work<'a> {
 }
 
 /// Send a flow, until its extent is reached or `cancel` is set.
-fn send(shared: &Shared, plan: &Plan, spec: &FrameSpec, cancel: &Cancel) -> Sent {
-    let offer = plan.offer();
-    let mut frame = vec![0; plan.sizes.length as usize];
-    let mut run = Progressing::new(&offer, now_ns());
+pub(super) fn send(
+    frames: &dyn FrameWire,
+    offer: &Offer,
+    sizes: &Sizes,
+    spec: &FrameSpec,
+    cancel: &Cancel,
+) -> Sent {
+    let paced = offer.pace != Pace::Max;
+    let mut frame = vec![0; sizes.length as usize];
+    let mut run = Progressing::new(offer, now_ns());
     let mut failure = None;
     while run.left() > 0 && !cancel.is_cancelled() {
         let due = run.due_ns();
-        let paced = plan.frames_per_s.is_some();
         let now = match (due, paced) {
             (Some(due), _) => {
                 let now = wait_until(due, cancel);
@@ -271,8 +277,8 @@ fn send(shared: &Shared, plan: &Plan, spec: &FrameSpec, cancel: &Cancel) -> Sent
             time_ns: if offer.with_time { now } else { 0 },
             lfsr_len: 0,
         };
-        let length = spec.build(&plan.sizes, &header, &mut frame);
-        match offered(shared, &frame[..length], paced, cancel) {
+        let length = spec.build(sizes, &header, &mut frame);
+        match offered(frames, &frame[..length], paced, cancel) {
             Ok(true) => {}
             Ok(false) => run.report.refused_frames += 1,
             Err(error) => {
@@ -292,9 +298,9 @@ fn send(shared: &Shared, plan: &Plan, spec: &FrameSpec, cancel: &Cancel) -> Sent
 }
 
 /// Hand a frame over; one without a time of its own waits for room, as on a link that is full.
-fn offered(shared: &Shared, frame: &[u8], paced: bool, cancel: &Cancel) -> io::Result<bool> {
+fn offered(frames: &dyn FrameWire, frame: &[u8], paced: bool, cancel: &Cancel) -> io::Result<bool> {
     loop {
-        match shared.frames.send(frame)? {
+        match frames.send(frame)? {
             true => return Ok(true),
             false if paced || cancel.is_cancelled() => return Ok(false),
             false => std::thread::sleep(NAP),

@@ -4,6 +4,7 @@
 //! answers ARP for the tester's address, and hands the rest to the trial that runs, if one does.
 
 mod arp;
+pub mod ceiling;
 mod line;
 
 use std::io;
