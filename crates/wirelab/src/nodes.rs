@@ -151,7 +151,7 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
 }
 
 /// What follows the name of the board that is emulated in simulated time; `None` for any other node.
-fn lpc1768(name: &str) -> Option<&str> {
+pub fn lpc1768(name: &str) -> Option<&str> {
     let options = name.strip_prefix("board:lpc1768")?;
     (options.is_empty() || options.starts_with(',')).then_some(options)
 }

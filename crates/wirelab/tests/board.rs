@@ -82,10 +82,13 @@ fn a_hostile_image_is_refused() {
     for args in [
         ["board", "run", "zynq7000", "--image", image],
         ["measure", "board:zynq7000", "--quick", "--image", image],
+        ["measure", "board:lpc1768", "--quick", "--image", image],
     ] {
         let output = wirelab(&args);
         assert_eq!(output.status.code(), Some(2));
-        assert!(stderr(&output).contains("too short"), "{}", stderr(&output));
+        let text = stderr(&output);
+        assert!(text.contains("hostile.elf"), "{text}");
+        assert!(text.contains("too short"), "{text}");
     }
     let no_board = wirelab(&["measure", "lab:1", "--image", image]);
     assert_eq!(no_board.status.code(), Some(2));

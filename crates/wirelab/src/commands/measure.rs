@@ -74,6 +74,10 @@ fn node(args: &MeasureArgs, options: PortsOptions, payload: u32) -> Asked<AnyNod
             "--image is the firmware of a board: measure board:NAME (wirelab board list)",
         ));
     };
+    if nodes::lpc1768(&args.node).is_some() {
+        let name = format!("{},image={}", args.node, image.display());
+        return nodes::node(&name, options, payload);
+    }
     let options = wirelab_board::Options {
         image: Some(image.clone()),
         ..wirelab_board::Options::default()
