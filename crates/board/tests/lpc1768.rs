@@ -198,6 +198,11 @@ fn reception_keeps_up_at_line_rate_for_long_frames_and_says_where_it_does_not() 
         assert_eq!(counts.check_identity(200), Ok(()));
         let elapsed = seen.flows[0].elapsed.value().unwrap();
         assert_eq!(elapsed.clock, ClockKind::Simulated);
+        let link = *seen.flows[0].link_bits_per_s.value().unwrap();
+        assert!(
+            link <= 100.001e6,
+            "{length}: {link} bit/s is more than the link has"
+        );
         if (length, share) == (1514, 50.0) {
             assert_eq!(counts.lost_frames, 0, "{length} at {share} %");
         }

@@ -151,8 +151,12 @@ impl Parts<'_> {
             Err(name) => (Counts::default(), Some(name)),
         };
         let span = match self.plan.trial.direction {
-            // The pin is up from the first frame of the flow to the last.
-            Direction::Receive => pulse_ps(&self.ran.edges),
+            // The pin is up from the first frame of the flow to the last, as the firmware comes to look at them: never
+            // for less time than they took on the wire.
+            Direction::Receive => {
+                let offered_ps = sent.last_ns.saturating_sub(sent.first_ns) * 1000;
+                pulse_ps(&self.ran.edges).map(|ps| ps.max(offered_ps))
+            }
             _ => None,
         };
         let last = counts.received_frames.saturating_sub(1);
