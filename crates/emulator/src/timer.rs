@@ -182,7 +182,8 @@ impl Device for Timer {
             return None;
         }
         let steps = self.steps_to_match()?;
-        Some(self.next_step() + (steps - 1) * self.step_cycles())
+        let further = (steps - 1).saturating_mul(self.step_cycles());
+        Some(self.next_step().saturating_add(further))
     }
 
     fn run(&mut self, now: u64, _: &mut dyn Masters) {
@@ -265,6 +266,16 @@ mod tests {
         assert_eq!(timer.read(0x04, Width::Word, 1_000_000), Ok(0));
         assert!(!timer.irq());
         assert_eq!(timer.next_event(), None);
+    }
+
+    #[test]
+    fn the_farthest_match_is_farther_than_time_itself() {
+        let mut timer = timer();
+        write(&mut timer, 0x0C, u32::MAX, 0);
+        write(&mut timer, 0x14, INTERRUPT, 0);
+        write(&mut timer, 0x04, ENABLE, 0);
+        assert_eq!(timer.next_event(), Some(u64::MAX));
+        assert_eq!(timer.read(0x08, Width::Word, 1 << 40), Ok(64));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod wire;
 use std::any::Any;
 
 pub use receive::Received;
-pub use transmit::{BURST_BYTES, FIFO_BYTES, START_BYTES};
+pub use transmit::{BURST_BYTES, FIFO_BYTES, MOST_SENT, START_BYTES};
 pub use wire::{Arrival, ArrivalError, CYCLE_PS, MOST_ARRIVALS, MOST_FRAME_BYTES, Pace, SentFrame};
 
 use crate::bus::{Device, Fault, Masters, Width};
@@ -90,8 +90,8 @@ impl Default for Emac {
 }
 
 impl Emac {
-    /// Take the frames that have been put on the wire since this was last asked. The last may still be leaving: its
-    /// end says when.
+    /// Take the frames that have been put on the wire since this was last asked, at most [`MOST_SENT`]. The last may still
+    /// be leaving: its end says when.
     pub fn take_sent(&mut self) -> Vec<SentFrame> {
         self.looped = 0;
         std::mem::take(&mut self.transmit.sent)

@@ -20,6 +20,8 @@ pub const FIFO_BYTES: u64 = 64;
 pub const BURST_BYTES: u64 = 16;
 /// Bytes in the FIFO with which the MAC begins. Assumption: one burst.
 pub const START_BYTES: u64 = 16;
+/// Most frames that are kept until somebody takes them: software that only sends must not fill the host.
+pub const MOST_SENT: usize = 65_536;
 /// A frame's smallest length without FCS, to which it is padded (IEEE 802.3, 3.2.8).
 const SMALLEST: usize = 60;
 
@@ -290,11 +292,13 @@ impl Transmit {
         let end = start + set.pace.bytes(PREAMBLE_BYTES + bytes.len() as u64);
         self.vectors = self.vector(&bytes, set);
         self.free = end + set.pace.nibbles(set.gap_nibbles);
-        self.sent.push(SentFrame {
-            start_ps: start * CYCLE_PS,
-            end_ps: end * CYCLE_PS,
-            bytes,
-        });
+        if self.sent.len() < MOST_SENT {
+            self.sent.push(SentFrame {
+                start_ps: start * CYCLE_PS,
+                end_ps: end * CYCLE_PS,
+                bytes,
+            });
+        }
         self.step = Step::Status { at: end.max(done) };
     }
 
