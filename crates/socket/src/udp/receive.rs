@@ -188,10 +188,8 @@ impl Checking {
             return;
         }
         self.bytes += bytes;
-        if self.captures.len() < self.wanted
-            && let Some(driver_ns) = stamp
-            && let Verdict::Good(header) = verdict
-        {
+        let room = self.captures.len() < self.wanted;
+        if let (true, Some(driver_ns), Verdict::Good(header)) = (room, stamp, verdict) {
             self.captures.push(Capture {
                 sequence: header.sequence,
                 driver_ns,
