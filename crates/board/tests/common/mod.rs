@@ -1,6 +1,8 @@
 //! What the tests of boards share: what they need of this host, stand-ins for QEMU, and images that load.
 #![allow(dead_code)]
 
+pub mod lpc1768;
+
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
