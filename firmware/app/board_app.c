@@ -4,12 +4,10 @@
  */
 #include "app.h"
 #include "board.h"
+#include "board_config.h"
 #include "node.h"
 
 #include "lwip/def.h"
-
-/* Less than this is not worth a sleep: the timer would wake too late. */
-#define SPIN_PS 200000000u
 
 static struct wl_lwip_node node;
 static struct wl_assembler serial;
@@ -78,7 +76,7 @@ void app_start(struct netif *netif)
 	options.setup = set_up(&options.setup_count);
 	if (!wl_lwip_node_open(&node, netif, &options))
 		board_panic("lwIP has no room for the node's ports");
-	spin_ticks = SPIN_PS / board.tick_ps;
+	spin_ticks = BOARD_LEAST_SLEEP_PS / board.tick_ps;
 }
 
 /* Lines of the serial line. Whether there was a byte. */
