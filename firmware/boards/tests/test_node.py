@@ -280,3 +280,7 @@ class Mps2(Boards, unittest.TestCase):
     """With programmed input and output."""
 
     name = "mps2-an385"
+
+
+if __name__ == "__main__":
+    unittest.main()

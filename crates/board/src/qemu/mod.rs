@@ -64,8 +64,8 @@ pub mod files {
 }
 
 impl Line<'_> {
-    /// All arguments. `notes/firmware.md` of the design tells why each is as it is: on-board controllers take
-    /// `-net nic`, and output before a client connects is kept by the log alone.
+    /// All arguments. On-board controllers take `-net nic`, and output before a client connects is kept by the log
+    /// alone.
     pub fn arguments(&self) -> Vec<String> {
         let at = |name: &str| comma(&self.folder.join(name));
         let mut all: Vec<String> = Vec::new();
