@@ -269,9 +269,13 @@ fn start(board: &str, options: &Options) -> Result<(Board, Control), NodeError> 
 
 /// What an error of a board means for a trial.
 pub fn of_board(error: BoardError) -> NodeError {
-    match error.is_privilege() {
-        true => NodeError::Privilege(error.to_string()),
-        false => NodeError::Failed(error.to_string()),
+    match error {
+        error if error.is_privilege() => NodeError::Privilege(error.to_string()),
+        BoardError::NeverUp { .. } | BoardError::Died { .. } | BoardError::Io { .. } => {
+            NodeError::Failed(error.to_string())
+        }
+        // A board, an image or a QEMU that is not there was wrong before anything ran.
+        error => NodeError::bad(error),
     }
 }
 

@@ -181,3 +181,37 @@ fn what_has_no_stages_is_refused_with_the_way_out() {
         );
     }
 }
+
+#[test]
+fn what_a_board_cannot_count_is_told_as_it_says_it() {
+    if !can_run("zynq7000") {
+        return;
+    }
+    let hostile = scratch("no-image.elf");
+    std::fs::write(&hostile, "no firmware").unwrap();
+    let hostile = hostile.to_str().unwrap();
+    for (args, words) in [
+        (["--length", "2000", "--count", "1"], "the limit is 1514"),
+        (
+            ["--length", "64", "--count", "99999999"],
+            "keeps the records of 1 to",
+        ),
+        (
+            ["--length", "64", "--image", hostile],
+            "an image is a 32-bit",
+        ),
+    ] {
+        let output = wirelab(&[&["stages", "board:zynq7000"][..], &args].concat());
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{args:?}: {}",
+            stdout(&output)
+        );
+        assert!(
+            stderr(&output).contains(words),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+    }
+}

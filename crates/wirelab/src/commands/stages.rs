@@ -11,8 +11,8 @@ use wirelab_ports::PortsOptions;
 use wirelab_report::{Format, render_stages};
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
-    ClockKind, Description, Direction, Extent, Framing, Layer, Load, Node, ResultsFile, Size,
-    SizeUnit,
+    ClockKind, Description, Direction, Extent, Framing, Layer, Load, Node, Observation,
+    ResultsFile, Size, SizeUnit, Status,
 };
 
 use crate::args::StagesArgs;
@@ -130,6 +130,17 @@ fn show(args: &StagesArgs, file: &ResultsFile, before: Option<&[StageFigures]>) 
     show_pages(args, file, before, &args.output)
 }
 
+/// Whether a trial came to pass; a table without a row is no answer to what was refused.
+fn begun(observation: &Observation) -> Asked<()> {
+    match &observation.status {
+        Status::Void { why } if observation.warnings.iter().any(|w| w.code == NODE_FAILED) => {
+            Err(Failure::failed(why))
+        }
+        Status::Void { why } => Err(Failure::usage(why)),
+        _ => Ok(()),
+    }
+}
+
 fn show_pages(
     args: &StagesArgs,
     file: &ResultsFile,
@@ -137,6 +148,9 @@ fn show_pages(
     pages: &[std::path::PathBuf],
 ) -> Result {
     let rows = stage::table(file);
+    if rows.is_empty() {
+        file.observations.iter().try_for_each(begun)?;
+    }
     let changes: Option<Vec<Change>> = before.and_then(|before| stage::changes(before, &rows));
     let options = report_options(None, false);
     for path in pages {
@@ -157,10 +171,6 @@ fn show_pages(
         put!("{}", text.map_err(Failure::usage)?);
     }
     if rows.is_empty() {
-        let warnings = file.observations.iter().flat_map(|o| &o.warnings);
-        if let Some(warning) = warnings.into_iter().find(|w| w.code == NODE_FAILED) {
-            return Err(Failure::failed(&warning.text));
-        }
         return Err(Failure::usage(format!(
             "{} has no capture points, or took no times: ask board:NAME, node:HOST, or results of them",
             args.node
