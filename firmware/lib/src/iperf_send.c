@@ -175,8 +175,13 @@ static void end_data(struct wl_iperf *it, struct wl_iperf_flow *f)
 	struct wl_iperf_tx *tx = &f->tx;
 
 	/* What only asks for traffic back has sent all when its header is out. */
-	if (!f->udp && f->client && f->ask.mode == WL_IPERF_REVERSE) {
+	if (!f->udp && f->client && f->ask.mode == WL_IPERF_REVERSE && f->receiving != RX_NONE) {
 		f->sending = TX_NONE;
+		return;
+	}
+	/* Nor is there anything to wait for where the other end has said its last. */
+	if (f->half_closed) {
+		wl_iperf_over(it, f, true, true);
 		return;
 	}
 	f->sending = TX_FINAL;

@@ -255,31 +255,22 @@ void wl_iperf_room(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)
 void wl_iperf_closed(struct wl_iperf *it, struct wl_iperf_flow *f, bool gone, uint64_t now)
 {
 	uint8_t mode = f->ask.mode;
-	bool all_sent;
 
 	it->now = now;
 	if (f->sending == TX_CONNECT) {
 		wl_iperf_unreached(it, f);
 		return;
 	}
-	all_sent = f->sending == TX_FINAL && !gone;
-	if (f->receiving != RX_NONE) {
-		if (mode == WL_IPERF_TRADEOFF && !gone && wl_iperf_limit(it, f)) {
-			wl_iperf_tell(it, f, false, true);
-			it->io->close(it->io->context, f);
-			wl_iperf_back(it, f);
-			return;
-		}
-		/* In full duplex the other half goes on. */
-		if (f->sending != TX_NONE && (gone || f->sending != TX_SEND)) {
-			wl_iperf_tell(it, f, true, all_sent);
-			f->sending = TX_NONE;
-		}
-		wl_iperf_over(it, f, false, !gone);
+	if (mode == WL_IPERF_TRADEOFF && f->receiving != RX_NONE && !gone && wl_iperf_limit(it, f)) {
+		wl_iperf_tell(it, f, false, true);
+		it->io->close(it->io->context, f);
+		wl_iperf_back(it, f);
 		return;
 	}
-	/* Who asked for the traffic has no more to say. */
-	if (f->sending == TX_NONE || (!gone && f->sending == TX_SEND && mode >= WL_IPERF_REVERSE))
-		return;
-	wl_iperf_over(it, f, true, all_sent);
+	/* On a connection with traffic back, what is sent goes on. */
+	f->half_closed = !gone && f->sending == TX_SEND && mode >= WL_IPERF_REVERSE;
+	if (f->sending != TX_NONE && !f->half_closed)
+		wl_iperf_over(it, f, true, f->sending == TX_FINAL && !gone);
+	if (f->receiving != RX_NONE)
+		wl_iperf_over(it, f, false, !gone);
 }

@@ -94,7 +94,8 @@ struct wl_iperf_io {
 	size_t (*tcp_send)(void *context, struct wl_iperf_flow *flow, const uint8_t *bytes, size_t count);
 	/* No more will be sent, what was taken goes out, and what comes is still handed over. */
 	void (*tcp_end)(void *context, struct wl_iperf_flow *flow);
-	/* Give the flow's socket or connection back, if it has one; no call with this flow may follow. */
+	/* Give the flow's socket or connection back, if it has one. What was taken still goes out; no call with this
+	 * flow may follow. */
 	void (*close)(void *context, struct wl_iperf_flow *flow);
 	/* A flow is over; it has a context of its own. Or 0. */
 	void (*ended)(void *ended_context, const struct wl_iperf_result *result);
@@ -142,7 +143,7 @@ struct wl_iperf_flow {
 	} handle;
 	struct wl_iperf_address peer;
 	/* The rest is the library's. */
-	bool udp, client, wide, own_socket, reported;
+	bool udp, client, wide, own_socket, reported, half_closed;
 	uint8_t receiving, sending; /* how far each half is */
 	uint8_t head_count, head_want;
 	struct wl_iperf_tx tx;
