@@ -20,8 +20,6 @@ CONTROL_PORT = 5002
 SO_RCVBUFFORCE = 33
 TX_OURS = 1 << 31
 TX_DESCRIPTORS = 128
-# Of trials in whose middle something happens: 3 s, so that a busy machine comes in time.
-LONG = 3000
 
 
 def setUpModule():
@@ -82,10 +80,6 @@ class Boards:
         status = self.control.ask("status", trial=trial)
         return status["state"] != "running" and status
 
-    def wait_until_refused(self, trial):
-        """The board noticed that it cannot send."""
-        lab.wait_for("frames are refused", lambda: self.control.counters(trial)["sent_refused_frames"])
-
     def sent_and_refused(self, trial, frames=1000):
         """All sequences are used, and what was not refused has arrived, in order."""
         state, counters = self.end(trial)
@@ -121,6 +115,30 @@ class Boards:
         # A line without end is one that is too long, and no more.
         line.sendall(b"x" * 100000 + b"\n")
         self.assertEqual(self.control.ask("status")["state"], "idle")
+
+    def disturbed(self, cause, cure):
+        """Sends on and on; in the middle of it something is wrong until the board has refused frames, and then no more.
+        What the trial counted, and what arrived."""
+        self.sent_and_refused(self.transmit(frames=10), frames=10)
+        trial = self.transmit(frames=1000000, per_s=500)
+
+        def frames_beyond(count):
+            lab.wait_for("frames are sent",
+                         lambda: int(self.control.ask("status", trial=trial)["tx_frames"]) > count, every_s=0.05)
+
+        frames_beyond(50)
+        cause()
+        lab.wait_for("frames are refused",
+                     lambda: self.control.counters(trial)["sent_refused_frames"] > 20, every_s=0.05)
+        cure()
+        frames_beyond(int(self.control.ask("status", trial=trial)["tx_frames"]) + 50)
+        self.control.ask("stop", trial=trial)
+        state, counters = self.end(trial)
+        self.assertEqual(state, "stopped")
+        arrived = self.received()
+        self.assertEqual(arrived, sorted(set(arrived)))
+        self.assertEqual(arrived[-1], counters["sent_frames"] - 1)
+        return counters, arrived
 
     def test_transmit_to_whom_the_serial_line_names(self):
         # The board has never heard of the host: it asks for its address before the first frame.
@@ -176,17 +194,19 @@ class Boards:
         self.sent_and_refused(self.transmit(frames=10), frames=10)
 
     def test_memory_for_sending_is_used_up_and_comes_back(self):
-        self.sent_and_refused(self.transmit(frames=10), frames=10)
-        trial = self.transmit(frames=LONG)
-        time.sleep(0.2)
-        with self.board.faults() as memory:
-            free = memory.at("memp_tab_PBUF")
-            memory.put("memp_tab_PBUF", 0)
-        self.wait_until_refused(trial)
-        with self.board.faults() as memory:
-            memory.put("memp_tab_PBUF", free)
-        counters = self.sent_and_refused(trial, frames=LONG)
-        self.assertGreater(counters["sent_refused_frames"], 0)
+        free = []
+
+        def cause():
+            with self.board.faults() as memory:
+                free.append(memory.at("memp_tab_PBUF"))
+                memory.put("memp_tab_PBUF", 0)
+
+        def cure():
+            with self.board.faults() as memory:
+                memory.put("memp_tab_PBUF", free[0])
+
+        counters, arrived = self.disturbed(cause, cure)
+        self.assertEqual(len(arrived), counters["sent_frames"] - counters["sent_refused_frames"])
 
     def test_memory_for_receiving_is_used_up_and_comes_back(self):
         started = self.control.ask("start", direction="receive", layer="udp-ipv4", frames=300)
@@ -211,20 +231,9 @@ class Boards:
         self.assertGreaterEqual(counters["no_buffer_frames"], 100)
 
     def test_a_cable_that_is_pulled_while_it_sends(self):
-        self.sent_and_refused(self.transmit(frames=10), frames=10)
-        trial = self.transmit(frames=LONG)
-        time.sleep(0.2)
-        self.board.link(False)
-        self.wait_until_refused(trial)
-        self.board.link(True)
-        state, counters = self.end(trial)
-        arrived = self.received()
-        self.assertEqual((state, counters["sent_frames"]), ("done", LONG))
-        self.assertEqual(arrived, sorted(set(arrived)))
+        counters, arrived = self.disturbed(lambda: self.board.link(False), lambda: self.board.link(True))
         # What the board sent before it noticed is lost on the way.
-        self.assertLessEqual(len(arrived), LONG - counters["sent_refused_frames"])
-        self.assertLess(len(arrived), LONG)
-        self.assertEqual(arrived[-1], LONG - 1)
+        self.assertLessEqual(len(arrived), counters["sent_frames"] - counters["sent_refused_frames"])
 
     def test_who_sleeps_between_frames_is_less_busy_than_who_does_not(self):
         def busy(load):
@@ -240,8 +249,7 @@ class Boards:
         time.sleep(0.1)
         at_leisure = busy({"load_milliframes_per_s": 200000})
         time.sleep(0.1)
-        self.assertEqual(busy({"load": "max"}), 1)
-        self.assertLess(at_leisure, 1)
+        self.assertLess(at_leisure, busy({"load": "max"}))
 
     def test_nothing_of_what_is_sent_is_left_over_for_the_next_trial(self):
         for n in range(1, 4):
@@ -260,19 +268,21 @@ class Zynq(Boards, unittest.TestCase):
     name = "zynq7000"
 
     def test_a_ring_that_does_not_empty_while_it_sends(self):
-        self.sent_and_refused(self.transmit(frames=10), frames=10)
-        trial = self.transmit(frames=LONG)
-        time.sleep(0.2)
-        with self.board.faults() as memory:
-            was = [memory.at("tx_ring", 8 * n + 4) for n in range(TX_DESCRIPTORS)]
-            for n in range(TX_DESCRIPTORS):
-                memory.put("tx_ring", was[n] & ~TX_OURS, 8 * n + 4)
-        self.wait_until_refused(trial)
-        with self.board.faults() as memory:
-            for n in range(TX_DESCRIPTORS):
-                memory.put("tx_ring", was[n], 8 * n + 4)
-        counters = self.sent_and_refused(trial, frames=LONG)
-        self.assertGreater(counters["sent_refused_frames"], 0)
+        was = []
+
+        def cause():
+            with self.board.faults() as memory:
+                was.extend(memory.at("tx_ring", 8 * n + 4) for n in range(TX_DESCRIPTORS))
+                for n in range(TX_DESCRIPTORS):
+                    memory.put("tx_ring", was[n] & ~TX_OURS, 8 * n + 4)
+
+        def cure():
+            with self.board.faults() as memory:
+                for n in range(TX_DESCRIPTORS):
+                    memory.put("tx_ring", was[n], 8 * n + 4)
+
+        counters, arrived = self.disturbed(cause, cure)
+        self.assertEqual(len(arrived), counters["sent_frames"] - counters["sent_refused_frames"])
         self.assertEqual(counters["ring_full_events"], counters["sent_refused_frames"])
 
 
