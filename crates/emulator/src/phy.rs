@@ -1,6 +1,6 @@
 //! The PHY of the MCB1700: a National DP83848 at management address 1, as a driver sees it.
 //!
-//! Registers by its datasheet (SNLS250, chapter 7). Negotiation ends [`NEGOTIATION_CYCLES`] after it is started, far
+//! Registers by the register block of its datasheet. Negotiation ends [`NEGOTIATION_CYCLES`] after it is started, far
 //! sooner than on a cable: no figure of a trial depends on it.
 
 /// Its address on the management bus: the strap of the MCB1700.
