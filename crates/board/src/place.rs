@@ -121,6 +121,25 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Frames that were dropped in front of the board since it was started, because its emulator did not take them in
+    /// time; `None` where nobody counts them.
+    pub fn dropped_frames(&self) -> Option<u64> {
+        let namespace = self.namespace().ok()??;
+        let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
+        dropped(&namespace.run_in(read).ok()?.ok()?)
+    }
+}
+
+/// The transmit drops of the TAP as /proc/net/dev has them: the fourth number of the second eight (proc(5)).
+fn dropped(table: &str) -> Option<u64> {
+    let numbers = table.lines().find_map(|line| {
+        let (name, numbers) = line.split_once(':')?;
+        (name.trim() == TAP).then_some(numbers)
+    })?;
+    numbers.split_whitespace().nth(8 + 3)?.parse().ok()
+}
+
 fn tap(board: &str, addresses: &Addresses) -> Result<Place, BoardError> {
     let spec = LabSpec::unique(&format!("board-{board}"), 0);
     let lab = EphemeralLab::up(&spec)?;
@@ -166,6 +185,17 @@ fn is_not_allowed(error: &BoardError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn drops_are_read_from_the_systems_table() {
+        let table = "Inter-|   Receive                                                |  Transmit\n \
+                     face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo\n\
+                    \x20   lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n\
+                    \x20 tap0: 100 2 0 0 0 0 0 0 900 7 0 8465 0 0 0 0\n";
+        assert_eq!(dropped(table), Some(8465));
+        assert_eq!(dropped("  tap0: 1 2"), None);
+        assert_eq!(dropped(""), None);
+    }
 
     #[test]
     fn the_ethernet_address_holds_the_ip_address() {

@@ -214,6 +214,12 @@ impl Board {
         }
     }
 
+    /// Frames that were dropped in front of it since it was started, because its emulator did not take them in time;
+    /// `None` where nobody counts them.
+    pub fn dropped_frames(&self) -> Option<u64> {
+        self.place.dropped_frames()
+    }
+
     /// What it printed.
     pub const fn console(&self) -> &Console {
         &self.console

@@ -6,8 +6,8 @@ use wirelab_board::{Board, BoardError, Options};
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
 use wirelab_trial::{
-    Cancel, Description, Direction, Layer, Node, NodeError, Observation, Progress, Status, Trial,
-    Warning,
+    Cancel, Description, Direction, Field, Layer, Node, NodeError, Observation, Progress, Status,
+    Trial, Warning,
 };
 
 use crate::exit::Failure;
@@ -153,6 +153,7 @@ impl Node for BoardNode {
         self.board
             .check()
             .map_err(|dead| NodeError::Failed(dead.to_string()))?;
+        let before = self.board.dropped_frames();
         let node = &mut self.node;
         let ran = within(self.namespace.as_ref(), || {
             node.run(trial, progress, cancel)
@@ -178,6 +179,9 @@ impl Node for BoardNode {
             (Err(error), _) => return Err(error),
         };
         observation.warnings.push(self.emulated());
+        if let Some((before, after)) = before.zip(self.board.dropped_frames()) {
+            dropped(&mut observation, after.saturating_sub(before));
+        }
         let second = self.opinion(&observation, cancel);
         observation.warnings.extend(second);
         if let Some(why) = self.board.without_tap() {
@@ -188,6 +192,20 @@ impl Node for BoardNode {
             });
         }
         Ok(observation)
+    }
+}
+
+/// Tell of frames that the emulator did not take in time.
+fn dropped(observation: &mut Observation, frames: u64) {
+    let name = "dropped_before_emulator_frames".to_owned();
+    observation.counters.insert(name, Field::measured(frames));
+    if frames > 0 {
+        observation.warnings.push(Warning {
+            code: "emulator-behind".to_owned(),
+            text: format!("{frames} frames were dropped before the board saw them: its emulator did not take them in time"),
+            way_out: "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"
+                .to_owned(),
+        });
     }
 }
 

@@ -142,6 +142,9 @@ fn each_board_is_measured_by_its_name() {
             );
             let warnings = observation["warnings"].as_array().unwrap();
             assert!(warnings.iter().any(|w| w["code"] == "emulated"));
+            let dropped = &observation["counters"]["dropped_before_emulator_frames"]["value"];
+            let behind = warnings.iter().any(|w| w["code"] == "emulator-behind");
+            assert_eq!(dropped.as_u64().unwrap() > 0, behind, "{observation:#}");
         }
     }
 }
