@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for SECONDS (30), starting from its corpus; ends at the first finding.
+# Runs every fuzz target for SECONDS (30), starting from its corpus, and then those of the firmware library in C; ends at
+# the first finding.
 set -euo pipefail
 WIRELAB_SAY=fuzz
 # shellcheck source=scripts/lib/env.sh
@@ -20,4 +21,6 @@ for target in "${targets[@]}"; do
         -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=10 -print_final_stats=1 ||
         die "$target found something; the input is in fuzz/artifacts/$target"
 done
+cd "$WIRELAB_TREE"
+firmware/lib/fuzz/run.sh "$seconds" || die "an entry of the firmware library found something; the input is in target/firmware/fuzz"
 say "${#targets[@]} targets, $seconds s each, nothing found"
