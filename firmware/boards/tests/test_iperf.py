@@ -58,15 +58,19 @@ class Iperf:
         return said
 
     def udp(self, *options, streams=1, back=False):
-        """A UDP test: each stream's report, and what came back, with every datagram arrived or lost."""
-        said = self.iperf(*UDP, *options)
-        told = [(int(lost), int(all_of_them)) for lost, all_of_them in LOST.findall(said)]
-        self.assertGreaterEqual(len(told), streams * (2 if back else 1), said)
-        self.assertGreaterEqual(said.count("Server Report:"), streams, said)
-        for lost, sent in told:
-            self.assertLessEqual(lost, STRAY if self.waits else sent, said)
-            # Every datagram and the final one, of each stream or of all.
-            self.assertGreaterEqual(sent, DATAGRAMS if self.waits else 1, said)
+        """A UDP test: each stream's report, and what came back, with nearly every datagram. Where no sender waits, a busy
+        host may lose many of them: one of some tests must bring most."""
+        stray, tries = (STRAY, 1) if self.waits else (DATAGRAMS // 4, 5)
+        for left in reversed(range(tries)):
+            said = self.iperf(*UDP, *options)
+            told = [(int(lost), int(all_of_them)) for lost, all_of_them in LOST.findall(said)]
+            self.assertGreaterEqual(len(told), streams * (2 if back else 1), said)
+            self.assertGreaterEqual(said.count("Server Report:"), streams, said)
+            # Every datagram and the final one, of each stream or of all; the last of them may be among the lost.
+            most_came = all(lost <= stray and sent >= DATAGRAMS - (stray - STRAY) for lost, sent in told)
+            if most_came or left == 0:
+                break
+        self.assertTrue(most_came, said)
         return said
 
     def tcp(self, *options, flows=1):
