@@ -226,3 +226,49 @@ fn what_the_board_cannot_do_is_named_with_the_way_out() {
     let error = node.run(&slow, &(), &Cancel::new()).unwrap_err();
     assert!(error.to_string().contains("--load"), "{error}");
 }
+
+#[test]
+fn frames_leave_at_any_port_of_this_host() {
+    use std::time::Duration;
+    use wirelab_port::iface::{Interface, PortName};
+    use wirelab_port::netns::NetNs;
+    use wirelab_port::tap::{TapPort, TapSpec};
+    if !common::can_tap() || !common::has_image("lpc1768") {
+        return;
+    }
+    let name = format!("wlt-lpc-{}", std::process::id());
+    NetNs::create(&name).unwrap();
+    let _gone = Gone(name.clone());
+    let port = PortName::new(Some(&name), "tap0").unwrap();
+    let tap = TapPort::create(&TapSpec::new(port.clone())).unwrap();
+    common::until("the tap runs", || {
+        let found = Interface::query(&port).unwrap();
+        (found.up && found.carrier).then_some(())
+    });
+    let options = Lpc1768Options {
+        port: Some(port),
+        ..Lpc1768Options::default()
+    };
+    let mut node = board(&options).unwrap();
+    let own = node.board().emac(|emac| emac.address());
+    let seen = run(&mut node, &trial(Direction::Transmit, 50, 1514));
+    assert_eq!(seen.status, Status::Complete);
+    let (mut buffer, mut ours) = ([0; 2048], 0);
+    // The host may say something of its own on a new interface.
+    while let Some(length) = tap
+        .read_frame(&mut buffer, Some(Duration::from_millis(200)))
+        .unwrap()
+    {
+        ours += u32::from(length == 1514 && buffer[6..12] == own);
+    }
+    assert_eq!(ours, 50);
+}
+
+/// Removes a namespace, whatever happens to the test.
+struct Gone(String);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = wirelab_port::netns::NetNs::delete(&self.0);
+    }
+}

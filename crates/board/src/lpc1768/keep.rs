@@ -5,6 +5,8 @@ use std::path::Path;
 use wirelab_emulator::emac::SentFrame;
 use wirelab_emulator::gpio::Edge;
 use wirelab_emulator::vcd;
+use wirelab_port::iface::PortName;
+use wirelab_port::impair::{ImpairError, Outlet};
 use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, WriterOptions};
 use wirelab_trial::NodeError;
 
@@ -13,11 +15,12 @@ use super::plan::LINK_BITS_PER_S;
 /// Writes frames while a trial runs. Times in the file are ns, which is exact: frames begin at multiples of 40 ns.
 pub struct Keeper {
     writer: Option<CaptureWriter>,
+    outlet: Option<Outlet>,
 }
 
 impl Keeper {
-    /// A capture at `path`, or nothing.
-    pub fn new(path: Option<&Path>) -> Result<Keeper, NodeError> {
+    /// A capture at `path`, and a port at which the frames leave; or nothing.
+    pub fn new(path: Option<&Path>, port: Option<&PortName>) -> Result<Keeper, NodeError> {
         let open = |path: &Path| {
             let interface = InterfaceSpec {
                 link_rate_bits_per_s: Some(LINK_BITS_PER_S),
@@ -31,12 +34,19 @@ impl Keeper {
         };
         let writer = path.map(open).transpose();
         let writer = writer.map_err(|error| NodeError::Failed(error.to_string()))?;
-        Ok(Keeper { writer })
+        let outlet = port.map(Outlet::open).transpose().map_err(port_failure)?;
+        Ok(Keeper { writer, outlet })
     }
 
     /// Keep a frame that left the board with a right FCS; a sniffer sees no other.
     pub fn keep(&mut self, frame: &SentFrame) -> Result<(), NodeError> {
-        let Some(writer) = self.writer.as_mut().filter(|_| frame.fcs_is_right()) else {
+        if !frame.fcs_is_right() {
+            return Ok(());
+        }
+        if let Some(outlet) = &self.outlet {
+            outlet.send(frame.without_fcs()).map_err(port_failure)?;
+        }
+        let Some(writer) = &mut self.writer else {
             return Ok(());
         };
         let kept = writer.write_frame(0, frame.start_ps / 1000, frame.without_fcs());
@@ -48,6 +58,13 @@ impl Keeper {
         let done = self.writer.map(CaptureWriter::finish).transpose();
         done.map(drop)
             .map_err(|error| NodeError::Failed(error.to_string()))
+    }
+}
+
+fn port_failure(error: ImpairError) -> NodeError {
+    match error {
+        ImpairError::Privilege(why) => NodeError::Privilege(why.to_string()),
+        other => NodeError::Failed(other.to_string()),
     }
 }
 

@@ -224,7 +224,8 @@ impl Node for Lpc1768Node {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         let plan = plan::plan(trial, self.client.identity(), self.options.descriptors)?;
-        let mut keeper = keep::Keeper::new(self.options.capture.as_deref())?;
+        let mut keeper =
+            keep::Keeper::new(self.options.capture.as_deref(), self.options.port.as_ref())?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let ran = run::run(
             &mut self.client,

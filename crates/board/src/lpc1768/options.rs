@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use wirelab_port::iface::PortName;
+
 use crate::BoardError;
 
 /// Fewest and most descriptors that may be in use at a time.
@@ -16,6 +18,8 @@ pub struct Lpc1768Options {
     pub descriptors: Option<u16>,
     /// Where the frames of each trial go, as pcapng; a second trial replaces the first.
     pub capture: Option<PathBuf>,
+    /// A port of this host at which the frames leave too, in order and without their gaps.
+    pub port: Option<PortName>,
     /// Where the course of P0.0 goes, as a value change dump.
     pub pin: Option<PathBuf>,
 }
@@ -73,6 +77,10 @@ impl Lpc1768Options {
                 self.descriptors = Some(number.ok_or_else(why)?);
             }
             "pcapng" => self.capture = Some(value.into()),
+            "port" => {
+                let port = value.parse::<PortName>();
+                self.port = Some(port.map_err(|error| wrong(error.to_string()))?);
+            }
             "vcd" => self.pin = Some(value.into()),
             _ => return Err(wrong(KEYS.to_owned())),
         }
@@ -80,7 +88,7 @@ impl Lpc1768Options {
     }
 }
 
-const KEYS: &str = "write image=ram, flash, ram-pointer, ram-words or FILE.elf, descriptors=2 to 8, pcapng=FILE, vcd=FILE";
+const KEYS: &str = "write image=ram, flash, ram-pointer, ram-words or FILE.elf, descriptors=2 to 8, pcapng=FILE, vcd=FILE, port=[NS/]IF";
 
 #[cfg(test)]
 mod tests {

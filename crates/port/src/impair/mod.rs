@@ -26,6 +26,7 @@ use crate::iface::{Interface, PortLock, PortName};
 pub use error::ImpairError;
 pub use frame::fuzz_frame;
 pub use ledger::{Action, DirectionReport, Event, ImpairReport, MOST_EVENTS, OwnLoss};
+pub use socket::Outlet;
 pub use spec::{BitErrors, Delay, DirectionSpec, ImpairSpec, When};
 
 /// Forwards between two ports until it is stopped.

@@ -156,6 +156,34 @@ impl Sender {
     }
 }
 
+/// Sends frames that somebody else made at a port, as they are.
+pub struct Outlet {
+    port: PortName,
+    sender: Sender,
+}
+
+impl Outlet {
+    /// Sends at `port`.
+    ///
+    /// # Errors
+    /// [`ImpairError`]: no such port, or a missing CAP_NET_RAW, named with the way out.
+    pub fn open(port: &PortName) -> Result<Outlet, ImpairError> {
+        Ok(Outlet {
+            port: port.clone(),
+            sender: Sender::open(port)?,
+        })
+    }
+
+    /// Sends one frame (destination address first, without FCS), and waits while the port's queue is full.
+    ///
+    /// # Errors
+    /// [`ImpairError::Socket`] with what the system said, e.g. that the frame is longer than the port takes.
+    pub fn send(&self, frame: &[u8]) -> Result<(), ImpairError> {
+        let sent = self.sender.send(frame);
+        sent.map_err(|source| failed(&self.port, "sending at it", source))
+    }
+}
+
 fn open(port: &PortName) -> Result<(OwnedFd, u32), ImpairError> {
     let index = Interface::query(port)?.index;
     let opened = port.netns()?.run_in(sys::packet_socket)?;
