@@ -3,9 +3,12 @@
 #ifndef WIRELAB_APP_PARTS_H
 #define WIRELAB_APP_PARTS_H
 
-#include <string.h>
-
 #include "wl_app.h"
+
+/* GCC and Clang call these themselves, so every platform has them, with <string.h> or without. */
+void *memcpy(void *restrict to, const void *restrict from, size_t count);
+void *memset(void *to, int byte, size_t count);
+int memcmp(const void *one, const void *other, size_t count);
 
 /* A peer gets the reply to its request before the first frame. */
 #define AFTER_REPLY_MS 20

@@ -37,14 +37,15 @@ cross() {
         return
     fi
     mkdir -p "$build/$cpu"
-    for module in 'frame_*' capture capture_cost load echo scenario identify blast blast_frame 'control_*' 'iperf_*'; do
+    for module in 'frame_*' capture capture_cost load echo scenario identify blast blast_frame 'control_*' 'iperf_*' \
+        '../../app/app_*' ../../app/pace; do
         objects=()
         # The pattern is to be taken as one.
         # shellcheck disable=SC2086
         for file in "$here"/../src/$module.c; do
             objects+=("$build/$cpu/$(basename "$file" .c).o")
             if ! "$compiler" "$@" -std=c11 -Os -ffreestanding -Wall -Wextra -Wpedantic -Wconversion -Werror \
-                -I"$here/../include" -c "$file" -o "${objects[-1]}"; then
+                -I"$here/../include" -I"$here/../../app" -c "$file" -o "${objects[-1]}"; then
                 echo "not ok $points - $cpu: $file"
                 return
             fi
@@ -60,6 +61,7 @@ cross() {
             echo "not ok $points - $cpu: $module takes ${total[0]} bytes, more than $most"
             return
         fi
+        module=${module##*/}
         echo "# $cpu, ${module%_\*}: ${total[0]} bytes of code and constants, $((total[1] + total[2])) bytes of RAM"
     done
     echo "ok $points - every module compiles for $cpu"
