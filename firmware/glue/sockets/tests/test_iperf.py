@@ -25,6 +25,7 @@ DATAGRAMS, LENGTH = 64, 1470
 UDP = ["-u", "-n", str(DATAGRAMS * LENGTH), "-b", "20m"]
 TCP = ["-n", "1048576"]
 STRAY = 2
+ATTEMPTS, STUCK_S = 4, 20
 numbers = itertools.count()
 
 
@@ -130,13 +131,33 @@ class Server(Lab):
 
     def setUp(self):
         super().setUp()
+        self.serve()
+
+    def serve(self):
+        """Starts the node."""
         self.server = self.start(1, "node", BUILD / "wl_iperf", "-s")
         wait_for("it serves", lambda: "serving" in self.said("node"))
 
+    def iperf(self, *options):
+        """What iperf says. With two streams 2.1.8 now and then frees memory twice, or waits for itself: then again."""
+        for _ in range(ATTEMPTS if "-P" in options else 0):
+            process = self.start(0, "client", "iperf", *options)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if process.wait(STUCK_S) == 0:
+                    return self.said("client")
+            self.assertLessEqual(process.poll() or 0, 0, self.said("client"))
+            process.kill()
+            self.assertIsNone(self.server.poll(), self.said("node"))
+            self.server.kill()
+            self.server.wait()
+            self.serve()
+        status, text = self.run_to_its_end(0, "client", "iperf", *options)
+        self.assertEqual(status, 0, text)
+        return text
+
     def client(self, *options, flows, server=NODE):
         """Runs iperf; the flows that the node tells of, as many as there must be, each without a loss."""
-        status, text = self.run_to_its_end(0, "client", "iperf", "-c", server, *options)
-        self.assertEqual(status, 0, text)
+        text = self.iperf("-c", server, *options)
         found = wait_for("the node tells of its flows", lambda: self.flows(flows))
         self.assertEqual(len(found), flows)
         for flow in found:
