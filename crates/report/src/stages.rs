@@ -125,8 +125,8 @@ fn line(row: &StageFigures, counted: bool) -> Vec<String> {
         one(row.max_ticks),
     ];
     if counted {
-        let or = |n: Option<u64>| n.map_or_else(String::new, integer);
-        line.extend([or(row.mode_ticks), or(row.outliers)]);
+        line.push(row.mode_ticks.map_or_else(String::new, one));
+        line.push(row.outliers.map_or_else(String::new, integer));
     }
     line
 }

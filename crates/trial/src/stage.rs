@@ -116,7 +116,7 @@ pub struct StageFigures {
     pub p999_ticks: u64,
     /// Largest in ticks.
     pub max_ticks: u64,
-    /// What most frames take, in ticks: of counted instructions alone.
+    /// What most frames take, in ticks; not of simulated time.
     pub mode_ticks: Option<u64>,
     /// Frames that take something else than most.
     pub outliers: Option<u64>,
@@ -196,8 +196,9 @@ fn figures(
     series: &Series,
 ) -> Option<StageFigures> {
     let histogram = &series.histogram;
-    let counted = series.clock.kind == ClockKind::Instructions;
-    let mode = counted.then(|| mode(series)).flatten();
+    let mode = (series.clock.kind != ClockKind::Simulated)
+        .then(|| mode(series))
+        .flatten();
     Some(StageFigures {
         node: observation.node.name.clone(),
         layer: observation.trial.framing.layer,

@@ -1,11 +1,13 @@
 //! `wirelab stages`: counted stages are the same in each run, and what grew is told from what did not.
 
+mod board_common;
 mod common;
 
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use board_common::can_tap;
 use common::{scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 
@@ -213,5 +215,34 @@ fn what_a_board_cannot_count_is_told_as_it_says_it() {
             "{args:?}: {}",
             stderr(&output)
         );
+    }
+}
+
+#[test]
+fn times_over_a_tap_have_the_least_the_usual_and_the_number_of_others() {
+    if !can_run("zynq7000") || !can_tap() {
+        return;
+    }
+    let found = table(&[
+        "stages",
+        "board:zynq7000",
+        "--wall",
+        "--length",
+        "64",
+        "--count",
+        "32",
+        "--json",
+    ]);
+    let rows = found["stages"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    for row in rows {
+        let number = |key: &str| {
+            row[key]
+                .as_u64()
+                .unwrap_or_else(|| panic!("{key}: {row:#}"))
+        };
+        assert_eq!(row["clock"], "wall");
+        assert!(number("min_ticks") <= number("mode_ticks"), "{row:#}");
+        assert!(number("outliers") < number("count"), "{row:#}");
     }
 }
