@@ -34,10 +34,12 @@ impl Image {
             Some(path) if path.is_file() => path.to_owned(),
             Some(path) => {
                 let file = path.file_name().unwrap_or(path.as_os_str());
+                // A name alone is looked for where the program was called, and that is to be read.
+                let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 return Err(BoardError::NoImage {
                     board: board.name.to_owned(),
                     file: file.to_string_lossy().into_owned(),
-                    searched: vec![path.parent().unwrap_or(path).to_owned()],
+                    searched: vec![whole.parent().unwrap_or(&whole).to_owned()],
                 });
             }
             None => installed(board, board.images[0])?,

@@ -267,3 +267,28 @@ fn a_run_whose_frames_are_not_all_right_does_not_count() {
     );
     std::fs::remove_file(path).unwrap();
 }
+
+/// The set-up keys of spec/node-control.md and of the boards in QEMU. Not here: what only an operating system knows
+/// (`cpus`, `host`), and the PHY's own latencies, which the emulator's wire does not have.
+const KEYS: &str = "core core_clock_hz cores memory cache interface link_bits_per_s phy buffer_memory \
+                    scatter_gather_tx scatter_gather_rx checksum_tx checksum_rx interrupt_pacing rx_buffers tx_buffers \
+                    rx_descriptors tx_descriptors stack os application software mtu_bytes mac ip";
+
+#[test]
+fn the_board_tells_every_set_up_key() {
+    let Some(node) = board(&Lpc1768Options::default()) else {
+        return;
+    };
+    let described = node.describe();
+    for key in KEYS.split_whitespace() {
+        let text = described.setup.get(key).map_or("", String::as_str);
+        assert!(
+            !text.is_empty() && text.len() <= 120,
+            "{key}: {:?}",
+            described.setup
+        );
+    }
+    // The frame without its header of 14 bytes and its FCS.
+    let payload = described.capabilities.max_frame_bytes - 18;
+    assert_eq!(described.setup["mtu_bytes"], payload.to_string());
+}

@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 pub mod ceiling;
-mod clock;
 mod host;
 pub mod iperf;
 pub mod node;

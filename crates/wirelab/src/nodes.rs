@@ -88,6 +88,14 @@ impl AnyNode {
             AnyNode::Board(_) => Tester::Sockets(None),
         }
     }
+
+    /// Frames of a trial whose times it keeps, where it keeps those of few.
+    pub fn most_captures(&self) -> Option<u64> {
+        match self {
+            AnyNode::Lpc1768(node) => Some(node.max_captures()),
+            _ => None,
+        }
+    }
 }
 
 impl Node for AnyNode {

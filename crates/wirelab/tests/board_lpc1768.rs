@@ -96,3 +96,57 @@ fn options_of_the_board_are_checked() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("image=ram"), "{}", stderr(&wrong));
 }
+
+#[test]
+fn waiting_for_the_next_frame_is_no_stage() {
+    if !has_image() {
+        return;
+    }
+    let found = json(&["stages", "board:lpc1768", "--load", "1kpps", "--json"]);
+    let rows = found["stages"].as_array().unwrap();
+    let sent = rows.iter().filter(|row| row["from"] == "application");
+    // A stage and the whole way, at three lengths.
+    assert_eq!(sent.count(), 6, "{found:#}");
+    for row in rows {
+        // As many as the firmware keeps, where nothing was asked.
+        assert_eq!(row["count"], 42, "{row:#}");
+        assert_eq!(row["clock"], "simulated");
+        let most_ps = row["max_ticks"].as_u64().unwrap() * row["tick_ps"].as_u64().unwrap();
+        // The interval is 1 ms; what is done for a frame of 1,024 bytes takes a twentieth of it.
+        assert!(most_ps < 50_000_000, "{row:#}");
+    }
+}
+
+#[test]
+fn what_the_board_cannot_give_stages_of_is_refused() {
+    if !has_image() {
+        return;
+    }
+    for (node, args, words) in [
+        ("", &["--count", "43"][..], "the records of 1 to 42"),
+        ("", &["--count", "99999"], "the records of 1 to 42"),
+        ("", &["--count", "0"], "the records of 1 to 42"),
+        ("", &["--image", "my.elf"], "board:lpc1768,image=my.elf"),
+        (",", &[], "nothing follows a comma"),
+        (",descriptors=3,descriptors=4", &[], "given before"),
+    ] {
+        let node = format!("board:lpc1768{node}");
+        let output = wirelab(&[&["stages", &node][..], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{node} {args:?}");
+        let told = stderr(&output);
+        assert!(told.contains(words), "{node} {args:?}: {told}");
+    }
+}
+
+#[test]
+fn an_image_that_is_not_there_is_told_with_its_folder() {
+    let here = std::env::current_dir().unwrap();
+    let nowhere = here.join("no-such-folder");
+    let file = nowhere.join("nope.elf");
+    for (image, folder) in [("nope.elf", &here), (file.to_str().unwrap(), &nowhere)] {
+        let output = wirelab(&["stages", &format!("board:lpc1768,image={image}")]);
+        assert_eq!(output.status.code(), Some(2));
+        let words = format!("looked for in {})", folder.display());
+        assert!(stderr(&output).contains(&words), "{}", stderr(&output));
+    }
+}

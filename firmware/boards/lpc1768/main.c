@@ -40,6 +40,7 @@ static const char *const setup[][2] = {
 	{ "application", "scenarios" },
 	{ "software", "wirelab-firmware 0.1.0" },
 	{ "ip", "none" },
+	{ "mtu_bytes", "1500" },
 	{ "copy", "copied by " BOARD_COPY_NAME ", copied-ahead by words" },
 	{ "tool_chain", "gcc " __VERSION__ },
 };

@@ -135,13 +135,14 @@ static bool send_one(struct run *run)
 		if (!wait_below(run, run->scenario->descriptors))
 			return false;
 	}
+	/* Before the buffer is asked for: the wait is no part of what the application takes for a frame. */
+	if (run->scenario->interval_q16 != 0 && !wait_for_time(run))
+		return false;
 	if (run->scenario->buffers != WL_PREFILLED) {
 		if (!fill(run))
 			return false;
 		ring->describe(ring->context, run->slot, run->scenario->length);
 	}
-	if (run->scenario->interval_q16 != 0 && !wait_for_time(run))
-		return false;
 	ring->start(ring->context, run->slot);
 	run->result->frames++;
 	run->header.sequence++;

@@ -14,10 +14,10 @@ mod serial;
 mod traffic;
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use wirelab_control::client::{Client, Patience};
 use wirelab_emulator::lpc1768::Lpc1768;
+use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Node, NodeError, Observation, Progress, Trial, Warning,
 };
@@ -158,6 +158,11 @@ impl Lpc1768Node {
         Ok(self.board().machine().listing())
     }
 
+    /// Frames of a trial whose times each capture point keeps.
+    pub fn max_captures(&self) -> u64 {
+        self.client.identity().max_captures.into()
+    }
+
     /// What the firmware has printed for people.
     pub fn console(&mut self) -> String {
         self.client.transport().console()
@@ -226,7 +231,7 @@ impl Node for Lpc1768Node {
         let plan = plan::plan(trial, self.client.identity(), self.options.descriptors)?;
         let mut keeper =
             keep::Keeper::new(self.options.capture.as_deref(), self.options.port.as_ref())?;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let started_unix_ns = unix_ns();
         let ran = run::run(
             &mut self.client,
             &plan,
@@ -241,7 +246,7 @@ impl Node for Lpc1768Node {
             plan: &plan,
             node: self.describe(),
             ran,
-            started_unix_ns: since.map_or(0, |time| time.as_nanos() as u64),
+            started_unix_ns,
             warnings: self.warnings.clone(),
         }))
     }

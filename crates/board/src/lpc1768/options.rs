@@ -47,8 +47,27 @@ impl Lpc1768Options {
     /// [`BoardError::Option`], which names the option and all there are.
     pub fn parse(text: &str) -> Result<Lpc1768Options, BoardError> {
         let mut options = Lpc1768Options::default();
-        for part in text.split(',').filter(|part| !part.is_empty()) {
+        if text.is_empty() {
+            return Ok(options);
+        }
+        let parts = text.strip_prefix(',').unwrap_or(text).split(',');
+        let mut keys: Vec<&str> = Vec::new();
+        for part in parts {
+            if part.is_empty() {
+                return Err(BoardError::Option {
+                    option: text.to_owned(),
+                    why: format!("nothing follows a comma; leave the comma out, or {KEYS}"),
+                });
+            }
             options.set(part)?;
+            let key = part.split('=').next().unwrap_or(part);
+            if keys.contains(&key) {
+                return Err(BoardError::Option {
+                    option: part.to_owned(),
+                    why: format!("{key} was given before; give each option once"),
+                });
+            }
+            keys.push(key);
         }
         Ok(options)
     }
@@ -117,6 +136,14 @@ mod tests {
             (",colour=red", "image=ram"),
             (",image=", "image=ram"),
             (",image", "image=ram"),
+            (
+                ",descriptors=3,descriptors=4",
+                "descriptors was given before",
+            ),
+            (",image=ram,vcd=p.vcd,image=ram", "image was given before"),
+            (",", "nothing follows a comma"),
+            (",image=ram,", "nothing follows a comma"),
+            (",image=ram,,descriptors=4", "nothing follows a comma"),
         ] {
             let error = Lpc1768Options::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");

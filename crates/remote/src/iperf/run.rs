@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::client_header::Mode;
 use wirelab_iperf::v2::{Outcome, Trouble};
+use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Progress};
 
 use super::plan::Plan;
-use crate::clock::unix_ns;
 
 /// Longest wait between two looks at the user's wish to end.
 const LOOK: Duration = Duration::from_millis(20);

@@ -23,12 +23,12 @@ use wirelab_control::told::Told;
 use wirelab_cores::Cores;
 use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
+use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Layer, Node, NodeError, Observation, Progress, Trial,
 };
 use wirelab_wire::LineRate;
 
-use crate::clock::unix_ns;
 use crate::host::{Addresses, HostPort, no_way};
 use crate::route::Route;
 use control::Control;

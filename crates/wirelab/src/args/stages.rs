@@ -19,9 +19,9 @@ pub struct StagesArgs {
     /// Lengths of the frames in bytes, without FCS
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,
-    /// Frames of each trial
-    #[arg(long, default_value_t = 512, value_name = "N")]
-    pub count: u64,
+    /// Frames of each trial [default: 512, or as many as board:lpc1768 keeps the times of]
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
     /// Load of each trial where time is measured, e.g. 1kpps
     #[arg(long, default_value = "1kpps", value_name = "LOAD")]
     pub load: String,

@@ -24,6 +24,8 @@ use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
 
 type Asked<T> = std::result::Result<T, Failure>;
 
+/// Frames of a trial where none are asked.
+const FRAMES: u64 = 512;
 /// Payload of the longest frame of a lab that is made for the trials.
 const LARGEST_PAYLOAD: u32 = 1500;
 
@@ -59,12 +61,17 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<(Plan, Ran)> {
     let mut ceiling =
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
     if let Some(mut node) = counting(args)? {
-        let plan = plan(args, &node.describe(), true)?;
+        let plan = plan(args, &node.describe(), args.count.unwrap_or(FRAMES), true)?;
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok((plan, ran));
     }
     let mut node = nodes::node(&args.node, PortsOptions::default(), LARGEST_PAYLOAD)?;
-    let plan = plan(args, &node.describe(), false)?;
+    let plan = plan(
+        args,
+        &node.describe(),
+        frames(args.count, node.most_captures())?,
+        false,
+    )?;
     let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
     Ok((plan, ran))
 }
@@ -74,6 +81,16 @@ fn counting(args: &StagesArgs) -> Asked<Option<CountNode>> {
     let Some(name) = args.node.strip_prefix("board:") else {
         return Ok(None);
     };
+    if nodes::lpc1768(&args.node).is_some() {
+        return match &args.image {
+            // Its options stand behind its name.
+            Some(image) => Err(Failure::usage(format!(
+                "--image is for boards in QEMU; write board:lpc1768,image={}",
+                image.display()
+            ))),
+            None => Ok(None),
+        };
+    }
     let board = catalogue::find(name).map_err(Failure::usage)?;
     if args.wall || !matches!(board.emulator, Emulator::Qemu(_)) {
         return Ok(None);
@@ -87,7 +104,19 @@ fn counting(args: &StagesArgs) -> Asked<Option<CountNode>> {
         .map_err(Failure::from)
 }
 
-fn plan(args: &StagesArgs, node: &Description, counts: bool) -> Asked<Plan> {
+/// Frames of each trial: more than a node keeps the times of would come without them, in silence.
+fn frames(asked: Option<u64>, most: Option<u64>) -> Asked<u64> {
+    let most = most.unwrap_or(u64::MAX);
+    match asked {
+        Some(frames) if !(1..=most).contains(&frames) => Err(Failure::usage(format!(
+            "--count {frames}: this node keeps the records of 1 to {most}"
+        ))),
+        Some(frames) => Ok(frames),
+        None => Ok(FRAMES.min(most)),
+    }
+}
+
+fn plan(args: &StagesArgs, node: &Description, frames: u64, counts: bool) -> Asked<Plan> {
     let able = &node.capabilities;
     let layer = match able.layers.contains(&Layer::UdpIpv4) {
         true => Layer::UdpIpv4,
@@ -100,7 +129,7 @@ fn plan(args: &StagesArgs, node: &Description, counts: bool) -> Asked<Plan> {
         layer,
         vlan_tags: 0,
     }];
-    matrix.extent = Extent::Frames { frames: args.count };
+    matrix.extent = Extent::Frames { frames };
     matrix.loads = vec![Load::Max];
     matrix.directions = vec![Direction::Both];
     if !counts {
