@@ -298,9 +298,9 @@ static void frames_are_paced(void)
 	asked.interval_q16 = (uint64_t)20000 << 16 | 0x8000;
 	result = run(&asked);
 	EQUAL(sim.receiver.good, 50);
-	/* The first is late by its copy, the last is not. */
-	CHECK(near(result.ticks, 49 * 20000 + 24 + WIRE, 20));
-	CHECK(near(result.wait_ticks + 500, 49 * 20000 + WIRE - 50 * COPY_AHEAD, 1000));
+	/* Each is late by its copy, the first and the last alike: the wait comes before. */
+	CHECK(near(result.ticks, 49 * 20000 + 24 + COPY_AHEAD + WIRE, 20));
+	CHECK(near(result.wait_ticks + 500, 49 * 20000 + WIRE - 49 * COPY_AHEAD, 1000));
 	EQUAL(result.full_events, 0);
 }
 
