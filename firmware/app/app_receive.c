@@ -3,6 +3,9 @@
 #include "app_parts.h"
 #include "wirelab/echo.h"
 
+/* Below lie the ports of services (RFC 6335): port 7 answers an echo again, for ever. */
+#define FIRST_OWN_PORT 1024
+
 /* Jitter of RFC 3550, 6.4.1, of a frame that was found good: by its transmit time, whatever clock that is of. */
 static void take_jitter(struct wl_app *app, const uint8_t *data, uint64_t now)
 {
@@ -86,6 +89,10 @@ void wl_app_udp(struct wl_app *app, const struct wl_ip *from, uint16_t port, con
 		return;
 	}
 	if (r->echo && wl_echo_is_test(bytes, count)) {
+		if (port < FIRST_OWN_PORT) {
+			r->judged.foreign++;
+			return;
+		}
 		WL_POINT(WL_TX_APPLICATION, (uint32_t)bytes[4] << 24 | (uint32_t)bytes[5] << 16 |
 						    (uint32_t)bytes[6] << 8 | bytes[7]);
 		sent_back(app, net->udp_send(net->context, from, port, bytes, count));

@@ -140,33 +140,35 @@ static bool ethernet_peer(struct wl_app *app, const struct wl_start *start, cons
 	return true;
 }
 
-static bool open_frames(struct wl_app *app, struct wl_refusal *refusal)
+static bool open_frames(const struct wl_app *app, const struct wl_start *start, struct wl_refusal *refusal)
 {
 	const struct wl_net *net = app->config.net;
 
 	if (!net->frames(net->context, true))
 		return wl_refuse(refusal, "failed", 0, "no raw frames");
-	if (app->asked.path == WL_PATH_FAST_TRACK)
+	if (start->path == WL_PATH_FAST_TRACK)
 		net->fast_track(net->context, 0, true);
 	return true;
 }
 
-static bool open_port(struct wl_app *app, struct wl_started *started, struct wl_refusal *refusal)
+/* Of the trial before nothing is touched until this one has its port. */
+static bool open_port(struct wl_app *app, const struct wl_start *start, const struct wl_ip *peer,
+		      struct wl_started *started, struct wl_refusal *refusal)
 {
 	const struct wl_net *net = app->config.net;
-	const struct wl_start *asked = &app->asked;
-	uint16_t port = asked->node_port;
+	unsigned connections = start->direction == WL_BOTH ? 2 : 1;
+	uint16_t port = start->node_port;
 	bool open;
 
-	if (asked->layer == WL_ETHERNET)
-		return open_frames(app, refusal);
-	app->connections = asked->direction == WL_BOTH ? 2 : 1;
-	open = wl_app_is_tcp(app) ? net->tcp_listen(net->context, &port, &app->peer, app->connections)
-				  : net->udp_open(net->context, &port);
+	if (start->layer == WL_ETHERNET)
+		return open_frames(app, start, refusal);
+	open = start->layer >= WL_TCP_IPV4 ? net->tcp_listen(net->context, &port, peer, connections)
+					   : net->udp_open(net->context, &port);
 	if (!open)
 		return wl_refuse(refusal, "failed", 0, "the stack has no room for the port of the trial");
-	if (asked->path == WL_PATH_FAST_TRACK)
+	if (start->path == WL_PATH_FAST_TRACK)
 		net->fast_track(net->context, port, true);
+	app->connections = connections;
 	started->has |= WL_HAS_NODE_PORT;
 	started->node_port = port;
 	return true;
@@ -246,6 +248,7 @@ bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, c
 {
 	struct wl_app *app = context;
 	struct wl_app_sizes sizes;
+	struct wl_ip other = peer->serial ? start->peer_ip : peer->host;
 	uint64_t interval_ps = 0, now;
 	uint8_t mac[6];
 
@@ -258,15 +261,15 @@ bool wl_app_start(void *context, uint32_t trial, const struct wl_start *start, c
 		return false;
 	if (start->layer == WL_ETHERNET && !ethernet_peer(app, start, peer, refusal))
 		return false;
-	app->peer = peer->serial ? start->peer_ip : peer->host;
 	if (peer->serial && !(start->has & WL_HAS_PEER_IP))
-		app->peer.version = 0;
+		other.version = 0;
 	if (start->path == WL_PATH_LOOPBACK)
-		app->peer = app->config.ip;
+		other = app->config.ip;
+	if (!open_port(app, start, &other, started, refusal))
+		return false;
+	app->peer = other;
 	app->asked = *start;
 	app->sizes = sizes;
-	if (!open_port(app, started, refusal))
-		return false;
 	now = WL_CLOCK();
 	lay_out(app, now, interval_ps);
 	begin_figures(app, now);

@@ -18,7 +18,7 @@ static struct {
 	struct wl_receiver judged; /* of what was sent */
 	struct wl_ip to;
 	uint16_t port;
-	bool open, frames, looped, known, cut;
+	bool open, frames, looped, known, cut, full;
 	/* TCP: bytes that there is room for at once, and what was taken. */
 	size_t room, streamed;
 	uint8_t stream[100000];
@@ -40,6 +40,8 @@ uint64_t wl_clock(void)
 static bool port_open(void *context, uint16_t *port)
 {
 	(void)context;
+	if (fake.full)
+		return false;
 	*port = *port == 5003 ? 5003 : 40000;
 	return fake.open = true;
 }

@@ -318,6 +318,49 @@ static void echoes_go_back_to_where_they_came_from(void)
 	EQUAL(fake.sent, 1);
 }
 
+static void nothing_goes_back_to_a_service(void)
+{
+	struct wl_header header = { .lfsr_bytes = 100 };
+	uint8_t data[WL_HEADER_BYTES + 100];
+
+	begin();
+	CHECK(says("start direction=echo layer=udp-ipv4 frames=100", "start trial="));
+	wl_frame_data(&header, data, sizeof data);
+	wl_app_udp(&app, &peer.host, 7, data, sizeof data);
+	wl_app_udp(&app, &peer.host, 1023, data, sizeof data);
+	wl_app_udp(&app, &peer.host, 0, data, sizeof data);
+	EQUAL(fake.sent, 0);
+	EQUAL(app.receiver.judged.foreign, 3);
+	EQUAL(app.receiver.judged.good, 0);
+	wl_app_udp(&app, &peer.host, 1024, data, sizeof data);
+	EQUAL(fake.sent, 1);
+	EQUAL(app.receiver.judged.good, 1);
+}
+
+static void a_start_that_fails_leaves_the_trial_before_as_it_was(void)
+{
+	static const char *const others[] = { "start direction=echo layer=udp-ipv4 frames=9",
+					      "start direction=both " TCP " load=max frames=9" };
+
+	begin();
+	ask("start direction=receive " UDP " frames=100 captures=64");
+	for (uint32_t n = 0; n < 10; n++)
+		arrive(n);
+	ask("stop trial=1");
+	pass(30);
+	fake.full = true;
+	for (size_t n = 0; n < sizeof others / sizeof others[0]; n++)
+		CHECK(says(others[n], "failed"));
+	EQUAL(app.sizes.data_bytes, 118);
+	EQUAL(app.asked.captures, 64);
+	CHECK(says("status trial=1", "state=stopped tx_frames=0 rx_frames=10"));
+	CHECK(says("captures trial=1 point=0 from=0", "count=10 "));
+	CHECK(says("counters trial=1 from=0", "c.received_frames=10"));
+	fake.full = false;
+	CHECK(says(others[0], "start trial="));
+	EQUAL(app.asked.captures, 0);
+}
+
 static void ethernet_goes_to_the_host_that_asks_alone(void)
 {
 	begin();
@@ -441,6 +484,8 @@ int main(void)
 	RUN(a_stream_that_is_stopped_ends_with_a_whole_frame);
 	RUN(who_does_not_connect_or_breaks_off_is_told);
 	RUN(echoes_go_back_to_where_they_came_from);
+	RUN(nothing_goes_back_to_a_service);
+	RUN(a_start_that_fails_leaves_the_trial_before_as_it_was);
 	RUN(ethernet_goes_to_the_host_that_asks_alone);
 	RUN(what_it_cannot_do_is_said);
 	RUN(a_loop_waits_for_each_frame);

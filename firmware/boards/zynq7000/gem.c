@@ -176,8 +176,8 @@ size_t mac_receive(uint8_t **frame)
 	while (is_filled() || came_meanwhile()) {
 		uint32_t next = gem.rx_next, status = rx_ring[next].status, length = status & RX_LENGTH;
 
-		/* A frame is one buffer; parts of longer ones are given back unread. */
-		if ((status & (RX_START | RX_END)) == (RX_START | RX_END) && length <= MAC_MOST_BYTES) {
+		/* A frame is one buffer; parts of longer ones are given back unread, and so is what has no length. */
+		if ((status & (RX_START | RX_END)) == (RX_START | RX_END) && length - 1 < MAC_MOST_BYTES) {
 			counters[RX_FRAMES]++;
 			counters[RX_BYTES] += length;
 			*frame = rx_buffers[next] + PAD;

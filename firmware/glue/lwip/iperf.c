@@ -19,7 +19,7 @@ static ip_addr_t address_of(const struct wl_iperf_address *from)
 		IP_SET_TYPE_VAL(to, IPADDR_TYPE_V6);
 		for (unsigned n = 0; n < 4; n++)
 			ip_2_ip6(&to)->addr[n] = from->host[n];
-		ip6_addr_set_zone(ip_2_ip6(&to), from->zone);
+		ip6_addr_set_zone(ip_2_ip6(&to), (u8_t)from->zone);
 		return to;
 	}
 #endif

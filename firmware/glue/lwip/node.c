@@ -104,8 +104,11 @@ bool wl_lwip_node_open(struct wl_lwip_node *node, struct netif *netif, const str
 	node->flows.driver_send = options->driver_send;
 	wl_flows_net(&node->flows, &node->net);
 	wl_app_init(&node->app, &config);
-	return wl_lwip_control(&node->app) && wl_lwip_echo() &&
-	       wl_iperf_lwip_open(&node->iperf, WL_IPERF_PORT, options->tick_ps, 0, 0);
+	if (!wl_lwip_control(&node->app) || !wl_lwip_echo() ||
+	    !wl_iperf_lwip_open(&node->iperf, WL_IPERF_PORT, options->tick_ps, 0, 0))
+		return false;
+	node->iperf.iperf.receive_only = options->iperf_receive_only;
+	return true;
 }
 
 uint64_t wl_lwip_node_poll(struct wl_lwip_node *node)

@@ -32,6 +32,9 @@ struct wl_lwip_options {
 	/* A whole frame to the driver, for path=driver; whoever has it also asks BOARD_TAKES() of fast_track.h for each
 	 * received frame, for path=fast-track. */
 	bool (*driver_send)(const uint8_t *frame, size_t length);
+	/* iperf only receives: what -r, -d and -R ask for is not sent. Over UDP the address of who asks can be forged,
+	 * and lwIP does not tell when that host refuses. */
+	bool iperf_receive_only;
 };
 
 struct wl_lwip_node {

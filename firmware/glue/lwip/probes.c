@@ -11,7 +11,7 @@ bool wl_probes_on;
 
 static struct {
 	volatile bool interrupted; /* and no frame has taken the time yet */
-	uint64_t interrupt_ticks;
+	volatile uint64_t interrupt_ticks;
 	bool sending; /* a frame of a test flow is on its way through the driver */
 	uint32_t sequence;
 } probes;

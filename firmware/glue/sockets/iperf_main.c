@@ -82,7 +82,7 @@ static bool find_host(const char *name, struct wl_iperf_address *address)
 		struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)found->ai_addr;
 
 		address->version = 6;
-		address->zone = (uint8_t)v6->sin6_scope_id;
+		address->zone = v6->sin6_scope_id;
 		memcpy(address->host, &v6->sin6_addr, 16);
 	}
 	freeaddrinfo(found);

@@ -57,7 +57,7 @@ static void from_system(const union address *from, struct wl_iperf_address *to)
 		return;
 	}
 	to->version = 6;
-	to->zone = (uint8_t)from->v6.sin6_scope_id;
+	to->zone = from->v6.sin6_scope_id;
 	memcpy(to->host, &from->v6.sin6_addr, 16);
 }
 

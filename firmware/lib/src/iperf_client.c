@@ -9,7 +9,11 @@
 
 bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_t now)
 {
-	struct wl_iperf_ask ask = { .mode = test->mode, .length_bytes = test->length_bytes };
+	struct wl_iperf_ask ask = { .mode = test->mode,
+				    .length_bytes = test->length_bytes,
+				    .bytes = test->bytes,
+				    .bits_per_s = test->bits_per_s,
+				    .time_cs = WL_IPERF_BACK_S * 100 };
 	struct wl_iperf_address server = test->server;
 	unsigned streams = test->streams > 0 ? test->streams : 1;
 
@@ -19,10 +23,8 @@ bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_
 	if (server.port == 0)
 		server.port = WL_IPERF_PORT;
 	ask.port = test->back_port != 0 ? test->back_port : server.port;
-	ask.bits_per_s = test->bits_per_s;
-	ask.bytes = test->bytes;
 	if (test->bytes == 0)
-		ask.time_cs = test->time_ms == 0 ? 1000 : (test->time_ms + 9) / 10;
+		ask.time_cs = ((test->time_ms ? test->time_ms : 10000) + 9) / 10;
 	for (unsigned n = 0; n < streams; n++) {
 		struct wl_iperf_flow *f = wl_iperf_place(it, &server);
 		uint8_t *header = f->head + (test->udp ? WIDE_BYTES : 0);

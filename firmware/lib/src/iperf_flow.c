@@ -7,24 +7,14 @@
 
 void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint32_t tick_ps)
 {
+	uint64_t us = ((uint64_t)tick_ps << 32) / 1000000;
+
 	memset(it, 0, sizeof *it);
 	it->io = io;
-	it->ticks_per_ms = 1000000000 / tick_ps;
-	it->us_per_tick = tick_ps / 1000000;
-	it->us_per_tick_part = (uint32_t)(((uint64_t)(tick_ps % 1000000) << 32) / 1000000);
+	it->tick_ps = tick_ps;
+	it->us_per_tick = (uint32_t)(us >> 32);
+	it->us_per_tick_part = (uint32_t)us;
 	it->max_datagram_bytes = 1470;
-}
-
-uint64_t wl_iperf_us(const struct wl_iperf *it, uint64_t ticks)
-{
-	uint32_t part = it->us_per_tick_part;
-
-	return ticks * it->us_per_tick + (ticks >> 32) * part + ((uint64_t)(uint32_t)ticks * part >> 32);
-}
-
-uint64_t wl_iperf_later(const struct wl_iperf *it, uint64_t than, uint32_t ms)
-{
-	return than + (uint64_t)ms * it->ticks_per_ms;
 }
 
 uint64_t wl_iperf_in(const struct wl_iperf *it, uint32_t ms)

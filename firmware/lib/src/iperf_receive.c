@@ -61,3 +61,17 @@ bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 	}
 	return is_final;
 }
+
+/* Here, and not beside its callers, what is smaller as a call than in place. */
+
+uint64_t wl_iperf_us(const struct wl_iperf *it, uint64_t ticks)
+{
+	uint32_t part = it->us_per_tick_part;
+
+	return ticks * it->us_per_tick + (ticks >> 32) * part + ((uint64_t)(uint32_t)ticks * part >> 32);
+}
+
+uint64_t wl_iperf_later(const struct wl_iperf *it, uint64_t than, uint32_t ms)
+{
+	return than + ms * 1000000000ull / it->tick_ps;
+}

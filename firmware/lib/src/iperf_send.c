@@ -24,13 +24,17 @@
 bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_ask *ask = &f->ask;
+	uint32_t most = WL_IPERF_BACK_S * 100;
 
 	if (it->receive_only) {
 		it->refused++;
 		return false;
 	}
-	if (ask->time_cs > WL_IPERF_BACK_S * 100u)
-		ask->time_cs = WL_IPERF_BACK_S * 100u;
+	/* -r and -R, the odd modes; -d and --full-duplex end with what comes. */
+	if ((f->udp & ask->mode) != 0)
+		most = WL_IPERF_UDP_BACK_S * 100;
+	if (ask->time_cs > most)
+		ask->time_cs = most;
 	if (!f->udp)
 		return true;
 	if (ask->bits_per_s == 0)
@@ -64,11 +68,11 @@ void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *f)
 		length = WIDE_BYTES;
 	tx->length = (uint16_t)length;
 	tx->next = 1;
-	tx->left = ask->time_cs != 0 ? UINT64_MAX : ask->bytes;
+	tx->left = ask->bytes - 1 < INT32_MAX ? ask->bytes : UINT64_MAX;
 	tx->start = tx->last = tx->due = it->now;
-	tx->end = wl_iperf_in(it, ask->time_cs != 0 ? ask->time_cs * 10 : WL_IPERF_BACK_S * 1000u);
+	tx->end = wl_iperf_in(it, ask->time_cs * 10);
 	if (ask->bits_per_s != 0) {
-		uint64_t ticks = (uint64_t)it->ticks_per_ms * (1000 * 8 * length);
+		uint64_t ticks = 8000000000000u * length / it->tick_ps;
 
 		tx->interval = ticks / ask->bits_per_s;
 		tx->interval_part = (uint32_t)((ticks % ask->bits_per_s << 32) / ask->bits_per_s);
@@ -110,15 +114,17 @@ static void moved(const struct wl_iperf *it, struct wl_iperf_tx *tx, size_t coun
 
 static bool send_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t id, size_t count)
 {
-	uint64_t us = wl_iperf_us(it, it->now);
+	uint64_t us = wl_iperf_us(it, it->now) - it->second_us;
 
-	while (us - it->second_us >= 1000000) {
-		it->second++;
-		it->second_us += 1000000;
+	if (us >= 1000000) {
+		it->second += (uint32_t)(us / 1000000);
+		it->second_us += us;
+		us %= 1000000;
+		it->second_us -= us;
 	}
 	wl_put32(f->head, (uint32_t)id);
 	wl_put32(f->head + 4, it->second);
-	wl_put32(f->head + 8, (uint32_t)(us - it->second_us));
+	wl_put32(f->head + 8, (uint32_t)us);
 	if (f->wide)
 		wl_put32(f->head + 12, (uint32_t)(id >> 32));
 	return it->io->udp_send(it->io->context, f, f->head, count < f->head_count ? count : f->head_count,

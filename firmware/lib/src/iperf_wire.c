@@ -83,8 +83,7 @@ static uint8_t mode_of(uint32_t flags, uint32_t upper)
 
 bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask *ask)
 {
-	uint32_t flags, amount, length, upper = 0;
-	uint64_t rate;
+	uint32_t flags, amount, length, rate, upper = 0;
 
 	if (have < V1_BYTES)
 		return false;
@@ -97,18 +96,21 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 	ask->port = wl_be16(bytes + 10);
 	ask->length_bytes = length > UINT16_MAX ? UINT16_MAX : (uint16_t)length;
 	/* Some nodes say 0 for the default of 10 s. */
-	ask->time_cs = amount == 0 ? 1000 : amount > INT32_MAX ? 0 - amount : 0;
+	ask->time_cs = amount == 0 ? 1000 : amount > INT32_MAX ? 0 - amount : WL_IPERF_BACK_S * 100;
 	ask->bytes = amount;
 	rate = wl_be32(bytes + 16);
 	if ((flags & EXTEND) != 0) {
 		/* A client with short datagrams cuts the end off. */
 		if (have >= V1_BYTES + 12)
 			upper = wl_be16(bytes + 32);
-		rate = have < 56 ? 0 : wl_be32(bytes + 48) | (uint64_t)(wl_be32(bytes + 52) >> 8) << 32;
-		if ((upper & UPPER_PACKETS) != 0)
-			rate = (uint32_t)rate * (uint64_t)(ask->length_bytes ? ask->length_bytes : 1470) * 8;
+		rate = have < 56 ? 0 : wl_be32(bytes + 52) >> 8 != 0 ? UINT32_MAX : wl_be32(bytes + 48);
+		if ((upper & UPPER_PACKETS) != 0) {
+			uint32_t bits = (ask->length_bytes ? ask->length_bytes : 1470u) * 8;
+
+			rate = rate > UINT32_MAX / bits ? UINT32_MAX : rate * bits;
+		}
 	}
-	ask->bits_per_s = rate > UINT32_MAX ? UINT32_MAX : (uint32_t)rate;
+	ask->bits_per_s = rate;
 	ask->mode = mode_of(flags, upper);
 	return true;
 }
@@ -137,9 +139,8 @@ void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t st
 	}
 	put_words(out,
 		  (uint32_t[HEADER_BYTES / 4]){ flags | length << 1, streams, ask->port, ask->length_bytes, 0,
-						ask->time_cs ? 0 - ask->time_cs : ask->bytes, 0, 0,
-						upper << 16, VERSION_UPPER, VERSION_LOWER, 0, ask->bits_per_s,
-						0, 0 },
+						ask->bytes ? ask->bytes : 0 - ask->time_cs, 0, 0, upper << 16,
+						VERSION_UPPER, VERSION_LOWER, 0, ask->bits_per_s, 0, 0 },
 		  HEADER_BYTES / 4);
 }
 

@@ -304,6 +304,55 @@ static void what_is_asked_is_limited(void)
 	EQUAL(host.told, 2);
 }
 
+static void what_costs_the_peer_nothing_ends_sooner_over_udp(void)
+{
+	/* -R for 20,000 s, and for 2^31 - 1 bytes, each at 1 Mibit/s: from an address that may be forged. */
+	static const uint32_t amounts[] = { (uint32_t)-2000000, INT32_MAX };
+
+	for (size_t n = 0; n < 2; n++) {
+		begin(0x6C010098, "04000000", amounts[n]);
+		send(1, 100);
+		EQUAL(host.it.flows[0].ask.time_cs, WL_IPERF_UDP_BACK_S * 100);
+		host_pass((WL_IPERF_UDP_BACK_S - 1) * 1000 * HOST_MS);
+		EQUAL(host.told, 0);
+		host_pass(2000 * HOST_MS);
+		/* The client is told as at any end. */
+		EQUAL(host.told, 1);
+		CHECK(host.result.sent && host.result.complete && word(host.head) > INT32_MAX);
+		EQUAL((host.result.here.duration_us + 500000) / 1000000, WL_IPERF_UDP_BACK_S);
+		EQUAL(wl_iperf_running(&host.it, true), 0);
+	}
+	/* So does -r. */
+	begin(0xC8010098, "00000000", (uint32_t)-2000000);
+	send(1, 100);
+	send(-2, 100);
+	host_pass(300 * HOST_MS);
+	EQUAL(host.it.flows[0].ask.time_cs, WL_IPERF_UDP_BACK_S * 100);
+}
+
+static void a_clock_without_whole_ticks_a_millisecond_keeps_time(void)
+{
+	/* 32,768 Hz: -R for 10 s at 1 Mibit/s are 20,480 datagrams of 64 bytes. */
+	begin(0x6C010098, "04000000", (uint32_t)-1000);
+	wl_iperf_init(&host.it, host.it.io, 30517578);
+	send(1, 100);
+	host_pass(11 * 32768);
+	EQUAL(host.told, 1);
+	CHECK(host.result.here.duration_us > 9990000 && host.result.here.duration_us < 10010000);
+	CHECK(host.result.here.datagrams > 20460 && host.result.here.datagrams < 20500);
+}
+
+static void the_time_goes_on_after_a_long_idle(void)
+{
+	begin(0x6C010098, "04000000", (uint32_t)-10);
+	wl_iperf_set_time(&host.it, 100, 250000, host.now);
+	host.now += 1000000000ull * 1000000 + 7;
+	send(1, 100);
+	host_pass(1);
+	EQUAL(word(host.head + 4), 1000000100);
+	EQUAL(word(host.head + 8), 250007);
+}
+
 static void a_ring_that_is_full_loses_nothing(void)
 {
 	begin(0xC8010099, "00000000", 6400);
@@ -386,6 +435,9 @@ int main(void)
 	RUN(traffic_back_begins_when_the_client_has_had_its_report);
 	RUN(traffic_back_on_the_same_socket);
 	RUN(what_is_asked_is_limited);
+	RUN(what_costs_the_peer_nothing_ends_sooner_over_udp);
+	RUN(a_clock_without_whole_ticks_a_millisecond_keeps_time);
+	RUN(the_time_goes_on_after_a_long_idle);
 	RUN(a_ring_that_is_full_loses_nothing);
 	RUN(forged_senders_push_no_test_out);
 	RUN(a_port_is_used_again);

@@ -13,7 +13,8 @@
  * come from an interrupt while another runs. `now` is in ticks of any steady clock of 64 bits.
  *
  * What the other end says is not believed: traffic goes only to the host that asked for it, ends after
- * WL_IPERF_BACK_S at the latest, and is refused where every flow is taken or `receive_only` is set.
+ * WL_IPERF_BACK_S at the latest (WL_IPERF_UDP_BACK_S where it costs the other end nothing), and is refused where every
+ * flow is taken or `receive_only` is set.
  */
 #ifndef WIRELAB_IPERF_H
 #define WIRELAB_IPERF_H
@@ -32,7 +33,7 @@ struct wl_iperf_address {
 	uint32_t host[4]; /* as it lies in a packet; an address of IPv4 in the first word alone */
 	uint16_t port; /* in the processor's order */
 	uint8_t version; /* 4 or 6 */
-	uint8_t zone; /* the interface of a link-local address, or 0 */
+	uint32_t zone; /* the interface of a link-local address, or 0 */
 };
 
 /* One direction of a test, in iperf's arithmetic: an out-of-order datagram (a duplicate is one, too) takes one from
@@ -107,8 +108,8 @@ struct wl_iperf_ask {
 	uint8_t mode;
 	bool wants_ack;
 	uint16_t port, length_bytes; /* the client's port for traffic back; 0: the default */
-	uint32_t time_cs; /* units of 10 ms; 0: `bytes` */
-	uint32_t bytes;
+	uint32_t time_cs; /* units of 10 ms: the time, or what `bytes` may take at most */
+	uint32_t bytes; /* 1 to INT32_MAX, or else the time alone counts */
 	uint32_t bits_per_s; /* 0: not said */
 };
 
@@ -141,29 +142,31 @@ struct wl_iperf_flow {
 		void *pointer;
 		int number;
 	} handle;
-	struct wl_iperf_address peer;
-	/* The rest is the library's. */
-	bool udp, client, wide, own_socket, reported, half_closed;
+	bool udp, client;
+	/* The library's, here because what lies near the front is read with short instructions. */
+	bool wide, own_socket, reported, half_closed;
 	uint8_t receiving, sending; /* how far each half is */
 	uint8_t head_count, head_want;
+	struct wl_iperf_address peer;
+	/* The rest is the library's, too. */
+	struct wl_iperf_ask ask;
 	struct wl_iperf_tx tx;
 	struct wl_iperf_rx rx;
-	struct wl_iperf_ask ask;
 	uint8_t head[80]; /* what is sent first, or what came first over TCP */
 	struct wl_iperf_count there;
 };
 
 struct wl_iperf {
 	const struct wl_iperf_io *io;
-	uint32_t ticks_per_ms;
+	uint16_t max_datagram_bytes; /* the longest that is sent; 1470 */
+	bool timed; /* the time has been set */
+	bool receive_only; /* send nothing back on demand */
+	uint32_t tick_ps;
 	uint32_t us_per_tick, us_per_tick_part; /* whole, and 2^-32 us */
 	uint64_t now;
 	uint64_t due; /* when something is to be done next */
 	uint64_t second_us; /* when the second that is written into datagrams began */
 	uint32_t second;
-	uint16_t max_datagram_bytes; /* the longest that is sent; 1470 */
-	bool timed; /* the time has been set */
-	bool receive_only; /* send nothing back on demand */
 	uint32_t refused; /* flows for which there was no place, and traffic back that was not sent */
 	struct wl_iperf_flow *last; /* of the last datagram */
 	struct wl_iperf_flow flows[WL_IPERF_FLOWS];

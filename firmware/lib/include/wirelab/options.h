@@ -102,9 +102,15 @@ uint64_t wl_clock(void);
 #define WL_IPERF_FLOWS 8
 #endif
 
-/* The longest that is sent to a peer that asks for it (-r, -d, -R), in seconds. Over UDP addresses can be forged. */
+/* The longest that is sent to a peer that asks for it (-r, -d, -R), in seconds. */
 #ifndef WL_IPERF_BACK_S
 #define WL_IPERF_BACK_S 600
+#endif
+
+/* The same over UDP while the peer itself sends nothing (-r, -R): its address can be forged, and a stack need not tell
+ * that it refuses. A test that asks for more ends then, as after its own time. */
+#ifndef WL_IPERF_UDP_BACK_S
+#define WL_IPERF_UDP_BACK_S 60
 #endif
 
 /* The fastest that is sent over UDP to a peer that asks for it, in bit/s. */
@@ -149,6 +155,9 @@ uint64_t wl_clock(void);
 #endif
 #if WL_IPERF_FLOWS < 2 || WL_IPERF_FLOWS > 64 || WL_IPERF_BACK_S < 1 || WL_IPERF_BACK_S > 3600
 #error "WL_IPERF_FLOWS must be 2 to 64, WL_IPERF_BACK_S 1 to 3600"
+#endif
+#if WL_IPERF_UDP_BACK_S < 1 || WL_IPERF_UDP_BACK_S > WL_IPERF_BACK_S
+#error "WL_IPERF_UDP_BACK_S must be 1 to WL_IPERF_BACK_S"
 #endif
 
 #endif
