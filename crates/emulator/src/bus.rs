@@ -31,6 +31,18 @@ impl Width {
             Self::Word => u32::MAX,
         }
     }
+
+    /// Refuses what is no access of 32 bits, for this reason.
+    ///
+    /// # Errors
+    ///
+    /// Where the size is another.
+    pub const fn only_word(self, reason: &'static str) -> Result<(), Fault> {
+        match self {
+            Self::Word => Ok(()),
+            _ => Err(Fault::new(reason)),
+        }
+    }
 }
 
 /// An access that the bus refuses.
@@ -149,15 +161,19 @@ pub trait Device: Any + Send {
     fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault>;
 
     /// The cycle at which [`Device::run`] wants to be called next, if anything is to come. Asked after each access and
-    /// each run.
-    fn next_event(&self) -> Option<u64>;
+    /// each run. A device that does nothing by itself has none.
+    fn next_event(&self) -> Option<u64> {
+        None
+    }
 
     /// Does all that is due up to and including `now`. The cycle of an event may lie a few cycles back, as an
     /// instruction is not interrupted: a device goes by its own times, not by `now`.
-    fn run(&mut self, now: u64, bus: &mut dyn Masters);
+    fn run(&mut self, _now: u64, _bus: &mut dyn Masters) {}
 
-    /// The level of the device's interrupt line. Asked after each access and each run.
-    fn irq(&self) -> bool;
+    /// The level of the device's interrupt line, low where it has none. Asked after each access and each run.
+    fn irq(&self) -> bool {
+        false
+    }
 
     /// The device itself, for whoever holds the machine and wants more than registers.
     fn as_any(&mut self) -> &mut dyn Any;

@@ -249,9 +249,12 @@ impl Gpdma {
     }
 }
 
+/// Why an access of another size is refused.
+const WORDS_ONLY: &str = "registers of the DMA controller take 32-bit accesses only";
+
 impl Device for Gpdma {
     fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, Fault> {
-        words_only(width)?;
+        width.only_word(WORDS_ONLY)?;
         let (counted, failed) = self.interrupts();
         Ok(match offset {
             0x000 => counted | failed,
@@ -280,7 +283,7 @@ impl Device for Gpdma {
     }
 
     fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
-        words_only(width)?;
+        width.only_word(WORDS_ONLY)?;
         match offset {
             0x008 => self.counted &= !value,
             0x010 => self.failed &= !value,
@@ -325,14 +328,5 @@ impl Device for Gpdma {
 
     fn as_any(&mut self) -> &mut dyn Any {
         self
-    }
-}
-
-fn words_only(width: Width) -> Result<(), Fault> {
-    match width {
-        Width::Word => Ok(()),
-        _ => Err(Fault::new(
-            "registers of the DMA controller take 32-bit accesses only",
-        )),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use crate::bus::{Device, Fault, Masters, Width};
+use crate::bus::{Device, Fault, Width};
 
 /// Ports.
 pub const PORTS: usize = 5;
@@ -122,16 +122,6 @@ impl Device for Gpio {
             self.watch(now);
         }
         Ok(())
-    }
-
-    fn next_event(&self) -> Option<u64> {
-        None
-    }
-
-    fn run(&mut self, _: u64, _: &mut dyn Masters) {}
-
-    fn irq(&self) -> bool {
-        false
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

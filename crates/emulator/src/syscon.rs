@@ -256,13 +256,6 @@ impl Device for SystemControl {
         Ok(())
     }
 
-    fn next_event(&self) -> Option<u64> {
-        None
-    }
-    fn run(&mut self, _: u64, _: &mut dyn Masters) {}
-    fn irq(&self) -> bool {
-        false
-    }
     fn as_any(&mut self) -> &mut dyn Any {
         self
     }
@@ -296,13 +289,6 @@ impl Device for Kept {
     fn write(&mut self, offset: u32, width: Width, value: u32, _: u64) -> Result<(), Fault> {
         *self.word(offset, width)? = value;
         Ok(())
-    }
-    fn next_event(&self) -> Option<u64> {
-        None
-    }
-    fn run(&mut self, _: u64, _: &mut dyn Masters) {}
-    fn irq(&self) -> bool {
-        false
     }
     fn as_any(&mut self) -> &mut dyn Any {
         self

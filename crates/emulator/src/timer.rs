@@ -126,9 +126,12 @@ impl Timer {
     }
 }
 
+/// Why an access of another size is refused.
+const WORDS_ONLY: &str = "registers of a timer take 32-bit accesses only";
+
 impl Device for Timer {
     fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault> {
-        words_only(width)?;
+        width.only_word(WORDS_ONLY)?;
         self.settle(now);
         Ok(match offset {
             0x00 => self.flags,
@@ -147,7 +150,7 @@ impl Device for Timer {
     }
 
     fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
-        words_only(width)?;
+        width.only_word(WORDS_ONLY)?;
         self.settle(now);
         self.divider = self.clocks.divider(self.clock);
         match offset {
@@ -196,13 +199,6 @@ impl Device for Timer {
 
     fn as_any(&mut self) -> &mut dyn Any {
         self
-    }
-}
-
-fn words_only(width: Width) -> Result<(), Fault> {
-    match width {
-        Width::Word => Ok(()),
-        _ => Err(Fault::new("registers of a timer take 32-bit accesses only")),
     }
 }
 

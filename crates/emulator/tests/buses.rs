@@ -62,9 +62,6 @@ impl Device for Hog {
         assert!(done >= now + 2, "an access takes two clocks");
         self.next = done;
     }
-    fn irq(&self) -> bool {
-        false
-    }
     fn as_any(&mut self) -> &mut dyn Any {
         self
     }
@@ -106,9 +103,6 @@ impl Device for Restless {
     }
     fn run(&mut self, _: u64, _: &mut dyn Masters) {
         self.0 += 1;
-    }
-    fn irq(&self) -> bool {
-        false
     }
     fn as_any(&mut self) -> &mut dyn Any {
         self

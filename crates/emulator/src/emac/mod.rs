@@ -3,6 +3,7 @@
 //! Not here: half duplex (no collision ever happens), Wake-on-LAN, sending of pause frames. Pause frames that come in are
 //! obeyed where RX FLOW CONTROL is on.
 
+mod descriptors;
 mod filter;
 mod miim;
 mod receive;
@@ -247,9 +248,12 @@ impl Emac {
     }
 }
 
+/// The registers lie behind an AHB interface of 32 bits.
+const WORDS_ONLY: &str = "registers of the EMAC take 32-bit accesses only";
+
 impl Device for Emac {
     fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault> {
-        words_only(width)?;
+        width.only_word(WORDS_ONLY)?;
         let plain = &self.plain;
         Ok(match offset {
             0x000 => plain.mac1,
@@ -297,7 +301,7 @@ impl Device for Emac {
     }
 
     fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault> {
-        words_only(width)?;
+        width.only_word(WORDS_ONLY)?;
         let plain = &mut self.plain;
         match offset {
             0x000 => plain.mac1 = value & 0xCF1F,
@@ -370,15 +374,5 @@ impl Device for Emac {
 
     fn as_any(&mut self) -> &mut dyn Any {
         self
-    }
-}
-
-/// The registers lie behind an AHB interface of 32 bits.
-fn words_only(width: Width) -> Result<(), Fault> {
-    match width {
-        Width::Word => Ok(()),
-        _ => Err(Fault::new(
-            "registers of the EMAC take 32-bit accesses only",
-        )),
     }
 }

@@ -9,6 +9,7 @@
 //! [`DELAY_BYTES`]; data are written by [`BURST_BYTES`]; the descriptor is read when the frame is known to be kept. What
 //! is beyond MAXF is cut off, and the frame marked by a wrong FCS.
 
+use super::descriptors::Ring;
 use super::regs::{int, ring, rsv};
 use super::wire::{Arrival, PREAMBLE_BYTES, Pace};
 use crate::bus::{Fault, Master, Masters, Width};
@@ -20,31 +21,6 @@ pub const DELAY_BYTES: usize = 64;
 pub const BURST_BYTES: usize = 16;
 /// The smallest frame with FCS (IEEE 802.3).
 const SMALLEST: usize = 64;
-
-/// Registers of the receive side (UM10360: RxDescriptor to RxConsumeIndex).
-#[derive(Clone, Debug, Default)]
-pub struct Ring {
-    /// RxDescriptor.
-    pub descriptor: u32,
-    /// RxStatus.
-    pub status: u32,
-    /// RxDescriptorNumber: descriptors less one.
-    pub number: u32,
-    /// RxProduceIndex.
-    pub produce: u32,
-    /// RxConsumeIndex.
-    pub consume: u32,
-}
-
-impl Ring {
-    fn after(&self, index: u32) -> u32 {
-        if index >= self.number { 0 } else { index + 1 }
-    }
-
-    fn is_full(&self) -> bool {
-        self.after(self.produce) == self.consume
-    }
-}
 
 /// What became of the frames that came in: the emulator's own counts, no register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 //! What the manual leaves open, and is assumed: the FIFO holds [`FIFO_BYTES`], is filled by [`BURST_BYTES`], and the MAC
 //! begins when [`START_BYTES`] lie in it; the next descriptor is read when the status before it is written, not ahead.
 
+use super::descriptors::Ring;
 use super::regs::{int, mac2, ring, tsv0};
 use super::wire::{CYCLE_PS, MOST_FRAME_BYTES, PREAMBLE_BYTES, Pace, SentFrame};
 use crate::bus::{Fault, Master, Masters};
@@ -36,27 +37,6 @@ pub struct Settings {
     pub pace: Pace,
     /// Nibbles from the end of a frame to the start of the next.
     pub gap_nibbles: u64,
-}
-
-/// Registers of the transmit side (UM10360, from table 155 on).
-#[derive(Clone, Debug, Default)]
-pub struct Ring {
-    /// TxDescriptor.
-    pub descriptor: u32,
-    /// TxStatus.
-    pub status: u32,
-    /// TxDescriptorNumber: descriptors less one.
-    pub number: u32,
-    /// TxProduceIndex.
-    pub produce: u32,
-    /// TxConsumeIndex.
-    pub consume: u32,
-}
-
-impl Ring {
-    fn after(&self, index: u32) -> u32 {
-        if index >= self.number { 0 } else { index + 1 }
-    }
 }
 
 /// What the DMA does next, and from which cycle on.
