@@ -7,11 +7,11 @@ use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::process::Command;
 
+use common::assert_clean;
 use wirelab_board::{Board, BoardError, Connect, Options};
 use wirelab_remote::ControlNode;
 use wirelab_trial::{
-    Cancel, Counts, Direction, Extent, FlowObservation, Layer, Load, Node, Observation, Size,
-    SizeUnit, Status, Trial,
+    Cancel, Direction, Extent, Layer, Load, Node, Observation, Size, SizeUnit, Status, Trial,
 };
 
 /// A board on a TAP; `None`, and a word for the test runner, where it cannot be had.
@@ -80,24 +80,6 @@ const PACED: Load = Load::FrameRate {
     frames_per_s: 1000.0,
 };
 const DIRECTIONS: [Direction; 3] = [Direction::Receive, Direction::Transmit, Direction::Both];
-
-/// What must hold of any flow of test frames; what is lost on a busy machine is counted.
-fn assert_clean(flow: &FlowObservation, what: &str) -> Counts {
-    let counts = *flow
-        .counts
-        .value()
-        .unwrap_or_else(|| panic!("{what}: {flow:#?}"));
-    let sent = *flow.sent_frames.value().unwrap();
-    assert_eq!(counts.check_identity(sent), Ok(()), "{what}");
-    let but_losses = Counts {
-        lost_frames: 0,
-        missed_frames: 0,
-        ..counts
-    };
-    assert!(but_losses.is_clean(), "{what}: {counts:?}");
-    assert!(counts.good_frames > 0, "{what}: {counts:?}");
-    counts
-}
 
 fn assert_complete(observation: &Observation, frames: u64, board: &str) {
     let asked = &observation.trial;

@@ -9,14 +9,13 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use common::{NODE_IPV4, lab, on_tester, trial};
+use common::{NODE_IPV4, assert_clean, lab, on_tester, trial};
 use wirelab_control::client::{Client, Patience};
 use wirelab_control::transport::TcpTransport;
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::ControlNode;
 use wirelab_trial::{
-    Cancel, Counts, Direction, Extent, FlowObservation, Layer, Load, Node, Observation, Size,
-    SizeUnit, Status, Trial,
+    Cancel, Direction, Extent, Layer, Load, Node, Observation, Size, SizeUnit, Status, Trial,
 };
 
 /// The program, built once; `None`, and a word for the test runner, where there is no CMake.
@@ -89,21 +88,6 @@ fn all(lab: &EphemeralLab, trials: &[Trial]) -> Vec<Observation> {
         let mut one = |t: &Trial| node.run(t, &(), &Cancel::new()).expect("an observation");
         trials.iter().map(&mut one).collect()
     })
-}
-
-/// What must hold of any flow of test frames on a clean lab; what is lost on a busy machine is counted.
-fn assert_clean(flow: &FlowObservation, what: &str) -> Counts {
-    let counts = *flow.counts.value().unwrap_or_else(|| panic!("{flow:#?}"));
-    let sent = *flow.sent_frames.value().unwrap();
-    assert_eq!(counts.check_identity(sent), Ok(()), "{what}");
-    let but_losses = Counts {
-        lost_frames: 0,
-        missed_frames: 0,
-        ..counts
-    };
-    assert!(but_losses.is_clean(), "{what}: {counts:?}");
-    assert!(counts.good_frames > 0, "{what}: {counts:?}");
-    counts
 }
 
 const DIRECTIONS: [Direction; 3] = [Direction::Receive, Direction::Transmit, Direction::Both];

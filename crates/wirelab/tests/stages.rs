@@ -3,37 +3,12 @@
 mod board_common;
 mod common;
 
-use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use board_common::can_tap;
+use board_common::{can_run, can_tap};
 use common::{scratch, stderr, stdout, wirelab};
 use serde_json::Value;
-
-/// Whether this host has QEMU and the image of a board; says so in the way the test runner understands if not.
-fn can_run(board: &str) -> bool {
-    let skip = |feature: &str, why: &str| {
-        // Directly, because the test harness swallows what is printed otherwise.
-        let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
-        false
-    };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if !std::env::split_paths(&path).any(|dir| dir.join("qemu-system-arm").is_file()) {
-        return skip("qemu", "qemu-system-arm is not installed");
-    }
-    // Its own executable is in target/…/deps, and the images are in target/firmware.
-    let exe = std::env::current_exe().unwrap();
-    let target = exe.ancestors().nth(3).unwrap();
-    match target
-        .join("firmware")
-        .join(format!("{board}.elf"))
-        .is_file()
-    {
-        true => true,
-        false => skip("firmware", "`make firmware` has not built the image"),
-    }
-}
 
 fn table(args: &[&str]) -> Value {
     let output = wirelab(args);
@@ -168,6 +143,22 @@ fn what_has_no_stages_is_refused_with_the_way_out() {
             "no stages counted",
         ),
         (&["stages", "/nonexistent.json"], 2, "/nonexistent.json"),
+        (
+            &[
+                "stages",
+                "board:zynq7000",
+                "--wall",
+                "--image",
+                "/nonexistent.elf",
+            ],
+            2,
+            "nonexistent.elf",
+        ),
+        (
+            &["stages", "node:127.0.0.1", "--image", "any.elf"],
+            2,
+            "--image is the firmware of a board",
+        ),
         (
             &["stages", "board:zynq7000", "-o", "page.pdf"],
             2,

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_trial::{
-    Direction, Extent, FaultRates, FlowObservation, Framing, Layer, Load, Observation, Size,
-    SizeUnit, Trial,
+    Counts, Direction, Extent, FaultRates, FlowObservation, Framing, Layer, Load, Observation,
+    Size, SizeUnit, Trial,
 };
 
 /// Longest wait for anything.
@@ -156,6 +156,25 @@ pub fn flow(observation: &Observation, direction: Direction) -> &FlowObservation
         .iter()
         .find(|f| f.direction == direction)
         .unwrap_or_else(|| panic!("no flow {direction}: {observation:#?}"))
+}
+
+/// What must hold of any flow of test frames on a clean way: the counts of its receiver, of which on a busy machine some
+/// may be lost, and nothing else may be wrong.
+pub fn assert_clean(flow: &FlowObservation, what: &str) -> Counts {
+    let counts = flow.counts.value();
+    let counts = *counts.unwrap_or_else(|| panic!("{what}: {flow:#?}"));
+    let sent = *flow.sent_frames.value().unwrap();
+    assert_eq!(counts.check_identity(sent), Ok(()), "{what}");
+    let but_losses = Counts {
+        lost_frames: 0,
+        missed_frames: 0,
+        ..counts
+    };
+    assert!(but_losses.is_clean(), "{what}: {counts:?}");
+    assert!(counts.good_frames > 0, "{what}: {counts:?}");
+    let lost = counts.lost_frames as f64 / sent as f64;
+    assert_eq!(flow.loss_ratio.value(), Some(&lost), "{what}");
+    counts
 }
 
 pub fn counter(flow: &FlowObservation, name: &str) -> u64 {
