@@ -1,6 +1,7 @@
 //! Nodes by their names: a line for each kind.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use wirelab_board::lpc1768::{Lpc1768Node, Lpc1768Options};
 use wirelab_cores::Cores;
@@ -156,6 +157,33 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
     }
     let file = model(name, &[])?;
     Ok(AnyNode::Model(Box::new(ModelNode::new(file))))
+}
+
+/// The same, where it is a board with a firmware of the user's own, if `image` names one.
+pub fn with_image(
+    name: &str,
+    image: Option<&Path>,
+    options: PortsOptions,
+    payload: u32,
+) -> Asked<AnyNode> {
+    let Some(image) = image else {
+        return node(name, options, payload);
+    };
+    let Some(board) = name.strip_prefix("board:") else {
+        return Err(Failure::usage(
+            "--image is the firmware of a board: measure board:NAME (wirelab board list)",
+        ));
+    };
+    if lpc1768(name).is_some() {
+        let name = format!("{name},image={}", image.display());
+        return node(&name, options, payload);
+    }
+    let options = wirelab_board::Options {
+        image: Some(image.to_owned()),
+        ..wirelab_board::Options::default()
+    };
+    let node = BoardNode::start(name, board, &options)?;
+    Ok(AnyNode::Board(Box::new(node)))
 }
 
 /// What follows the name of the board that is emulated in simulated time; `None` for any other node.

@@ -8,7 +8,6 @@ use wirelab_trial::{Field, Node, Trial};
 
 use crate::args::MeasureArgs;
 use crate::ask;
-use crate::boards::BoardNode;
 use crate::commands::report;
 use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Result};
@@ -30,7 +29,8 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     // Before the lab is made, which an early Ctrl-C would leave behind.
     let cancel = cancel_on_signal();
-    let mut node = node(args, options, plans::largest_payload(&plan))?;
+    let image = args.image.as_deref();
+    let mut node = nodes::with_image(&args.node, image, options, plans::largest_payload(&plan))?;
     if plan.datasheet {
         plan.use_layers(&node.describe().capabilities.layers);
         if let AnyNode::Board(board) = &mut node {
@@ -63,27 +63,6 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     let ended = outputs.show(run, &plan, show);
     captured.and(ended)
-}
-
-fn node(args: &MeasureArgs, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
-    let Some(image) = &args.image else {
-        return nodes::node(&args.node, options, payload);
-    };
-    let Some(board) = args.node.strip_prefix("board:") else {
-        return Err(Failure::usage(
-            "--image is the firmware of a board: measure board:NAME (wirelab board list)",
-        ));
-    };
-    if nodes::lpc1768(&args.node).is_some() {
-        let name = format!("{},image={}", args.node, image.display());
-        return nodes::node(&name, options, payload);
-    }
-    let options = wirelab_board::Options {
-        image: Some(image.clone()),
-        ..wirelab_board::Options::default()
-    };
-    let node = BoardNode::start(&args.node, board, &options)?;
-    Ok(AnyNode::Board(Box::new(node)))
 }
 
 fn start_capture(

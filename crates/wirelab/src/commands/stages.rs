@@ -40,7 +40,7 @@ pub fn run(args: &StagesArgs) -> Result {
         .is_some_and(|e| e == "json")
     {
         let file = read(Path::new(&args.node))?;
-        return show(args, &file, before.as_deref());
+        return show(args, &file, before.as_deref(), &args.output);
     }
     let (results, pages): (Vec<_>, Vec<_>) = args
         .output
@@ -49,7 +49,7 @@ pub fn run(args: &StagesArgs) -> Result {
         .partition(|path| Format::of_path(path).is_ok_and(|format| format == Format::Json));
     let outputs = Outputs::of(&results)?;
     let (plan, ran) = measure(args, &outputs)?;
-    let shown = show_pages(args, &ran.file, before.as_deref(), &pages)?;
+    let shown = show(args, &ran.file, before.as_deref(), &pages)?;
     match outputs.end(ran, &plan)? {
         Outcome::Done => Ok(shown),
         missed => Ok(missed),
@@ -65,7 +65,8 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<(Plan, Ran)> {
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok((plan, ran));
     }
-    let mut node = nodes::node(&args.node, PortsOptions::default(), LARGEST_PAYLOAD)?;
+    let image = args.image.as_deref();
+    let mut node = nodes::with_image(&args.node, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
     let plan = plan(
         args,
         &node.describe(),
@@ -155,10 +156,6 @@ fn instructions(path: &Path) -> Asked<Vec<StageFigures>> {
     }
 }
 
-fn show(args: &StagesArgs, file: &ResultsFile, before: Option<&[StageFigures]>) -> Result {
-    show_pages(args, file, before, &args.output)
-}
-
 /// Whether a trial came to pass; a table without a row is no answer to what was refused.
 fn begun(observation: &Observation) -> Asked<()> {
     match &observation.status {
@@ -170,7 +167,8 @@ fn begun(observation: &Observation) -> Asked<()> {
     }
 }
 
-fn show_pages(
+/// Write the pages, show the table, and compare.
+fn show(
     args: &StagesArgs,
     file: &ResultsFile,
     before: Option<&[StageFigures]>,

@@ -1,7 +1,6 @@
 //! A plan run on any node: observations kept from the first on, reports written, the table shown.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use wirelab_bench::run::UNSUPPORTED;
 use wirelab_bench::{
@@ -9,6 +8,7 @@ use wirelab_bench::{
 };
 use wirelab_port::host;
 use wirelab_report::{Format, render, summary_line, verdict};
+use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Counts, Found, Node, Observation, ResultsFile, Status};
 
 use crate::exit::{Failure, Outcome, Result};
@@ -64,16 +64,13 @@ impl Outputs {
         if let Some(before) = before {
             return ResultsWriter::resume(path, before, stored).map_err(Failure::usage);
         }
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_nanos() as u64);
         let command = std::env::args().collect();
         ResultsWriter::create(
             path,
             host::environment(),
             command,
             env!("CARGO_PKG_VERSION"),
-            now,
+            unix_ns(),
         )
         .map_err(Failure::usage)
     }
