@@ -203,10 +203,6 @@ pub(crate) fn void(
             ceiling_frames_per_s: Field::absent(not_begun),
             was_limit: Field::absent(not_begun),
         },
-        warnings: vec![Warning {
-            code: code.to_owned(),
-            text: error.to_string(),
-            way_out: way_out.to_owned(),
-        }],
+        warnings: vec![Warning::new(code, error.to_string(), way_out)],
     }
 }

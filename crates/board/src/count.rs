@@ -33,8 +33,6 @@ pub const PATH: &str = "loopback";
 const LOOK: Duration = Duration::from_millis(2);
 /// A trial that has not ended after so long never will: some hundred frames take a fraction of a second.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Set-up keys that are kept at most: each observation holds them.
-const MOST_KEYS: usize = 256;
 /// Stream of the frames.
 const STREAM: u8 = 0;
 const NO_TIME: &str = "a count run has instructions, and no time";
@@ -58,12 +56,12 @@ impl CountNode {
     /// # Errors
     /// [`BoardError`] where it is none that runs in QEMU or does not come up, and what its control protocol says.
     pub fn open(name: &str, board: &str, options: &Options) -> Result<CountNode, NodeError> {
-        let info = catalogue::find(board).map_err(of_board)?;
+        let info = catalogue::find(board)?;
         let Emulator::Qemu(machine) = info.emulator else {
             let error = BoardError::NotQemu {
                 name: board.to_owned(),
             };
-            return Err(of_board(error));
+            return Err(error.into());
         };
         let options = Options {
             connect: Connect::Open,
@@ -72,7 +70,7 @@ impl CountNode {
         };
         let (running, mut control) = start(info.name, &options)?;
         let identity = control.identity().clone();
-        let keys = control.setup().map_err(|e| refused::of_start(&e))?;
+        let setup = told::setup(&mut control).map_err(|e| refused::of_start(&e))?;
         drop(running);
         if !identity.paths.contains(&Path::Loopback) {
             let why = format!("board {board} has no loopback inside its MAC");
@@ -84,7 +82,7 @@ impl CountNode {
             options,
             instruction_ps: 1000 << machine.icount_shift,
             identity,
-            setup: keys.into_iter().take(MOST_KEYS).collect(),
+            setup,
         })
     }
 
@@ -160,7 +158,7 @@ impl CountNode {
         let told = Told::ask(&mut control, started.trial, false);
         let points = told::points(&mut control, started.trial);
         let points = points.map_err(|e| refused::of_start(&e))?;
-        board.check().map_err(of_board)?;
+        board.check()?;
         Ok(self.counted(told, &points))
     }
 
@@ -254,7 +252,7 @@ struct Counted {
 }
 
 fn start(board: &str, options: &Options) -> Result<(Board, Control), NodeError> {
-    let running = Board::start(board, options).map_err(of_board)?;
+    let running = Board::start(board, options)?;
     let transport = running
         .control()
         .map_err(|e| NodeError::Failed(format!("the UART of board {board}: {e}")))?;
@@ -267,18 +265,6 @@ fn start(board: &str, options: &Options) -> Result<(Board, Control), NodeError> 
     Ok((running, control))
 }
 
-/// What an error of a board means for a trial.
-pub fn of_board(error: BoardError) -> NodeError {
-    match error {
-        error if error.is_privilege() => NodeError::Privilege(error.to_string()),
-        BoardError::NeverUp { .. } | BoardError::Died { .. } | BoardError::Io { .. } => {
-            NodeError::Failed(error.to_string())
-        }
-        // A board, an image or a QEMU that is not there was wrong before anything ran.
-        error => NodeError::bad(error),
-    }
-}
-
 impl Node for CountNode {
     fn describe(&self) -> Description {
         Description {
@@ -288,10 +274,7 @@ impl Node for CountNode {
                 layers: vec![Layer::UdpIpv4],
                 directions: vec![Direction::Both],
                 buffers: Vec::new(),
-                ports: 1,
-                min_frame_bytes: self.identity.min_frame_bytes,
-                max_frame_bytes: self.identity.max_frame_bytes,
-                link_bits_per_s: None,
+                ..told::capabilities(&self.identity, None)
             },
             setup: self.setup.clone(),
         }
@@ -346,9 +329,9 @@ impl Node for CountNode {
 }
 
 fn note(text: &str) -> wirelab_trial::Warning {
-    wirelab_trial::Warning {
-        code: "capture-notes".to_owned(),
-        text: text.to_owned(),
-        way_out: "such frames are in no stage's figures; the others hold".to_owned(),
-    }
+    wirelab_trial::Warning::new(
+        "capture-notes",
+        text,
+        "such frames are in no stage's figures; the others hold",
+    )
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use wirelab_port::lab::LabError;
 use wirelab_port::tap::TapError;
+use wirelab_trial::NodeError;
 
 use crate::{catalogue, qemu};
 
@@ -108,6 +109,21 @@ impl BoardError {
             BoardError::Tap(TapError::Privilege(_)) => true,
             BoardError::Tap(TapError::NetNs(error)) => error.is_privilege(),
             _ => false,
+        }
+    }
+}
+
+/// What it means for a trial.
+impl From<BoardError> for NodeError {
+    fn from(error: BoardError) -> NodeError {
+        let text = error.to_string();
+        match error {
+            error if error.is_privilege() => NodeError::Privilege(text),
+            BoardError::NeverUp { .. } | BoardError::Died { .. } | BoardError::Io { .. } => {
+                NodeError::Failed(text)
+            }
+            // A board, an image or a QEMU that is not there was wrong before anything ran.
+            _ => NodeError::BadTrial(text),
         }
     }
 }

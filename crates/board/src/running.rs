@@ -140,17 +140,21 @@ impl Board {
                 return Err(self.death(&how));
             }
             if begun.elapsed() > patience {
-                return Err(BoardError::NeverUp {
-                    board: self.info.name.to_owned(),
-                    seconds: patience.as_secs_f64(),
-                    image: self.image.clone(),
-                    console: self.last_words(),
-                });
+                return Err(self.never_up(patience));
             }
             std::thread::sleep(LOOK);
         }
         self.boot = begun.elapsed();
         Ok(())
+    }
+
+    fn never_up(&self, patience: Duration) -> BoardError {
+        BoardError::NeverUp {
+            board: self.info.name.to_owned(),
+            seconds: patience.as_secs_f64(),
+            image: self.image.clone(),
+            console: self.last_words(),
+        }
     }
 
     /// What others need to reach it: addresses, namespace, sockets.
@@ -298,12 +302,7 @@ impl Board {
         while self.starts() == before {
             self.check()?;
             if begun.elapsed() > patience {
-                return Err(BoardError::NeverUp {
-                    board: self.info.name.to_owned(),
-                    seconds: patience.as_secs_f64(),
-                    image: self.image.clone(),
-                    console: self.last_words(),
-                });
+                return Err(self.never_up(patience));
             }
             std::thread::sleep(LOOK);
         }

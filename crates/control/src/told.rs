@@ -1,11 +1,12 @@
-//! What the node tells after a trial: counters, CPU load and capture points. What it does not have is left out.
+//! What the node tells of itself, and after a trial: counters, CPU load and capture points. What it does not have is left out.
 
 use std::collections::BTreeMap;
 
 use wirelab_trial::job::CheckReport;
-use wirelab_trial::{Counts, CpuLoad, Field, Series, stage};
+use wirelab_trial::{Capabilities, Counts, CpuLoad, Field, Series, stage};
 
 use crate::client::{Client, ClientError, PointRecords};
+use crate::message::Identity;
 use crate::transport::Transport;
 
 /// Cores that are asked at most.
@@ -14,6 +15,8 @@ const MOST_CORES: u32 = 1024;
 const MOST_POINTS: u32 = 64;
 /// Counters that are kept at most.
 const MOST_COUNTERS: usize = 512;
+/// Set-up keys that are kept at most: each observation holds them.
+const MOST_KEYS: usize = 256;
 
 /// What the node told.
 #[derive(Debug)]
@@ -57,6 +60,29 @@ impl Told {
             }
         }
         told
+    }
+}
+
+/// The set-up keys.
+///
+/// # Errors
+/// As [`Client::setup`].
+pub fn setup<T: Transport>(
+    control: &mut Client<T>,
+) -> Result<BTreeMap<String, String>, ClientError> {
+    Ok(control.setup()?.into_iter().take(MOST_KEYS).collect())
+}
+
+/// What a node says that it can do, over a link of so many bit/s, where that is known.
+pub fn capabilities(node: &Identity, link_bits_per_s: Option<u64>) -> Capabilities {
+    Capabilities {
+        layers: node.layers.clone(),
+        directions: node.directions.clone(),
+        buffers: node.buffers.clone(),
+        ports: 1,
+        min_frame_bytes: node.min_frame_bytes,
+        max_frame_bytes: node.max_frame_bytes,
+        link_bits_per_s,
     }
 }
 

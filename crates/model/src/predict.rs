@@ -156,13 +156,9 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
 
 fn warnings(instance: &Instance) -> Vec<Warning> {
     let sent = instance.sizes.datagram.unwrap_or(0);
-    let raised = instance.raised_from.map(|asked| Warning {
-        code: "datagram-raised".to_owned(),
-        text: format!("the test tool sends datagrams of {sent} bytes where {asked} were asked"),
-        way_out: format!(
+    let raised = instance.raised_from.map(|asked| Warning::new("datagram-raised", format!("the test tool sends datagrams of {sent} bytes where {asked} were asked"), format!(
             "read the figures as those of {sent}-byte datagrams, or set the tool's smallest datagram to 0 with --set"
-        ),
-    });
+        )));
     raised.into_iter().collect()
 }
 
@@ -185,15 +181,11 @@ fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Opti
         arrivals.frames_per_s * (1.0 - lost),
         *flow.frames_per_s.value()?,
     );
-    (rate < KEEPS_UP * through).then(|| Warning {
-        code: "piles-up".to_owned(),
-        text: format!(
+    (rate < KEEPS_UP * through).then(|| Warning::new("piles-up", format!(
             "of {through:.0} frames/s that come in and are not lost, {rate:.0} go out: the others pile up where the \
              model knows no bound"
-        ),
-        way_out: format!(
+        ), format!(
             "read the loss as at least {:.2} % in a long run, or offer less",
             100.0 * (1.0 - rate / arrivals.frames_per_s)
-        ),
-    })
+        )))
 }

@@ -150,18 +150,16 @@ fn finish_recorders(
     for (recorder, flow) in recorders.into_iter().zip(flows) {
         let seen = recorder.finish(QUIET)?;
         if seen.missed_frames > 0 || !seen.notes.is_empty() {
-            warnings.push(Warning {
-                code: "capture".to_owned(),
-                text: format!(
+            warnings.push(Warning::new(
+                "capture",
+                format!(
                     "{}: the capture lacks {} frames {}",
                     flow.to,
                     seen.missed_frames,
                     seen.notes.join("; ")
                 ),
-                way_out:
-                    "offer less, or capture fewer ports; the counts of the trial are not touched"
-                        .to_owned(),
-            });
+                "offer less, or capture fewer ports; the counts of the trial are not touched",
+            ));
         }
     }
     Ok(())
@@ -180,11 +178,11 @@ fn fallback_warning(error: &XdpError) -> Warning {
             "run 'wirelab selftest' to see what this host lacks",
         )
     };
-    Warning {
-        code: code.to_owned(),
-        text: format!("the portable path was taken: {error}"),
-        way_out: way_out.to_owned(),
-    }
+    Warning::new(
+        code,
+        format!("the portable path was taken: {error}"),
+        way_out,
+    )
 }
 
 /// The processors this process may run on.

@@ -132,9 +132,9 @@ impl Opinions {
                 "free the host's processors of other work and measure again",
             ),
         };
-        Warning {
-            code: code.to_owned(),
-            text: format!(
+        Warning::new(
+            code,
+            format!(
                 "the node's own iperf 2 for {} ms: {} by wirelab, {} by {}; they {verdict} within {} %",
                 TIME.as_millis(),
                 told(&self.ours),
@@ -142,8 +142,8 @@ impl Opinions {
                 self.version,
                 percent(self.within)
             ),
-            way_out: way_out.to_owned(),
-        }
+            way_out,
+        )
     }
 }
 

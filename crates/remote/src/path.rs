@@ -11,16 +11,12 @@ pub fn fragmented(datagram_bytes: u32, layer: Layer, mtu: Option<u32>) -> Option
     };
     let mtu = mtu?;
     let fragments = wirelab_socket::mtu::fragments(datagram_bytes, mtu, ipv6);
-    (fragments > 1).then(|| Warning {
-        code: "fragmented".to_owned(),
-        text: format!(
+    (fragments > 1).then(|| Warning::new("fragmented", format!(
             "each datagram of {datagram_bytes} bytes becomes {fragments} packets at an MTU of {mtu}, and is lost with any of them"
-        ),
-        way_out: format!(
+        ), format!(
             "ask datagrams of at most {} bytes, or raise the MTU of the whole way",
             mtu.saturating_sub(layer.header_bytes())
-        ),
-    })
+        )))
 }
 
 #[cfg(test)]

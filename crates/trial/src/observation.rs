@@ -338,6 +338,21 @@ pub struct Warning {
     pub way_out: String,
 }
 
+impl Warning {
+    /// A warning of these words.
+    pub fn new(
+        code: impl Into<String>,
+        text: impl Into<String>,
+        way_out: impl Into<String>,
+    ) -> Warning {
+        Warning {
+            code: code.into(),
+            text: text.into(),
+            way_out: way_out.into(),
+        }
+    }
+}
+
 /// What the tester could do on this host, and whether it was the limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TesterObservation {

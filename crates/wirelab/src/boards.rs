@@ -30,13 +30,7 @@ pub struct BoardNode {
 
 /// What a failed start means for the command.
 pub fn failure(error: BoardError) -> Failure {
-    match error {
-        BoardError::NeverUp { .. } | BoardError::Died { .. } | BoardError::Io { .. } => {
-            Failure::failed(error)
-        }
-        error if error.is_privilege() => Failure::Privilege(error.to_string()),
-        error => Failure::usage(error),
-    }
+    NodeError::from(error).into()
 }
 
 impl BoardNode {
@@ -117,12 +111,11 @@ impl BoardNode {
     /// What rates of this node are.
     fn emulated(&self) -> Warning {
         let board = self.board.info().name;
-        Warning {
-            code: "emulated".to_owned(),
-            text: "the board is emulated, so that rates and times are those of the emulation on this host, and not of the hardware"
-                .to_owned(),
-            way_out: format!("take instructions, which no host changes: wirelab stages board:{board}"),
-        }
+        Warning::new(
+            "emulated",
+            "the board is emulated, so that rates and times are those of the emulation on this host, and not of the hardware",
+            format!("take instructions, which no host changes: wirelab stages board:{board}"),
+        )
     }
 
     /// What happened to the board since it was last asked; `None` where nothing did.
@@ -185,11 +178,7 @@ impl Node for BoardNode {
         let second = self.opinion(&observation, cancel);
         observation.warnings.extend(second);
         if let Some(why) = self.board.without_tap() {
-            observation.warnings.push(Warning {
-                code: "no-interface".to_owned(),
-                text: format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and what one cannot take in time is lost"),
-                way_out: "run it with sudo, so that the board gets an interface of this host (TAP)".to_owned(),
-            });
+            observation.warnings.push(Warning::new("no-interface", format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and what one cannot take in time is lost"), "run it with sudo, so that the board gets an interface of this host (TAP)"));
         }
         Ok(observation)
     }
@@ -200,21 +189,16 @@ fn dropped(observation: &mut Observation, frames: u64) {
     let name = "dropped_before_emulator_frames".to_owned();
     observation.counters.insert(name, Field::measured(frames));
     if frames > 0 {
-        observation.warnings.push(Warning {
-            code: "emulator-behind".to_owned(),
-            text: format!("{frames} frames were dropped before the board saw them: its emulator did not take them in time"),
-            way_out: "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"
-                .to_owned(),
-        });
+        observation.warnings.push(Warning::new("emulator-behind", format!("{frames} frames were dropped before the board saw them: its emulator did not take them in time"), "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"));
     }
 }
 
 fn no_opinion(version: &str, why: &str) -> Warning {
-    Warning {
-        code: "no-second-opinion".to_owned(),
-        text: format!("{version} was asked too, and gave no figure: {why}"),
-        way_out: "nothing is wrong with the figures of this page".to_owned(),
-    }
+    Warning::new(
+        "no-second-opinion",
+        format!("{version} was asked too, and gave no figure: {why}"),
+        "nothing is wrong with the figures of this page",
+    )
 }
 
 /// Do something in a namespace, if there is one.

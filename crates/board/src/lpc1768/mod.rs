@@ -16,11 +16,10 @@ mod traffic;
 use std::collections::BTreeMap;
 
 use wirelab_control::client::{Client, Patience};
+use wirelab_control::told;
 use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::{
-    Cancel, Capabilities, Description, Node, NodeError, Observation, Progress, Trial, Warning,
-};
+use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial, Warning};
 
 pub use options::{ImageChoice, Lpc1768Options};
 
@@ -34,8 +33,6 @@ const CORE_HZ: u64 = 100_000_000;
 const BOOT: u64 = 100_000_000;
 /// The nonce of the first request.
 const NONCE: u32 = 1;
-/// Set-up keys that are kept at most.
-const MOST_KEYS: usize = 256;
 
 /// In simulated time, so a slow line costs little.
 const PATIENCE: Patience = Patience {
@@ -109,8 +106,7 @@ impl Lpc1768Node {
         };
         // Nobody else is on this line, and a nonce of another length would shift all times by some bits.
         let mut client = Client::open_with(serial, PATIENCE, NONCE).map_err(no_node)?;
-        let keys = client.setup().map_err(no_node)?;
-        let mut setup: BTreeMap<String, String> = keys.into_iter().take(MOST_KEYS).collect();
+        let mut setup = told::setup(&mut client).map_err(no_node)?;
         setup.insert("image".to_owned(), image.path.display().to_string());
         setup.insert("emulator".to_owned(), EMULATOR.to_owned());
         if let Some(number) = options.descriptors {
@@ -193,14 +189,10 @@ fn wait_until_up(serial: &mut Serial) -> std::io::Result<bool> {
 
 /// Software that sets another clock would run at another speed on the chip.
 fn clock_warning(core_hz: Option<u64>) -> Option<Warning> {
-    (core_hz != Some(CORE_HZ)).then(|| Warning {
-        code: "core-clock".to_owned(),
-        text: match core_hz {
+    (core_hz != Some(CORE_HZ)).then(|| Warning::new("core-clock", match core_hz {
             Some(hz) => format!("the firmware sets a core clock of {hz} Hz; the emulator has 100 MHz"),
             None => "the firmware sets a core clock that the manual does not have; the emulator has 100 MHz".to_owned(),
-        },
-        way_out: "take no time from this run, or set the PLL to 100 MHz".to_owned(),
-    })
+        }, "take no time from this run, or set the PLL to 100 MHz"))
 }
 
 impl Node for Lpc1768Node {
@@ -209,15 +201,7 @@ impl Node for Lpc1768Node {
         Description {
             name: self.name.clone(),
             kind: "board".to_owned(),
-            capabilities: Capabilities {
-                layers: identity.layers.clone(),
-                directions: identity.directions.clone(),
-                buffers: identity.buffers.clone(),
-                ports: 1,
-                min_frame_bytes: identity.min_frame_bytes,
-                max_frame_bytes: identity.max_frame_bytes,
-                link_bits_per_s: Some(plan::LINK_BITS_PER_S),
-            },
+            capabilities: told::capabilities(identity, Some(plan::LINK_BITS_PER_S)),
             setup: self.setup.clone(),
         }
     }

@@ -56,11 +56,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
 
 impl Parts<'_> {
     fn warn(&mut self, code: &str, text: String, way_out: &str) {
-        self.warnings.push(Warning {
-            code: code.to_owned(),
-            text,
-            way_out: way_out.to_owned(),
-        });
+        self.warnings.push(Warning::new(code, text, way_out));
     }
 
     fn asked(&self, direction: Direction) -> FlowAsked {

@@ -39,11 +39,7 @@ impl Report {
     }
 
     pub(super) fn warn(&mut self, code: &str, text: impl Into<String>, way_out: &str) {
-        self.warnings.push(Warning {
-            code: code.to_owned(),
-            text: text.into(),
-            way_out: way_out.to_owned(),
-        });
+        self.warnings.push(Warning::new(code, text, way_out));
     }
 
     /// Take up the parameters of a model, named after `prefix`, and warn of those that data hardly tell apart.

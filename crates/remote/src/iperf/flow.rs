@@ -9,7 +9,6 @@ use wirelab_trial::{
     ClockKind, Counts, Direction, Elapsed, Field, FlowObservation, Spans, Warning,
 };
 
-use super::observe::warning;
 use super::plan::Plan;
 
 const NO_CONTENT: &str = "iperf checks no content, so its numbers are no counts of verified frames";
@@ -53,7 +52,7 @@ impl About<'_> {
             }
         };
         if matches!(leg, Leg::TcpSent { read_ns: None, .. }) {
-            self.warnings.push(warning(
+            self.warnings.push(Warning::new(
                 "buffered",
                 "the peer did not end its side, so nobody can say when it had read all: what lay in buffers at the end is counted as sent",
                 "ask a longer trial, in which buffers matter less",
@@ -133,7 +132,8 @@ impl About<'_> {
                 sent.refused
             );
             let way_out = "offer less: these datagrams are the tester's loss, not the node's";
-            self.warnings.push(warning("driver-refused", text, way_out));
+            self.warnings
+                .push(Warning::new("driver-refused", text, way_out));
         }
         let Some(server) = sent.report else {
             let mut flow = self.base(Direction::Receive, &report, 0, 0);
@@ -164,7 +164,7 @@ impl About<'_> {
         ];
         put(&mut flow.counters, counters);
         if server.out_of_order > 0 {
-            self.warnings.push(warning(
+            self.warnings.push(Warning::new(
                 "reported-out-of-order",
                 "the peer reports datagrams out of order; iperf takes each from the losses, so duplicates hide losses",
                 "ask node:HOST, which tells duplicates from losses",
@@ -209,7 +209,7 @@ impl About<'_> {
         put(&mut flow.counters, counters);
         for note in udp.notes() {
             let text = format!("{}: {note}", self.peer);
-            self.warnings.push(warning(
+            self.warnings.push(Warning::new(
                 "iperf-note",
                 text,
                 "nothing is wrong; see the text",
@@ -280,7 +280,7 @@ fn no_report(sent: &Sent) -> Warning {
             "is that an iperf3 server, or none of iperf? Ask an iperf 2 server, or node:HOST",
         ),
     };
-    warning(
+    Warning::new(
         "no-report",
         format!(
             "the peer {why} after {} final datagrams: {} datagrams were sent, and what arrived is not known",

@@ -51,7 +51,7 @@ pub fn observation(
         )));
     }
     if ran.on_our_connection {
-        warnings.push(warning(
+        warnings.push(Warning::new(
             "own-connection",
             "the peer could not open a connection back, so its traffic came on the tester's own (-R)",
             "nothing is wrong; without a firewall or NAT between, -r works too",
@@ -122,14 +122,6 @@ fn failure(trouble: &Trouble) -> NodeError {
         }
         .into(),
         trouble => NodeError::Failed(trouble.to_string()),
-    }
-}
-
-pub(super) fn warning(code: &str, text: impl Into<String>, way_out: &str) -> Warning {
-    Warning {
-        code: code.to_owned(),
-        text: text.into(),
-        way_out: way_out.to_owned(),
     }
 }
 

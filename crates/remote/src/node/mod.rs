@@ -19,14 +19,12 @@ use wirelab_control::PORT;
 use wirelab_control::client::ClientError;
 use wirelab_control::message::{Identity, Started};
 use wirelab_control::refused::of_start;
-use wirelab_control::told::Told;
+use wirelab_control::told::{self, Told};
 use wirelab_cores::Cores;
 use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::{
-    Cancel, Capabilities, Description, Layer, Node, NodeError, Observation, Progress, Trial,
-};
+use wirelab_trial::{Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial};
 use wirelab_wire::LineRate;
 
 use crate::host::{Addresses, HostPort, no_way};
@@ -40,8 +38,6 @@ use way::{Opener, Way};
 pub use wire::Ends;
 use wire::Wire;
 
-/// Set-up keys that are kept at most: each observation holds them.
-const MOST_KEYS: usize = 256;
 /// How often a busy node is asked whether it is free.
 const BUSY_LOOK: Duration = Duration::from_millis(500);
 /// How long a node may take to end a trial that it gives up.
@@ -119,8 +115,7 @@ impl ControlNode {
     fn over(name: &str, way: Way, opener: Opener) -> Result<ControlNode, NodeError> {
         let mut control = opener.open()?;
         let identity = control.identity().clone();
-        let keys = control.setup().map_err(|e| of_start(&e))?;
-        let setup: BTreeMap<String, String> = keys.into_iter().take(MOST_KEYS).collect();
+        let setup = told::setup(&mut control).map_err(|e| of_start(&e))?;
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = match &way {
             Way::Ip { route, .. } => route.interface.as_ref(),
@@ -324,19 +319,11 @@ impl ControlNode {
 
 impl Node for ControlNode {
     fn describe(&self) -> Description {
-        let node = &self.identity;
+        let link_bits_per_s = self.link().map(LineRate::bits_per_s);
         Description {
             name: self.name.clone(),
             kind: self.kind.to_owned(),
-            capabilities: Capabilities {
-                layers: node.layers.clone(),
-                directions: node.directions.clone(),
-                buffers: node.buffers.clone(),
-                ports: 1,
-                min_frame_bytes: node.min_frame_bytes,
-                max_frame_bytes: node.max_frame_bytes,
-                link_bits_per_s: self.link().map(LineRate::bits_per_s),
-            },
+            capabilities: told::capabilities(&self.identity, link_bits_per_s),
             setup: self.setup.clone(),
         }
     }

@@ -104,11 +104,7 @@ const OTHERS: [&str; 5] = [
 
 impl Parts<'_> {
     fn warn(&mut self, code: &str, text: String, way_out: &str) {
-        self.warnings.push(Warning {
-            code: code.to_owned(),
-            text,
-            way_out: way_out.to_owned(),
-        });
+        self.warnings.push(Warning::new(code, text, way_out));
     }
 
     fn asked(&self, direction: Direction) -> FlowAsked {

@@ -70,12 +70,11 @@ impl Place {
 
 /// The warning that says that tester and node may share cores.
 pub fn warning(why: &str) -> Warning {
-    Warning {
-        code: "shared-cores".to_owned(),
-        text: format!("tester and node may share cores ({why}), so the CPU load is not the node's alone"),
-        way_out: "start the node with --cpus on cores of its own, or on another machine; such figures are kept out of fit"
-            .to_owned(),
-    }
+    Warning::new(
+        "shared-cores",
+        format!("tester and node may share cores ({why}), so the CPU load is not the node's alone"),
+        "start the node with --cpus on cores of its own, or on another machine; such figures are kept out of fit",
+    )
 }
 
 #[cfg(test)]

@@ -131,14 +131,15 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
         .iter()
         .filter(|s| s.kept_rate(asked_frames_per_s) == Some(false))
         .count();
-    (slow > 0).then(|| Warning {
-        code: "sender-below-rate".to_owned(),
-        text: format!(
-            "{slow} of {} senders did not keep the rate asked",
-            sent.len()
-        ),
-        way_out: "free the host's processors of other work, offer less, or use fewer ports"
-            .to_owned(),
+    (slow > 0).then(|| {
+        Warning::new(
+            "sender-below-rate",
+            format!(
+                "{slow} of {} senders did not keep the rate asked",
+                sent.len()
+            ),
+            "free the host's processors of other work, offer less, or use fewer ports",
+        )
     })
 }
 
@@ -147,11 +148,7 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
 pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut push = |code: &str, text: String, way_out: &str| {
-        warnings.push(Warning {
-            code: code.to_owned(),
-            text,
-            way_out: way_out.to_owned(),
-        });
+        warnings.push(Warning::new(code, text, way_out));
     };
     let (from, to) = (&asked.from, &asked.to);
     let counts = seen.clone().with_sent(sent.sequences).counts;
