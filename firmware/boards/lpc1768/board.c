@@ -3,6 +3,7 @@
 #include "board.h"
 #include "board_config.h"
 #include "lpc1768.h"
+#include "primask.h"
 #include "registers.h"
 
 #define RING 1024u /* bytes, a power of two */
@@ -19,19 +20,12 @@ static uint32_t clock_low, clock_high;
 
 uint32_t board_irq_off(void)
 {
-	uint32_t was;
-
-	__asm volatile("mrs %0, primask\n"
-		       "cpsid i"
-		       : "=r"(was)
-		       :
-		       : "memory");
-	return was;
+	return primask_off();
 }
 
 void board_irq_on(uint32_t was)
 {
-	__asm volatile("msr primask, %0" : : "r"(was) : "memory");
+	primask_on(was);
 }
 
 uint64_t wl_clock(void)

@@ -3,7 +3,7 @@
 #include "board.h"
 #include "board_config.h"
 #include "mps2.h"
-#include "print.h"
+#include "uart_ring.h"
 
 #define TEXT(number) TEXT_OF(number)
 #define TEXT_OF(number) #number
@@ -52,15 +52,4 @@ void board_exit(void)
 	SCB_RESET = SCB_RESET_REQUEST;
 	for (;;)
 		barrier();
-}
-
-void board_panic(const char *why);
-
-void board_panic(const char *why)
-{
-	board_irq_off();
-	print("FAULT ");
-	print(why);
-	print("\n");
-	board_exit();
 }

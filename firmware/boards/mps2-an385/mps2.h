@@ -40,8 +40,6 @@ static inline void barrier(void)
 void uart_init(void);
 void uart_rx_interrupt(void);
 void uart_tx_interrupt(void);
-/* Wait until all is sent; for faults, with interrupts off. */
-void uart_flush(void);
 void timer_init(void);
 void timer0_interrupt(void);
 void timer1_interrupt(void);

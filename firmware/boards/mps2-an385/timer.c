@@ -3,6 +3,7 @@
 #include "board.h"
 #include "board_config.h"
 #include "mps2.h"
+#include "primask.h"
 
 #define TIMER(number, offset) REGISTER(0x40000000u + 0x1000u * (number) + (offset))
 #define CONTROL(number) TIMER(number, 0x0)
@@ -82,13 +83,10 @@ void board_quiet(bool on)
 
 uint32_t board_irq_off(void)
 {
-	uint32_t was;
-
-	__asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(was)::"memory");
-	return was;
+	return primask_off();
 }
 
 void board_irq_on(uint32_t was)
 {
-	__asm__ volatile("msr primask, %0" ::"r"(was) : "memory");
+	primask_on(was);
 }

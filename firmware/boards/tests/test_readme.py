@@ -25,7 +25,7 @@ set(CMAKE_C_STANDARD 11)
 file(GLOB LWIP {lwip}/core/*.c {lwip}/core/ipv4/*.c {lwip}/netif/ethernet.c)
 file(GLOB BOARD {board}/*.c {board}/*.S)
 add_executable(my_firmware ${{LWIP}} ${{BOARD}} {firmware}/boards/common/loop.c {firmware}/boards/common/print.c
-    {port}/sys_now.c {port}/checksum.c mine.c)
+    {firmware}/boards/common/panic.c {firmware}/boards/common/uart_ring.c {port}/sys_now.c {port}/checksum.c mine.c)
 target_include_directories(my_firmware PRIVATE . {board} {firmware}/boards/common {firmware}/lib/include {port} {lwip}/include)
 target_compile_options(my_firmware PRIVATE -O2 -fno-strict-aliasing)
 set_source_files_properties({board}/timer.c PROPERTIES COMPILE_DEFINITIONS wl_clock=my_timer_64)

@@ -5,6 +5,7 @@
 #include "board.h"
 #include "board_config.h"
 #include "print.h"
+#include "uart_ring.h"
 #include "zynq.h"
 
 #define TEXT(number) TEXT_OF(number)
@@ -56,17 +57,6 @@ void board_exit(void)
 	SLCR_PSS_RESET = 1;
 	for (;;)
 		barrier();
-}
-
-void board_panic(const char *why);
-
-void board_panic(const char *why)
-{
-	board_irq_off();
-	print("FAULT ");
-	print(why);
-	print("\n");
-	board_exit();
 }
 
 void board_fault(uint32_t kind, uint32_t at, uint32_t address);

@@ -31,8 +31,6 @@ void interrupts_init(void);
 void interrupts_enable(unsigned irq);
 void uart_init(void);
 void uart_interrupt(void);
-/* Wait until all is sent; for faults, with interrupts off. */
-void uart_flush(void);
 void timer_init(void);
 void timer_interrupt(void);
 void gem_interrupt(void);

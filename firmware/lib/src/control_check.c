@@ -27,6 +27,8 @@ static bool capabilities(const struct wl_start *start, const struct wl_identity 
 		return false;
 	if ((start->has & WL_HAS_BUFFERS) && !among(refusal, "buffers", start->buffers, node->buffers))
 		return false;
+	if (start->beyond != 0)
+		return wl_refuse(refusal, "unsupported", start->beyond, "this node has no operating system");
 	if (start->traffic == WL_TRAFFIC_IPERF2 && start->layer == WL_ETHERNET)
 		return wl_refuse(refusal, "unsupported", "traffic", "iperf needs UDP or TCP");
 	return true;

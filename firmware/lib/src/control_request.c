@@ -8,6 +8,8 @@ const char *const wl_words_layer[] = { "ethernet", "udp-ipv4", "udp-ipv6", "tcp-
 const char *const wl_words_buffers[] = { "prefilled", "copied", "dma-copied", "copied-ahead", "in-place", 0 };
 const char *const wl_words_traffic[] = { "test", "iperf2", 0 };
 const char *const wl_words_path[] = { "stack", "driver", "fast-track", "loopback", 0 };
+static const char *const words_wait[] = { "sleep", "spin", 0 };
+static const char *const words_probes[] = { "auto", "fentry", "raw", "off", 0 };
 const char *const wl_words_state[] = { "idle", "running", "done", "stopped", "abandoned", "failed", 0 };
 const char *const wl_words_clock[] = { "wall", "simulated", "instructions", 0 };
 const char *const wl_words_spans[] = { "wire", "pin", "call", 0 };
@@ -42,6 +44,10 @@ static const char *const start_keys[] = { "direction",
 					  "buffers",
 					  "descriptors",
 					  "captures",
+					  "wait",
+					  "rule",
+					  "probes",
+					  "background_port",
 					  "node_port",
 					  "peer_port",
 					  "peer_mac",
@@ -204,6 +210,25 @@ static void read_addresses(struct reader *r, struct wl_start *start)
 	}
 }
 
+static void beyond(struct wl_start *start, bool asked, const char *key)
+{
+	if (asked && start->beyond == 0)
+		start->beyond = key;
+}
+
+/* Fields of nodes with an operating system: a mistake in one is called a mistake, all else is refused later. */
+static void read_beyond(struct reader *r, struct wl_start *start)
+{
+	struct wl_text text;
+	uint64_t port;
+	uint8_t found;
+
+	beyond(start, word(r, "wait", words_wait, &found), "wait");
+	beyond(start, wl_line_get(r->line, "rule", &text), "rule");
+	beyond(start, word(r, "probes", words_probes, &found), "probes");
+	beyond(start, number(r, "background_port", UINT16_MAX, &port), "background_port");
+}
+
 static bool has_number(struct reader *r, struct wl_start *start, uint32_t has, const char *key,
 		       uint16_t *value)
 {
@@ -240,6 +265,7 @@ bool wl_start_read(const struct wl_line *line, struct wl_start *start, struct wl
 		start->has |= WL_HAS_BUFFERS;
 	has_number(&r, start, WL_HAS_DESCRIPTORS, "descriptors", &start->descriptors);
 	start->captures = (uint32_t)number_or(&r, "captures", UINT32_MAX, 0);
+	read_beyond(&r, start);
 	start->node_port = start->peer_port = start->traffic == WL_TRAFFIC_IPERF2 ? 5001 : 5003;
 	has_number(&r, start, WL_HAS_NODE_PORT, "node_port", &start->node_port);
 	has_number(&r, start, WL_HAS_PEER_PORT, "peer_port", &start->peer_port);

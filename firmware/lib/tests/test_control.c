@@ -379,6 +379,7 @@ static void limits_are_named(void)
 	begin();
 	client = join(host(1));
 #define SEND "start direction=transmit layer=ethernet "
+#define ONE SEND "frame_bytes=64 load=max frames=1 "
 	refused(&client, SEND "frame_bytes=64 load=max frames=1000001", " limit field=frames limit=1000000 ");
 	refused(&client, SEND "frame_bytes=64 load=max frames=0", " limit field=frames limit=1 ");
 	refused(&client, SEND "frame_bytes=64 load=max time_ps=18446744073709551615",
@@ -390,14 +391,13 @@ static void limits_are_named(void)
 	refused(&client, SEND "frame_bytes=64 frames=1", " missing-field field=load ");
 	refused(&client, SEND "frame_bytes=64 load_ppm=1000001 frames=1",
 		" limit field=load_ppm limit=1000000 ");
-	refused(&client, SEND "frame_bytes=64 load=max frames=1 ports=2", " limit field=ports limit=1 ");
-	refused(&client, SEND "frame_bytes=64 load=max frames=1 captures=513",
-		" limit field=captures limit=512 ");
-	refused(&client, SEND "frame_bytes=64 load=max frames=1 vlan_tags=3",
-		" limit field=vlan_tags limit=2 ");
-	refused(&client, SEND "frame_bytes=64 load=max frames=1 buffers=dma-copied",
-		" unsupported field=buffers ");
-	refused(&client, SEND "frame_bytes=64 load=max frames=1 path=fast-track", " unsupported field=path ");
+	refused(&client, ONE "ports=2", " limit field=ports limit=1 ");
+	refused(&client, ONE "captures=513", " limit field=captures limit=512 ");
+	refused(&client, ONE "vlan_tags=3", " limit field=vlan_tags limit=2 ");
+	refused(&client, ONE "buffers=dma-copied", " unsupported field=buffers ");
+	refused(&client, ONE "path=fast-track", " unsupported field=path ");
+	refused(&client, ONE "wait=spin", " unsupported field=wait ");
+	refused(&client, ONE "background_port=9 rule=port=9", " unsupported field=rule ");
 	refused(&client, SEND "frame_bytes=64 load=max", " missing-field field=frames ");
 	refused(&client,
 		"start direction=transmit layer=udp-ipv4 vlan_tags=1 frame_bytes=67 load=max frames=1",

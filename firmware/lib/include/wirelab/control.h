@@ -84,6 +84,7 @@ struct wl_start {
 	uint16_t descriptors, node_port, peer_port;
 	uint8_t peer_mac[6];
 	struct wl_ip peer_ip;
+	const char *beyond; /* a field that asks for what only an operating system has, or 0 */
 };
 
 struct wl_started {

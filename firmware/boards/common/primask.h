@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Interrupts off, and back to what they were, on a Cortex-M: what board_irq_off() and board_irq_on() are there. Inline, as
+ * the clock and the transmit path of a board call them in what is timed.
+ */
+#ifndef PRIMASK_H
+#define PRIMASK_H
+
+#include <stdint.h>
+
+static inline uint32_t primask_off(void)
+{
+	uint32_t was;
+
+	__asm__ volatile("mrs %0, primask\n\tcpsid i" : "=r"(was)::"memory");
+	return was;
+}
+
+static inline void primask_on(uint32_t was)
+{
+	__asm__ volatile("msr primask, %0" ::"r"(was) : "memory");
+}
+
+#endif
