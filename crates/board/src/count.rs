@@ -97,6 +97,9 @@ impl CountNode {
             }
             Extent::Time { .. } => return Err(NodeError::unsupported("extent", NO_TIME)),
         };
+        trial.decline_ways(
+            "a count run goes out and in inside the MAC, and nothing else is there: leave it out",
+        )?;
         let framing = trial.framing;
         if framing.layer != Layer::UdpIpv4 || framing.vlan_tags > 0 {
             let why = "a count run sends UDP over IPv4 without tags";
@@ -122,6 +125,10 @@ impl CountNode {
             buffers: None,
             descriptors: None,
             captures: Some(frames as u32),
+            wait: None,
+            rule: None,
+            probes: None,
+            background_port: None,
             node_port: None,
             peer_port: None,
             peer_mac: None,
@@ -274,6 +281,7 @@ impl Node for CountNode {
                 layers: vec![Layer::UdpIpv4],
                 directions: vec![Direction::Both],
                 buffers: Vec::new(),
+                paths: Vec::new(),
                 ..told::capabilities(&self.identity, None)
             },
             setup: self.setup.clone(),

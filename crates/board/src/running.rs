@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use wirelab_control::PORT;
 use wirelab_control::transport::{Transport, UdpTransport};
+use wirelab_port::child::{Ending, Home};
 use wirelab_port::iface::Mac;
 use wirelab_port::netns::NetNs;
 use wirelab_port::wire::FrameWire;
@@ -112,8 +113,14 @@ impl Board {
         };
         let command = line.command().map_err(system("the log"))?;
         let begun = Instant::now();
-        let process = Process::start(command, place.namespace()?, keep)
-            .map_err(|source| no_start(&program, source))?;
+        let home = Home {
+            namespace: place.namespace()?,
+            sysfs: false,
+            keep,
+            // An emulator has nothing to save.
+            ending: Ending::Killed,
+        };
+        let process = Process::start(command, home).map_err(|source| no_start(&program, source))?;
         let console = Console::new(folder.join(files::LOG));
         let mut board = Board {
             info,

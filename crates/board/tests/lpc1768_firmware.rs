@@ -57,6 +57,11 @@ fn trial(direction: Direction, buffers: Option<Buffers>, length: u32, frames: u6
         link_bits_per_s: None,
         buffers,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Whether two processes run on one machine, without telling others which machine it is.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 /// A number that is the same for all processes of this machine since it was started, whatever their network
 /// namespace, and different on others: a hash (FNV-1a, 64 bits) of the kernel's random boot number. `None` where
@@ -8,6 +9,14 @@ use std::fs;
 pub fn host_id() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(format!("{:016x}", fnv1a(text.trim().as_bytes())))
+}
+
+/// Which clock this process reads: that of two processes with the same text is one. CLOCK_MONOTONIC is that of a
+/// machine since it was started, shifted in time namespaces of their own (time_namespaces(7)). `None` where `/proc` is
+/// not mounted.
+pub fn clock_id() -> Option<String> {
+    let namespace = fs::metadata("/proc/self/ns/time").ok()?;
+    Some(format!("{}-{}", host_id()?, namespace.ino()))
 }
 
 /// FNV-1a (Fowler, Noll, Vo; RFC 9923), 64 bits.
@@ -26,6 +35,13 @@ mod tests {
         assert_eq!(fnv1a(b""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
         assert_eq!(fnv1a(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn a_process_reads_one_clock() {
+        let id = clock_id().unwrap();
+        assert!(id.starts_with(&host_id().unwrap()), "{id}");
+        assert_eq!(clock_id().unwrap(), id);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub mod pin;
 pub mod steer;
 
 pub use busy::{Busy, BusyError, Meter, Sample};
-pub use host::host_id;
+pub use host::{clock_id, host_id};
 pub use list::{CoreError, Cores};
 pub use pin::{allowed, pin_process, pin_thread};
 pub use steer::{SteerError, Steering};

@@ -157,7 +157,7 @@ fn fast(asked: &Asked) -> Result<Value> {
     let checker = xdp::Checker::attach(&bench.to, bench.check_job(asked, 16), options)?;
     let options = xdp::GeneratorOptions {
         cpu: asked.cpu,
-        batch: 0,
+        ..xdp::GeneratorOptions::default()
     };
     let generator = xdp::Generator::load(&[(bench.from.clone(), job.clone())], options)?;
     let sent = generator.run(&Cancel::new())?.remove(0);

@@ -1,6 +1,7 @@
 //! Frames in and out of Linux interfaces, and the private lab of network namespaces they run in.
 //!
 //! - [`xdp`]: the fast path, generation and checking inside the kernel (eBPF programs of `bpf/`);
+//! - [`ebpf`]: eBPF programs loaded, attached and talked to, whatever they do;
 //! - [`packet`]: the portable path, AF_PACKET;
 //! - [`tap`]: interfaces whose other end is this process;
 //! - [`wire`]: whole frames to and from one other end, without an interface;
@@ -8,9 +9,12 @@
 //! - [`pcapng`]: captures, written and verified;
 //! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
 //! - [`impair`]: a seeded forwarder that drops, duplicates, swaps, delays and damages frames;
+//! - [`child`]: a process that is watched, and ends with this one;
 //! - [`job`]: what senders and checkers are asked and answer, whatever their path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 
+pub mod child;
+pub mod ebpf;
 pub mod host;
 pub mod iface;
 pub mod impair;

@@ -40,7 +40,7 @@ fn what_cannot_be_had_says_so_and_names_the_way_out() {
     let long = job(rig.spec, MAX_LENGTH + 5, 10);
     let said = text(load(&rig, &long));
     assert!(
-        said.contains("3401") && said.contains("3400") && said.contains("--path packet"),
+        said.contains("3369") && said.contains("3368") && said.contains("--path packet"),
         "{said}"
     );
     let said = text(load(

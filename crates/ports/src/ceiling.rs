@@ -20,6 +20,11 @@ pub fn ceiling_observation(trial: &Trial, options: PortsOptions) -> Result<Obser
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
         ..trial.clone()
     };
     in_private_lab(&asked, options)

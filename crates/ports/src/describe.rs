@@ -31,6 +31,7 @@ pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
                 Buffers::CopiedAhead,
                 Buffers::InPlace,
             ],
+            paths: Vec::new(),
             ports: pairs.len() as u32,
             min_frame_bytes: Framing::default().min_test_frame(),
             max_frame_bytes: if path == Path::Xdp {

@@ -116,6 +116,9 @@ fn check_asked(trial: &Trial, pairs: &[Pair]) -> Result<(), NodeError> {
             "nothing behind a port sends frames back: use transmit, receive or both",
         ));
     }
+    trial.decline_ways(
+        "nothing of a node lies between two ports: leave it out, or ask a node:HOST",
+    )?;
     if trial.ports == 0 || trial.ports as usize > pairs.len() {
         let why = format!("{} asked, the node has {}", trial.ports, pairs.len());
         return Err(NodeError::unsupported("ports", why));

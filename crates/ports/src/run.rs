@@ -256,7 +256,10 @@ fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError>
         let cpu = (groups > 1)
             .then(|| cpus.get(group % cpus.len().max(1)).copied())
             .flatten();
-        let options = GeneratorOptions { cpu, batch: 0 };
+        let options = GeneratorOptions {
+            cpu,
+            ..GeneratorOptions::default()
+        };
         generators.push(Generator::load(&jobs, options).map_err(xdp_error)?);
     }
     let results: Vec<_> = std::thread::scope(|scope| {

@@ -98,6 +98,11 @@ fn trial(frame: u32, load: Load, time_ps: u64) -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

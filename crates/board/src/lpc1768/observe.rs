@@ -102,10 +102,8 @@ impl Parts<'_> {
         if let Field::Observed { value, .. } = &mut flow.elapsed {
             value.clock = ClockKind::Simulated;
         }
-        let stages = self.ran.told.stages.iter();
-        let mine = stages.filter(|(stream, _)| *stream == flow.stream);
-        flow.series
-            .extend(mine.map(|(_, series)| simulated(series.clone())));
+        let stages = self.ran.told.stages_of(flow.stream).into_iter();
+        flow.series.extend(stages.map(simulated));
         flow
     }
 

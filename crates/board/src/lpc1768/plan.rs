@@ -77,6 +77,7 @@ fn unsupported(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
             "the board has one: ask --ports 1",
         ));
     }
+    trial.decline_ways("the board has one way, in which it polls: leave it out")?;
     if let Some(buffers) = trial.buffers.filter(|kind| !node.buffers.contains(kind)) {
         let can: Vec<String> = node.buffers.iter().map(ToString::to_string).collect();
         let why = format!("the firmware does {}, not {buffers}", can.join(", "));
@@ -176,6 +177,10 @@ fn start(
         buffers: trial.buffers.filter(|_| sends),
         descriptors: descriptors.filter(|_| sends),
         captures: (captures > 0).then_some(captures),
+        wait: None,
+        rule: None,
+        probes: None,
+        background_port: None,
         node_port: None,
         peer_port: None,
         peer_mac: Some(Mac(TESTER)),

@@ -1,16 +1,14 @@
 //! QEMU: its command line for a board, its process, and its control socket.
 
-mod process;
 mod qmp;
-mod sys;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::catalogue::Machine;
 
-pub use process::{Life, Process};
 pub use qmp::Qmp;
+pub use wirelab_port::child::{Life, Process};
 
 /// The program.
 pub const PROGRAM: &str = "qemu-system-arm";

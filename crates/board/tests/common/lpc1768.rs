@@ -25,6 +25,11 @@ pub fn trial(direction: Direction, frames: u64, length: u32) -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

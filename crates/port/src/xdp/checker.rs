@@ -8,20 +8,10 @@ use wirelab_wire::header;
 use super::abi::{self, ChkCfg, ChkState};
 use super::error::XdpError;
 use super::generator::histogram;
-use super::object::{self, Loaded};
-use super::sys::{self, Shared};
-use crate::iface::{Interface, PortName};
+use super::object;
+use crate::ebpf::{self, Loaded, Mode, Shared};
+use crate::iface::PortName;
 use crate::job::{CheckJob, CheckReport};
-
-/// Where the checker sits in the port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// In the driver, before the kernel makes anything of the frame.
-    #[default]
-    Native,
-    /// Behind the driver, for those without native XDP; slower, and the frame was copied before.
-    Generic,
-}
 
 /// How a checker runs, beside what it looks for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,10 +32,6 @@ pub struct Checker {
     job: CheckJob,
 }
 
-/// `XDP_FLAGS_SKB_MODE` and `XDP_FLAGS_DRV_MODE` of linux/if_link.h.
-const FLAGS_GENERIC: u32 = 1 << 1;
-const FLAGS_NATIVE: u32 = 1 << 2;
-
 impl Checker {
     /// Attach a checker to `port`. A program of somebody else is never replaced.
     ///
@@ -57,48 +43,11 @@ impl Checker {
         options: CheckerOptions,
     ) -> Result<Checker, XdpError> {
         let checker = Checker::load(job, options)?;
-        let interface = Interface::query(port)?;
-        interface.require_up()?;
-        let flags = match options.mode {
-            Mode::Native => FLAGS_NATIVE,
-            Mode::Generic => FLAGS_GENERIC,
-        };
-        let program = checker.loaded.program();
-        let (there, link) = port.netns()?.run_in(|| {
-            let there = sys::attached_program(interface.index);
-            (
-                there,
-                there
-                    .is_none()
-                    .then(|| sys::attach(program, interface.index, flags)),
-            )
-        })?;
-        let occupied = |id: u32| XdpError::Occupied {
-            port: port.clone(),
-            program: sys::program_name(id).unwrap_or_else(|| "unnamed".to_owned()),
-            id,
-        };
-        match (there, link) {
-            (Some(id), _) => Err(occupied(id)),
-            (None, Some(Ok(link))) => Ok(Checker {
-                _link: Some(link),
-                ..checker
-            }),
-            // Somebody was faster between the look and the attach.
-            (None, Some(Err(e))) if e.raw_os_error() == Some(libc::EBUSY) => Err(occupied(0)),
-            // So veth says that a frame of its MTU does not fit into a page.
-            (None, Some(Err(e))) if e.raw_os_error() == Some(libc::ERANGE) => {
-                Err(XdpError::Unsupported {
-                    what: "attaching an XDP program",
-                    why: format!(
-                        "the MTU of {port} or its peer, {}, is too large for XDP",
-                        interface.mtu
-                    ),
-                })
-            }
-            (None, Some(Err(e))) => Err(XdpError::kernel("attaching an XDP program", e)),
-            (None, None) => unreachable!("attached or not"),
-        }
+        let link = ebpf::attach(port, checker.loaded.program(), options.mode)?;
+        Ok(Checker {
+            _link: Some(link),
+            ..checker
+        })
     }
 
     /// Load a checker without a port; [`Checker::judge`] shows it single frames.
@@ -149,14 +98,14 @@ impl Checker {
     /// # Errors
     /// [`XdpError`] where the kernel refuses the run.
     pub fn judge(&self, frame: &[u8]) -> Result<(), XdpError> {
-        sys::run_once(self.loaded.program().as_fd(), frame)
+        ebpf::run_once(self.loaded.program().as_fd(), frame)
             .map(|_| ())
             .map_err(|e| XdpError::kernel("running the checker over a frame", e))
     }
 
     /// Forget what was seen, for another run of the same job; call it while nothing arrives.
     pub fn reset(&self) {
-        self.state.write(0, &sys::zeroed::<ChkState>());
+        self.state.write(0, &ebpf::zeroed::<ChkState>());
     }
 
     /// Frames of the flow seen so far; cheap enough to ask again and again.

@@ -68,7 +68,8 @@ pub enum XdpError {
 }
 
 impl XdpError {
-    pub(super) fn kernel(what: &'static str, source: io::Error) -> XdpError {
+    /// What the kernel said while `what` was tried, by its number.
+    pub fn kernel(what: &'static str, source: io::Error) -> XdpError {
         match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => XdpError::Privilege { what },
             // 524 is ENOTSUPP, which the kernel returns and the C library does not name.
@@ -83,7 +84,8 @@ impl XdpError {
         }
     }
 
-    pub(super) fn libbpf(what: &'static str, error: libbpf_rs::Error) -> XdpError {
+    /// What libbpf said while `what` was tried, by its kind.
+    pub fn libbpf(what: &'static str, error: libbpf_rs::Error) -> XdpError {
         let errno = match error.kind() {
             libbpf_rs::ErrorKind::PermissionDenied => Some(libc::EPERM),
             libbpf_rs::ErrorKind::Unsupported => Some(libc::EOPNOTSUPP),

@@ -12,9 +12,10 @@ use wirelab_wire::{Flags, Header, Transport, header};
 
 use super::abi::{self, GenCfg, GenPortCfg, GenPortState, GenState, RawStep};
 use super::error::XdpError;
-use super::object::{self, Loaded};
-use super::sys::{self, RunEnd, Shared};
+use super::object;
+use super::sys::{self, RunEnd};
 use crate::clock::now_ns;
+use crate::ebpf::{Loaded, Shared, zeroed};
 use crate::iface::{Interface, PortName};
 use crate::job::{Pace, SendJob, SendReport};
 
@@ -32,6 +33,9 @@ pub struct GeneratorOptions {
     pub cpu: Option<usize>,
     /// Frames handed to the driver at a time; 0 chooses.
     pub batch: u32,
+    /// Write all headers of each frame again: the other end turns frames around where they lie, and the kernel uses
+    /// their memory again as it is then.
+    pub turned_around: bool,
 }
 
 /// A loaded generator for one or several ports.
@@ -81,7 +85,9 @@ impl Generator {
         }
         let cfg: Shared<GenCfg> = loaded.shared(".data.cfg", 1)?;
         let state = loaded.shared(".data.state", 1)?;
-        cfg.write(0, &configuration(jobs));
+        let mut first_cfg = configuration(jobs);
+        first_cfg.write_prefix |= u32::from(options.turned_around);
+        cfg.write(0, &first_cfg);
         let template = build_template(first);
         let jobs = jobs.iter().map(|(_, job)| job.clone()).collect();
         Ok(Generator {
@@ -307,7 +313,7 @@ fn build_template(job: &SendJob) -> Vec<u8> {
 }
 
 fn configuration(jobs: &[(PortName, SendJob)]) -> Box<GenCfg> {
-    let mut cfg = sys::zeroed::<GenCfg>();
+    let mut cfg = zeroed::<GenCfg>();
     let first = &jobs[0].1;
     let interval_ps = match first.pace {
         Pace::Max => 0,

@@ -12,7 +12,8 @@ mod generator;
 mod object;
 mod sys;
 
-pub use checker::{Checker, CheckerOptions, Mode};
+pub use crate::ebpf::{Mode, program_on};
+pub use checker::{Checker, CheckerOptions};
 pub use error::XdpError;
 pub use generator::{Generator, GeneratorOptions};
 
@@ -26,8 +27,6 @@ pub const FRAMES_A_TIME: u64 = 16;
 pub const MAX_PORTS: usize = abi::GEN_PORTS;
 
 use std::path::Path;
-
-use crate::iface::PortName;
 
 /// The compiled generator, for `wirelab selftest` and tests that look at it.
 const GENERATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o"));
@@ -46,21 +45,4 @@ pub fn probe() -> Result<(), XdpError> {
 pub fn jit_enabled() -> Option<bool> {
     let text = std::fs::read_to_string(Path::new("/proc/sys/net/core/bpf_jit_enable")).ok()?;
     Some(text.trim() != "0")
-}
-
-/// The name and id of the XDP program on a port, if there is one.
-///
-/// # Errors
-/// [`XdpError::NetNs`] or [`XdpError::Iface`] where the port cannot be looked at.
-pub fn program_on(port: &PortName) -> Result<Option<(String, u32)>, XdpError> {
-    let interface = crate::iface::Interface::query(port)?;
-    let id = port
-        .netns()?
-        .run_in(|| sys::attached_program(interface.index))?;
-    Ok(id.map(|id| {
-        (
-            sys::program_name(id).unwrap_or_else(|| "unnamed".to_owned()),
-            id,
-        )
-    }))
 }

@@ -1,83 +1,28 @@
-//! Loading the compiled programs: data maps by name, the LFSR window, the maps' sizes checked.
+//! The programs of the fast path: loaded with the LFSR window in them.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
-use libbpf_rs::{MapCore, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, OpenObject};
 use wirelab_wire::lfsr;
 
 use super::abi;
 use super::error::XdpError;
-use super::sys::{Plain, Shared};
+use crate::ebpf::{self, Loaded};
 
-/// A loaded object with one XDP program.
-pub struct Loaded {
-    object: Object,
-    fd: OwnedFd,
-}
-
-/// Open a compiled object, fill its read-only data, and load it.
+/// Open a compiled object, fill its window, and load it.
 pub fn load(
     bytes: &[u8],
     program: &'static str,
     resize: impl FnOnce(&mut OpenObject) -> libbpf_rs::Result<()>,
 ) -> Result<Loaded, XdpError> {
-    const WHAT: &str = "loading the eBPF programs";
-    silence_libbpf();
-    let mut open = ObjectBuilder::default()
-        .open_memory(bytes)
-        .map_err(|e| XdpError::libbpf(WHAT, e))?;
-    for mut map in open.maps_mut() {
-        let name = map.name().to_string_lossy().into_owned();
-        let filled = match name.as_str() {
-            ".rodata.window" => map.set_initial_value(&window()),
-            ".rodata.sums" => map.set_initial_value(&window_sums()),
-            _ => Ok(()),
-        };
-        filled.map_err(|e| XdpError::libbpf(WHAT, e))?;
-    }
-    resize(&mut open).map_err(|e| XdpError::libbpf(WHAT, e))?;
-    let object = open.load().map_err(|e| XdpError::libbpf(WHAT, e))?;
-    let fd = object
-        .progs()
-        .find(|p| p.name() == program)
-        .expect("the object was built from this source with this program")
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|e| XdpError::kernel(WHAT, e))?;
-    Ok(Loaded { object, fd })
-}
-
-impl Loaded {
-    /// The program's descriptor.
-    pub fn program(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-
-    /// A map by name.
-    pub fn map(&self, name: &str) -> libbpf_rs::Map<'_> {
-        self.object
-            .maps()
-            .find(|m| m.name().to_string_lossy() == name)
-            .expect("the object was built from this source with this map")
-    }
-
-    /// The memory of a map's `entries` values, after checking that both sides agree on their size.
-    pub fn shared<T: Plain>(&self, name: &str, entries: usize) -> Result<Shared<T>, XdpError> {
-        let map = self.map(name);
-        if map.value_size() as usize != size_of::<T>() {
-            return Err(XdpError::BadJob(format!(
-                "the eBPF map {name} has values of {} bytes, this program expects {}: rebuild wirelab",
-                map.value_size(),
-                size_of::<T>()
-            )));
+    ebpf::load(bytes, program, |open| {
+        for mut map in open.maps_mut() {
+            match map.name().to_string_lossy().as_ref() {
+                ".rodata.window" => map.set_initial_value(&window())?,
+                ".rodata.sums" => map.set_initial_value(&window_sums())?,
+                _ => {}
+            }
         }
-        Shared::map(map.as_fd(), entries).map_err(|e| XdpError::kernel("mapping an eBPF map", e))
-    }
-}
-
-/// libbpf prints to stderr unless told otherwise; errors reach the user through [`XdpError`] instead.
-fn silence_libbpf() {
-    libbpf_rs::set_print(None);
+        resize(open)
+    })
 }
 
 fn window() -> Vec<u8> {

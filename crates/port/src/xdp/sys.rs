@@ -1,22 +1,14 @@
-//! The unsafe edge of the fast path: shared map memory, live-frame runs, links, and a signal that ends a run.
+//! The unsafe edge of the fast path: live-frame runs, and a signal that ends a run.
 #![allow(unsafe_code)]
 
 use std::io;
-use std::marker::PhantomData;
-use std::num::NonZeroUsize;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ptr::NonNull;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
-use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
 use super::abi;
+use crate::ebpf::Plain;
 
-/// Plain data without padding that any bytes are a value of.
-///
-/// # Safety
-/// Implement for `repr(C)` structures of integers and arrays of them alone.
-pub unsafe trait Plain: Copy {}
 // SAFETY: repr(C), integers and arrays of integers only.
 unsafe impl Plain for abi::GenCfg {}
 // SAFETY: as above.
@@ -27,102 +19,6 @@ unsafe impl Plain for abi::RawStep {}
 unsafe impl Plain for abi::ChkCfg {}
 // SAFETY: as above.
 unsafe impl Plain for abi::ChkState {}
-
-/// A plain value of zeros, on the heap because these structures are large.
-pub fn zeroed<T: Plain>() -> Box<T> {
-    let mut value = Box::<T>::new_uninit();
-    // SAFETY: the box is writable for one T, and zeros are a value of every Plain type.
-    unsafe {
-        value.as_mut_ptr().write_bytes(0, 1);
-        value.assume_init()
-    }
-}
-
-/// The memory of an array map, shared with the running program.
-pub struct Shared<T: Plain> {
-    memory: NonNull<T>,
-    entries: usize,
-    len: NonZeroUsize,
-    _type: PhantomData<T>,
-}
-
-// SAFETY: the memory is shared with the kernel anyway; access is by volatile copies of plain data.
-unsafe impl<T: Plain> Send for Shared<T> {}
-// SAFETY: as above.
-unsafe impl<T: Plain> Sync for Shared<T> {}
-
-impl<T: Plain> Shared<T> {
-    /// Map `entries` values of the map `fd`.
-    pub fn map(fd: BorrowedFd<'_>, entries: usize) -> io::Result<Shared<T>> {
-        let len = NonZeroUsize::new(size_of::<T>() * entries).ok_or(io::ErrorKind::InvalidInput)?;
-        // SAFETY: a fresh mapping of the whole map at an address the kernel chooses.
-        let memory = unsafe {
-            mmap(
-                None,
-                len,
-                ProtFlags::PROT_READ | ProtFlags::PROT_WRITE,
-                MapFlags::MAP_SHARED,
-                fd,
-                0,
-            )?
-        };
-        Ok(Shared {
-            memory: memory.cast(),
-            entries,
-            len,
-            _type: PhantomData,
-        })
-    }
-
-    /// A copy of entry `index`; counters in it may be a few frames apart from each other while a run goes on.
-    pub fn read(&self, index: usize) -> Box<T> {
-        assert!(index < self.entries);
-        let mut value = zeroed::<T>();
-        // SAFETY: in bounds of the mapping; any bytes are a value of T.
-        unsafe { std::ptr::copy_nonoverlapping(self.memory.as_ptr().add(index), &mut *value, 1) };
-        value
-    }
-
-    /// Replace entry `index`.
-    pub fn write(&self, index: usize, value: &T) {
-        assert!(index < self.entries);
-        // SAFETY: in bounds of the mapping.
-        unsafe { std::ptr::copy_nonoverlapping(value, self.memory.as_ptr().add(index), 1) };
-    }
-
-    /// Read the 64-bit word at byte `offset` as the program last wrote it.
-    pub fn word(&self, offset: usize) -> u64 {
-        assert!(offset % 8 == 0 && offset + 8 <= self.len.get());
-        // SAFETY: aligned and in bounds.
-        unsafe {
-            self.memory
-                .as_ptr()
-                .cast::<u64>()
-                .byte_add(offset)
-                .read_volatile()
-        }
-    }
-
-    /// Write the 64-bit word at byte `offset` so that the running program sees it.
-    pub fn set_word(&self, offset: usize, value: u64) {
-        assert!(offset % 8 == 0 && offset + 8 <= self.len.get());
-        // SAFETY: aligned and in bounds.
-        unsafe {
-            self.memory
-                .as_ptr()
-                .cast::<u64>()
-                .byte_add(offset)
-                .write_volatile(value)
-        };
-    }
-}
-
-impl<T: Plain> Drop for Shared<T> {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made in `map`, and nothing borrows from it.
-        let _ = unsafe { munmap(self.memory.cast(), self.len.get()) };
-    }
-}
 
 /// How a run of a program over live frames ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -156,84 +52,6 @@ pub fn run_live_frames(
         libc::EINTR => Ok(RunEnd::Interrupted),
         errno => Err(io::Error::from_raw_os_error(errno)),
     }
-}
-
-/// Run the XDP program once over `frame` without sending it anywhere; gives its verdict.
-pub fn run_once(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<u32> {
-    let mut opts = libbpf_sys::bpf_test_run_opts {
-        sz: size_of::<libbpf_sys::bpf_test_run_opts>() as libbpf_sys::size_t,
-        data_in: frame.as_ptr().cast(),
-        data_size_in: frame.len() as u32,
-        repeat: 1,
-        ..Default::default()
-    };
-    // SAFETY: as in run_live_frames.
-    let status = unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_raw_fd(), &mut opts) };
-    if status == 0 {
-        Ok(opts.retval)
-    } else {
-        Err(io::Error::from_raw_os_error(-status))
-    }
-}
-
-/// Attach an XDP program to an interface by a link that goes when the process goes.
-pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
-    let opts = libbpf_sys::bpf_link_create_opts {
-        sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
-        flags,
-        ..Default::default()
-    };
-    // SAFETY: the options outlive the call.
-    let fd = unsafe {
-        libbpf_sys::bpf_link_create(
-            program.as_raw_fd(),
-            ifindex as i32,
-            libbpf_sys::BPF_XDP,
-            &opts,
-        )
-    };
-    if fd < 0 {
-        return Err(io::Error::from_raw_os_error(-fd));
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// Id of the XDP program on an interface of this thread's namespace, if there is one.
-pub fn attached_program(ifindex: u32) -> Option<u32> {
-    let mut opts = libbpf_sys::bpf_xdp_query_opts {
-        sz: size_of::<libbpf_sys::bpf_xdp_query_opts>() as libbpf_sys::size_t,
-        ..Default::default()
-    };
-    // SAFETY: the options outlive the call.
-    let status = unsafe { libbpf_sys::bpf_xdp_query(ifindex as i32, 0, &mut opts) };
-    (status == 0 && opts.prog_id != 0).then_some(opts.prog_id)
-}
-
-/// Name of a loaded program.
-pub fn program_name(id: u32) -> Option<String> {
-    // SAFETY: plain call; gives a new descriptor or a negative errno.
-    let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(id) };
-    if fd < 0 {
-        return None;
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-    let mut info = libbpf_sys::bpf_prog_info::default();
-    let mut len = size_of::<libbpf_sys::bpf_prog_info>() as u32;
-    // SAFETY: info and len describe one buffer.
-    let status =
-        unsafe { libbpf_sys::bpf_prog_get_info_by_fd(fd.as_fd().as_raw_fd(), &mut info, &mut len) };
-    if status != 0 {
-        return None;
-    }
-    let name: Vec<u8> = info
-        .name
-        .iter()
-        .map(|c| *c as u8)
-        .take_while(|c| *c != 0)
-        .collect();
-    String::from_utf8(name).ok()
 }
 
 /// The signal that wakes a sending thread out of its system call. Its handler does nothing.

@@ -63,6 +63,11 @@ pub fn trial(frames: u64) -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

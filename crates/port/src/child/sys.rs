@@ -6,11 +6,18 @@ use std::os::fd::RawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Have `command` killed by the kernel when the thread that starts it ends, however it ends; bound its files to
+use nix::sys::signal::Signal;
+
+/// Have `command` get `signal` of the kernel when the thread that starts it ends, however it ends; bound its files to
 /// `most_file_bytes` each; and let it have the descriptor `keep`.
-pub(super) fn tie(command: &mut Command, keep: Option<RawFd>, most_file_bytes: u64) {
+pub(super) fn tie(
+    command: &mut Command,
+    signal: Signal,
+    keep: Option<RawFd>,
+    most_file_bytes: u64,
+) {
     let parent = std::process::id();
-    let child = move || prepare(parent, keep, most_file_bytes);
+    let child = move || prepare(parent, signal, keep, most_file_bytes);
     // SAFETY: the closure runs after fork in a process of one thread; it allocates nothing and calls only functions
     // that signal-safety(7) lists, or that are plain system calls.
     unsafe {
@@ -18,14 +25,19 @@ pub(super) fn tie(command: &mut Command, keep: Option<RawFd>, most_file_bytes: u
     }
 }
 
-fn prepare(parent: u32, keep: Option<RawFd>, most_file_bytes: u64) -> io::Result<()> {
+fn prepare(
+    parent: u32,
+    signal: Signal,
+    keep: Option<RawFd>,
+    most_file_bytes: u64,
+) -> io::Result<()> {
     let check = |result: libc::c_int| match result {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     };
     // SAFETY: plain system calls on values of this process.
     unsafe {
-        check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+        check(libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_int))?;
         // The parent may have died before the line above.
         if libc::getppid() as u32 != parent {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));

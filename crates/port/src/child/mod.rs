@@ -7,21 +7,71 @@ use std::process::{Child, Command};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
-use wirelab_port::netns::NetNs;
 
-use super::sys;
+use crate::netns::{NetNs, NetNsError};
+
+mod sys;
 
 /// Most bytes of each file that the process writes: its logs.
 const MOST_FILE_BYTES: u64 = 16 << 20;
+/// How long a process that is asked to end may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How a process ends with this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It is killed: it has nothing to save.
+    Killed,
+    /// It is asked to (SIGTERM), so that it puts back what it changed; and killed where it does not.
+    Asked,
+}
+
+impl Ending {
+    const fn signal(self) -> Signal {
+        match self {
+            Ending::Killed => Signal::SIGKILL,
+            Ending::Asked => Signal::SIGTERM,
+        }
+    }
+}
+
+/// Where a process runs, and what it has of this one.
+#[derive(Debug)]
+pub struct Home {
+    /// Its network namespace; this one's where there is none.
+    pub namespace: Option<NetNs>,
+    /// Whether its `/sys` shows the interfaces of that namespace, see [`NetNs::run_with_sysfs`].
+    pub sysfs: bool,
+    /// A descriptor that it inherits.
+    pub keep: Option<OwnedFd>,
+    /// How it ends with this process.
+    pub ending: Ending,
+}
+
+impl Home {
+    /// This process's own network namespace, nothing inherited.
+    pub const fn here(ending: Ending) -> Home {
+        Home {
+            namespace: None,
+            sysfs: false,
+            keep: None,
+            ending,
+        }
+    }
+}
 
 /// A process; ended when this value is dropped.
 #[derive(Debug)]
 pub struct Process {
     life: Life,
+    ending: Ending,
     keeper: Option<JoinHandle<()>>,
 }
 
@@ -65,31 +115,34 @@ impl Life {
 }
 
 impl Process {
-    /// Start `command` in a namespace, with a descriptor that it inherits.
+    /// Start `command` in its home.
     ///
     /// # Errors
     /// What starting it gives: [`io::ErrorKind::NotFound`] where there is no such program.
-    pub fn start(
-        mut command: Command,
-        namespace: Option<NetNs>,
-        keep: Option<OwnedFd>,
-    ) -> io::Result<Process> {
+    pub fn start(mut command: Command, home: Home) -> io::Result<Process> {
         use std::os::fd::AsRawFd;
+        let Home {
+            namespace,
+            sysfs,
+            keep,
+            ending,
+        } = home;
         sys::tie(
             &mut command,
+            ending.signal(),
             keep.as_ref().map(AsRawFd::as_raw_fd),
             MOST_FILE_BYTES,
         );
-        // Ctrl-C goes to the whole foreground group; the board ends when this program has done with it.
+        // Ctrl-C goes to the whole foreground group; the process ends when this one has done with it.
         command.process_group(0);
         let (tell, told) = sync_channel(1);
         // The kernel ends the child with the *thread* that started it, so that thread stays as long as the child.
         let keeper = std::thread::Builder::new()
-            .name("wirelab-board".to_owned())
+            .name("wirelab-child".to_owned())
             .spawn(move || {
                 let work = || match command.spawn() {
                     Ok(child) => {
-                        drop(keep);
+                        drop((keep, command));
                         let pid = Pid::from_raw(child.id() as i32);
                         let life = Life(Arc::new(Mutex::new(State::Runs(pid))));
                         let _ = tell.send(Ok(life.clone()));
@@ -99,19 +152,15 @@ impl Process {
                         let _ = tell.send(Err(error));
                     }
                 };
-                match namespace {
-                    None => work(),
-                    Some(namespace) => {
-                        if let Err(error) = namespace.run_in(work) {
-                            let _ = tell.send(Err(io::Error::other(error)));
-                        }
-                    }
+                if let Err(error) = within(namespace, sysfs, work) {
+                    let _ = tell.send(Err(io::Error::other(error)));
                 }
             })?;
         let ended = || io::Error::other("the thread that starts it ended");
         let life = told.recv().unwrap_or_else(|_| Err(ended()))?;
         Ok(Process {
             life,
+            ending,
             keeper: Some(keeper),
         })
     }
@@ -124,12 +173,30 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // An emulator has nothing to save.
+        self.life.signal(self.ending.signal());
+        let asked = Instant::now();
+        while self.life.pid().is_some() && asked.elapsed() < PATIENCE {
+            std::thread::sleep(LOOK);
+        }
         self.life.signal(Signal::SIGKILL);
         if let Some(keeper) = self.keeper.take() {
             let _ = keeper.join();
         }
     }
+}
+
+/// Do something at home, on a thread whose end is the child's.
+fn within(
+    namespace: Option<NetNs>,
+    sysfs: bool,
+    work: impl FnOnce() + Send,
+) -> Result<(), NetNsError> {
+    match namespace {
+        None => work(),
+        Some(namespace) if sysfs => namespace.run_with_sysfs(work)?,
+        Some(namespace) => namespace.run_in(work)?,
+    }
+    Ok(())
 }
 
 /// Wait for the end, and write down how it was.
@@ -153,7 +220,7 @@ mod tests {
     fn shell(script: &str) -> Process {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
-        Process::start(command, None, None).unwrap()
+        Process::start(command, Home::here(Ending::Killed)).unwrap()
     }
 
     fn end(life: &Life) -> String {
@@ -183,9 +250,30 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_asked_to_end_can_put_things_back() {
+        use std::io::{BufRead, BufReader};
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("back");
+        let script = format!(
+            "trap 'echo back > {}; exit 0' TERM; echo ready; while :; do sleep 0.01; done",
+            file.display()
+        );
+        let (read, write) = nix::unistd::pipe().unwrap();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script]).stdout(write);
+        let process = Process::start(command, Home::here(Ending::Asked)).unwrap();
+        let mut line = String::new();
+        BufReader::new(std::fs::File::from(read))
+            .read_line(&mut line)
+            .unwrap();
+        drop(process);
+        assert_eq!(std::fs::read_to_string(file).unwrap(), "back\n");
+    }
+
+    #[test]
     fn a_program_that_is_not_there_is_said() {
         let none = Command::new("/nonexistent/program");
-        let error = Process::start(none, None, None).unwrap_err();
+        let error = Process::start(none, Home::here(Ending::Killed)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 

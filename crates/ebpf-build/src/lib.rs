@@ -1,0 +1,51 @@
+//! For build scripts: compiles eBPF programs of `bpf/` with clang, so that a crate carries them and needs no compiler
+//! later.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compile `bpf/NAME.bpf.c` of the repository that the crate lies in to `OUT_DIR/NAME.bpf.o`, for each name.
+///
+/// # Panics
+/// Where clang is missing or finds an error, with what to do about it: this is how a build script fails.
+pub fn compile(crate_folder: &str, programs: &[&str]) {
+    let sources = Path::new(crate_folder).join("../../bpf");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    println!("cargo::rerun-if-changed={}", sources.display());
+    println!("cargo::rerun-if-env-changed=CLANG");
+    let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
+    for program in programs {
+        let source = sources.join(format!("{program}.bpf.c"));
+        let object = out.join(format!("{program}.bpf.o"));
+        let status = Command::new(&clang)
+            .args([
+                "-O2", "-g", "-Wall", "-Werror", "-target", "bpf", "-mcpu=v3",
+            ])
+            .args(system_headers())
+            .arg("-c")
+            .arg(&source)
+            .arg("-o")
+            .arg(&object)
+            .status();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(status) => panic!("{clang} could not compile {}: {status}", source.display()),
+            Err(error) => panic!(
+                "{clang} is needed to compile the eBPF programs and did not start ({error}): \
+                 install it with 'apt-get install clang libbpf-dev', or name another with CLANG=…"
+            ),
+        }
+    }
+}
+
+/// Distributions keep asm/types.h in a folder of the host's architecture, where a bpf target does not look.
+fn system_headers() -> Vec<String> {
+    let arch = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let folder = format!("/usr/include/{arch}-linux-gnu");
+    if Path::new(&folder).is_dir() {
+        vec![format!("-I{folder}")]
+    } else {
+        Vec::new()
+    }
+}

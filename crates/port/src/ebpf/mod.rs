@@ -1,0 +1,9 @@
+//! eBPF programs on this host: loaded, attached to a port, and the memory that they share with user space.
+
+mod attach;
+mod object;
+mod sys;
+
+pub use attach::{Mode, attach, program_on};
+pub use object::{LOADING, Loaded, load, silence_libbpf};
+pub use sys::{Plain, Shared, program_name, run_into, run_once, zeroed};
