@@ -87,7 +87,8 @@ impl Ceiling for CachedCeiling<'_> {
     }
 }
 
-/// The same trial with nothing that holds the tester back: neither load, link rate, buffers nor faults.
+/// The same trial with nothing that holds the tester back, and no way through a node: neither load, link rate,
+/// buffers, faults nor background.
 fn unbounded(trial: &Trial) -> Trial {
     Trial {
         load: Load::Max,
@@ -97,6 +98,11 @@ fn unbounded(trial: &Trial) -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
         ..trial.clone()
     }
 }

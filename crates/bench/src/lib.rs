@@ -23,6 +23,7 @@ mod save;
 pub mod search;
 mod search_reader;
 mod searched;
+pub mod ways;
 
 pub use ceiling::{CachedCeiling, Ceiling, NoCeiling};
 pub use estimate::plan_estimate_ps;

@@ -64,7 +64,8 @@ pub enum ExpandError {
 }
 
 /// All trials that a plan lists, without those of its searches, in order: matrix by matrix; in each the repeats outermost, so that a host that drifts
-/// does so for all trials alike; then framing, direction, ports, buffers, load and size.
+/// does so for all trials alike; then framing, direction, ports, buffers, load, size, background,
+/// wait, probes and path.
 ///
 /// `node_ports` stands where a matrix names no number of ports.
 ///
@@ -112,7 +113,7 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
                 for buffers in &matrix.buffers {
                     for load in &matrix.loads {
                         for size in &matrix.sizes {
-                            trials.push(Trial {
+                            let trial = Trial {
                                 framing: *framing,
                                 direction: *direction,
                                 size: *size,
@@ -122,7 +123,13 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
                                 link_bits_per_s: matrix.link_bits_per_s,
                                 buffers: *buffers,
                                 faults: matrix.faults,
-                            });
+                                path: None,
+                                wait: None,
+                                rule: None,
+                                background: None,
+                                probes: None,
+                            };
+                            trials.extend(on_all_ways(matrix, &trial));
                         }
                     }
                 }
@@ -130,6 +137,26 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
         }
     }
     trials.into_iter().map(checked).collect()
+}
+
+/// A trial on every way that the matrix asks, those through the node innermost: they are what is compared.
+fn on_all_ways(matrix: &Matrix, trial: &Trial) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for background in &matrix.backgrounds {
+        for wait in &matrix.waits {
+            for probes in &matrix.probes {
+                trials.extend(matrix.paths.iter().map(|path| Trial {
+                    path: *path,
+                    wait: *wait,
+                    rule: matrix.rule.clone(),
+                    background: *background,
+                    probes: *probes,
+                    ..trial.clone()
+                }));
+            }
+        }
+    }
+    trials
 }
 
 pub(crate) fn checked(trial: Trial) -> Result<(Trial, Sizes), ExpandError> {

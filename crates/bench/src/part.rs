@@ -104,6 +104,11 @@ fn add_searches(
                     link_bits_per_s: section.link_bits_per_s,
                     buffers: None,
                     faults: FaultRates::default(),
+                    path: None,
+                    wait: None,
+                    rule: None,
+                    background: None,
+                    probes: None,
                 })?;
                 let name = search_name(section, *framing, *direction, *size);
                 add_search(parts, name, Template { trial, sizes }, &section.way);

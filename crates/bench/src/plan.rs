@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use wirelab_config::trial::DEFAULT_TIME_PS;
 use wirelab_config::{FileError, read_text};
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
-use wirelab_trial::{Buffers, Direction, Extent, FaultRates, Framing, Load, Size};
+use wirelab_trial::{
+    Background, Buffers, Direction, Extent, FaultRates, Framing, Load, Path as NodePath, Probes,
+    Size, Wait,
+};
 
 use crate::reader;
 
@@ -138,6 +141,16 @@ pub struct Matrix {
     pub link_bits_per_s: Option<u64>,
     /// Faults made by the sender.
     pub faults: FaultRates,
+    /// Ways through the node; `None` leaves the choice to it.
+    pub paths: Vec<Option<NodePath>>,
+    /// How the node's application waits; `None` leaves the choice to it.
+    pub waits: Vec<Option<Wait>>,
+    /// The frames that take the fast track, of trials that ask for it.
+    pub rule: Option<String>,
+    /// What else is sent to the node meanwhile; `None` for nothing.
+    pub backgrounds: Vec<Option<Background>>,
+    /// What takes the times at the node's capture points; `None` leaves the choice to it.
+    pub probes: Vec<Option<Probes>>,
     /// Length of an unrecorded trial before each recorded one, in ps; 0 for none.
     pub warmup_ps: u64,
     /// How often each trial is run.
@@ -160,6 +173,11 @@ impl Matrix {
             },
             link_bits_per_s: None,
             faults: FaultRates::default(),
+            paths: vec![None],
+            waits: vec![None],
+            rule: None,
+            backgrounds: vec![None],
+            probes: vec![None],
             warmup_ps: 0,
             repeats: 1,
         }
@@ -174,6 +192,10 @@ impl Matrix {
             self.directions.len(),
             self.ports.len().max(1),
             self.buffers.len(),
+            self.paths.len(),
+            self.waits.len(),
+            self.backgrounds.len(),
+            self.probes.len(),
         ]
         .into_iter()
         .fold(u64::from(self.repeats), |product, n| {

@@ -2,7 +2,7 @@
 
 use wirelab_config::trial::{DEFAULT_TIME_PS, SIZE_UNITS, extent_of, read_size};
 use wirelab_config::{Entry, Read, Table, read};
-use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size};
+use wirelab_trial::{Extent, FaultRates, Framing, Layer, Path as NodePath, Size};
 use wirelab_wire::LineRate;
 
 use crate::matrix::MAX_TRIALS;
@@ -35,7 +35,7 @@ const SECTIONS: [(&str, ReadSection); 4] = [
         bursts(table, index).map(Section::Search)
     }),
 ];
-const MATRIX_KEYS: [&str; 17] = [
+const MATRIX_KEYS: [&str; 22] = [
     "name",
     "layer",
     "vlan",
@@ -50,6 +50,11 @@ const MATRIX_KEYS: [&str; 17] = [
     "time",
     "frames",
     "rate",
+    "path",
+    "wait",
+    "rule",
+    "background",
+    "probes",
     "inject",
     "warmup",
     "repeat",
@@ -141,6 +146,7 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
     if let Some(entry) = table.get("buffers") {
         matrix.buffers = entry.list(TWICE, |e| e.word().map(Some))?;
     }
+    ways(table, &mut matrix)?;
     if let Some(entry) = table.get("inject") {
         matrix.faults = faults(entry)?;
     }
@@ -155,6 +161,30 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
         check_loads(&entry, &matrix)?;
     }
     Ok(matrix)
+}
+
+fn ways(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
+    if let Some(entry) = table.get("path") {
+        matrix.paths = entry.list(TWICE, |e| e.word().map(Some))?;
+    }
+    if let Some(entry) = table.get("wait") {
+        matrix.waits = entry.list(TWICE, |e| e.word().map(Some))?;
+    }
+    if let Some(entry) = table.get("background") {
+        matrix.backgrounds = entry.list(TWICE, Entry::background)?;
+    }
+    if let Some(entry) = table.get("probes") {
+        matrix.probes = entry.list(TWICE, |e| e.word().map(Some))?;
+    }
+    if let Some(entry) = table.get("rule") {
+        matrix.rule = Some(entry.text()?);
+        if !matrix.paths.contains(&Some(NodePath::FastTrack)) {
+            return Err(
+                entry.error("a rule says what takes the fast track: add path = \"fast-track\"")
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A load above the link is refused here where the plan gives the link's rate; otherwise only the node knows.

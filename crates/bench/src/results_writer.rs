@@ -129,6 +129,7 @@ impl ResultsWriter {
                 interrupted: true,
                 observations: Vec::new(),
                 parts: Vec::new(),
+                measuring: None,
             },
             every: SAVE_EVERY,
             next_save: Instant::now(),

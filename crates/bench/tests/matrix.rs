@@ -212,6 +212,7 @@ proptest! {
                             framing: *framing, direction: *direction, size: *size, load: *load,
                             extent: matrix.extent, ports: *ports, link_bits_per_s: None,
                             buffers: *buffers, faults: FaultRates::default(),
+                            path: None, wait: None, rule: None, background: None, probes: None,
                         };
                         let sizes = trial.sizes().unwrap();
                         let step = Step { matrix: "m".into(), repeat, warmup_ps: 0, trial, sizes };

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::DeValue;
-use wirelab_trial::Layer;
+use wirelab_trial::{Background, Layer};
 
 use crate::error::{FileError, Read};
 use crate::table::{Source, Table, as_table};
@@ -134,6 +134,17 @@ impl<'a> Entry<'a> {
             return Err(self.error("write it in quotes, as on the command line"));
         };
         text.parse().map_err(|e| self.error(e))
+    }
+
+    /// What else is sent to the node, as on the command line; `none` for nothing.
+    ///
+    /// # Errors
+    /// Where it is neither; the text is that of the type.
+    pub fn background(&self) -> Read<Option<Background>> {
+        match self.value.get_ref() {
+            DeValue::String(text) if text == "none" => Ok(None),
+            _ => self.word().map(Some),
+        }
     }
 
     /// A layer: `ethernet`, `udp4`, `udp6`, `tcp4` or `tcp6`.

@@ -7,7 +7,7 @@ use crate::error::Read;
 use crate::table::Table;
 
 /// The keys of a trial.
-pub const TRIAL_KEYS: [&str; 13] = [
+pub const TRIAL_KEYS: [&str; 18] = [
     "layer",
     "vlan",
     "frame",
@@ -21,6 +21,11 @@ pub const TRIAL_KEYS: [&str; 13] = [
     "time",
     "frames",
     "rate",
+    "path",
+    "wait",
+    "rule",
+    "background",
+    "probes",
 ];
 
 /// The four ways to write a size.
@@ -66,6 +71,11 @@ pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
         link_bits_per_s: get("rate").map(|e| e.rate()).transpose()?,
         buffers: get("buffers").map(|e| e.word::<Buffers>()).transpose()?,
         faults: FaultRates::default(),
+        path: get("path").map(|e| e.word()).transpose()?,
+        wait: get("wait").map(|e| e.word()).transpose()?,
+        rule: get("rule").map(|e| e.text()).transpose()?,
+        background: get("background").map_or(Ok(None), |e| e.background())?,
+        probes: get("probes").map(|e| e.word()).transpose()?,
     })
 }
 

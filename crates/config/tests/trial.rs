@@ -46,7 +46,8 @@ fn what_is_wrong_is_named_with_its_place() {
         (
             "trial = { lenght = 64 }",
             "t.toml:1:11: trial.lenght: no such key: did you mean 'length'? The keys here are layer, vlan, frame, \
-             length, payload, datagram, load, direction, ports, buffers, time, frames, rate",
+             length, payload, datagram, load, direction, ports, buffers, time, frames, rate, path, wait, rule, \
+             background, probes",
         ),
         (
             "trial = { frames = 5 }",

@@ -147,6 +147,11 @@ impl<T: Transport> Client<T> {
         Client::open_with(transport, patience, nonce)
     }
 
+    /// Be so patient with requests from now on, e.g. longer than with the first `hello`.
+    pub const fn be_patient(&mut self, patience: Patience) {
+        self.patience = patience;
+    }
+
     /// The same with a given nonce, for repeatable tests.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ mod fuzz;
 mod linebuf;
 
 pub use client::{Client, ClientError};
-pub use fuzz::{fuzz_line, fuzz_server};
+pub use fuzz::{fuzz_line, fuzz_server, fuzz_stages};
 pub use line::{Line, LineBuf, RequestId};
 pub use message::{PORT, Reply, Request, VERSION};
 pub use refusal::{Code, Refusal};

@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use wirelab_trial::{Buffers, ClockKind, Direction, Owner, Spans};
+use wirelab_trial::{Buffers, ClockKind, Direction, Owner, Probes, Spans, Wait};
 use wirelab_wire::{Layer, Size};
 
 use crate::line::{Kind, Line, LineBuf, RequestId};
@@ -87,6 +87,14 @@ message! {
         descriptors: Option<u16>,
         /// Frames whose capture points are to be recorded, 0 (none) where absent.
         captures: Option<u32>,
+        /// How the application waits for frames; it sleeps where absent.
+        wait: Option<Wait>,
+        /// Which frames take the fast track; UDP to the node's own address and port where absent.
+        rule: Option<String>,
+        /// What takes the capture points; the best that the host allows where absent.
+        probes: Option<Probes>,
+        /// A second UDP port beside the flow's, served by the same loop.
+        background_port: Option<u16>,
         /// The node's UDP or TCP port.
         node_port: Option<u16>,
         /// The client's UDP or TCP port.
@@ -152,6 +160,8 @@ message! {
         tick_ps: Option<u64>,
         /// Why it failed or was stopped by the node.
         why: Option<String>,
+        /// What was done otherwise than asked, or what a reader must know.
+        note: Option<String>,
     }
 }
 message! {

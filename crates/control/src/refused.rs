@@ -1,6 +1,6 @@
 //! What a node's refusal to start a trial means for who asked the trial.
 
-use wirelab_trial::{NodeError, Unsupported};
+use wirelab_trial::NodeError;
 
 use crate::client::ClientError;
 use crate::refusal::{Code, Refusal};
@@ -11,12 +11,26 @@ pub fn of_start(error: &ClientError) -> NodeError {
         return NodeError::Failed(error.to_string());
     };
     let why = words(refusal);
+    let asked = refusal.field.as_deref().unwrap_or_default();
+    let field = trial_field(asked);
+    // The field is named beside the reason: not twice.
+    let alone = || match field == asked {
+        true => words(&Refusal {
+            field: None,
+            ..refusal.clone()
+        }),
+        false => why.clone(),
+    };
     match refusal.code {
-        Code::Unsupported => Unsupported {
-            field: trial_field(refusal.field.as_deref().unwrap_or_default()),
-            why,
-        }
-        .into(),
+        Code::Unsupported => NodeError::unsupported(field, alone()),
+        // An older node: it does not know the field, or the word.
+        Code::UnknownField | Code::BadValue if is_newer(refusal) => NodeError::unsupported(
+            field,
+            format!(
+                "this node does not know it ({}): leave it out, or ask a newer node",
+                alone()
+            ),
+        ),
         Code::Limit => {
             NodeError::BadTrial(format!("beyond what the node allows: {why}; ask within it"))
         }
@@ -28,6 +42,15 @@ pub fn of_start(error: &ClientError) -> NodeError {
         )),
         _ => NodeError::Failed(format!("the node refuses the trial: {why}")),
     }
+}
+
+/// Whether the field was added to the protocol after its first nodes.
+fn is_newer(refusal: &Refusal) -> bool {
+    let newer = ["wait", "rule", "probes", "background_port"];
+    refusal
+        .field
+        .as_deref()
+        .is_some_and(|field| newer.contains(&field))
 }
 
 fn words(refusal: &Refusal) -> String {
@@ -46,6 +69,11 @@ fn trial_field(field: &str) -> &'static str {
         "vlan_tags" => "vlan_tags",
         "buffers" => "buffers",
         "ports" => "ports",
+        "path" => "path",
+        "wait" => "wait",
+        "probes" => "probes",
+        "rule" => "rule",
+        "background_port" => "background",
         "frames" | "time_ps" | "limit_ps" => "extent",
         _ if field.starts_with("load") => "load",
         _ if field.ends_with("_bytes") => "size",
@@ -74,6 +102,15 @@ mod tests {
         assert!(cannot.why.contains("no link rate"));
         let limit = refused(Refusal::limit("frames", 7));
         assert!(matches!(&limit, NodeError::BadTrial(t) if t.contains("frames: the limit is 7")));
+        let old = Refusal {
+            field: Some("wait".to_owned()),
+            ..Refusal::new(Code::UnknownField)
+        };
+        let NodeError::Unsupported(old) = refused(old) else {
+            panic!("an older node cannot do it");
+        };
+        assert_eq!(old.field, "wait");
+        assert!(old.why.contains("newer node"), "{}", old.why);
         let busy = refused(Refusal::new(Code::Busy));
         assert!(busy.to_string().contains("another tester"), "{busy}");
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::job::CheckReport;
-use wirelab_trial::{Capabilities, Counts, CpuLoad, Field, Series, stage};
+use wirelab_trial::stage::{self, PointTimes};
+use wirelab_trial::{Capabilities, Counts, CpuLoad, Field, Series};
 
 use crate::client::{Client, ClientError, PointRecords};
 use crate::message::Identity;
@@ -25,8 +26,8 @@ pub struct Told {
     pub counters: BTreeMap<String, u64>,
     /// Busy share of its cores.
     pub load: Field<CpuLoad>,
-    /// Times between successive capture points, with the stream they are of.
-    pub stages: Vec<(u8, Series)>,
+    /// The records of its capture points, in their order.
+    pub points: Vec<PointTimes>,
     /// What a reader should know.
     pub notes: Vec<String>,
 }
@@ -37,7 +38,7 @@ impl Told {
         Told {
             counters: BTreeMap::new(),
             load: Field::absent(why),
-            stages: Vec::new(),
+            points: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -53,13 +54,21 @@ impl Told {
         if captures {
             match points(control, trial) {
                 Ok(points) => {
-                    let times: Vec<_> = points.iter().map(PointRecords::times).collect();
-                    told.stages = stage::between(&times, &mut told.notes);
+                    told.points = points.iter().map(PointRecords::times).collect();
                 }
                 Err(error) => told.notes.push(format!("no captures: {error}")),
             }
         }
         told
+    }
+
+    /// Take the points of a stream out, and give the times between them. What is left out is added to the notes.
+    pub fn stages_of(&mut self, stream: u8) -> Vec<Series> {
+        let all = std::mem::take(&mut self.points).into_iter();
+        let (mine, others) = all.partition(|point| point.stream == stream);
+        self.points = others;
+        let stages = stage::between(&mine, &mut self.notes).into_iter();
+        stages.map(|(_, series)| series).collect()
     }
 }
 
@@ -79,6 +88,11 @@ pub fn capabilities(node: &Identity, link_bits_per_s: Option<u64>) -> Capabiliti
         layers: node.layers.clone(),
         directions: node.directions.clone(),
         buffers: node.buffers.clone(),
+        paths: node
+            .paths
+            .iter()
+            .filter_map(|path| path.of_a_trial())
+            .collect(),
         ports: 1,
         min_frame_bytes: node.min_frame_bytes,
         max_frame_bytes: node.max_frame_bytes,

@@ -4,7 +4,7 @@ use core::fmt::Write as _;
 use core::net::IpAddr;
 use core::str::FromStr;
 
-use wirelab_trial::{Buffers, ClockKind, Direction, Owner, Spans};
+use wirelab_trial::{Buffers, ClockKind, Direction, Owner, Probes, Spans, Wait};
 use wirelab_wire::{Layer, Size, SizeUnit};
 
 use crate::line::{Line, LineBuf, Value};
@@ -221,6 +221,28 @@ pub enum Path {
     Loopback,
 }
 
+impl Path {
+    /// The way as a trial asks it; `None` for one that no trial does.
+    pub const fn of_a_trial(self) -> Option<wirelab_trial::Path> {
+        match self {
+            Path::Stack => Some(wirelab_trial::Path::Stack),
+            Path::Driver => Some(wirelab_trial::Path::Driver),
+            Path::FastTrack => Some(wirelab_trial::Path::FastTrack),
+            Path::Loopback => None,
+        }
+    }
+}
+
+impl From<wirelab_trial::Path> for Path {
+    fn from(path: wirelab_trial::Path) -> Path {
+        match path {
+            wirelab_trial::Path::Stack => Path::Stack,
+            wirelab_trial::Path::Driver => Path::Driver,
+            wirelab_trial::Path::FastTrack => Path::FastTrack,
+        }
+    }
+}
+
 /// How far the last trial is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum State {
@@ -254,6 +276,8 @@ words! {
     ClockKind { ClockKind::Wall = "wall", ClockKind::Simulated = "simulated",
         ClockKind::Instructions = "instructions" }
     Owner { Owner::Tester = "tester", Owner::Node = "node" }
+    Wait { Wait::Sleep = "sleep", Wait::Spin = "spin" }
+    Probes { Probes::Auto = "auto", Probes::Fentry = "fentry", Probes::Raw = "raw", Probes::Off = "off" }
     Spans { Spans::Wire = "wire", Spans::Pin = "pin", Spans::Call = "call" }
 }
 

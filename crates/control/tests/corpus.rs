@@ -23,3 +23,8 @@ fn control_line() {
 fn control_server() {
     replay("control_server", wirelab_control::fuzz_server);
 }
+
+#[test]
+fn stages() {
+    replay("stages", wirelab_control::fuzz_stages);
+}

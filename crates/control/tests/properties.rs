@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use wirelab_control::line::Line;
 use wirelab_control::value::{Extent, Load, Mac};
 use wirelab_control::{LineBuf, Reply, Request, RequestId};
-use wirelab_trial::Direction;
+use wirelab_trial::{Direction, Wait};
 use wirelab_wire::{Size, SizeUnit};
 
 fn any_start() -> impl Strategy<Value = wirelab_control::message::Start> {
@@ -43,8 +43,10 @@ fn any_start() -> impl Strategy<Value = wirelab_control::message::Start> {
         any::<Option<u128>>(),
         any::<Option<u16>>(),
         any::<Option<u8>>(),
+        any::<Option<bool>>(),
+        proptest::option::of("\\PC{0,20}"),
     )
-        .prop_map(|(size, load, extent, mac, ip, port, stream)| {
+        .prop_map(|(size, load, extent, mac, ip, port, stream, spin, rule)| {
             wirelab_control::message::Start {
                 direction: Direction::Both,
                 size,
@@ -54,6 +56,9 @@ fn any_start() -> impl Strategy<Value = wirelab_control::message::Start> {
                 peer_ip: ip.map(|n| std::net::Ipv6Addr::from(n).into()),
                 node_port: port,
                 tx_stream: stream,
+                wait: spin.map(|spin| if spin { Wait::Spin } else { Wait::Sleep }),
+                rule,
+                background_port: port,
                 ..transmit(1)
             }
         })

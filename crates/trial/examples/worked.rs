@@ -33,6 +33,7 @@ fn main() -> std::io::Result<()> {
             interrupted: false,
             observations,
             parts: Vec::new(),
+            measuring: None,
         };
         std::fs::write(folder.join(name).with_extension("json"), file.to_json())?;
     }
@@ -53,6 +54,11 @@ fn trial(layer: Layer, direction: Direction, size: Size, extent: Extent) -> Tria
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 
@@ -74,6 +80,7 @@ fn observe(trial: Trial, name: &str, kind: &str, setup: &[(&str, &str)]) -> Obse
                 layers: vec![trial.framing.layer],
                 directions: vec![trial.direction],
                 buffers: trial.buffers.into_iter().collect(),
+                paths: Vec::new(),
                 ports: 1,
                 min_frame_bytes: 64,
                 max_frame_bytes: 1518,

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::field::Kind;
 use crate::trial::{Direction, Trial};
-use wirelab_wire::{SizeUnit, Sizes};
+use crate::way::Wait;
+use wirelab_wire::{Layer, SizeUnit, Sizes};
 
 /// How a period was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -353,6 +354,34 @@ pub struct ReadingGroup {
     pub roofline: Roofline,
 }
 
+/// What the fast track gains at one size: as the stages of the stack foretell it, and as it was measured.
+///
+/// Times are middles, from the driver to the application.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FastTrackGain {
+    /// The node's name.
+    pub node: String,
+    /// The layer.
+    pub layer: Layer,
+    /// How the application waits, both ways alike.
+    pub wait: Wait,
+    /// Length of the frames in bytes, without FCS.
+    pub length_bytes: u32,
+    /// Through the stack, measured.
+    pub stack_measured_ps: u64,
+    /// Past the stack, predicted: through the stack less the stages that are skipped. Nothing that was measured of the
+    /// fast track has a part in it.
+    pub predicted_ps: u64,
+    /// Past the stack, measured; `None` where that was not measured.
+    pub measured_ps: Option<u64>,
+    /// What the skipped stages take: the gain that is predicted.
+    pub predicted_gain_ps: u64,
+    /// The gain that was measured, below 0 where the fast track is slower.
+    pub measured_gain_ps: Option<i64>,
+    /// Predicted over measured time past the stack less 1, in percent.
+    pub error_percent: Option<f64>,
+}
+
 /// What a results file says of its nodes without a model of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResultsExplanation {
@@ -362,6 +391,8 @@ pub struct ResultsExplanation {
     pub models: Vec<Explanation>,
     /// Trials of which nothing can be said, and why.
     pub left_out: Vec<String>,
+    /// What the fast track gains, where the stages of the stack were measured.
+    pub fast_track: Vec<FastTrackGain>,
 }
 
 impl Explanation {

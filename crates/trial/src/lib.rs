@@ -15,10 +15,12 @@ pub mod jitter;
 pub mod job;
 pub mod load;
 pub mod log_linear;
+pub mod measuring;
 pub mod node;
 pub mod observation;
 pub mod pace;
 pub mod pdv;
+pub mod pool;
 pub mod random;
 pub mod results;
 pub mod search;
@@ -27,6 +29,7 @@ pub mod stage;
 pub mod summary;
 pub mod tracker;
 pub mod trial;
+pub mod way;
 pub mod whatif;
 
 pub use clock::{Clock, ClockKind, Owner};
@@ -34,6 +37,7 @@ pub use field::{Field, Kind};
 pub use jitter::Jitter;
 pub use load::{Load, LoadError};
 pub use log_linear::LogLinear;
+pub use measuring::{Measuring, Overhead};
 pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
 pub use observation::{
     Counts, CpuLoad, Elapsed, FlowObservation, Ledger, Observation, SenderObservation, Spans,
@@ -41,9 +45,11 @@ pub use observation::{
 };
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
+pub use pool::pooled;
 pub use results::{Environment, Found, Part, ResultsFile};
 pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};
 pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
 pub use trial::{Buffers, Direction, Extent, FaultRates, Trial};
+pub use way::{Background, Path, Probes, Wait};
 pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};

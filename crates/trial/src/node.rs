@@ -10,6 +10,7 @@ use wirelab_wire::Layer;
 
 use crate::observation::Observation;
 use crate::trial::{Buffers, Direction, Trial};
+use crate::way::Path;
 
 /// What a node can be asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +21,9 @@ pub struct Capabilities {
     pub directions: Vec<Direction>,
     /// Kinds of buffers.
     pub buffers: Vec<Buffers>,
+    /// Ways through the node; empty where none can be chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Path>,
     /// Number of ports.
     pub ports: u32,
     /// Smallest frame in bytes with FCS.

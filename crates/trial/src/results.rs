@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::field::Field;
+use crate::measuring::Measuring;
 use crate::observation::Observation;
 use crate::search::{BurstResult, CurveResult, SearchResult};
 
@@ -88,6 +89,9 @@ pub struct ResultsFile {
     /// The parts of the plan as far as they were begun, in order; none where a file was made without a plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// What measuring stages cost, where stages were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measuring: Option<Measuring>,
 }
 
 /// Why a text is no results file.
@@ -137,6 +141,11 @@ impl ResultsFile {
             first: part.first.saturating_add(before),
             ..part
         }));
+        if let Some(more) = other.measuring {
+            let all = self.measuring.get_or_insert_default();
+            all.overheads.extend(more.overheads);
+            all.notes.extend(more.notes);
+        }
     }
 
     /// The file's text: pretty-printed JSON with a newline at the end.

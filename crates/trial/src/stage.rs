@@ -1,6 +1,7 @@
 //! Stages: the times between successive capture points, frame by frame, the table they make, and what grew since.
 
-use std::collections::BTreeMap;
+mod between;
+mod delay;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,13 +9,14 @@ use wirelab_wire::Layer;
 
 use crate::clock::{Clock, ClockKind};
 use crate::field::Kind;
-use crate::observation::Observation;
-use crate::results::ResultsFile;
-use crate::series::{Series, SeriesBuilder};
 use crate::trial::Direction;
+use crate::way::{Background, Path, Probes, Wait};
+
+pub use between::between;
+pub use delay::{Delay, delays, delays_of, is_stage, table};
 
 /// What stands between the two points in the name of a stage's series.
-const TO: &str = " to ";
+pub const TO: &str = " to ";
 
 /// The records of one capture point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,54 +31,6 @@ pub struct PointTimes {
     pub times: Vec<(u32, u64)>,
 }
 
-/// The times from each capture point of a stream to the next, each with its stream; what is left out is added to
-/// `notes`.
-pub fn between(points: &[PointTimes], notes: &mut Vec<String>) -> Vec<(u8, Series)> {
-    let pairs = points.windows(2).filter(|p| p[0].stream == p[1].stream);
-    pairs
-        .filter_map(|pair| Some((pair[0].stream, one(&pair[0], &pair[1], notes)?)))
-        .collect()
-}
-
-/// The times from one point to another, `None` where no frame passed both.
-fn one(from: &PointTimes, to: &PointTimes, notes: &mut Vec<String>) -> Option<Series> {
-    let name = format!("{}{TO}{}", from.name, to.name);
-    let kind = |point: &PointTimes| (point.clock.kind, point.clock.tick_ps, point.clock.owner);
-    if kind(from) != kind(to) {
-        notes.push(format!("{name}: the two points have clocks of their own"));
-        return None;
-    }
-    let resolution_ticks = from.clock.resolution_ticks.max(to.clock.resolution_ticks);
-    let clock = Clock {
-        resolution_ticks,
-        ..from.clock
-    };
-    let mut series = SeriesBuilder::new(&name, clock, 0);
-    let mut begun: BTreeMap<u32, u64> = BTreeMap::new();
-    for &(sequence, ticks) in &from.times {
-        // A copy of a frame is not the frame that went on first.
-        begun.entry(sequence).or_insert(ticks);
-    }
-    let mut backwards = 0u64;
-    for (sequence, ticks) in &to.times {
-        let Some(start) = begun.remove(sequence) else {
-            continue;
-        };
-        let ticks = ticks.wrapping_sub(start);
-        if ticks > u64::MAX / 2 {
-            backwards += 1;
-        } else {
-            series.push(ticks);
-        }
-    }
-    if backwards > 0 {
-        notes.push(format!(
-            "{name}: {backwards} times run backwards and are left out"
-        ));
-    }
-    (series.count() > 0).then(|| series.finish())
-}
-
 /// A stage, or several in a row, at one size: a row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StageFigures {
@@ -88,12 +42,30 @@ pub struct StageFigures {
     pub direction: Direction,
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
+    /// The way through the node, where one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Path>,
+    /// How its application waited, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
+    /// The frames of the fast track, where a rule was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// What else was sent to the node meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background: Option<Background>,
+    /// What took the times, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Probes>,
     /// Point where it begins.
     pub from: String,
     /// Point where it ends.
     pub to: String,
     /// Whether it is several stages taken together.
     pub cumulated: bool,
+    /// Whether it is the node's own work on a frame: all of its way less the wait for the interrupt, or, of a frame
+    /// sent, for the wire.
+    pub cpu_time: bool,
     /// Where the samples come from.
     pub kind: Kind,
     /// The kind of the clock.
@@ -122,121 +94,6 @@ pub struct StageFigures {
     pub outliers: Option<u64>,
 }
 
-/// The stages of all observations of a file, in its order: each stage, then the stages cumulated from the first
-/// point, or in a transmit flow up to the last, as delays are counted in both directions from the wire.
-pub fn table(file: &ResultsFile) -> Vec<StageFigures> {
-    file.observations.iter().flat_map(of_observation).collect()
-}
-
-fn of_observation(observation: &Observation) -> Vec<StageFigures> {
-    let mut rows = Vec::new();
-    for flow in &observation.flows {
-        let stages: Vec<Stage<'_>> = flow.series.iter().filter_map(stage).collect();
-        for chain in stages.chunk_by(|a, b| a.to == b.from) {
-            let row = |s: &Stage<'_>, cumulated, series: &Series| {
-                figures(observation, flow.direction, s.from, s.to, cumulated, series)
-            };
-            rows.extend(chain.iter().filter_map(|s| row(s, false, s.series)));
-            let sums = cumulated(chain, flow.direction);
-            rows.extend(sums.iter().filter_map(|(s, sum)| row(s, true, sum)));
-        }
-    }
-    rows
-}
-
-#[derive(Clone, Copy)]
-struct Stage<'a> {
-    from: &'a str,
-    to: &'a str,
-    series: &'a Series,
-}
-
-fn stage(series: &Series) -> Option<Stage<'_>> {
-    let (from, to) = series.name.split_once(TO)?;
-    Some(Stage { from, to, series })
-}
-
-/// Two stages and more of a chain, frame by frame; nothing where a frame is missing in one of them.
-fn cumulated<'a>(chain: &[Stage<'a>], direction: Direction) -> Vec<(Stage<'a>, Series)> {
-    let whole = |s: &Stage<'_>| !s.series.sampled && s.series.histogram.count > 0;
-    let like = |s: &Stage<'_>| (s.series.raw_ticks.len(), s.series.clock.tick_ps);
-    let alike = chain.iter().all(whole) && chain.windows(2).all(|p| like(&p[0]) == like(&p[1]));
-    if !alike {
-        return Vec::new();
-    }
-    let outgoing = direction == Direction::Transmit;
-    let spans = (2..=chain.len()).map(|n| match outgoing {
-        true => &chain[chain.len() - n..],
-        false => &chain[..n],
-    });
-    spans
-        .map(|span| {
-            let (first, last) = (span[0], span[span.len() - 1]);
-            let name = format!("{}{TO}{}", first.from, last.to);
-            let mut sum = SeriesBuilder::new(name, first.series.clock, 0);
-            for at in 0..first.series.raw_ticks.len() {
-                let each = span.iter().map(|s| s.series.raw_ticks[at]);
-                sum.push(each.fold(0, u64::saturating_add));
-            }
-            let stage = Stage {
-                to: last.to,
-                ..first
-            };
-            (stage, sum.finish())
-        })
-        .collect()
-}
-
-fn figures(
-    observation: &Observation,
-    direction: Direction,
-    from: &str,
-    to: &str,
-    cumulated: bool,
-    series: &Series,
-) -> Option<StageFigures> {
-    let histogram = &series.histogram;
-    let mode = (series.clock.kind != ClockKind::Simulated)
-        .then(|| mode(series))
-        .flatten();
-    Some(StageFigures {
-        node: observation.node.name.clone(),
-        layer: observation.trial.framing.layer,
-        direction,
-        length_bytes: observation.sizes.length,
-        from: from.to_owned(),
-        to: to.to_owned(),
-        cumulated,
-        kind: series.kind,
-        clock: series.clock.kind,
-        tick_ps: series.clock.tick_ps,
-        count: histogram.count,
-        mean_ticks: histogram.mean_ticks,
-        stddev_ticks: histogram.stddev_ticks,
-        min_ticks: histogram.min_ticks,
-        median_ticks: series.percentile(50.0)?,
-        p99_ticks: series.percentile(99.0)?,
-        p999_ticks: series.percentile(99.9)?,
-        max_ticks: histogram.max_ticks,
-        mode_ticks: mode.map(|(ticks, _)| ticks),
-        outliers: mode.map(|(_, count)| histogram.count.saturating_sub(count)),
-    })
-}
-
-/// The value that occurs most often, the smallest of several, and how often; exact where all samples are kept.
-fn mode(series: &Series) -> Option<(u64, u64)> {
-    let mut times: BTreeMap<u64, u64> = BTreeMap::new();
-    match series.sampled {
-        true => times.extend(series.histogram.buckets.iter().copied()),
-        false => series
-            .raw_ticks
-            .iter()
-            .for_each(|ticks| *times.entry(*ticks).or_default() += 1),
-    }
-    let more = |most: (u64, u64), next: (u64, u64)| if next.1 > most.1 { next } else { most };
-    times.into_iter().reduce(more)
-}
-
 /// A stage that takes more instructions than before, or that is not there any more.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
@@ -258,17 +115,20 @@ impl Change {
 /// are left out: what grew is named once.
 pub fn changes(before: &[StageFigures], now: &[StageFigures]) -> Option<Vec<Change>> {
     let counted = |row: &&StageFigures| row.clock == ClockKind::Instructions && !row.cumulated;
-    let key = |row: &StageFigures| {
-        let way = (row.layer, row.direction, row.length_bytes);
-        (way, row.from.clone(), row.to.clone())
+    let same = |a: &StageFigures, b: &StageFigures| {
+        let asked = |row: &StageFigures| {
+            let way = (row.path, row.wait, row.rule.clone(), row.background);
+            (row.layer, row.direction, row.length_bytes, way)
+        };
+        asked(a) == asked(b) && (&a.from, &a.to) == (&b.from, &b.to)
     };
     let before: Vec<&StageFigures> = before.iter().filter(counted).collect();
     if before.is_empty() {
         return None;
     }
     let differs = |old: &&StageFigures| {
-        let same = now.iter().filter(counted).find(|n| key(n) == key(old));
-        let now_mean_ticks = same.map(|n| n.mean_ticks);
+        let there = now.iter().filter(counted).find(|n| same(n, old));
+        let now_mean_ticks = there.map(|n| n.mean_ticks);
         (now_mean_ticks != Some(old.mean_ticks)).then(|| Change {
             before: (*old).clone(),
             now_mean_ticks,
@@ -280,112 +140,6 @@ pub fn changes(before: &[StageFigures], now: &[StageFigures]) -> Option<Vec<Chan
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Owner;
-
-    fn clock(kind: ClockKind) -> Clock {
-        Clock {
-            kind,
-            tick_ps: (kind == ClockKind::Wall).then_some(1000),
-            resolution_ticks: 1,
-            owner: Owner::Node,
-        }
-    }
-
-    fn point(name: &str, stream: u8, times: &[(u32, u64)]) -> PointTimes {
-        PointTimes {
-            name: name.to_owned(),
-            stream,
-            clock: clock(ClockKind::Wall),
-            times: times.to_vec(),
-        }
-    }
-
-    #[test]
-    fn stages_are_matched_by_stream_and_sequence() {
-        let points = [
-            point("driver", 0, &[(0, 100), (1, 200), (3, 400), (3, 401)]),
-            point("application", 0, &[(1, 260), (0, 150), (9, 1), (3, 399)]),
-            point("application", 1, &[(0, u64::MAX)]),
-            point("driver", 1, &[(0, 4)]),
-        ];
-        let mut notes = Vec::new();
-        let stages = between(&points, &mut notes);
-        let shown: Vec<_> = stages
-            .iter()
-            .map(|(stream, s)| (*stream, s.name.as_str(), s.raw_ticks.clone()))
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                (0, "driver to application", vec![60, 50]),
-                (1, "application to driver", vec![5]),
-            ]
-        );
-        assert_eq!(
-            notes,
-            ["driver to application: 1 times run backwards and are left out"]
-        );
-    }
-
-    #[test]
-    fn clocks_of_two_kinds_give_no_stage() {
-        let mut points = [
-            point("driver", 0, &[(0, 1)]),
-            point("application", 0, &[(0, 2)]),
-        ];
-        points[1].clock = clock(ClockKind::Instructions);
-        let mut notes = Vec::new();
-        assert_eq!(between(&points, &mut notes), []);
-        assert!(notes[0].contains("clocks of their own"), "{notes:?}");
-    }
-
-    fn series(name: &str, ticks: &[u64]) -> Series {
-        let mut series = SeriesBuilder::new(name, clock(ClockKind::Instructions), 0);
-        ticks.iter().for_each(|t| series.push(*t));
-        series.finish()
-    }
-
-    fn cumulated_of(all: &[Series], direction: Direction) -> Vec<(String, Vec<u64>)> {
-        let chain: Vec<Stage<'_>> = all.iter().filter_map(stage).collect();
-        let sums = cumulated(&chain, direction).into_iter();
-        sums.map(|(_, s)| (s.name, s.raw_ticks)).collect()
-    }
-
-    #[test]
-    fn stages_are_cumulated_from_the_wire() {
-        let all = [
-            series("a to b", &[1, 2]),
-            series("b to c", &[10, 20]),
-            series("c to d", &[100, 200]),
-        ];
-        assert_eq!(
-            cumulated_of(&all, Direction::Receive),
-            [
-                ("a to c".to_owned(), vec![11, 22]),
-                ("a to d".to_owned(), vec![111, 222])
-            ]
-        );
-        assert_eq!(
-            cumulated_of(&all, Direction::Transmit),
-            [
-                ("b to d".to_owned(), vec![110, 220]),
-                ("a to d".to_owned(), vec![111, 222])
-            ]
-        );
-    }
-
-    #[test]
-    fn a_stage_that_misses_a_frame_is_added_to_none() {
-        let all = [series("a to b", &[1, 2]), series("b to c", &[10])];
-        assert_eq!(cumulated_of(&all, Direction::Receive), []);
-    }
-
-    #[test]
-    fn most_frames_and_the_others() {
-        let all = series("a to b", &[2717, 5, 2717, 2717, 5, 9]);
-        assert_eq!(mode(&all), Some((2717, 3)));
-        assert_eq!(mode(&series("a to b", &[])), None);
-    }
 
     fn row(to: &str, mean_ticks: f64, clock: ClockKind) -> StageFigures {
         StageFigures {
@@ -393,9 +147,15 @@ mod tests {
             layer: Layer::UdpIpv4,
             direction: Direction::Receive,
             length_bytes: 64,
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
             from: "interrupt".to_owned(),
             to: to.to_owned(),
             cumulated: false,
+            cpu_time: false,
             kind: Kind::Measured,
             clock,
             tick_ps: None,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use wirelab_wire::{Framing, LineRate, Size, SizeError, Sizes};
 
 use crate::load::Load;
+use crate::way::{Background, Path, Probes, Wait};
 
 /// Which way frames go, as the node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -133,6 +134,22 @@ pub struct Trial {
     /// How frame data reach the MAC; `None` leaves it to the node.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub buffers: Option<Buffers>,
+    /// The way through the node; `None` leaves it to the node, which takes its stack where it has one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub path: Option<Path>,
+    /// How the node's application waits for frames; `None` leaves it to the node, which sleeps.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wait: Option<Wait>,
+    /// The frames that take the fast track, as a rule of the packet identifier, e.g. `port=1026`; `None` for those of
+    /// the trial. On other paths it chooses the trial's UDP port alone, so that two ways differ in nothing else.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rule: Option<String>,
+    /// What else is sent to the node meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub background: Option<Background>,
+    /// What takes the times at the node's capture points; `None` leaves it to the node.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub probes: Option<Probes>,
     /// Faults made by the sender.
     #[serde(skip_serializing_if = "FaultRates::is_clean", default)]
     pub faults: FaultRates,
@@ -172,6 +189,8 @@ macro_rules! words {
         }
     };
 }
+
+pub(crate) use words;
 
 words!(Direction, "direction",
     "transmit" | "tx" => Direction::Transmit, "receive" | "rx" => Direction::Receive,

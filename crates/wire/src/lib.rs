@@ -13,10 +13,12 @@ pub mod frame;
 pub mod header;
 pub mod lfsr;
 pub mod rate;
+pub mod rule;
 pub mod size;
 
 pub use check::{Flow, Verdict, classify};
 pub use frame::{FrameSpec, Transport};
 pub use header::{Flags, Header};
 pub use rate::{LineRate, Overhead};
+pub use rule::{Own, Rule, Rules};
 pub use size::{Framing, Layer, Size, SizeError, SizeUnit, Sizes};

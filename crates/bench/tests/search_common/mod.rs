@@ -186,6 +186,11 @@ pub fn receive() -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

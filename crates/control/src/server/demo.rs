@@ -100,6 +100,18 @@ impl NodeHandler for DemoNode {
         _: Peer,
         now: Duration,
     ) -> Result<Started, Refusal> {
+        let asked = [
+            ("wait", start.wait.is_some()),
+            ("rule", start.rule.is_some()),
+            ("probes", start.probes.is_some()),
+            ("background_port", start.background_port.is_some()),
+        ];
+        if let Some((field, _)) = asked.iter().find(|(_, asked)| *asked) {
+            return Err(Refusal::unsupported(
+                field,
+                "this node has no operating system",
+            ));
+        }
         let frames = match start.extent {
             Extent::Frames(frames) => frames,
             Extent::TimePs(time) => (time / 1_000_000_000) * FRAMES_PER_S / 1_000,
@@ -139,6 +151,7 @@ impl NodeHandler for DemoNode {
             clock: None,
             tick_ps: None,
             why: None,
+            note: None,
         };
         let Some(trial) = &mut self.trial else {
             return status;

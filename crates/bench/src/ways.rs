@@ -1,0 +1,217 @@
+//! Ways through a node beside each other, from trials that ran in turn: the fast track against the stack, and what it
+//! costs to measure.
+
+use serde::Serialize;
+use wirelab_trial::measuring::Overhead;
+use wirelab_trial::stage::delays_of;
+use wirelab_trial::{
+    Background, Direction, Extent, Observation, Path, Probes, Ratio, Series, Status, Summary,
+    Trial, Wait,
+};
+
+use crate::CONFIDENCE;
+
+/// Seed of the bootstrap, so that a file gives the same interval each time.
+const SEED: u64 = 6;
+/// Picoseconds of a nanosecond.
+const NS_PS: f64 = 1e3;
+
+/// One way's delay from driver to application.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WayFigures {
+    /// Frames.
+    pub frames: u64,
+    /// Median in ns.
+    pub median_ns: f64,
+    /// 99 % take no longer, in ns.
+    pub p99_ns: f64,
+    /// Frames that overtook another of their flow.
+    pub reordered_frames: Option<u64>,
+    /// Frames that did not arrive.
+    pub lost_frames: Option<u64>,
+}
+
+/// The stack and the fast track under like conditions, in the same run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// Length of the frames in bytes, without FCS.
+    pub length_bytes: u32,
+    /// How the application waited, on both ways.
+    pub wait: Option<Wait>,
+    /// What else arrived meanwhile.
+    pub background: Option<Background>,
+    /// Through the stack.
+    pub stack: WayFigures,
+    /// Past the stack.
+    pub fast_track: WayFigures,
+    /// The fast track's median over the stack's, with its interval over the pairs of blocks.
+    pub median_ratio: Option<Ratio>,
+    /// The fast track's 99 % over the stack's, all blocks together.
+    pub p99_ratio: f64,
+}
+
+/// Every pair of trials that differ in nothing but that one takes the fast track; the delay is that from the driver to
+/// the application.
+pub fn beside(observations: &[Observation]) -> Vec<Beside> {
+    let like = |trial: &Trial| Trial {
+        path: Some(Path::FastTrack),
+        rule: None,
+        ..trial.clone()
+    };
+    let is = |path: Path| move |o: &&Observation| o.trial.path == Some(path) && usable(o);
+    let stacks: Vec<&Observation> = observations.iter().filter(is(Path::Stack)).collect();
+    let fast: Vec<&Observation> = observations.iter().filter(is(Path::FastTrack)).collect();
+    distinct(&stacks)
+        .into_iter()
+        .filter_map(|trial| {
+            let of = |all: &[&Observation]| -> Vec<Observation> {
+                let mine = all.iter().filter(|o| like(&o.trial) == like(trial));
+                mine.map(|o| (*o).clone()).collect()
+            };
+            pair(&of(&stacks), &of(&fast))
+        })
+        .collect()
+}
+
+fn usable(observation: &Observation) -> bool {
+    let probes_off = observation.trial.probes == Some(Probes::Off);
+    observation.status == Status::Complete && !probes_off
+}
+
+/// Each trial once, in the order of their first block.
+fn distinct<'a>(observations: &[&'a Observation]) -> Vec<&'a Trial> {
+    let mut trials: Vec<&Trial> = Vec::new();
+    for observation in observations {
+        if !trials.contains(&&observation.trial) {
+            trials.push(&observation.trial);
+        }
+    }
+    trials
+}
+
+fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
+    let (driver, application) = ("driver", "application");
+    let medians = |all: &[Observation]| -> Vec<f64> {
+        let each = all
+            .iter()
+            .filter_map(|o| median_ns(&delay(o, driver, application)?));
+        each.collect()
+    };
+    let (slow, quick) = (medians(stack), medians(fast));
+    let pairs: Vec<(f64, f64)> = quick.into_iter().zip(slow).collect();
+    let (stack_way, fast_way) = (figures(stack)?, figures(fast)?);
+    let trial = &stack.first()?.trial;
+    Some(Beside {
+        length_bytes: stack[0].sizes.length,
+        wait: trial.wait,
+        background: trial.background,
+        p99_ratio: fast_way.p99_ns / stack_way.p99_ns,
+        median_ratio: Ratio::of_medians(&pairs, CONFIDENCE, SEED),
+        stack: stack_way,
+        fast_track: fast_way,
+    })
+}
+
+fn figures(blocks: &[Observation]) -> Option<WayFigures> {
+    let whole = wirelab_trial::pooled(blocks);
+    let [whole] = &whole[..] else { return None };
+    let series = delay(whole, "driver", "application")?;
+    let counts = whole.flows.iter().find_map(|flow| flow.counts.value());
+    Some(WayFigures {
+        frames: series.histogram.count,
+        median_ns: median_ns(&series)?,
+        p99_ns: ns(&series, 99.0)?,
+        reordered_frames: counts.map(|c| c.reordered_frames),
+        lost_frames: counts.map(|c| c.lost_frames),
+    })
+}
+
+/// The delay between two points of a trial's way, where its frames passed both.
+fn delay(observation: &Observation, from: &str, to: &str) -> Option<Series> {
+    let mut all = delays_of(observation).into_iter();
+    let found = all.find(|d| d.figures.from == from && d.figures.to == to);
+    found.map(|delay| delay.series)
+}
+
+fn ns(series: &Series, percent: f64) -> Option<f64> {
+    Some(series.percentile(percent)? as f64 * series.clock.tick_ps? as f64 / NS_PS)
+}
+
+fn median_ns(series: &Series) -> Option<f64> {
+    ns(series, 50.0)
+}
+
+/// What measuring costs: the same delay by the application's own times alone, with the probes on and off, in trials
+/// that ran in turn. Only where tester and node read one clock.
+pub fn overheads(observations: &[Observation]) -> Vec<Overhead> {
+    let complete = |o: &&Observation| o.status == Status::Complete;
+    let off: Vec<&Observation> = observations
+        .iter()
+        .filter(complete)
+        .filter(|o| o.trial.probes == Some(Probes::Off))
+        .collect();
+    let trials = distinct(&off).into_iter();
+    trials
+        .filter_map(|trial| overhead(observations, trial))
+        .collect()
+}
+
+fn overhead(observations: &[Observation], off: &Trial) -> Option<Overhead> {
+    let (from, to) = match off.direction {
+        Direction::Transmit => ("application", "wire"),
+        _ => ("wire", "application"),
+    };
+    let like = |trial: &Trial| Trial {
+        probes: off.probes,
+        ..trial.clone()
+    };
+    let medians = |on: bool| -> Vec<f64> {
+        let mine = |o: &&Observation| {
+            let same = like(&o.trial) == *off && o.status == Status::Complete;
+            same && (o.trial.probes != Some(Probes::Off)) == on
+        };
+        let blocks = observations.iter().filter(mine);
+        blocks
+            .filter_map(|o| median_ns(&delay(o, from, to)?))
+            .collect()
+    };
+    let (with, without) = (medians(true), medians(false));
+    let differences: Vec<f64> = with
+        .iter()
+        .zip(&without)
+        .map(|(on, off)| on - off)
+        .collect();
+    let interval = Summary::of(&differences, CONFIDENCE)?.median_interval?;
+    let length_bytes = observations.iter().find(|o| o.trial == *off)?.sizes.length;
+    Some(Overhead {
+        what: format!("{from} to {to}"),
+        way: way(off),
+        length_bytes,
+        runs: differences.len() as u32,
+        on_ns: Summary::of(&with, CONFIDENCE)?.median,
+        off_ns: Summary::of(&without, CONFIDENCE)?.median,
+        low_ns: interval.low,
+        high_ns: interval.high,
+    })
+}
+
+/// A way in words.
+fn way(trial: &Trial) -> String {
+    let path = trial.path.unwrap_or(Path::Stack);
+    match trial.wait {
+        Some(wait) => format!("{path}, {wait}"),
+        None => path.to_string(),
+    }
+}
+
+/// Into how many blocks a number of frames is divided, at most `most`, so that each has as many.
+pub fn blocks(frames: u64, most: u32) -> u32 {
+    let fits = |blocks: &u32| frames % u64::from(*blocks) == 0;
+    (1..=most.max(1)).rev().find(fits).unwrap_or(1)
+}
+
+/// The frames of one block.
+pub fn block(frames: u64, blocks: u32) -> Extent {
+    let frames = frames / u64::from(blocks.max(1));
+    Extent::Frames { frames }
+}
