@@ -48,7 +48,7 @@ struct wl_gen_cfg {
 	__u32 flags; /* test header flags */
 	__u64 interval_ns; /* of one port; 0 for as fast as it goes */
 	__u32 interval_ps; /* the rest, 0 to 999 */
-	__u32 write_prefix; /* more than one port shares the live frames' pages */
+	__u32 write_prefix; /* others write into the pages of live frames, or several ports share them */
 	__u64 tolerance_ns; /* lateness up to this does not move the schedule */
 	struct wl_gen_port_cfg port[WL_GEN_PORTS];
 };

@@ -6,11 +6,12 @@ use wirelab_control::Refusal;
 use wirelab_control::message::Start;
 use wirelab_control::value::{self, Extent, Load};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
-use wirelab_trial::Direction;
 use wirelab_trial::job::Pace;
+use wirelab_trial::{Direction, Probes};
 use wirelab_wire::{Framing, Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
 
 use crate::limits::Limits;
+use crate::ways::Ways;
 
 /// What a peer asks for.
 pub struct Asked<'a> {
@@ -24,6 +25,8 @@ pub struct Asked<'a> {
     pub expect: Expect,
     /// Frames after which a receiver is done.
     pub expected_frames: Option<u64>,
+    /// The way of the frames, and how they are waited for and looked at.
+    pub ways: Ways,
 }
 
 impl Asked<'_> {
@@ -38,6 +41,7 @@ impl Asked<'_> {
         limits: &Limits,
     ) -> Result<Asked<'a>, Refusal> {
         refuse_unknown(start)?;
+        let ways = Ways::of(start)?;
         let sizes = sizes(start)?;
         let sends = matches!(start.direction, Direction::Transmit | Direction::Both);
         if start.layer.is_tcp() && sizes.is_none() {
@@ -64,6 +68,7 @@ impl Asked<'_> {
                 Extent::Frames(frames) => Some(frames),
                 Extent::TimePs(_) => None,
             },
+            ways,
         })
     }
 }
@@ -117,10 +122,17 @@ fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
         ));
     }
     let captures = start.captures.is_some_and(|captures| captures > 0);
-    if captures && (start.direction == Direction::Echo || start.layer.is_tcp()) {
+    let ethernet_echo = start.direction == Direction::Echo && start.layer == Layer::Ethernet;
+    if captures && (ethernet_echo || start.layer.is_tcp()) {
         return Err(Refusal::unsupported(
             "captures",
-            "taken of UDP and Ethernet, and not of echo",
+            "taken of UDP, and of Ethernet but for its echo",
+        ));
+    }
+    if captures && start.direction == Direction::Echo && start.probes == Some(Probes::Off) {
+        return Err(Refusal::unsupported(
+            "probes",
+            "an echo has no points without them",
         ));
     }
     if start.direction == Direction::Echo && start.layer.is_tcp() {

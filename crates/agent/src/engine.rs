@@ -6,23 +6,76 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use wirelab_socket::flow::{Live, Seen, Sent};
+use wirelab_socket::serve::Passed;
 use wirelab_trial::Cancel;
 
+use crate::inside::{Inside, Wanted};
+
 /// What a piece of work tells when it has ended.
-#[derive(Debug)]
-pub enum Told {
+#[derive(Debug, Default)]
+pub struct Told {
+    /// What it sent.
+    pub sent: Option<Box<Sent>>,
+    /// What it received.
+    pub seen: Option<Box<Seen>>,
+    /// How many of these it sent back, where it does that.
+    pub echoed: Option<u64>,
+    /// The application's times of frames received.
+    pub passed_in: Vec<Passed>,
+    /// The application's times of frames sent.
+    pub passed_out: Vec<Passed>,
+    /// Counters beside those of the frames, by the names of the protocol.
+    pub counters: Vec<(&'static str, u64)>,
+}
+
+impl Told {
     /// It sent.
-    Sent(Box<Sent>),
+    pub fn sent(sent: Sent) -> Told {
+        Told {
+            sent: Some(Box::new(sent)),
+            ..Told::default()
+        }
+    }
+
     /// It received.
-    Seen(Box<Seen>),
+    pub fn seen(seen: Seen) -> Told {
+        Told {
+            seen: Some(Box::new(seen)),
+            ..Told::default()
+        }
+    }
+
     /// It sent back what it received.
-    Echoed(Box<Seen>),
+    pub fn echoed(seen: Seen) -> Told {
+        Told {
+            echoed: Some(seen.sent_back_frames),
+            ..Told::seen(seen)
+        }
+    }
+
+    /// Take over what another piece of work tells.
+    pub fn join(&mut self, other: Told) {
+        self.sent = self.sent.take().or(other.sent);
+        self.seen = self.seen.take().or(other.seen);
+        self.echoed = self.echoed.or(other.echoed);
+        self.passed_in.extend(other.passed_in);
+        self.passed_out.extend(other.passed_out);
+        self.counters.extend(other.counters);
+    }
+
+    /// What ended it early.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        let sent = self.sent.as_mut().and_then(|sent| sent.failure.take());
+        let seen = self.seen.as_mut().and_then(|seen| seen.failure.take());
+        sent.or(seen)
+    }
 }
 
 /// A piece of work: it runs until it is done or the flag is set, and keeps others informed meanwhile.
 pub type Work = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<Told> + Send>;
 
 /// The work of a trial.
+#[derive(Default)]
 pub struct Plan {
     /// What the node sends by itself.
     pub send: Option<Work>,
@@ -30,6 +83,12 @@ pub struct Plan {
     pub receive: Option<Work>,
     /// After so many frames received, the receiver is done; without it, only when it is told.
     pub expected_frames: Option<u64>,
+    /// What looks into the kernel meanwhile.
+    pub inside: Option<Inside>,
+    /// Which capture points are wanted.
+    pub wanted: Option<Wanted>,
+    /// What a reader must know of it.
+    pub notes: Vec<String>,
 }
 
 /// A piece of work on its thread.

@@ -3,12 +3,14 @@
 use std::fs;
 
 use wirelab_control::message::Identity;
+use wirelab_control::refusal::MAX_WHY;
 use wirelab_control::value::{Path, Traffic};
-use wirelab_cores::host_id;
+use wirelab_cores::{clock_id, host_id};
 use wirelab_port::host::environment;
 use wirelab_trial::{Buffers, Direction};
 use wirelab_wire::{Framing, Layer};
 
+use crate::inside::Allowed;
 use crate::options::Options;
 use crate::place::Place;
 use crate::settings::Settings;
@@ -17,10 +19,10 @@ use crate::settings::Settings;
 const AROUND: u32 = 14 + 4;
 
 /// Most records of a capture point: a client reads no more (section 7 of the protocol).
-const MOST_CAPTURES: u32 = 65_536;
+pub const MOST_CAPTURES: u32 = 65_536;
 
 /// What the node is and allows.
-pub fn identity(options: &Options, place: &Place, setup: usize) -> Identity {
+pub fn identity(options: &Options, place: &Place, allowed: &Allowed, setup: usize) -> Identity {
     let mut layers = match place.ip.is_ipv4() {
         true => vec![Layer::UdpIpv4, Layer::TcpIpv4],
         false => vec![Layer::UdpIpv6, Layer::TcpIpv6],
@@ -55,7 +57,7 @@ pub fn identity(options: &Options, place: &Place, setup: usize) -> Identity {
         layers: layers.clone(),
         buffers,
         traffic: vec![Traffic::Test],
-        paths: vec![Path::Stack],
+        paths: paths(place, allowed),
         ports: 1,
         min_frame_bytes: 64,
         max_frame_bytes: largest.max().unwrap_or(mtu_frame).min(mtu_frame),
@@ -66,8 +68,65 @@ pub fn identity(options: &Options, place: &Place, setup: usize) -> Identity {
     }
 }
 
+/// The ways through the node. Those past the stack need frames of the link layer and XDP programs.
+fn paths(place: &Place, allowed: &Allowed) -> Vec<Path> {
+    match place.ethernet && allowed.xdp.is_ok() {
+        true => vec![Path::Stack, Path::Driver, Path::FastTrack],
+        false => vec![Path::Stack],
+    }
+}
+
+/// What looks into the kernel, as far as it was found out by trying.
+fn inside_keys(place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
+    let mut keys = vec![(
+        "receive_cpus".to_owned(),
+        match &place.receive_cores {
+            Some(cores) => cores.to_string(),
+            None => "any".to_owned(),
+        },
+    )];
+    let mut put = |key: &str, value: &str| keys.push((key.to_owned(), short(value)));
+    match &allowed.probes {
+        Ok(set) => {
+            put("probes", &set.to_string());
+            if let Some(why) = &allowed.remark {
+                put("probes_why", why);
+            }
+        }
+        Err(why) => {
+            put("probes", "none");
+            put("probes_why", why);
+        }
+    }
+    match &allowed.xdp {
+        Ok(mode) => put("xdp", mode),
+        Err(why) => put("xdp", &format!("none: {why}")),
+    }
+    for (point, function) in &allowed.functions {
+        put(&format!("function.{point}"), function);
+    }
+    keys
+}
+
+/// As many words of a text as the value of a set-up key or a note holds.
+pub fn short(text: &str) -> String {
+    const MORE: &str = "…";
+    if text.len() <= MAX_WHY {
+        return text.to_owned();
+    }
+    let mut end = MAX_WHY - MORE.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let words = text[..end].rfind(' ').unwrap_or(end);
+    format!(
+        "{}{MORE}",
+        text[..words].trim_end_matches([' ', ',', ':', ';'])
+    )
+}
+
 /// Set-up keys: what the user says, before what the system knows.
-pub fn setup(options: &Options, place: &Place) -> Vec<(String, String)> {
+pub fn setup(options: &Options, place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
     let mut keys: Vec<(String, String)> = Vec::new();
     let mut put = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -121,6 +180,8 @@ pub fn setup(options: &Options, place: &Place) -> Vec<(String, String)> {
     );
     put("ip", Some(place.ip.to_string()));
     put("host", host_id());
+    put("clock_id", clock_id());
+    keys.extend(inside_keys(place, allowed));
     for (key, value) in &options.set {
         keys.retain(|(other, _)| other != key);
         keys.push((key.clone(), value.clone()));
@@ -213,6 +274,15 @@ mod tests {
     fn the_stack_is_named_by_its_version_alone() {
         assert_eq!(short_release("Linux 6.18.44-fc"), "Linux 6.18");
         assert_eq!(short_release("Linux 7"), "Linux 7");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_words() {
+        let long = "needs a word: ".repeat(20);
+        let cut = short(&long);
+        assert!(cut.len() <= MAX_WHY && cut.ends_with("word…"), "{cut}");
+        assert_eq!(short("as it is"), "as it is");
+        assert!(short(&"ä".repeat(100)).len() <= MAX_WHY);
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! The node behind the protocol: takes what was asked apart, starts it, and tells what came of it.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,15 +8,14 @@ use wirelab_control::page::Record;
 use wirelab_control::value::{Mac, State};
 use wirelab_control::{NodeHandler, Peer, Refusal};
 use wirelab_cores::Steering;
-use wirelab_port::packet::PREFILLED_SLOTS;
 use wirelab_socket::flow::Live;
-use wirelab_trial::{Buffers, ClockKind, Spans};
+use wirelab_stages::Xdp;
+use wirelab_trial::{ClockKind, Spans};
 use wirelab_wire::{Layer, LineRate};
 
 use crate::asked::Asked;
-use crate::engine::Plan;
-use crate::ethernet::{self, EthernetTrial};
 use crate::facts;
+use crate::inside::{Allowed, Shelf};
 use crate::limits::Limits;
 use crate::meter::Watch;
 use crate::options::Options;
@@ -25,11 +23,7 @@ use crate::place::{Notices, Place};
 use crate::reports;
 use crate::serve::AgentError;
 use crate::supervisor::Running;
-use crate::tcp::{self, TcpTrial};
-use crate::udp::{self, UdpTrial};
 
-/// UDP and TCP port of trials unless another is asked.
-const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
 /// How much later than its limit a trial is ended, so that one by time reaches the end of its time.
 const GRACE: Duration = Duration::from_millis(250);
 /// How long `stop` waits for the end, so that most clients need not ask again.
@@ -43,8 +37,16 @@ const ENDING: Duration = Duration::from_secs(2);
 pub struct Agent {
     identity: Identity,
     setup: Vec<(String, String)>,
+    /// Those of its keys that the user gave.
+    given: Vec<String>,
     limits: Limits,
     allowed_macs: Vec<[u8; 6]>,
+    /// What looks into the kernel here.
+    pub(crate) allowed: Allowed,
+    /// The tracer between trials.
+    pub(crate) shelf: Shelf,
+    /// Where XDP programs may sit.
+    pub(crate) xdp: Xdp,
     place: Place,
     /// Once the node's threads are pinned.
     watch: Option<Watch>,
@@ -57,9 +59,6 @@ pub struct Agent {
 #[derive(Debug)]
 struct Trial {
     running: Running,
-    captures: u32,
-    /// Streams received and sent.
-    streams: [u8; 2],
 }
 
 impl Agent {
@@ -69,10 +68,17 @@ impl Agent {
     /// [`AgentError`]
     pub fn new(options: &Options, notices: &mut Notices) -> Result<Agent, AgentError> {
         let (place, steering) = Place::find(options, notices)?;
-        let setup = facts::setup(options, &place);
+        let shelf = Shelf::new(options.limits.captures.min(facts::MOST_CAPTURES));
+        let allowed = Allowed::find(&place.interface, options.xdp, &shelf);
+        notices.extend(allowed.notices());
+        let setup = facts::setup(options, &place, &allowed);
         Ok(Agent {
-            identity: facts::identity(options, &place, setup.len()),
+            identity: facts::identity(options, &place, &allowed, setup.len()),
             setup,
+            given: options.set.iter().map(|(key, _)| key.clone()).collect(),
+            allowed,
+            shelf,
+            xdp: options.xdp,
             limits: options.limits,
             allowed_macs: options.allowed_macs.clone(),
             watch: None,
@@ -115,79 +121,29 @@ impl Agent {
         &self.setup
     }
 
+    /// Say a set-up key otherwise; one that the user gave stays as it is.
+    pub(crate) fn set_key(&mut self, key: &str, value: &str) {
+        if self.given.iter().any(|given| given == key) {
+            return;
+        }
+        if let Some((_, old)) = self.setup.iter_mut().find(|(name, _)| name == key) {
+            value.clone_into(old);
+        }
+    }
+
     /// Where it is.
     pub(crate) const fn place(&self) -> &Place {
         &self.place
     }
 
-    /// The work of the trial, and what is to be said of it.
-    fn plan(&self, asked: &Asked<'_>) -> Result<(Plan, Started), Refusal> {
-        let start = asked.start;
-        let node_port = start.node_port.unwrap_or(TRIAL_PORT);
-        let local = SocketAddr::new(self.place.ip, node_port);
-        let mut started = blank();
-        started.frame_bytes = asked.sizes.map(|sizes| sizes.frame);
-        started.node_ip = Some(self.place.ip);
-        started.peer_ip = Some(asked.peer);
-        let plan = match start.layer {
-            Layer::Ethernet => {
-                let peer = self.destination(asked)?;
-                (started.node_mac, started.peer_mac) = (Some(self.mac()), Some(peer));
-                (started.node_ip, started.peer_ip) = (None, None);
-                started.buffers = start.buffers;
-                let ready = start.buffers == Some(Buffers::Prefilled) && asked.offer.is_some();
-                started.slots = ready.then_some(PREFILLED_SLOTS);
-                ethernet::plan(EthernetTrial {
-                    direction: start.direction,
-                    interface: self.place.interface.clone(),
-                    peer,
-                    sizes: asked.sizes,
-                    offer: asked.offer,
-                    expect: asked.expect,
-                    buffers: start.buffers,
-                    expected_frames: asked.expected_frames,
-                })
-                .map_err(failed)?
-            }
-            Layer::UdpIpv4 | Layer::UdpIpv6 => {
-                let peer_port = start.peer_port.unwrap_or(TRIAL_PORT);
-                started.peer_port = asked.offer.map(|_| peer_port);
-                let (plan, port) = udp::plan(&UdpTrial {
-                    direction: start.direction,
-                    offer: asked.offer,
-                    expect: asked.expect,
-                    local,
-                    peer: SocketAddr::new(asked.peer, peer_port),
-                    expected_frames: asked.expected_frames,
-                })
-                .map_err(failed)?;
-                started.node_port = Some(port);
-                plan
-            }
-            Layer::TcpIpv4 | Layer::TcpIpv6 => {
-                let (plan, port) = tcp::plan(&TcpTrial {
-                    direction: start.direction,
-                    offer: asked.offer,
-                    expect: asked.expect,
-                    local,
-                    peer: asked.peer,
-                })
-                .map_err(failed)?;
-                started.node_port = Some(port);
-                plan
-            }
-        };
-        Ok((plan, started))
-    }
-
     /// The node's own link-layer address.
-    fn mac(&self) -> Mac {
+    pub(crate) fn mac(&self) -> Mac {
         Mac(self.place.interface.mac.0)
     }
 
     /// Where frames of an Ethernet trial go: to the address that the host has which asked, or to one that the
     /// operator has allowed.
-    fn destination(&self, asked: &Asked<'_>) -> Result<Mac, Refusal> {
+    pub(crate) fn destination(&self, asked: &Asked<'_>) -> Result<Mac, Refusal> {
         let known = self.place.neighbour(asked.peer);
         match (asked.start.peer_mac, known) {
             (Some(mac), _) if Some(mac) == known || self.allowed_macs.contains(&mac.0) => Ok(mac),
@@ -235,9 +191,9 @@ impl NodeHandler for Agent {
         };
         let link = self.place.interface.link_rate.and_then(LineRate::new);
         let asked = Asked::new(start, peer, link, &self.limits)?;
-        let (plan, started) = self.plan(&asked)?;
         // Threads of the trial before have ended; its sockets go with it.
         self.trial = None;
+        let (plan, started) = self.plan(&asked)?;
         let Some(watch) = &self.watch else {
             return Err(Refusal::failed("the node is ending"));
         };
@@ -245,11 +201,7 @@ impl NodeHandler for Agent {
         let running = Running::start(plan, limit + GRACE, flows.ender()).map_err(failed)?;
         let all = [&running.receiving, &running.sending];
         flows.set(all.into_iter().flatten().cloned().collect());
-        self.trial = Some(Trial {
-            running,
-            captures: asked.expect.captures,
-            streams: [asked.expect.stream, start.tx_stream.unwrap_or(0)],
-        });
+        self.trial = Some(Trial { running });
         Ok(started)
     }
 
@@ -269,6 +221,11 @@ impl NodeHandler for Agent {
             clock: elapsed.map(|_| ClockKind::Wall),
             tick_ps: elapsed.map(|_| 1000),
             why: came.as_ref().and_then(|came| came.why.clone()),
+            // A line has room for one of the two.
+            note: came
+                .as_ref()
+                .filter(|came| came.why.is_none())
+                .and_then(|came| came.note.as_deref().map(facts::short)),
             ..status_of(came.map_or(State::Running, |came| came.state))
         }
     }
@@ -315,19 +272,16 @@ impl NodeHandler for Agent {
         let trial = self.last()?;
         let came = trial.running.came();
         let came = came.ok_or_else(|| Refusal::unsupported("point", "the trial still runs"))?;
-        reports::point(&came, trial.streams, point, trial.captures)
+        reports::point(&came, point)
     }
 
     fn records(&mut self, point: u32, from: u32, most: usize) -> Vec<Record> {
-        let came = |trial: &Trial| Some((trial.running.came()?, trial.captures));
-        let ended = self.trial.as_ref().and_then(came);
-        ended.map_or_else(Vec::new, |(came, asked)| {
-            reports::records(&came, asked, point, from, most)
-        })
+        let came = self.trial.as_ref().and_then(|trial| trial.running.came());
+        came.map_or_else(Vec::new, |came| reports::records(&came, point, from, most))
     }
 }
 
-fn failed(error: std::io::Error) -> Refusal {
+pub(crate) fn failed(error: std::io::Error) -> Refusal {
     Refusal::failed(&error.to_string())
 }
 
@@ -342,21 +296,6 @@ const fn status_of(state: State) -> Status {
         clock: None,
         tick_ps: None,
         why: None,
-    }
-}
-
-const fn blank() -> Started {
-    Started {
-        trial: 0,
-        limit_ps: 0,
-        frame_bytes: None,
-        slots: None,
-        buffers: None,
-        node_mac: None,
-        node_ip: None,
-        node_port: None,
-        peer_mac: None,
-        peer_ip: None,
-        peer_port: None,
+        note: None,
     }
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use wirelab_control::line::word;
 use wirelab_control::refusal::MAX_WHY;
 use wirelab_cores::Cores;
+use wirelab_stages::Xdp;
 
 use crate::limits::Limits;
 
@@ -26,6 +27,10 @@ pub struct Options {
     pub set: Vec<(String, String)>,
     /// Link-layer addresses that Ethernet trials may send to, beside the one that the asking host has.
     pub allowed_macs: Vec<[u8; 6]>,
+    /// Whether the receive work of the interface is steered to the node's cores, or left where it comes.
+    pub steer: bool,
+    /// Where XDP programs may sit on the interface.
+    pub xdp: Xdp,
     /// Whether iperf 2 and iperf3 are served beside.
     pub iperf: bool,
     /// What a peer can ask for at most.
@@ -73,6 +78,8 @@ impl Options {
             name: None,
             set: Vec::new(),
             allowed_macs: Vec::new(),
+            steer: true,
+            xdp: Xdp::Auto,
             iperf: true,
             limits: Limits::default(),
         }

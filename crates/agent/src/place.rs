@@ -26,6 +26,8 @@ pub struct Place {
     pub shared: bool,
     /// Whether frames of the link layer can be sent and seen.
     pub ethernet: bool,
+    /// The cores that the receive work of the interface is steered to; `None` where it is left to the system.
+    pub receive_cores: Option<Cores>,
 }
 
 /// What is missing, and how to get it, in words for the user.
@@ -58,13 +60,14 @@ impl Place {
             interface,
             shared: false,
             cores,
+            receive_cores: None,
         };
-        let steering = place.separate(notices);
+        let steering = place.separate(options.steer, notices);
         Ok((place, steering))
     }
 
     /// Steer the receive work to the node's cores, and tell whether the load of these is the node's alone.
-    fn separate(&mut self, notices: &mut Notices) -> Option<Steering> {
+    fn separate(&mut self, steer: bool, notices: &mut Notices) -> Option<Steering> {
         let name = &self.interface.port.interface;
         let mut shared = |why: String| {
             self.shared = true;
@@ -77,11 +80,17 @@ impl Place {
         // Whatever core does the receive work is the node's then. A tester on the same machine, which has no core left,
         // tells it by the set-up keys `host` and `cpus`.
         if online().is_some_and(|online| online.without(&self.cores).is_none()) {
+            self.receive_cores = Some(self.cores.clone());
+            return None;
+        }
+        if !steer {
+            shared("the receive work of the interface is left where it comes".to_owned());
             return None;
         }
         match Steering::to(name, &self.cores) {
             Ok(steering) => {
                 notices.extend(stray_interrupts(name, &self.cores));
+                self.receive_cores = Some(self.cores.clone());
                 Some(steering)
             }
             Err(error) => {

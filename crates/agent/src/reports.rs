@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use wirelab_control::Refusal;
 use wirelab_control::message::Point;
 use wirelab_control::page::Record;
-use wirelab_socket::flow::{Capture, Live};
+use wirelab_socket::flow::Live;
+use wirelab_trial::ClockKind;
 use wirelab_trial::job::CheckReport;
-use wirelab_trial::{ClockKind, Owner};
 
 use crate::supervisor::{Came, Running};
 
@@ -43,13 +43,19 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
             "received_frames",
             seen.map_or(frames, |s| s.report.counts.received_frames),
         );
-        put("received_bytes", bytes);
+        // A reflector in the driver counts no bytes.
+        if bytes > 0 || frames == 0 {
+            put("received_bytes", bytes);
+        }
         if let Some(echoed) = echoed {
             put("sent_frames", echoed);
         }
         if let Some(seen) = seen {
             received(&seen.report, &mut put);
         }
+    }
+    if let Some(came) = came {
+        all.extend(came.counters.iter().cloned());
     }
     all
 }
@@ -96,56 +102,12 @@ pub fn elapsed_ns(running: &Running) -> Option<u64> {
     (frames > 1).then(|| u64::try_from(span).unwrap_or(u64::MAX))
 }
 
-/// A capture point: a stage's beginning, the stream it is of, its records.
-struct Taken<'a> {
-    name: &'static str,
-    stream: u8,
-    records: &'a [Capture],
-    time: fn(&Capture) -> u64,
-}
-
-/// The points of a trial that was asked for so many records of each.
-fn points(came: &Came, streams: [u8; 2], asked: u32) -> Vec<Taken<'_>> {
-    let driver: fn(&Capture) -> u64 = |c| c.driver_ns;
-    let application: fn(&Capture) -> u64 = |c| c.application_ns;
-    let mut all = Vec::new();
-    if asked == 0 {
-        return all;
-    }
-    if let Some(seen) = came.seen.as_deref().filter(|s| !s.captures.is_empty()) {
-        for (name, time) in [("driver", driver), ("application", application)] {
-            all.push(Taken {
-                name,
-                stream: streams[0],
-                records: first(&seen.captures, asked),
-                time,
-            });
-        }
-    }
-    if let Some(sent) = came.sent.as_deref().filter(|s| !s.captures.is_empty()) {
-        for (name, time) in [("application", application), ("driver", driver)] {
-            all.push(Taken {
-                name,
-                stream: streams[1],
-                records: first(&sent.captures, asked),
-                time,
-            });
-        }
-    }
-    all
-}
-
-/// Senders take more records than were asked for.
-fn first(records: &[Capture], asked: u32) -> &[Capture] {
-    &records[..records.len().min(asked as usize)]
-}
-
-/// A capture point of a trial that has ended, and the number of its records. `streams`: received and sent.
+/// A capture point of a trial that has ended, and the number of its records.
 ///
 /// # Errors
 /// [`Refusal`] where there is no such point.
-pub fn point(came: &Came, streams: [u8; 2], at: u32, asked: u32) -> Result<(Point, u32), Refusal> {
-    let all = points(came, streams, asked);
+pub fn point(came: &Came, at: u32) -> Result<(Point, u32), Refusal> {
+    let all = &came.points;
     let Some(taken) = all.get(at as usize) else {
         return Err(match all.len() as u64 {
             0 => Refusal::unsupported("point", "no captures were asked for, or none were taken"),
@@ -157,27 +119,23 @@ pub fn point(came: &Came, streams: [u8; 2], at: u32, asked: u32) -> Result<(Poin
         trial: 0,
         point: at,
         points: all.len() as u32,
-        name: taken.name.to_owned(),
+        name: taken.name.clone(),
         stream: taken.stream,
         clock: ClockKind::Wall,
         tick_ps: Some(1000),
         resolution_ticks: 1,
-        owner: Owner::Node,
-        lost: u64::from(asked.saturating_sub(records)),
+        owner: taken.owner,
+        lost: taken.lost,
     };
     Ok((about, records))
 }
 
 /// Records of a capture point.
-pub fn records(came: &Came, asked: u32, at: u32, from: u32, most: usize) -> Vec<Record> {
-    let all = points(came, [0, 0], asked);
-    let Some(taken) = all.get(at as usize) else {
+pub fn records(came: &Came, at: u32, from: u32, most: usize) -> Vec<Record> {
+    let Some(taken) = came.points.get(at as usize) else {
         return Vec::new();
     };
-    let record = |capture: &Capture| Record {
-        sequence: capture.sequence,
-        ticks: (taken.time)(capture),
-    };
+    let record = |&(sequence, ticks): &(u32, u64)| Record { sequence, ticks };
     let rest = taken.records.get(from as usize..).unwrap_or_default();
     rest.iter().take(most).map(record).collect()
 }

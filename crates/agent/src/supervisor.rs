@@ -8,6 +8,7 @@ use wirelab_cores::busy::now_ns;
 use wirelab_socket::flow::{Live, Seen, Sent};
 
 use crate::engine::{Leg, Plan, Told, Work};
+use crate::inside::{self, Inside, Looked, OneWay, TakenPoint, Wanted};
 
 /// How often to look how far the work is.
 const LOOK: Duration = Duration::from_millis(5);
@@ -29,6 +30,12 @@ pub struct Came {
     pub seen: Option<Box<Seen>>,
     /// Frames that were sent back.
     pub echoed: Option<u64>,
+    /// Counters beside those of the frames.
+    pub counters: Vec<(String, u64)>,
+    /// The capture points.
+    pub points: Vec<TakenPoint>,
+    /// What a reader must know.
+    pub note: Option<String>,
 }
 
 /// A trial that runs or has ended.
@@ -84,6 +91,9 @@ impl Running {
             receive,
             expected: plan.expected_frames,
             end: Instant::now() + limit,
+            inside: plan.inside,
+            wanted: plan.wanted,
+            notes: plan.notes,
         };
         std::thread::Builder::new()
             .name("wirelab-trial".to_owned())
@@ -131,6 +141,9 @@ struct Supervisor {
     receive: Option<Leg>,
     expected: Option<u64>,
     end: Instant,
+    inside: Option<Inside>,
+    wanted: Option<Wanted>,
+    notes: Vec<String>,
 }
 
 impl Supervisor {
@@ -196,26 +209,16 @@ impl Supervisor {
             state,
             ..Came::default()
         };
+        let mut all = Told::default();
         for leg in [self.receive.take(), self.send.take()]
             .into_iter()
             .flatten()
         {
             leg.cancel();
             let failure = match leg.finish() {
-                Ok(Told::Sent(mut sent)) => {
-                    let failure = sent.failure.take();
-                    came.sent = Some(sent);
-                    failure
-                }
-                Ok(Told::Seen(mut seen)) => {
-                    let failure = seen.failure.take();
-                    came.seen = Some(seen);
-                    failure
-                }
-                Ok(Told::Echoed(mut seen)) => {
-                    let failure = seen.failure.take();
-                    came.echoed = Some(seen.sent_back_frames);
-                    came.seen = Some(seen);
+                Ok(mut told) => {
+                    let failure = told.take_failure();
+                    all.join(told);
                     failure
                 }
                 Err(error) => Some(error),
@@ -228,6 +231,37 @@ impl Supervisor {
                 }
             }
         }
+        // Nothing stays attached when the trial has ended.
+        let looked = self.inside.take().map(Inside::finish).unwrap_or_default();
+        self.tell_points(&mut came, &all, looked);
+        let named = |(name, value): (&str, u64)| (name.to_owned(), value);
+        came.counters.extend(all.counters.drain(..).map(named));
+        (came.sent, came.seen, came.echoed) = (all.sent, all.seen, all.echoed);
         came
+    }
+
+    fn tell_points(&mut self, came: &mut Came, all: &Told, looked: Looked) {
+        if let Some(wanted) = &self.wanted {
+            let seen = all.seen.as_deref();
+            let received = OneWay {
+                frames: seen.map_or(0, |seen| seen.report.counts.received_frames),
+                times: &looked.received,
+                passed: &all.passed_in,
+                captures: seen.map_or(&[], |seen| &seen.captures),
+            };
+            let sent = OneWay {
+                frames: all.echoed.unwrap_or_else(|| {
+                    let sent = all.sent.as_deref();
+                    sent.map_or(0, |sent| sent.report.emitted_frames)
+                }),
+                times: &looked.sent,
+                passed: &all.passed_out,
+                captures: all.sent.as_deref().map_or(&[], |sent| &sent.captures),
+            };
+            came.points = inside::collect(wanted, received, sent);
+        }
+        came.counters.extend(looked.counters);
+        self.notes.extend(looked.notes);
+        came.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
     }
 }

@@ -44,7 +44,7 @@ pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
             }
             drop(listener);
             let seen = tcp::receive(&stream, &expect, live, cancel)?;
-            Ok(Told::Seen(Box::new(seen)))
+            Ok(Told::seen(seen))
         })
     });
     let from_listener = from_listener.transpose()?;
@@ -57,13 +57,13 @@ pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
             let sent = tcp::send(&stream, &offer, live, cancel)?;
             // The end of the data is the end of the trial for the reader.
             let _ = stream.shutdown(Shutdown::Write);
-            Ok(Told::Sent(Box::new(sent)))
+            Ok(Told::sent(sent))
         })
     });
     let plan = Plan {
         send,
         receive,
-        expected_frames: None,
+        ..Plan::default()
     };
     Ok((plan, port))
 }

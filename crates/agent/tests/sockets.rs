@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 
 use common::{Bench, DATAGRAM, expect, offer, on, receiving, send, start};
 use wirelab_control::value::{Extent, State};
@@ -159,7 +159,6 @@ fn a_node_receives_tcp_and_compares_every_byte() {
         .unwrap();
     let stream = connect(&bench, &started);
     tcp::send(&stream, &offer(FRAMES), &Live::default(), &Cancel::new()).unwrap();
-    stream.shutdown(Shutdown::Write).unwrap();
     assert_eq!(bench.ended(started.trial).state, State::Done);
     assert_eq!(adds_up(&mut bench, started.trial, FRAMES), 0);
 }
@@ -194,7 +193,6 @@ fn both_directions_of_tcp_have_a_connection_each() {
         let reader = scope
             .spawn(|| tcp::receive(&from, &expect(), &Live::default(), &Cancel::new()).unwrap());
         tcp::send(&to, &offer(FRAMES), &Live::default(), &Cancel::new()).unwrap();
-        to.shutdown(Shutdown::Write).unwrap();
         reader.join().unwrap()
     });
     assert_eq!(bench.ended(started.trial).state, State::Done);

@@ -21,19 +21,11 @@ use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
+pub use wirelab_trial::Wait;
 use wirelab_trial::job::{CheckReport, Pace, SendReport};
 use wirelab_trial::{Cancel, Extent, Field, Histogram, Pdv, Series};
 
 use crate::flow::{Live, Offer};
-
-/// How to wait for datagrams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// The process sleeps until the kernel wakes it.
-    Sleep,
-    /// The process asks again and again, and has its core for itself: the time to wake up is left out.
-    Spin,
-}
 
 /// Who took the times of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -96,6 +96,14 @@ impl Progressing {
         (self.left() > 0 && due < self.end_ns).then_some(due)
     }
 
+    /// When the next frame is due, which is now for one without a time; `None` where there is none.
+    pub fn due_or_now(&self, now_ns: u64) -> Option<u64> {
+        match &self.pacer {
+            Some(_) => self.due_ns(),
+            None => (self.left() > 0 && !self.is_over(now_ns)).then_some(now_ns),
+        }
+    }
+
     /// The frame that is due starts at `now_ns`.
     #[inline]
     pub fn start(&mut self, now_ns: u64) {

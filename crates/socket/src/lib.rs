@@ -2,6 +2,7 @@
 //!
 //! - [`udp`], [`tcp`]: flows of test frames, every byte compared;
 //! - [`echo`]: a reflector, and the latency of echoes;
+//! - [`serve`]: frames one by one, with the application's own times;
 //! - [`ceiling`]: what the tester itself can do;
 //! - [`flow`]: what they are asked and what they answer;
 //! - [`batch`]: many datagrams with few system calls;
@@ -13,6 +14,7 @@ pub mod echo;
 pub mod flow;
 mod frames;
 pub mod mtu;
+pub mod serve;
 mod stamps;
 mod sys;
 pub mod tcp;

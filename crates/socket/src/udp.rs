@@ -6,13 +6,15 @@
 //! departures (SO_TIMESTAMPING) are CLOCK_REALTIME and are converted; one that does not fit between the times
 //! around it, because somebody set the clock, is not used.
 
+mod beside;
 pub(crate) mod drops;
 mod receive;
 mod send;
 
+pub use beside::Background;
 pub(crate) use receive::enlarge_queue;
 pub use receive::{prepare, receive};
-pub use send::send;
+pub use send::{send, send_beside};
 
 use std::io;
 use std::time::Duration;

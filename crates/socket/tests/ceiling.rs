@@ -21,6 +21,11 @@ fn trial(layer: Layer, bytes: u32) -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

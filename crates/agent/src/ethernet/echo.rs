@@ -52,7 +52,7 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
             live.bytes.fetch_add(payload, Ordering::Relaxed);
         }
         seen.report = judge.finish();
-        Ok(Told::Echoed(Box::new(seen)))
+        Ok(Told::echoed(seen))
     }))
 }
 

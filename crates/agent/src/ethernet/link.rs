@@ -1,7 +1,7 @@
 //! A packet socket for test frames one by one, with the kernel's time stamps.
 
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockType, TimestampingFlag, recvmsg,
@@ -83,6 +83,16 @@ impl Link {
     /// The next frame that comes; an error of kind `WouldBlock` where none came for a moment.
     pub fn receive(&self, frame: &mut [u8]) -> io::Result<Taken> {
         self.take(frame, MsgFlags::empty())
+    }
+
+    /// The next frame, if one is there; else an error of kind `WouldBlock`.
+    pub fn receive_now(&self, frame: &mut [u8]) -> io::Result<Taken> {
+        self.take(frame, MsgFlags::MSG_DONTWAIT)
+    }
+
+    /// What tells that a frame is there.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 
     /// The stamp of a frame that left, if there is one.

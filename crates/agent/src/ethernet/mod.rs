@@ -7,6 +7,7 @@ mod capture;
 mod echo;
 mod link;
 mod paced;
+mod singly;
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -18,13 +19,14 @@ use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, SendJob};
 use wirelab_port::packet::{CheckOptions, Checker, SendOptions, send};
 use wirelab_socket::flow::{Expect, Live, Offer, Seen, Sent};
+use wirelab_socket::serve::Beside;
 use wirelab_trial::job::{CheckReport, Pace, SendReport};
-use wirelab_trial::{Buffers, Cancel, Direction};
+use wirelab_trial::{Buffers, Cancel, Direction, Wait};
 use wirelab_wire::{Flow, FrameSpec, Sizes, Transport};
 
 use crate::engine::{Plan, Told, Work};
 use crate::meter::stamp;
-use crate::udp::{AFTER_REPLY, wait};
+use crate::udp::{AFTER_REPLY, sink_singly, wait};
 use link::Link;
 
 /// Bytes of the receive ring: a tenth of a second of the smallest frames at a million a second.
@@ -33,7 +35,7 @@ const RING_BYTES: usize = 16 << 20;
 const LOOK: Duration = Duration::from_millis(5);
 
 /// An Ethernet trial as it was asked.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct EthernetTrial {
     pub direction: Direction,
     pub interface: Interface,
@@ -43,14 +45,23 @@ pub struct EthernetTrial {
     pub expect: Expect,
     pub buffers: Option<Buffers>,
     pub expected_frames: Option<u64>,
+    /// Frames are taken one by one, in this way to wait, and this socket is served beside.
+    pub one_by_one: Option<(Wait, Option<Beside>)>,
 }
 
 /// Open what a trial needs and plan its work; frames that come from now on are seen.
-pub fn plan(trial: EthernetTrial) -> io::Result<Plan> {
-    let receive = match trial.direction {
-        Direction::Transmit => None,
-        Direction::Echo => Some(echo::work(&trial)?),
-        Direction::Receive | Direction::Both => Some(check(&trial)?),
+pub fn plan(mut trial: EthernetTrial) -> io::Result<Plan> {
+    let beside = trial.one_by_one.as_mut().and_then(|(_, b)| b.take());
+    let receive = match (trial.direction, &trial.one_by_one) {
+        (Direction::Transmit, _) => None,
+        (Direction::Echo, _) => Some(echo::work(&trial)?),
+        (Direction::Receive | Direction::Both, None) => Some(check(&trial)?),
+        (Direction::Receive | Direction::Both, Some((wait, _))) => {
+            let link = Link::open(&trial.interface)?;
+            let blocking = *wait == Wait::Sleep && beside.is_none();
+            let inlet = singly::LinkInlet::new(link, trial.peer, trial.expect.stream, blocking);
+            Some(sink_singly(Box::new(inlet), *wait, beside, trial.expect))
+        }
     };
     let expected_frames = trial.expected_frames;
     let send = match (trial.offer, trial.sizes) {
@@ -61,29 +72,35 @@ pub fn plan(trial: EthernetTrial) -> io::Result<Plan> {
         send,
         receive,
         expected_frames,
+        ..Plan::default()
     })
 }
 
 /// What frames that the node sends have in front of their test header.
 fn frame(trial: &EthernetTrial) -> FrameSpec {
+    spec(&trial.interface, trial.peer, Transport::Ethernet)
+}
+
+/// What frames of the interface to a peer begin with.
+pub fn spec(interface: &Interface, peer: Mac, transport: Transport) -> FrameSpec {
     FrameSpec {
-        destination: trial.peer.0,
-        source: trial.interface.mac.0,
+        destination: peer.0,
+        source: interface.mac.0,
         vlans: [None, None],
-        transport: Transport::Ethernet,
+        transport,
     }
 }
 
 fn source(trial: EthernetTrial, offer: Offer, sizes: Sizes) -> io::Result<Work> {
-    if trial.expect.captures > 0 && offer.pace != Pace::Max && trial.buffers.is_none() {
+    let paced = offer.pace != Pace::Max && trial.buffers.is_none();
+    if paced && (trial.expect.captures > 0 || trial.one_by_one.is_some()) {
         let link = Link::open(&trial.interface)?;
-        return Ok(paced::work(
-            link,
-            frame(&trial),
-            offer,
-            sizes,
-            trial.expect.captures,
-        ));
+        let manner = paced::Manner {
+            wanted: trial.expect.captures,
+            stamps: trial.one_by_one.is_none(),
+            wait: trial.one_by_one.as_ref().map_or(Wait::Sleep, |one| one.0),
+        };
+        return Ok(paced::work(link, frame(&trial), offer, sizes, manner));
     }
     let job = SendJob {
         frame: frame(&trial),
@@ -102,15 +119,15 @@ fn source(trial: EthernetTrial, offer: Offer, sizes: Sizes) -> io::Result<Work> 
         let report =
             send(&port, &job, &SendOptions::default(), cancel).map_err(io::Error::other)?;
         tell(live, &report, u64::from(sizes.payload));
-        Ok(Told::Sent(Box::new(Sent {
+        Ok(Told::sent(Sent {
             report,
             ..Sent::default()
-        })))
+        }))
     }))
 }
 
 /// What a sender told at its end.
-fn tell(live: &Live, report: &SendReport, payload: u64) {
+pub fn tell(live: &Live, report: &SendReport, payload: u64) {
     live.first_ns.store(report.first_ns, Ordering::Relaxed);
     live.last_ns.store(report.last_ns, Ordering::Relaxed);
     live.frames.store(report.emitted_frames, Ordering::Relaxed);
@@ -151,11 +168,11 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
         });
         let report = checker.finish(Duration::ZERO).map_err(io::Error::other)?;
         seen(live, &report);
-        Ok(Told::Seen(Box::new(Seen {
+        Ok(Told::seen(Seen {
             report,
             captures,
             ..Seen::default()
-        })))
+        }))
     }))
 }
 

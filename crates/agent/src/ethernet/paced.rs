@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wirelab_socket::flow::{Capture, Live, Offer, Sent};
+use wirelab_socket::serve::{Passed, spin_until};
 use wirelab_trial::host_clock::{WallOffset, now_ns, wait_until};
 use wirelab_trial::job::{Pace, SendReport};
-use wirelab_trial::{Cancel, Extent, LogLinear, Pacer};
+use wirelab_trial::{Cancel, Extent, LogLinear, Pacer, Wait};
 use wirelab_wire::{Flags, FrameSpec, Header, Sizes};
 
 use super::link::{Link, is_not_yet};
@@ -19,27 +20,51 @@ use crate::udp::{AFTER_REPLY, wait};
 /// How long to wait for stamps after the last frame.
 const LATE_STAMPS: Duration = Duration::from_millis(20);
 
+/// How a paced sender works.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Frames whose points are wanted.
+    pub wanted: u32,
+    /// Whether the kernel shall stamp them; else a tracer does.
+    pub stamps: bool,
+    /// How to wait for the time of a frame.
+    pub wait: Wait,
+}
+
 /// The work of a sender with capture points.
-pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, wanted: u32) -> Work {
+pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Manner) -> Work {
     Box::new(move |live, cancel| {
         wait(AFTER_REPLY, cancel);
         // Where the driver cannot, frames are sent without stamps, and no record is taken.
-        let stamps = link.stamp_departures().is_ok();
+        let stamps = manner.stamps && link.stamp_departures().is_ok();
         let sending = Sending {
             link,
             frame,
             sizes,
-            handed: Vec::with_capacity(if stamps { wanted as usize } else { 0 }),
-            captures: Vec::with_capacity(wanted as usize),
+            manner,
+            stamps,
+            handed: Vec::with_capacity(manner.wanted as usize),
+            captures: Vec::with_capacity(if stamps { manner.wanted as usize } else { 0 }),
         };
-        let (report, captures, failure) = sending.run(&offer, live, cancel);
+        let (report, sending, failure) = sending.run(&offer, live, cancel);
         tell(live, &report, u64::from(sizes.payload));
-        Ok(Told::Sent(Box::new(Sent {
-            report,
-            captures,
-            failure,
-            segmented: false,
-        })))
+        let passed = |(at, ns): (usize, &u64)| Passed {
+            sequence: at as u32,
+            wire_ns: None,
+            application_ns: *ns,
+        };
+        Ok(Told {
+            passed_out: match stamps {
+                true => Vec::new(),
+                false => sending.handed.iter().enumerate().map(passed).collect(),
+            },
+            ..Told::sent(Sent {
+                report,
+                captures: sending.captures,
+                failure,
+                segmented: false,
+            })
+        })
     })
 }
 
@@ -47,6 +72,8 @@ struct Sending {
     link: Link,
     frame: FrameSpec,
     sizes: Sizes,
+    manner: Manner,
+    stamps: bool,
     /// When the first frames were handed over; the index is the sequence.
     handed: Vec<u64>,
     captures: Vec<Capture>,
@@ -58,7 +85,7 @@ impl Sending {
         offer: &Offer,
         live: &Live,
         cancel: &Cancel,
-    ) -> (SendReport, Vec<Capture>, Option<io::Error>) {
+    ) -> (SendReport, Sending, Option<io::Error>) {
         let start = now_ns();
         let (frames, end_ns) = match offer.extent {
             Extent::Frames { frames } => (frames, u64::MAX),
@@ -70,10 +97,13 @@ impl Sending {
         let mut failure = None;
         while report.sequences < frames && pacer.due_ns() < end_ns && !cancel.is_cancelled() {
             let due = pacer.due_ns();
-            if wait_until(due, cancel) < due {
+            let now = match self.manner.wait {
+                Wait::Sleep => wait_until(due, cancel),
+                Wait::Spin => spin_until(due, cancel),
+            };
+            if now < due {
                 break;
             }
-            let now = now_ns();
             pacer.start(now);
             self.build(offer, report.sequences as u32, now, &mut bytes);
             if self.handed.len() < self.handed.capacity() {
@@ -99,13 +129,15 @@ impl Sending {
             live.last_ns.store(now, Ordering::Relaxed);
             self.take_stamps();
         }
-        std::thread::sleep(LATE_STAMPS);
+        if self.stamps {
+            std::thread::sleep(LATE_STAMPS);
+        }
         self.take_stamps();
         (report.slips, report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
         report.gap = gaps.histogram(Some(1000));
         report.call_ns = now_ns().saturating_sub(start);
         report.kernel_copied = Some(true);
-        (report, self.captures, failure)
+        (report, self, failure)
     }
 
     fn build(&self, offer: &Offer, sequence: u32, now: u64, bytes: &mut [u8]) {
@@ -121,7 +153,7 @@ impl Sending {
 
     /// Take the stamps that have come. Refused frames have a number and no stamp.
     fn take_stamps(&mut self) {
-        while self.captures.len() < self.handed.len() {
+        while self.stamps && self.captures.len() < self.handed.len() {
             let Ok(taken) = self.link.departure() else {
                 return;
             };

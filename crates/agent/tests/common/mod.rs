@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use wirelab_agent::{Options, Serving};
-use wirelab_control::client::{Client, Patience};
+use wirelab_control::client::{Client, Patience, PointRecords};
 use wirelab_control::message::{Start, Status};
 use wirelab_control::transport::TcpTransport;
 use wirelab_control::value::{Extent, Load, State};
@@ -97,6 +97,32 @@ impl Bench {
         }
     }
 
+    /// A set-up key.
+    pub fn key(&mut self, name: &str) -> Option<String> {
+        let all = self.client.setup().unwrap();
+        all.into_iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
+    }
+
+    /// Whether programs look into the kernel here.
+    pub fn has_probes(&mut self) -> bool {
+        self.key("probes").is_some_and(|set| set != "none")
+    }
+
+    /// The points of one way that this host can take, between the application's and the tester's.
+    pub fn points_of(&mut self, way: &str) -> Vec<String> {
+        let all = self.client.setup().unwrap();
+        let key = format!("function.{way}.");
+        let name = |(name, _): (String, String)| Some(name.strip_prefix(&key)?.to_owned());
+        all.into_iter().filter_map(name).collect()
+    }
+
+    /// All capture points of a trial.
+    pub fn taken(&mut self, trial: u32) -> Vec<PointRecords> {
+        wirelab_control::told::points(&mut self.client, trial).unwrap()
+    }
+
     /// A counter of the last trial.
     pub fn counter(&mut self, trial: u32, name: &str) -> u64 {
         let all = self.client.counters(trial, 0).unwrap();
@@ -140,11 +166,51 @@ pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
         buffers: None,
         descriptors: None,
         captures: None,
+        wait: None,
+        rule: None,
+        probes: None,
+        background_port: None,
         node_port: None,
         peer_port: None,
         peer_mac: None,
         peer_ip: None,
     }
+}
+
+/// Every frame is once at each point, is there no earlier than at the point before, and none is missing without being
+/// counted.
+pub fn in_order(points: &[PointRecords], asked: u64) {
+    for point in points {
+        let mut seen = std::collections::BTreeSet::new();
+        let twice = point.records.iter().find(|r| !seen.insert(r.sequence));
+        assert_eq!(twice, None, "{} has a frame twice", point.point.name);
+        let records = point.records.len() as u64;
+        assert_eq!(records + point.point.lost, asked, "{}", point.point.name);
+    }
+    for pair in points
+        .windows(2)
+        .filter(|p| p[0].point.stream == p[1].point.stream)
+    {
+        let at: std::collections::BTreeMap<u32, u64> = pair[0]
+            .records
+            .iter()
+            .map(|r| (r.sequence, r.ticks))
+            .collect();
+        for late in &pair[1].records {
+            let early = at.get(&late.sequence);
+            assert!(
+                early.is_none_or(|early| *early <= late.ticks),
+                "{} at {early:?} ns, {} at {late:?}",
+                pair[0].point.name,
+                pair[1].point.name
+            );
+        }
+    }
+}
+
+/// The names of points, in their order.
+pub fn names(points: &[PointRecords]) -> Vec<&str> {
+    points.iter().map(|p| p.point.name.as_str()).collect()
 }
 
 /// What the tester sends: the stream that the node expects.

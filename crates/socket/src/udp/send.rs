@@ -8,7 +8,7 @@ use wirelab_trial::Cancel;
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::Pace;
 
-use super::{PATIENCE, is_full};
+use super::{Background, PATIENCE, is_full};
 use crate::batch::Batch;
 use crate::flow::{CAPTURES, Capture, Live, Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
@@ -31,6 +31,21 @@ const NAP: Duration = Duration::from_micros(50);
 /// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs
 /// is in [`Sent::failure`].
 pub fn send(socket: &UdpSocket, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
+    send_beside(socket, offer, None, live, cancel)
+}
+
+/// The same with a background, which the flow goes before: it is sent in the gaps of a flow with a pace, and not at all
+/// beside one without.
+///
+/// # Errors
+/// As [`send`].
+pub fn send_beside(
+    socket: &UdpSocket,
+    offer: &Offer,
+    background: Option<&mut Background<'_>>,
+    live: &Live,
+    cancel: &Cancel,
+) -> io::Result<Sent> {
     let bytes = checked(offer.datagram_bytes)?;
     socket.set_nonblocking(false)?;
     socket.set_write_timeout(Some(PATIENCE))?;
@@ -39,7 +54,7 @@ pub fn send(socket: &UdpSocket, offer: &Offer, live: &Live, cancel: &Cancel) -> 
         Pace::Max => Ok(at_once(socket, offer, frames, bytes, live, cancel)),
         Pace::Interval { ps } => {
             let stamps = Departures::new(socket, ps >= STAMPED_PS);
-            Ok(Paced::new(socket, offer, frames, bytes, stamps).run(live, cancel))
+            Ok(Paced::new(socket, offer, frames, bytes, stamps).run(background, live, cancel))
         }
     }
 }
@@ -122,12 +137,20 @@ impl<'a> Paced<'a> {
         }
     }
 
-    fn run(mut self, live: &Live, cancel: &Cancel) -> Sent {
+    fn run(
+        mut self,
+        mut background: Option<&mut Background<'_>>,
+        live: &Live,
+        cancel: &Cancel,
+    ) -> Sent {
         let mut failure = None;
         while let Some(due) = self.run.due_ns().filter(|_| !cancel.is_cancelled()) {
             let sequence = self.run.sequences as u32;
             self.frames.write_content(&mut self.buf, sequence);
-            let now = wait_until(due, cancel);
+            let now = match &mut background {
+                Some(background) => background.until(due, cancel),
+                None => wait_until(due, cancel),
+            };
             if now < due {
                 break;
             }

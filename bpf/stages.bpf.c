@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Takes the time at which frames of the test flow pass places in a node's kernel. Each place is there twice: for raw
+ * tracepoints, and for kernels that let programs trace functions; which set is loaded user space decides.
+ *
+ * A frame is known by its test header, its port, its device and its network namespace; where the kernel shows less
+ * than that, by what was remembered of it at the place before.
+ */
+#include "stages.h"
+
+/* What an XDP program would have taken before. */
+static __always_inline void take_driver(const struct wl_cap_cfg *cfg, const struct wl_header *h,
+					__u32 sequence, __u64 now)
+{
+	__u64 wire, sent;
+
+	if (wl_carried_time(h, now, &sent, &wire)) /* it left after it came: another clock */
+		wl_count_unmatched(WL_IN_WIRE);
+	wl_capture_arrival(cfg, h->stream, sequence, wire, sent, now, 0);
+}
+
+/* The frame is in the stack: remember it for the places behind. */
+static __always_inline int on_stack(const struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns();
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	struct wl_found_frame found;
+	struct wl_linear linear;
+	struct wl_bounds bounds;
+	struct wl_slot *slot;
+	struct wl_line *line;
+	__u32 sequence, at;
+	int is;
+
+	if (!cfg || !cfg->on || !wl_of_port(cfg, BPF_CORE_READ(skb, dev)))
+		return 0;
+	wl_read_linear(&linear, skb);
+	wl_read_bounds(&bounds, skb);
+	is = wl_find(cfg, bounds.data - WL_ETHERNET_HEADER, linear.len - linear.data_len + WL_ETHERNET_HEADER,
+		     0, &found);
+	if (is == WL_UNREADABLE)
+		wl_count_unreadable(WL_IN_STACK);
+	if (is != WL_OURS)
+		return 0;
+	sequence = bpf_ntohl(found.h.sequence);
+	wl_capture(cfg, WL_IN_STACK, found.h.stream, sequence, now);
+	slot = wl_slot_of(found.h.stream, sequence);
+	if (slot) {
+		if (slot->head) /* one that was never seen to arrive, so many frames ago */
+			wl_count_unmatched(WL_IN_CALL);
+		slot->sequence = sequence;
+		slot->state = found.h.stream;
+		slot->since_ns = now;
+		slot->head = bounds.head;
+	}
+	line = wl_this_line();
+	if (line) {
+		at = line->last;
+		if (at < WL_LINE) {
+			struct wl_waiting *frame = wl_waiting_at(line, at);
+
+			frame->skb = (__u64)skb;
+			frame->sequence = sequence;
+			frame->port = found.port;
+			frame->stream = found.h.stream;
+			frame->gone = 0;
+			line->last = at + 1;
+		} else {
+			wl_count_unmatched(WL_IN_SOCKET);
+		}
+	}
+	wl_cost(WL_IN_STACK, sequence, now);
+	if (cfg->no_driver)
+		take_driver(cfg, &found.h, sequence, now);
+	return 0;
+}
+
+/* The line's first frames that are gone give their places back; an empty line begins anew. */
+static __always_inline void advance(struct wl_line *line, __u32 at)
+{
+	if (at == line->first)
+		line->first = at + 1;
+	if (line->first >= line->last) {
+		line->first = 0;
+		line->last = 0;
+	}
+}
+
+static __always_inline void take_socket(const struct wl_cap_cfg *cfg, struct wl_line *line, __u32 at,
+					__u64 now)
+{
+	struct wl_waiting *frame = wl_waiting_at(line, at);
+	struct wl_slot *slot = wl_slot_of(frame->stream, frame->sequence);
+
+	frame->gone = 1;
+	if (slot && wl_slot_is(slot, frame->stream, frame->sequence))
+		slot->since_ns = now;
+	wl_capture(cfg, WL_IN_SOCKET, frame->stream, frame->sequence, now);
+	wl_cost(WL_IN_SOCKET, frame->sequence, now);
+	advance(line, at);
+}
+
+/* A socket of the node's namespace says that it has data: the frame that this CPU handed to the stack first, and that
+ * is for this socket. The consumer may have it already, so that the queue is not asked. */
+static __always_inline int on_ready(const struct sock *sk)
+{
+	struct wl_line *line = wl_this_line();
+	const struct wl_cap_cfg *cfg;
+	struct wl_waiting *frame;
+	__u64 now;
+	__u32 at, i;
+	__u16 port;
+
+	if (!line || line->first == line->last)
+		return 0;
+	now = bpf_ktime_get_ns();
+	cfg = wl_cap_config();
+	if (!cfg || (__u64)BPF_CORE_READ(sk, __sk_common.skc_net.net) != known.net)
+		return 0;
+	switch (BPF_CORE_READ(sk, __sk_common.skc_family)) {
+	case 2: /* AF_INET */
+	case 10: /* AF_INET6 */
+		port = BPF_CORE_READ(sk, __sk_common.skc_num);
+		break;
+	case 17: /* AF_PACKET */
+		port = 0;
+		break;
+	default:
+		return 0;
+	}
+	at = line->first;
+	for (i = 0; i < WL_LINE; i++, at++) {
+		if (at >= line->last || at >= WL_LINE)
+			return 0;
+		frame = wl_waiting_at(line, at);
+		if (!frame->gone && frame->port == port)
+			goto found;
+	}
+	return 0;
+found:
+	take_socket(cfg, line, at, now);
+	return 0;
+}
+
+/* For kernels that do not say when a socket has data: the flow's reader, which sleeps, is about to be woken. Of several
+ * frames in the line it cannot be told which woke it. */
+static __always_inline int on_waking(__u32 tid)
+{
+	struct wl_line *line = wl_this_line();
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	__u64 now;
+
+	if (!line || !cfg || line->last - line->first != 1 || tid != known.reader)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!wl_waiting_at(line, line->first)->gone)
+		take_socket(cfg, line, line->first, now);
+	return 0;
+}
+
+/* A buffer is given up; one that waits in the line will be in no socket. */
+static __always_inline int on_dropped(const struct sk_buff *skb)
+{
+	struct wl_line *line = wl_this_line();
+	__u32 at, i, point = WL_IN_SOCKET;
+	struct wl_waiting *frame;
+	struct wl_cap_head *head;
+	struct wl_slot *slot;
+
+	if (!line || line->first == line->last)
+		return 0;
+	at = line->first;
+	for (i = 0; i < WL_LINE; i++, at++) {
+		if (at >= line->last || at >= WL_LINE)
+			return 0;
+		frame = wl_waiting_at(line, at);
+		if (!frame->gone && frame->skb == (__u64)skb)
+			goto found;
+	}
+	return 0;
+found:
+	frame->gone = 1;
+	slot = wl_slot_of(frame->stream, frame->sequence);
+	if (slot && wl_slot_is(slot, frame->stream, frame->sequence))
+		slot->head = 0;
+	head = bpf_map_lookup_elem(&wl_cap_heads, &point);
+	if (head)
+		__sync_fetch_and_add(&head->dropped, 1);
+	advance(line, at);
+	return 0;
+}
+
+/* What still waits when a poll is over went another way. */
+static __always_inline void clear_line(void)
+{
+	struct wl_line *line = wl_this_line();
+	__u32 at, i;
+
+	if (!line || line->first == line->last)
+		return;
+	at = line->first;
+	for (i = 0; i < WL_LINE; i++, at++) {
+		if (at >= line->last || at >= WL_LINE)
+			break;
+		if (!wl_waiting_at(line, at)->gone)
+			wl_count_unmatched(WL_IN_SOCKET);
+	}
+	line->first = 0;
+	line->last = 0;
+}
+
+/* The data of a frame are about to be copied to the application. */
+static __always_inline int on_copy(const struct sk_buff *skb)
+{
+	__u64 now = bpf_ktime_get_ns();
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	struct wl_bounds bounds;
+	struct wl_slot *slot;
+	struct wl_header h;
+	__u32 sequence;
+	__u8 type[2];
+
+	if (!cfg || !cfg->on)
+		return 0;
+	wl_read_bounds(&bounds, skb);
+	if (bpf_probe_read_kernel(&h, WL_HEADER_LEN, (void *)bounds.data))
+		return 0;
+	if (cfg->ethernet && h.magic != WL_MAGIC_LE) {
+		if (bpf_probe_read_kernel(type, 2, (void *)(bounds.data + 12)) ||
+		    wl_be16(type) != WL_ETHERTYPE ||
+		    bpf_probe_read_kernel(&h, WL_HEADER_LEN, (void *)(bounds.data + WL_ETHERNET_HEADER)))
+			return 0;
+	}
+	if (!wl_is_test(&h))
+		return 0;
+	sequence = bpf_ntohl(h.sequence);
+	slot = wl_slot_of(h.stream, sequence);
+	if (!slot || !wl_slot_is(slot, h.stream, sequence) || slot->head != bounds.head)
+		return 0;
+	if (__sync_fetch_and_or(&slot->state, WL_STATE_COPIED) & WL_STATE_COPIED)
+		return 0;
+	wl_capture(cfg, WL_IN_COPY, h.stream, sequence, now);
+	wl_cost(WL_IN_COPY, sequence, now);
+	return 0;
+}
+
+static __always_inline struct wl_thread *this_thread(__u32 tid)
+{
+	__u32 at = tid & (WL_THREADS - 1);
+
+	return bpf_map_lookup_elem(&threads, &at);
+}
+
+/* A thread enters a system call that sends, or leaves it. */
+static __always_inline int on_send(__u32 enters)
+{
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct wl_thread *thread = this_thread(tid);
+
+	if (!cfg || !cfg->on || !thread)
+		return 0;
+	thread->tid = tid;
+	thread->enter_ns = enters ? bpf_ktime_get_ns() : 0;
+	return 0;
+}
+
+/* When the thread was given a CPU after the frame was ready: it had slept. */
+static __always_inline void take_wake(const struct wl_cap_cfg *cfg, const struct wl_slot *slot, __u32 tid,
+				      __u8 stream, __u32 sequence)
+{
+	__u32 at = tid & (WL_THREADS - 1);
+	struct wl_run *run;
+
+	if (slot->state & WL_STATE_COPIED)
+		return;
+	run = bpf_map_lookup_elem(&runs, &at);
+	if (run && run->tid == tid && run->ns >= slot->since_ns)
+		wl_capture(cfg, WL_IN_COPY, stream, sequence, run->ns);
+	else
+		wl_count_unmatched(WL_IN_COPY);
+}
+
+/* A system call returns with `len` bytes at `base`: if they are a frame that is on its way, it has arrived. */
+static __always_inline void take_return(const struct wl_cap_cfg *cfg, __u64 base, __s64 len, __u64 now)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid(), sequence;
+	struct wl_slot *slot;
+	struct wl_header h;
+	__u8 type[2];
+	__u64 head;
+
+	if (len < WL_HEADER_LEN || bpf_probe_read_user(&h, WL_HEADER_LEN, (void *)base))
+		return;
+	if (cfg->ethernet && h.magic != WL_MAGIC_LE && len >= WL_ETHERNET_HEADER + WL_HEADER_LEN) {
+		if (bpf_probe_read_user(type, 2, (void *)(base + 12)) || wl_be16(type) != WL_ETHERTYPE ||
+		    bpf_probe_read_user(&h, WL_HEADER_LEN, (void *)(base + WL_ETHERNET_HEADER)))
+			return;
+	}
+	if (!wl_is_test(&h))
+		return;
+	sequence = bpf_ntohl(h.sequence);
+	slot = wl_slot_of(h.stream, sequence);
+	if (!slot || !wl_slot_is(slot, h.stream, sequence))
+		return;
+	head = slot->head;
+	if (!head || __sync_val_compare_and_swap(&slot->head, head, 0) != head)
+		return;
+	if (known.reader != tid) /* it shares its cache line with what every frame asks for */
+		known.reader = tid;
+	take_wake(cfg, slot, tid, h.stream, sequence);
+	wl_capture(cfg, WL_IN_CALL, h.stream, sequence, now);
+	wl_cost(WL_IN_CALL, sequence, now);
+}
+
+/* struct user_msghdr (56 bytes, msg_iov at 16) and struct mmsghdr (64 bytes, msg_len at 56) of 64-bit programs. */
+#define WL_MSG_IOV 16
+#define WL_MMSG_LEN 56
+#define WL_MMSG_SIZE 64
+#define WL_MMSG_MOST 1024
+
+static __always_inline __u64 base_of_message(__u64 message)
+{
+	__u64 vector = 0, base = 0;
+
+	bpf_probe_read_user(&vector, 8, (void *)(message + WL_MSG_IOV));
+	bpf_probe_read_user(&base, 8, (void *)vector);
+	return base;
+}
+
+struct messages {
+	__u64 at;
+	__u64 now;
+};
+
+static long take_message(__u32 i, struct messages *m)
+{
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	__u64 message = m->at + i * WL_MMSG_SIZE;
+	__u32 len = 0;
+
+	if (!cfg)
+		return 1;
+	bpf_probe_read_user(&len, 4, (void *)(message + WL_MMSG_LEN));
+	take_return(cfg, base_of_message(message), len, m->now);
+	return 0;
+}
+
+static __always_inline int on_return(__u32 call, __u64 pointer, __s64 result)
+{
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	__u64 now = bpf_ktime_get_ns(), base = 0;
+	struct messages m = { .at = pointer, .now = now };
+
+	if (!cfg || !cfg->on || result <= 0)
+		return 0;
+	switch (call) {
+	case WL_CALL_BUFFER:
+		take_return(cfg, pointer, result, now);
+		break;
+	case WL_CALL_VECTOR:
+		bpf_probe_read_user(&base, 8, (void *)pointer);
+		take_return(cfg, base, result, now);
+		break;
+	case WL_CALL_MESSAGE:
+		take_return(cfg, base_of_message(pointer), result, now);
+		break;
+	case WL_CALL_MESSAGES:
+		bpf_loop(result < WL_MMSG_MOST ? result : WL_MMSG_MOST, take_message, &m, 0);
+		break;
+	}
+	return 0;
+}
+
+/* A frame on its way out passes `point`; at the first, so does the system call of the thread that sends it. */
+static __always_inline int on_sent(const struct sk_buff *skb, const struct net_device *dev, __u32 point)
+{
+	__u64 now = bpf_ktime_get_ns();
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	__u32 tid, sequence;
+	struct wl_thread *thread;
+	struct wl_found_frame found;
+	struct wl_linear linear;
+	int is;
+
+	if (!cfg || !cfg->on || !wl_of_port(cfg, dev))
+		return 0;
+	wl_read_linear(&linear, skb);
+	is = wl_find(cfg, (__u64)BPF_CORE_READ(skb, data), linear.len - linear.data_len, 1, &found);
+	if (is == WL_UNREADABLE)
+		wl_count_unreadable(point);
+	if (is != WL_OURS)
+		return 0;
+	sequence = bpf_ntohl(found.h.sequence);
+	wl_capture(cfg, point, found.h.stream, sequence, now);
+	wl_cost(point, sequence, now);
+	if (point != WL_OUT_QUEUE)
+		return 0;
+	tid = (__u32)bpf_get_current_pid_tgid();
+	thread = this_thread(tid);
+	if (thread && thread->tid == tid && thread->enter_ns)
+		wl_capture(cfg, WL_OUT_CALL, found.h.stream, sequence, thread->enter_ns);
+	else
+		wl_count_unmatched(WL_OUT_CALL);
+	return 0;
+}
+
+#define NET_RX 3 /* NET_RX_SOFTIRQ of linux/interrupt.h */
+
+static __always_inline int on_softirq(__u64 vector, __u32 begins)
+{
+	struct wl_cap_poll *poll;
+
+	if ((__u32)vector != NET_RX)
+		return 0;
+	poll = wl_this_poll();
+	if (!poll)
+		return 0;
+	poll->begin_ns = begins ? bpf_ktime_get_ns() : 0;
+	poll->softirq = begins;
+	poll->frames = 0;
+	clear_line();
+	return 0;
+}
+
+/* A poll is over. In the softirq the next one begins; a thread that polls says nothing of when it begins. */
+static __always_inline int on_polled(__u32 work)
+{
+	struct wl_cap_poll *poll = wl_this_poll();
+	struct wl_hist *hist;
+	__u32 zero = 0;
+
+	if (!poll)
+		return 0;
+	if (poll->frames) {
+		hist = bpf_map_lookup_elem(&polls, &zero);
+		if (hist)
+			wl_hist_add(hist, work);
+	}
+	poll->frames = 0;
+	poll->begin_ns = poll->softirq ? bpf_ktime_get_ns() : 0;
+	clear_line();
+	return 0;
+}
+
+static __always_inline int on_run(__u32 tid)
+{
+	__u32 at = tid & (WL_THREADS - 1);
+	struct wl_run *run = bpf_map_lookup_elem(&runs, &at);
+
+	if (!run)
+		return 0;
+	run->tid = tid;
+	run->ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+#include "stages_sets.h"
+
+/* Run by user space, to compare this clock with its own. */
+__u64 clock_ns SEC(".bss.clock");
+
+SEC("xdp")
+int st_clock(struct xdp_md *ctx)
+{
+	clock_ns = bpf_ktime_get_ns();
+	return XDP_PASS;
+}
+
+char wl_license[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,307 @@
+//! Looking into the kernel: what this host allows, and the tracer of one trial.
+
+mod points;
+
+pub use points::{OneWay, TakenPoint, Wanted, collect};
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wirelab_port::ebpf::Mode;
+use wirelab_port::iface::{Interface, PortName};
+use wirelab_stages::{
+    Choice, FlowFilter, NodeOptions, NodeXdp, ProbeSet, StagesError, Store, Tracer, TracerOptions,
+    Xdp,
+};
+use wirelab_trial::stage::PointTimes;
+use wirelab_trial::{Direction, Histogram, Probes};
+
+/// UDP port of that tracer: discard, where nothing is expected.
+const NO_PORT: u16 = 9;
+
+/// What this host allows, found out by trying.
+#[derive(Clone, Debug)]
+pub struct Allowed {
+    /// The set of programs, or why there is none.
+    pub probes: Result<ProbeSet, String>,
+    /// Why it is not the better set.
+    pub remark: Option<String>,
+    /// Each point, as `in.NAME` or `out.NAME`, and the kernel function behind it.
+    pub functions: Vec<(String, &'static str)>,
+    /// How XDP programs sit, or why there are none: `untried` where only a trial finds it out.
+    pub xdp: Result<String, String>,
+}
+
+impl Allowed {
+    /// Attach a tracer to the port for a moment, and an XDP program where that disturbs nobody: it takes the link of
+    /// some network cards down for a while.
+    pub fn find(interface: &Interface, xdp: Xdp, shelf: &Shelf) -> Allowed {
+        let port = &interface.port;
+        let filter = FlowFilter {
+            udp_ports: vec![NO_PORT],
+            ..FlowFilter::default()
+        };
+        let tried = shelf.take(port, &filter, 1, Choice::Auto);
+        let harmless = ["veth", "tun", "dummy"];
+        let driver = interface.driver.as_deref().unwrap_or_default();
+        let mut allowed = Allowed {
+            probes: tried.as_ref().map(Tracer::set).map_err(ToString::to_string),
+            remark: None,
+            functions: Vec::new(),
+            xdp: match xdp {
+                Xdp::Off => Err("switched off with --xdp".to_owned()),
+                _ => try_xdp(port, xdp, harmless.contains(&driver)).map_err(|e| e.to_string()),
+            },
+        };
+        if let Ok(tracer) = tried {
+            let of = |info: &wirelab_stages::PointInfo| (info.point.key(), info.function);
+            allowed.functions = tracer.points().iter().map(of).collect();
+            allowed.remark = tracer.notes().into_iter().next();
+            tracer.pause();
+            shelf.put(tracer);
+        }
+        allowed
+    }
+}
+
+/// The tracers between two trials, one of each set: loading their programs takes long. They are attached to nothing
+/// there.
+#[derive(Clone)]
+pub struct Shelf {
+    kept: Arc<Mutex<Vec<Tracer>>>,
+    capacity: u32,
+}
+
+impl Shelf {
+    /// For tracers with so many records a point, unless more are asked for.
+    pub fn new(capacity: u32) -> Shelf {
+        Shelf {
+            kept: Arc::default(),
+            capacity: capacity.clamp(1, wirelab_stages::MOST_RECORDS),
+        }
+    }
+
+    fn take(
+        &self,
+        port: &PortName,
+        filter: &FlowFilter,
+        records: u32,
+        choice: Choice,
+    ) -> Result<Tracer, StagesError> {
+        let wanted = |tracer: &Tracer| match choice {
+            // The better set lies in front.
+            Choice::Auto => true,
+            Choice::Fentry => tracer.set() == ProbeSet::Fentry,
+            Choice::Raw => tracer.set() == ProbeSet::Raw,
+        };
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().position(wanted).map(|at| kept.remove(at));
+        drop(kept);
+        if let Some(tracer) = found.filter(|_| records <= self.capacity) {
+            tracer.clear();
+            tracer.store().set_driver(false);
+            tracer.store().aim(port, filter)?;
+            tracer.resume()?;
+            return Ok(tracer);
+        }
+        Tracer::attach(&TracerOptions {
+            port: port.clone(),
+            filter: filter.clone(),
+            capacity: records.max(self.capacity),
+            choice,
+            xdp: Xdp::Off,
+            btf: None,
+        })
+    }
+
+    fn put(&self, tracer: Tracer) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.retain(|other| other.set() != tracer.set());
+        match tracer.set() {
+            ProbeSet::Fentry => kept.insert(0, tracer),
+            ProbeSet::Raw => kept.push(tracer),
+        }
+    }
+}
+
+impl fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shelf")
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Allowed {
+    /// What is missing, for the user.
+    pub fn notices(&self) -> Vec<String> {
+        let missing = [
+            (
+                "no capture points inside the stack",
+                self.probes.as_ref().err(),
+            ),
+            ("no way past the stack", self.xdp.as_ref().err()),
+        ];
+        let tell = |(what, why): (&str, Option<&String>)| why.map(|why| format!("{what}: {why}"));
+        missing.into_iter().filter_map(tell).collect()
+    }
+}
+
+fn try_xdp(port: &PortName, xdp: Xdp, attach: bool) -> Result<String, StagesError> {
+    let options = NodeOptions {
+        xdp,
+        ..NodeOptions::default()
+    };
+    if !attach {
+        NodeXdp::load(&wirelab_stages::own_addresses(port)?, &options, None)?;
+        return Ok("untried".to_owned());
+    }
+    let node = NodeXdp::attach(port, &options, None)?;
+    Ok(node.mode().map_or("none", mode_name).to_owned())
+}
+
+/// How an XDP program sits, as the set-up key says it.
+pub const fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Native => "native",
+        Mode::Generic => "generic",
+    }
+}
+
+/// A tracer on the node's port, for one trial. It is detached with this value.
+pub struct Inside {
+    // First, so that it does not write into the records of another trial.
+    node: Option<NodeXdp>,
+    tracer: Tracer,
+    shelf: Shelf,
+    notes: Vec<String>,
+}
+
+/// What a tracer saw.
+#[derive(Debug, Default)]
+pub struct Looked {
+    /// Times of each point of frames received, in the order of their way.
+    pub received: Vec<PointTimes>,
+    /// And of those sent.
+    pub sent: Vec<PointTimes>,
+    /// Counters by the names of the protocol.
+    pub counters: Vec<(String, u64)>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+impl Inside {
+    /// Attach a tracer; the points up to `driver` are taken by a program that joins [`Inside::store`], else `wire` and
+    /// `interrupt` in the stack.
+    ///
+    /// # Errors
+    /// [`StagesError`]: what is missing, and the way out.
+    pub fn attach(
+        shelf: &Shelf,
+        port: &PortName,
+        filter: &FlowFilter,
+        records: u32,
+        probes: Probes,
+    ) -> Result<Inside, StagesError> {
+        let choice = match probes {
+            Probes::Fentry => Choice::Fentry,
+            Probes::Raw => Choice::Raw,
+            Probes::Auto | Probes::Off => Choice::Auto,
+        };
+        Ok(Inside {
+            node: None,
+            tracer: shelf.take(port, filter, records, choice)?,
+            shelf: shelf.clone(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// The records, for an XDP program to join.
+    pub fn store(&self) -> &Store {
+        self.tracer.store()
+    }
+
+    /// Take the points up to `driver` by an XDP program of its own; where it sits. A port that takes none is looked at
+    /// without it.
+    pub fn watch_driver(&mut self, port: &PortName, xdp: Xdp) -> Option<Mode> {
+        if xdp == Xdp::Off {
+            return None;
+        }
+        let options = NodeOptions {
+            xdp,
+            ..NodeOptions::default()
+        };
+        match NodeXdp::attach(port, &options, Some(self.tracer.store())) {
+            Ok(node) => {
+                self.notes.extend(node.remark().map(str::to_owned));
+                self.node = Some(node);
+            }
+            Err(error) => self.notes.push(format!("no point driver: {error}")),
+        }
+        self.node.as_ref().and_then(NodeXdp::mode)
+    }
+
+    /// Detach everything, and tell what was seen.
+    pub fn finish(self) -> Looked {
+        let Inside {
+            node,
+            tracer,
+            shelf,
+            mut notes,
+        } = self;
+        tracer.pause();
+        notes.extend(tracer.notes());
+        let looked = Looked {
+            received: tracer.times_of(Direction::Receive),
+            sent: tracer.times_of(Direction::Transmit),
+            counters: counters(&tracer),
+            notes,
+        };
+        drop(node);
+        shelf.put(tracer);
+        looked
+    }
+}
+
+fn counters(tracer: &Tracer) -> Vec<(String, u64)> {
+    let mut all = Vec::new();
+    for info in tracer.points() {
+        let key = info.point.key();
+        let seen = |(_, count): &(&str, u64)| *count > 0;
+        let named = |(name, count): (&str, u64)| (format!("probe_{name}.{key}"), count);
+        all.extend(info.counts().into_iter().filter(seen).map(named));
+    }
+    for (point, cost) in tracer.cost() {
+        if let Some(ns) = cost.percentile(50.0) {
+            all.push((format!("probe_cost_ns.{}", point.key()), ns));
+        }
+    }
+    polls(&tracer.polls(), &mut all);
+    all
+}
+
+fn polls(polls: &Histogram, all: &mut Vec<(String, u64)>) {
+    if polls.count == 0 {
+        return;
+    }
+    let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
+    put("napi_polls", polls.count);
+    put(
+        "napi_poll_frames_mean_milli",
+        (polls.mean_ticks * 1000.0).round() as u64,
+    );
+    for (name, percent) in [("median", 50.0), ("p99", 99.0)] {
+        if let Some(frames) = polls.percentile(percent) {
+            put(&format!("napi_poll_frames_{name}"), frames);
+        }
+    }
+    put("napi_poll_frames_max", polls.max_ticks);
+}
+
+impl fmt::Debug for Inside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inside")
+            .field("set", &self.tracer.set())
+            .finish_non_exhaustive()
+    }
+}

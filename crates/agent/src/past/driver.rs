@@ -1,0 +1,104 @@
+//! The driver alone: the blaster sends, the reflector turns frames around. No application takes part.
+
+use std::net::{IpAddr, UdpSocket};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use wirelab_port::ebpf::Mode;
+use wirelab_port::inject::Schedule;
+use wirelab_port::job::SendJob;
+use wirelab_port::xdp::{Generator, GeneratorOptions, XdpError};
+use wirelab_socket::flow::{Offer, Sent};
+use wirelab_stages::{Reflect, Reflector, StagesError};
+use wirelab_wire::rule::Few;
+use wirelab_wire::{FrameSpec, Layer, Sizes};
+
+use super::{Past, failed};
+use crate::engine::{Told, Work};
+use crate::ethernet::tell;
+use crate::meter::stamp;
+use crate::udp::{AFTER_REPLY, wait};
+
+/// How often to look how far the reflector is.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The work of the blaster.
+///
+/// # Errors
+/// [`XdpError`]: what is missing, and the way out.
+pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Result<Work, XdpError> {
+    let job = SendJob {
+        frame,
+        sizes,
+        stream: offer.stream,
+        with_time: offer.with_time,
+        pace: offer.pace,
+        extent: offer.extent,
+        faults: Schedule::default(),
+        buffers: None,
+    };
+    let bytes = sizes.datagram.unwrap_or(sizes.payload);
+    let generator = Generator::load(&[(past.port.clone(), job)], GeneratorOptions::default())?;
+    Ok(Box::new(move |live, cancel| {
+        wait(AFTER_REPLY, cancel);
+        stamp(live);
+        let report = generator
+            .run(cancel)
+            .map_err(failed)?
+            .pop()
+            .unwrap_or_default();
+        tell(live, &report, u64::from(bytes));
+        Ok(Told::sent(Sent {
+            report,
+            ..Sent::default()
+        }))
+    }))
+}
+
+/// The work of the reflector; also where its program sits, and what a reader must know of it. Frames that come from
+/// now on are turned around. `holder` keeps the flow's UDP port meanwhile.
+///
+/// # Errors
+/// [`StagesError`]: what is missing, and the way out.
+pub fn echo(
+    past: &Past,
+    peer: IpAddr,
+    holder: Option<UdpSocket>,
+) -> Result<(Work, Option<Mode>, Option<String>), StagesError> {
+    let udp = past.layer != Layer::Ethernet;
+    let reflect = Reflect {
+        ethernet: !udp,
+        udp_ports: Few::of(if udp {
+            std::slice::from_ref(&past.udp_port)
+        } else {
+            &[]
+        })
+        .unwrap_or_default(),
+        peer_mac: Some(past.peer.0),
+        peer: udp.then_some(peer),
+    };
+    let reflector = Reflector::attach(&past.port, &reflect, past.xdp, None)?;
+    let (mode, remark) = (reflector.mode(), reflector.remark().map(str::to_owned));
+    let work: Work = Box::new(move |live, cancel| {
+        while !cancel.is_cancelled() {
+            std::thread::sleep(LOOK);
+            let frames = reflector.counters().reflected;
+            if frames != live.frames.load(Ordering::Relaxed) {
+                stamp(live);
+                live.frames.store(frames, Ordering::Relaxed);
+            }
+        }
+        let counted = reflector.counters();
+        live.frames.store(counted.reflected, Ordering::Relaxed);
+        drop((reflector, holder));
+        Ok(Told {
+            echoed: Some(counted.reflected),
+            counters: vec![
+                ("reflected_frames", counted.reflected),
+                ("not_reflected_frames", counted.not_reflected),
+            ],
+            ..Told::default()
+        })
+    });
+    Ok((work, Some(mode), remark))
+}

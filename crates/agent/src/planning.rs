@@ -1,0 +1,287 @@
+//! From what a peer asks to the work of a trial: sockets, tracer and XDP programs are opened here, before the reply.
+
+use std::net::{SocketAddr, UdpSocket};
+
+use wirelab_control::Refusal;
+use wirelab_control::message::Started;
+use wirelab_control::value::{Mac, Path};
+use wirelab_port::ebpf::Mode;
+use wirelab_port::packet::PREFILLED_SLOTS;
+use wirelab_socket::serve::Beside;
+use wirelab_stages::{FlowFilter, Xdp};
+use wirelab_trial::{Buffers, Direction, Probes, Wait};
+use wirelab_wire::{Layer, Transport};
+
+use crate::asked::Asked;
+use crate::engine::Plan;
+use crate::ethernet::{self, EthernetTrial};
+use crate::handler::{Agent, failed};
+use crate::inside::{Inside, Wanted, mode_name};
+use crate::past::{self, Past, Track};
+use crate::tcp::{self, TcpTrial};
+use crate::udp::{self, UdpTrial};
+
+/// UDP and TCP port of trials unless another is asked.
+const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
+
+/// A tracer, where one was asked for and can be had; else why not.
+type Looking = (Option<Inside>, Vec<String>);
+
+impl Agent {
+    /// The work of the trial, and what is to be said of it.
+    pub(crate) fn plan(&mut self, asked: &Asked<'_>) -> Result<(Plan, Started), Refusal> {
+        let start = asked.start;
+        let mut started = blank();
+        started.frame_bytes = asked.sizes.map(|sizes| sizes.frame);
+        started.node_ip = Some(self.place().ip);
+        started.peer_ip = Some(asked.peer);
+        let mut plan = match start.layer {
+            Layer::Ethernet => self.plan_ethernet(asked, &mut started)?,
+            Layer::UdpIpv4 | Layer::UdpIpv6 => self.plan_udp(asked, &mut started)?,
+            Layer::TcpIpv4 | Layer::TcpIpv6 => self.plan_tcp(asked, &mut started)?,
+        };
+        plan.wanted = Some(Wanted {
+            records: asked.expect.captures,
+            direction: start.direction,
+            stream_in: asked.expect.stream,
+            stream_out: start.tx_stream.unwrap_or(0),
+        });
+        Ok((plan, started))
+    }
+
+    fn plan_ethernet(&mut self, asked: &Asked<'_>, started: &mut Started) -> Result<Plan, Refusal> {
+        let start = asked.start;
+        let peer = self.destination(asked)?;
+        (started.node_mac, started.peer_mac) = (Some(self.mac()), Some(peer));
+        (started.node_ip, started.peer_ip) = (None, None);
+        if asked.ways.path != Path::Stack {
+            return self.plan_past(asked, peer, None);
+        }
+        started.buffers = start.buffers;
+        let ready = start.buffers == Some(Buffers::Prefilled) && asked.offer.is_some();
+        started.slots = ready.then_some(PREFILLED_SLOTS);
+        let beside = self.beside(asked)?;
+        let looking = self.look(asked, None)?;
+        let plan = ethernet::plan(EthernetTrial {
+            direction: start.direction,
+            interface: self.place().interface.clone(),
+            peer,
+            sizes: asked.sizes,
+            offer: asked.offer,
+            expect: asked.expect,
+            buffers: start.buffers,
+            expected_frames: asked.expected_frames,
+            one_by_one: one_by_one(asked, &looking, beside),
+        })
+        .map_err(failed)?;
+        Ok(with(plan, looking))
+    }
+
+    fn plan_udp(&mut self, asked: &Asked<'_>, started: &mut Started) -> Result<Plan, Refusal> {
+        let start = asked.start;
+        let peer_port = start.peer_port.unwrap_or(TRIAL_PORT);
+        let node_port = start.node_port.unwrap_or(TRIAL_PORT);
+        started.peer_port = asked.offer.map(|_| peer_port);
+        let socket = udp::bind(SocketAddr::new(self.place().ip, node_port)).map_err(failed)?;
+        let port = socket.local_addr().map_err(failed)?.port();
+        started.node_port = Some(port);
+        if asked.ways.path != Path::Stack {
+            let peer = self.destination(asked)?;
+            return self.plan_past(asked, peer, Some((socket, port)));
+        }
+        let beside = self.beside(asked)?;
+        let looking = self.look(asked, Some(port))?;
+        let trial = UdpTrial {
+            direction: start.direction,
+            offer: asked.offer,
+            expect: asked.expect,
+            peer: SocketAddr::new(asked.peer, peer_port),
+            expected_frames: asked.expected_frames,
+            one_by_one: one_by_one(asked, &looking, beside),
+        };
+        Ok(with(udp::plan(socket, trial).map_err(failed)?, looking))
+    }
+
+    fn plan_tcp(&self, asked: &Asked<'_>, started: &mut Started) -> Result<Plan, Refusal> {
+        let start = asked.start;
+        let node_port = start.node_port.unwrap_or(TRIAL_PORT);
+        let (plan, port) = tcp::plan(&TcpTrial {
+            direction: start.direction,
+            offer: asked.offer,
+            expect: asked.expect,
+            local: SocketAddr::new(self.place().ip, node_port),
+            peer: asked.peer,
+        })
+        .map_err(failed)?;
+        started.node_port = Some(port);
+        Ok(plan)
+    }
+
+    /// A trial past the stack; of UDP, the socket keeps the flow's port meanwhile.
+    fn plan_past(
+        &mut self,
+        asked: &Asked<'_>,
+        peer: Mac,
+        udp: Option<(UdpSocket, u16)>,
+    ) -> Result<Plan, Refusal> {
+        let start = asked.start;
+        let port = udp.as_ref().map(|(_, port)| *port);
+        let holder = udp.map(|(socket, _)| socket);
+        let past = Past {
+            port: self.place().interface.port.clone(),
+            xdp: self.xdp,
+            layer: start.layer,
+            peer,
+            udp_port: port.unwrap_or(0),
+        };
+        if let (Direction::Transmit, Some(offer), Some(sizes)) =
+            (start.direction, asked.offer, asked.sizes)
+        {
+            let frame = ethernet::spec(&self.place().interface, peer, self.transport(asked, port));
+            let send = past::send(&past, frame, &offer, sizes)
+                .map_err(|error| Refusal::unsupported("path", &error.to_string()))?;
+            return Ok(Plan {
+                send: Some(send),
+                expected_frames: asked.expected_frames,
+                ..Plan::default()
+            });
+        }
+        let (looking, made) = if asked.ways.path == Path::Driver {
+            let made = past::echo(&past, asked.peer, holder);
+            ((None, Vec::new()), made)
+        } else {
+            let beside = self.beside(asked)?;
+            let looking = self.look(asked, port)?;
+            let track = Track {
+                rules: asked.ways.rules_for(start.layer, past.udp_port),
+                expect: asked.expect,
+                wait: asked.ways.waits(),
+                beside,
+                holder,
+            };
+            let store = looking.0.as_ref().map(Inside::store);
+            let made = past::receive(&past, track, store);
+            (looking, made)
+        };
+        let (work, mode, remark) = made.map_err(|error| past::refused(&error))?;
+        self.sits(mode);
+        let mut plan = with(Plan::default(), looking);
+        plan.receive = Some(work);
+        plan.expected_frames = asked.expected_frames;
+        plan.notes.extend(remark);
+        Ok(plan)
+    }
+
+    /// What frames of a flow from the node are carried by.
+    fn transport(&self, asked: &Asked<'_>, port: Option<u16>) -> Transport {
+        use std::net::IpAddr::{V4, V6};
+        let ports = [
+            port.unwrap_or(TRIAL_PORT),
+            asked.start.peer_port.unwrap_or(TRIAL_PORT),
+        ];
+        match (
+            asked.start.layer,
+            self.place().ip,
+            asked.peer.to_canonical(),
+        ) {
+            (Layer::UdpIpv4, V4(own), V4(peer)) => Transport::UdpIpv4 {
+                addresses: [own, peer],
+                ports,
+            },
+            (Layer::UdpIpv6, V6(own), V6(peer)) => Transport::UdpIpv6 {
+                addresses: [own, peer],
+                ports,
+            },
+            _ => Transport::Ethernet,
+        }
+    }
+
+    /// The socket beside the flow's.
+    fn beside(&self, asked: &Asked<'_>) -> Result<Option<Beside>, Refusal> {
+        let bind = |port| Beside::bind(SocketAddr::new(self.place().ip, port));
+        let opened = asked.ways.background_port.map(bind).transpose();
+        opened.map_err(|error| Refusal::unsupported("background_port", &error.to_string()))
+    }
+
+    /// Attach a tracer where capture points are asked for.
+    fn look(&mut self, asked: &Asked<'_>, udp_port: Option<u16>) -> Result<Looking, Refusal> {
+        let probes = asked.ways.probes;
+        if asked.expect.captures == 0 || probes == Probes::Off {
+            return Ok((None, Vec::new()));
+        }
+        let echo = asked.start.direction == Direction::Echo;
+        let stream = |stream: Option<u8>| (!echo).then(|| stream.unwrap_or(0));
+        let filter = FlowFilter {
+            ethernet: udp_port.is_none(),
+            udp_ports: udp_port.into_iter().collect(),
+            stream_in: stream(asked.start.rx_stream),
+            stream_out: stream(asked.start.tx_stream),
+        };
+        let port = self.place().interface.port.clone();
+        // The fast track brings a program of its own, and what is sent passes none.
+        let own = asked.ways.path == Path::Stack && asked.start.direction != Direction::Transmit;
+        let xdp = if own { self.xdp } else { Xdp::Off };
+        let attached = match &self.allowed.probes {
+            // What was refused when the node started is refused now.
+            Err(why) if probes == Probes::Auto => Err(why.clone()),
+            _ => Inside::attach(&self.shelf, &port, &filter, asked.expect.captures, probes)
+                .map_err(|error| error.to_string()),
+        };
+        match attached {
+            Ok(mut inside) => {
+                let mode = inside.watch_driver(&port, xdp);
+                self.sits(mode);
+                Ok((Some(inside), Vec::new()))
+            }
+            Err(why) if probes == Probes::Auto => Ok((
+                None,
+                vec![format!("no capture points inside the stack: {why}")],
+            )),
+            Err(why) => Err(Refusal::unsupported("probes", &why)),
+        }
+    }
+
+    /// Keep how an XDP program came to sit, for who asks for the set-up.
+    fn sits(&mut self, mode: Option<Mode>) {
+        if let Some(mode) = mode {
+            self.set_key("xdp", mode_name(mode));
+        }
+    }
+}
+
+/// How frames are taken one by one, where they are.
+fn one_by_one(
+    asked: &Asked<'_>,
+    looking: &Looking,
+    beside: Option<Beside>,
+) -> Option<(Wait, Option<Beside>)> {
+    let ways = &asked.ways;
+    let timed = looking.0.is_some() || ways.probes == Probes::Off;
+    let captured = asked.expect.captures > 0 && timed;
+    let needed = captured || ways.wait.is_some() || beside.is_some();
+    needed.then(|| (ways.waits(), beside))
+}
+
+fn with(plan: Plan, (inside, notes): Looking) -> Plan {
+    Plan {
+        inside,
+        notes,
+        ..plan
+    }
+}
+
+const fn blank() -> Started {
+    Started {
+        trial: 0,
+        limit_ps: 0,
+        frame_bytes: None,
+        slots: None,
+        buffers: None,
+        node_mac: None,
+        node_ip: None,
+        node_port: None,
+        peer_mac: None,
+        peer_ip: None,
+        peer_port: None,
+    }
+}

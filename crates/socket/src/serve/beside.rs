@@ -1,0 +1,79 @@
+//! A second socket beside the flow's: background traffic, counted and dropped.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::{fmt, io};
+
+use crate::batch::Receiver;
+use crate::udp::enlarge_queue;
+
+/// Datagrams taken in one turn of the loop: few enough that the flow does not wait long behind them, many enough that
+/// the loop keeps up with half of what the stack can deliver.
+const TURN: usize = 8;
+/// Longest datagram whose bytes are counted whole.
+const LONGEST: usize = 2048;
+
+/// A socket whose datagrams are counted and dropped.
+pub struct Beside {
+    socket: UdpSocket,
+    receiver: Receiver,
+    counted: Counted,
+}
+
+/// What came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Datagrams.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Beside {
+    /// Open it at an address.
+    ///
+    /// # Errors
+    /// What the system says, e.g. that the port is in use.
+    pub fn bind(local: SocketAddr) -> io::Result<Beside> {
+        let socket = UdpSocket::bind(local)?;
+        socket.set_nonblocking(true)?;
+        let _ = enlarge_queue(&socket);
+        Ok(Beside {
+            socket,
+            receiver: Receiver::new(TURN, LONGEST),
+            counted: Counted::default(),
+        })
+    }
+
+    /// What tells that something is there.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Take what is there, one turn's share at most; how many there were.
+    pub fn take(&mut self) -> usize {
+        let Ok(datagrams) = self.receiver.receive_now(&self.socket) else {
+            return 0;
+        };
+        let before = self.counted.frames;
+        for datagram in datagrams {
+            self.counted.frames += 1;
+            self.counted.bytes += datagram.bytes.len() as u64;
+        }
+        (self.counted.frames - before) as usize
+    }
+
+    /// What came so far.
+    pub const fn counted(&self) -> Counted {
+        self.counted
+    }
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Beside")
+            .field("socket", &self.socket)
+            .field("counted", &self.counted)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,81 @@
+//! The structures that the eBPF programs and user space share, as `bpf/capture.h` and `bpf/stages.bpf.c` lay them out.
+//!
+//! Joining a program to a [`crate::Store`] checks each size against the map it lies in.
+
+/// Points that there is room for.
+pub const POINTS: usize = 12;
+/// CPUs whose receive work is followed; a CPU beyond them has no `interrupt`.
+pub const CPUS: usize = 256;
+/// Ports of the flow.
+pub const PORTS: usize = 8;
+/// In place of a stream: any.
+pub const ANY_STREAM: u16 = 0xFFFF;
+/// Buckets of a log-linear histogram.
+pub const HIST_BUCKETS: usize = 2048;
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Cfg {
+    pub on: u32,
+    pub capacity: u32,
+    pub ethernet: u32,
+    pub port_count: u32,
+    pub udp_ports: [u16; PORTS],
+    pub stream_in: u16,
+    pub stream_out: u16,
+    pub ifindex: u32,
+    pub netns: u64,
+    pub no_driver: u32,
+    pub pad: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Head {
+    pub taken: u64,
+    pub unreadable: u64,
+    pub unmatched: u64,
+    pub dropped: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Record {
+    pub ns: u64,
+    pub sequence: u32,
+    pub stream: u8,
+    pub pad: u8,
+    pub cpu: u16,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Poll {
+    pub begin_ns: u64,
+    pub frames: u32,
+    pub softirq: u32,
+    pub pad: [u64; 6],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Hist {
+    pub count: u64,
+    pub sum: u64,
+    pub min: u64,
+    pub max: u64,
+    pub buckets: [u64; HIST_BUCKETS],
+}
+
+/// Frames on their way from the stack to the application.
+pub const SLOTS: usize = 8192;
+
+/// What is remembered of one of them; empty where all is 0.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Slot(pub [u64; 4]);
+
+/// A single variable of a program.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Word(pub u64);

@@ -1,0 +1,22 @@
+//! Where the time goes inside a Linux node: capture points in the kernel (eBPF), and a fast track past its stack.
+
+mod abi;
+mod clock;
+mod error;
+mod fast_track;
+mod object;
+mod point;
+mod programs;
+mod reflector;
+mod store;
+mod sys;
+mod tracer;
+mod xdp;
+
+pub use error::StagesError;
+pub use fast_track::{DEFAULT_FRAMES, FastTrack, FastTrackCounters, FastTrackOptions, MOST_FRAMES};
+pub use point::Point;
+pub use reflector::Reflector;
+pub use store::{Counts, FlowFilter, MOST_RECORDS, NODE_NS, Store};
+pub use tracer::{Choice, PointInfo, ProbeSet, Tracer, TracerOptions};
+pub use xdp::{MAX_QUEUES, NodeCounters, NodeOptions, NodeXdp, Reflect, Xdp, own_addresses};

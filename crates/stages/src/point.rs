@@ -1,0 +1,81 @@
+//! The capture points of a Linux node: their names, their order, and what takes the time at each.
+
+use wirelab_trial::Direction;
+
+/// A place on a frame's way through the node; the order is that of the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Point {
+    /// Received: it left the tester, by the time that it carries. Of the tester's clock.
+    InWire = 0,
+    /// Received: the interrupt's work began, in which the driver took it.
+    InInterrupt = 1,
+    /// Received: the driver hands it over (XDP).
+    InDriver = 2,
+    /// Received: a socket buffer has been made of it (`netif_receive_skb`).
+    InStack = 3,
+    /// Received: it is in the socket's queue.
+    InSocket = 4,
+    /// Received: the application has been woken, and its data are about to be copied.
+    InCopy = 5,
+    /// Received: the system call returns.
+    InCall = 6,
+    /// Sent: the system call is entered.
+    OutCall = 7,
+    /// Sent: it reaches the queueing discipline (`net_dev_queue`).
+    OutQueue = 8,
+    /// Sent: the driver is given it (`net_dev_start_xmit`).
+    OutDriver = 9,
+    /// Sent: it was seen on the other end.
+    OutWire = 10,
+}
+
+impl Point {
+    /// All points, in the order of the way, received first.
+    pub const ALL: [Point; 11] = [
+        Point::InWire,
+        Point::InInterrupt,
+        Point::InDriver,
+        Point::InStack,
+        Point::InSocket,
+        Point::InCopy,
+        Point::InCall,
+        Point::OutCall,
+        Point::OutQueue,
+        Point::OutDriver,
+        Point::OutWire,
+    ];
+
+    /// Its name in the node control protocol and in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Point::InWire | Point::OutWire => "wire",
+            Point::InInterrupt => "interrupt",
+            Point::InDriver | Point::OutDriver => "driver",
+            Point::InStack => "stack",
+            Point::InSocket => "socket",
+            Point::InCopy => "copy",
+            Point::InCall | Point::OutCall => "call",
+            Point::OutQueue => "queue",
+        }
+    }
+
+    /// Its name with the way of its frames, `in.driver`: both ways have points of one name.
+    pub fn key(self) -> String {
+        let way = match self.direction() {
+            Direction::Transmit => "out",
+            _ => "in",
+        };
+        format!("{way}.{}", self.name())
+    }
+
+    /// Whether frames pass it when they are received or when they are sent.
+    pub const fn direction(self) -> Direction {
+        match self {
+            Point::OutCall | Point::OutQueue | Point::OutDriver | Point::OutWire => {
+                Direction::Transmit
+            }
+            _ => Direction::Receive,
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! The record store: what the eBPF programs of a node's port and those that trace its kernel write, and user space
+//! reads, in maps that all of them share.
+
+use std::os::fd::{AsFd, BorrowedFd};
+
+use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject, libbpf_sys};
+use wirelab_port::ebpf::{Plain, Shared, silence_libbpf};
+use wirelab_port::iface::{Interface, PortName};
+use wirelab_trial::stage::PointTimes;
+use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner, Series};
+
+use crate::abi::{ANY_STREAM, CPUS, Cfg, Head, Hist, POINTS, PORTS, Poll, Record};
+use crate::error::StagesError;
+use crate::point::Point;
+
+/// Most records of a point that a store may hold: 16 bytes each, of twelve points (201 MB).
+pub const MOST_RECORDS: u32 = 1 << 20;
+
+/// The node's clock of all capture points: CLOCK_MONOTONIC in nanoseconds.
+pub const NODE_NS: Clock = Clock {
+    kind: ClockKind::Wall,
+    tick_ps: Some(1000),
+    resolution_ticks: 1,
+    owner: Owner::Node,
+};
+
+/// Which frames are those of the test flow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowFilter {
+    /// UDP ports of the node: destination of what it receives, source or destination of what it sends. At most 8.
+    pub udp_ports: Vec<u16>,
+    /// Frames of the test EtherType too.
+    pub ethernet: bool,
+    /// Stream of what it receives; any if absent.
+    pub stream_in: Option<u8>,
+    /// Stream of what it sends; any if absent.
+    pub stream_out: Option<u8>,
+}
+
+/// Records of all points, in maps that eBPF objects join before they are loaded.
+pub struct Store {
+    maps: Vec<MapHandle>,
+    cfg: Shared<Cfg>,
+    heads: Shared<Head>,
+    records: Shared<Record>,
+    costs: Shared<Hist>,
+    capacity: u32,
+}
+
+/// What a point has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames that passed it.
+    pub taken: u64,
+    /// Those of them that found no room.
+    pub missed: u64,
+    /// Frames that may be the flow's, whose headers could not be read there.
+    pub unreadable: u64,
+    /// Frames of the flow whose time there cannot be known.
+    pub unmatched: u64,
+    /// Frames of the flow that the kernel dropped between the point before and this one.
+    pub dropped: u64,
+}
+
+impl Store {
+    /// A store of `capacity` records for each point; what comes later is counted.
+    ///
+    /// # Errors
+    /// [`StagesError::BadOptions`] for a capacity of 0 or above [`MOST_RECORDS`]; [`StagesError::Privilege`].
+    pub fn new(capacity: u32) -> Result<Store, StagesError> {
+        if capacity == 0 || capacity > MOST_RECORDS {
+            return Err(StagesError::BadOptions(format!(
+                "a store of {capacity} records a point: choose 1 to {MOST_RECORDS}"
+            )));
+        }
+        silence_libbpf();
+        let (cfg_map, cfg) = array("wl_cap_cfg", 1)?;
+        let (heads_map, heads) = array("wl_cap_heads", POINTS)?;
+        let (records_map, records) = array("wl_cap_records", POINTS * capacity as usize)?;
+        let (polls_map, _) = array::<Poll>("wl_cap_polls", CPUS)?;
+        let (costs_map, costs) = array("wl_cap_costs", POINTS)?;
+        Ok(Store {
+            maps: vec![cfg_map, heads_map, records_map, polls_map, costs_map],
+            cfg,
+            heads,
+            records,
+            costs,
+            capacity,
+        })
+    }
+
+    /// Let an object that is not loaded yet write into this store: each of its maps that has the name of one of ours
+    /// becomes ours.
+    ///
+    /// # Errors
+    /// What libbpf says.
+    pub fn join(&self, object: &mut OpenObject) -> libbpf_rs::Result<()> {
+        for mut map in object.maps_mut() {
+            if let Some(own) = self.maps.iter().find(|own| own.name() == map.name()) {
+                map.reuse_fd(own.as_fd())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The maps, by name and descriptor.
+    pub fn maps(&self) -> impl Iterator<Item = (String, BorrowedFd<'_>)> {
+        let name = |map: &MapHandle| map.name().to_string_lossy().into_owned();
+        self.maps.iter().map(move |map| (name(map), map.as_fd()))
+    }
+
+    /// Say which frames of which port are recorded, and begin.
+    ///
+    /// # Errors
+    /// [`StagesError::BadOptions`] for a filter that no frame matches or of too many ports; errors of the port.
+    pub fn aim(&self, port: &PortName, filter: &FlowFilter) -> Result<(), StagesError> {
+        if filter.udp_ports.len() > PORTS {
+            return Err(StagesError::BadOptions(format!(
+                "{} UDP ports to look at: {PORTS} at most",
+                filter.udp_ports.len()
+            )));
+        }
+        if filter.udp_ports.is_empty() && !filter.ethernet {
+            return Err(StagesError::BadOptions(
+                "nothing to look at: name a UDP port, or ask for frames of the test EtherType"
+                    .to_owned(),
+            ));
+        }
+        let stream = |s: Option<u8>| s.map_or(ANY_STREAM, u16::from);
+        let mut cfg = Cfg {
+            on: 1,
+            capacity: self.capacity,
+            ethernet: u32::from(filter.ethernet),
+            port_count: filter.udp_ports.len() as u32,
+            stream_in: stream(filter.stream_in),
+            stream_out: stream(filter.stream_out),
+            ifindex: Interface::query(port)?.index,
+            netns: port.netns()?.id()?.1,
+            no_driver: self.cfg.read(0).no_driver,
+            ..Cfg::default()
+        };
+        cfg.udp_ports[..filter.udp_ports.len()].copy_from_slice(&filter.udp_ports);
+        self.cfg.write(0, &cfg);
+        Ok(())
+    }
+
+    /// Say whether an XDP program takes the points `wire`, `interrupt` and `driver`; without one the first place that
+    /// sees a frame is the stack, and `interrupt` is taken there.
+    pub fn set_driver(&self, present: bool) {
+        let mut cfg = self.cfg.read(0);
+        cfg.no_driver = u32::from(!present);
+        self.cfg.write(0, &cfg);
+    }
+
+    pub(crate) fn has_driver(&self) -> bool {
+        self.cfg.get(0).no_driver == 0
+    }
+
+    /// Stop recording, or go on.
+    pub fn set_on(&self, on: bool) {
+        let mut cfg = self.cfg.read(0);
+        cfg.on = u32::from(on);
+        self.cfg.write(0, &cfg);
+    }
+
+    /// Forget all records and counts. Frames that pass meanwhile may be counted or not.
+    pub fn clear(&self) {
+        for point in 0..POINTS {
+            self.heads.write(point, &Head::default());
+            self.costs.write(point, &wirelab_port::ebpf::zeroed());
+        }
+    }
+
+    /// What a point has seen so far.
+    pub fn counts(&self, point: Point) -> Counts {
+        let head = self.heads.read(point as usize);
+        Counts {
+            taken: head.taken,
+            missed: head.taken.saturating_sub(u64::from(self.capacity)),
+            unreadable: head.unreadable,
+            unmatched: head.unmatched,
+            dropped: head.dropped,
+        }
+    }
+
+    /// The records of all points in the order of the way, received first, each stream for itself.
+    pub fn times(&self) -> Vec<PointTimes> {
+        let both = [Direction::Receive, Direction::Transmit];
+        both.iter().flat_map(|d| self.times_of(*d)).collect()
+    }
+
+    /// The records of the points that frames of a direction pass, in the order of the way, each stream for itself.
+    pub fn times_of(&self, direction: Direction) -> Vec<PointTimes> {
+        let way = Point::ALL.iter().filter(|p| p.direction() == direction);
+        way.flat_map(|p| self.of_point(*p)).collect()
+    }
+
+    fn of_point(&self, point: Point) -> Vec<PointTimes> {
+        let kept = self.counts(point).taken.min(u64::from(self.capacity)) as usize;
+        let mut streams: Vec<PointTimes> = Vec::new();
+        for index in 0..kept {
+            let record = self.records.get(index * POINTS + point as usize);
+            let at = streams.iter().position(|s| s.stream == record.stream);
+            let at = at.unwrap_or_else(|| {
+                streams.push(PointTimes {
+                    name: point.name().to_owned(),
+                    stream: record.stream,
+                    clock: match point {
+                        Point::InWire => Clock::TESTER_NS,
+                        _ => NODE_NS,
+                    },
+                    times: Vec::with_capacity(kept),
+                });
+                streams.len() - 1
+            });
+            streams[at].times.push((record.sequence, record.ns));
+        }
+        streams
+    }
+
+    /// What taking each point costs, in nanoseconds, as measured of each eighth frame with one reading of the clock.
+    pub fn costs(&self) -> Vec<(Point, Series)> {
+        let measured = |point: &Point| {
+            let cost = self.costs.read(*point as usize);
+            (cost.count > 0).then(|| (*point, cost_series(*point, &cost)))
+        };
+        Point::ALL.iter().filter_map(measured).collect()
+    }
+}
+
+fn cost_series(point: Point, cost: &Hist) -> Series {
+    Series {
+        name: format!("cost of {}", point.name()),
+        kind: wirelab_trial::Kind::Measured,
+        clock: NODE_NS,
+        raw_ticks: Vec::new(),
+        sampled: true,
+        histogram: histogram(cost),
+    }
+}
+
+/// A histogram that a program kept, in nanoseconds.
+pub(crate) fn histogram(hist: &Hist) -> Histogram {
+    let (min, max) = (hist.min, hist.max);
+    Histogram::from_log_linear(NODE_NS.tick_ps, &hist.buckets, min, max, hist.sum.into())
+}
+
+/// An array map that programs and user space share.
+fn array<T: Plain>(
+    name: &'static str,
+    entries: usize,
+) -> Result<(MapHandle, Shared<T>), StagesError> {
+    let what = || format!("making the eBPF map {name}");
+    let options = libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+        map_flags: libbpf_sys::BPF_F_MMAPABLE,
+        ..Default::default()
+    };
+    let (kind, value) = (MapType::Array, size_of::<T>() as u32);
+    let map = MapHandle::create(kind, Some(name), 4, value, entries as u32, &options)
+        .map_err(|e| StagesError::libbpf(what(), &e))?;
+    let shared = Shared::map(map.as_fd(), entries).map_err(|e| StagesError::kernel(what(), e))?;
+    Ok((map, shared))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_capacity_out_of_range_is_refused() {
+        for capacity in [0, MOST_RECORDS + 1] {
+            let said = Store::new(capacity).err().unwrap().to_string();
+            assert!(said.contains(&capacity.to_string()), "{said}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The unsafe edge: which structures may lie in memory that eBPF programs write, and attaching tracing programs.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use libbpf_rs::libbpf_sys;
+use wirelab_port::ebpf::Plain;
+
+use crate::abi::{Cfg, Head, Hist, Poll, Record, Slot, Word};
+
+// SAFETY: repr(C), integers and arrays of them, no padding.
+unsafe impl Plain for Cfg {}
+// SAFETY: as above.
+unsafe impl Plain for Head {}
+// SAFETY: as above.
+unsafe impl Plain for Record {}
+// SAFETY: as above.
+unsafe impl Plain for Poll {}
+// SAFETY: as above.
+unsafe impl Plain for Hist {}
+// SAFETY: as above.
+unsafe impl Plain for Slot {}
+// SAFETY: as above.
+unsafe impl Plain for Word {}
+
+/// Attach a tracing program: to a raw tracepoint by its name, or where the program itself says. It goes with the
+/// descriptor.
+pub fn attach_tracing(program: BorrowedFd<'_>, tracepoint: Option<&str>) -> io::Result<OwnedFd> {
+    let name = tracepoint
+        .map(CString::new)
+        .transpose()
+        .map_err(|_| io::ErrorKind::InvalidInput)?;
+    let name = name.as_ref().map_or(std::ptr::null(), |n| n.as_ptr());
+    // SAFETY: the name is a string or null and outlives the call.
+    let fd = unsafe { libbpf_sys::bpf_raw_tracepoint_open(name, program.as_raw_fd()) };
+    if fd < 0 {
+        return Err(io::Error::from_raw_os_error(-fd));
+    }
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}

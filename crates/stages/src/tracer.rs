@@ -1,0 +1,405 @@
+//! The tracer: times of the test flow's frames at each place of a node's kernel, with the set of programs that this
+//! host allows.
+
+use std::fmt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Mutex;
+
+use wirelab_port::ebpf::Shared;
+use wirelab_port::iface::PortName;
+use wirelab_trial::stage::PointTimes;
+use wirelab_trial::{Direction, Histogram, Series};
+
+use crate::abi::{Hist, SLOTS, Slot};
+use crate::clock;
+use crate::error::StagesError;
+use crate::object::{Programs, Replaced};
+use crate::point::Point;
+use crate::programs::function;
+use crate::store::{FlowFilter, Store, histogram};
+use crate::xdp::{NodeOptions, NodeXdp, Xdp};
+
+/// Which programs look into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeSet {
+    /// Programs at kernel functions (fentry, fexit) and typed tracepoints.
+    Fentry,
+    /// Programs at raw tracepoints alone, for hosts that refuse the others.
+    Raw,
+}
+
+impl fmt::Display for ProbeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProbeSet::Fentry => "fentry",
+            ProbeSet::Raw => "raw",
+        })
+    }
+}
+
+/// Which set is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Functions where the host allows it, else raw tracepoints.
+    #[default]
+    Auto,
+    /// Functions or nothing.
+    Fentry,
+    /// Raw tracepoints or nothing.
+    Raw,
+}
+
+impl FromStr for Choice {
+    type Err = StagesError;
+
+    fn from_str(text: &str) -> Result<Choice, StagesError> {
+        match text {
+            "auto" => Ok(Choice::Auto),
+            "fentry" => Ok(Choice::Fentry),
+            "raw" => Ok(Choice::Raw),
+            _ => Err(StagesError::BadOptions(format!(
+                "'{text}' is no set of probes; write auto, fentry or raw"
+            ))),
+        }
+    }
+}
+
+/// What to look at, and how.
+#[derive(Clone, Debug)]
+pub struct TracerOptions {
+    /// The node's port.
+    pub port: PortName,
+    /// The flow.
+    pub filter: FlowFilter,
+    /// Records of each point; what comes later is counted.
+    pub capacity: u32,
+    /// Which set of programs.
+    pub choice: Choice,
+    /// Where the XDP program sits that takes the points up to `driver`. With [`Xdp::Auto`] a port that takes none is
+    /// looked at without it; with [`Xdp::Off`] one that joins [`Tracer::store`] can be attached by others.
+    pub xdp: Xdp,
+    /// A file with the kernel's types (BTF) in place of the running kernel's own.
+    pub btf: Option<PathBuf>,
+}
+
+/// What a point has seen, and what in the kernel stands behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointInfo {
+    /// The point.
+    pub point: Point,
+    /// The function or tracepoint.
+    pub function: &'static str,
+    /// Frames that passed it, of which the first are kept.
+    pub taken: u64,
+    /// Those of them that found no room.
+    pub missed: u64,
+    /// Frames that may be the flow's, whose headers could not be read there.
+    pub unreadable: u64,
+    /// Frames of the flow whose time there cannot be known.
+    pub unmatched: u64,
+    /// Frames of the flow that the kernel dropped on the way to it.
+    pub dropped: u64,
+}
+
+impl PointInfo {
+    /// Its counts, by the names that counters of a node have for them.
+    pub fn counts(&self) -> [(&'static str, u64); 5] {
+        [
+            ("taken", self.taken),
+            ("missed", self.missed),
+            ("unreadable", self.unreadable),
+            ("unmatched", self.unmatched),
+            ("dropped", self.dropped),
+        ]
+    }
+}
+
+/// Programs that trace a node's kernel, attached until they are paused or the value or its process goes.
+pub struct Tracer {
+    programs: Programs,
+    links: Mutex<Vec<OwnedFd>>,
+    store: Store,
+    polls: Shared<Hist>,
+    slots: Shared<Slot>,
+    set: ProbeSet,
+    replaced: Vec<Replaced>,
+    notes: Vec<String>,
+    node: Option<NodeXdp>,
+    port: PortName,
+}
+
+/// That this host refused functions, in words: it will not change its mind while this process lives, and asking takes
+/// as long as a load.
+static REFUSED: Mutex<Option<String>> = Mutex::new(None);
+
+impl Tracer {
+    /// Look into the kernel, with the set that was chosen or the best that this host allows.
+    ///
+    /// Without an XDP program the point `driver` is absent, and `wire` and `interrupt` are taken in the stack.
+    ///
+    /// # Errors
+    /// [`StagesError::Refused`] where the host refuses what was chosen; [`StagesError::Privilege`],
+    /// [`StagesError::Btf`], [`StagesError::Clock`], [`StagesError::BadOptions`], errors of the port.
+    pub fn attach(options: &TracerOptions) -> Result<Tracer, StagesError> {
+        let store = Store::new(options.capacity)?;
+        store.set_driver(false);
+        store.aim(&options.port, &options.filter)?;
+        let mut notes = Vec::new();
+        let (set, (programs, links, replaced)) = match options.choice {
+            Choice::Fentry => alone(ProbeSet::Fentry, &store, options)?,
+            Choice::Raw => alone(ProbeSet::Raw, &store, options)?,
+            Choice::Auto => best(&store, options, &mut notes)?,
+        };
+        Ok(Tracer {
+            node: driver(&store, options, &mut notes)?,
+            polls: programs.shared("polls", 1)?,
+            slots: programs.shared("slots", SLOTS)?,
+            programs,
+            links: Mutex::new(links),
+            store,
+            set,
+            replaced,
+            notes,
+            port: options.port.clone(),
+        })
+    }
+
+    /// Look at another flow of the same port, for the next trial: what was recorded is forgotten.
+    ///
+    /// # Errors
+    /// As [`Store::aim`].
+    pub fn aim(&self, filter: &FlowFilter) -> Result<(), StagesError> {
+        self.store.set_on(false);
+        self.clear();
+        self.store.aim(&self.port, filter)
+    }
+
+    /// The set that is attached.
+    pub fn set(&self) -> ProbeSet {
+        self.set
+    }
+
+    /// The XDP program of the port, if this has one.
+    pub fn node(&self) -> Option<&NodeXdp> {
+        self.node.as_ref()
+    }
+
+    /// The records, for an XDP program to join.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Each point that this set can take, with what it has seen.
+    pub fn points(&self) -> Vec<PointInfo> {
+        let here = |p: &&Point| match **p {
+            Point::OutWire => false,
+            Point::InDriver => self.store.has_driver(),
+            _ => true,
+        };
+        let info = |point: &Point| {
+            let counts = self.store.counts(*point);
+            PointInfo {
+                point: *point,
+                function: self.function(*point),
+                taken: counts.taken,
+                missed: counts.missed,
+                unreadable: counts.unreadable,
+                unmatched: counts.unmatched,
+                dropped: counts.dropped,
+            }
+        };
+        Point::ALL.iter().filter(here).map(info).collect()
+    }
+
+    fn function(&self, point: Point) -> &'static str {
+        let usual = function(self.set, point);
+        let instead = self.replaced.iter().find(|(lacking, _)| *lacking == usual);
+        instead.map_or(usual, |(_, instead)| instead)
+    }
+
+    /// The times at all points in the order of the way, received first.
+    pub fn times(&self) -> Vec<PointTimes> {
+        let both = [Direction::Receive, Direction::Transmit];
+        both.iter().flat_map(|d| self.times_of(*d)).collect()
+    }
+
+    /// The times at the points that frames of a direction pass, in the order of the way. The point `copy` is left out
+    /// where fewer than half of the frames woke their reader; [`Tracer::notes`] says so.
+    pub fn times_of(&self, direction: Direction) -> Vec<PointTimes> {
+        let mut times = self.store.times_of(direction);
+        if self.partly_copied().is_some() {
+            times.retain(|t| t.name != Point::InCopy.name());
+        }
+        times
+    }
+
+    /// What a reader that does not sleep leaves out, in words.
+    fn partly_copied(&self) -> Option<String> {
+        let of = |point| self.store.counts(point).taken;
+        let (copied, returned) = (of(Point::InCopy), of(Point::InCall));
+        (copied > 0 && copied < returned / 2).then(|| {
+            format!(
+                "no point copy: only {copied} of {returned} frames woke their reader, and others are not seen being \
+                 copied"
+            )
+        })
+    }
+
+    /// Frames that a NAPI poll of the port took, of polls that took one of the flow.
+    pub fn polls(&self) -> Histogram {
+        let polls = histogram(&self.polls.read(0));
+        Histogram {
+            tick_ps: None,
+            ..polls
+        }
+    }
+
+    /// What taking each point costs in nanoseconds, measured by the programs themselves of each eighth frame; one
+    /// reading of the clock is included.
+    pub fn cost(&self) -> Vec<(Point, Series)> {
+        self.store.costs()
+    }
+
+    /// What the reader of the times has to know.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        for (lacking, instead) in &self.replaced {
+            notes.push(format!(
+                "this kernel has no tracepoint {lacking} (Linux 6.3 and newer have it): {instead} stands in, which \
+                 sees only frames that wake a sleeping reader"
+            ));
+        }
+        notes.extend(self.partly_copied());
+        for info in self.points() {
+            let PointInfo { point, .. } = info;
+            let name = point.name();
+            if info.missed > 0 {
+                notes.push(format!(
+                    "{name}: {} frames more than the store holds have no time",
+                    info.missed
+                ));
+            }
+            if info.unreadable > 0 {
+                notes.push(format!(
+                    "{name}: the headers of {} frames do not lie in one piece and were not read",
+                    info.unreadable
+                ));
+            }
+            if point == Point::InInterrupt && info.unmatched > 0 {
+                notes.push(format!(
+                    "{name}: {} frames came while the driver polled, or at a time that cannot be known, and waited for \
+                     no interrupt",
+                    info.unmatched
+                ));
+            }
+        }
+        notes
+    }
+
+    /// Detach the tracing programs, to measure without them; records stay. The XDP program stays too and takes nothing:
+    /// without one some drivers, such as veth, take another way.
+    pub fn pause(&self) {
+        self.store.set_on(false);
+        self.links.lock().unwrap_or_else(|e| e.into_inner()).clear();
+    }
+
+    /// Attach them again.
+    ///
+    /// # Errors
+    /// As [`Tracer::attach`].
+    pub fn resume(&self) -> Result<(), StagesError> {
+        let mut links = self.links.lock().unwrap_or_else(|e| e.into_inner());
+        if links.is_empty() {
+            *links = self.programs.attach(&mut Vec::new())?;
+        }
+        self.store.set_on(true);
+        Ok(())
+    }
+
+    /// Forget all times and counts, for the next trial.
+    pub fn clear(&self) {
+        self.store.clear();
+        self.polls.write(0, &wirelab_port::ebpf::zeroed());
+        for slot in 0..SLOTS {
+            self.slots.write(slot, &Slot::default());
+        }
+    }
+}
+
+type Attached = (Programs, Vec<OwnedFd>, Vec<Replaced>);
+
+fn alone(
+    set: ProbeSet,
+    store: &Store,
+    options: &TracerOptions,
+) -> Result<(ProbeSet, Attached), StagesError> {
+    Ok((set, attached(set, store, options)?))
+}
+
+/// Functions where the host allows it; the refusal is kept in words.
+fn best(
+    store: &Store,
+    options: &TracerOptions,
+    notes: &mut Vec<String>,
+) -> Result<(ProbeSet, Attached), StagesError> {
+    let known = REFUSED.lock().unwrap_or_else(|e| e.into_inner()).clone();
+    let why = match known {
+        Some(why) => why,
+        None => match attached(ProbeSet::Fentry, store, options) {
+            Ok(done) => return Ok((ProbeSet::Fentry, done)),
+            Err(why @ StagesError::Refused { .. }) => {
+                let why = why.to_string();
+                *REFUSED.lock().unwrap_or_else(|e| e.into_inner()) = Some(why.clone());
+                why
+            }
+            Err(why @ StagesError::Kernel { .. }) => why.to_string(),
+            Err(other) => return Err(other),
+        },
+    };
+    notes.push(format!("raw tracepoints in place of functions: {why}"));
+    alone(ProbeSet::Raw, store, options)
+}
+
+/// The XDP program, where it is wanted and can be had.
+fn driver(
+    store: &Store,
+    options: &TracerOptions,
+    notes: &mut Vec<String>,
+) -> Result<Option<NodeXdp>, StagesError> {
+    if options.xdp == Xdp::Off {
+        return Ok(None);
+    }
+    let wanted = NodeOptions {
+        xdp: options.xdp,
+        ..NodeOptions::default()
+    };
+    match NodeXdp::attach(&options.port, &wanted, Some(store)) {
+        Ok(node) => {
+            notes.extend(node.remark().map(str::to_owned));
+            Ok(Some(node))
+        }
+        Err(why) if options.xdp == Xdp::Auto => {
+            notes.push(format!("no point driver: {why}"));
+            Ok(None)
+        }
+        Err(why) => Err(why),
+    }
+}
+
+/// Load and attach a set: only both together show that a host allows it.
+fn attached(
+    set: ProbeSet,
+    store: &Store,
+    options: &TracerOptions,
+) -> Result<Attached, StagesError> {
+    let programs = Programs::load(set, store, options.btf.as_deref())?;
+    let reader = programs
+        .clock()
+        .map_err(|e| StagesError::kernel("reading the clock of the kernel's programs", e))?;
+    clock::check(reader.as_fd(), &programs.shared(".bss.clock", 1)?)?;
+    let mut replaced = Vec::new();
+    let links = programs.attach(&mut replaced)?;
+    Ok((programs, links, replaced))
+}

@@ -1,0 +1,206 @@
+//! The XDP program of a node's port: times of test frames, the packet identifier, and the reflector.
+
+mod abi;
+mod mode;
+mod own;
+mod sys;
+
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use libbpf_rs::{MapCore, MapFlags};
+use wirelab_port::ebpf::{self, Loaded, Mode, Shared};
+use wirelab_port::iface::PortName;
+use wirelab_wire::rule::{Few, MAX_PORTS, MAX_RULES, Own, Rules};
+
+use crate::error::StagesError;
+use crate::store::Store;
+use abi::{NodeCfg, NodeState};
+use mode::Attached;
+
+pub use mode::Xdp;
+pub use own::own_addresses;
+
+/// Receive queues of a port that can have a socket; frames of queues beyond them go through the stack.
+pub const MAX_QUEUES: u32 = abi::QUEUES as u32;
+
+/// The compiled program.
+const NODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/node.bpf.o"));
+
+/// What the program does with the frames of a port, beside taking times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeOptions {
+    /// Where it sits.
+    pub xdp: Xdp,
+    /// What goes to the AF_XDP socket of its queue; frames of a queue without a socket go through the stack.
+    pub rules: Rules,
+    /// Which test frames are sent back.
+    pub reflect: Option<Reflect>,
+}
+
+/// Which test frames to the port's own address are sent back from the driver. Only frames whose test header is right
+/// are, and only to a single host; everything else goes through the stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reflect {
+    /// Frames of the test EtherType.
+    pub ethernet: bool,
+    /// Datagrams of UDP to these ports, over IPv4 and IPv6.
+    pub udp_ports: Few<u16, MAX_PORTS>,
+    /// The only MAC address that is answered; anybody if absent.
+    pub peer_mac: Option<[u8; 6]>,
+    /// The only IP address that is answered; anybody if absent.
+    pub peer: Option<IpAddr>,
+}
+
+/// What the program counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounters {
+    /// Frames that the driver handed over.
+    pub frames: u64,
+    /// Frames given to the stack.
+    pub passed: u64,
+    /// Frames that each rule wanted; of several rules the first counts.
+    pub matched: [u64; MAX_RULES],
+    /// Frames that a rule wanted and no socket was there for: they were given to the stack.
+    pub no_socket: u64,
+    /// Test frames sent back.
+    pub reflected: u64,
+    /// Test frames to be sent back whose sender must not be answered (a group, this host, not the peer): they were
+    /// given to the stack.
+    pub not_reflected: u64,
+}
+
+impl NodeCounters {
+    /// Frames that any rule wanted.
+    pub fn all_matched(&self) -> u64 {
+        self.matched.iter().sum()
+    }
+
+    /// Frames handed to sockets, whether they had room for them or not.
+    pub fn handed_over(&self) -> u64 {
+        self.all_matched().saturating_sub(self.no_socket)
+    }
+}
+
+/// The XDP program of a node, on a port. It goes with this value, and with the process.
+pub struct NodeXdp {
+    attached: Option<Attached>,
+    loaded: Loaded,
+    cfg: Shared<NodeCfg>,
+    state: Shared<NodeState>,
+    own: Own,
+}
+
+impl NodeXdp {
+    /// Attach the program to `port`; a program of somebody else is never replaced. With a store it takes the times of
+    /// the store's flow.
+    ///
+    /// # Errors
+    /// [`StagesError::Refused`] where the driver has no XDP as it was asked for; `XdpError::Occupied` names the
+    /// program that is there; other variants what is missing.
+    pub fn attach(
+        port: &PortName,
+        options: &NodeOptions,
+        store: Option<&Store>,
+    ) -> Result<NodeXdp, StagesError> {
+        let own = own_addresses(port)?;
+        let mut node = NodeXdp::load(&own, options, store)?;
+        node.attached = Some(mode::attach(port, node.loaded.program(), options.xdp)?);
+        if let Some(store) = store {
+            store.set_driver(true);
+        }
+        Ok(node)
+    }
+
+    /// Load the program without a port, for [`NodeXdp::verdict`]; `own` are the addresses that it takes for its port's.
+    ///
+    /// # Errors
+    /// [`StagesError`] names the privilege or the kernel feature that is missing.
+    pub fn load(
+        own: &Own,
+        options: &NodeOptions,
+        store: Option<&Store>,
+    ) -> Result<NodeXdp, StagesError> {
+        let loaded = ebpf::load(NODE, "node", |object| match store {
+            Some(store) => store.join(object),
+            None => Ok(()),
+        })
+        .map_err(mode::in_words)?;
+        let cfg: Shared<NodeCfg> = loaded.shared(".data.cfg", 1)?;
+        let state = loaded.shared(".data.state", 1)?;
+        cfg.write(0, &NodeCfg::new(own, options.reflect.as_ref()));
+        let node = NodeXdp {
+            attached: None,
+            loaded,
+            cfg,
+            state,
+            own: *own,
+        };
+        node.set_rules(&options.rules);
+        Ok(node)
+    }
+
+    /// Replace the rules. Frames that pass meanwhile may be taken by old or new ones.
+    pub fn set_rules(&self, rules: &Rules) {
+        let mut cfg = self.cfg.read(0);
+        cfg.set_rules(&rules.0);
+        self.cfg.write(0, &cfg);
+    }
+
+    /// Where it sits; `None` where it was loaded without a port.
+    pub fn mode(&self) -> Option<Mode> {
+        self.attached.as_ref().map(|a| a.mode)
+    }
+
+    /// Why it sits behind the driver where nobody asked for that.
+    pub fn remark(&self) -> Option<&str> {
+        self.attached.as_ref().and_then(|a| a.remark.as_deref())
+    }
+
+    /// The addresses that it takes for the port's own: those when it was attached.
+    pub fn own(&self) -> &Own {
+        &self.own
+    }
+
+    /// What it counted so far.
+    pub fn counters(&self) -> NodeCounters {
+        let state = self.state.read(0);
+        let sum = |field: fn(&abi::NodeCounts) -> u64| state.counts.iter().map(field).sum();
+        let mut matched = [0; MAX_RULES];
+        for (rule, total) in matched.iter_mut().enumerate() {
+            *total = state.counts.iter().map(|c| c.matched[rule]).sum();
+        }
+        NodeCounters {
+            frames: sum(|c| c.frames),
+            passed: sum(|c| c.passed),
+            matched,
+            no_socket: sum(|c| c.no_socket),
+            reflected: sum(|c| c.reflected),
+            not_reflected: sum(|c| c.not_reflected),
+        }
+    }
+
+    /// Show the program one frame (destination address first, without FCS) outside of any port, as a test does: what
+    /// is to become of it (`XDP_PASS` 2, `XDP_TX` 3), and the frame as it is then.
+    ///
+    /// # Errors
+    /// What the kernel says of the run.
+    pub fn verdict(&self, frame: &[u8]) -> Result<(u32, Vec<u8>), StagesError> {
+        ebpf::run_into(self.loaded.program(), frame)
+            .map_err(|e| StagesError::kernel("running the XDP program over a frame", e))
+    }
+
+    /// Let frames of a receive queue go to a socket that is bound to it.
+    pub(crate) fn set_socket(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<(), StagesError> {
+        let value = socket.as_fd().as_raw_fd().to_ne_bytes();
+        self.loaded
+            .map("sockets")
+            .update(&queue.to_ne_bytes(), &value, MapFlags::ANY)
+            .map_err(|e| {
+                StagesError::libbpf(
+                    format!("giving the frames of queue {queue} to a socket"),
+                    &e,
+                )
+            })
+    }
+}

@@ -1,0 +1,129 @@
+//! Where an XDP program may sit: what is asked, and how it went.
+
+use std::fmt;
+use std::str::FromStr;
+
+use wirelab_port::ebpf::{self, Mode};
+use wirelab_port::iface::PortName;
+use wirelab_port::xdp::XdpError;
+
+use crate::error::StagesError;
+
+/// Where the XDP program of a node's port is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Xdp {
+    /// In the driver; behind it where the driver has no XDP, which the result then says.
+    #[default]
+    Auto,
+    /// In the driver, or not at all.
+    Native,
+    /// Behind the driver, which every driver can: slower, and each frame has been made a socket buffer before.
+    Generic,
+    /// Nowhere.
+    Off,
+}
+
+impl Xdp {
+    /// All, in the order of help texts.
+    pub const ALL: [Xdp; 4] = [Xdp::Auto, Xdp::Native, Xdp::Generic, Xdp::Off];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Xdp::Auto => "auto",
+            Xdp::Native => "native",
+            Xdp::Generic => "generic",
+            Xdp::Off => "off",
+        }
+    }
+}
+
+impl fmt::Display for Xdp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Xdp {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Xdp, String> {
+        let found = Xdp::ALL.into_iter().find(|x| x.name() == word);
+        found.ok_or_else(|| format!("{word}: choose auto, native, generic or off"))
+    }
+}
+
+/// A program on a port.
+pub(super) struct Attached {
+    /// Goes with this value, and with the process.
+    pub _link: std::os::fd::OwnedFd,
+    pub mode: Mode,
+    /// Why it is generic where nobody asked for it.
+    pub remark: Option<String>,
+}
+
+/// Attach a program where it is wanted and nobody else's is.
+pub(super) fn attach(
+    port: &PortName,
+    program: std::os::fd::BorrowedFd<'_>,
+    wanted: Xdp,
+) -> Result<Attached, StagesError> {
+    let done = |link, mode, remark| Attached {
+        _link: link,
+        mode,
+        remark,
+    };
+    let first = match wanted {
+        Xdp::Off => {
+            return Err(StagesError::BadOptions(format!(
+                "{port}: XDP is off, and nothing goes past the stack without it: choose auto, native or generic"
+            )));
+        }
+        Xdp::Generic => Mode::Generic,
+        Xdp::Auto | Xdp::Native => Mode::Native,
+    };
+    let why = match ebpf::attach(port, program, first) {
+        Ok(link) => return Ok(done(link, first, None)),
+        Err(XdpError::Unsupported { why, .. }) => why,
+        Err(error) => return Err(in_words(error)),
+    };
+    if wanted == Xdp::Auto {
+        // What generic XDP says matters less than why the driver's was not to be had.
+        if let Ok(link) = ebpf::attach(port, program, Mode::Generic) {
+            let remark = format!(
+                "generic XDP on {port}, since its driver refuses native XDP ({why}): it is slower, and each frame has \
+                 been made a socket buffer before"
+            );
+            return Ok(done(link, Mode::Generic, Some(remark)));
+        }
+    }
+    Err(StagesError::Refused {
+        what: format!(
+            "attaching an XDP program to {port}, {} mode",
+            match first {
+                Mode::Native => "native",
+                Mode::Generic => "generic",
+            }
+        ),
+        why,
+        way_out: match wanted {
+            Xdp::Native => "generic XDP works with every driver, slower: ask for auto or generic",
+            _ => "frames reach the application through the stack without it",
+        },
+    })
+}
+
+/// The errors of XDP in words that fit a node, which has no other path to send frames by.
+pub(super) fn in_words(error: XdpError) -> StagesError {
+    match error {
+        XdpError::Privilege { what } => StagesError::Privilege {
+            what: what.to_owned(),
+        },
+        XdpError::Unsupported { what, why } => StagesError::Refused {
+            what: what.to_owned(),
+            why,
+            way_out: "frames reach the application through the stack without it",
+        },
+        other => StagesError::Xdp(other),
+    }
+}

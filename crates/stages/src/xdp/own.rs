@@ -1,0 +1,56 @@
+//! The addresses that a port calls its own.
+
+use std::net::IpAddr;
+
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::{SockaddrLike, SockaddrStorage};
+use wirelab_port::iface::{Interface, PortName};
+use wirelab_wire::rule::{Few, Own};
+
+use crate::error::StagesError;
+
+/// An IP address as [`Own::addresses`] holds it.
+pub fn mapped(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(ip) => Own::mapped(ip.octets()),
+        IpAddr::V6(ip) => ip.octets(),
+    }
+}
+
+/// The MAC and IP addresses of a port, as they are now. Of more than 8 IP addresses the first are taken; frames to
+/// others are not its own to a rule and so go through the stack.
+///
+/// # Errors
+/// Errors of the port and its namespace; what the kernel says.
+pub fn own_addresses(port: &PortName) -> Result<Own, StagesError> {
+    let interface = Interface::query(port)?;
+    let listed = port.netns()?.run_in(|| {
+        getifaddrs().map(|all| {
+            all.filter(|entry| entry.interface_name == port.interface)
+                .filter_map(|entry| entry.address.as_ref().and_then(ip_of))
+                .collect::<Vec<IpAddr>>()
+        })
+    })?;
+    let listed = listed.map_err(|e| {
+        StagesError::kernel(format!("asking for the addresses of {port}"), e.into())
+    })?;
+    let mut own = Own {
+        mac: interface.mac.0,
+        addresses: Few::default(),
+    };
+    for address in listed {
+        own.addresses.push(mapped(address));
+    }
+    Ok(own)
+}
+
+fn ip_of(address: &SockaddrStorage) -> Option<IpAddr> {
+    match (address.as_sockaddr_in(), address.as_sockaddr_in6()) {
+        (Some(v4), _) => Some(v4.ip().into()),
+        (_, Some(v6)) => Some(v6.ip().into()),
+        _ => {
+            debug_assert!(address.family().is_some());
+            None
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The example program for applications does what it says: priority datagrams by the fast track, ordinary UDP to the
+//! same host by the stack.
+
+mod common;
+#[path = "../examples/fast_track.rs"]
+#[allow(dead_code)]
+mod example;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use common::rig::Rig;
+use common::{lab, until};
+use wirelab_port::ebpf::program_on;
+use wirelab_trial::Wait;
+
+#[test]
+fn the_example_takes_priority_datagrams_and_leaves_the_rest_to_the_stack() {
+    let Some(lab) = lab() else { return };
+    let rig = Rig::new(&lab);
+    let (priority, ordinary) = (rig.tester_socket(1026), rig.tester_socket(7000));
+    let (overtaken, stack) = (rig.node_socket(1026), rig.node_socket(7000));
+    let port = rig.node.to_string();
+    let ready = &AtomicBool::new(false);
+    let (total, counters) = std::thread::scope(|scope| {
+        let serving = scope.spawn(move || {
+            let began = Instant::now();
+            let served = example::serve(&port, "own,port=1026", Wait::Sleep, |total| {
+                ready.store(true, Ordering::Release);
+                total.datagrams >= 100 || began.elapsed() > Duration::from_secs(30)
+            });
+            served.map_err(|error| error.to_string())
+        });
+        until("the example", || {
+            serving.is_finished() || ready.load(Ordering::Acquire)
+        });
+        for _ in 0..100 {
+            priority.send(b"brake").unwrap();
+            ordinary.send(b"a picture").unwrap();
+            assert_eq!(stack.recv(&mut [0; 32]).unwrap(), 9);
+        }
+        serving.join().unwrap().unwrap()
+    });
+    assert_eq!((total.datagrams, total.bytes), (100, 500));
+    assert_eq!(counters.node.matched[0], 100);
+    // The last ordinary datagram may come after the example has ended.
+    assert!(counters.node.passed >= 99, "{counters:?}");
+    overtaken.set_nonblocking(true).unwrap();
+    assert!(
+        overtaken.recv(&mut [0; 8]).is_err(),
+        "the stack never saw them"
+    );
+    assert_eq!(program_on(&rig.node).unwrap(), None);
+}

@@ -1,0 +1,180 @@
+//! Times at each point of a node's kernel, taken by the raw set: one per frame and point, in the order of the way.
+
+mod rig;
+
+use std::collections::{HashMap, HashSet};
+
+use rig::{
+    Echo, PORT, accounted, choice, info, lab, node, options, ping_pong, print, sequences, socket,
+    until,
+};
+use wirelab_port::lab::{EphemeralLab, Side};
+use wirelab_stages::{
+    Choice, FlowFilter, Point, ProbeSet, StagesError, Tracer, TracerOptions, Xdp,
+};
+use wirelab_trial::Direction;
+use wirelab_trial::stage::PointTimes;
+
+const IN: [Point; 7] = [
+    Point::InWire,
+    Point::InInterrupt,
+    Point::InDriver,
+    Point::InStack,
+    Point::InSocket,
+    Point::InCopy,
+    Point::InCall,
+];
+const OUT: [Point; 3] = [Point::OutCall, Point::OutQueue, Point::OutDriver];
+const FRAMES: u32 = 512;
+
+/// Every frame must be there once at each point, and take them in the order of the way. Points that only see a reader
+/// that sleeps may miss frames, which they count.
+fn check_way(tracer: &Tracer, direction: Direction, stream: u8, points: &[Point]) {
+    let times = tracer.times_of(direction);
+    let mut ways: HashMap<u32, Vec<u64>> = HashMap::new();
+    for point in points {
+        let of = |t: &&PointTimes| t.name == point.name() && t.stream == stream;
+        let Some(at) = times.iter().find(of) else {
+            assert_eq!(*point, Point::InCopy, "{:?}", tracer.notes());
+            continue;
+        };
+        let once: HashSet<u32> = at.times.iter().map(|(sequence, _)| *sequence).collect();
+        assert_eq!(once.len(), at.times.len(), "{point:?}: a frame twice");
+        assert_eq!(accounted(tracer, *point), u64::from(FRAMES), "{point:?}");
+        if !matches!(point, Point::InInterrupt | Point::InSocket | Point::InCopy) {
+            assert_eq!(once.len(), FRAMES as usize, "{point:?}");
+        }
+        for (sequence, ns) in &at.times {
+            ways.entry(*sequence).or_default().push(*ns);
+        }
+    }
+    assert_eq!(ways.len(), FRAMES as usize);
+    for (sequence, way) in ways {
+        assert!(way.windows(2).all(|w| w[0] <= w[1]), "{sequence}: {way:?}");
+    }
+}
+
+/// One frame after the other to a reader that sleeps, and its answers.
+fn a_quiet_run(lab: &EphemeralLab, tracer: &Tracer) {
+    let app = Echo::start(socket(lab, Side::Node, PORT), false);
+    let tester = socket(lab, Side::Tester, 4000);
+    ping_pong(lab, &tester, FRAMES, 64);
+    until("the last frame", || {
+        info(tracer, Point::OutDriver).taken == u64::from(FRAMES)
+    });
+    assert_eq!(app.stop().len(), FRAMES as usize);
+    print(tracer);
+    check_way(tracer, Direction::Receive, 0, &IN);
+    check_way(tracer, Direction::Transmit, 1, &OUT);
+}
+
+#[test]
+fn each_frame_has_one_time_at_each_point_in_the_order_of_the_way() {
+    let Some(lab) = lab() else { return };
+    let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
+    assert_eq!(tracer.set() == ProbeSet::Raw, choice() == Choice::Raw);
+    a_quiet_run(&lab, &tracer);
+    let polls = tracer.polls();
+    assert!(polls.count > 0 && polls.min_ticks >= 1, "{polls:?}");
+    for (point, cost) in tracer.cost() {
+        assert!(cost.histogram.min_ticks > 0, "{point:?} costs nothing?");
+    }
+    let measured: Vec<Point> = tracer.cost().into_iter().map(|c| c.0).collect();
+    for point in [Point::InDriver, Point::InStack, Point::OutQueue] {
+        assert!(measured.contains(&point), "no cost of {point:?}");
+    }
+}
+
+#[test]
+fn functions_give_the_same_points_where_the_host_lets_them_be_traced() {
+    let Some(lab) = lab() else { return };
+    let asked = TracerOptions {
+        choice: Choice::Fentry,
+        ..options(&node(&lab))
+    };
+    match Tracer::attach(&asked) {
+        Ok(tracer) => {
+            assert_eq!(tracer.set(), ProbeSet::Fentry);
+            a_quiet_run(&lab, &tracer);
+            let frames = u64::from(FRAMES);
+            assert_eq!(info(&tracer, Point::InSocket).taken, frames);
+            assert_eq!(info(&tracer, Point::InCopy).taken, frames);
+        }
+        Err(StagesError::Refused { why, .. }) => assert!(why.contains("capabilities"), "{why}"),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn without_a_program_on_the_port_the_stack_sees_frames_first() {
+    let Some(lab) = lab() else { return };
+    let app = Echo::start(socket(&lab, Side::Node, PORT), false);
+    let tester = socket(&lab, Side::Tester, 4000);
+    let tracer = Tracer::attach(&TracerOptions {
+        xdp: Xdp::Off,
+        ..options(&node(&lab))
+    })
+    .unwrap();
+    ping_pong(&lab, &tester, FRAMES, 1024);
+    app.stop();
+    assert!(tracer.points().iter().all(|i| i.point != Point::InDriver));
+    let frames = u64::from(FRAMES);
+    assert_eq!(accounted(&tracer, Point::InInterrupt), frames);
+    for point in [Point::InWire, Point::InStack, Point::InSocket] {
+        assert_eq!(accounted(&tracer, point), frames, "{point:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_spins_is_not_woken_and_its_frames_have_every_other_time() {
+    let Some(lab) = lab() else { return };
+    let app = Echo::start(socket(&lab, Side::Node, PORT), true);
+    let tester = socket(&lab, Side::Tester, 4000);
+    let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
+    ping_pong(&lab, &tester, FRAMES, 64);
+    app.stop();
+    print(&tracer);
+    let frames = u64::from(FRAMES);
+    for point in [Point::InDriver, Point::InStack, Point::InCall] {
+        assert_eq!(info(&tracer, point).taken, frames, "{point:?}");
+    }
+    for point in [Point::InSocket, Point::InCopy] {
+        assert_eq!(accounted(&tracer, point), frames, "{point:?}");
+    }
+    let copied = sequences(&tracer, "copy", 0).len() as u64;
+    assert!(copied == 0 || copied >= frames / 2, "{copied}");
+}
+
+#[test]
+fn probes_that_are_off_see_nothing_and_come_back() {
+    let Some(lab) = lab() else { return };
+    let app = Echo::start(socket(&lab, Side::Node, PORT), false);
+    let tester = socket(&lab, Side::Tester, 4000);
+    let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
+    ping_pong(&lab, &tester, 20, 64);
+    until("the end of the last poll", || {
+        accounted(&tracer, Point::InSocket) == 20
+    });
+    tracer.pause();
+    ping_pong(&lab, &tester, 20, 64);
+    tracer.resume().unwrap();
+    ping_pong(&lab, &tester, 20, 64);
+    app.stop();
+    until("the end of the last poll again", || {
+        accounted(&tracer, Point::InSocket) == 40
+    });
+    for point in [Point::InStack, Point::InCall, Point::OutQueue] {
+        assert_eq!(info(&tracer, point).taken, 40, "{point:?}");
+    }
+    tracer
+        .aim(&FlowFilter {
+            udp_ports: vec![PORT + 1],
+            ..FlowFilter::default()
+        })
+        .unwrap();
+    assert!(tracer.points().iter().all(|i| i.taken == 0));
+    let app = Echo::start(socket(&lab, Side::Node, PORT), false);
+    ping_pong(&lab, &tester, 20, 64);
+    app.stop();
+    assert!(tracer.times().is_empty(), "another flow");
+}
