@@ -26,6 +26,11 @@ fn trials(path: &PathDecl) -> impl Iterator<Item = Trial> + '_ {
             link_bits_per_s: None,
             buffers: path.buffers.first().copied(),
             faults: FaultRates::default(),
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
         })
     })
 }

@@ -181,8 +181,13 @@ impl NodeFile {
     /// [`BuildError::Unsupported`] names the field of the trial that the node cannot do and what can be asked;
     /// [`BuildError::BadTrial`] an impossible size or load; [`BuildError::Model`] what the file gets wrong.
     pub fn instance(&self, trial: &Trial) -> Result<Instance, BuildError> {
-        let choice = choose(self, trial)?;
+        let choice = choose(self, &self.asked(trial))?;
         self.instance_of(trial, &choice)
+    }
+
+    /// The same of what the trial itself asks, whatever `--set` does.
+    pub(crate) fn instance_as_asked(&self, trial: &Trial) -> Result<Instance, BuildError> {
+        self.instance_of(trial, &choose(self, trial)?)
     }
 
     /// The net of `trial` through the paths of `choice`.

@@ -7,6 +7,7 @@
 mod hidden;
 mod laws;
 mod limit;
+mod lone;
 mod play;
 mod results;
 mod searches;
@@ -57,6 +58,8 @@ pub fn explain(file: &NodeFile, trial: &Trial) -> Result<Explanation, ExplainErr
     let critical = solved.critical_stages();
     let timeline = solved.timeline(&instance, &critical);
     let unit = roofline::unit(trial.framing);
+    let mut limit = limit::of(&instance, &solved, &roofline);
+    limit.because.extend(lone::of_model(&instance));
     let of_link = instance
         .link
         .map(|link| solved.frames_per_s / link.frames_per_s(&instance.sizes));
@@ -72,7 +75,7 @@ pub fn explain(file: &NodeFile, trial: &Trial) -> Result<Explanation, ExplainErr
         bits_per_s: solved.frames_per_s * 8.0 * f64::from(roofline::bytes(&instance.sizes, unit)),
         link_use_ratio: of_link,
         loss_ratio: solved.loss_ratio,
-        limit: limit::of(&instance, &solved, &roofline),
+        limit,
         circuit: solved
             .circuit()
             .filter(|c| !matches!(c.kind, CircuitKind::Offered(_)))

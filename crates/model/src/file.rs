@@ -13,7 +13,7 @@ mod unit;
 use std::collections::BTreeMap;
 
 use wirelab_trial::observation::Spans;
-use wirelab_trial::{Buffers, Direction, Layer, Trial};
+use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
 
 pub use crate::net::Edge;
 pub(crate) use check::typical_sizes;
@@ -60,6 +60,10 @@ pub struct NodeFile {
     pub alternatives: Vec<Alternative>,
     /// What `--set` changed since the file was read, in order.
     pub changes: Vec<String>,
+    /// The way through the node that `--set` asks for, in place of the trial's.
+    pub asked_path: Option<Path>,
+    /// The way to wait that `--set` asks for, in place of the trial's.
+    pub asked_wait: Option<Wait>,
 }
 
 /// A figure with its unit and where it comes from.
@@ -99,7 +103,7 @@ pub struct Calibration {
     pub trial: Option<Trial>,
     /// Which metric of that trial: `time`, `cpu_load`, `latency`.
     pub metric: Option<String>,
-    /// The capture point, for a latency.
+    /// The capture point, for a latency; `None` for all of the trial.
     pub point: Option<String>,
 }
 
@@ -186,6 +190,10 @@ pub struct PathDecl {
     pub direction: Direction,
     /// The kinds of buffers it is; empty where that is not said.
     pub buffers: Vec<Buffers>,
+    /// The way through the node that it is; `None` where that is not said.
+    pub path: Option<Path>,
+    /// How the application waits; `None` where that is not said.
+    pub wait: Option<Wait>,
     /// Largest size it takes in bytes of the layer's data (datagram, on Ethernet length); `None` takes every size.
     pub up_to_bytes: Option<u32>,
     /// Whether a trial that names no buffers takes it.
@@ -308,6 +316,24 @@ impl Default for ToolDecl {
 }
 
 impl NodeFile {
+    /// `trial` with what `--set` asks in place of it.
+    pub(crate) fn asked(&self, trial: &Trial) -> Trial {
+        Trial {
+            path: self.asked_path.or(trial.path),
+            wait: self.asked_wait.or(trial.wait),
+            ..trial.clone()
+        }
+    }
+
+    /// Whether everything that `--set` changed is which of the file's paths is taken.
+    pub(crate) fn is_as_read(&self) -> bool {
+        let choice = |change: &String| {
+            let key = change.split('=').next().unwrap_or_default().trim();
+            matches!(key, "path" | "wait") && !self.parameters.contains_key(key)
+        };
+        self.changes.iter().all(choice)
+    }
+
     /// The parameter `name`, which a checked file has.
     ///
     /// # Errors

@@ -4,6 +4,9 @@
 //! time for each frame and for each byte of the server that limits it and of the CPU, an idle load, a cost for each
 //! batch, a depth of the receive ring, and a delay for each capture point.
 
+mod body;
+mod chain;
+mod fast_track;
 mod figures;
 mod gather;
 mod judge;
@@ -13,9 +16,11 @@ mod ring;
 mod shape;
 mod squares;
 mod stages;
+mod thin;
 mod ways;
 
 use serde::Serialize;
+use wirelab_trial::explanation::FastTrackGain;
 use wirelab_trial::{Interval, Observation, Warning};
 
 use crate::file::NodeFile;
@@ -149,6 +154,8 @@ pub struct Fit {
     pub warnings: Vec<Warning>,
     /// What was seen and done, in words.
     pub notes: Vec<String>,
+    /// The fast track as the stack's stages foretell it, beside what was measured.
+    pub fast_track: Vec<FastTrackGain>,
 }
 
 /// Why there is no fit.
@@ -187,6 +194,8 @@ pub enum FitError {
     Confidence(String),
 }
 
+/// Nodes of one file whose fast track is told.
+const MAX_NODES: usize = 16;
 /// What a fit needs at least.
 const NEEDED: &str = "3 transmit trials at maximum load that the wire does not limit (3 sizes for an interval); \
      CPU load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to tell \
@@ -224,6 +233,35 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
         leave_one_out: report.leave_one_out,
         classes: report.classes,
         warnings: report.warnings,
+        fast_track: fast_track::gains(&ways, &gathered, &mut report.notes),
         notes: report.notes,
     })
+}
+
+/// What a fast track past the stack gains, as the stages of the stack foretell it and as it was measured: of each node
+/// of which both can be told. Empty where no stages of a stack were measured.
+pub fn fast_track(observations: &[Observation]) -> Vec<FastTrackGain> {
+    let staged = |o: &&Observation| {
+        let mut series = o.flows.iter().flat_map(|f| &f.series);
+        series.any(|s| body::stage_points(&s.name).is_some())
+    };
+    let mut nodes: Vec<&str> = observations
+        .iter()
+        .filter(staged)
+        .map(|o| o.node.name.as_str())
+        .collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let of_node = |node: &str| {
+        let options = FitOptions {
+            node: Some(node.to_owned()),
+            ..FitOptions::default()
+        };
+        fit(observations, &options).map_or_else(|_| Vec::new(), |fit| fit.fast_track)
+    };
+    nodes
+        .into_iter()
+        .take(MAX_NODES)
+        .flat_map(of_node)
+        .collect()
 }

@@ -74,10 +74,12 @@ fn capabilities(file: &NodeFile) -> Capabilities {
     let mut layers: Vec<Layer> = Vec::new();
     let mut directions = Vec::new();
     let mut buffers = Vec::new();
+    let mut paths = Vec::new();
     for path in &file.paths {
         add(&mut layers, &path.layers);
         add(&mut directions, &[path.direction]);
         add(&mut buffers, &path.buffers);
+        add(&mut paths, path.path.as_slice());
     }
     if directions.len() == 2 {
         directions.extend([Direction::Both, Direction::Echo]);
@@ -90,6 +92,7 @@ fn capabilities(file: &NodeFile) -> Capabilities {
         layers,
         directions,
         buffers,
+        paths,
         ports: file.ports,
         min_frame_bytes: wirelab_wire::size::MIN_FRAME,
         max_frame_bytes: file.max_frame_bytes,

@@ -11,7 +11,7 @@ mod reports;
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Cancel, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Kind, NodeError,
+    Cancel, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Kind, Load, NodeError,
     Observation, Status, TesterObservation, Trial, Warning,
 };
 
@@ -100,6 +100,7 @@ impl Subject<'_> {
 
 /// Whether a metric of a trial is a figure that the node was calibrated from.
 pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&str>) -> Kind {
+    let trial = &file.asked(trial);
     let way = |trial: &Trial| choose(file, trial).ok();
     let link = |trial: &Trial| {
         let own = file
@@ -108,22 +109,24 @@ pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&
             .and_then(|name| file.link_rate(name).ok());
         trial.link().or(own)
     };
+    // At full speed a latency is that of one frame at a time, as it was where it was taken.
+    let one_at_a_time = metric == "latency" && trial.load == Load::Max;
     let alike = |other: &Trial| {
         other.framing == trial.framing
             && other.direction == trial.direction
             // The same frame, in whatever unit its size was asked.
             && other.sizes().is_ok_and(|sizes| trial.sizes() == Ok(sizes))
-            && other.load == trial.load
+            && (other.load == trial.load || one_at_a_time)
             && other.ports == trial.ports
             && link(other) == link(trial)
             // The same buffers, whether they were named or are what the node does unasked.
             && way(other) == way(trial)
     };
-    let calibrated = file.changes.is_empty()
+    let calibrated = file.is_as_read()
         && file.calibrations.values().any(|c| {
             c.trial.as_ref().is_some_and(alike)
                 && c.metric.as_deref() == Some(metric)
-                && (point.is_none() || c.point.as_deref() == point)
+                && (point.is_none() || c.point.is_none() || c.point.as_deref() == point)
         });
     if calibrated {
         Kind::Calibrated

@@ -24,6 +24,11 @@ fn trial(layer: Layer, direction: Direction, unit: SizeUnit, bytes: u32) -> Tria
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

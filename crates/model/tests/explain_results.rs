@@ -46,6 +46,11 @@ fn trial(direction: Direction, datagram: u32, load: Load) -> Trial {
         link_bits_per_s: Some(1_000_000_000),
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

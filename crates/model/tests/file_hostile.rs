@@ -22,7 +22,7 @@ fn hostile_sizes() {
         "{BOARD}\n[parameter.{name}]\nvalue = 1\nunit = \"1\"\nsource = \"x\""
     ));
     assert!(
-        named.contains("a name has 1 to 64 letters") && named.len() < 400,
+        named.contains("a name has 1 to 96 letters") && named.len() < 400,
         "{named}"
     );
     let unknown = error(&format!(

@@ -76,6 +76,11 @@ fn every_path_of_every_node_has_a_period() {
                     link_bits_per_s: None,
                     buffers: path.buffers.first().copied(),
                     faults: FaultRates::default(),
+                    path: None,
+                    wait: None,
+                    rule: None,
+                    background: None,
+                    probes: None,
                 };
                 let instance = node.instance(&trial).unwrap();
                 let steady = steady_state(&instance.net).unwrap_or_else(|e| {

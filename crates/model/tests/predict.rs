@@ -34,6 +34,11 @@ fn trial(layer: Layer, direction: Direction, size: Size) -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

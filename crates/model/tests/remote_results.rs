@@ -231,6 +231,7 @@ fn searched(cpu: impl Fn(&mut Observation)) -> ResultsFile {
         interrupted: false,
         observations,
         parts,
+        measuring: None,
     }
 }
 

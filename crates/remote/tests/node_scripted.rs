@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use common::{NODE_IPV4, has_warning, lab, on_tester, trial};
+use common::{NODE_IPV4, Serving, has_warning, lab, on_tester, receiver, receives_at, trial};
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
 use wirelab_control::page::Record;
 use wirelab_control::serve::Shared;
-use wirelab_control::value::{Path, State, Traffic};
+use wirelab_control::value::State;
 use wirelab_control::{Config, NodeHandler, Peer, Refusal, Server};
 use wirelab_model::fit::{FitOptions, fit};
 use wirelab_port::lab::{EphemeralLab, Side};
@@ -45,22 +45,7 @@ struct Scripted {
 impl Scripted {
     fn new(shared: bool) -> Scripted {
         Scripted {
-            identity: Identity {
-                name: "scripted".to_owned(),
-                setup: 0,
-                directions: vec![Direction::Receive],
-                layers: vec![Layer::UdpIpv4],
-                buffers: Vec::new(),
-                traffic: vec![Traffic::Test],
-                paths: vec![Path::Stack],
-                ports: 1,
-                min_frame_bytes: 64,
-                max_frame_bytes: 1518,
-                max_frames: 1_000_000,
-                max_time_ps: 60_000_000_000_000,
-                max_captures: 0,
-                idle_ms: 60_000,
-            },
+            identity: receiver("scripted", 0, 0),
             shared,
             live: Arc::default(),
             receiving: None,
@@ -109,20 +94,8 @@ impl NodeHandler for Scripted {
         let receive =
             move || wirelab_socket::udp::receive(&socket, None, &expect, &live, &flag).unwrap();
         self.receiving = Some((cancel, std::thread::spawn(receive)));
-        Ok(Started {
-            trial: 0,
-            limit_ps: 0,
-            frame_bytes: None,
-            slots: None,
-            buffers: None,
-            node_mac: None,
-            // Not the node's: a tester must not be sent elsewhere.
-            node_ip: Some([192, 0, 2, 99].into()),
-            node_port: Some(node_port),
-            peer_mac: None,
-            peer_ip: None,
-            peer_port: None,
-        })
+        // Not the node's: a tester must not be sent elsewhere.
+        Ok(receives_at(Some([192, 0, 2, 99].into()), node_port))
     }
 
     fn status(&mut self, _: Duration) -> Last {
@@ -139,6 +112,7 @@ impl NodeHandler for Scripted {
             clock: None,
             tick_ps: None,
             why: None,
+            note: None,
         }
     }
 
@@ -199,37 +173,23 @@ impl NodeHandler for Scripted {
     }
 }
 
-/// Ends its server with it.
-struct Serving(Arc<Shared<Scripted>>, Option<JoinHandle<()>>);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.0.stop();
-        let _ = self.1.take().map(JoinHandle::join);
-    }
-}
-
 /// Control over TCP alone, as where a firewall lets no datagrams through.
-fn serve_over_tcp(lab: &EphemeralLab) -> Serving {
+fn serve_over_tcp(lab: &EphemeralLab) -> Serving<Scripted> {
     let serve = || {
         let address = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
         let listener = TcpListener::bind(address).unwrap();
         let server = Shared::new(Server::new(Scripted::new(false), Config::random()));
-        let own = Arc::clone(&server);
-        let thread = std::thread::spawn(move || own.serve_tcp(&listener).unwrap());
-        Serving(server, Some(thread))
+        Serving::start(server, move |own| own.serve_tcp(&listener).unwrap())
     };
     lab.netns(Side::Node).unwrap().run_in(serve).unwrap()
 }
 
-fn serve(lab: &EphemeralLab, shared: bool) -> Serving {
+fn serve(lab: &EphemeralLab, shared: bool) -> Serving<Scripted> {
     let serve = || {
         let address = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
         let socket = UdpSocket::bind(address).unwrap();
         let server = Shared::new(Server::new(Scripted::new(shared), Config::random()));
-        let own = Arc::clone(&server);
-        let thread = std::thread::spawn(move || own.serve_udp(&socket).unwrap());
-        Serving(server, Some(thread))
+        Serving::start(server, move |own| own.serve_udp(&socket).unwrap())
     };
     lab.netns(Side::Node).unwrap().run_in(serve).unwrap()
 }

@@ -11,6 +11,8 @@ pub(crate) use blocks::{asked, ceiling_words};
 
 use crate::html;
 use crate::options::{Format, Options};
+use crate::stages::{Chapter, Groups};
+use crate::table::Table;
 
 /// A format that has no place for sentences and pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +33,12 @@ pub(crate) enum Block<'a> {
     List(Vec<String>),
     /// Rows under heads; `true` marks a column of numbers.
     Grid(Vec<(&'static str, bool)>, Vec<Vec<String>>),
+    /// A table that knows what to leave out where room is short.
+    Table(Table),
+    /// Points in rows, ways in groups of columns.
+    Groups(Groups),
+    /// Histograms of delays, which stand in tables, too.
+    Delays(Chapter),
     /// A picture of two periods.
     Timeline(&'a Timeline),
     /// A picture of bit/s under ceilings, beside a grid of the same figures.
@@ -83,8 +91,8 @@ pub(crate) fn written(
     options: &Options,
 ) -> Result<String, NoExplanation> {
     match format {
-        Format::Terminal => Ok(text::terminal(title, blocks, options)),
-        Format::Markdown => Ok(text::markdown(title, blocks)),
+        Format::Terminal => Ok(text::on_terminal(title, blocks, options)),
+        Format::Markdown => Ok(text::as_markdown(title, blocks)),
         Format::Html => Ok(html::explanation(title, blocks)),
         _ => Err(NoExplanation(format)),
     }

@@ -5,7 +5,9 @@ use wirelab_report::{
     Format, NoExplanation, Options, render_explanation, render_results_explanation,
 };
 use wirelab_trial::explanation::*;
-use wirelab_trial::{Direction, Extent, FaultRates, Framing, Kind, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{
+    Direction, Extent, FaultRates, Framing, Kind, Layer, Load, Size, SizeUnit, Trial, Wait,
+};
 
 fn stage_box(stage: &str, frame: u64, start_us: u64, end_us: u64, critical: bool) -> StageBox {
     StageBox {
@@ -64,6 +66,11 @@ fn serial() -> Explanation {
         link_bits_per_s: Some(100_000_000),
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     };
     let wire = |size: u32| (size, 1e8 * f64::from(size) / f64::from(size + 38));
     let sizes = [46u32, 200, 600, 1500];
@@ -173,6 +180,21 @@ fn serial() -> Explanation {
 }
 
 /// The same node as measurements show it.
+fn gain(length_bytes: u32, measured_ps: Option<u64>) -> FastTrackGain {
+    FastTrackGain {
+        node: "node:board".to_owned(),
+        layer: Layer::UdpIpv4,
+        wait: Wait::Spin,
+        length_bytes,
+        stack_measured_ps: 3_400_000,
+        predicted_ps: 1_200_000,
+        measured_ps,
+        predicted_gain_ps: 2_150_000,
+        measured_gain_ps: measured_ps.map(|ps| 3_400_000 - ps as i64),
+        error_percent: measured_ps.map(|ps| 100.0 * (1.2e6 / ps as f64 - 1.0)),
+    }
+}
+
 fn results() -> ResultsExplanation {
     let roofline = serial().roofline;
     let reading = |at: usize| Reading {
@@ -197,6 +219,7 @@ fn results() -> ResultsExplanation {
         }],
         models: vec![serial()],
         left_out: vec!["trial 9 is void: a frame was bad".to_owned()],
+        fast_track: vec![gain(64, Some(1_400_000)), gain(256, None)],
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use proptest::prelude::*;
 use wirelab_report::datasheet::compare;
-use wirelab_report::{Format, Options, render, summary_line, verdict};
+use wirelab_report::{Format, Options, render, render_stages, summary_line, verdict};
 use wirelab_trial::ResultsFile;
 
 /// Everything that can be made of a file, and the checks that hold for any.
@@ -51,6 +51,7 @@ fn render_all(file: &ResultsFile) {
     };
     check_html(&render(file, Format::Html, &trials));
     check_html(&render(file, Format::DatasheetHtml, &options));
+    render_all_stages(file);
     let names = ["a", "b"].map(|name| (name.to_owned(), file.clone()));
     if let Ok(html) = compare(&names, Format::DatasheetHtml, &options) {
         check_html(&html);
@@ -61,6 +62,32 @@ fn render_all(file: &ResultsFile) {
         assert!(!summary_line(o).contains(|c: char| c.is_control()));
     }
     assert!(!verdict(file).is_empty());
+}
+
+/// The stages of a file in every format that has a place for them.
+fn render_all_stages(file: &ResultsFile) {
+    for format in [
+        Format::Terminal,
+        Format::Markdown,
+        Format::Csv,
+        Format::Html,
+    ] {
+        let options = Options {
+            width: Some(80),
+            ..Options::default()
+        };
+        let text = render_stages(file, None, format, &options).unwrap();
+        match format {
+            Format::Html => check_html(&text),
+            Format::Terminal => {
+                assert!(
+                    !text.contains(|c: char| c.is_control() && c != '\n'),
+                    "{text:?}"
+                );
+            }
+            _ => assert!(text.ends_with('\n')),
+        }
+    }
 }
 
 /// A page is well-formed, and holds to [`check_page`].
@@ -124,6 +151,8 @@ fn every_worked_result_in_every_format() {
         common::hostile(),
         common::file(vec![]),
         common::am263x::page(),
+        common::linux::ways(),
+        common::linux::counted(),
         common::am263x::iperf_page(),
         common::hostile_page(),
     ] {
@@ -242,16 +271,17 @@ proptest! {
 
     #[test]
     fn whatever_parses_is_shown(
-        which in 0..4usize,
+        which in 0..5usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), extreme()), 1..6),
     ) {
         let mut file = match which {
             0 => common::faulty(),
             1 => common::kinds(),
             2 => common::lab(),
+            3 => common::linux::counted(),
             _ => common::short_page(),
         };
-        if which < 3 {
+        if which < 4 {
             file.observations.truncate(4);
         }
         for o in &mut file.observations {

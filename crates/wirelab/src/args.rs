@@ -192,7 +192,7 @@ pub struct OfferArgs {
     /// Faults the sender makes, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7
     #[arg(long, value_name = "FAULT=P,…")]
     pub inject: Option<String>,
-    /// Way through the kernel: auto, xdp or packet
+    /// Way of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track
     #[arg(long, default_value = "auto")]
     pub path: String,
 }

@@ -107,7 +107,8 @@ pub fn model_trials(file: &NodeFile, args: &MatrixArgs, extent: &ExtentArgs) -> 
     Ok(steps.into_iter().map(|step| step.trial).collect())
 }
 
-fn parse_all<T: std::str::FromStr>(words: &[String]) -> Asked<Vec<T>>
+/// Each word as its type reads it.
+pub fn parse_all<T: std::str::FromStr>(words: &[String]) -> Asked<Vec<T>>
 where
     T::Err: std::fmt::Display,
 {

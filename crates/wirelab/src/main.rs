@@ -8,6 +8,7 @@ mod ask;
 mod boards;
 mod commands;
 mod exit;
+mod labs;
 mod nodes;
 mod plans;
 mod terminal;

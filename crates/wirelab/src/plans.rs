@@ -2,7 +2,7 @@
 
 use wirelab_bench::search::{BurstSearch, Goal, LossCurve, Search};
 use wirelab_bench::{Matrix, Plan, SearchSection, Section, Way, datasheet, parse_percent};
-use wirelab_trial::{Direction, Extent, Layer};
+use wirelab_trial::{Direction, Extent, Layer, Path};
 
 use crate::args::{MeasureArgs, SearchArgs};
 use crate::ask;
@@ -22,6 +22,8 @@ pub fn plan(args: &MeasureArgs) -> Asked<Plan> {
         .iter()
         .any(|kind| args.node.starts_with(kind));
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
+        && !args.ways.is_asked()
+        && node_paths(&args.offer.path).is_none()
         && (
             args.repeat,
             args.warmup.as_ref(),
@@ -39,7 +41,38 @@ fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
     matrix.faults = ask::faults(args.offer.inject.as_deref())?;
     matrix.warmup_ps = warm_up_ps(args)?;
     matrix.repeats = args.repeat;
+    ways(args, &mut matrix)?;
     Ok(matrix)
+}
+
+/// The ways through a node that `--path` names; `None` where it names one through this host's kernel.
+pub fn node_paths(words: &str) -> Option<Vec<Path>> {
+    words.split(',').map(|word| word.parse().ok()).collect()
+}
+
+fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Asked<()> {
+    let ways = &args.ways;
+    if let Some(paths) = node_paths(&args.offer.path) {
+        matrix.paths = paths.into_iter().map(Some).collect();
+    }
+    if !ways.wait.is_empty() {
+        matrix.waits = ask::parse_all(&ways.wait)?.into_iter().map(Some).collect();
+    }
+    if !ways.probes.is_empty() {
+        matrix.probes = ask::parse_all(&ways.probes)?
+            .into_iter()
+            .map(Some)
+            .collect();
+    }
+    matrix.rule = ways.rule.clone();
+    if matrix.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
+        return Err(Failure::usage(
+            "--rule says which frames take the fast track: add --path fast-track",
+        ));
+    }
+    let background = ways.background.as_deref().map(str::parse).transpose();
+    matrix.backgrounds = vec![background.map_err(Failure::usage)?];
+    Ok(())
 }
 
 fn warm_up_ps(args: &MeasureArgs) -> Asked<u64> {
@@ -73,6 +106,11 @@ fn search(args: &MeasureArgs) -> Asked<SearchSection> {
     if !matrix.faults.is_clean() || !args.matrix.buffers.is_empty() || args.repeat != 1 {
         return Err(Failure::usage(
             "--inject, --buffers and --repeat do not go together with a search: --trials asks each load more often",
+        ));
+    }
+    if args.ways.is_asked() || node_paths(&args.offer.path).is_some() {
+        return Err(Failure::usage(
+            "a search takes the node's own way: leave --path, --wait, --rule, --background and --probes out",
         ));
     }
     let way = way(asked, time_ps, warm_up_ps(args)?)?;

@@ -4,7 +4,7 @@ use std::process::Command;
 
 mod common;
 
-use common::{json, scratch, stderr, stdout, wirelab};
+use common::{json, refused, scratch, stderr, stdout, wirelab};
 
 #[test]
 fn limits_of_the_nxp_document() {
@@ -75,18 +75,7 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
         ),
     ];
     for (args, text) in cases {
-        let output = wirelab(args);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{args:?}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stderr(&output).contains(text),
-            "{args:?}: {}",
-            stderr(&output)
-        );
+        refused(args, text);
     }
 }
 

@@ -122,6 +122,11 @@ fn table(node: &str, path: usize, share: Option<f64>, decimals: usize) -> Option
             link_bits_per_s: None,
             buffers: path.buffers.first().copied(),
             faults: FaultRates::default(),
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
         };
         trial.load = match (share, path.direction) {
             (Some(percent), Direction::Receive) => Load::LinkShare { percent },

@@ -1,6 +1,6 @@
 //! Which paths of the file a trial takes, and what the node says where none fits.
 
-use wirelab_trial::{Buffers, Direction, Layer, Trial};
+use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
 
 use super::{BuildError, unsupported};
 use crate::file::{NodeFile, PathDecl};
@@ -32,6 +32,24 @@ pub(crate) fn choose(file: &NodeFile, trial: &Trial) -> Result<Choice, BuildErro
         return Err(unsupported(
             "faults",
             "a model sends no damaged frames: leave them out",
+        ));
+    }
+    if trial.background.is_some() {
+        return Err(unsupported(
+            "background",
+            "a model has no other traffic: leave it out",
+        ));
+    }
+    if trial.rule.is_some() {
+        return Err(unsupported(
+            "rule",
+            "a model's fast track takes every frame of the trial: leave it out",
+        ));
+    }
+    if trial.probes.is_some() {
+        return Err(unsupported(
+            "probes",
+            "a model takes its times without probes: leave it out",
         ));
     }
     let pick = |direction| pick(file, trial, direction);
@@ -76,6 +94,7 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
             None => no_path(file, layer, direction),
         });
     }
+    let paths = on_the_way(file, trial, direction, paths)?;
     // Buffers are how data reach the MAC: a receive path need not say any.
     let unsaid =
         direction == Direction::Receive && paths.iter().all(|(_, path)| path.buffers.is_empty());
@@ -92,6 +111,65 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
     found
         .map(|(index, _)| *index)
         .ok_or_else(|| no_buffers(&paths, trial.buffers, layer, direction))
+}
+
+/// Those of the paths that go the way that the trial asks, and wait as it asks. Unasked, a node takes its stack and
+/// sleeps, if it has that.
+fn on_the_way<'p>(
+    file: &NodeFile,
+    trial: &Trial,
+    direction: Direction,
+    mut paths: Paths<'p>,
+) -> Result<Paths<'p>, BuildError> {
+    let stack = Path::Stack;
+    let said = file.paths.iter().any(|p| p.path.is_some());
+    paths = narrowed(paths, ("path", said, direction), (trial.path, stack), |p| {
+        p.path
+    })?;
+    let said = file.paths.iter().any(|p| p.wait.is_some());
+    narrowed(
+        paths,
+        ("wait", said, direction),
+        (trial.wait, Wait::Sleep),
+        |p| p.wait,
+    )
+}
+
+type Paths<'p> = Vec<(usize, &'p PathDecl)>;
+
+fn narrowed<'p, T: Copy + PartialEq + ToString>(
+    paths: Paths<'p>,
+    (field, said, direction): (&'static str, bool, Direction),
+    (wanted, unasked): (Option<T>, T),
+    of: impl Fn(&PathDecl) -> Option<T>,
+) -> Result<Paths<'p>, BuildError> {
+    let have = distinct(paths.iter().filter_map(|(_, p)| of(p)));
+    let like = |word: T| -> Paths<'p> {
+        let like = |p: &PathDecl| of(p).is_none_or(|is| is == word);
+        paths.iter().filter(|(_, p)| like(p)).copied().collect()
+    };
+    match wanted {
+        // Where it is a matter of the other direction alone, it does not matter to this one.
+        Some(_) if have.is_empty() && said => Ok(paths),
+        Some(_) if have.is_empty() => Err(unsupported(
+            field,
+            "the paths of this file say none: leave it out",
+        )),
+        Some(word) if !have.contains(&word) => Err(unsupported(
+            field,
+            format!(
+                "no path for {direction} by {}: ask for {}",
+                word.to_string(),
+                have.iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        )),
+        Some(word) => Ok(like(word)),
+        None if like(unasked).is_empty() => Ok(paths),
+        None => Ok(like(unasked)),
+    }
 }
 
 fn no_path(file: &NodeFile, layer: Layer, direction: Direction) -> BuildError {

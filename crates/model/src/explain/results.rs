@@ -9,9 +9,9 @@ use wirelab_trial::explanation::{
 use wirelab_trial::{Field, FlowObservation, Layer, Load, Observation, Status, format};
 use wirelab_wire::LineRate;
 
-use super::laws;
+use super::{laws, lone};
 use crate::intake::{tester_was_limit, unusable, useless_load};
-use crate::{library, roofline};
+use crate::{fit, library, roofline};
 
 /// Models explained of one file; further ones are named.
 const MODELS: usize = 16;
@@ -82,6 +82,7 @@ pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsE
         groups,
         models,
         left_out,
+        fast_track: fit::fast_track(observations),
     }
 }
 
@@ -118,6 +119,18 @@ pub(super) fn title(observation: &Observation, flow: &FlowObservation) -> String
     }
     if let Some(buffers) = trial.buffers {
         text.push_str(&format!(", {buffers}"));
+    }
+    if let Some(path) = trial.path {
+        text.push_str(&format!(", path {path}"));
+    }
+    if let Some(wait) = trial.wait {
+        text.push_str(&format!(", wait {wait}"));
+    }
+    if let Some(background) = &trial.background {
+        text.push_str(&format!(", background {background}"));
+    }
+    if let Some(probes) = trial.probes {
+        text.push_str(&format!(", probes {probes}"));
     }
     if trial.ports > 1 {
         text.push_str(&format!(", {} ports at once", trial.ports));
@@ -203,10 +216,12 @@ fn group(
             .map(|(why, n)| format!("Not used of {n} readings: {why}.")),
     );
     let readings = readings.into_iter().map(|(r, _)| r).collect();
+    let mut findings = found.findings;
+    findings.extend(lone::of_results(flows));
     ReadingGroup {
         title,
         readings,
-        findings: found.findings,
+        findings,
         open,
         roofline,
     }

@@ -168,7 +168,7 @@ pub(super) fn structure(file: &NodeFile) -> Checked {
             found(at!["calibration", name, "point"], known)?;
         }
         if let Some(trial) = &calibration.trial {
-            let instance = file.instance(trial).map_err(|e| e.to_string());
+            let instance = file.instance_as_asked(trial).map_err(|e| e.to_string());
             found(at!["calibration", name, "trial"], instance)?;
         }
     }
@@ -287,6 +287,11 @@ fn typical(file: &NodeFile, framing: Framing, frame_bytes: u32, direction: Direc
         link_bits_per_s: file.link.is_none().then_some(1_000_000_000),
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 

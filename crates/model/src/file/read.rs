@@ -17,7 +17,7 @@ pub const MAX_FILE_BYTES: u64 = 256 * 1024;
 const MAX_NAMED: usize = 500;
 const MAX_LISTED: usize = 32;
 /// Longest name that others refer to, in characters.
-const MAX_NAME: usize = 64;
+const MAX_NAME: usize = 96;
 
 const TOP_KEYS: [&str; 16] = [
     "name",
@@ -146,6 +146,8 @@ fn node(top: &Table<'_>) -> Read<NodeFile> {
             )?
         },
         changes: Vec::new(),
+        asked_path: None,
+        asked_wait: None,
     })
 }
 

@@ -7,11 +7,13 @@ use wirelab_trial::observation::Spans;
 use super::read::{bounded_list, sections};
 use super::{At, Edge, LoadDecl, PathDecl, PointDecl, ProbeDecl, Room};
 
-const PATH_KEYS: [&str; 14] = [
+const PATH_KEYS: [&str; 16] = [
     "name",
     "layer",
     "direction",
     "buffers",
+    "path",
+    "wait",
     "up_to",
     "default",
     "stages",
@@ -64,6 +66,8 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
         buffers: table
             .get("buffers")
             .map_or(Ok(Vec::new()), |e| e.list(ONCE, Entry::word))?,
+        path: table.get("path").map(|e| e.word()).transpose()?,
+        wait: table.get("wait").map(|e| e.word()).transpose()?,
         up_to_bytes: table
             .get("up_to")
             .map(|e| e.whole(1, 65_535).map(|n| n as u32))

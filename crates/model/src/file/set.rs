@@ -6,7 +6,7 @@ use super::check::{self, missing};
 use super::{Alternative, At, Edge, NodeFile, PathDecl, Provenance, Unit};
 
 const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma \
-                     or alternative=NAME";
+                     path=fast-track, wait=spin or alternative=NAME";
 /// Largest factor of a stage's cost.
 const MAX_SCALE: f64 = 1e6;
 
@@ -21,8 +21,8 @@ pub struct SetError {
 }
 
 impl NodeFile {
-    /// Change one thing: `PARAMETER=4`, `PARAMETER=4 clk/word`, `stage.NAME=x0.5`, `stage.NAME.resource=OTHER` or
-    /// `alternative=NAME`.
+    /// Change one thing: `PARAMETER=4`, `PARAMETER=4 clk/word`, `stage.NAME=x0.5`, `stage.NAME.resource=OTHER`,
+    /// `path=WAY`, `wait=WAY` or `alternative=NAME`.
     ///
     /// # Errors
     /// [`SetError`] where the thing does not exist, the value cannot be read, or the changed file is no node any more.
@@ -63,9 +63,25 @@ impl NodeFile {
         }
         match key.strip_prefix("stage.") {
             Some(stage) => changed.set_stage(stage, value)?,
+            None if matches!(key, "path" | "wait") && !self.parameters.contains_key(key) => {
+                changed.set_way(key, value)?;
+            }
             None => changed.set_parameter(key, value)?,
         }
         Ok(changed)
+    }
+
+    /// Ask for another of the file's paths than the trial does.
+    fn set_way(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let none = || format!("no path of the file says a '{key}': leave it out");
+        if key == "path" {
+            let told = self.paths.iter().any(|p| p.path.is_some());
+            self.asked_path = Some(value.parse()?);
+            return told.then_some(()).ok_or_else(none);
+        }
+        let told = self.paths.iter().any(|p| p.wait.is_some());
+        self.asked_wait = Some(value.parse()?);
+        told.then_some(()).ok_or_else(none)
     }
 
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), String> {

@@ -44,8 +44,18 @@ impl Report {
 
     /// Take up the parameters of a model, named after `prefix`, and warn of those that data hardly tell apart.
     pub(super) fn parameters_of(&mut self, model: &Model, prefix: &Prefix<'_>, how: &str) {
+        self.parameters_within(model, prefix, how, half_widths(model, self.confidence));
+    }
+
+    /// The same with half of each parameter's interval as found elsewhere.
+    pub(super) fn parameters_within(
+        &mut self,
+        model: &Model,
+        prefix: &Prefix<'_>,
+        how: &str,
+        half: Option<Vec<f64>>,
+    ) {
         let roles = model.shape.roles();
-        let half = half_widths(model, self.confidence);
         for (i, role) in roles.iter().enumerate() {
             let (unit, scale) = unit_of(*role);
             let (value, unbounded) = (model.solution.values[i], model.solution.unbounded[i]);

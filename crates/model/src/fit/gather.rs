@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::{Buffers, CpuLoad, Direction, Kind, Observation, Series, Status};
+use wirelab_trial::stage::{self, Delay};
+use wirelab_trial::{
+    Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, Status, Trial, Wait,
+};
 use wirelab_wire::{Layer, LineRate};
 
+use super::body::{self, Body, stage_points};
 use super::figures::Report;
+use super::thin::steps;
 use super::{FitError, FitOptions, LeftOut};
 use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
 
@@ -24,16 +29,45 @@ pub(super) struct Way {
     order: u8,
     pub(super) receive: bool,
     buffers: u8,
+    /// 0 the stack, which is what a node takes unasked.
+    path: u8,
+    /// Whether the application spins; unasked it sleeps.
+    pub(super) spins: bool,
 }
 
 impl Way {
-    fn of(layer: Layer, receive: bool, buffers: Option<Buffers>) -> Way {
+    fn of(trial: &Trial, receive: bool) -> Way {
+        let layer = trial.framing.layer;
         let order = Layer::ALL.iter().position(|l| *l == layer).unwrap_or(0) as u8;
-        let buffers = BUFFERS.iter().position(|b| Some(*b) == buffers);
+        let buffers = BUFFERS.iter().position(|b| Some(*b) == trial.buffers);
+        let path = trial
+            .path
+            .and_then(|path| PATHS.iter().position(|p| *p == path));
         Way {
             order,
             receive,
             buffers: buffers.map_or(0, |b| b as u8 + 1),
+            path: path.map_or(0, |p| p as u8),
+            spins: trial.wait == Some(Wait::Spin),
+        }
+    }
+
+    /// The way through the node.
+    pub(super) fn path(self) -> Path {
+        PATHS[usize::from(self.path)]
+    }
+
+    /// How the application waits.
+    pub(super) fn wait(self) -> Wait {
+        if self.spins { Wait::Spin } else { Wait::Sleep }
+    }
+
+    /// The same way on another path through the node.
+    pub(super) fn on(self, path: Path) -> Way {
+        let at = PATHS.iter().position(|p| *p == path);
+        Way {
+            path: at.map_or(0, |at| at as u8),
+            ..self
         }
     }
 
@@ -59,6 +93,13 @@ impl Way {
             name.push('-');
             name.push_str(&buffers.to_string());
         }
+        if self.path() != Path::Stack {
+            name.push('-');
+            name.push_str(&self.path().to_string());
+        }
+        if self.spins {
+            name.push_str("-spin");
+        }
         name
     }
 
@@ -72,6 +113,8 @@ impl Way {
     }
 }
 
+/// The stack first: it is what a trial that asks for none takes.
+const PATHS: [Path; 3] = [Path::Stack, Path::Driver, Path::FastTrack];
 const BUFFERS: [Buffers; 5] = [
     Buffers::Prefilled,
     Buffers::Copied,
@@ -105,6 +148,10 @@ pub(super) struct Point {
     pub(super) sent_frames: Option<u64>,
     pub(super) load: Option<CpuLoad>,
     pub(super) series: Vec<Capture>,
+    /// What was asked.
+    pub(super) trial: Trial,
+    /// Middle of the frames' own times between driver and application in ns, where every frame has every stage.
+    pub(super) inside_ns: Option<f64>,
 }
 
 /// A captured series.
@@ -114,6 +161,8 @@ pub(super) struct Capture {
     pub(super) mean_ns: f64,
     pub(super) sigma_ns: f64,
     pub(super) samples: u64,
+    /// The body of its samples, where it is a stage by its name.
+    pub(super) body: Option<Body>,
 }
 
 /// All that can be fitted.
@@ -187,6 +236,12 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
     if !o.trial.faults.is_clean() {
         return Err("the sender made faults on purpose".to_owned());
     }
+    if o.trial.background.is_some() {
+        return Err(
+            "other traffic beside the flow: its times tell of that too, not of the node alone"
+                .to_owned(),
+        );
+    }
     let receive = match o.trial.direction {
         Direction::Transmit => false,
         Direction::Receive => true,
@@ -201,7 +256,8 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
         return Err(format!("a size of 0, or of more than {MAX_BYTES} bytes"));
     }
     let frames_per_s = total_frames_per_s(o)?;
-    let series = series(o);
+    let delays = delays(o);
+    let series = series(o, &delays);
     if frames_per_s.is_none() && series.is_empty() {
         return Err("neither frames/s nor a series of times".to_owned());
     }
@@ -233,10 +289,19 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
     {
         gathered.not_measured += 1;
     }
-    let load = cpu_load(o, gathered);
+    let named = series.iter().any(|c| c.body.is_some());
+    let load = match cpu_load(o, gathered) {
+        Some(_) if named => {
+            gathered.leave_out(
+                "CPU load of a trial that took stages: the cost of taking them is in it",
+            );
+            None
+        }
+        load => load,
+    };
     let flows = o.flows.len();
     Ok(Point {
-        way: Way::of(o.trial.framing.layer, receive, o.trial.buffers),
+        way: Way::of(&o.trial, receive),
         bytes: f64::from(bytes),
         label: format!("{bytes} B at {}", o.trial.load),
         frames_per_s,
@@ -255,6 +320,8 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
             .sum::<Option<u64>>(),
         load,
         series,
+        inside_ns: body::inside_ns(&delays, receive),
+        trial: o.trial.clone(),
     })
 }
 
@@ -333,25 +400,36 @@ fn loss_ratio(o: &Observation) -> Option<f64> {
     ratios.map(|r| r.iter().sum::<f64>() / r.len() as f64)
 }
 
-fn series(o: &Observation) -> Vec<Capture> {
+/// Stages by their names first, then series of other names.
+fn series(o: &Observation, delays: &[Delay]) -> Vec<Capture> {
     let all = o
         .series
         .iter()
         .chain(o.flows.iter().flat_map(|f| &f.series));
-    all.filter(|s| is_stage(s))
-        .take(MAX_SERIES)
-        .filter_map(in_ns)
-        .collect()
+    let others = all.filter(|s| !stage::is_stage(s) && is_time(s));
+    let mut all = steps(delays);
+    all.extend(others.filter_map(in_ns));
+    all.truncate(MAX_SERIES);
+    all
+}
+
+/// The stages that an observation took, and several of them together; none of a trial without probes, which is there
+/// for what the probes cost.
+fn delays(o: &Observation) -> Vec<Delay> {
+    match o.trial.probes {
+        Some(Probes::Off) => Vec::new(),
+        _ => stage::delays_of(o),
+    }
 }
 
 /// Whether a series is a time that a frame needs: not the time of a whole run, nor the spacing that a probe sees.
-fn is_stage(series: &Series) -> bool {
+fn is_time(series: &Series) -> bool {
     series.name != "time of a run"
         && !series.name.starts_with("spacing: ")
         && !is_round_trip(&series.name)
 }
 
-fn in_ns(series: &Series) -> Option<Capture> {
+pub(super) fn in_ns(series: &Series) -> Option<Capture> {
     let tick_ns = series.clock.tick_ps? as f64 / 1e3;
     let h = &series.histogram;
     let (mean_ns, sigma_ns) = (h.mean_ticks * tick_ns, h.stddev_ticks * tick_ns);
@@ -361,6 +439,7 @@ fn in_ns(series: &Series) -> Option<Capture> {
         mean_ns,
         sigma_ns,
         samples: h.count,
+        body: stage_points(&series.name).and_then(|_| Body::of(series)),
     })
 }
 

@@ -1,5 +1,6 @@
 //! The node file's stages and paths: one path for each way and class of sizes.
 
+use super::chain::{Chain, ChainStage};
 use super::figures::Prefix;
 use super::node_text::{FROM_RESULTS, Text, quoted, short};
 use super::shape::{Class, Law, Role};
@@ -59,6 +60,7 @@ pub(super) fn stages_and_paths(out: &mut Text, way: &WayFit) {
         delay(out, &name, stage, way.way.size());
         tail.push(format!("{name}-{}", stage.key));
     }
+    let ahead = chain_stages(out, way, &name);
     for (i, end) in ends(way).iter().enumerate() {
         let mut busy = Vec::new();
         for (judged, part, resource) in [(cpu, cpu_part, "cpu"), (server, "period", "server")] {
@@ -83,7 +85,7 @@ pub(super) fn stages_and_paths(out: &mut Text, way: &WayFit) {
             ));
             busy.push(stage);
         }
-        path(out, way, &name, (i, *end), &busy, &tail);
+        path(out, way, &name, (i, *end), [&busy, &ahead, &tail]);
     }
 }
 
@@ -122,13 +124,44 @@ fn delay(out: &mut Text, name: &str, stage: &super::stages::StageFit, size: &str
     out.line("");
 }
 
+/// The stages named after their points. They hold the CPU that works, but for where the file has the CPU's work from
+/// rates and loads already: there they are delays, or it would be counted twice.
+fn chain_stages(out: &mut Text, way: &WayFit, name: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let counted = way.period.is_some() || way.load.is_some();
+    for stage in way.chain.iter().flat_map(|c| &c.stages) {
+        let parameter = |what: &str| format!("{name}-{}-{what}", stage.key);
+        out.line(&format!("[stage.{name}-{}]\n{FROM_RESULTS}", stage.key));
+        if let Some(resource) = stage.work.resource().filter(|_| !counted) {
+            out.line(&format!("resource = {}", quoted(resource)));
+        }
+        let about = format!(
+            "the series {} to {}: {}",
+            short(&stage.from),
+            short(&stage.to),
+            stage.work.in_words()
+        );
+        out.line(&format!("about = {}", quoted(&about)));
+        let byte = stage.byte_ns.map(|_| parameter("byte"));
+        out.line(&cost(&parameter("packet"), byte.as_ref(), way.way.size()));
+        if stage.sigma_ns > 0.0 {
+            out.line(&format!(
+                "spread = {{ normal = {} }}",
+                quoted(&parameter("sigma"))
+            ));
+        }
+        out.line("");
+        names.push(format!("{name}-{}", stage.key));
+    }
+    names
+}
+
 fn path(
     out: &mut Text,
     way: &WayFit,
     name: &str,
     (index, end): (usize, Option<u32>),
-    busy: &[String],
-    tail: &[String],
+    [busy, ahead, tail]: [&[String]; 3],
 ) {
     let wire = if way.way.receive {
         "wire-rx"
@@ -138,10 +171,16 @@ fn path(
     let mut stages: Vec<String> = busy.to_vec();
     if way.has_ring() {
         stages.splice(0..0, [wire.to_owned(), "take-descriptor".to_owned()]);
+    } else if way.chain.is_some() && way.way.receive {
+        stages.insert(0, wire.to_owned());
     } else {
+        stages.extend_from_slice(ahead);
         stages.push(wire.to_owned());
     }
     let before_tail = stages.clone();
+    if way.way.receive {
+        stages.extend_from_slice(ahead);
+    }
     stages.extend_from_slice(tail);
     out.line("[[path]]");
     out.line(&format!(
@@ -152,6 +191,9 @@ fn path(
     out.line(&format!("direction = {}", quoted(way.way.direction())));
     if let Some(buffers) = way.way.buffers() {
         out.line(&format!("buffers = [{}]", quoted(&buffers.to_string())));
+    }
+    if let Some(chain) = &way.chain {
+        chosen_by(out, way, chain);
     }
     if let Some(end) = end {
         out.line(&format!("up_to = {end}"));
@@ -165,7 +207,49 @@ fn path(
     load_line(out, way, name);
     room(out, way, name, &before_tail);
     points(out, way, name);
+    if let Some(chain) = &way.chain {
+        chain_points(out, way, name, chain);
+    }
     out.line("");
+}
+
+/// What of a trial chooses the path. Unasked a node takes its stack and sleeps.
+fn chosen_by(out: &mut Text, way: &WayFit, chain: &Chain) {
+    let asked = chain.trials.first();
+    let way = way.way;
+    out.line(&format!("path = {}", quoted(&way.path().to_string())));
+    // Frames sent are waited for by nobody.
+    if way.receive || asked.is_some_and(|t| t.wait.is_some()) {
+        out.line(&format!("wait = {}", quoted(&way.wait().to_string())));
+    }
+    if way.receive && way.spins {
+        out.line("busy_wait = true");
+    }
+}
+
+/// The whole way, and the part between driver and application.
+fn chain_points(out: &mut Text, way: &WayFit, name: &str, chain: &Chain) {
+    let inside = chain.inside(way.way.receive);
+    let mut spans = vec![&chain.stages[..]];
+    if inside.len() < chain.stages.len() {
+        spans.push(inside);
+    }
+    for span in spans {
+        if let (Some(first), Some(last)) = (span.first(), span.last()) {
+            point(out, name, (first, last));
+        }
+    }
+}
+
+fn point(out: &mut Text, name: &str, (first, last): (&ChainStage, &ChainStage)) {
+    let series = format!("{} to {}", first.from, last.to);
+    out.line(&format!(
+        "[[path.point]]\nname = {}",
+        quoted(&short(&series))
+    ));
+    let start = format!("{name}-{} start", first.key);
+    let end = format!("{name}-{} end", last.key);
+    out.line(&format!("from = {}\nto = {}", quoted(&start), quoted(&end)));
 }
 
 /// Descriptors: on transmit they hold the first stage back, on receive they are where frames wait or are lost.

@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use wirelab_trial::{Load, Trial};
+
+use super::fast_track::past_the_stack;
 use super::figures::Report;
 use super::gather::Gathered;
 use super::node_paths::stages_and_paths;
@@ -16,6 +19,8 @@ const RING: u32 = 32;
 /// Longest text and most keys that are copied from the node's description.
 const MAX_TEXT: usize = 200;
 const MAX_SETUP: usize = 64;
+/// Sizes of a way that are written as its calibrations.
+const MAX_CALIBRATIONS: usize = 24;
 /// What stands in the file for the results.
 pub(super) const FROM_RESULTS: &str = "calibrated_from = \"results\"";
 
@@ -28,7 +33,7 @@ pub(super) fn write(
 ) -> String {
     let mut out = Text(String::new());
     let said: Vec<&WayFit> = ways.iter().filter(|w| w.says_something()).collect();
-    head(&mut out, gathered, options);
+    head(&mut out, &said, gathered, options);
     let assumed = assumed(&said, report);
     if let Some(bits_per_s) = gathered.link_bits_per_s {
         report.parameters.push(Fitted {
@@ -83,6 +88,7 @@ pub(super) fn write(
     for way in &said {
         stages_and_paths(&mut out, way);
     }
+    past_the_stack(&mut out, &said);
     if said.iter().any(|w| w.raised_to_bytes().is_some()) {
         out.line("[tool]\nmin_datagram = \"minimum-datagram\"");
     }
@@ -99,7 +105,7 @@ impl Text {
     }
 }
 
-fn head(out: &mut Text, gathered: &Gathered, options: &FitOptions) {
+fn head(out: &mut Text, said: &[&WayFit], gathered: &Gathered, options: &FitOptions) {
     let name = key_of(options.name.as_deref().unwrap_or(&gathered.node));
     let file = short(&options.file);
     out.line(&format!(
@@ -134,6 +140,47 @@ fn head(out: &mut Text, gathered: &Gathered, options: &FitOptions) {
         "what = {}\n",
         quoted(&format!("{} observations of {file}", gathered.points.len()))
     ));
+    let linked = gathered.link_bits_per_s.is_some();
+    said.iter()
+        .for_each(|way| calibrations(out, way, &file, linked));
+}
+
+/// The trials whose latency a way's stages were fitted to: the model does not predict it.
+fn calibrations(out: &mut Text, way: &WayFit, file: &str, linked: bool) {
+    let name = way.way.name();
+    // Other loads are of a link, and the file has none.
+    let of_itself = |t: &Trial| matches!(t.load, Load::FrameRate { .. } | Load::BitRate { .. });
+    let trials = way.chain.iter().flat_map(|c| &c.trials);
+    for trial in trials
+        .filter(|t| linked || of_itself(t))
+        .take(MAX_CALIBRATIONS)
+    {
+        let bytes = trial.size.bytes;
+        let unit = trial.size.unit.name();
+        out.line(&format!("[calibration.{name}-{unit}-{bytes}]"));
+        let what = format!("stages of {unit} {bytes}: the series of {file}");
+        out.line(&format!("what = {}", quoted(&what)));
+        let mut keys = vec![
+            format!("layer = {}", quoted(way.way.layer())),
+            format!("direction = {}", quoted(way.way.direction())),
+            format!("{unit} = {bytes}"),
+            format!("load = {}", quoted(&trial.load.to_string())),
+        ];
+        if trial.framing.vlan_tags > 0 {
+            keys.push(format!("vlan = {}", trial.framing.vlan_tags));
+        }
+        if let Some(buffers) = trial.buffers {
+            keys.push(format!("buffers = {}", quoted(&buffers.to_string())));
+        }
+        if let Some(path) = trial.path {
+            keys.push(format!("path = {}", quoted(&path.to_string())));
+        }
+        if let Some(wait) = trial.wait {
+            keys.push(format!("wait = {}", quoted(&wait.to_string())));
+        }
+        out.line(&format!("trial = {{ {} }}", keys.join(", ")));
+        out.line("metric = \"latency\"\n");
+    }
 }
 
 /// Parameters that no observation gives: what stands for them, and the text of it.
@@ -193,6 +240,24 @@ fn resources(out: &mut Text, said: &[&WayFit]) {
             false,
             "what limits frames/s at maximum load; the observations cannot say what it is",
         );
+    }
+    let works = |resource| {
+        let mut stages = said
+            .iter()
+            .filter_map(|w| w.chain.as_ref())
+            .flat_map(|c| &c.stages);
+        stages.any(|s| s.work.resource() == Some(resource))
+    };
+    if works("cpu-driver") {
+        declare(
+            "cpu-driver",
+            false,
+            "the CPU that serves the interrupt: driver and stack; where the application runs on the same one, set the \
+             resource of its stages to this",
+        );
+    }
+    if works("cpu-application") {
+        declare("cpu-application", false, "the CPU of the application");
     }
     for short in ["tx", "rx"] {
         declare(&format!("wire-{short}"), true, "the link");

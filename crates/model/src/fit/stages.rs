@@ -102,7 +102,7 @@ fn collect(points: &[Point]) -> Vec<Seen> {
 
 /// Whether a point's queues are as empty as they can be among its size: a frame that waits tells of the load, not of
 /// the stage.
-fn is_calm(point: &Point, points: &[Point]) -> bool {
+pub(super) fn is_calm(point: &Point, points: &[Point]) -> bool {
     let pressed = |p: &Point| p.max_load || p.loss_ratio.is_some_and(|l| l > 0.0);
     let same = |p: &&Point| p.bytes == point.bytes && !p.series.is_empty();
     !pressed(point) || points.iter().filter(same).all(pressed)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{Gathered, Point, Way};
 use super::judge::{Judged, Quantity, judge};
@@ -13,7 +14,7 @@ use super::{FitOptions, Fitted};
 /// Observations that a period needs, and cells that a CPU load needs.
 const NEEDED: usize = 3;
 /// Ways (layer, direction, buffers) that go into one node file.
-const MAX_WAYS: usize = 10;
+const MAX_WAYS: usize = 16;
 /// Share of line rate from which the wire is the limit, and above which something is wrong.
 const LINE_RATE: f64 = 0.99;
 const ABOVE_LINE: f64 = 1.01;
@@ -41,6 +42,8 @@ pub(super) struct WayFit {
     /// Descriptors of the receive ring.
     pub(super) ring: Option<f64>,
     pub(super) stages: Vec<StageFit>,
+    /// Stages by their names, in place of `stages`.
+    pub(super) chain: Option<Chain>,
 }
 
 impl WayFit {
@@ -49,6 +52,7 @@ impl WayFit {
         self.period.is_some()
             || self.load.is_some()
             || !self.stages.is_empty()
+            || self.chain.is_some()
             || self.wire_limited >= NEEDED
     }
 
@@ -106,6 +110,7 @@ fn fit_way(
         wire_limited: 0,
         ring: None,
         stages: Vec::new(),
+        chain: None,
     };
     let limited = limited_points(way, points, gathered, report, &mut fitted);
     fit_load(points, report, &mut fitted);
@@ -113,13 +118,14 @@ fn fit_way(
     if fitted.has_ring() {
         fitted.ring = ring_depth(way, points, &limited, report);
     }
-    if way.receive
+    let bounded = way.receive
         || fitted.period.is_some()
         || fitted.load.is_some()
-        || gathered.link_bits_per_s.is_some()
-    {
+        || gathered.link_bits_per_s.is_some();
+    fitted.chain = fit_chain(way, points, report).filter(|chain| bounded || chain.works());
+    if fitted.chain.is_none() && bounded {
         fitted.stages = fit_stages(way, points, options, report);
-    } else if points.iter().any(|p| !p.series.is_empty()) {
+    } else if fitted.chain.is_none() && points.iter().any(|p| !p.series.is_empty()) {
         // Delays alone hold no frame back: the node would send without end.
         let few = format!(
             "{} latency: neither a period nor a link rate (--rate) says how fast the node sends",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wirelab_trial::whatif::ChangeKind;
 
 use crate::build::Instance;
-use crate::file::{Alternative, Kind, NodeFile, Parameter, SetError};
+use crate::file::{Alternative, Kind, NodeFile, Parameter, PathDecl, SetError};
 
 /// How much faster a clock is tried: plus 20 %.
 const CLOCK_FACTOR: f64 = 1.2;
@@ -50,6 +50,7 @@ impl Candidate {
 pub fn all(file: &NodeFile, instance: &Instance, own: &[String]) -> Vec<Candidate> {
     let mut out = tokens(file, instance);
     out.extend(file.alternatives.iter().map(alternative));
+    out.extend(ways(file, instance));
     out.extend(clocks(file, instance));
     out.extend(stages(file, instance));
     out.extend(own.iter().map(|assignment| Candidate {
@@ -116,6 +117,39 @@ fn alternative(alternative: &Alternative) -> Candidate {
         set: vec![format!("alternative={}", alternative.name)],
         touches: replaced.chain(set).collect(),
     }
+}
+
+/// Other ways through the node, and to wait, that the file has for the same frames.
+fn ways(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
+    let taken = instance.chains.iter().flat_map(|c| &c.paths);
+    let taken: Vec<&PathDecl> = taken.filter_map(|at| file.paths.get(*at)).collect();
+    let mut out: Vec<Candidate> = Vec::new();
+    for now in &taken {
+        let same = |p: &&PathDecl| {
+            p.direction == now.direction && p.layers.iter().any(|l| now.layers.contains(l))
+        };
+        for other in file.paths.iter().filter(same) {
+            let path = other.path.filter(|p| now.path.is_some_and(|now| now != *p));
+            let wait = other.wait.filter(|w| now.wait.is_some_and(|now| now != *w));
+            let asked = [
+                (
+                    "path",
+                    "the way through the node",
+                    path.map(|p| p.to_string()),
+                ),
+                ("wait", "the way to wait", wait.map(|w| w.to_string())),
+            ];
+            for (key, what, word) in asked {
+                let Some(word) = word else { continue };
+                let what = format!("{what}: {word}");
+                let one = one_assignment(ChangeKind::Alternative, what, key, &word);
+                if out.iter().all(|c| c.set != one.set) {
+                    out.push(one);
+                }
+            }
+        }
+    }
+    out
 }
 
 /// Clocks that costs, spreads and paces on the trial's way count.

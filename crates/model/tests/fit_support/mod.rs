@@ -2,10 +2,11 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use wirelab_model::fit::{Fit, FitOptions, Fitted, fit};
+use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{
     Clock, ClockKind, CpuLoad, Description, Direction, Extent, FaultRates, Field, FlowObservation,
-    Framing, Layer, Load, Observation, Owner, Series, SeriesBuilder, Size, SizeUnit, Status,
-    TesterObservation, Trial,
+    Framing, Layer, Load, Observation, Owner, Path, Series, SeriesBuilder, Size, SizeUnit, Status,
+    TesterObservation, Trial, Wait,
 };
 
 /// The node's clock with a tick of a nanosecond.
@@ -75,6 +76,11 @@ impl Seen {
             link_bits_per_s: self.link,
             buffers: None,
             faults: FaultRates::default(),
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
         }
     }
 
@@ -125,6 +131,88 @@ impl Seen {
             warnings: Vec::new(),
         }
     }
+}
+
+/// A stage of a Linux node as it truly is: name, ns for each frame, ns for each byte of datagram, σ in ns.
+pub type Truth = (&'static str, f64, f64, f64);
+
+/// What a frame takes through the stack, woken from sleep.
+pub const STACK: [Truth; 7] = [
+    ("wire to interrupt", 2_000.0, 0.0, 150.0),
+    ("interrupt to driver", 400.0, 0.1, 20.0),
+    ("driver to stack", 700.0, 0.3, 30.0),
+    ("stack to socket", 900.0, 0.0, 40.0),
+    ("socket to copy", 6_000.0, 0.0, 300.0),
+    ("copy to call", 500.0, 0.8, 30.0),
+    ("call to application", 250.0, 0.0, 10.0),
+];
+/// The same past the stack: the hand-over costs 700 ns and 0.2 ns/byte.
+pub const FAST: [Truth; 3] = [
+    ("wire to interrupt", 2_000.0, 0.0, 150.0),
+    ("interrupt to driver", 400.0, 0.1, 20.0),
+    ("driver to application", 6_700.0, 0.2, 300.0),
+];
+/// What a frame takes on its way out.
+pub const SENT: [Truth; 4] = [
+    ("application to call", 200.0, 0.0, 10.0),
+    ("call to queue", 1_200.0, 0.5, 50.0),
+    ("queue to driver", 300.0, 0.0, 20.0),
+    ("driver to wire", 900.0, 0.1, 60.0),
+];
+/// Lengths of the Zynq document.
+pub const LENGTHS: [u32; 3] = [64, 256, 1024];
+
+/// A standard normal figure, by the sum of twelve even ones.
+pub fn normal(rng: &mut SplitMix64) -> f64 {
+    (0..12).map(|_| rng.uniform()).sum::<f64>() - 6.0
+}
+
+/// 512 frames of `length` bytes through a Linux node with these stages, at a low load.
+pub fn staged(
+    stages: &[Truth],
+    (path, wait): (Option<Path>, Option<Wait>),
+    length: u32,
+    seed: u64,
+) -> Observation {
+    let direction = match stages[0].0.starts_with("application") {
+        true => Direction::Transmit,
+        false => Direction::Receive,
+    };
+    let mut o = Seen::new(Layer::UdpIpv4, direction, length - 42, 1_000.0).observation();
+    o.trial.size = Size::new(SizeUnit::Length, length);
+    o.trial.load = Load::FrameRate {
+        frames_per_s: 1_000.0,
+    };
+    o.trial.extent = Extent::Frames { frames: 512 };
+    (o.trial.path, o.trial.wait) = (path, wait);
+    "node:linux".clone_into(&mut o.node.name);
+    let mut rng = SplitMix64::new(seed);
+    let datagram = f64::from(length - 42);
+    for (name, packet, byte, sigma) in stages {
+        let mean = packet + byte * datagram;
+        let times: Vec<u64> = (0..512)
+            .map(|_| (mean + sigma * normal(&mut rng)).round().max(0.0) as u64)
+            .collect();
+        o.flows[0].series.push(series(name, times));
+    }
+    o
+}
+
+/// Both ways in and the way out, at all three lengths.
+pub fn linux(seed: u64) -> Vec<Observation> {
+    let mut all = Vec::new();
+    let ways: [(&[Truth], Option<Path>, Option<Wait>); 3] = [
+        (&STACK, Some(Path::Stack), Some(Wait::Sleep)),
+        (&FAST, Some(Path::FastTrack), Some(Wait::Sleep)),
+        (&SENT, None, None),
+    ];
+    for (at, (stages, path, wait)) in ways.into_iter().enumerate() {
+        for length in LENGTHS {
+            let seed = seed * 1_000 + at as u64 * 100 + u64::from(length);
+            all.push(staged(stages, (path, wait), length, seed));
+        }
+    }
+    all
 }
 
 /// A captured series of these times.

@@ -99,6 +99,7 @@ impl Node for IperfNode {
                 layers: layers.into_iter().filter(|l| self.peer.has(*l)).collect(),
                 directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],
                 buffers: Vec::new(),
+                paths: Vec::new(),
                 ports: 1,
                 min_frame_bytes: 64,
                 max_frame_bytes: self.route.mtu().map_or(1518, |mtu| mtu.saturating_add(18)),

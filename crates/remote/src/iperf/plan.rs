@@ -84,6 +84,9 @@ pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
         let why = "an iperf peer does not let its buffers be chosen: leave --buffers out";
         return Err(NodeError::unsupported("buffers", why));
     }
+    trial.decline_ways(&format!(
+        "an iperf peer goes its own way: leave it out, or {node}"
+    ))?;
     if !trial.faults.is_clean() {
         let why = "iperf's datagrams hold nothing by which faults could be told: leave --inject out, or use ports";
         return Err(NodeError::unsupported("faults", why));
@@ -258,6 +261,11 @@ mod tests {
             link_bits_per_s: None,
             buffers: None,
             faults: FaultRates::default(),
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
         }
     }
 

@@ -20,6 +20,13 @@ pub const PATIENCE: Patience = Patience {
     tries: 9,
 };
 
+/// For a start: 23 s in all. A node may first load tracing programs, which the kernel of a slow host checks for seconds.
+pub const START: Patience = Patience {
+    first: Duration::from_millis(200),
+    longest: Duration::from_secs(1),
+    tries: 25,
+};
+
 /// Open a session with the node at an address.
 ///
 /// # Errors
@@ -28,7 +35,10 @@ pub fn open(to: SocketAddr) -> Result<Control, NodeError> {
     let over_udp = UdpTransport::connect(to).map_err(|e| no_way(to, &e))?;
     let boxed: Box<dyn Transport + Send> = Box::new(over_udp);
     let silent = match Client::open(boxed, hello()) {
-        Ok(client) => return Ok(client),
+        Ok(mut client) => {
+            client.be_patient(PATIENCE);
+            return Ok(client);
+        }
         Err(error @ (ClientError::Silent { .. } | ClientError::Io(_))) => error,
         Err(error) => return Err(of_hello(to, &error)),
     };

@@ -1,6 +1,7 @@
 //! The tester's side of Ethernet trials: frames in and out of the interface by which it reaches the node.
 
 use std::io;
+use std::net::UdpSocket;
 use std::time::Duration;
 
 use wirelab_control::message::{Start, Started};
@@ -15,6 +16,7 @@ use wirelab_socket::flow::{Seen, Sent};
 use wirelab_trial::{Buffers, Cancel, Direction, NodeError, Unsupported};
 use wirelab_wire::{Flow, FrameSpec, Transport};
 
+use super::background;
 use super::flows::{Did, Sides};
 use super::plan::{FROM_NODE, Plan, TO_NODE};
 
@@ -77,7 +79,12 @@ pub fn prepare(
 }
 
 /// What the tester does in the trial that was started.
-pub fn sides<'a>(plan: &'a Plan, started: &Started, ready: Ready) -> io::Result<Sides<'a>> {
+pub fn sides<'a>(
+    plan: &'a Plan,
+    started: &Started,
+    ready: Ready,
+    beside: Option<UdpSocket>,
+) -> io::Result<Sides<'a>> {
     if let Some(slots) = started.slots.filter(|n| *n != PREFILLED_SLOTS) {
         return Err(io::Error::other(format!(
             "the node repeats {slots} frames, and this tester checks {PREFILLED_SLOTS}; ask other buffers"
@@ -102,7 +109,8 @@ pub fn sides<'a>(plan: &'a Plan, started: &Started, ready: Ready) -> io::Result<
         (None, checker)
     };
     sides.send = Some(Box::new(move |_, cancel| {
-        let sent = send(&interface, &job, cancel)?;
+        let work = || send(&interface, &job, cancel);
+        let (sent, background) = background::around(plan, beside.as_ref(), work)?;
         let seen = mirror.map(|checker| checker.finish(QUIET_ECHO)).transpose();
         let mut seen = seen.map_err(io::Error::other)?;
         let mut series = Vec::new();
@@ -115,6 +123,7 @@ pub fn sides<'a>(plan: &'a Plan, started: &Started, ready: Ready) -> io::Result<
         }
         Ok(Did {
             sent: Some(sent),
+            background,
             seen: seen.map(|report| Seen {
                 report,
                 ..Seen::default()

@@ -27,6 +27,8 @@ const LONGEST_TAIL: Duration = Duration::from_secs(3);
 pub struct Did {
     /// What was sent.
     pub sent: Option<Sent>,
+    /// What was sent beside it.
+    pub background: Option<Sent>,
     /// What was received.
     pub seen: Option<Seen>,
     /// Series of it.
@@ -62,6 +64,10 @@ pub struct Ran {
     pub answers: bool,
     /// Whether the user ended it.
     pub cancelled: bool,
+    /// Sequence and time in ns at which frames of the node were first seen here, where that was watched.
+    pub from_node: Vec<(u32, u64)>,
+    /// What a reader should know of it.
+    pub notes: Vec<String>,
 }
 
 /// Run the sides of a trial that the node has started.

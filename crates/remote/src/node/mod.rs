@@ -1,5 +1,7 @@
 //! A node that speaks the control protocol: `node:HOST[:PORT]`.
 
+mod background;
+mod clocks;
 mod control;
 mod ethernet;
 mod flows;
@@ -8,7 +10,9 @@ mod place;
 mod plan;
 mod tcp;
 mod udp;
+mod watch;
 mod way;
+mod ways;
 pub(crate) mod wire;
 
 use std::collections::BTreeMap;
@@ -23,7 +27,7 @@ use wirelab_control::told::{self, Told};
 use wirelab_cores::Cores;
 use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
-use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::host_clock::{now_ns, unix_ns};
 use wirelab_trial::{Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial};
 use wirelab_wire::LineRate;
 
@@ -33,11 +37,14 @@ use control::Control;
 use flows::Sides;
 use place::Place;
 use plan::Plan;
+use watch::Watch;
 pub use way::Connect;
 use way::{Opener, Way};
 pub use wire::Ends;
 use wire::Wire;
 
+/// Set-up key of the clock that a node reads.
+const CLOCK_ID: &str = "clock_id";
 /// How often a busy node is asked whether it is free.
 const BUSY_LOOK: Duration = Duration::from_millis(500);
 /// How long a node may take to end a trial that it gives up.
@@ -166,11 +173,11 @@ impl ControlNode {
         let idle = Duration::from_millis(u64::from(self.identity.idle_ms));
         let (begun, patience) = (Instant::now(), idle.min(LONGEST_IDLE) + LONGEST_END);
         loop {
-            let answer = match self.control.start(plan.start.clone()) {
+            let answer = match self.ask_start(plan) {
                 Err(ClientError::SessionLost) => {
                     self.control = self.opener.open()?;
                     self.identity = self.control.identity().clone();
-                    self.control.start(plan.start.clone())
+                    self.ask_start(plan)
                 }
                 other => other,
             };
@@ -184,6 +191,13 @@ impl ControlNode {
                 answer => return answer.map_err(|error| of_start(&error)),
             }
         }
+    }
+
+    fn ask_start(&mut self, plan: &Plan) -> Result<Started, ClientError> {
+        self.control.be_patient(control::START);
+        let answer = self.control.start(plan.start.clone());
+        self.control.be_patient(control::PATIENCE);
+        answer
     }
 
     /// One trial, on the thread that is in the tester's place.
@@ -200,13 +214,7 @@ impl ControlNode {
             Way::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
             Way::Ip { address, .. } => self.by_ip(address, &mut plan, progress, cancel)?,
         };
-        let told = match ran.answers {
-            true => {
-                let captures = plan.start.captures.is_some();
-                Told::ask(&mut self.control, started.trial, captures)
-            }
-            false => Told::nothing("the node did not answer any more"),
-        };
+        let told = self.told(&plan, started.trial, &ran);
         let earlier_idle_ratio = self.idle_ratio;
         let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);
         self.idle_ratio = told_idle.or(self.idle_ratio);
@@ -233,30 +241,64 @@ impl ControlNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Started, flows::Ran), NodeError> {
-        let (started, ran);
+        let (started, mut ran, watch);
+        let mut notes = Vec::new();
         match plan.trial.framing.layer {
             Layer::Ethernet => {
                 let mac = self.setup.get("mac").map(String::as_str);
                 let mut asked = plan.start.clone();
                 let ready = ethernet::prepare(plan, self.interface(), mac, &mut asked)?;
                 plan.start = asked;
+                watch = self.watch(plan, &mut notes);
                 started = self.start(plan, cancel)?;
-                let sides = ethernet::sides(plan, &started, ready);
+                let beside = background::socket(plan, node).map_err(|e| no_way(node, &e))?;
+                let sides = ethernet::sides(plan, &started, ready, beside);
                 ran = self.flows(plan, &started, sides, progress, cancel)?;
             }
             Layer::UdpIpv4 | Layer::UdpIpv6 => {
                 let socket = udp::prepare(node, &mut plan.start)?;
+                watch = self.watch(plan, &mut notes);
                 started = self.start(plan, cancel)?;
                 let sides = udp::sides(plan, node, &started, &socket);
                 ran = self.flows(plan, &started, sides, progress, cancel)?;
             }
             Layer::TcpIpv4 | Layer::TcpIpv6 => {
+                watch = None;
                 started = self.start(plan, cancel)?;
                 let sides = tcp::sides(plan, node, &started);
                 ran = self.flows(plan, &started, sides, progress, cancel)?;
             }
         }
+        ran.from_node = watch.iter().flat_map(Watch::times).collect();
+        ran.notes = notes;
         Ok((started, ran))
+    }
+
+    fn watch(&self, plan: &Plan, notes: &mut Vec<String>) -> Option<Watch> {
+        let same = clocks::one_clock(self.setup.get(CLOCK_ID)).is_ok();
+        watch::begin(plan, self.interface(), same, notes)
+    }
+
+    /// What the node tells of the trial, its times with the tester's among them.
+    fn told(&mut self, plan: &Plan, number: u32, ran: &flows::Ran) -> Told {
+        if !ran.answers {
+            return Told::nothing("the node did not answer any more");
+        }
+        let captures = plan.start.captures.is_some();
+        let mut told = Told::ask(&mut self.control, number, captures);
+        let same = clocks::one_clock(self.setup.get(CLOCK_ID));
+        clocks::join(&mut told.points, same, now_ns(), &mut told.notes);
+        clocks::seen(&mut told.points, plan::FROM_NODE, &ran.from_node);
+        let note = ran.status.as_ref().and_then(|status| status.note.clone());
+        told.notes.extend(note);
+        told.notes.extend(ran.notes.iter().cloned());
+        // How a program sits on the node's port is known when it does.
+        let trial = &plan.trial;
+        if captures || trial.path.is_some() {
+            self.setup
+                .extend(told::setup(&mut self.control).unwrap_or_default());
+        }
+        told
     }
 
     /// A trial whose frames are made and taken here.
@@ -269,6 +311,10 @@ impl ControlNode {
         let Way::Wire(wire) = &self.way else {
             return Err(NodeError::Failed("there is no wire to the node".to_owned()));
         };
+        if plan.background.is_some() {
+            let why = "the tester makes every frame of this wire itself, and sends one flow: leave it out";
+            return Err(NodeError::unsupported("background", why));
+        }
         let line = wire.line();
         let mut asked = plan.start.clone();
         let ready = line.prepare(plan, &mut asked)?;

@@ -8,6 +8,7 @@ use wirelab_trial::{
     TesterObservation, Warning,
 };
 
+use super::background;
 use super::flows::Ran;
 use super::place;
 use super::plan::{FROM_NODE, Plan, TO_NODE};
@@ -61,7 +62,8 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     let counters = counters
         .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
         .collect();
-    Observation {
+    let background = parts.ran.sending.background.take();
+    let mut observation = Observation {
         trial: parts.plan.trial.clone(),
         sizes: parts.plan.sizes,
         node: parts.node,
@@ -77,7 +79,12 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
             missed || slow,
         ),
         warnings: parts.warnings,
+    };
+    if let Some(asked) = &parts.plan.background {
+        let told = &parts.told.counters;
+        background::tell(&mut observation, asked, background.as_ref(), told);
     }
+    observation
 }
 
 fn status(ran: &Ran) -> Status {
@@ -92,6 +99,17 @@ fn status(ran: &Ran) -> Status {
 fn is_further(name: &str) -> bool {
     let times = name.ends_with("_first_ns") || name.ends_with("_last_ns");
     !times && (name.starts_with("sent_") || name.contains("mac_") || OTHERS.contains(&name))
+}
+
+/// Counters of what looks at a flow, or takes it past the stack, inside the node.
+fn is_inside(name: &str, direction: Direction) -> bool {
+    let sent = direction == Direction::Transmit;
+    if name.starts_with("probe_") {
+        let way = if sent { ".in." } else { ".out." };
+        return direction == Direction::Echo || !name.contains(way);
+    }
+    let received = ["napi_", "fast_track_"];
+    name.starts_with("reflected_") || (!sent && received.iter().any(|of| name.starts_with(of)))
 }
 
 const OTHERS: [&str; 5] = [
@@ -148,10 +166,14 @@ impl Parts<'_> {
     fn flow(&mut self, asked: &FlowAsked, sent: &SendReport, seen: CheckReport) -> FlowObservation {
         self.warnings.extend(job::flow_warnings(asked, sent, &seen));
         let mut flow = job::flow_observation(asked, sent, seen);
-        let mine = |(stream, _): &&(u8, _)| *stream == flow.stream;
-        let stages: Vec<_> = self.told.stages.iter().filter(mine).collect();
-        flow.series
-            .extend(stages.into_iter().map(|(_, series)| series.clone()));
+        flow.series.extend(self.told.stages_of(flow.stream));
+        let inside = self
+            .told
+            .counters
+            .iter()
+            .filter(|(name, _)| is_inside(name, flow.direction));
+        let inside = inside.map(|(name, value)| (name.clone(), Field::measured(*value)));
+        flow.counters.extend(inside);
         flow
     }
 

@@ -4,8 +4,10 @@ use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Load as Asked};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
 use wirelab_trial::job::Pace;
-use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Sizes, Trial};
+use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Path, Sizes, Trial};
 use wirelab_wire::LineRate;
+
+use super::ways::{self, Background};
 
 /// Stream that the tester sends in.
 pub const TO_NODE: u8 = 0;
@@ -13,6 +15,9 @@ pub const TO_NODE: u8 = 0;
 pub const FROM_NODE: u8 = 1;
 /// Frames whose capture points are asked for, as many as the Zynq document's tables have.
 const CAPTURES: u32 = 512;
+/// The highest rate at which they are asked for unless the trial chooses what takes them: to look at each frame costs a
+/// node time, which would tell in trials of what it can do.
+const LOOKED_AT_PER_S: f64 = 50_000.0;
 /// How much longer than its extent a trial may take before the node ends it by itself, in ps: 10 s.
 const MARGIN_PS: u64 = 10_000_000_000_000;
 
@@ -27,6 +32,8 @@ pub struct Plan {
     pub link: Option<LineRate>,
     /// Frames/s of each flow; `None` at maximum load.
     pub frames_per_s: Option<f64>,
+    /// What is sent beside it.
+    pub background: Option<Background>,
     /// What the node is asked; ports and addresses are added by the layer.
     pub start: Start,
 }
@@ -74,7 +81,8 @@ impl Plan {
     }
 }
 
-fn among<T: PartialEq + std::fmt::Debug>(
+/// Refuse what a node does not have, and say what it has.
+pub fn among<T: PartialEq + std::fmt::Debug>(
     field: &'static str,
     wanted: &T,
     can: &[T],
@@ -100,6 +108,7 @@ fn check_asked(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
     if let Some(buffers) = &trial.buffers {
         among("buffers", buffers, &node.buffers, |b| b.to_string())?;
     }
+    ways::check(trial, node)?;
     if trial.direction == Direction::Echo && layer.is_tcp() {
         let why = "echo is of UDP and Ethernet: ask udp4 or udp6";
         return Err(NodeError::unsupported("direction", why));
@@ -157,12 +166,16 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
             "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
         ));
     }
-    let start = start(trial, node, frames_per_s)?;
+    let background = ways::background(trial, frames_per_s, link)?;
+    let mut start = start(trial, node, frames_per_s)?;
+    ways::ask(trial, &mut start)?;
+    start.background_port = background.map(|background| background.port);
     Ok(Plan {
         trial: trial.clone(),
         sizes,
         link,
         frames_per_s,
+        background,
         start,
     })
 }
@@ -185,7 +198,10 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         None => Asked::Max,
     };
     let paced = frames_per_s.is_some() && trial.load != Load::Max;
-    let captures = if paced && !trial.framing.layer.is_tcp() {
+    // In the driver nothing looks at frames that it makes or turns around.
+    let looked_at = !trial.framing.layer.is_tcp() && trial.path != Some(Path::Driver);
+    let slow = frames_per_s.is_some_and(|rate| rate <= LOOKED_AT_PER_S);
+    let captures = if paced && looked_at && (slow || trial.probes.is_some()) {
         CAPTURES.min(node.max_captures)
     } else {
         0
@@ -206,6 +222,10 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         buffers: trial.buffers,
         descriptors: None,
         captures: (captures > 0 && trial.direction != Direction::Echo).then_some(captures),
+        wait: None,
+        rule: None,
+        probes: None,
+        background_port: None,
         node_port: None,
         peer_port: None,
         peer_mac: None,

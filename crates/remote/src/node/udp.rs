@@ -10,6 +10,7 @@ use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction, NodeError};
 use wirelab_wire::header::UDP_PORT;
 
+use super::background;
 use super::flows::{Did, Sides};
 use super::plan::Plan;
 use crate::host::no_way;
@@ -38,10 +39,13 @@ pub fn sides<'a>(
         sides.send = Some(Box::new(move |_, cancel| probe(plan, socket, cancel)));
     } else if plan.tester_sends() {
         socket.connect(peer)?;
+        let beside = background::socket(plan, peer)?;
         sides.send = Some(Box::new(move |live, cancel| {
-            let sent = udp::send(socket, &plan.offer(), live, cancel)?;
+            let mut background = background::begin(plan, beside.as_ref())?;
+            let sent = udp::send_beside(socket, &plan.offer(), background.as_mut(), live, cancel)?;
             Ok(Did {
                 sent: Some(sent),
+                background: background.map(udp::Background::finish),
                 ..Did::default()
             })
         }));
@@ -60,7 +64,12 @@ pub fn sides<'a>(
 
 /// Ask for echoes on a schedule that does not wait for them.
 fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
-    let report = echo::probe(socket, &plan.offer(), Wait::Sleep, cancel)?;
+    let report = echo::probe(
+        socket,
+        &plan.offer(),
+        plan.trial.wait.unwrap_or(Wait::Sleep),
+        cancel,
+    )?;
     let series = report.series();
     let path = format!(
         "socket; arrivals by the {}, sendings by the {}",
@@ -79,5 +88,6 @@ fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
         }),
         series,
         path: Some(path),
+        ..Did::default()
     })
 }

@@ -2,10 +2,16 @@
 #![allow(dead_code)]
 
 use std::io::Write as _;
-use std::net::UdpSocket;
+use std::net::{IpAddr, UdpSocket};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use wirelab_control::NodeHandler;
+use wirelab_control::message::{Identity, Started};
+use wirelab_control::serve::Shared;
+use wirelab_control::value::{Path, Traffic};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_trial::{
     Counts, Direction, Extent, FaultRates, FlowObservation, Framing, Layer, Load, Observation,
@@ -140,6 +146,11 @@ pub fn trial(layer: Layer, direction: Direction) -> Trial {
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     }
 }
 
@@ -203,4 +214,62 @@ pub fn killed_tester(node: &str) {
         "?{session}.2 start direction=receive layer=udp-ipv4 datagram_bytes=64 frames=1000\n"
     ));
     assert!(started.contains("start trial="), "{started}");
+}
+
+/// A node of the tests' own, which receives UDP over IPv4.
+pub fn receiver(name: &str, setup: u32, max_captures: u32) -> Identity {
+    Identity {
+        name: name.to_owned(),
+        setup,
+        directions: vec![Direction::Receive],
+        layers: vec![Layer::UdpIpv4],
+        buffers: Vec::new(),
+        traffic: vec![Traffic::Test],
+        paths: vec![Path::Stack],
+        ports: 1,
+        min_frame_bytes: 64,
+        max_frame_bytes: 1518,
+        max_frames: 1_000_000,
+        max_time_ps: 60_000_000_000_000,
+        max_captures,
+        idle_ms: 60_000,
+    }
+}
+
+/// What it answers to a start.
+pub fn receives_at(node_ip: Option<IpAddr>, node_port: u16) -> Started {
+    Started {
+        trial: 0,
+        limit_ps: 0,
+        frame_bytes: None,
+        slots: None,
+        buffers: None,
+        node_mac: None,
+        node_ip,
+        node_port: Some(node_port),
+        peer_mac: None,
+        peer_ip: None,
+        peer_port: None,
+    }
+}
+
+/// The server of such a node on its thread; it ends with this value.
+pub struct Serving<H: NodeHandler>(Arc<Shared<H>>, Option<JoinHandle<()>>);
+
+impl<H: NodeHandler + Send + 'static> Serving<H> {
+    pub fn start(
+        server: Arc<Shared<H>>,
+        serve: impl FnOnce(&Arc<Shared<H>>) + Send + 'static,
+    ) -> Self {
+        let own = Arc::clone(&server);
+        let thread = std::thread::spawn(move || serve(&own));
+        Serving(server, Some(thread))
+    }
+}
+
+impl<H: NodeHandler> Drop for Serving<H> {
+    fn drop(&mut self) {
+        self.0.stop();
+        let _ = self.1.take().map(JoinHandle::join);
+    }
 }

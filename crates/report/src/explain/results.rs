@@ -1,10 +1,15 @@
 //! What results say by themselves, part by part.
 
-use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
+use wirelab_trial::explanation::{FastTrackGain, ReadingGroup, ResultsExplanation};
 
 use super::{Block, blocks};
 use crate::format;
 use crate::row;
+
+/// What stands behind the predicted column.
+const FORETOLD: &str = "Medians from the driver to the application. Predicted is the stack's time less the stages that the \
+     fast track skips; the hand-over past the stack is taken to cost nothing, so that the difference to what was \
+     measured is its cost, and what the wait differs by.";
 
 /// The parts: each group of readings, then what models say of their own results.
 pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
@@ -21,6 +26,15 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
             out.push(Block::List(group.open.clone()));
         }
     }
+    for gains in e
+        .fast_track
+        .chunk_by(|a, b| (&a.node, a.layer) == (&b.node, b.layer))
+    {
+        let (node, layer) = (&gains[0].node, row::layer(gains[0].layer));
+        out.push(Block::Heading(format!("The fast track of {node}: {layer}")));
+        out.push(fast_track(gains));
+        out.push(Block::Words(FORETOLD.to_owned()));
+    }
     for model in &e.models {
         out.push(Block::Heading(format!("The model {}", model.node)));
         out.extend(blocks::of(model));
@@ -33,6 +47,37 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
         out.push(Block::Words("The file has no trials.".to_owned()));
     }
     out
+}
+
+fn fast_track(gains: &[FastTrackGain]) -> Block<'static> {
+    let heads = vec![
+        ("wait", false),
+        ("length", true),
+        ("stack measured", true),
+        ("fast track predicted", true),
+        ("measured", true),
+        ("error %", true),
+        ("gain predicted", true),
+        ("measured", true),
+    ];
+    let none = || "–".to_owned();
+    let signed = |ps: i64| match ps {
+        0.. => format::time(ps.unsigned_abs()),
+        _ => format!("-{}", format::time(ps.unsigned_abs())),
+    };
+    let rows = gains.iter().map(|g| {
+        vec![
+            g.wait.to_string(),
+            format::integer(g.length_bytes.into()),
+            format::time(g.stack_measured_ps),
+            format::time(g.predicted_ps),
+            g.measured_ps.map_or_else(none, format::time),
+            g.error_percent.map_or_else(none, |e| format::decimal(e, 1)),
+            format::time(g.predicted_gain_ps),
+            g.measured_gain_ps.map_or_else(none, signed),
+        ]
+    });
+    Block::Grid(heads, rows.collect())
 }
 
 fn readings(group: &ReadingGroup) -> Block<'static> {

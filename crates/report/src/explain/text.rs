@@ -3,6 +3,9 @@
 use super::{Block, ceiling_words, picture};
 use crate::escape::{self, line};
 use crate::options::Options;
+use crate::stages::{groups_markdown, groups_text};
+use crate::table::{Notes, Table};
+use crate::{markdown, terminal};
 
 const BOLD: &str = "\x1b[1m";
 const OFF: &str = "\x1b[0m";
@@ -10,7 +13,7 @@ const OFF: &str = "\x1b[0m";
 const WIDTH: usize = 100;
 
 /// Plain text as wide as the terminal.
-pub fn terminal(title: &str, blocks: &[Block<'_>], options: &Options) -> String {
+pub fn on_terminal(title: &str, blocks: &[Block<'_>], options: &Options) -> String {
     let width = options.width.unwrap_or(WIDTH).max(40);
     let bold = |text: &str| match options.colour {
         true => format!("{BOLD}{}{OFF}", line(text)),
@@ -40,6 +43,13 @@ pub fn terminal(title: &str, blocks: &[Block<'_>], options: &Options) -> String 
                 out.push('\n');
                 push(&mut out, &grid(heads, rows, width));
             }
+            Block::Table(table) => out.push_str(&captioned(table, options, width)),
+            Block::Groups(groups) => {
+                out.push('\n');
+                push(&mut out, &groups_text(groups, width));
+            }
+            // Their figures stand in the tables.
+            Block::Delays(_) => {}
             Block::Timeline(timeline) => push(&mut out, &picture::timeline(timeline, width)),
             // Its points stand in the grid below.
             Block::Roofline(roofline) => {
@@ -52,8 +62,21 @@ pub fn terminal(title: &str, blocks: &[Block<'_>], options: &Options) -> String 
     out
 }
 
+/// A table under its caption.
+fn captioned(table: &Table, options: &Options, width: usize) -> String {
+    let options = Options {
+        width: Some(width),
+        ..options.clone()
+    };
+    let drawn = terminal::draw(table.clone(), &options, &mut Notes::default());
+    match table.caption.as_str() {
+        "" => format!("\n{drawn}"),
+        caption => format!("\n{}\n{drawn}", line(caption)),
+    }
+}
+
 /// GitHub Flavored Markdown.
-pub fn markdown(title: &str, blocks: &[Block<'_>]) -> String {
+pub fn as_markdown(title: &str, blocks: &[Block<'_>]) -> String {
     let mut out = format!("# {}\n", escape::markdown(title));
     for block in blocks {
         match block {
@@ -82,6 +105,15 @@ pub fn markdown(title: &str, blocks: &[Block<'_>]) -> String {
                     out.push_str(&format!("| {} |\n", cells.join(" | ")));
                 }
             }
+            Block::Table(table) => {
+                if !table.caption.is_empty() {
+                    out.push_str(&format!("\n### {}\n", escape::markdown(&table.caption)));
+                }
+                let drawn = markdown::draw(table, &mut Notes::default());
+                out.push_str(&format!("\n{drawn}"));
+            }
+            Block::Groups(groups) => out.push_str(&groups_markdown(groups)),
+            Block::Delays(_) => {}
             Block::Timeline(timeline) => {
                 let lines = picture::timeline(timeline, WIDTH).join("\n");
                 out.push_str(&format!("\n```text\n{lines}\n```\n"));

@@ -1,10 +1,12 @@
 //! The page of an explanation: sentences, grids, and pictures of time and of rates.
 
-use super::{roofline, styled_page, timeline};
+use super::{delays, parts, roofline, stages, styled_page, timeline};
 use crate::escape::{keep_numbers, line, xml};
 use crate::explain::Block;
+use crate::table::Notes;
 
-const STYLE: &str = include_str!("explain.css");
+/// What its parts need beside the style of every page.
+pub const STYLE: &str = include_str!("explain.css");
 
 /// The whole page.
 pub fn explanation(title: &str, blocks: &[Block<'_>]) -> String {
@@ -23,7 +25,7 @@ pub fn explanation(title: &str, blocks: &[Block<'_>]) -> String {
 }
 
 /// One part; `at` makes the ids of its picture unique.
-fn part(block: &Block<'_>, at: usize) -> String {
+pub fn part(block: &Block<'_>, at: usize) -> String {
     let text = |text: &str| xml(&keep_numbers(&line(text)));
     match block {
         Block::Heading(words) => format!("<h2>{}</h2>\n", text(words)),
@@ -37,6 +39,10 @@ fn part(block: &Block<'_>, at: usize) -> String {
             format!("<ul class=\"words\">\n{items}</ul>\n")
         }
         Block::Grid(heads, rows) => grid(heads, rows),
+        Block::Table(data) if data.caption.is_empty() => parts::bare(data, &mut Notes::default()),
+        Block::Table(data) => parts::table_under(data, &mut Notes::default()),
+        Block::Groups(data) => stages::groups(data),
+        Block::Delays(data) => delays::chapter(data, at),
         Block::Timeline(data) => figure(
             &timeline::draw(data, &format!("timeline-{at}")),
             "What each resource does in the steady state, from the simulation. Filled boxes are on the \

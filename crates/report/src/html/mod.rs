@@ -3,6 +3,7 @@
 
 mod curves;
 mod datasheet;
+mod delays;
 mod explain;
 mod histogram;
 mod loss;
@@ -10,6 +11,7 @@ pub mod parts;
 mod rate;
 mod roofline;
 mod search;
+mod stages;
 mod svg;
 mod timeline;
 mod xy;
@@ -24,6 +26,7 @@ use crate::{columns, detail, finding, format, summary};
 
 pub(crate) use datasheet::{compared, render as datasheet};
 pub(crate) use explain::explanation;
+pub(crate) use stages::page as stages;
 pub(crate) use svg::nice;
 
 const STYLE: &str = include_str!("style.css");
@@ -34,12 +37,15 @@ const ROOM: usize = 140;
 /// The whole page.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
     let title = xml(&options.title_of(file));
-    let style = if file.parts.is_empty() {
-        ""
-    } else {
-        datasheet::STYLE
-    };
-    styled_page(&title, style, &body(file, options, &title))
+    let mut style = String::new();
+    if !file.parts.is_empty() {
+        style.push_str(datasheet::STYLE);
+    }
+    if crate::stages::has_stages(file) {
+        style.push_str(explain::STYLE);
+        style.push_str(stages::STYLE);
+    }
+    styled_page(&title, &style, &body(file, options, &title))
 }
 
 /// A page of its own around a body; both are XML already.
@@ -61,6 +67,11 @@ fn styled_page(title: &str, style: &str, body: &str) -> String {
 }
 
 fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
+    let staged = crate::stages::has_stages(file);
+    let delays = staged.then(|| stages::of(file));
+    // Stages stand in tables and pictures of their own.
+    let rest = staged.then(|| crate::stages::without_stages(file));
+    let others = rest.as_ref().unwrap_or(file);
     let together = row::listed(file, false);
     let flows = row::listed(file, true);
     let mut notes = Notes::default();
@@ -81,8 +92,9 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
         out.push_str(&format!("<p class=\"quiet\">{}</p>\n", xml(&text)));
     }
     out.push_str(&searches(file, &mut notes));
-    out.push_str(&pictures(file, &together));
-    for table in detail::series_tables(file, options.each_flow)
+    out.push_str(&delays.unwrap_or_default());
+    out.push_str(&pictures(others, &together));
+    for table in detail::series_tables(others, options.each_flow)
         .iter()
         .chain(&detail::counters(file))
     {

@@ -20,7 +20,8 @@ pub fn table_under(table: &Table, notes: &mut Notes) -> String {
     format!("<h3>{caption}</h3>\n{}", bare(table, notes))
 }
 
-fn bare(table: &Table, notes: &mut Notes) -> String {
+/// A table without its caption.
+pub fn bare(table: &Table, notes: &mut Notes) -> String {
     let kinds: Vec<_> = (0..table.heads.len())
         .map(|at| table.column_kind(at))
         .collect();

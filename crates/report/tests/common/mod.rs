@@ -2,7 +2,11 @@
 #![allow(dead_code, reason = "each test binary uses some of it")]
 
 pub mod am263x;
+pub mod linux;
 
+mod asked;
+
+pub use asked::trial;
 use std::collections::BTreeMap;
 
 use wirelab_trial::*;
@@ -33,22 +37,7 @@ pub fn file(observations: Vec<Observation>) -> ResultsFile {
         interrupted: false,
         observations,
         parts: Vec::new(),
-    }
-}
-
-pub fn trial(payload: u32, direction: Direction, ports: u32, link: Option<u64>) -> Trial {
-    Trial {
-        framing: Framing::default(),
-        direction,
-        size: Size::new(SizeUnit::Payload, payload),
-        load: Load::Max,
-        extent: Extent::Time {
-            time_ps: 3_000_000_000_000,
-        },
-        ports,
-        link_bits_per_s: link,
-        buffers: None,
-        faults: FaultRates::default(),
+        measuring: None,
     }
 }
 
@@ -152,13 +141,16 @@ pub fn observation(trial: Trial, node: &str, kind: &str) -> Observation {
                 ports: trial.ports,
                 min_frame_bytes: 64,
                 max_frame_bytes: 1518,
-                link_bits_per_s: None,
+                ..Capabilities::default()
             },
-            setup: BTreeMap::from([
-                ("core".to_owned(), "Example CPU".to_owned()),
-                ("interface".to_owned(), "veth, native XDP".to_owned()),
-                ("offloads".to_owned(), "off".to_owned()),
-            ]),
+            setup: BTreeMap::from(
+                [
+                    ("core", "Example CPU"),
+                    ("interface", "veth, native XDP"),
+                    ("offloads", "off"),
+                ]
+                .map(|(key, value)| (key.to_owned(), value.to_owned())),
+            ),
         },
         trial,
         status: Status::Complete,

@@ -24,6 +24,8 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub offer: OfferArgs,
     #[command(flatten)]
+    pub ways: WayArgs,
+    #[command(flatten)]
     pub search: SearchArgs,
     /// The built-in datasheet plan: latency, throughput, TCP, UDP by size and rate, echo
     #[arg(long, conflicts_with_all = ["loss_curve", "bursts", "search", "plan"])]
@@ -67,7 +69,7 @@ pub struct MeasureArgs {
 }
 
 /// The options that say what to offer.
-const OFFERS: [&str; 16] = [
+const OFFERS: [&str; 20] = [
     "frame",
     "length",
     "payload",
@@ -84,7 +86,38 @@ const OFFERS: [&str; 16] = [
     "buffers",
     "repeat",
     "warmup",
+    "wait",
+    "rule",
+    "background",
+    "probes",
 ];
+
+/// The way through a node, with --path, and what else it has to do.
+#[derive(Args, Clone, Debug)]
+pub struct WayArgs {
+    /// How the node's application waits for frames: sleep or spin
+    #[arg(long, value_delimiter = ',', value_name = "WAIT,…")]
+    pub wait: Vec<String>,
+    /// The frames that take the fast track, e.g. port=1026 or ethertype=0x88b5,priority=6; those of the trial without it
+    #[arg(long, value_name = "RULE")]
+    pub rule: Option<String>,
+    /// A second flow to the node meanwhile: LOAD or LOAD,UNIT=BYTES, e.g. 50kpps,length=64
+    #[arg(long, value_name = "LOAD")]
+    pub background: Option<String>,
+    /// What takes the times at a Linux node's capture points: auto, fentry, raw or off
+    #[arg(long, value_delimiter = ',', value_name = "PROBES,…")]
+    pub probes: Vec<String>,
+}
+
+impl WayArgs {
+    /// Whether any of them is given.
+    pub fn is_asked(&self) -> bool {
+        !self.wait.is_empty()
+            || self.rule.is_some()
+            || self.background.is_some()
+            || !self.probes.is_empty()
+    }
+}
 
 /// Trials chosen by what the ones before gave.
 #[derive(Args, Clone, Debug)]

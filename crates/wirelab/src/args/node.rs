@@ -47,6 +47,13 @@ pub struct NodeServeArgs {
     /// Link-layer address that Ethernet trials may send to beside the asking host's own; may be given again
     #[arg(long, value_name = "MAC")]
     pub allow_mac: Vec<String>,
+    /// Where the interface's receive work is done: steer (to the cores of --cpus) or leave (where it comes)
+    #[arg(long, default_value = "steer", value_name = "HOW")]
+    pub receive_work: String,
+    /// Where XDP programs may sit, for the driver's capture point and the ways past the stack: auto, native, generic
+    /// or off
+    #[arg(long, default_value = "auto", value_name = "MODE")]
+    pub xdp: String,
     /// Serve no iperf 2 and no iperf3
     #[arg(long)]
     pub no_iperf: bool,

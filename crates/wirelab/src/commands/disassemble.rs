@@ -32,6 +32,11 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
         link_bits_per_s: None,
         buffers: Some(buffers),
         faults: FaultRates::default(),
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     };
     let lines = node.listing(&args.function, &trial, &cancel_on_signal())?;
     if args.json {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use wirelab_model::fit::{Captures, Fit, FitOptions, Fitted, LeaveOneOut, fit};
 use wirelab_report::format;
+use wirelab_trial::explanation::FastTrackGain;
 
 use crate::args::FitArgs;
 use crate::commands::report::read;
@@ -75,6 +76,7 @@ fn show(fitted: &Fit, confidence: f64) {
         .leave_one_out
         .iter()
         .for_each(|l| say!("{}", left_out(l)));
+    fitted.fast_track.iter().for_each(|g| say!("{}", gain(g)));
     fitted.notes.iter().for_each(|note| say!("{note}"));
     for warning in &fitted.warnings {
         say!("warning ({}): {}", warning.code, warning.text);
@@ -99,6 +101,26 @@ fn line(p: &Fitted) -> String {
 fn digits(value: f64) -> usize {
     let magnitude = value.abs().max(1e-9).log10().floor() as i32;
     (3 - magnitude).clamp(0, 6) as usize
+}
+
+/// The fast track at one size, as the stack foretells it and as it was measured.
+fn gain(g: &FastTrackGain) -> String {
+    let measured = match (g.measured_ps, g.error_percent) {
+        (Some(ps), Some(error)) => format!(
+            "{} measured (error {} %)",
+            format::time(ps),
+            format::decimal(error, 1)
+        ),
+        _ => "not measured".to_owned(),
+    };
+    format!(
+        "fast track, driver to application, length {} B, {}: {} predicted from the stack's stages, {measured}; the \
+         stack {} measured",
+        g.length_bytes,
+        g.wait,
+        format::time(g.predicted_ps),
+        format::time(g.stack_measured_ps)
+    )
 }
 
 /// What predicting each cell without itself gave.

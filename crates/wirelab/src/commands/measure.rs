@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use wirelab_port::pcapng::{CaptureWriter, WriterOptions};
-use wirelab_ports::PortsOptions;
+use wirelab_ports::{Path, PortsOptions};
 use wirelab_trial::{Field, Node, Trial};
 
 use crate::args::MeasureArgs;
@@ -23,7 +23,10 @@ pub fn run(args: &MeasureArgs) -> Result {
     let before = args.resume.as_deref().map(report::read).transpose()?;
     outputs.results_into(args.resume.as_deref());
     let options = PortsOptions {
-        path: ask::path(&args.offer.path)?,
+        path: match plans::node_paths(&args.offer.path) {
+            Some(_) => Path::Auto,
+            None => ask::path(&args.offer.path)?,
+        },
         buffer_runs: args.buffer_runs,
         ..PortsOptions::default()
     };
@@ -38,7 +41,7 @@ pub fn run(args: &MeasureArgs) -> Result {
         }
     }
     let model = matches!(node, AnyNode::Model(_));
-    if model && args.offer.path != "auto" {
+    if model && args.offer.path != "auto" && plans::node_paths(&args.offer.path).is_none() {
         return Err(Failure::usage(
             "--path is a way through the kernel, and a model sends nothing: leave it out",
         ));

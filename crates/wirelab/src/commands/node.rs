@@ -48,6 +48,19 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
     options.interface.clone_from(&args.interface);
     options.name.clone_from(&args.name);
     options.iperf = !args.no_iperf;
+    options.xdp = args
+        .xdp
+        .parse()
+        .map_err(|e| Failure::usage(format_args!("--xdp {e}")))?;
+    options.steer = match args.receive_work.as_str() {
+        "steer" => true,
+        "leave" => false,
+        other => {
+            return Err(Failure::usage(format_args!(
+                "--receive-work {other}: choose steer or leave"
+            )));
+        }
+    };
     let cores = args.cpus.as_deref().map(str::parse).transpose();
     options.cores = cores.map_err(|e| Failure::usage(format_args!("--cpus: {e}")))?;
     for assignment in &args.set {

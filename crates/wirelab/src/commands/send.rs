@@ -43,6 +43,11 @@ pub fn run(args: &SendArgs) -> Result {
             .transpose()?,
         buffers: None,
         faults: ask::faults(args.offer.inject.as_deref())?,
+        path: None,
+        wait: None,
+        rule: None,
+        background: None,
+        probes: None,
     };
     let to = ask::mac("--to", &args.to)?;
     if let Some(file) = &args.to_file {

@@ -1,31 +1,41 @@
 //! `wirelab stages`: the table of a node's stages, from a run or from results, and what grew since another run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wirelab_bench::run::NODE_FAILED;
-use wirelab_bench::{Matrix, NoCeiling, Plan, Section};
+use wirelab_bench::ways::{beside, overheads};
+use wirelab_bench::{NoCeiling, Plan};
 use wirelab_board::count::CountNode;
 use wirelab_board::{Emulator, Options, catalogue};
 use wirelab_ports::PortsOptions;
 use wirelab_report::{Format, render_stages};
+use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
-use wirelab_trial::{
-    ClockKind, Description, Direction, Extent, Framing, Layer, Load, Node, Observation,
-    ResultsFile, Size, SizeUnit, Status,
-};
+use wirelab_trial::{ClockKind, Node, Observation, ResultsFile, Status};
 
 use crate::args::StagesArgs;
 use crate::commands::report::{on_paper, read, save};
 use crate::commands::trials::{Outputs, Ran};
 use crate::exit::{Failure, Outcome, Result};
+use crate::labs::LabNode;
 use crate::nodes;
 use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
+
+mod alone;
+mod background;
+mod here;
+mod plan;
+mod told;
+
+use plan::{Offered, Ways};
 
 type Asked<T> = std::result::Result<T, Failure>;
 
 /// Frames of a trial where none are asked.
 const FRAMES: u64 = 512;
+/// The set-up key by which a Linux node tells how it traces itself.
+const TRACES: &str = "probes";
 /// Payload of the longest frame of a lab that is made for the trials.
 const LARGEST_PAYLOAD: u32 = 1500;
 
@@ -42,11 +52,10 @@ pub fn run(args: &StagesArgs) -> Result {
         let file = read(Path::new(&args.node))?;
         return show(args, &file, before.as_deref(), &args.output);
     }
-    let (results, pages): (Vec<_>, Vec<_>) = args
-        .output
-        .iter()
-        .cloned()
-        .partition(|path| Format::of_path(path).is_ok_and(|format| format == Format::Json));
+    if let Some(port) = args.node.strip_prefix("here:") {
+        return here::run(args, port);
+    }
+    let (results, pages) = split(&args.output);
     let outputs = Outputs::of(&results)?;
     let (plan, ran) = measure(args, &outputs)?;
     let shown = show(args, &ran.file, before.as_deref(), &pages)?;
@@ -56,25 +65,88 @@ pub fn run(args: &StagesArgs) -> Result {
     }
 }
 
+/// Results files, and pages.
+fn split(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let is_results =
+        |path: &PathBuf| Format::of_path(path).is_ok_and(|format| format == Format::Json);
+    paths.iter().cloned().partition(is_results)
+}
+
 fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<(Plan, Ran)> {
+    let ways = Ways::of(args)?;
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let mut ceiling =
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
     if let Some(mut node) = counting(args)? {
-        let plan = plan(args, &node.describe(), args.count.unwrap_or(FRAMES), true)?;
+        refuse(args, &ways)?;
+        let able = node.describe().capabilities;
+        let plan = plan::plain(args, &able, args.count.unwrap_or(FRAMES), true)?;
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok((plan, ran));
     }
-    let image = args.image.as_deref();
-    let mut node = nodes::with_image(&args.node, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
-    let plan = plan(
-        args,
-        &node.describe(),
-        frames(args.count, node.most_captures())?,
-        false,
-    )?;
-    let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
+    let (mut node, most) = open(args, &bar)?;
+    let description = node.describe();
+    let able = &description.capabilities;
+    let frames = frames(args.count, most)?;
+    if !description.setup.contains_key(TRACES) {
+        refuse(args, &ways)?;
+        let plan = plan::plain(args, able, frames, false)?;
+        let ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
+        return Ok((plan, ran));
+    }
+    let (mut notes, mut searched) = (Vec::new(), None);
+    let background = match ways.background {
+        Offered::Nothing => None,
+        Offered::Load(background) => Some(background),
+        Offered::Half => {
+            let wait = ways.waits.first().copied().flatten();
+            let half = background::half(&mut *node, plan::framing(able), wait, &bar, &cancel)?;
+            bar.line(&half.text);
+            notes.push(half.text);
+            searched = Some(half.part);
+            Some(half.background)
+        }
+    };
+    let plan = plan::linux(args, able, frames, &ways, background)?;
+    let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
+    notes.extend(told::notes(&description, &ran.file.observations));
+    ran.file.measuring = Some(Measuring {
+        overheads: overheads(&ran.file.observations),
+        notes,
+    });
+    ran.file.parts.extend(searched);
+    outputs.save_again(&ran)?;
     Ok((plan, ran))
+}
+
+/// The node, and how many frames it keeps the times of where that is few.
+fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Option<u64>)> {
+    if let Some(rest) = args.node.strip_prefix("lab:") {
+        // Steered, the stack's work would move to another core and the fast track's would not; and behind that move
+        // the kernel has been seen to pass frames that its tracepoint did not report.
+        let options = ["--xdp", &args.xdp, "--receive-work", "leave"].map(str::to_owned);
+        let node = LabNode::start(&args.node, rest, LARGEST_PAYLOAD, &options)?;
+        for notice in node.notices() {
+            bar.line(&format!("node: {notice}"));
+        }
+        return Ok((Box::new(node), None));
+    }
+    let image = args.image.as_deref();
+    let node = nodes::with_image(&args.node, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
+    let most = node.most_captures();
+    Ok((Box::new(node), most))
+}
+
+/// Refuse what only a Linux node can be asked.
+fn refuse(args: &StagesArgs, ways: &Ways) -> Asked<()> {
+    match ways.is_plain() {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "{}: --fast-track, --wait, --background and --probes are for Linux nodes that trace themselves: lab:, or \
+             node:HOST where 'wirelab node serve' runs",
+            args.node
+        ))),
+    }
 }
 
 /// A board that counts instructions, where that was asked.
@@ -117,32 +189,6 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Asked<u64> {
     }
 }
 
-fn plan(args: &StagesArgs, node: &Description, frames: u64, counts: bool) -> Asked<Plan> {
-    let able = &node.capabilities;
-    let layer = match able.layers.contains(&Layer::UdpIpv4) {
-        true => Layer::UdpIpv4,
-        false => Layer::Ethernet,
-    };
-    let sizes = args.length.iter();
-    let sizes = sizes.map(|b| Size::new(SizeUnit::Length, *b)).collect();
-    let mut matrix = Matrix::new("stages", sizes);
-    matrix.framings = vec![Framing {
-        layer,
-        vlan_tags: 0,
-    }];
-    matrix.extent = Extent::Frames { frames };
-    matrix.loads = vec![Load::Max];
-    matrix.directions = vec![Direction::Both];
-    if !counts {
-        let load = args.load.parse();
-        matrix.loads = vec![load.map_err(|e| Failure::usage(format!("--load: {e}")))?];
-        let ways = [Direction::Receive, Direction::Transmit];
-        let ways = ways.into_iter().filter(|way| able.directions.contains(way));
-        matrix.directions = ways.collect();
-    }
-    Ok(Plan::of(Section::Matrix(matrix)))
-}
-
 /// The stages of a results file to compare with, which must be counted.
 fn instructions(path: &Path) -> Asked<Vec<StageFigures>> {
     let rows = stage::table(&read(path)?);
@@ -172,7 +218,7 @@ fn show(
     args: &StagesArgs,
     file: &ResultsFile,
     before: Option<&[StageFigures]>,
-    pages: &[std::path::PathBuf],
+    pages: &[PathBuf],
 ) -> Result {
     let rows = stage::table(file);
     if rows.is_empty() {
@@ -184,18 +230,30 @@ fn show(
         let format = Format::of_path(path).map_err(Failure::usage)?;
         let text = match format {
             Format::Json => file.to_json(),
-            _ => render_stages(&rows, changes.as_deref(), format, &on_paper(&options))
+            _ => render_stages(file, changes.as_deref(), format, &on_paper(&options))
                 .map_err(Failure::usage)?,
         };
         save(path, &text)?;
     }
     if args.json {
-        let all = json!({ "stages": rows, "changes": changes });
+        let all = json!({
+            "stages": rows,
+            "changes": changes,
+            "ways": beside(&file.observations),
+            "trials": told::trials(&file.observations),
+            "measuring": file.measuring,
+            "searches": file.parts.iter().filter(|part| part.found.is_some()).collect::<Vec<_>>(),
+        });
         let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
         say!("{text}");
     } else {
-        let text = render_stages(&rows, changes.as_deref(), Format::Terminal, &options);
+        let text = render_stages(file, changes.as_deref(), Format::Terminal, &options);
         put!("{}", text.map_err(Failure::usage)?);
+    }
+    if rows.is_empty() && args.node.starts_with("here:") {
+        let said = file.observations.iter().flat_map(|o| &o.warnings);
+        let said: Vec<String> = said.map(|w| format!("{}; {}", w.text, w.way_out)).collect();
+        return Err(Failure::failed(said.join("\n")));
     }
     if rows.is_empty() {
         return Err(Failure::usage(format!(

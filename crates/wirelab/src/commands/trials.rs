@@ -113,6 +113,14 @@ impl Outputs {
         })
     }
 
+    /// Write the results once more, with what was made of them since.
+    pub fn save_again(&self, ran: &Ran) -> Asked<()> {
+        match &self.results {
+            Some(path) => wirelab_bench::save(&ran.file, path).map_err(Failure::failed),
+            None => Ok(()),
+        }
+    }
+
     /// Write the reports, show the table, and say how it ended.
     pub fn show(&self, ran: Ran, plan: &Plan, show: Show) -> Result {
         if !matches!(ran.outcome.ended, Ended::BadPlan(_)) {

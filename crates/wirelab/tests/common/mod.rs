@@ -22,6 +22,15 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// A call that is bad usage, and says these words.
+#[allow(dead_code, reason = "not every test refuses")]
+pub fn refused(args: &[&str], words: &str) {
+    let output = wirelab(args);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {told}");
+    assert!(told.contains(words), "{args:?}: {told}");
+}
+
 /// The JSON that a call printed.
 #[allow(dead_code, reason = "not every test looks at it")]
 pub fn json(args: &[&str]) -> serde_json::Value {

@@ -96,6 +96,11 @@ mod tests {
             link_bits_per_s: None,
             buffers: None,
             faults: FaultRates::default(),
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
         };
         for layer in [Layer::Ethernet, Layer::UdpIpv4] {
             assert!(

@@ -162,6 +162,7 @@ impl Line {
                 seen,
                 series,
                 path: Some(PATH.to_owned()),
+                ..Did::default()
             })
         }));
         sides.receive = judging.map(checking);

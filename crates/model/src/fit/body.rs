@@ -1,0 +1,104 @@
+//! The body of a stage's samples: its middle, its scatter and how sure the middle is, whatever the tail does.
+//!
+//! On a general-purpose operating system a few frames in a thousand meet an interrupt, another process or a timer in
+//! the middle of a stage. One of 4 ms among 512 moves the mean of a 1 µs stage by 8 µs and the median by nothing, so
+//! a stage's time is its median, and its σ the distance from there down to the 15.87 % point, which is the standard
+//! deviation where the body is normal; the points above have the tail in them. What lies far beyond is told apart, as
+//! the share of frames that it is.
+
+use wirelab_trial::Series;
+use wirelab_trial::stage::{Delay, TO};
+
+use super::shape::median;
+
+/// Parts in a row that a series is cut into, to see how much a middle of so many frames scatters.
+const PARTS: usize = 8;
+/// Samples of a part at least: the middle of fewer says little.
+const PART_SAMPLES: usize = 16;
+/// Percentile one standard deviation below the middle of a normal body.
+const ONE_SIGMA_BELOW: f64 = 15.87;
+/// Standard deviations beyond which a sample is of the tail: of a normal body one in 1.7 million.
+const TAIL_SIGMA: f64 = 5.0;
+
+/// What is known of a stage at one size from one observation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Body {
+    /// The middle in ns.
+    pub(super) median_ns: f64,
+    /// Standard deviation of the body in ns.
+    pub(super) sigma_ns: f64,
+    /// Standard error of the middle in ns, and its degrees of freedom, where the samples are enough to tell.
+    pub(super) stderr: Option<(f64, usize)>,
+    /// Samples beyond the body, of those that are kept.
+    pub(super) tail: u64,
+    /// Samples that are kept.
+    pub(super) kept: u64,
+}
+
+impl Body {
+    /// The body of a series; `None` where it has no time or no samples.
+    pub(super) fn of(series: &Series) -> Option<Body> {
+        let tick_ns = series.clock.tick_ps? as f64 / 1e3;
+        let at = |percent: f64| Some(series.percentile(percent)? as f64 * tick_ns);
+        let (median_ns, low) = (at(50.0)?, at(ONE_SIGMA_BELOW)?);
+        let resolution_ns = tick_ns * series.clock.resolution_ticks.max(1) as f64;
+        let sigma_ns = (median_ns - low).max(0.0);
+        let ticks = &series.raw_ticks;
+        let beyond = median_ns + TAIL_SIGMA * sigma_ns.max(resolution_ns);
+        let tail = ticks.iter().filter(|t| **t as f64 * tick_ns > beyond);
+        let sound = median_ns.is_finite() && median_ns >= 0.0 && sigma_ns.is_finite();
+        sound.then(|| Body {
+            median_ns,
+            sigma_ns,
+            stderr: stderr(ticks, tick_ns, resolution_ns),
+            tail: tail.count() as u64,
+            kept: ticks.len() as u64,
+        })
+    }
+}
+
+/// The standard error of the middle, from the middles of parts in a row: what drifts during a trial counts too.
+fn stderr(ticks: &[u64], tick_ns: f64, resolution_ns: f64) -> Option<(f64, usize)> {
+    let parts = PARTS.min(ticks.len() / PART_SAMPLES);
+    if parts < 2 {
+        return None;
+    }
+    let in_ns = |part: &[u64]| part.iter().map(|t| *t as f64 * tick_ns).collect();
+    let middles: Vec<f64> = ticks
+        .chunks(ticks.len().div_ceil(parts))
+        .map(|part| median(in_ns(part)))
+        .collect();
+    Some(stderr_of(&middles, resolution_ns))
+}
+
+/// The standard error of the mean of some figures, and its degrees of freedom; never less than whole ticks allow (an
+/// even error of one tick has a variance of a twelfth).
+pub(super) fn stderr_of(figures: &[f64], resolution_ns: f64) -> (f64, usize) {
+    let n = figures.len() as f64;
+    let mean = figures.iter().sum::<f64>() / n;
+    let squares: f64 = figures.iter().map(|f| (f - mean).powi(2)).sum();
+    let freedom = figures.len().saturating_sub(1).max(1);
+    let variance = squares / freedom as f64 / n + resolution_ns.powi(2) / 12.0;
+    (variance.sqrt(), freedom)
+}
+
+/// The middle of the frames' own times between driver and application, in ns: on the way in from the driver on, on the
+/// way out up to it. `None` where that was not taken frame by frame.
+pub(super) fn inside_ns(delays: &[Delay], receive: bool) -> Option<f64> {
+    let stages = || delays.iter().filter(|d| !d.figures.cumulated);
+    let (first, last) = (stages().next()?, stages().next_back()?);
+    let ends = match receive {
+        true => ("driver", last.figures.to.as_str()),
+        false => (first.figures.from.as_str(), "driver"),
+    };
+    let of = |d: &&Delay| (d.figures.from.as_str(), d.figures.to.as_str()) == ends;
+    let found = delays.iter().find(of)?;
+    let tick_ns = found.figures.tick_ps? as f64 / 1e3;
+    Some(found.figures.median_ticks as f64 * tick_ns)
+}
+
+/// The two points that a series named `A to B` lies between: a stage by its name.
+pub(super) fn stage_points(name: &str) -> Option<(&str, &str)> {
+    let (from, to) = name.split_once(TO)?;
+    (!from.is_empty() && !to.is_empty()).then_some((from, to))
+}

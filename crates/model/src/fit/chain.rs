@@ -1,0 +1,379 @@
+//! Stages named `A to B`: for each a constant, a part for each byte and a scatter, in the order of a frame's way.
+//!
+//! Each is the time of a step alone, so that nothing is subtracted; which of them is work, and whose, follows from the
+//! points it lies between.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::Trial;
+use wirelab_trial::summary::student_t;
+
+use super::Fitted;
+use super::body::{Body, stage_points, stderr_of};
+use super::figures::{Prefix, Report, sizes_in_words};
+use super::gather::{Point, Way};
+use super::judge::{Quantity, error_of};
+use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
+use super::stages::is_calm;
+
+/// Stages of one way at most.
+const MAX_STAGES: usize = 16;
+/// Letters of a point's name in the names of the node file.
+const MAX_LETTERS: usize = 12;
+/// Error of a size that is left out, as a share, from which a line is said not to fit.
+const MISFIT: f64 = 0.05;
+/// Share of frames beyond the body from which that is said.
+const TAIL: f64 = 0.001;
+
+/// Who works while a stage lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// The CPU that serves the interrupt: driver and stack.
+    Driver,
+    /// The CPU of the application, in its system call or outside.
+    Application,
+    /// Nobody: the frame waits for the interrupt, for the application to wake up, or is on the wire.
+    Wait,
+}
+
+impl Work {
+    /// Who works between two points of a Linux node (`docs/stages.md`). What holds a wait beside some work is a wait:
+    /// a resource held too long would predict a node that is too slow.
+    fn between(receive: bool, from: &str, to: &str) -> Work {
+        match (receive, from, to) {
+            (true, "interrupt", "driver") | (true, "driver" | "stack", "stack" | "socket") => {
+                Work::Driver
+            }
+            (true, "copy" | "call", "call" | "application")
+            | (false, "application" | "call" | "queue", "call" | "queue" | "driver") => {
+                Work::Application
+            }
+            _ => Work::Wait,
+        }
+    }
+
+    /// The resource in the node file.
+    pub(super) fn resource(self) -> Option<&'static str> {
+        match self {
+            Work::Driver => Some("cpu-driver"),
+            Work::Application => Some("cpu-application"),
+            Work::Wait => None,
+        }
+    }
+
+    /// For a reader of the node file.
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Work::Driver => "work of the CPU that serves the interrupt",
+            Work::Application => "work of the application's CPU",
+            Work::Wait => "a wait, or work that cannot be told from one: it holds no resource",
+        }
+    }
+}
+
+/// A step of a frame's way.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ChainStage {
+    pub(super) from: String,
+    pub(super) to: String,
+    /// A name for the node file.
+    pub(super) key: String,
+    pub(super) work: Work,
+    pub(super) packet_ns: f64,
+    /// `None` where one size cannot tell.
+    pub(super) byte_ns: Option<f64>,
+    pub(super) sigma_ns: f64,
+}
+
+impl ChainStage {
+    /// Its time at a size, in ns.
+    pub(super) fn at_ns(&self, bytes: f64) -> f64 {
+        self.packet_ns + bytes * self.byte_ns.unwrap_or(0.0)
+    }
+}
+
+/// The stages of a way.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Chain {
+    /// In the order of the way.
+    pub(super) stages: Vec<ChainStage>,
+    /// A trial of each size that was fitted: its latency is not predicted any more.
+    pub(super) trials: Vec<Trial>,
+}
+
+impl Chain {
+    /// Whether some stage is work of a CPU.
+    pub(super) fn works(&self) -> bool {
+        self.stages.iter().any(|s| s.work != Work::Wait)
+    }
+
+    /// The stages between the driver and the application, which is where ways through the node differ.
+    pub(super) fn inside(&self, receive: bool) -> &[ChainStage] {
+        let found = if receive {
+            let first = self.stages.iter().position(|s| s.from == "driver");
+            first.map(|first| &self.stages[first..])
+        } else {
+            let last = self.stages.iter().position(|s| s.to == "driver");
+            last.map(|last| &self.stages[..=last])
+        };
+        found.unwrap_or(&self.stages)
+    }
+}
+
+/// What one size gives a stage.
+struct Sized<'p> {
+    trial: &'p Trial,
+    bodies: Vec<Body>,
+}
+
+/// Fit the stages of a way that are named after their points; `None` where there are none.
+pub(super) fn fit_chain(way: Way, points: &[Point], report: &mut Report) -> Option<Chain> {
+    let calm: Vec<&Point> = points.iter().filter(|p| is_calm(p, points)).collect();
+    let calm = of_one_kind(way, &calm, report);
+    let names = names(calm.first()?);
+    let mut chain = Chain::default();
+    let mut tail: Option<(f64, &str)> = None;
+    for name in names.iter().take(MAX_STAGES) {
+        let (from, to) = stage_points(name)?;
+        let mut sizes: BTreeMap<u64, Sized<'_>> = BTreeMap::new();
+        for point in &calm {
+            let found = point.series.iter().find(|c| c.name == *name);
+            let Some(body) = found.and_then(|c| c.body) else {
+                continue;
+            };
+            let sized = sizes.entry(point.bytes as u64).or_insert_with(|| Sized {
+                trial: &point.trial,
+                bodies: Vec::new(),
+            });
+            sized.bodies.push(body);
+        }
+        if chain.trials.is_empty() {
+            chain.trials = sizes.values().map(|s| s.trial.clone()).collect();
+        }
+        let beyond = tail_ratio(sizes.values().flat_map(|s| &s.bodies));
+        if tail.is_none_or(|(most, _)| beyond > most) {
+            tail = Some((beyond, name));
+        }
+        let mut key = format!("{}-to-{}", letters(from), letters(to));
+        while chain.stages.iter().any(|s| s.key == key) {
+            key.push('x');
+        }
+        let cells: Vec<(Cell, (f64, usize))> =
+            sizes.iter().map(|(b, s)| cell(*b, &s.bodies)).collect();
+        let sigma_ns = median(
+            sizes
+                .values()
+                .flat_map(|s| &s.bodies)
+                .map(|b| b.sigma_ns)
+                .collect(),
+        );
+        chain
+            .stages
+            .extend(fit_stage(way, (from, to), key, &cells, sigma_ns, report));
+    }
+    if let Some((ratio, name)) = tail.filter(|(ratio, _)| *ratio >= TAIL) {
+        report.notes.push(format!(
+            "{}: of '{name}' {:.1} % of the frames lie more than 5 σ above the middle: the tail is in no parameter, look \
+             at its percentiles",
+            way.name(),
+            100.0 * ratio
+        ));
+    }
+    (!chain.stages.is_empty()).then_some(chain)
+}
+
+/// The names of a point's stages, in the order of the way.
+fn names(point: &Point) -> Vec<String> {
+    let named = point.series.iter().filter(|c| c.body.is_some());
+    let mut left: Vec<String> = named.map(|c| c.name.clone()).collect();
+    left.dedup();
+    let mut ordered: Vec<String> = Vec::new();
+    while !left.is_empty() {
+        let ends = |name: &String| stage_points(name).map_or("", |p| p.1).to_owned();
+        let starts = |name: &String| stage_points(name).map_or("", |p| p.0).to_owned();
+        let next = match ordered.last() {
+            // The one that goes on where the last one ended, else one that no other leads to.
+            Some(last) => left.iter().position(|n| starts(n) == ends(last)),
+            None => None,
+        };
+        let begins = |n: &String| left.iter().all(|other| ends(other) != starts(n));
+        let next = next.or_else(|| left.iter().position(begins)).unwrap_or(0);
+        ordered.push(left.remove(next));
+    }
+    ordered
+}
+
+/// The observations with the stages that most of them have: others were taken with other points.
+fn of_one_kind<'p>(way: Way, points: &[&'p Point], report: &mut Report) -> Vec<&'p Point> {
+    let mut kinds: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    let with = || points.iter().filter(|p| !names(p).is_empty());
+    with().for_each(|p| *kinds.entry(names(p)).or_default() += 1);
+    let most = kinds.iter().max_by_key(|(names, n)| (**n, names.len()));
+    let Some((chosen, n)) = most else {
+        return Vec::new();
+    };
+    let others = with().count() - n;
+    if others > 0 {
+        report.notes.push(format!(
+            "{}: {others} observations were taken at other capture points than {n} others ({}) and are left out",
+            way.name(),
+            chosen.join(", ")
+        ));
+    }
+    with().filter(|p| names(p) == *chosen).copied().collect()
+}
+
+/// The middle of a size with its standard error: from repeats where there are any, else from parts of the one series.
+fn cell(bytes: u64, bodies: &[Body]) -> (Cell, (f64, usize)) {
+    let middles: Vec<f64> = bodies.iter().map(|b| b.median_ns).collect();
+    let value = median(middles.clone());
+    let stderr = match bodies {
+        [one] => one.stderr.unwrap_or((0.0, 0)),
+        _ => stderr_of(&middles, 1.0),
+    };
+    // A stage of less than a tick has no relative error.
+    let scale = value.max(1.0);
+    let cell = Cell {
+        label: format!("{bytes} B"),
+        bytes: bytes as f64,
+        frames_per_s: 1e9,
+        value,
+        weight: 1.0 / (scale * scale),
+        stddev: None,
+        observations: bodies.len(),
+        counted: true,
+    };
+    (cell, stderr)
+}
+
+fn fit_stage(
+    way: Way,
+    (from, to): (&str, &str),
+    key: String,
+    cells: &[(Cell, (f64, usize))],
+    sigma_ns: f64,
+    report: &mut Report,
+) -> Option<ChainStage> {
+    let only: Vec<Cell> = cells.iter().map(|(c, _)| c.clone()).collect();
+    let shape = |law| Shape {
+        idle: false,
+        classes: vec![Class::all(law)],
+        batches_per_s: None,
+    };
+    let (name, figure) = (way.name(), format!("{} '{from} to {to}'", way.name()));
+    let line = Model::fit(shape(Law::Line), &only);
+    let model = line.or_else(|| Model::fit(shape(Law::Constant), &only))?;
+    let roles = model.shape.roles();
+    let byte_ns = roles
+        .contains(&Role::Byte(0))
+        .then(|| model.parameter(Role::Byte(0)));
+    let sure = Sure::of(&model, cells, report.confidence);
+    let prefix = Prefix {
+        way: &name,
+        part: &key,
+        figure: &figure,
+    };
+    let how = format!(
+        "least squares of the median of series '{from} to {to}' over {}",
+        sizes_in_words(cells.len())
+    );
+    report.parameters_within(&model, &prefix, &how, sure.half_widths(&model));
+    report.leave_one_out_of(&figure, Quantity::Period, &model, &[]);
+    if let Some(error) = error_of(&model).filter(|e| sure.bent && *e > MISFIT) {
+        report.warn(
+            "line-does-not-fit",
+            format!(
+                "{figure}: a line does not fit: a size that is left out is missed by {:.1} % (root mean square)",
+                100.0 * error
+            ),
+            "measure more sizes; do not trust predictions between those measured",
+        );
+    }
+    if sigma_ns > 0.0 {
+        report.parameters.push(Fitted {
+            name: format!("{name}-{key}-sigma"),
+            value: sigma_ns,
+            unit: "ns".to_owned(),
+            interval: None,
+            how: "from the median down to the 15.87 % point of its series".to_owned(),
+        });
+    }
+    Some(ChainStage {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        key,
+        work: Work::between(way.receive, from, to),
+        packet_ns: model.parameter(Role::Packet(0)),
+        byte_ns,
+        sigma_ns,
+    })
+}
+
+/// How sure the middles are.
+struct Sure {
+    /// Student's t times the standard deviation of a cell of weight 1; `None` where nothing tells it.
+    reach: Option<f64>,
+    /// Whether the sizes lie further off the line than their own scatter explains.
+    bent: bool,
+}
+
+impl Sure {
+    /// Where what lies off the line is no more than the scatter of the middles explains (F test at 5 %), both are taken
+    /// together; else what lies off the line alone (N. Draper, H. Smith: Applied Regression Analysis, 3rd ed., 2.1).
+    fn of(model: &Model, cells: &[(Cell, (f64, usize))], confidence: f64) -> Sure {
+        let lack_freedom = cells.len().saturating_sub(model.solution.free);
+        let lack = model.solution.squares;
+        let known = cells.iter().filter(|(_, (_, freedom))| *freedom > 0);
+        let (pure, pure_freedom) = known.fold((0.0, 0), |(sum, n), (cell, (stderr, freedom))| {
+            let variance = cell.weighted(*stderr).powi(2);
+            (sum + variance * *freedom as f64, n + freedom)
+        });
+        let bent = lack_freedom > 0
+            && pure_freedom > 0
+            && f_is_large(
+                (lack / lack_freedom as f64) / (pure / pure_freedom as f64).max(f64::MIN_POSITIVE),
+                lack_freedom as f64,
+                pure_freedom as f64,
+            );
+        let (squares, freedom) = if bent {
+            (lack, lack_freedom)
+        } else {
+            (lack + pure, lack_freedom + pure_freedom)
+        };
+        let reach = (freedom > 0)
+            .then(|| student_t(confidence, freedom) * (squares / freedom as f64).sqrt());
+        Sure { reach, bent }
+    }
+
+    fn half_widths(&self, model: &Model) -> Option<Vec<f64>> {
+        let covariance = &model.solution.covariance;
+        let half = |reach: f64| {
+            let each = (0..covariance.len()).map(|i| reach * covariance[i][i].sqrt());
+            each.collect()
+        };
+        self.reach.map(half)
+    }
+}
+
+/// Whether a ratio of variances is above what chance gives once in twenty (E. Paulson's normal approximation of the
+/// F distribution, Annals of Mathematical Statistics 13, 1942).
+fn f_is_large(f: f64, above: f64, below: f64) -> bool {
+    let (a, b) = (2.0 / (9.0 * above), 2.0 / (9.0 * below));
+    let root = f.cbrt();
+    let normal = ((1.0 - b) * root - (1.0 - a)) / (a + b * root * root).sqrt();
+    normal > 1.645
+}
+
+fn tail_ratio<'b>(bodies: impl Iterator<Item = &'b Body>) -> f64 {
+    let (tail, kept) = bodies.fold((0, 0), |(t, k), b| (t + b.tail, k + b.kept));
+    tail as f64 / kept.max(1) as f64
+}
+
+/// A point's name in names of the node file.
+fn letters(name: &str) -> String {
+    let letter = |c: char| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_lowercase(),
+        false => '-',
+    };
+    name.chars().take(MAX_LETTERS).map(letter).collect()
+}

@@ -1,0 +1,127 @@
+//! The tester's part of a background: its socket, and what is told of it afterwards.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+use wirelab_socket::flow::{Offer, Sent};
+use wirelab_socket::udp::Background as Sender;
+use wirelab_trial::{Cancel, Extent, Field, Observation, Warning};
+
+use super::plan::Plan;
+use super::ways::{BACKGROUND, Background};
+use crate::route::any_of;
+
+/// A socket to the node's background port; none where no background is asked.
+pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
+    let Some(background) = plan.background else {
+        return Ok(None);
+    };
+    let socket = UdpSocket::bind(any_of(node))?;
+    socket.connect(SocketAddr::new(node.ip(), background.port))?;
+    Ok(Some(socket))
+}
+
+/// The background of a trial that begins now.
+pub fn begin<'a>(plan: &Plan, socket: Option<&'a UdpSocket>) -> io::Result<Option<Sender<'a>>> {
+    let Some((background, socket)) = plan.background.zip(socket) else {
+        return Ok(None);
+    };
+    let offer = Offer {
+        stream: BACKGROUND,
+        datagram_bytes: background.sizes.datagram.unwrap_or(0),
+        pace: background.pace,
+        // It ends with the flow.
+        extent: Extent::Frames { frames: u64::MAX },
+        with_time: true,
+        node_clock: false,
+    };
+    Sender::new(socket, &offer).map(Some)
+}
+
+/// Do the flow's work with a background beside it, sent by a thread of its own.
+pub fn around(
+    plan: &Plan,
+    socket: Option<&UdpSocket>,
+    work: impl FnOnce() -> io::Result<Sent>,
+) -> io::Result<(Sent, Option<Sent>)> {
+    let Some(mut background) = begin(plan, socket)? else {
+        return Ok((work()?, None));
+    };
+    let over = Cancel::new();
+    std::thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            background.alone(&over);
+            background.finish()
+        });
+        let sent = work();
+        over.cancel();
+        let background = beside.join();
+        let background = background.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((sent?, Some(background)))
+    })
+}
+
+/// Tell what was sent and what arrived.
+pub fn tell(
+    observation: &mut Observation,
+    background: &Background,
+    sent: Option<&Sent>,
+    counters: &BTreeMap<String, u64>,
+) {
+    let sent = sent.map(|sent| (&sent.report, &sent.failure));
+    let mut put = |name: &str, value: Option<u64>, why: &str| {
+        let field = Field::measured_or(value, why);
+        observation
+            .counters
+            .insert(format!("background_{name}"), field);
+    };
+    let frames = sent.map(|(report, _)| report.emitted_frames);
+    let received = counters.get("background_received_frames").copied();
+    let untold = "the node does not tell it";
+    put("sent_frames", frames, "the flow was not sent");
+    put("received_frames", received, untold);
+    put(
+        "received_bytes",
+        counters.get("background_received_bytes").copied(),
+        untold,
+    );
+    let lost = frames
+        .zip(received)
+        .map(|(sent, received)| sent.saturating_sub(received));
+    put("lost_frames", lost, untold);
+    let slipped = sent.map(|(report, _)| report.slips);
+    put("sender_slips", slipped, "the flow was not sent");
+    let mut warn = |code: &str, text: String, way_out: &str| {
+        observation.warnings.push(Warning::new(code, text, way_out));
+    };
+    if let Some((lost, frames)) = lost.zip(frames).filter(|(lost, _)| *lost > 0) {
+        warn(
+            "background-lost",
+            format!("the node did not get {lost} of the {frames} frames of the background"),
+            "nothing is wrong where it was meant to be too much; else offer less",
+        );
+    }
+    let Some((report, failure)) = sent else {
+        return;
+    };
+    if let Some(error) = failure {
+        warn(
+            "background-ended",
+            format!("the background ended early: {error}"),
+            "ask a node that serves a background (wirelab node serve)",
+        );
+    }
+    if report.kept_rate(Some(background.frames_per_s)) == Some(false) {
+        let rate = report.frames_per_s().unwrap_or(0.0);
+        let asked = background.frames_per_s;
+        warn(
+            "background-below-rate",
+            format!(
+                "the tester sent the background at {rate:.0} frames/s, not the {asked:.0} asked: the flow goes first"
+            ),
+            "the tester was the limit: offer less of either",
+        );
+        observation.tester.was_limit = Field::measured(true);
+    }
+}

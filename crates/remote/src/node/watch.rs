@@ -1,0 +1,73 @@
+//! An XDP program on the tester's own interface, beside a node on the same host: it sees each frame from the node first,
+//! and lets it pass. What XDP sends into a veth arrives only where one is attached.
+
+use wirelab_port::iface::Interface;
+use wirelab_stages::{FlowFilter, NodeOptions, NodeXdp, Point, Store};
+use wirelab_trial::{Direction, Layer, Path};
+
+use super::plan::{FROM_NODE, Plan};
+
+/// The program, where there is one. It goes with this value.
+pub struct Watch {
+    /// Keeps it attached.
+    _program: NodeXdp,
+    store: Option<Store>,
+}
+
+/// Attach the program where the trial needs it: where the times at which frames from the node arrive can be compared
+/// with its own, or frames past its stack would not arrive without. What could not be had is added to `notes`.
+pub fn begin(
+    plan: &Plan,
+    interface: Option<&Interface>,
+    same_clock: bool,
+    notes: &mut Vec<String>,
+) -> Option<Watch> {
+    let records = plan.start.captures.filter(|_| plan.node_sends());
+    let past = plan.trial.path == Some(Path::Driver) && plan.trial.direction != Direction::Receive;
+    let interface = interface.filter(|i| same_clock && !i.loopback)?;
+    if records.is_none() && !past {
+        return None;
+    }
+    match attach(plan, interface, records) {
+        Ok(watch) => Some(watch),
+        Err(why) => {
+            notes.push(match past {
+                true => format!("what the node's driver sends may not arrive here: {why}"),
+                false => format!("when frames of the node arrive is not shown as a stage: {why}"),
+            });
+            None
+        }
+    }
+}
+
+fn attach(plan: &Plan, interface: &Interface, records: Option<u32>) -> Result<Watch, String> {
+    let in_words = |error: wirelab_stages::StagesError| error.to_string();
+    let store = records.map(Store::new).transpose().map_err(in_words)?;
+    if let Some(store) = &store {
+        let filter = FlowFilter {
+            udp_ports: plan.start.peer_port.into_iter().collect(),
+            ethernet: plan.trial.framing.layer == Layer::Ethernet,
+            stream_in: Some(FROM_NODE),
+            stream_out: None,
+        };
+        store.aim(&interface.port, &filter).map_err(in_words)?;
+    }
+    let options = NodeOptions::default();
+    let program = NodeXdp::attach(&interface.port, &options, store.as_ref()).map_err(in_words)?;
+    Ok(Watch {
+        _program: program,
+        store,
+    })
+}
+
+impl Watch {
+    /// Sequence and time in ns of each frame from the node, the first ones.
+    pub fn times(&self) -> Vec<(u32, u64)> {
+        let all = self
+            .store
+            .iter()
+            .flat_map(|s| s.times_of(Direction::Receive));
+        let driver = all.filter(|p| p.name == Point::InDriver.name() && p.stream == FROM_NODE);
+        driver.flat_map(|p| p.times).collect()
+    }
+}

@@ -1,0 +1,188 @@
+//! The way through the node that a trial asks: what the node is told of it, and what is sent beside the flow.
+
+use wirelab_control::message::{Identity, Start};
+use wirelab_trial::job::Pace;
+use wirelab_trial::{Direction, Framing, Layer, NodeError, Sizes, Trial};
+use wirelab_wire::LineRate;
+use wirelab_wire::header::UDP_PORT;
+use wirelab_wire::rule::Rules;
+
+use super::plan::among;
+
+/// Stream of the background's frames.
+pub const BACKGROUND: u8 = 2;
+/// The first UDP port that is tried for a background.
+const FIRST_PORT: u16 = 5013;
+
+/// What is sent beside the flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Background {
+    /// UDP port of the node that it is sent to.
+    pub port: u16,
+    /// The sizes of its frames.
+    pub sizes: Sizes,
+    /// Its pace.
+    pub pace: Pace,
+    /// Frames/s.
+    pub frames_per_s: f64,
+}
+
+/// Whether the node has the way through it that the trial asks.
+///
+/// # Errors
+/// [`NodeError::Unsupported`] names what it has instead.
+pub fn check(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
+    if let Some(path) = trial.path {
+        let can: Vec<_> = node.paths.iter().filter_map(|p| p.of_a_trial()).collect();
+        among("path", &path, &can, |p| p.to_string())?;
+    }
+    let Some(background) = trial.background else {
+        return Ok(());
+    };
+    if trial.direction != Direction::Receive || trial.framing.layer.is_tcp() {
+        let why = "it is sent beside what the node receives by UDP or Ethernet: ask --direction rx without TCP";
+        return Err(NodeError::unsupported("background", why));
+    }
+    let framing = framing(trial.framing.layer);
+    background
+        .size
+        .resolve_test(framing)
+        .map(drop)
+        .map_err(|error| NodeError::BadTrial(format!("the background {background}: {error}")))
+}
+
+/// The background of a trial whose own frames have a rate, or none.
+///
+/// # Errors
+/// [`NodeError::BadTrial`] where it has no rate, or the flow leaves it no time.
+pub fn background(
+    trial: &Trial,
+    frames_per_s: Option<f64>,
+    link: Option<LineRate>,
+) -> Result<Option<Background>, NodeError> {
+    let Some(asked) = trial.background else {
+        return Ok(None);
+    };
+    if frames_per_s.is_none() {
+        return Err(NodeError::bad(
+            "at load max the flow leaves no time for a background: give a load with a rate, e.g. --load 10kpps",
+        ));
+    }
+    let framing = framing(trial.framing.layer);
+    let sizes = asked.size.resolve_test(framing).map_err(NodeError::bad)?;
+    let rate = asked.load.frames_per_s(&sizes, framing.layer, link);
+    let rate = rate.map_err(|error| NodeError::BadTrial(format!("the background: {error}")))?;
+    let Some(frames_per_s) = rate.filter(|rate| *rate > 0.0) else {
+        return Err(NodeError::bad("a background needs a rate, e.g. 50kpps"));
+    };
+    let taken = rule_ports(trial)?;
+    let flow = taken.first().copied().unwrap_or(UDP_PORT);
+    let free = (FIRST_PORT..).find(|port| *port != flow && !taken.contains(port));
+    Ok(Some(Background {
+        port: free.unwrap_or(FIRST_PORT),
+        sizes,
+        pace: Pace::of(Some(frames_per_s)),
+        frames_per_s,
+    }))
+}
+
+/// Ask the node for the way. The first port of a rule is that of the flow, on whatever way it goes, so that two ways
+/// differ in nothing else.
+///
+/// # Errors
+/// [`NodeError::BadTrial`] for a rule that is none.
+pub fn ask(trial: &Trial, start: &mut Start) -> Result<(), NodeError> {
+    start.path = trial.path.map(Into::into);
+    start.wait = trial.wait;
+    start.probes = trial.probes.filter(|_| start.captures.is_some());
+    start.rule = trial
+        .rule
+        .clone()
+        .filter(|_| trial.path == Some(wirelab_trial::Path::FastTrack));
+    let ports = rule_ports(trial)?;
+    if trial.framing.layer != Layer::Ethernet {
+        start.node_port = ports.first().copied();
+    }
+    Ok(())
+}
+
+/// UDP ports that the trial's rules name.
+fn rule_ports(trial: &Trial) -> Result<Vec<u16>, NodeError> {
+    let Some(text) = &trial.rule else {
+        return Ok(Vec::new());
+    };
+    let rules: Rules = text
+        .parse()
+        .map_err(|error| NodeError::BadTrial(format!("the rule {text}: {error}")))?;
+    Ok(rules
+        .0
+        .iter()
+        .flat_map(|rule| rule.udp_ports.iter().copied())
+        .collect())
+}
+
+/// A background is UDP, of the flow's family.
+fn framing(flow: Layer) -> Framing {
+    Framing {
+        layer: match flow {
+            Layer::UdpIpv6 => Layer::UdpIpv6,
+            _ => Layer::UdpIpv4,
+        },
+        vlan_tags: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_trial::{Extent, FaultRates, Load, Path, Size, SizeUnit};
+
+    fn trial(rule: Option<&str>, background: Option<&str>) -> Trial {
+        Trial {
+            framing: framing(Layer::UdpIpv4),
+            direction: Direction::Receive,
+            size: Size::new(SizeUnit::Length, 64),
+            load: Load::FrameRate {
+                frames_per_s: 1000.0,
+            },
+            extent: Extent::Frames { frames: 512 },
+            ports: 1,
+            link_bits_per_s: None,
+            buffers: None,
+            faults: FaultRates::default(),
+            path: Some(Path::Stack),
+            wait: None,
+            rule: rule.map(str::to_owned),
+            background: background.map(|text| text.parse().unwrap()),
+            probes: None,
+        }
+    }
+
+    #[test]
+    fn a_background_keeps_off_the_flows_port_and_those_of_the_rules() {
+        let port = |rule| {
+            let trial = trial(rule, Some("50kpps"));
+            background(&trial, Some(1000.0), None)
+                .unwrap()
+                .unwrap()
+                .port
+        };
+        assert_eq!(port(None), 5013);
+        assert_eq!(port(Some("port=5013:5014")), 5015);
+    }
+
+    #[test]
+    fn what_cannot_be_a_background_is_said_with_the_way_out() {
+        let error = background(&trial(None, Some("50kpps")), None, None).unwrap_err();
+        assert!(error.to_string().contains("--load 10kpps"), "{error}");
+        let share = background(&trial(None, Some("50%")), Some(1.0), None).unwrap_err();
+        assert!(share.to_string().contains("--rate"), "{share}");
+        let rule = background(&trial(Some("prot=1026"), Some("1kpps")), Some(1.0), None);
+        assert!(rule.unwrap_err().to_string().contains("prot=1026"));
+        assert!(
+            background(&trial(None, None), None, None)
+                .unwrap()
+                .is_none()
+        );
+    }
+}

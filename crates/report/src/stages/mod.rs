@@ -1,0 +1,152 @@
+//! Stages for a reader: delays from the wire in the layout of the delay tables that firmware engineers publish, with
+//! several ways side by side; all figures of each stage; histograms; what grew since a run before; and what measuring
+//! cost.
+
+mod bins;
+mod costs;
+mod csv;
+mod full;
+mod groups;
+mod panels;
+mod sheet;
+mod unit;
+
+use wirelab_trial::ResultsFile;
+use wirelab_trial::format::{decimal, integer, time_f};
+use wirelab_trial::stage::{self, Change, Delay, StageFigures};
+
+use crate::explain::{Block, NoExplanation, written};
+use crate::html;
+use crate::options::{Format, Options};
+
+pub(crate) use groups::{COLUMNS, Groups, markdown as groups_markdown, text as groups_text};
+pub(crate) use panels::{Chapter, Curve, Panel};
+
+/// The stages of a results file, and what changed since the run they are compared with, in one of the formats; the
+/// text ends with a line end.
+///
+/// # Errors
+/// [`NoExplanation`] for JUnit and datasheets, which have no place for it.
+pub fn render_stages(
+    file: &ResultsFile,
+    changes: Option<&[Change]>,
+    format: Format,
+    options: &Options,
+) -> Result<String, NoExplanation> {
+    let delays = stage::delays(file);
+    let node = delays.first().map_or("no node", |d| &d.figures.node);
+    let title = options.title.clone();
+    let title = title.unwrap_or_else(|| format!("Where the time goes in {node}"));
+    match format {
+        Format::Csv => Ok(csv::csv(&delays)),
+        Format::Json => Ok(file.to_json()),
+        Format::Html => {
+            let blocks = blocks(file, &delays, changes);
+            Ok(html::stages(file, &title, &blocks))
+        }
+        _ => written(&title, &blocks(file, &delays, changes), format, options),
+    }
+}
+
+/// Whether a file has stages.
+pub(crate) fn has_stages(file: &ResultsFile) -> bool {
+    let flows = file.observations.iter().flat_map(|o| &o.flows);
+    flows
+        .flat_map(|f| &f.series)
+        .any(|s| stage::is_stage(s) && s.histogram.count > 0)
+}
+
+/// The file without the series of its stages.
+pub(crate) fn without_stages(file: &ResultsFile) -> ResultsFile {
+    let mut rest = file.clone();
+    let flows = rest.observations.iter_mut().flat_map(|o| &mut o.flows);
+    flows.for_each(|flow| flow.series.retain(|s| !stage::is_stage(s)));
+    rest
+}
+
+/// Tables and pictures of the stages of a file.
+pub(crate) fn blocks(
+    file: &ResultsFile,
+    delays: &[Delay],
+    changes: Option<&[Change]>,
+) -> Vec<Block<'static>> {
+    let mut out = Vec::new();
+    let sections = sheet::sections(delays);
+    for section in &sections {
+        out.push(Block::Heading(section.heading()));
+        out.push(Block::Words(about(section)));
+        out.push(Block::Groups(groups::table(section)));
+    }
+    if sections.is_empty() {
+        out.push(Block::Words("No stage was timed.".to_owned()));
+    }
+    let notes = file.measuring.iter().flat_map(|m| m.notes.iter().cloned());
+    let notes: Vec<String> = notes.collect();
+    if !notes.is_empty() {
+        out.push(Block::Heading("What to know".to_owned()));
+        out.push(Block::List(notes));
+    }
+    if let Some(changes) = changes {
+        out.push(Block::Heading("Against the run before".to_owned()));
+        out.push(match changes.is_empty() {
+            true => Block::Answer("Every stage takes as many instructions as before.".to_owned()),
+            false => Block::List(changes.iter().map(sentence).collect()),
+        });
+    }
+    for section in &sections {
+        out.extend(panels::of(section).into_iter().map(Block::Delays));
+    }
+    for section in &sections {
+        out.push(Block::Heading(format!(
+            "{}, all figures",
+            section.heading()
+        )));
+        let ways = section.ways.iter();
+        out.extend(ways.map(|way| Block::Table(full::table(section, way))));
+    }
+    out.extend(costs::blocks(file));
+    out
+}
+
+/// What a reader must know of a section's table.
+fn about(section: &sheet::Section<'_>) -> String {
+    let mut text = format!("All figures in {}.", section.unit.name);
+    if let Some(frames) = section.frames() {
+        text.push_str(&format!(" {} frames of each length.", integer(frames)));
+    }
+    if let Some(common) = section.common() {
+        text.push_str(&format!(" {common}"));
+    }
+    let work = section.spans.iter().find(|s| s.cpu_time);
+    if let Some(span) = work {
+        let what = match span.outer {
+            true => "all of it",
+            false if span.from == "interrupt" => "the total less the wait for the interrupt",
+            false => "the total less the wait for the wire",
+        };
+        text.push_str(&format!(" CPU time is {what}: {}.", span.name()));
+    }
+    text
+}
+
+fn sentence(change: &Change) -> String {
+    let old = &change.before;
+    let (from, to, length) = (&old.from, &old.to, old.length_bytes);
+    let was = figure(old, old.mean_ticks);
+    match change.now_mean_ticks {
+        None => format!("{from} to {to} at length {length}: not there any more (was {was})"),
+        Some(now) => {
+            let how = if change.is_worse() { "grew" } else { "shrank" };
+            let now = figure(old, now);
+            format!("{from} to {to} at length {length}: {how} from {was} to {now} instructions")
+        }
+    }
+}
+
+fn figure(row: &StageFigures, ticks: f64) -> String {
+    match row.tick_ps {
+        Some(ps) => time_f(ticks * ps as f64),
+        None if ticks.fract() == 0.0 => integer(ticks as u64),
+        None => decimal(ticks, 1),
+    }
+}

@@ -1,0 +1,164 @@
+//! Stages of a Linux node and of a board: the tables in each format, the page, and that all frames are in its pictures.
+
+mod common;
+
+use common::linux;
+use wirelab_report::{Format, NoExplanation, Options, render, render_stages};
+use wirelab_trial::{ResultsFile, stage};
+
+fn shown(file: &ResultsFile, format: Format, width: usize) -> String {
+    let options = Options {
+        width: Some(width),
+        ..Options::default()
+    };
+    render_stages(file, None, format, &options).unwrap()
+}
+
+/// The longest line; what had no room is named in full, however narrow the terminal.
+fn longest(text: &str) -> usize {
+    let lines = text.lines().filter(|l| !l.starts_with("no room for"));
+    lines.map(|l| l.chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+fn one_way_on_a_terminal_of_eighty_columns() {
+    let text = shown(&linux::stack(), Format::Terminal, 80);
+    assert!(longest(&text) <= 80, "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn ways_side_by_side_on_a_terminal() {
+    for width in [80, 120] {
+        let text = shown(&linux::ways(), Format::Terminal, width);
+        assert!(longest(&text) <= width, "{text}");
+        if width == 120 {
+            insta::assert_snapshot!(text);
+        }
+    }
+}
+
+#[test]
+fn counted_stages_on_a_terminal_and_in_markdown() {
+    insta::assert_snapshot!(shown(&linux::counted(), Format::Terminal, 120));
+    let text = shown(&linux::counted(), Format::Markdown, 120);
+    for unit in [" ns", " µs"] {
+        assert!(!text.contains(unit), "instructions are no time: {text}");
+    }
+    insta::assert_snapshot!("counted_in_markdown", text);
+}
+
+#[test]
+fn one_way_in_markdown() {
+    insta::assert_snapshot!(shown(&linux::stack(), Format::Markdown, 120));
+}
+
+#[test]
+fn csv_has_every_row_with_raw_numbers() {
+    let file = linux::ways();
+    let text = shown(&file, Format::Csv, 80);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().clone();
+    let at = |name: &str| header.iter().position(|h| h == name).unwrap();
+    let rows = stage::table(&file);
+    let records: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), rows.len());
+    for (record, row) in records.iter().zip(&rows) {
+        assert_eq!(
+            (&record[at("from")], &record[at("to")]),
+            (&*row.from, &*row.to)
+        );
+        assert_eq!(record[at("mean_ticks")].parse(), Ok(row.mean_ticks));
+        // A tick of this clock is a nanosecond.
+        assert_eq!(
+            record[at("three_sigma_ns")].parse(),
+            Ok(3.0 * row.stddev_ticks)
+        );
+        assert_eq!(record[at("p999_ns")].parse(), Ok(row.p999_ticks));
+        assert_eq!(record[at("cpu_time")].parse(), Ok(row.cpu_time));
+        let path = row.path.map(|p| p.to_string()).unwrap_or_default();
+        assert_eq!(record[at("path")], path);
+    }
+    let beside = records.iter().filter(|r| !r[at("background")].is_empty());
+    assert!(beside.count() > 20);
+    // Instructions are no time.
+    let text = shown(&linux::counted(), Format::Csv, 80);
+    assert!(
+        text.lines().skip(1).all(|line| line.ends_with(",,,,,,,,")),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_page_has_a_histogram_of_each_delay_of_the_document() {
+    let html = shown(&linux::ways(), Format::Html, 0);
+    let text = html.replace("xmlns=\"http://www.w3.org/1999/xhtml\"", "");
+    let allow = roxmltree::ParsingOptions {
+        allow_dtd: true,
+        ..Default::default()
+    };
+    let page = roxmltree::Document::parse_with_options(&text, allow).unwrap();
+    let titles: Vec<&str> = page
+        .descendants()
+        .filter(|n| {
+            n.tag_name().name() == "title"
+                && n.parent().is_some_and(|p| p.tag_name().name() == "svg")
+        })
+        .filter_map(|n| n.text())
+        .collect();
+    // Figures 3 to 5, 6 to 8, and 9.
+    for title in [
+        "wire to driver",
+        "wire to socket",
+        "wire to application",
+        "application to wire",
+        "queue to wire",
+        "driver to wire",
+        "driver to application, length 64 B",
+        "wire to application, length 1,024 B",
+    ] {
+        assert!(titles.contains(&title), "{title}: {titles:?}");
+    }
+    // Every picture is told in words: each series with its mean and what lies beyond.
+    let pictures = page.descendants().filter(|n| n.tag_name().name() == "desc");
+    for words in pictures.filter_map(|n| n.text()) {
+        assert!(words.contains("mean") && words.contains("3σ"), "{words}");
+    }
+    assert!(html.contains("beyond →") && html.contains("the largest"));
+    for part in [
+        "fast track against stack",
+        "fentry: refused by this host",
+        "What each capture point costs",
+        "470 ns (−120 ns to 980 ns)",
+        "fast track matched frames 1,536",
+        "CPU time: interrupt to application",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn the_page_of_any_report_has_the_stages() {
+    let report = render(&linux::ways(), Format::Html, &Options::default());
+    for part in [
+        "fast track against stack",
+        "CPU time: application to driver",
+        "stage by stage",
+    ] {
+        assert!(report.contains(part), "{part}");
+    }
+    // They stand there once: not again among latency and other series.
+    assert!(!report.contains("Latency and other series"));
+    let plain = render(&common::lab(), Format::Html, &Options::default());
+    assert!(!plain.contains("from point to point") && !plain.contains(".groups"));
+}
+
+#[test]
+fn what_has_no_place_for_stages_says_so() {
+    for format in [Format::Junit, Format::Datasheet, Format::DatasheetCsv] {
+        let refused = render_stages(&linux::stack(), None, format, &Options::default());
+        assert_eq!(refused, Err(NoExplanation(format)));
+    }
+    let json = shown(&linux::stack(), Format::Json, 80);
+    assert_eq!(ResultsFile::parse(&json).unwrap(), linux::stack());
+}

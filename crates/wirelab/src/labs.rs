@@ -1,0 +1,234 @@
+//! A lab with a Linux node in it: this program once more, as `wirelab node serve` in the node's namespace, asked from
+//! that of the tester, watched meanwhile, and gone with this process however it ends.
+
+use std::io::{BufRead, BufReader, ErrorKind, Read, Take};
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use wirelab_port::child::{Ending, Home, Process};
+use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
+use wirelab_port::netns::NetNs;
+use wirelab_remote::ControlNode;
+use wirelab_trial::{
+    Cancel, Description, Node, NodeError, Observation, Progress, Status, Trial, Warning,
+};
+
+use crate::ask::lab_failure;
+use crate::exit::Failure;
+
+/// How long a node may take to say that it is ready.
+const READY: Duration = Duration::from_secs(20);
+/// How long its end may take to be seen after that of its answers.
+const DYING: Duration = Duration::from_millis(500);
+/// Longest line that a node says when it is ready, in bytes.
+const MOST_SAID: u64 = 1 << 20;
+/// What is kept of the end of its messages, in bytes.
+const MOST_TAIL: usize = 2048;
+
+type Asked<T> = Result<T, Failure>;
+
+/// A Linux node in a lab of this host, with an open session; it ends with this value.
+pub struct LabNode {
+    // The session ends before the node does, and the node before its lab.
+    node: ControlNode,
+    child: Process,
+    messages: Messages,
+    tester: NetNs,
+    /// What it said when it was ready.
+    said: Value,
+    /// Of a lab that was made for it.
+    _lab: Option<EphemeralLab>,
+}
+
+impl LabNode {
+    /// A node in the lab that `rest` (what follows `lab:`) names: nothing or `1` for one that is made for it and goes
+    /// with it, else one that is up. `name` is what it is called on the command line, and `options` are further ones
+    /// of `wirelab node serve`.
+    pub fn start(name: &str, rest: &str, payload: u32, options: &[String]) -> Asked<LabNode> {
+        let made = match rest {
+            "" | "1" => {
+                let mut spec = LabSpec::unique("stages", 1);
+                spec.mtu = spec.mtu.max(payload);
+                Some(EphemeralLab::up(&spec).map_err(lab_failure)?)
+            }
+            number if number.parse::<u8>().is_ok() => {
+                return Err(Failure::usage(format!(
+                    "{name}: stages are those of one interface; write lab: for a lab of one pair, or lab:NAME for one \
+                     that is up"
+                )));
+            }
+            _ => None,
+        };
+        let lab: Lab = match &made {
+            Some(lab) => Lab::clone(lab),
+            None => Lab::open(rest).map_err(lab_failure)?,
+        };
+        let (child, said, messages) = serve(&lab, options)?;
+        let tester = lab.netns(Side::Tester).map_err(lab_failure)?;
+        let host = lab.address(0, Side::Node).to_string();
+        let opened = tester.run_in(|| ControlNode::open(name, &host));
+        let node = opened.map_err(Failure::usage)?.map_err(|error| {
+            match ended(&child, DYING, &messages) {
+                Some(why) => Failure::failed(why),
+                None => error.into(),
+            }
+        })?;
+        Ok(LabNode {
+            node,
+            child,
+            messages,
+            tester,
+            said,
+            _lab: made,
+        })
+    }
+
+    /// What the node lacks in this place, in its own words.
+    pub fn notices(&self) -> impl Iterator<Item = &str> {
+        let notices = self.said["notices"].as_array().into_iter().flatten();
+        notices.filter_map(Value::as_str)
+    }
+}
+
+impl Node for LabNode {
+    fn describe(&self) -> Description {
+        self.node.describe()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        if let Some(why) = ended(&self.child, Duration::ZERO, &self.messages) {
+            return Err(NodeError::Failed(why));
+        }
+        let node = &mut self.node;
+        let ran = self.tester.run_in(|| node.run(trial, progress, cancel));
+        let ran = ran.unwrap_or_else(|error| Err(NodeError::Failed(error.to_string())));
+        let well = match &ran {
+            Ok(observation) => observation.status == Status::Complete,
+            Err(error) => !matches!(error, NodeError::Failed(_)),
+        };
+        let patience = if well { Duration::ZERO } else { DYING };
+        match (ran, ended(&self.child, patience, &self.messages)) {
+            (ran, None) => ran,
+            (Ok(mut observation), Some(why)) => {
+                observation.status = Status::Partial { why };
+                let text = "the node's process ended during the trial".to_owned();
+                let warning = Warning::new("node-ended", text, "start the command again");
+                observation.warnings.push(warning);
+                Ok(observation)
+            }
+            (Err(NodeError::Failed(text)), Some(why)) => {
+                Err(NodeError::Failed(format!("{why}; {text}")))
+            }
+            (Err(error), Some(_)) => Err(error),
+        }
+    }
+}
+
+/// Start the node in its namespace, and wait until it is ready.
+fn serve(lab: &Lab, options: &[String]) -> Asked<(Process, Value, Messages)> {
+    let program = std::env::current_exe()
+        .map_err(|e| Failure::failed(format!("where this program lies is not known: {e}")))?;
+    let pair = || UnixStream::pair().map_err(|e| Failure::failed(format!("no socket pair: {e}")));
+    let ((said, says), (heard, complains)) = (pair()?, pair()?);
+    let address = IpAddr::V4(lab.address(0, Side::Node)).to_string();
+    let mut command = Command::new(program);
+    command
+        .args(["node", "serve", "--json", "--no-iperf", "--listen"])
+        .args([&address, "--name", "lab-node"])
+        .args(options)
+        .stdin(Stdio::null())
+        .stdout(OwnedFd::from(says))
+        .stderr(OwnedFd::from(complains));
+    let home = Home {
+        namespace: Some(lab.netns(Side::Node).map_err(lab_failure)?),
+        sysfs: true,
+        keep: None,
+        // It puts back where receive work goes, also in a lab that stays.
+        ending: Ending::Asked,
+    };
+    let child = Process::start(command, home)
+        .map_err(|e| Failure::failed(format!("the node cannot be started in the lab: {e}")))?;
+    let messages = Messages::keep(heard);
+    let failed = |why: String| match ended(&child, DYING, &messages) {
+        // What the node calls bad usage is that of this command; how else it may end is a failure.
+        Some(ended) if ended.contains("exit status: 2") => Failure::usage(ended),
+        Some(ended) => Failure::failed(ended),
+        None => Failure::failed(format!("the node in the lab {why}{}", messages.tail())),
+    };
+    let line = first_line(said).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+            failed(format!("was not ready within {} s", READY.as_secs()))
+        }
+        _ => failed(format!("cannot be heard: {error}")),
+    })?;
+    let said = serde_json::from_str(&line)
+        .map_err(|_| failed("said something else than that it is ready".to_owned()))?;
+    Ok((child, said, messages))
+}
+
+/// The line with which a node says that it is ready.
+fn first_line(said: UnixStream) -> std::io::Result<String> {
+    said.set_read_timeout(Some(READY))?;
+    let mut line = String::new();
+    let mut said: BufReader<Take<UnixStream>> = BufReader::new(said.take(MOST_SAID));
+    said.read_line(&mut line)?;
+    Ok(line)
+}
+
+/// How the node ended and what it said last, if it ends within this time.
+fn ended(child: &Process, patience: Duration, messages: &Messages) -> Option<String> {
+    let asked = Instant::now();
+    loop {
+        if let Some(how) = child.life().ended() {
+            let tail = messages.tail();
+            return Some(format!("the node in the lab has ended ({how}){tail}"));
+        }
+        if asked.elapsed() >= patience {
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The end of what a node says on standard error.
+#[derive(Clone)]
+struct Messages(Arc<Mutex<Vec<u8>>>);
+
+impl Messages {
+    /// Read on a thread of its own, so that the node is never held up by what it says; it ends with the node.
+    fn keep(mut from: UnixStream) -> Messages {
+        let messages = Messages(Arc::default());
+        let kept = messages.clone();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 512];
+            while let Ok(length @ 1..) = from.read(&mut buffer) {
+                let mut tail = kept.0.lock().unwrap_or_else(|e| e.into_inner());
+                tail.extend_from_slice(&buffer[..length]);
+                let over = tail.len().saturating_sub(MOST_TAIL);
+                tail.drain(..over);
+            }
+        });
+        messages
+    }
+
+    /// What was said last, for the end of a sentence.
+    fn tail(&self) -> String {
+        let tail = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        let text = String::from_utf8_lossy(&tail);
+        let text = text.trim().strip_prefix("wirelab: ").unwrap_or(text.trim());
+        match text {
+            "" => String::new(),
+            text => format!(": {text}"),
+        }
+    }
+}

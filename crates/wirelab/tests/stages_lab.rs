@@ -1,0 +1,209 @@
+//! `wirelab stages lab:`: a Linux node in a lab that is made for it, and what is left when it ends.
+
+mod common;
+mod stages_common;
+
+use std::process::{Command, Stdio};
+
+use common::{json, refused, scratch, stderr, wirelab};
+use stages_common::{can_lab, labs_of, row, until};
+
+/// Every point of a Linux node's way in and out, where its kernel is looked into, and by its sockets' stamps alone.
+const INSIDE: [&[&str]; 2] = [
+    &[
+        "wire",
+        "interrupt",
+        "driver",
+        "stack",
+        "socket",
+        "copy",
+        "call",
+        "application",
+    ],
+    &["application", "call", "queue", "driver", "wire"],
+];
+const OUTSIDE: [&[&str]; 2] = [&["driver", "application"], &["application", "driver"]];
+
+#[test]
+fn the_command_of_the_manual_gives_every_stage_that_this_host_allows() {
+    if !can_lab() {
+        return;
+    }
+    let results = scratch("lab.json");
+    let path = results.to_str().unwrap();
+    let output = wirelab(&[
+        "stages",
+        "lab:",
+        "--length",
+        "64,256,1024",
+        "--count",
+        "512",
+        "-o",
+        path,
+    ]);
+    // A frame that a busy machine loses fails its trial, and is in the counts.
+    assert!(
+        [Some(0), Some(1)].contains(&output.status.code()),
+        "{}",
+        stderr(&output)
+    );
+    let table = String::from_utf8(output.stdout).unwrap();
+    let all = json(&["stages", path, "--json"]);
+    let setup = &all["trials"][0]["setup"];
+    let traced = ["raw", "fentry"].contains(&setup["probes"].as_str().unwrap_or("none"));
+    let points = if traced { INSIDE } else { OUTSIDE };
+    let notes = all["trials"].to_string();
+    for (way, points) in ["receive", "transmit"].into_iter().zip(points) {
+        // Where the kernel does not say of each frame when its reader ran again, that point is left out, in words.
+        let left_out = |point: &str| notes.contains(&format!("no point {point}"));
+        let there: Vec<&str> = points.iter().copied().filter(|p| !left_out(p)).collect();
+        for length in [64, 256, 1024] {
+            for pair in there.windows(2) {
+                let row = row(&all, way, length, pair[0], pair[1]);
+                assert_eq!(
+                    (&row["clock"], &row["tick_ps"]),
+                    (&"wall".into(), &1000.into())
+                );
+                assert!(row["count"].as_u64().unwrap() >= 256, "{row:#}");
+            }
+            let (first, last) = (there[0], there[there.len() - 1]);
+            let whole = row(&all, way, length, first, last);
+            assert!(whole["count"].as_u64().unwrap() >= 256, "{whole:#}");
+        }
+        assert!(
+            table.contains(there[1]) && table.contains("CPU time") | !traced,
+            "{table}"
+        );
+    }
+    if traced {
+        let costs = all["measuring"]["overheads"].as_array().unwrap();
+        for (what, length) in [("wire to application", 64), ("application to wire", 1024)] {
+            let cost = costs
+                .iter()
+                .find(|c| c["what"] == what && c["length_bytes"] == length);
+            let cost = cost.unwrap_or_else(|| panic!("{what}: {:#}", all["measuring"]));
+            assert!(cost["runs"].as_u64().unwrap() >= 2, "{cost:#}");
+            assert!(
+                cost["low_ns"].as_f64() <= cost["high_ns"].as_f64(),
+                "{cost:#}"
+            );
+        }
+        assert!(
+            table.contains("probes"),
+            "the set that was used is named: {table}"
+        );
+        let counters = &all["trials"][0]["counters"];
+        assert!(
+            counters["probe_cost_ns.in.stack"]["value"]
+                .as_u64()
+                .unwrap()
+                > 0
+        );
+    }
+}
+
+/// The processes in the nodes' namespaces of labs that a process has made.
+fn nodes_of(pid: u32) -> Vec<String> {
+    let namespaces = labs_of(pid)
+        .into_iter()
+        .filter(|name| name.ends_with("-node"));
+    let processes = |name: String| {
+        let pids = Command::new("ip")
+            .args(["netns", "pids", &name])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&pids.stdout).into_owned();
+        text.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    namespaces.flat_map(processes).collect()
+}
+
+#[test]
+fn a_killed_command_leaves_neither_node_nor_lab() {
+    if !can_lab() {
+        return;
+    }
+    for signal in ["-KILL", "-INT"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
+        command.args(["stages", "lab:", "--count", "512", "--load", "20pps"]);
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = quiet.spawn().unwrap();
+        let pid = child.id();
+        until("the node does not start", || !nodes_of(pid).is_empty());
+        let sent = Command::new("kill")
+            .args([signal, &pid.to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+        child.wait().unwrap();
+        until("the lab stays", || labs_of(pid).is_empty());
+    }
+}
+
+#[test]
+fn a_node_that_dies_is_said_with_how() {
+    if !can_lab() {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
+    command.args([
+        "stages", "lab:", "--count", "512", "--load", "20pps", "--length", "64",
+    ]);
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    until("the node does not start", || !nodes_of(pid).is_empty());
+    for node in nodes_of(pid) {
+        let killed = Command::new("kill").args(["-KILL", &node]).status();
+        assert!(killed.unwrap().success());
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let told = stderr(&output);
+    assert!(
+        told.contains("the node in the lab") && told.contains("signal: 9"),
+        "{told}"
+    );
+    until("the lab stays", || labs_of(pid).is_empty());
+}
+
+#[test]
+fn without_rights_the_way_out_is_named() {
+    use std::os::unix::process::CommandExt;
+    if !can_lab() {
+        return;
+    }
+    for node in ["lab:", "here:lo"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
+        // Nobody, as most systems have it.
+        command.args(["stages", node]).uid(65534).gid(65534);
+        let output = match command.output() {
+            Ok(output) => output,
+            // The folder of the program may be closed to others.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return,
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(output.status.code(), Some(2), "{node}: {}", stderr(&output));
+        let told = stderr(&output);
+        assert!(
+            told.contains("CAP_") && told.contains("sudo"),
+            "{node}: {told}"
+        );
+    }
+}
+
+#[test]
+fn labs_that_have_no_stages_are_refused_with_the_way_out() {
+    for (args, words) in [
+        (&["stages", "lab:2"][..], "write lab: for a lab of one pair"),
+        (&["stages", "lab:", "--load", "fast"], "--load"),
+        (&["stages", "lab:there-is-none"], "there-is-none"),
+    ] {
+        if args[1] != "lab:2" && !can_lab() {
+            continue;
+        }
+        refused(args, words);
+    }
+}

@@ -1,0 +1,169 @@
+//! `wirelab stages here:IFACE`: a node that is watched alone, its frames sent by another process.
+
+mod common;
+mod stages_common;
+
+use std::net::UdpSocket;
+use std::process::{Child, Command, Stdio};
+
+use common::{refused, scratch, stderr, wirelab};
+use serde_json::Value;
+use stages_common::{can_lab, row};
+use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+
+/// A process; it is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Frames from the node's side of a lab to the address of the tester's, for as long as the test runs.
+fn sender(lab: &EphemeralLab) -> Running {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
+    let port = lab.port(0, Side::Node).unwrap().to_string();
+    let mac = lab.mac(0, Side::Tester).to_string();
+    command
+        .args([
+            "send", &port, "--layer", "udp4", "--load", "500pps", "--time", "600s",
+        ])
+        .args(["--length", "100", "--to", &mac, "--path", "packet"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    Running(command.spawn().unwrap())
+}
+
+fn here(lab: &EphemeralLab, side: Side, options: &[&str]) -> Value {
+    let name = format!("here:{}", lab.port(0, side).unwrap());
+    let mut args = vec!["stages", &name, "--count", "64", "--json"];
+    args.extend(options);
+    let output = wirelab(&args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn frames_of_another_process_are_timed_to_our_own_receiver_and_past_it() {
+    if !can_lab() {
+        return;
+    }
+    let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
+    let _sender = sender(&lab);
+    let results = scratch("here.json");
+    let path = results.to_str().unwrap();
+    let mine = here(&lab, Side::Tester, &["-o", path]);
+    for (from, to) in [
+        ("driver", "stack"),
+        ("stack", "socket"),
+        ("call", "application"),
+    ] {
+        let row = row(&mine, "receive", 100, from, to);
+        assert_eq!(row["clock"], "wall");
+        assert!(row["count"].as_u64().unwrap() >= 32, "{row:#}");
+    }
+    let counters = &mine["trials"][0]["counters"];
+    let received = counters["received_frames"]["value"].as_u64().unwrap();
+    assert!(received >= 64, "{counters:#}");
+    assert_eq!(counters["reordered_frames"]["value"], 0);
+    assert!(counters["probe_taken.in.driver"]["value"].as_u64().unwrap() >= 64);
+    // The file has the samples of the same table.
+    let again = wirelab(&["stages", path, "--json"]);
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["stages"], mine["stages"]);
+
+    // Another program reads: its last point is that its system call returns.
+    let namespace = lab.netns(Side::Tester).unwrap();
+    let socket = namespace
+        .run_in(|| UdpSocket::bind("0.0.0.0:5003").unwrap())
+        .unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut buffer = [0; 2048];
+        let second = std::time::Duration::from_secs(5);
+        socket.set_read_timeout(Some(second)).unwrap();
+        while socket.recv(&mut buffer).is_ok() {}
+    });
+    let theirs = here(&lab, Side::Tester, &["--watch", "--length", "100"]);
+    row(&theirs, "receive", 100, "stack", "socket");
+    let ends: Vec<&Value> = theirs["stages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| &r["to"])
+        .collect();
+    assert!(ends.contains(&&"call".into()), "{theirs:#}");
+    assert!(!ends.contains(&&"application".into()), "{theirs:#}");
+    let notes = theirs["trials"][0]["warnings"].to_string();
+    assert!(notes.contains("another program reads"), "{notes}");
+
+    // What goes out is timed too.
+    let sent = here(&lab, Side::Node, &["--watch", "--length", "100"]);
+    row(&sent, "transmit", 100, "queue", "driver");
+    drop(_sender);
+    reader.join().unwrap();
+}
+
+#[test]
+fn nothing_seen_fails_and_says_what_to_send() {
+    if !can_lab() {
+        return;
+    }
+    let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
+    let name = format!("here:{}", lab.port(0, Side::Tester).unwrap());
+    let quiet = wirelab(&["stages", &name, "--time", "100ms"]);
+    assert_eq!(quiet.status.code(), Some(1), "{}", stderr(&quiet));
+    let told = stderr(&quiet);
+    assert!(
+        told.contains("no test frame of stream 0") && told.contains("wirelab send"),
+        "{told}"
+    );
+}
+
+#[test]
+fn somebody_elses_program_stays_where_it_is() {
+    use wirelab_stages::{NodeOptions, NodeXdp};
+    if !can_lab() {
+        return;
+    }
+    let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
+    let port = lab.port(0, Side::Tester).unwrap();
+    let Ok(theirs) = NodeXdp::attach(&port, &NodeOptions::default(), None) else {
+        // Hosts without XDP have nobody else's program either.
+        return;
+    };
+    let name = format!("here:{port}");
+    let refused = wirelab(&["stages", &name, "--xdp", "native", "--time", "100ms"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains(&port.interface),
+        "{}",
+        stderr(&refused)
+    );
+    let again = NodeXdp::attach(&port, &NodeOptions::default(), None);
+    assert!(again.is_err(), "their program is still there");
+    drop(theirs);
+}
+
+#[test]
+fn what_has_no_meaning_without_a_tester_is_refused() {
+    for (options, words) in [
+        (
+            &["--fast-track", "port=1026"][..],
+            "--fast-track is not for here:IFACE",
+        ),
+        (
+            &["--background", "half"],
+            "--background is not for here:IFACE",
+        ),
+        (&["--count", "0"], "1 to 65536"),
+        (&["--wait", "both"], "sleep or spin"),
+        (&["--probes", "off"], "auto, fentry or raw"),
+    ] {
+        refused(&[&["stages", "here:lo"][..], options].concat(), words);
+    }
+    let none = wirelab(&["stages", "here:nosuch0"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(stderr(&none).contains("nosuch0"), "{}", stderr(&none));
+}
