@@ -28,7 +28,7 @@ test: ## every test; says at the end what ran and what was skipped
 	@scripts/run-tests.py
 
 test-long: ## the tests that take minutes to hours
-	@scripts/setup.sh build test
+	@scripts/setup.sh build test long
 	@scripts/run-tests.py --long
 
 check: ## style, lints, licences and the rules of the project

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures wirelab and other generators in turn on this machine and writes docs/benchmarks.md.
-# scripts/bench.sh [--rounds N] [--seconds S] [--simulation | --sockets | --boards] [--write FILE]; exit status 1 where a requirement is missed.
+# scripts/bench.sh [--rounds N] [--seconds S] [--simulation | --sockets | --boards | --stages] [--write FILE]; exit status 1 where a requirement is missed.
 set -euo pipefail
 WIRELAB_SAY=bench
 # shellcheck source=scripts/lib/env.sh
@@ -11,6 +11,7 @@ say "cargo build --release of the measuring subjects (Rust $(rustc_version ''))"
 cargo build --quiet --release --locked -p wirelab-port --example rate
 cargo build --quiet --release --locked -p wirelab-iperf --example speed
 cargo build --quiet --release --locked -p wirelab-socket --example echo
+cargo build --quiet --release --locked -p wirelab-stages --example reflect_rate
 cargo build --quiet --release --locked -p wirelab-trial --example paired_ratio
 cargo build --quiet --release --locked -p wirelab-model --example events --example whatif
 scripts/firmware.sh >/dev/null

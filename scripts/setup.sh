@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a target of the Makefile needs and is not there yet: scripts/setup.sh [--dry-run] GROUP…
-# Groups: build test bench check fuzz. Nothing is downloaded, and no root is asked for, when all is there.
+# Groups: build test long bench check fuzz. Nothing is downloaded, and no root is asked for, when all is there.
 set -euo pipefail
 WIRELAB_SAY=setup
 # shellcheck source=scripts/lib/env.sh
@@ -36,6 +36,7 @@ test|gcc-riscv64-unknown-elf|cmd:riscv64-unknown-elf-gcc|the firmware library is
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
+long|qemu-system-x86|cmd:qemu-system-x86_64|tests on Linux 6.1 are skipped
 bench|python3|cmd:python3|!the figures are not evaluated
 bench|python3-venv|python:ensurepip|SimPy is left out of the comparison
 bench|netsniff-ng|cmd:trafgen|!there is nothing to compare with
@@ -143,11 +144,11 @@ main() {
     for word in "$@"; do
         case "$word" in
             --dry-run) dry=yes ;;
-            build | test | bench | check | fuzz) groups+=("$word") ;;
-            *) die "unknown group '$word'; there are build, test, bench, check and fuzz" ;;
+            build | test | long | bench | check | fuzz) groups+=("$word") ;;
+            *) die "unknown group '$word'; there are build, test, long, bench, check and fuzz" ;;
         esac
     done
-    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, bench, check or fuzz"
+    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check or fuzz"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
     if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi

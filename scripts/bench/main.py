@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --boards] [--write FILE]
-`--simulation`, `--sockets` and `--boards` measure that section alone and write no page.
+main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --boards | --stages] [--write FILE]
+`--simulation`, `--sockets`, `--boards` and `--stages` measure that section alone and write no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
@@ -19,7 +19,9 @@ from statistics import median
 import boards
 import machine
 import page
+import reflector
 import sockets
+import stages
 from subjects import TREE, Missing, Subjects, Void
 
 LEAST_ROUNDS = 7
@@ -221,6 +223,7 @@ def parse():
     alone.add_argument("--simulation", action="store_true", help="only the simulation, without a page")
     alone.add_argument("--sockets", action="store_true", help="only iperf and echo, without a page")
     alone.add_argument("--boards", action="store_true", help="only emulated boards, without a page")
+    alone.add_argument("--stages", action="store_true", help="only inside a Linux node, without a page")
     parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
     asked = parser.parse_args()
     if asked.rounds < 1 or asked.seconds <= 0:
@@ -238,7 +241,7 @@ def raise_priority():
 
 def measure(subjects, asked, folder):
     """The rows of all sections, or of the one that was asked."""
-    alone, rows = asked.simulation or asked.sockets or asked.boards, []
+    alone, rows = only_one(asked), []
     if not alone:
         sent = measure_rounds(subjects, asked.rounds, folder)
         rows += frame_rows(subjects, *sent) + process_rows(subjects, asked.rounds)
@@ -248,7 +251,15 @@ def measure(subjects, asked, folder):
         rows += simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
     if asked.boards or not alone:
         rows += boards.rows(subjects, asked.rounds)
+    if asked.stages or not alone:
+        rows += reflector.rows(subjects, asked.rounds)
+        rows += stages.rows(lambda pairs: paired(subjects, pairs), subjects, asked.rounds)
     return rows
+
+
+def only_one(asked):
+    """Whether one section alone was asked."""
+    return asked.simulation or asked.sockets or asked.boards or asked.stages
 
 
 def main():
@@ -268,7 +279,7 @@ def main():
     text = page.render(host, warning, rows, subjects, asked, folder)
     print(page.table(rows))
     destination = asked.write or (TREE / "docs/benchmarks.md" if asked.rounds >= LEAST_ROUNDS else None)
-    if asked.simulation or asked.sockets or asked.boards:
+    if only_one(asked):
         print("bench: only one section was measured, no page is written", file=sys.stderr)
     elif destination:
         destination.write_text(text)

@@ -27,6 +27,14 @@ Every figure on this page is measured, by `make bench`; run it again to see what
   server rests 30 µs where datagrams come faster than one in 10 µs, so that not each of them wakes it, and asks for a
   receive queue of 8 MiB (iperf 2) or 4 MiB (iperf3); the peers run as they come, iperf 2 with `-b 100G`, since its 0
   is no rate. Half a median round trip is what sockperf prints; it is no one-way latency.
+- **reflector**: `crates/stages/examples/reflect_rate.rs`; frames turned around by XDP in the node's driver, and echoed
+  by an application over a UDP socket, in the same lab. Both times the generator on core 0 sends and the checker on its
+  port compares every byte that comes back. The application has core 1 for itself and is measured at its best: the load
+  at which most came back, asleep or spinning, was looked for before, and each run takes the best of three loads around
+  it. The reflector's work is done on core 0, beside the tester's.
+- **stages**: `wirelab stages lab:`, the node's application on core 1, the tester on core 0; each process has the fast
+  track and the stack in turn, both spinning, with the driver's work on the same core. What a point costs is what the
+  programs measure themselves of each eighth frame, one reading of the clock included; system calls are left out.
 - **simulation**: `crates/model/examples/events.rs` plays frames through two stages with four buffers between them, on
   core 0; an event is the end of a stage. **SimPy** does the same with two processes and a store of four
   (`scripts/bench/simpy_pipeline.py`), in turn with it on the same core. Its events are others, so frames are compared.

@@ -20,7 +20,7 @@ def run(tree, prefix=(), long=False, only=None, out=print):
     total = summary.Summary(judge)
     for suite in listed:
         is_cargo = suite["format"] == "cargo"
-        if (only and suite["name"] != only) or (long and not is_cargo):
+        if (only and suite["name"] != only) or (long != suite.get("long", False) and not is_cargo):
             continue
         if "needs" in suite and not Path(tree, suite["needs"]).exists():
             continue
@@ -37,7 +37,7 @@ def run(tree, prefix=(), long=False, only=None, out=print):
 def main():
     """Entry point."""
     parser = argparse.ArgumentParser(description="Runs every test suite and judges what was skipped.")
-    parser.add_argument("--long", action="store_true", help="run only the tests behind the feature `long`")
+    parser.add_argument("--long", action="store_true", help="run only the tests behind the feature `long` and the suites marked so")
     parser.add_argument("--suite", help="run only this suite of tests/suites.toml")
     options = parser.parse_args()
     # Through a pipe, too, the runner's words must appear before the suite's.

@@ -25,7 +25,7 @@ def load(text):
     """The suites in order. Raises SuiteError."""
     suites = tomllib.loads(text).get("suite", [])
     for suite in suites:
-        if extra := set(suite) - {"name", "format", "command", "needs"}:
+        if extra := set(suite) - {"name", "format", "command", "needs", "long"}:
             raise SuiteError(f"suite {suite.get('name')}: unknown key {', '.join(sorted(extra))}")
         if suite.get("format") not in {"cargo", *FORMATS} or not suite.get("name"):
             raise SuiteError(f"a suite needs a name and a format of cargo, {', '.join(FORMATS)}: {suite}")

@@ -222,19 +222,20 @@ class SkipList(unittest.TestCase):
 class WholeRun(unittest.TestCase):
     """The runner with real processes."""
 
-    def runs(self, *scripts, listed=LISTED.replace("probe-tap", "false")):
+    def runs(self, *scripts, listed=LISTED.replace("probe-tap", "false"), **options):
         """The status and the output of a run whose suites are shell scripts that print TAP."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "tests").mkdir()
             Path(folder, "tests/skips.toml").write_text(listed)
             table = "".join(
                 f'[[suite]]\nname = "s{i}"\nformat = "tap"\ncommand = ["sh", "-c", {json.dumps(script)}]\n'
+                f'long = {json.dumps(script.startswith(": long"))}\n'
                 for i, script in enumerate(scripts)
             )
             Path(folder, "tests/suites.toml").write_text(table)
             out = []
             with contextlib.redirect_stdout(io.StringIO()):
-                return main.run(folder, out=out.append), out
+                return main.run(folder, out=out.append, **options), out
 
     def test_good_suites_pass(self):
         status, out = self.runs("echo 1..1; echo ok 1 a", "echo 1..1; echo 'ok 1 b # SKIP tap: none'")
@@ -253,6 +254,11 @@ class WholeRun(unittest.TestCase):
     def test_one_bad_suite_does_not_hide_the_others(self):
         status, out = self.runs("exit 1", "echo 1..1; echo ok 1 b")
         self.assertEqual((status, out[-1]), (1, "1 passed, 1 failed, 0 skipped"))
+
+    def test_long_suites_run_when_they_are_asked_for_and_then_alone(self):
+        scripts = ("echo 1..1; echo ok 1 a", ": long; echo 1..2; echo ok 1 b; echo ok 2 c")
+        self.assertEqual(self.runs(*scripts)[1][-1], "1 passed, 0 failed, 0 skipped")
+        self.assertEqual(self.runs(*scripts, long=True)[1][-1], "2 passed, 0 failed, 0 skipped")
 
     def test_empty_or_broken_registry_fails(self):
         self.assertEqual(self.runs()[0], 1)

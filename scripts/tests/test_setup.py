@@ -8,7 +8,7 @@ from pathlib import Path
 
 SETUP = Path(__file__).resolve().parents[1] / "setup.sh"
 TOOLS = "bash cat cut dirname env find grep id mktemp printf rm sed sort tail".split()
-COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 sockperf xdp-trafficgen clang-format shellcheck cargo-deny cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja qemu-system-arm".split()
+COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 sockperf xdp-trafficgen clang-format shellcheck cargo-deny cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja qemu-system-arm qemu-system-x86_64".split()
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
 usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete""".split()
 
@@ -133,6 +133,13 @@ class Setup(unittest.TestCase):
         self.machine.archive(BOOKWORM)
         self.assertEqual(self.check(["build"]), "")
         self.check(["bench"], "netsniff-ng xdp-tools")
+
+    def test_a_virtual_machine_is_for_the_long_tests_alone(self):
+        self.machine.everything(but=["qemu-system-x86_64"])
+        self.machine.rust("1.96.0")
+        self.machine.archive(BOOKWORM)
+        self.assertEqual(self.check(["build", "test", "bench", "check"]), "")
+        self.check(["long"], "not here yet: qemu-system-x86")
 
     def test_simpy_gets_an_environment_of_its_own(self):
         self.machine.everything(but=[".cache/tools/simpy-4.1.1/complete"])

@@ -1,0 +1,108 @@
+"""What is measured inside a Linux node: what taking a point costs, and the fast track beside the stack, alone and beside
+a background."""
+
+import json
+import subprocess
+from statistics import median
+
+import page
+from subjects import PRIORITY, TREE, Missing, Void, shown
+
+LENGTH = 64
+COUNT = 512
+RULE = "port=1026"
+# Points that frames pass; those at system calls are another matter.
+CALLS = ("call", "copy", "application", "wire")
+MOST_NS, MOST_OF_STACK = 150, 0.5
+
+
+def measure(subjects, background):
+    """One process, in which both ways take turns: its table."""
+    subjects.have_wirelab()
+    words = [subjects.wirelab, "stages", "lab:", "--length", str(LENGTH), "--count", str(COUNT), "--wait", "spin"]
+    words += ["--fast-track", RULE, *(["--background", "half"] if background else []), "--json"]
+    subjects.commands.setdefault("stages" + (", beside a background" if background else ""), shown(words))
+    prefix = [TREE / "scripts/as-root.sh", *PRIORITY]
+    done = subprocess.run([*prefix, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise Missing(f"{shown(words)}: {(done.stderr.strip() or 'no word').splitlines()[-1]}")
+    return json.loads(done.stdout)
+
+
+def ways(table, background=False):
+    """From the driver to the application, spinning, in µs: (median, 99 %) of the stack and of the fast track."""
+    found = {}
+    for row in table["stages"]:
+        is_it = (row["from"], row["to"], row["direction"], row.get("wait")) == ("driver", "application", "receive", "spin")
+        # Rows without a way are of the node's points alone, those without probes of what measuring costs.
+        way = row.get("path")
+        if is_it and way and row.get("probes") != "off" and bool(row.get("background")) == background:
+            found[way] = (row["median_ticks"] * row["tick_ps"] / 1e6, row["p99_ticks"] * row["tick_ps"] / 1e6)
+    if set(found) != {"stack", "fast-track"}:
+        raise Void(f"stages: driver to application was had of {sorted(found) or 'no way'} alone")
+    return found["stack"], found["fast-track"]
+
+
+def costs(table):
+    """What each packet stage costs in ns at the median, of the trials that say so."""
+    all_of = {}
+    for trial in table["trials"]:
+        for name, field in trial["counters"].items():
+            point = name.rsplit(".", 1)[-1]
+            if "probe_cost_ns." in name and point not in CALLS and field["kind"] == "measured":
+                all_of.setdefault(name.split("probe_cost_ns.")[1], []).append(field["value"])
+    return {point: median(values) for point, values in all_of.items()}
+
+
+def rows(paired, subjects, rounds):
+    """Alone and beside a background in turn; `paired` gives the ratio of medians and its interval. What cannot be
+    measured here is a row that says why."""
+    alone, beside = [], []
+    try:
+        for number in range(rounds):
+            order = [(alone, False), (beside, True)]
+            for runs, background in order[:: -1 if number % 2 else 1]:
+                runs.append(measure(subjects, background))
+    except Missing as why:
+        return [no_row(str(why))]
+    return [cost_row(paired, [costs(t) for t in alone]), *way_rows(paired, "", [ways(t) for t in alone], MOST_OF_STACK, False),
+            *way_rows(paired, ", beside a background of half the stack's loss-free rate", [ways(t, True) for t in beside], 1, True)]
+
+
+def no_row(why):
+    return {
+        "what": "stages of a Linux node", "requirement": "–", "goal": "–", "ours": why, "peer": "–", "ratio": "–",
+        "verdict": "missed", "runs": [],
+    }
+
+
+def cost_row(paired, runs):
+    """The dearest packet stage decides."""
+    if not all(runs):
+        return no_row("no trial says what its points cost")
+    slowest = [max(run.values()) for run in runs]
+    points = sorted(runs[0])
+    ratio = paired([(ns, MOST_NS) for ns in slowest])
+    return {
+        "what": f"reading a packet stage, the dearest of {', '.join(points)}", "requirement": f"< {MOST_NS} ns", "goal": "–",
+        "ours": f"{median(slowest):.0f} ns", "peer": "–",
+        "ratio": f"{ratio['low'] * MOST_NS:.0f} to {ratio['high'] * MOST_NS:.0f} ns",
+        "verdict": page.verdict(median(slowest) < MOST_NS, MOST_NS, None),
+        "runs": [(point, "ns", [run[point] for run in runs if point in run]) for point in points],
+    }
+
+
+def way_rows(paired, beside, runs, limit, with_p99):
+    """The fast track's time over the stack's, at the median, and at 99 % where that is asked."""
+    rows = []
+    for at, what in [(0, "median"), *([(1, "99 %")] if with_p99 else [])]:
+        stack, fast = ([run[way][at] for run in runs] for way in (0, 1))
+        ratio = paired(list(zip(fast, stack)))
+        rows.append({
+            "what": f"fast track, driver to application, length {LENGTH}, both spin{beside}, {what}; the stack's",
+            "requirement": f"≤ {limit} ×", "goal": "–", "ours": f"{median(fast):.3g} µs",
+            "peer": f"{median(stack):.3g} µs", "ratio": page.ratio(ratio),
+            "verdict": page.verdict(ratio["ratio"] <= limit, limit, None),
+            "runs": [("fast track", "µs", fast), ("stack", "µs", stack)],
+        })
+    return rows
