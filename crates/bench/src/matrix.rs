@@ -114,20 +114,11 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
                     for load in &matrix.loads {
                         for size in &matrix.sizes {
                             let trial = Trial {
-                                framing: *framing,
-                                direction: *direction,
-                                size: *size,
-                                load: *load,
-                                extent: matrix.extent,
                                 ports: *ports,
                                 link_bits_per_s: matrix.link_bits_per_s,
                                 buffers: *buffers,
                                 faults: matrix.faults,
-                                path: None,
-                                wait: None,
-                                rule: None,
-                                background: None,
-                                probes: None,
+                                ..Trial::new(*framing, *direction, *size, *load, matrix.extent)
                             };
                             trials.extend(on_all_ways(matrix, &trial));
                         }

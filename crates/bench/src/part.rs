@@ -2,7 +2,7 @@
 //! around what a search found.
 
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
-use wirelab_trial::{Direction, Extent, FaultRates, Framing, Size, Sizes, Trial};
+use wirelab_trial::{Direction, Extent, Framing, Size, Sizes, Trial};
 
 use crate::matrix::{ExpandError, MAX_TRIALS, Step, checked, matrix_steps};
 use crate::plan::{Plan, SearchSection, Section, Way};
@@ -95,20 +95,15 @@ fn add_searches(
         for direction in &section.directions {
             for size in &section.sizes {
                 let (trial, sizes) = checked(Trial {
-                    framing: *framing,
-                    direction: *direction,
-                    size: *size,
-                    load: section.load,
-                    extent: Extent::Frames { frames: 1 },
                     ports: section.ports.unwrap_or(node_ports),
                     link_bits_per_s: section.link_bits_per_s,
-                    buffers: None,
-                    faults: FaultRates::default(),
-                    path: None,
-                    wait: None,
-                    rule: None,
-                    background: None,
-                    probes: None,
+                    ..Trial::new(
+                        *framing,
+                        *direction,
+                        *size,
+                        section.load,
+                        Extent::Frames { frames: 1 },
+                    )
                 })?;
                 let name = search_name(section, *framing, *direction, *size);
                 add_search(parts, name, Template { trial, sizes }, &section.way);

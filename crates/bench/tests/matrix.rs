@@ -208,12 +208,7 @@ proptest! {
             for framing in &matrix.framings { for size in &matrix.sizes { for load in &matrix.loads {
                 for direction in &matrix.directions { for ports in &matrix.ports {
                     for buffers in &matrix.buffers {
-                        let trial = Trial {
-                            framing: *framing, direction: *direction, size: *size, load: *load,
-                            extent: matrix.extent, ports: *ports, link_bits_per_s: None,
-                            buffers: *buffers, faults: FaultRates::default(),
-                            path: None, wait: None, rule: None, background: None, probes: None,
-                        };
+                        let trial = Trial { ports: *ports, buffers: *buffers, ..Trial::new(*framing, *direction, *size, *load, matrix.extent) };
                         let sizes = trial.sizes().unwrap();
                         let step = Step { matrix: "m".into(), repeat, warmup_ps: 0, trial, sizes };
                         prop_assert_eq!(times.remove(&(repeat, line(&step))), Some(1));

@@ -15,22 +15,19 @@ const NODE_NS: Clock = Clock {
 
 fn trial(path: Path, wait: Wait, probes: Probes) -> Trial {
     Trial {
-        framing: Framing::default(),
-        direction: Direction::Receive,
-        size: Size::new(SizeUnit::Length, 64),
-        load: Load::FrameRate {
-            frames_per_s: 1000.0,
-        },
-        extent: Extent::Frames { frames: 3 },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
         path: Some(path),
         wait: Some(wait),
         rule: (path == Path::FastTrack).then(|| "port=1026".to_owned()),
-        background: None,
         probes: Some(probes),
+        ..Trial::new(
+            Framing::default(),
+            Direction::Receive,
+            Size::new(SizeUnit::Length, 64),
+            Load::FrameRate {
+                frames_per_s: 1000.0,
+            },
+            Extent::Frames { frames: 3 },
+        )
     }
 }
 

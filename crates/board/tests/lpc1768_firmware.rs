@@ -12,8 +12,8 @@ use wirelab_control::line::crc16;
 use wirelab_emulator::emac::Arrival;
 use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_trial::{
-    Buffers, Cancel, Direction, Extent, FaultRates, Field, FlowObservation, Framing, Layer, Load,
-    Node, Observation, Status, Trial,
+    Buffers, Cancel, Direction, Extent, Field, FlowObservation, Framing, Layer, Load, Node,
+    Observation, Status, Trial,
 };
 use wirelab_wire::{Size, SizeUnit};
 
@@ -45,23 +45,17 @@ fn node(name: &str, descriptors: Option<u16>) -> Option<Lpc1768Node> {
 
 fn trial(direction: Direction, buffers: Option<Buffers>, length: u32, frames: u64) -> Trial {
     Trial {
-        framing: Framing {
-            layer: Layer::Ethernet,
-            vlan_tags: 0,
-        },
-        direction,
-        size: Size::new(SizeUnit::Length, length),
-        load: Load::Max,
-        extent: Extent::Frames { frames },
-        ports: 1,
-        link_bits_per_s: None,
         buffers,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
+        ..Trial::new(
+            Framing {
+                layer: Layer::Ethernet,
+                vlan_tags: 0,
+            },
+            direction,
+            Size::new(SizeUnit::Length, length),
+            Load::Max,
+            Extent::Frames { frames },
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use wirelab_model::file::{NodeFile, PathDecl};
 use wirelab_model::library;
 use wirelab_model::whatif::{WhatifOptions, whatif};
-use wirelab_trial::{Extent, FaultRates, Framing, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{Extent, Framing, Load, Size, SizeUnit, Trial};
 
 /// The smallest frame and a large one.
 const FRAMES: [u32; 2] = [64, 1514];
@@ -14,23 +14,17 @@ const FRAMES: [u32; 2] = [64, 1514];
 fn trials(path: &PathDecl) -> impl Iterator<Item = Trial> + '_ {
     path.layers.iter().flat_map(|layer| {
         FRAMES.map(|frame| Trial {
-            framing: Framing {
-                layer: *layer,
-                vlan_tags: 0,
-            },
-            direction: path.direction,
-            size: Size::new(SizeUnit::Frame, frame.max(minimum(*layer))),
-            load: Load::Max,
-            extent: Extent::Frames { frames: 50 },
-            ports: 1,
-            link_bits_per_s: None,
             buffers: path.buffers.first().copied(),
-            faults: FaultRates::default(),
-            path: None,
-            wait: None,
-            rule: None,
-            background: None,
-            probes: None,
+            ..Trial::new(
+                Framing {
+                    layer: *layer,
+                    vlan_tags: 0,
+                },
+                path.direction,
+                Size::new(SizeUnit::Frame, frame.max(minimum(*layer))),
+                Load::Max,
+                Extent::Frames { frames: 50 },
+            )
         })
     })
 }

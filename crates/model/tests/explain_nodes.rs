@@ -6,30 +6,20 @@ use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_trial::explanation::{Basis, Ceiling, Explanation, LimitKind};
 use wirelab_trial::{
-    Buffers, Cancel, Direction, Extent, FaultRates, Framing, Layer, Load, Node, Size, SizeUnit,
-    Trial, format,
+    Buffers, Cancel, Direction, Extent, Framing, Layer, Load, Node, Size, SizeUnit, Trial, format,
 };
 
 fn trial(layer: Layer, direction: Direction, unit: SizeUnit, bytes: u32) -> Trial {
-    Trial {
-        framing: Framing {
+    Trial::new(
+        Framing {
             layer,
             vlan_tags: 0,
         },
         direction,
-        size: Size::new(unit, bytes),
-        load: Load::Max,
-        extent: Extent::Frames { frames: 50 },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+        Size::new(unit, bytes),
+        Load::Max,
+        Extent::Frames { frames: 50 },
+    )
 }
 
 fn explained(node: &str, trial: &Trial) -> Explanation {

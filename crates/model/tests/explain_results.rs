@@ -32,25 +32,19 @@ fn flow(trial: &Trial, bits_per_s: f64, loss: f64) -> FlowObservation {
 
 fn trial(direction: Direction, datagram: u32, load: Load) -> Trial {
     Trial {
-        framing: Framing {
-            layer: Layer::UdpIpv4,
-            vlan_tags: 0,
-        },
-        direction,
-        size: Size::new(SizeUnit::Datagram, datagram),
-        load,
-        extent: Extent::Time {
-            time_ps: 1_000_000_000_000,
-        },
-        ports: 1,
         link_bits_per_s: Some(1_000_000_000),
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
+        ..Trial::new(
+            Framing {
+                layer: Layer::UdpIpv4,
+                vlan_tags: 0,
+            },
+            direction,
+            Size::new(SizeUnit::Datagram, datagram),
+            load,
+            Extent::Time {
+                time_ps: 1_000_000_000_000,
+            },
+        )
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::steady::steady_state;
-use wirelab_trial::{Extent, FaultRates, Framing, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{Extent, Framing, Load, Size, SizeUnit, Trial};
 
 #[test]
 fn every_node_file_is_in_the_library_and_in_order() {
@@ -64,23 +64,17 @@ fn every_path_of_every_node_has_a_period() {
         for path in &node.paths {
             for (layer, length) in path.layers.iter().flat_map(|l| [(l, 100), (l, 1514)]) {
                 let trial = Trial {
-                    framing: Framing {
-                        layer: *layer,
-                        vlan_tags: 0,
-                    },
-                    direction: path.direction,
-                    size: Size::new(SizeUnit::Length, length),
-                    load: Load::Max,
-                    extent: Extent::Frames { frames: 50 },
-                    ports: 1,
-                    link_bits_per_s: None,
                     buffers: path.buffers.first().copied(),
-                    faults: FaultRates::default(),
-                    path: None,
-                    wait: None,
-                    rule: None,
-                    background: None,
-                    probes: None,
+                    ..Trial::new(
+                        Framing {
+                            layer: *layer,
+                            vlan_tags: 0,
+                        },
+                        path.direction,
+                        Size::new(SizeUnit::Length, length),
+                        Load::Max,
+                        Extent::Frames { frames: 50 },
+                    )
                 };
                 let instance = node.instance(&trial).unwrap();
                 let steady = steady_state(&instance.net).unwrap_or_else(|e| {

@@ -9,8 +9,8 @@ use wirelab_model::sim::{Ask, simulate};
 use wirelab_model::steady::steady_state;
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_trial::{
-    Cancel, Direction, Extent, FaultRates, Field, Framing, Kind, Layer, Load, Node, NodeError,
-    Observation, Size, SizeUnit, Spans, Trial,
+    Cancel, Direction, Extent, Field, Framing, Kind, Layer, Load, Node, NodeError, Observation,
+    Size, SizeUnit, Spans, Trial,
 };
 
 fn node(name: &str) -> NodeFile {
@@ -19,27 +19,18 @@ fn node(name: &str) -> NodeFile {
 
 /// A trial of a second as fast as the node can.
 fn trial(layer: Layer, direction: Direction, size: Size) -> Trial {
-    Trial {
-        framing: Framing {
+    Trial::new(
+        Framing {
             layer,
             vlan_tags: 0,
         },
         direction,
         size,
-        load: Load::Max,
-        extent: Extent::Time {
+        Load::Max,
+        Extent::Time {
             time_ps: 1_000_000_000_000,
         },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+    )
 }
 
 fn run(file: NodeFile, trial: &Trial) -> Observation {

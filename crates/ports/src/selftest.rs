@@ -3,8 +3,7 @@
 use serde::Serialize;
 use wirelab_port::{netns, xdp};
 use wirelab_trial::{
-    Direction, Extent, FaultRates, Field, Framing, Histogram, Load, NodeError, Size, SizeUnit,
-    Trial,
+    Direction, Extent, Field, Framing, Histogram, Load, NodeError, Size, SizeUnit, Trial,
 };
 
 use crate::{Path, PortsOptions, ceiling_observation};
@@ -88,22 +87,13 @@ pub fn features() -> Vec<Feature> {
 }
 
 fn trial(frame: u32, load: Load, time_ps: u64) -> Trial {
-    Trial {
-        framing: Framing::default(),
-        direction: Direction::Transmit,
-        size: Size::new(SizeUnit::Frame, frame),
+    Trial::new(
+        Framing::default(),
+        Direction::Transmit,
+        Size::new(SizeUnit::Frame, frame),
         load,
-        extent: Extent::Time { time_ps },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+        Extent::Time { time_ps },
+    )
 }
 
 fn options(path: Path) -> PortsOptions {

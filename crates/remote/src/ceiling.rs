@@ -115,28 +115,19 @@ fn iperf(trial: &Trial) -> Field<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelab_trial::{Direction, Extent, FaultRates, Framing, Load, Size, SizeUnit};
+    use wirelab_trial::{Direction, Extent, Framing, Load, Size, SizeUnit};
 
     fn trial(layer: Layer) -> Trial {
-        Trial {
-            framing: Framing {
+        Trial::new(
+            Framing {
                 layer,
                 vlan_tags: 0,
             },
-            direction: Direction::Receive,
-            size: Size::new(SizeUnit::Datagram, 1000),
-            load: Load::Max,
-            extent: Extent::Frames { frames: 1 },
-            ports: 1,
-            link_bits_per_s: None,
-            buffers: None,
-            faults: FaultRates::default(),
-            path: None,
-            wait: None,
-            rule: None,
-            background: None,
-            probes: None,
-        }
+            Direction::Receive,
+            Size::new(SizeUnit::Datagram, 1000),
+            Load::Max,
+            Extent::Frames { frames: 1 },
+        )
     }
 
     #[test]

@@ -5,9 +5,7 @@ use wirelab_report::{
     Format, NoExplanation, Options, render_explanation, render_results_explanation,
 };
 use wirelab_trial::explanation::*;
-use wirelab_trial::{
-    Direction, Extent, FaultRates, Framing, Kind, Layer, Load, Size, SizeUnit, Trial, Wait,
-};
+use wirelab_trial::{Direction, Extent, Framing, Kind, Layer, Load, Size, SizeUnit, Trial, Wait};
 
 fn stage_box(stage: &str, frame: u64, start_us: u64, end_us: u64, critical: bool) -> StageBox {
     StageBox {
@@ -57,20 +55,14 @@ fn circuit(words: &str, us: u64) -> Circuit {
 /// A node that copies for 80 us and sends for 120 us, one after the other.
 fn serial() -> Explanation {
     let trial = Trial {
-        framing: Framing::default(),
-        direction: Direction::Transmit,
-        size: Size::new(SizeUnit::Payload, 1500),
-        load: Load::Max,
-        extent: Extent::Frames { frames: 50 },
-        ports: 1,
         link_bits_per_s: Some(100_000_000),
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
+        ..Trial::new(
+            Framing::default(),
+            Direction::Transmit,
+            Size::new(SizeUnit::Payload, 1500),
+            Load::Max,
+            Extent::Frames { frames: 50 },
+        )
     };
     let wire = |size: u32| (size, 1e8 * f64::from(size) / f64::from(size + 38));
     let sizes = [46u32, 200, 600, 1500];

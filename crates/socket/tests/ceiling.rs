@@ -1,32 +1,23 @@
 //! The tester's own ceiling, for each layer that goes through sockets.
 
 use wirelab_socket::ceiling;
-use wirelab_trial::{Direction, Extent, FaultRates, Framing, Layer, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
 fn trial(layer: Layer, bytes: u32) -> Trial {
     let unit = match layer {
         Layer::Ethernet => SizeUnit::Frame,
         _ => SizeUnit::Datagram,
     };
-    Trial {
-        framing: Framing {
+    Trial::new(
+        Framing {
             layer,
             vlan_tags: 0,
         },
-        direction: Direction::Receive,
-        size: Size::new(unit, bytes),
-        load: Load::Max,
-        extent: Extent::Frames { frames: 1 },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+        Direction::Receive,
+        Size::new(unit, bytes),
+        Load::Max,
+        Extent::Frames { frames: 1 },
+    )
 }
 
 #[test]

@@ -41,25 +41,16 @@ fn main() -> std::io::Result<()> {
 }
 
 fn trial(layer: Layer, direction: Direction, size: Size, extent: Extent) -> Trial {
-    Trial {
-        framing: Framing {
+    Trial::new(
+        Framing {
             layer,
             vlan_tags: 0,
         },
         direction,
         size,
-        load: Load::Max,
+        Load::Max,
         extent,
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+    )
 }
 
 fn ethernet(unit: SizeUnit, bytes: u32, frames: u64) -> Trial {

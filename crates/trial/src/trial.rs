@@ -156,6 +156,32 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// One port, and all else left to the node.
+    pub fn new(
+        framing: Framing,
+        direction: Direction,
+        size: Size,
+        load: Load,
+        extent: Extent,
+    ) -> Trial {
+        Trial {
+            framing,
+            direction,
+            size,
+            load,
+            extent,
+            ports: 1,
+            link_bits_per_s: None,
+            buffers: None,
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
+            faults: FaultRates::default(),
+        }
+    }
+
     /// All four sizes of the trial's frames, checked.
     ///
     /// # Errors

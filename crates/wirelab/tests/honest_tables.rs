@@ -11,9 +11,7 @@ use wirelab_study::quantity::{Quantity, UNITS};
 use wirelab_study::run::{NodeSource, run};
 use wirelab_study::table::{Cell, Role, Row, Study};
 use wirelab_study::value::value_of;
-use wirelab_trial::{
-    Cancel, Direction, Extent, FaultRates, Framing, Layer, Load, Node, Size, SizeUnit, Trial,
-};
+use wirelab_trial::{Cancel, Direction, Extent, Framing, Layer, Load, Node, Size, SizeUnit, Trial};
 
 struct Models;
 
@@ -110,23 +108,17 @@ fn table(node: &str, path: usize, share: Option<f64>, decimals: usize) -> Option
     let mut rows = Vec::new();
     for size in sizes(path.layers[0]) {
         let mut trial = Trial {
-            framing: Framing {
-                layer: path.layers[0],
-                vlan_tags: 0,
-            },
-            direction: path.direction,
-            size,
-            load: Load::Max,
-            extent: Extent::Frames { frames: 2_000 },
-            ports: 1,
-            link_bits_per_s: None,
             buffers: path.buffers.first().copied(),
-            faults: FaultRates::default(),
-            path: None,
-            wait: None,
-            rule: None,
-            background: None,
-            probes: None,
+            ..Trial::new(
+                Framing {
+                    layer: path.layers[0],
+                    vlan_tags: 0,
+                },
+                path.direction,
+                size,
+                Load::Max,
+                Extent::Frames { frames: 2_000 },
+            )
         };
         trial.load = match (share, path.direction) {
             (Some(percent), Direction::Receive) => Load::LinkShare { percent },

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use common::{json, scratch, stderr, stdout, wirelab};
 use wirelab_trial::results::{Environment, FORMAT, VERSION};
 use wirelab_trial::{
-    Clock, ClockKind, Description, Direction, Extent, FaultRates, Field, FlowObservation, Framing,
-    Layer, Load, Observation, Owner, ResultsFile, SeriesBuilder, Size, SizeUnit, Status,
-    TesterObservation, Trial, Wait,
+    Clock, ClockKind, Description, Direction, Extent, Field, FlowObservation, Framing, Layer, Load,
+    Observation, Owner, ResultsFile, SeriesBuilder, Size, SizeUnit, Status, TesterObservation,
+    Trial, Wait,
 };
 
 /// A stage: name, ns for each frame and for each byte of length.
@@ -34,25 +34,21 @@ fn text(path: &Path) -> &str {
 
 fn trial(path: wirelab_trial::Path, length: u32) -> Trial {
     Trial {
-        framing: Framing {
-            layer: Layer::UdpIpv4,
-            vlan_tags: 0,
-        },
-        direction: Direction::Receive,
-        size: Size::new(SizeUnit::Length, length),
-        load: Load::FrameRate {
-            frames_per_s: 1_000.0,
-        },
-        extent: Extent::Frames { frames: 64 },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
         path: Some(path),
         wait: Some(Wait::Spin),
         rule: Some("port=1026".to_owned()),
-        background: None,
-        probes: None,
-        faults: FaultRates::default(),
+        ..Trial::new(
+            Framing {
+                layer: Layer::UdpIpv4,
+                vlan_tags: 0,
+            },
+            Direction::Receive,
+            Size::new(SizeUnit::Length, length),
+            Load::FrameRate {
+                frames_per_s: 1_000.0,
+            },
+            Extent::Frames { frames: 64 },
+        )
     }
 }
 

@@ -173,25 +173,16 @@ impl Node for CurveNode {
 
 /// 64-byte Ethernet frames to the node.
 pub fn receive() -> Trial {
-    Trial {
-        framing: Framing::default(),
-        direction: Direction::Receive,
-        size: Size {
+    Trial::new(
+        Framing::default(),
+        Direction::Receive,
+        Size {
             unit: SizeUnit::Frame,
             bytes: 64,
         },
-        load: Load::Max,
-        extent: Extent::Frames { frames: 1 },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+        Load::Max,
+        Extent::Frames { frames: 1 },
+    )
 }
 
 /// Run something that asks, with nobody watching.

@@ -3,7 +3,7 @@
 
 use wirelab_board::lpc1768::{Lpc1768Node, Lpc1768Options};
 use wirelab_trial::{
-    Cancel, Direction, Extent, FaultRates, Framing, Load, Node, Observation, Size, SizeUnit, Trial,
+    Cancel, Direction, Extent, Framing, Load, Node, Observation, Size, SizeUnit, Trial,
 };
 
 use super::has_image;
@@ -15,22 +15,13 @@ pub fn board(options: &Lpc1768Options) -> Option<Lpc1768Node> {
 }
 
 pub fn trial(direction: Direction, frames: u64, length: u32) -> Trial {
-    Trial {
-        framing: Framing::default(),
+    Trial::new(
+        Framing::default(),
         direction,
-        size: Size::new(SizeUnit::Length, length),
-        load: Load::Max,
-        extent: Extent::Frames { frames },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+        Size::new(SizeUnit::Length, length),
+        Load::Max,
+        Extent::Frames { frames },
+    )
 }
 
 pub fn run(node: &mut Lpc1768Node, trial: &Trial) -> Observation {

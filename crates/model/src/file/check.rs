@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use wirelab_config::table::did_you_mean;
-use wirelab_trial::{Direction, Extent, FaultRates, Framing, Layer, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
 use super::{NodeFile, Provenance, StageDecl};
 use crate::build::{check_cost, check_spread};
@@ -278,20 +278,14 @@ fn arrivals_and_tool(file: &NodeFile) -> Checked {
 /// A trial to try a path with: at full speed, over the node's link or one of 1 Gbit/s.
 fn typical(file: &NodeFile, framing: Framing, frame_bytes: u32, direction: Direction) -> Trial {
     Trial {
-        framing,
-        direction,
-        size: Size::new(SizeUnit::Frame, frame_bytes),
-        load: Load::Max,
-        extent: Extent::Frames { frames: 1 },
-        ports: 1,
         link_bits_per_s: file.link.is_none().then_some(1_000_000_000),
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
+        ..Trial::new(
+            framing,
+            direction,
+            Size::new(SizeUnit::Frame, frame_bytes),
+            Load::Max,
+            Extent::Frames { frames: 1 },
+        )
     }
 }
 

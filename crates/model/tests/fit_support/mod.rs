@@ -4,8 +4,8 @@
 use wirelab_model::fit::{Fit, FitOptions, Fitted, fit};
 use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{
-    Clock, ClockKind, CpuLoad, Description, Direction, Extent, FaultRates, Field, FlowObservation,
-    Framing, Layer, Load, Observation, Owner, Path, Series, SeriesBuilder, Size, SizeUnit, Status,
+    Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Framing,
+    Layer, Load, Observation, Owner, Path, Series, SeriesBuilder, Size, SizeUnit, Status,
     TesterObservation, Trial, Wait,
 };
 
@@ -62,25 +62,19 @@ impl Seen {
             SizeUnit::Datagram
         };
         Trial {
-            framing: Framing {
-                layer: self.layer,
-                vlan_tags: 0,
-            },
-            direction: self.direction,
-            size: Size::new(unit, self.bytes),
-            load: self.load,
-            extent: Extent::Frames {
-                frames: self.frames,
-            },
-            ports: 1,
             link_bits_per_s: self.link,
-            buffers: None,
-            faults: FaultRates::default(),
-            path: None,
-            wait: None,
-            rule: None,
-            background: None,
-            probes: None,
+            ..Trial::new(
+                Framing {
+                    layer: self.layer,
+                    vlan_tags: 0,
+                },
+                self.direction,
+                Size::new(unit, self.bytes),
+                self.load,
+                Extent::Frames {
+                    frames: self.frames,
+                },
+            )
         }
     }
 

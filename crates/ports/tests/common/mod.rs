@@ -53,22 +53,13 @@ pub fn node_of(spec: &LabSpec, path: Path) -> Option<PortsNode> {
 
 /// So many frames of 64 bytes as fast as possible from the node's side of the first pair.
 pub fn trial(frames: u64) -> Trial {
-    Trial {
-        framing: Framing::default(),
-        direction: Direction::Transmit,
-        size: Size::new(SizeUnit::Frame, 64),
-        load: Load::Max,
-        extent: Extent::Frames { frames },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+    Trial::new(
+        Framing::default(),
+        Direction::Transmit,
+        Size::new(SizeUnit::Frame, 64),
+        Load::Max,
+        Extent::Frames { frames },
+    )
 }
 
 pub fn rates(faults: &[(&str, f64)], seed: u64) -> FaultRates {

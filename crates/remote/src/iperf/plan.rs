@@ -246,27 +246,18 @@ mod tests {
     use wirelab_trial::{Buffers, FaultRates, Framing, Load, Size, SizeUnit};
 
     fn trial(layer: Layer, direction: Direction) -> Trial {
-        Trial {
-            framing: Framing {
+        Trial::new(
+            Framing {
                 layer,
                 vlan_tags: 0,
             },
             direction,
-            size: Size::new(SizeUnit::Datagram, 1000),
-            load: Load::Max,
-            extent: Extent::Time {
+            Size::new(SizeUnit::Datagram, 1000),
+            Load::Max,
+            Extent::Time {
                 time_ps: 2_000_000_000_000,
             },
-            ports: 1,
-            link_bits_per_s: None,
-            buffers: None,
-            faults: FaultRates::default(),
-            path: None,
-            wait: None,
-            rule: None,
-            background: None,
-            probes: None,
-        }
+        )
     }
 
     fn laid_out(trial: &Trial) -> Plan {

@@ -14,8 +14,8 @@ use wirelab_control::serve::Shared;
 use wirelab_control::value::{Path, Traffic};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_trial::{
-    Counts, Direction, Extent, FaultRates, FlowObservation, Framing, Layer, Load, Observation,
-    Size, SizeUnit, Trial,
+    Counts, Direction, Extent, FlowObservation, Framing, Layer, Load, Observation, Size, SizeUnit,
+    Trial,
 };
 
 /// Longest wait for anything.
@@ -133,25 +133,16 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
 
 /// 300 ms of datagrams of 1000 bytes at 4 Mbit/s.
 pub fn trial(layer: Layer, direction: Direction) -> Trial {
-    Trial {
-        framing: Framing {
+    Trial::new(
+        Framing {
             layer,
             vlan_tags: 0,
         },
         direction,
-        size: Size::new(SizeUnit::Datagram, 1000),
-        load: Load::BitRate { bits_per_s: 4e6 },
-        extent: Extent::Time { time_ps: 300 * MS },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-    }
+        Size::new(SizeUnit::Datagram, 1000),
+        Load::BitRate { bits_per_s: 4e6 },
+        Extent::Time { time_ps: 300 * MS },
+    )
 }
 
 pub fn host_of(layer: Layer) -> String {

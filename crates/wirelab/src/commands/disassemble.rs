@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use wirelab_board::lpc1768::{Lpc1768Node, Lpc1768Options};
-use wirelab_trial::{Direction, Extent, FaultRates, Framing, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Framing, Load, Size, SizeUnit, Trial};
 
 use crate::args::BoardDisassembleArgs;
 use crate::boards::failure;
@@ -23,20 +23,14 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
     let buffers = args.buffers.parse().map_err(Failure::usage)?;
     let mut node = Lpc1768Node::start("board:lpc1768", &options).map_err(failure)?;
     let trial = Trial {
-        framing: Framing::default(),
-        direction: Direction::Transmit,
-        size: Size::new(SizeUnit::Length, 1514),
-        load: Load::Max,
-        extent: Extent::Frames { frames: 50 },
-        ports: 1,
-        link_bits_per_s: None,
         buffers: Some(buffers),
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
+        ..Trial::new(
+            Framing::default(),
+            Direction::Transmit,
+            Size::new(SizeUnit::Length, 1514),
+            Load::Max,
+            Extent::Frames { frames: 50 },
+        )
     };
     let lines = node.listing(&args.function, &trial, &cancel_on_signal())?;
     if args.json {

@@ -28,12 +28,6 @@ pub fn run(args: &SendArgs) -> Result {
         ));
     };
     let trial = Trial {
-        framing: ask::framing(&args.framing, Layer::Ethernet)?,
-        direction: Direction::Transmit,
-        size,
-        load: args.load.parse().map_err(Failure::usage)?,
-        extent: ask::extent(&args.offer.extent, DEFAULT_TIME_PS)?,
-        ports: 1,
         link_bits_per_s: args
             .offer
             .extent
@@ -41,13 +35,14 @@ pub fn run(args: &SendArgs) -> Result {
             .as_deref()
             .map(|r| ask::rate("--rate", r))
             .transpose()?,
-        buffers: None,
         faults: ask::faults(args.offer.inject.as_deref())?,
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
+        ..Trial::new(
+            ask::framing(&args.framing, Layer::Ethernet)?,
+            Direction::Transmit,
+            size,
+            args.load.parse().map_err(Failure::usage)?,
+            ask::extent(&args.offer.extent, DEFAULT_TIME_PS)?,
+        )
     };
     let to = ask::mac("--to", &args.to)?;
     if let Some(file) = &args.to_file {

@@ -79,28 +79,21 @@ fn judge(wire: &UnixWire) -> CheckReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelab_trial::{Direction, FaultRates, Framing, Load, Size, SizeUnit};
+    use wirelab_trial::{Direction, Framing, Load, Size, SizeUnit};
 
     #[test]
     fn the_tester_reaches_something_against_itself_and_says_where_it_cannot() {
-        let trial = |layer| Trial {
-            framing: Framing {
-                layer,
-                vlan_tags: 0,
-            },
-            direction: Direction::Receive,
-            size: Size::new(SizeUnit::Length, 256),
-            load: Load::Max,
-            extent: Extent::Frames { frames: 1 },
-            ports: 1,
-            link_bits_per_s: None,
-            buffers: None,
-            faults: FaultRates::default(),
-            path: None,
-            wait: None,
-            rule: None,
-            background: None,
-            probes: None,
+        let trial = |layer| {
+            Trial::new(
+                Framing {
+                    layer,
+                    vlan_tags: 0,
+                },
+                Direction::Receive,
+                Size::new(SizeUnit::Length, 256),
+                Load::Max,
+                Extent::Frames { frames: 1 },
+            )
         };
         for layer in [Layer::Ethernet, Layer::UdpIpv4] {
             assert!(
