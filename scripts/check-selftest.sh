@@ -167,6 +167,7 @@ tool_steps() {
         'mkdir -p firmware/a/src && echo "int f(void) { int *p = 0; return *p; }" >firmware/a/src/a.c'
     # shellcheck disable=SC2016
     must_fail shellcheck "an unquoted variable" 'echo "rm \$1" >>scripts/yes.sh'
+    must_fail rtl "ill-formatted VHDL" 'mkdir -p rtl/src && printf -- "-- An entity.\nentity one is\n\tend;\n" >rtl/src/one.vhd'
     must_fail deny "a licence that is not permissive" 'sed -i s/MIT/GPL-3.0-only/ crates/a/Cargo.toml'
 }
 

@@ -40,6 +40,8 @@ step_cppcheck() {
 
 step_shellcheck() { sources '*.sh' .ci/run | xargs -0 -r shellcheck -x; }
 
+step_rtl() { sources 'rtl/*.vhd' | xargs -0 -r python3 -B "$here/../rtl/tools/style.py"; }
+
 step_deny() {
     cargo-deny --locked --all-features check --hide-inclusion-graph licenses bans sources
 }
@@ -58,7 +60,7 @@ step_advisories() {
     cargo-deny --locked --all-features check --disable-fetch advisories
 }
 
-steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck deny advisories)
+steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck rtl deny advisories)
 
 main() {
     local root=$WIRELAB_TREE wanted=() failed=() step

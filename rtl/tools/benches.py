@@ -1,0 +1,70 @@
+"""Runs test benches by VUnit on GHDL and tells the results as TAP, for `rtl/tb/run.py` and its own tests."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import toolchain
+
+
+def ghdl_for_vunit():
+    """VUnit wants a folder with a program named `ghdl`; the folder is removed with the returned object."""
+    folder = tempfile.TemporaryDirectory(prefix="wirelab-ghdl-")
+    Path(folder.name, "ghdl").symlink_to(toolchain.ghdl()[0])
+    os.environ["VUNIT_GHDL_PATH"] = folder.name
+    return folder
+
+
+def point(number, name, status):
+    """One line of TAP. VUnit knows passed, failed and skipped; a bench that was not run has failed."""
+    return f"{'ok' if status == 'passed' else 'not ok'} {number} - {name}"
+
+
+def tell(results, out):
+    """Prints the results of VUnit as TAP; returns how many tests there were."""
+    tests = results.get_report().tests
+    for number, (name, test) in enumerate(tests.items(), 1):
+        out(f"{point(number, name, test.status)} ({test.time:.1f} s)")
+    return len(tests)
+
+
+def run(sources, benches, output, arguments, out=print):
+    """Analyses `sources` (paths) into the library `wirelab`, runs all tests of `benches`; returns the exit status.
+
+    `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list, --gtkwave-fmt and so on.
+    """
+    from vunit import VUnit  # Only the environment has it.
+
+    with ghdl_for_vunit():
+        if not benches:
+            out("Bail out! there is no test bench")
+            return 1
+        words = ["--output-path", str(output), "--no-color", *arguments]
+        unit = VUnit.from_argv(words, compile_builtins=False)
+        unit.add_vhdl_builtins()
+        unit.add_osvvm()
+        library = unit.add_library("wirelab")
+        for path in [*sources, *benches]:
+            library.add_source_file(path)
+        # VUnit's and OSVVM's own sources hide names by the hundred.
+        unit.set_compile_option("ghdl.a_flags", ["-Wno-hide"])
+        # Warnings of the time before the first reset say nothing; the standard's own relaxed rules are not needed.
+        unit.set_sim_option("ghdl.sim_flags", ["--ieee-asserts=disable-at-0"])
+        return judged(unit, arguments, out)
+
+
+def judged(unit, arguments, out):
+    """Runs VUnit, tells what came of it; the status is 0 only if each test passed."""
+    told = []
+    try:
+        unit.main(post_run=lambda results: told.append(tell(results, out)))
+    except SystemExit as end:
+        status = int(bool(end.code))
+    if told:
+        out(f"1..{told[0]}")
+    elif not any(word in arguments for word in ("-l", "--list", "-f", "--files", "--compile", "--elaborate")):
+        out("Bail out! the benches could not be analysed (see above)")
+        status = 1
+    sys.stdout.flush()
+    return status

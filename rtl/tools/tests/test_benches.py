@@ -1,0 +1,110 @@
+"""Tests of what runs the benches: small benches that pass, fail and do not compile must be told as what they are."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TOOLS = Path(__file__).resolve().parents[1]
+BENCH = """-- A bench of a test.
+library vunit_lib;
+context vunit_lib.vunit_context;
+entity tb_it is
+  generic (runner_cfg : string);
+end entity;
+architecture test of tb_it is
+begin
+  main : process
+  begin
+    test_runner_setup(runner, runner_cfg);
+    while test_suite loop
+      if run("right") then check_equal(1, 1);
+      elsif run("wrong") then check_equal(1, 2);
+      end if;
+    end loop;
+    test_runner_cleanup(runner);
+  end process;
+end architecture;
+"""
+RUN = """import sys; from pathlib import Path
+sys.path.insert(0, sys.argv[1]); import toolchain, benches
+sys.exit(benches.run([], [Path(word) for word in sys.argv[3:]], Path(sys.argv[2]), []))"""
+
+
+class Benches(unittest.TestCase):
+    """Results of VUnit as TAP."""
+
+    @classmethod
+    def setUpClass(cls):
+        # One folder for all, because VUnit compiles its own packages into it first.
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+
+    def tap(self, *texts):
+        """The TAP lines and the status of benches with these texts."""
+        paths = [self.folder / f"tb_{number}.vhd" for number in range(len(texts))]
+        for path, text in zip(paths, texts):
+            path.write_text(text)
+        words = [sys.executable, "-B", "-c", RUN, TOOLS, self.folder / "out", *paths]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        lines = done.stdout.split("\n")
+        return [line for line in lines if line.startswith(("ok ", "not ok ", "1..", "Bail out!"))], done.returncode
+
+    def test_each_test_is_a_point(self):
+        lines, status = self.tap(BENCH)
+        self.assertEqual(status, 1)
+        self.assertRegex(lines[0], r"^ok 1 - wirelab\.tb_it\.right \(")
+        self.assertRegex(lines[1], r"^not ok 2 - wirelab\.tb_it\.wrong \(")
+        self.assertEqual(lines[2:], ["1..2"])
+
+    def test_a_bench_that_passes_gives_status_0(self):
+        lines, status = self.tap(BENCH.replace("check_equal(1, 2)", "check_equal(2, 2)"))
+        self.assertEqual((lines[-1], status), ("1..2", 0))
+
+    def test_a_bench_that_does_not_compile_is_no_pass(self):
+        lines, status = self.tap(BENCH.replace("check_equal(1, 1)", "check_equal(1, one)"))
+        self.assertEqual(status, 1)
+        self.assertTrue(any(line.startswith("Bail out!") for line in lines), lines)
+
+    def test_no_bench_is_no_pass(self):
+        lines, status = self.tap()
+        self.assertEqual((lines, status), (["Bail out! there is no test bench"], 1))
+
+
+class Toolchain(unittest.TestCase):
+    """Tools that are missing or unsuitable."""
+
+    def failure(self, **environment):
+        """What run.py says with this environment."""
+        words = [sys.executable, "-B", TOOLS.parent / "tb/run.py"]
+        done = subprocess.run(words, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        return done.stdout
+
+    def fake(self, says):
+        """A GHDL that says something to --version."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = Path(folder.name, "ghdl")
+        path.write_text(f"#!/bin/sh\necho '{says}'\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def test_an_old_ghdl_is_named_with_the_way_out(self):
+        said = self.failure(GHDL=self.fake("GHDL 1.0.0 (Ubuntu 1.0.0+dfsg-6) [Dunoon edition]"))
+        self.assertIn("GHDL 1.0, which has no synthesis to Verilog; 2.0 or newer is needed. Way out:", said)
+
+    def test_another_program_of_that_name_is_named(self):
+        # PyPI has one.
+        said = self.failure(GHDL=self.fake("binary manager 0.4.14"))
+        self.assertIn("this is no GHDL", said)
+
+    def test_a_missing_ghdl_is_named_with_the_way_out(self):
+        self.assertIn("Way out: scripts/setup.sh test", self.failure(GHDL="/nonexistent/ghdl"))
+
+
+if __name__ == "__main__":
+    unittest.main()
