@@ -63,6 +63,27 @@ struct pt_regs___arm64 {
 
 #define wl_field(type, field) __builtin_preserve_field_info(((type *)0)->field, BPF_FIELD_BYTE_OFFSET)
 
+/* Whether this kernel lets a program look at its memory by itself (bpf_rdonly_cast, Linux 6.2); else each read is the
+ * call of a function, two and more deep, which is most of what taking a point costs. Written by user space before the
+ * load, which tries. */
+const volatile __u32 casts SEC(".rodata.casts");
+
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+#define wl_cast(type, pointer)                                                                               \
+	((type *)bpf_rdonly_cast((const void *)(pointer), bpf_core_type_id_kernel(type)))
+/* One field, or one behind another, of a structure of the kernel. */
+#define WL_READ(type, pointer, field)                                                                        \
+	(casts ? wl_cast(type, pointer)->field : BPF_CORE_READ((type *)(pointer), field))
+
+/* Memory without a type, of at most 192 bytes: a structure of the kernel that is nothing but numbers. */
+struct rtnl_link_stats64 {
+	__u64 words[24];
+};
+#define wl_words(pointer)                                                                                    \
+	((const void *)bpf_rdonly_cast((const void *)(pointer),                                              \
+				       bpf_core_type_id_kernel(struct rtnl_link_stats64)))
+
 struct wl_linear {
 	__u32 len;
 	__u32 data_len;
@@ -76,6 +97,12 @@ struct wl_bounds {
 /* The neighbours `len` and `data_len` at once where they are neighbours. */
 static __always_inline void wl_read_linear(struct wl_linear *to, const struct sk_buff *skb)
 {
+	if (casts) {
+		skb = wl_cast(struct sk_buff, skb);
+		to->len = skb->len;
+		to->data_len = skb->data_len;
+		return;
+	}
 	if (wl_field(struct sk_buff, data_len) == wl_field(struct sk_buff, len) + 4) {
 		bpf_core_read(to, sizeof(*to), &skb->len);
 		return;
@@ -86,6 +113,12 @@ static __always_inline void wl_read_linear(struct wl_linear *to, const struct sk
 
 static __always_inline void wl_read_bounds(struct wl_bounds *to, const struct sk_buff *skb)
 {
+	if (casts) {
+		skb = wl_cast(struct sk_buff, skb);
+		to->head = (__u64)skb->head;
+		to->data = (__u64)skb->data;
+		return;
+	}
 	if (wl_field(struct sk_buff, data) == wl_field(struct sk_buff, head) + 8) {
 		bpf_core_read(to, sizeof(*to), &skb->head);
 		return;

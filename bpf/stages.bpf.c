@@ -31,7 +31,7 @@ static __always_inline int on_stack(const struct sk_buff *skb)
 	__u32 sequence, at;
 	int is;
 
-	if (!cfg || !cfg->on || !wl_of_port(cfg, BPF_CORE_READ(skb, dev)))
+	if (!cfg || !cfg->on || !wl_of_port(cfg, WL_READ(struct sk_buff, skb, dev)))
 		return 0;
 	wl_read_linear(&linear, skb);
 	wl_read_bounds(&bounds, skb);
@@ -114,12 +114,12 @@ static __always_inline int on_ready(const struct sock *sk)
 		return 0;
 	now = bpf_ktime_get_ns();
 	cfg = wl_cap_config();
-	if (!cfg || (__u64)BPF_CORE_READ(sk, __sk_common.skc_net.net) != known.net)
+	if (!cfg || (__u64)WL_READ(struct sock, sk, __sk_common.skc_net.net) != known.net)
 		return 0;
-	switch (BPF_CORE_READ(sk, __sk_common.skc_family)) {
+	switch (WL_READ(struct sock, sk, __sk_common.skc_family)) {
 	case 2: /* AF_INET */
 	case 10: /* AF_INET6 */
-		port = BPF_CORE_READ(sk, __sk_common.skc_num);
+		port = WL_READ(struct sock, sk, __sk_common.skc_num);
 		break;
 	case 17: /* AF_PACKET */
 		port = 0;
@@ -222,12 +222,11 @@ static __always_inline int on_copy(const struct sk_buff *skb)
 	if (!cfg || !cfg->on)
 		return 0;
 	wl_read_bounds(&bounds, skb);
-	if (bpf_probe_read_kernel(&h, WL_HEADER_LEN, (void *)bounds.data))
+	if (wl_read_header(&h, bounds.data))
 		return 0;
 	if (cfg->ethernet && h.magic != WL_MAGIC_LE) {
 		if (bpf_probe_read_kernel(type, 2, (void *)(bounds.data + 12)) ||
-		    wl_be16(type) != WL_ETHERTYPE ||
-		    bpf_probe_read_kernel(&h, WL_HEADER_LEN, (void *)(bounds.data + WL_ETHERNET_HEADER)))
+		    wl_be16(type) != WL_ETHERTYPE || wl_read_header(&h, bounds.data + WL_ETHERNET_HEADER))
 			return 0;
 	}
 	if (!wl_is_test(&h))
@@ -385,7 +384,7 @@ static __always_inline int on_sent(const struct sk_buff *skb, const struct net_d
 	if (!cfg || !cfg->on || !wl_of_port(cfg, dev))
 		return 0;
 	wl_read_linear(&linear, skb);
-	is = wl_find(cfg, (__u64)BPF_CORE_READ(skb, data), linear.len - linear.data_len, 1, &found);
+	is = wl_find(cfg, (__u64)WL_READ(struct sk_buff, skb, data), linear.len - linear.data_len, 1, &found);
 	if (is == WL_UNREADABLE)
 		wl_count_unreadable(point);
 	if (is != WL_OURS)

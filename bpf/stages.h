@@ -116,10 +116,10 @@ static __always_inline int wl_of_port(const struct wl_cap_cfg *cfg, const struct
 
 	if ((__u64)dev == known.dev)
 		return 1;
-	if ((__u32)BPF_CORE_READ(dev, ifindex) != cfg->ifindex)
+	if ((__u32)WL_READ(struct net_device, dev, ifindex) != cfg->ifindex)
 		return 0;
-	net = BPF_CORE_READ(dev, nd_net.net);
-	if (BPF_CORE_READ(net, ns.inum) != cfg->netns)
+	net = WL_READ(struct net_device, dev, nd_net.net);
+	if (WL_READ(struct net, net, ns.inum) != cfg->netns)
 		return 0;
 	known.dev = (__u64)dev;
 	known.net = (__u64)net;
@@ -156,10 +156,10 @@ struct wl_found_frame {
 	__u16 port; /* of the node; 0 for the test EtherType */
 };
 
-/* So that the test header of a plain UDP/IPv4 datagram lies where it can be read in words. */
+/* So that what is looked at lies where it can be written in words. */
 struct wl_front {
-	__u8 pad[6];
-	__u8 f[66];
+	__u8 pad[4];
+	__u8 f[60];
 } __attribute__((aligned(8)));
 
 #define wl_be16(p) ((__u16)((p)[0] << 8 | (p)[1]))
@@ -173,6 +173,32 @@ static __always_inline int wl_port_of(const struct wl_cap_cfg *cfg, const __u8 *
 	return out && wl_is_port(cfg, *port);
 }
 
+/* What the kernel has of a frame's front: type and the first ten bytes behind it, UDP ports, and where there is no cast
+ * all of it. Beyond a short frame's data lies the rest of its buffer, which holds no test header of a length that the
+ * frame allows. */
+static __always_inline int wl_read_front(__u8 *f, __u64 l2)
+{
+	const void *w;
+
+	if (!casts)
+		return bpf_probe_read_kernel(f, 60, (void *)l2);
+	w = wl_words(l2 + 12);
+	*(wl_u64 *)(f + 12) = *(const wl_u64 *)w;
+	*(wl_u32 *)(f + 20) = *(const wl_u32 *)(w + 8);
+	w = wl_words(l2 + 34);
+	*(wl_u16 *)(f + 34) = *(const wl_u16 *)w;
+	*(wl_u16 *)(f + 36) = *(const wl_u16 *)(w + 2);
+	return 0;
+}
+
+static __always_inline int wl_read_header(struct wl_header *h, __u64 from)
+{
+	if (!casts)
+		return bpf_probe_read_kernel(h, WL_HEADER_LEN, (void *)from);
+	wl_copy_header(h, wl_words(from));
+	return 0;
+}
+
 /* Whether the frame at `l2`, of which `room` bytes lie in one piece, is one of the flow. */
 static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, __u32 room, int out,
 				   struct wl_found_frame *found)
@@ -183,9 +209,7 @@ static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, __u32
 	__u16 type, stream = out ? cfg->stream_out : cfg->stream_in;
 
 	for (i = 0; i < 3; i++) {
-		/* Beyond a short frame's data lies the rest of its buffer, which holds no test header of a length
-		 * that `room` allows. */
-		if (bpf_probe_read_kernel(f, 60, (void *)l2))
+		if (wl_read_front(f, l2))
 			return WL_UNREADABLE;
 		type = wl_be16(f + 12);
 		if (type != 0x8100 && type != 0x88A8)
@@ -226,9 +250,7 @@ static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, __u32
 	}
 	if (at + WL_HEADER_LEN > room)
 		return WL_UNREADABLE;
-	if (at == 42)
-		wl_copy_header(&found->h, f + 42);
-	else if (bpf_probe_read_kernel(&found->h, WL_HEADER_LEN, (void *)(l2 + at)))
+	if (wl_read_header(&found->h, l2 + at))
 		return WL_UNREADABLE;
 	if (!wl_is_test(&found->h) || (stream != WL_ANY_STREAM && stream != found->h.stream))
 		return WL_FOREIGN;

@@ -14,18 +14,17 @@
 
 PLACE("raw_tp/netif_receive_skb", st_raw_stack, on_stack(ARG(const struct sk_buff *, 0)))
 PLACE("raw_tp/sk_data_ready", st_raw_ready, on_ready(ARG(const struct sock *, 0)))
-PLACE("raw_tp/sched_waking", st_raw_waking, on_waking(BPF_CORE_READ(ARG(const struct task_struct *, 0), pid)))
+PLACE("raw_tp/sched_waking", st_raw_waking, on_waking(WL_READ(struct task_struct, ctx[0], pid)))
 PLACE("raw_tp/kfree_skb", st_raw_drop, on_dropped(ARG(const struct sk_buff *, 0)))
 PLACE("raw_tp/skb_copy_datagram_iovec", st_raw_copy, on_copy(ARG(const struct sk_buff *, 0)))
 PLACE("raw_tp/net_dev_queue", st_raw_queue,
-      on_sent(ARG(const struct sk_buff *, 0), BPF_CORE_READ(ARG(const struct sk_buff *, 0), dev),
-	      WL_OUT_QUEUE))
+      on_sent(ARG(const struct sk_buff *, 0), WL_READ(struct sk_buff, ctx[0], dev), WL_OUT_QUEUE))
 PLACE("raw_tp/net_dev_start_xmit", st_raw_xmit,
       on_sent(ARG(const struct sk_buff *, 0), ARG(const struct net_device *, 1), WL_OUT_DRIVER))
 PLACE("raw_tp/softirq_entry", st_raw_irq, on_softirq(ctx[0], 1))
 PLACE("raw_tp/softirq_exit", st_raw_irqend, on_softirq(ctx[0], 0))
 PLACE("raw_tp/napi_poll", st_raw_poll, on_polled(ctx[1]))
-PLACE("raw_tp/sched_switch", st_raw_run, on_run(BPF_CORE_READ(ARG(const struct task_struct *, 2), pid)))
+PLACE("raw_tp/sched_switch", st_raw_run, on_run(WL_READ(struct task_struct, ctx[2], pid)))
 
 static __always_inline __u32 call_of(__u64 number)
 {
@@ -84,8 +83,7 @@ PLACE("tp_btf/kfree_skb", st_fn_drop, on_dropped(ARG(const struct sk_buff *, 0))
 PLACE("fexit/__skb_recv_udp", st_fn_taken, on_copy(ARG(const struct sk_buff *, 4)))
 PLACE("tp_btf/skb_copy_datagram_iovec", st_fn_copy, on_copy(ARG(const struct sk_buff *, 0)))
 PLACE("tp_btf/net_dev_queue", st_fn_queue,
-      on_sent(ARG(const struct sk_buff *, 0), BPF_CORE_READ(ARG(const struct sk_buff *, 0), dev),
-	      WL_OUT_QUEUE))
+      on_sent(ARG(const struct sk_buff *, 0), WL_READ(struct sk_buff, ctx[0], dev), WL_OUT_QUEUE))
 PLACE("tp_btf/net_dev_start_xmit", st_fn_xmit,
       on_sent(ARG(const struct sk_buff *, 0), ARG(const struct net_device *, 1), WL_OUT_DRIVER))
 PLACE("tp_btf/softirq_entry", st_fn_irq, on_softirq(ctx[0], 1))

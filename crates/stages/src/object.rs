@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use libbpf_rs::{MapCore, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{MapCore, Object, ObjectBuilder};
 use wirelab_port::ebpf::{Plain, Shared};
 
 use crate::error::StagesError;
@@ -27,24 +27,23 @@ pub type Replaced = (&'static str, &'static str);
 pub struct Programs {
     object: Object,
     set: ProbeSet,
+    /// Whether they look at the kernel's memory by themselves (`bpf_rdonly_cast`), and do not have each field copied.
+    pub casts: bool,
 }
 
 impl Programs {
-    /// Load a set that writes into `store`.
+    /// Load a set that writes into `store`: programs that look at the kernel's memory by themselves where the kernel
+    /// takes such (Linux 6.2), else those for which it copies what they look at.
     ///
     /// # Errors
     /// [`StagesError::Btf`], [`StagesError::Privilege`], [`StagesError::Refused`].
     pub fn load(set: ProbeSet, store: &Store, btf: Option<&Path>) -> Result<Programs, StagesError> {
         check_btf(btf)?;
-        let mut builder = ObjectBuilder::default();
-        let failed = |e: &libbpf_rs::Error| failed(set, btf, e);
-        if let Some(path) = btf {
-            builder.btf_custom_path(path).map_err(|e| failed(&e))?;
-        }
-        let mut open = builder.open_memory(STAGES).map_err(|e| failed(&e))?;
-        prepare(set, store, &mut open).map_err(|e| failed(&e))?;
-        let object = open.load().map_err(|e| failed(&e))?;
-        Ok(Programs { object, set })
+        let own = load_with(set, store, btf, true);
+        let casts = own.is_ok();
+        let object = own.or_else(|_| load_with(set, store, btf, false));
+        let object = object.map_err(|e| failed(set, btf, &e))?;
+        Ok(Programs { object, set, casts })
     }
 
     /// Attach all programs. Tracepoints that this kernel lacks, and those that stand in for them, are added to
@@ -114,18 +113,32 @@ impl Programs {
     }
 }
 
-fn prepare(set: ProbeSet, store: &Store, open: &mut OpenObject) -> libbpf_rs::Result<()> {
+fn load_with(
+    set: ProbeSet,
+    store: &Store,
+    btf: Option<&Path>,
+    casts: bool,
+) -> libbpf_rs::Result<Object> {
+    let mut builder = ObjectBuilder::default();
+    if let Some(path) = btf {
+        builder.btf_custom_path(path)?;
+    }
+    let mut open = builder.open_memory(STAGES)?;
     for mut program in open.progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
         program.set_autoload(name == "st_clock" || programs::has(set, &name));
     }
     let calls = programs::calls();
     for mut map in open.maps_mut() {
-        if map.name().to_string_lossy().ends_with(".rodata.calls") {
+        let name = map.name().to_string_lossy().into_owned();
+        if name.ends_with(".rodata.calls") {
             map.set_initial_value(&calls)?;
+        } else if name.ends_with(".rodata.casts") {
+            map.set_initial_value(&u32::from(casts).to_ne_bytes())?;
         }
     }
-    store.join(open)
+    store.join(&mut open)?;
+    open.load()
 }
 
 /// Whether there is a description of the kernel's types that can be one.

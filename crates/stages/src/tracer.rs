@@ -272,6 +272,13 @@ impl Tracer {
             ));
         }
         notes.extend(self.partly_copied());
+        if !self.programs.casts {
+            notes.push(
+                "this kernel copies what the programs look at (Linux 6.2 and newer let them look by themselves), so \
+                 that each point costs more"
+                    .to_owned(),
+            );
+        }
         for info in self.points() {
             let PointInfo { point, .. } = info;
             let name = point.name();

@@ -178,3 +178,20 @@ fn probes_that_are_off_see_nothing_and_come_back() {
     app.stop();
     assert!(tracer.times().is_empty(), "another flow");
 }
+
+/// The release of the running kernel, as far as it is a number.
+fn linux() -> (u32, u32) {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit());
+    let mut next = || numbers.next().unwrap().parse().unwrap();
+    (next(), next())
+}
+
+#[test]
+fn programs_look_at_the_kernel_by_themselves_where_it_lets_them_and_say_where_not() {
+    let Some(lab) = lab() else { return };
+    let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
+    let copies = |note: &String| note.starts_with("this kernel copies");
+    let says = tracer.notes().iter().any(copies);
+    assert_eq!(says, linux() < (6, 2), "{:?}", tracer.notes());
+}
