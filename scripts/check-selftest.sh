@@ -156,6 +156,25 @@ must_fail() {
     report $? "$step finds $what"
 }
 
+# vhdl STATEMENT: an entity with this one, as rtl/src/one.vhd.
+vhdl() {
+    mkdir -p rtl/src
+    cat >rtl/src/one.vhd <<X
+-- An entity.
+library ieee;
+use ieee.std_logic_1164.all;
+
+entity one is
+  port (a, e : in std_logic; y : out std_logic);
+end entity;
+
+architecture rtl of one is
+begin
+$1
+end architecture;
+X
+}
+
 tool_steps() {
     must_fail rules "a broken rule" 'rm docs/acceptance.md'
     must_fail rustfmt "ill-formatted Rust" 'echo "pub  fn f( ) {}" >>crates/a/src/lib.rs'
@@ -167,7 +186,8 @@ tool_steps() {
         'mkdir -p firmware/a/src && echo "int f(void) { int *p = 0; return *p; }" >firmware/a/src/a.c'
     # shellcheck disable=SC2016
     must_fail shellcheck "an unquoted variable" 'echo "rm \$1" >>scripts/yes.sh'
-    must_fail rtl "ill-formatted VHDL" 'mkdir -p rtl/src && printf -- "-- An entity.\nentity one is\n\tend;\n" >rtl/src/one.vhd'
+    must_fail rtl "ill-formatted VHDL" 'vhdl "  y <= a;	"'
+    must_fail rtl "a latch in VHDL" 'vhdl "  y <= a when e;"'
     must_fail deny "a licence that is not permissive" 'sed -i s/MIT/GPL-3.0-only/ crates/a/Cargo.toml'
 }
 

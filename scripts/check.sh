@@ -40,7 +40,13 @@ step_cppcheck() {
 
 step_shellcheck() { sources '*.sh' .ci/run | xargs -0 -r shellcheck -x; }
 
-step_rtl() { sources 'rtl/*.vhd' | xargs -0 -r python3 -B "$here/../rtl/tools/style.py"; }
+step_rtl() {
+    local tools="$here/../rtl/tools" status=0
+    sources 'rtl/src/*.vhd' 'rtl/tb/*.vhd' | xargs -0 -r python3 -B "$tools/style.py" || status=1
+    # Translated to Verilog there must be no latch and no wrong width.
+    sources 'rtl/src/*.vhd' | xargs -0 -r python3 -B "$tools/lint.py" || status=1
+    return $status
+}
 
 step_deny() {
     cargo-deny --locked --all-features check --hide-inclusion-graph licenses bans sources

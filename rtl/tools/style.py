@@ -10,7 +10,25 @@ import sys
 from pathlib import Path
 
 RTL = Path(__file__).resolve().parents[1]
-MAX_COLUMNS = 120
+MAX_COLUMNS = 128
+# Words of SystemVerilog (IEEE Std 1800) that are names in VHDL; GHDL does not escape them.
+VERILOG_WORDS = set(
+    """accept_on alias always and assert assign assume automatic before begin bind bins binsof bit break buf byte case casex
+    casez cell chandle checker class clocking cmos config const constraint context continue cover covergroup coverpoint cross
+    deassign default defparam design disable dist do edge else end enum event eventually expect export extends extern final
+    first_match for force foreach forever fork forkjoin function generate genvar global highz0 highz1 if iff ifnone ignore_bins
+    illegal_bins implements implies import incdir include initial inout input inside instance int integer interconnect
+    interface intersect join large let liblist library local localparam logic longint macromodule matches medium modport
+    module nand negedge nettype new nexttime nmos nor noshowcancelled not notif0 notif1 null or output package packed
+    parameter pmos posedge primitive priority program property protected pull0 pull1 pulldown pullup pure rand randc randcase
+    randsequence rcmos real realtime ref reg reject_on release repeat restrict return rnmos rpmos rtran scalared sequence
+    shortint shortreal signed small soft solve specify specparam static string strong strong0 strong1 struct super supply0
+    supply1 sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran tri tri0 tri1
+    triand trior trireg type typedef union unique unique0 unsigned until untyped use var vectored virtual void wait
+    wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor""".split()
+)
+GENERIC_TYPES = {"natural", "boolean"}
+PORT_TYPES = {"std_logic", "std_logic_vector"}
 
 
 def code(line):
@@ -49,8 +67,60 @@ def no_initial_values(_path, lines):
             yield number, "an initial value of a signal; reset it instead"
 
 
+def names(_path, lines):
+    """No name is a word of SystemVerilog."""
+    declared = re.compile(r"\s*(?:(?:signal|constant|variable|shared variable|type|subtype|entity)\s+)?(\w+(?:\s*,\s*\w+)*)\s*(?::(?!=)|\bis\b)", re.I)
+    for number, line in enumerate(lines, 1):
+        if match := declared.match(code(line)):
+            for name in re.split(r"\s*,\s*", match[1]):
+                # Statements have "case x is"; "end" and so on are no declarations.
+                if name.lower() in VERILOG_WORDS and not re.match(r"\s*(case|package|end)\b", line, re.I):
+                    yield number, f"the name {name} is a word of SystemVerilog"
+
+
+def interface(_path, lines):
+    """Generics and ports of an entity are flat, so that every tool and language can connect them."""
+    inside, types = False, set()
+    for number, line in enumerate(lines, 1):
+        text = code(line).lower()
+        if re.match(r"\s*entity\b", text):
+            inside = True
+        elif re.match(r"\s*end\b", text):
+            inside = False
+        elif re.match(r"\s*generic\s*\(", text):
+            types = GENERIC_TYPES
+        elif re.match(r"\s*port\s*\(", text):
+            types = PORT_TYPES
+        if inside:
+            for kind in re.findall(r"\w\s*:\s*(?:in\b|out\b|inout\b|buffer\b)?\s*(\w+)", text):
+                if kind not in types:
+                    yield number, f"the type {kind} at the entity's edge; there are {', '.join(sorted(types))}"
+
+
+def edges(_path, lines):
+    """One edge, one way to write it."""
+    for number, line in enumerate(lines, 1):
+        if re.search(r"\bfalling_edge\b|'event\b", code(line), re.I):
+            yield number, "clocks are used by rising_edge alone"
+
+
+def others(_path, lines):
+    """Each case has an arm for the others, or the translation would have a latch."""
+    depth = []
+    for number, line in enumerate(lines, 1):
+        text = code(line).lower()
+        if re.search(r"\bend\s+case\b", text):
+            start, seen = depth.pop() if depth else (number, True)
+            if not seen:
+                yield start, "a case without `when others`"
+        elif re.search(r"\bcase\??\s+.+\bis\b", text):
+            depth.append((number, False))
+        if depth and re.search(r"\bwhen\s+others\b", text):
+            depth[-1] = (depth[-1][0], True)
+
+
 EVERYWHERE = [layout, one_unit]
-SOURCES = [no_initial_values]
+SOURCES = [no_initial_values, names, interface, edges, others]
 
 
 def findings(path):

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Lints the translation of each entity by Verilator: `lint.py [SOURCE.vhd…]` (all of rtl/src); silent if all is well."""
+
+import concurrent.futures
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import toolchain
+import translate
+import verilog
+
+
+
+def lint(entity, sources):
+    """What there is to say about the translation of an entity."""
+    with tempfile.TemporaryDirectory(prefix="wirelab-lint-") as folder:
+        path = Path(folder, f"{entity}.v")
+        try:
+            path.write_text(translate.translate(entity, sources))
+        except toolchain.ToolError as error:
+            return f"{entity}: {error}"
+        return verilog.lint(path, entity)
+
+
+def main():
+    """Entry point; the status says whether anything was found."""
+    toolchain.enter()
+    sources = sys.argv[1:] or sorted((toolchain.TREE / "rtl/src").glob("*.vhd"))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(filter(None, pool.map(lambda entity: lint(entity, sources), verilog.entities(sources))))
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Runs an entity's source in GHDL and its translation in Verilator on the same random inputs and compares every output,
+before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (all of rtl/src). Prints TAP.
+
+What GHDL calls unknown (U, X) is not compared: the time before the first reset.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import toolchain
+import translate
+import verilog
+
+SOURCES = sorted((toolchain.TREE / "rtl/src").glob("*.vhd"))
+# So many cycles the reset is held at first, and one in so many later ones has it again.
+RESET_CYCLES = 4
+RESET_ONE_IN = 400
+MAIN_CLOCK = "clk"
+
+
+def is_clock(port):
+    """Whether an input is a clock by its name."""
+    return port.name == MAIN_CLOCK or port.name.endswith("_clk")
+
+
+def stimuli(inputs, cycles, seed):
+    """A line of bits a cycle, the inputs but the main clock in order, each with a rhythm of its own."""
+    dice = random.Random(seed)
+    rhythm = {port.name: dice.choice([1, 1, 2, 4, 16, 64]) for port in inputs}
+    values = {port.name: 0 for port in inputs}
+    for cycle in range(cycles):
+        for port in inputs:
+            if port.name == "rst":
+                values["rst"] = int(cycle < RESET_CYCLES or dice.randrange(RESET_ONE_IN) == 0)
+            elif cycle < RESET_CYCLES or dice.randrange(rhythm[port.name]) == 0:
+                values[port.name] = dice.getrandbits(port.width)
+        yield "".join(f"{values[port.name]:0{port.width}b}" for port in inputs)
+
+
+def slices(ports):
+    """Each port with the place of its bits in a line: (port, first, last), the leftmost bit being 0."""
+    at = 0
+    for port in ports:
+        yield port, at, at + port.width - 1
+        at += port.width
+
+
+def vhdl_bench(entity, inputs, outputs):
+    """The bench of the source: reads lines, writes lines."""
+
+    def signal(port):
+        kind = f"std_logic_vector({port.width - 1} downto 0)" if port.is_vector else "std_logic"
+        return f"  signal {port.name} : {kind};\n"
+
+    def assign(ports):
+        return "".join(
+            f"      {port.name} <= own_bits({first}{f' to {last}' if port.is_vector else ''});\n" for port, first, last in ports
+        )
+
+    placed = list(slices(inputs))
+    first, second = [p for p in placed if not is_clock(p[0])], [p for p in placed if is_clock(p[0])]
+    everything = [verilog.Port(MAIN_CLOCK, True, 1, False), *inputs, *outputs]
+    joined = " & ".join(port.name for port in outputs)
+    return f"""library ieee;
+use ieee.std_logic_1164.all;
+use std.textio.all;
+entity lockstep is
+  generic (lines_in, lines_out : string);
+end entity;
+architecture bench of lockstep is
+{"".join(signal(port) for port in dict.fromkeys(everything))}begin
+  block_under_test : entity work.{entity}
+    port map ({", ".join(f"{port.name} => {port.name}" for port in dict.fromkeys(everything))});
+  process
+    file own_source : text open read_mode is lines_in;
+    file own_sink : text open write_mode is lines_out;
+    variable own_line_in, own_line_out : line;
+    variable own_bits : std_logic_vector(0 to {max(1, sum(port.width for port in inputs)) - 1});
+    procedure own_tell is
+      constant own_seen : std_logic_vector(0 to {sum(port.width for port in outputs) - 1}) := {joined};
+    begin
+      write(own_line_out, to_string(own_seen));
+      writeline(own_sink, own_line_out);
+    end procedure;
+  begin
+    while not endfile(own_source) loop
+      {MAIN_CLOCK} <= '0';
+      readline(own_source, own_line_in);
+      read(own_line_in, own_bits);
+{assign(first)}      wait for 1 ns;
+{assign(second)}      wait for 1 ns;
+      own_tell;
+      {MAIN_CLOCK} <= '1';
+      wait for 1 ns;
+      own_tell;
+    end loop;
+    wait;
+  end process;
+end architecture;
+"""
+
+
+def cpp_bench(entity, inputs, outputs):
+    """The bench of the translation, with the same lines."""
+
+    def bit(port):
+        return f"top.{port.name}[i / 32] >> i % 32 & 1" if port.width > 64 else f"top.{port.name} >> i & 1"
+
+    def assign(port, first, last):
+        if port.width > 64:
+            return (
+                f"for (int i = 0; i < {(port.width + 31) // 32}; i++) top.{port.name}[i] = 0;"
+                f"for (int i = 0; i < {port.width}; i++) top.{port.name}[i / 32] |= (line[{last} - i] - '0') << i % 32;"
+            )
+        return f"top.{port.name} = std::stoull(line.substr({first}, {port.width}), nullptr, 2);"
+
+    placed = list(slices(inputs))
+    first = "\n    ".join(assign(*p) for p in placed if not is_clock(p[0]))
+    second = "\n    ".join(assign(*p) for p in placed if is_clock(p[0]))
+    shown = "\n  ".join(
+        f"for (int i = {port.width - 1}; i >= 0; i--) std::putchar('0' + ({bit(port)}));" for port in outputs
+    )
+    return f"""#include "V{entity}.h"
+#include <cstdio>
+#include <string>
+static V{entity} top;
+double sc_time_stamp() {{ return 0; }}
+static void tell() {{
+  top.eval();
+  {shown}
+  std::putchar('\\n');
+}}
+int main() {{
+  static char buffer[1 << 20];
+  while (std::fgets(buffer, sizeof buffer, stdin)) {{
+    const std::string line(buffer);
+    top.{MAIN_CLOCK} = 0;
+    top.eval();
+    {first}
+    top.eval();
+    {second}
+    tell();
+    top.{MAIN_CLOCK} = 1;
+    tell();
+  }}
+}}
+"""
+
+
+def of_source(entity, sources, folder, lines):
+    """The outputs of the source: lines."""
+    ghdl, _ = toolchain.ghdl()
+    common = [translate.STANDARD, f"--workdir={folder}"]
+    toolchain.run([ghdl, "-i", *common, *map(str, sources), str(folder / "lockstep.vhd")])
+    toolchain.run([ghdl, "-m", *common, "lockstep"], cwd=folder)
+    told = folder / "source.txt"
+    words = [f"-glines_in={lines}", f"-glines_out={told}", "--ieee-asserts=disable"]
+    toolchain.run([ghdl, "-r", *common, "lockstep", *words], cwd=folder)
+    return told.read_text().split()
+
+
+def of_translation(entity, text, folder, lines):
+    """The outputs of the translation: lines."""
+    program = verilog.program(text, entity, folder / "lockstep.cpp", folder)
+    with open(lines, encoding="ascii") as source:
+        done = subprocess.run([program], stdin=source, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise toolchain.ToolError(f"the compiled translation of {entity} ended with status {done.returncode}")
+    return done.stdout.split()
+
+
+def differences(source, translation, outputs, out):
+    """How many of the bits differ, and how many were compared; the first difference is told."""
+    compared = differing = 0
+    if len(source) != len(translation):
+        raise toolchain.ToolError(f"{len(source)} lines of the source and {len(translation)} of the translation")
+    for number, (left, right) in enumerate(zip(source, translation)):
+        for port, first, last in slices(outputs):
+            pairs = [(a, b) for a, b in zip(left[first : last + 1], right[first : last + 1]) if a in "01"]
+            compared += len(pairs)
+            wrong = sum(a != b for a, b in pairs)
+            if wrong and not differing:
+                edge = "after" if number % 2 else "before"
+                out(f"# cycle {number // 2}, {edge} its edge: {port.name} is {left[first:last + 1]} and {right[first:last + 1]}")
+            differing += wrong
+    return differing, compared
+
+
+def compare(entity, sources, cycles, seed, text=None, out=print):
+    """Differing and compared bits of an entity and its translation (`text`, or made here). Raises ToolError."""
+    sources = [Path(source).resolve() for source in sources]
+    text = text or translate.translate(entity, sources)
+    with translate.synthesised(entity, sources) as netlist:
+        ports = [port for port in verilog.ports(text, netlist("vhdl"), entity) if port.name != MAIN_CLOCK]
+    inputs, outputs = [port for port in ports if port.is_input], [port for port in ports if not port.is_input]
+    with tempfile.TemporaryDirectory(prefix="wirelab-lockstep-") as name:
+        folder = Path(name)
+        (folder / "lockstep.vhd").write_text(vhdl_bench(entity, inputs, outputs))
+        (folder / "lockstep.cpp").write_text(cpp_bench(entity, inputs, outputs))
+        lines = folder / "lines.txt"
+        lines.write_text("".join(f"{line}\n" for line in stimuli(inputs, cycles, seed)))
+        seen = of_source(entity, sources, folder, lines), of_translation(entity, text, folder, lines)
+        return differences(*seen, outputs, out)
+
+
+def point(number, entity, options):
+    """Compares one entity and prints a TAP line; whether it is well."""
+    try:
+        differing, compared = compare(entity, SOURCES, options.cycles, options.seed)
+        # An output that is never known would be no comparison.
+        well, said = differing == 0 and compared > 0, f"{compared} bits compared, {differing} differ"
+    except toolchain.ToolError as error:
+        well, said = False, str(error).replace("\n", "\n# ")
+    print(f"{'ok' if well else 'not ok'} {number} - {entity}: {said}", flush=True)
+    return well
+
+
+def main():
+    """Entry point."""
+    toolchain.enter()
+    parser = argparse.ArgumentParser(description="Compares sources and translations cycle by cycle.")
+    parser.add_argument("--cycles", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("entities", nargs="*", metavar="ENTITY")
+    options = parser.parse_args()
+    entities = options.entities or verilog.entities(SOURCES)
+    print(f"1..{len(entities)}")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return 0 if all(list(pool.map(lambda numbered: point(*numbered, options), enumerate(entities, 1)))) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

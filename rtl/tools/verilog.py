@@ -1,0 +1,93 @@
+"""What is done with the translated sources: ports read, linted and compiled by Verilator."""
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import toolchain
+
+LINT = "--lint-only --quiet -Wall -Wno-DECLFILENAME -Wno-PINCONNECTEMPTY -Wno-UNUSEDSIGNAL".split()
+PORT = re.compile(r"(input|output)\s+(?:\[(\d+):0\])?\s*(\w+)")
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a module: its name, its direction and its bits."""
+
+    name: str
+    is_input: bool
+    width: int
+    is_vector: bool
+
+
+def ports(verilog, vhdl, entity):
+    """The ports of an entity, in order, from both netlists: Verilog does not tell a vector of one bit. Raises ToolError."""
+    widths = re.search(rf"^module {entity}\n? *\((.*?)\);", verilog, re.M | re.S)
+    types = re.search(rf"^entity {entity} is\n(.*?)^end", vhdl, re.M | re.S)
+    if not widths or not types:
+        raise toolchain.ToolError(f"GHDL's netlists have no {entity}")
+    vectors = set(re.findall(r"(\w+) *: *(?:in|out) +std_u?logic_vector", types[1], re.I))
+    return [Port(name, way == "input", int(high or 0) + 1, name in vectors) for way, high, name in PORT.findall(widths[1])]
+
+
+def entities(sources):
+    """The names of the entities that VHDL files declare, in the order of the files."""
+    found = []
+    for source in sources:
+        found += re.findall(r"^\s*entity\s+(\w+)\s+is\b", Path(source).read_text(), re.M | re.I)
+    return [name.lower() for name in found]
+
+
+def lint(path, top):
+    """What Verilator has to say about a file; nothing if all is well."""
+    try:
+        return toolchain.run([toolchain.tool("verilator"), *LINT, "--top-module", top, str(path)])
+    except toolchain.ToolError as error:
+        return str(error)
+
+
+def built():
+    """The folder for what is built and kept."""
+    return Path(os.environ.get("CARGO_TARGET_DIR", toolchain.TREE / "target"), "rtl")
+
+
+def include():
+    """The folder of Verilator's own sources."""
+    (found,) = (toolchain.ENVIRONMENT / "lib").glob("python3*/site-packages/verilator/include")
+    return found
+
+
+def runtime(quick="-O0"):
+    """Verilator's own sources, compiled once and kept: the objects' paths."""
+    # Of another version they are others.
+    folder = built() / f"verilator{quick}-{int((toolchain.ENVIRONMENT / 'complete').stat().st_mtime)}"
+    objects = [folder / f"{name}.o" for name in ("verilated", "verilated_threads")]
+    if not all(path.is_file() for path in objects):
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in objects:
+            # Two that build at once must not see half an object.
+            with tempfile.NamedTemporaryFile(dir=folder, suffix=".o", delete=False) as half:
+                toolchain.run([*compiler(quick), "-c", str(include() / f"{path.stem}.cpp"), "-o", half.name])
+            os.replace(half.name, path)
+    return list(map(str, objects))
+
+
+def compiler(quick="-O0"):
+    """The words that compile a verilated model."""
+    return ["c++", "-std=c++20", quick, "-w", "-DVL_TIME_CONTEXT", f"-I{include()}", f"-I{include()}/vltstd"]
+
+
+def program(text, top, main, folder, quick="-O0"):
+    """Compiles the module `top` of a Verilog text with a C++ `main`; returns the program's path."""
+    path, model = folder / f"{top}.v", folder / "model"
+    path.write_text(text)
+    words = "--cc -O3 --quiet --x-assign fast --x-initial fast -Wno-fatal --no-timing".split()
+    toolchain.run([toolchain.tool("verilator"), *words, "--top-module", top, "--Mdir", str(model), str(path)])
+    sources = [str(path) for path in sorted(model.glob("*.cpp")) if not path.name.endswith("__ALL.cpp")]
+    everything = "".join(f'#include "{name}"\n' for name in [*sources, main])
+    (folder / "everything.cpp").write_text(everything)
+    words = [*compiler(quick), f"-I{model}", str(folder / "everything.cpp"), *runtime(quick)]
+    toolchain.run([*words, "-pthread", "-o", str(folder / top)])
+    return folder / top
