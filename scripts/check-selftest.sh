@@ -156,6 +156,7 @@ must_fail() {
     report $? "$step finds $what"
 }
 
+# shellcheck disable=SC2317  # the commands of must_fail call it
 # vhdl STATEMENT: an entity with this one, as rtl/src/one.vhd.
 vhdl() {
     mkdir -p rtl/src
