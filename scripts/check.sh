@@ -48,6 +48,9 @@ step_rtl() {
     return $status
 }
 
+# The figures are those of this tree, so that another one has nothing to compare with.
+step_area() { [ "$PWD" != "$WIRELAB_TREE" ] || python3 -B rtl/tools/area.py; }
+
 step_deny() {
     cargo-deny --locked --all-features check --hide-inclusion-graph licenses bans sources
 }
@@ -66,7 +69,7 @@ step_advisories() {
     cargo-deny --locked --all-features check --disable-fetch advisories
 }
 
-steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck rtl deny advisories)
+steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck rtl area deny advisories)
 
 main() {
     local root=$WIRELAB_TREE wanted=() failed=() step

