@@ -1,11 +1,86 @@
 """The command line of the runner: `run-tests.py [--long] [--suite NAME]`."""
 
 import argparse
+import os
 import signal
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import skips, suites, summary
+from . import jobs, skips, suites, summary
+
+
+def chosen(listed, tree, long, only):
+    """The suites to run: (those with a command of their own, the one of cargo or None)."""
+    there = [suite for suite in listed if "needs" not in suite or Path(tree, suite["needs"]).exists()]
+    there = [suite for suite in there if not only or suite["name"] == only]
+    plain = [suite for suite in there if suite["format"] != "cargo" and long == suite.get("long", False)]
+    return plain, next((suite for suite in there if suite["format"] == "cargo"), None)
+
+
+class Show:
+    """Reads what came of jobs and shows it, one job at a time; what is to be counted goes to a summary."""
+
+    def __init__(self, total, out):
+        self.total, self.out = total, out
+        self.one = threading.Lock()
+
+    def job(self, done, reader, last=False):
+        """Takes one job of a reader's suite; after the last one the suite is counted."""
+        title = done.job.title
+        with self.one:
+            self.out(f"== {title} ({done.seconds:.1f} s)")
+            for line in (done.job.heading, *done.lines):
+                if line and reader.feed(line):
+                    self.out(line.rstrip("\n"))
+            if last:
+                reader.finish()
+            reader.ended(title, done.status)
+            if done.problem:
+                self.total.problem(f"{title}: {done.problem}")
+            self.total.took(title, done.seconds)
+            if last:
+                self.total.add(reader.tallies)
+
+    def problem(self, text):
+        """Takes what went wrong outside the tests."""
+        with self.one:
+            self.total.problem(text)
+
+
+def show_plain(pool, plain, tree, show):
+    """Begins suites that are one job each, and gives what shows them as they end."""
+    readers = {suite["name"]: suites.reader(suite) for suite in plain}
+    ended = pool.begin([suites.job(suite, tree) for suite in plain])
+
+    def each():
+        for done in ended:
+            show.job(done, readers[done.job.title], last=True)
+
+    return each
+
+
+def run_all(tree, plain, rust, show, prefix, long):
+    """Builds the Rust tests, beside which the other suites run; then the Rust tests, as many at a time as cores."""
+    # Tests of hours, of a hundred million frames or on an emulated machine, have all for themselves.
+    cores = 1 if long else len(os.sched_getaffinity(0))
+    # An interrupted run first gives up what has not begun, then waits for what has.
+    with ThreadPoolExecutor(2) as other, jobs.Lanes(1) as side, jobs.Lanes(cores) as lanes:
+        needed = [suite for suite in plain if suite.get("before_rust", False)]
+        rest = [suite for suite in plain if suite not in needed]
+        needed, rest = (other.submit(show_plain(side, some, tree, show)) for some in (needed, rest))
+        if long:
+            rest.result()
+        try:
+            reader, todo = suites.rust(rust, tree, long, prefix) if rust else (None, [])
+        except (suites.SuiteError, OSError) as error:
+            show.problem(f"rust: {error}")
+            todo = []
+        needed.result()
+        for number, done in enumerate(lanes.begin(todo), 1):
+            show.job(done, reader, last=number == len(todo))
+        rest.result()
 
 
 def run(tree, prefix=(), long=False, only=None, out=print):
@@ -18,17 +93,8 @@ def run(tree, prefix=(), long=False, only=None, out=print):
         return 1
     judge = skips.Judge(features, lambda command: skips.run_probe(command, prefix, tree))
     total = summary.Summary(judge)
-    for suite in listed:
-        is_cargo = suite["format"] == "cargo"
-        if (only and suite["name"] != only) or (long != suite.get("long", False) and not is_cargo):
-            continue
-        if "needs" in suite and not Path(tree, suite["needs"]).exists():
-            continue
-        out(f"== {suite['name']}")
-        try:
-            total.add(suites.run_cargo(tree, long, prefix) if is_cargo else suites.run_plain(suite, tree))
-        except (suites.SuiteError, OSError) as error:
-            total.problem(f"{suite['name']}: {error}")
+    plain, rust = chosen(listed, tree, long, only)
+    run_all(tree, plain, rust, Show(total, out), prefix, long)
     for line in total.lines():
         out(line)
     return 0 if total.ok() else 1

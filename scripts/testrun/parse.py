@@ -32,8 +32,11 @@ class Tally:
 class Reader:
     """Common part: a tally for each owner, made on first use."""
 
-    def __init__(self):
+    def __init__(self, owner):
+        """`owner`: whose output comes first."""
+        self.owner = owner
         self.tallies = {}
+        self.failed = 0
 
     def tally(self, owner):
         """The tally of a crate or suite."""
@@ -43,12 +46,26 @@ class Reader:
         """Takes one line; returns whether it is worth showing."""
         raise NotImplementedError
 
+    def ended(self, title, status):
+        """Takes note of the end of a job: a status that says more than the tests did is a failure."""
+        self.close()
+        failed = sum(tally.failed for tally in self.tallies.values())
+        if status != 0 and failed == self.failed:
+            failed += 1
+            tally = self.tally(self.owner)
+            tally.failed += 1
+            tally.problems.append(f"{title} ended with status {status} though no test failed")
+        self.failed = failed
+
+    def close(self):
+        """Takes note of a part of the output that has no end."""
+
     def finish(self):
-        """Takes note of what is missing at the end of the output."""
+        """Takes note of what is missing when all has been read."""
 
 
 class Libtest(Reader):
-    """Reads `cargo test … -- --show-output`, whose success sections carry the WIRELAB-SKIP lines."""
+    """Reads `cargo test … -- --show-output`, or the same binary by binary, whose success sections carry the WIRELAB-SKIP lines."""
 
     RUNNING = re.compile(r"^\s*Running .*\((?P<exe>[^()]+)\)\s*$")
     DOCTESTS = re.compile(r"^\s*Doc-tests (?P<crate>\S+)\s*$")
@@ -63,10 +80,9 @@ class Libtest(Reader):
 
     def __init__(self, binaries):
         """`binaries`: file name of each test binary → its crate; all of them must give a result."""
-        super().__init__()
+        super().__init__("cargo")
         self.binaries = binaries
         self.pending = set(binaries)
-        self.crate = "cargo"
         self.binary = ""
         self.open = False
         self.section = ""
@@ -78,10 +94,10 @@ class Libtest(Reader):
         if match := self.RUNNING.match(line):
             self._start(PurePath(match["exe"]).name)
         elif match := self.DOCTESTS.match(line):
-            self._close_open()
-            self.crate, self.binary = match["crate"].replace("_", "-"), "doc tests"
+            self.close()
+            self.owner, self.binary = match["crate"].replace("_", "-"), "doc tests"
         elif self.BEGIN.search(line):
-            self._close_open()
+            self.close()
             self.open, self.section, self.skips = True, "", {}
         elif match := self.RESULT.search(line):
             self._result(match)
@@ -90,20 +106,20 @@ class Libtest(Reader):
         return True
 
     def finish(self):
-        self._close_open()
+        self.close()
         for binary in sorted(self.pending):
             tally = self.tally(self.binaries[binary])
             tally.failed += 1
             tally.problems.append(f"{binary} was built and gave no result")
 
     def _start(self, binary):
-        self._close_open()
-        self.crate, self.binary = self.binaries.get(binary, "unknown"), binary
+        self.close()
+        self.owner, self.binary = self.binaries.get(binary, "unknown"), binary
         self.section = ""
 
-    def _close_open(self):
+    def close(self):
         if self.open:
-            tally = self.tally(self.crate)
+            tally = self.tally(self.owner)
             tally.failed += 1
             tally.problems.append(f"{self.binary} ended in the middle (crash, exit or kill)")
             self.pending.discard(self.binary)
@@ -115,7 +131,7 @@ class Libtest(Reader):
         elif match := self.OUTPUT_OF.match(line):
             self.test = match["test"]
         elif match := self.IGNORED.match(line):
-            self.tally(self.crate).problems.append(f"{match['test']} is ignored; a test runs or does not exist")
+            self.tally(self.owner).problems.append(f"{match['test']} is ignored; a test runs or does not exist")
         elif (match := self.SKIP.search(line)) and self.section != "failures":
             # The first captured line of a test counts. A line past the capture names no test: each is one.
             test = self.test or f"(test {len(self.skips) + 1} that skipped)"
@@ -124,7 +140,7 @@ class Libtest(Reader):
         return self.section != "successes"
 
     def _result(self, match):
-        tally = self.tally(self.crate)
+        tally = self.tally(self.owner)
         if not self.open:
             tally.failed += 1
             tally.problems.append(f"{self.binary} gave a second result")
@@ -135,7 +151,7 @@ class Libtest(Reader):
         tally.passed += int(match["passed"]) - len(self.skips)
         tally.failed += int(match["failed"]) + ignored
         for test, (feature, why) in self.skips.items():
-            tally.skips.append(Skip(self.crate, test, feature, why))
+            tally.skips.append(Skip(self.owner, test, feature, why))
         if int(match["filtered"]) > 0:
             tally.problems.append(f"{self.binary}: {match['filtered']} tests were filtered out")
 
@@ -148,10 +164,9 @@ class Unittest(Reader):
     END = re.compile(r"^(OK|FAILED|NO TESTS RAN)(?: \((?P<counts>.*)\))?$")
 
     def __init__(self, owner):
-        super().__init__()
-        self.owner = owner
+        super().__init__(owner)
         self.ran = None
-        self.ended = False
+        self.complete = False
         self.tally(owner)
 
     def feed(self, line):
@@ -162,8 +177,8 @@ class Unittest(Reader):
             tally.skips.append(Skip(self.owner, match["test"], feature.strip(), why.strip()))
         elif match := self.RAN.match(line):
             self.ran = int(match["ran"])
-        elif (match := self.END.match(line)) and self.ran is not None and not self.ended:
-            self.ended = True
+        elif (match := self.END.match(line)) and self.ran is not None and not self.complete:
+            self.complete = True
             self._end(dict(part.split("=") for part in (match["counts"] or "").split(", ") if part))
         return True
 
@@ -177,7 +192,7 @@ class Unittest(Reader):
             tally.problems.append(f"{skipped} skips were counted and {len(tally.skips)} named")
 
     def finish(self):
-        if not self.ended:
+        if not self.complete:
             tally = self.tally(self.owner)
             tally.failed += 1
             tally.problems.append("ended without a result")
@@ -191,8 +206,7 @@ class Tap(Reader):
     DIRECTIVE = re.compile(r"^(?P<test>.*?)\s*#\s*(?P<what>SKIP|TODO)\b\S*\s*(?P<reason>.*)$", re.I)
 
     def __init__(self, owner):
-        super().__init__()
-        self.owner = owner
+        super().__init__(owner)
         self.plan = None
         self.points = 0
         self.tally(owner)

@@ -1,31 +1,28 @@
-"""Starts the suites of tests/suites.toml and feeds their output to a reader."""
+"""The suites of tests/suites.toml, and the jobs that each of them is made of."""
 
 import json
 import os
-import queue
 import shutil
 import subprocess
-import sys
-import threading
 import tomllib
 from pathlib import Path
 
 from . import parse
+from .jobs import Job
 
 FORMATS = {"unittest": parse.Unittest, "tap": parse.Tap}
-# How long the output may stay open after the suite itself has ended.
-DRAIN_SECONDS = 10
+KEYS = {"name", "format", "command", "needs", "long", "first", "before_rust"}
 
 
 class SuiteError(Exception):
-    """A suite could not be started or built, or ended badly without saying which test failed."""
+    """A suite is not listed as it should be, or could not be built."""
 
 
 def load(text):
     """The suites in order. Raises SuiteError."""
     suites = tomllib.loads(text).get("suite", [])
     for suite in suites:
-        if extra := set(suite) - {"name", "format", "command", "needs", "long"}:
+        if extra := set(suite) - KEYS:
             raise SuiteError(f"suite {suite.get('name')}: unknown key {', '.join(sorted(extra))}")
         if suite.get("format") not in {"cargo", *FORMATS} or not suite.get("name"):
             raise SuiteError(f"a suite needs a name and a format of cargo, {', '.join(FORMATS)}: {suite}")
@@ -34,58 +31,6 @@ def load(text):
     if not suites:
         raise SuiteError("tests/suites.toml lists no suite")
     return suites
-
-
-def stream(command, reader, cwd, env=None):
-    """Runs a command, shows its output as it comes, feeds the reader; returns the exit status."""
-    process = subprocess.Popen(
-        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    lines = queue.Queue()
-
-    def pump():
-        for line in process.stdout:
-            lines.put(line.decode("utf-8", "replace"))
-        lines.put(None)
-
-    threading.Thread(target=pump, daemon=True).start()
-    left_open = False
-    while True:
-        try:
-            # A suite may be silent as long as it lives; once it has ended a stray child may hold the pipe.
-            line = lines.get(timeout=DRAIN_SECONDS)
-        except queue.Empty:
-            if process.poll() is None:
-                continue
-            left_open = True
-            break
-        if line is None:
-            break
-        if reader.feed(line):
-            sys.stdout.write(line)
-            sys.stdout.flush()
-    status = process.wait()
-    reader.finish()
-    if not left_open:
-        process.stdout.close()
-    else:
-        raise SuiteError("a process that the tests started outlives them and holds their output")
-    return status
-
-
-def run_plain(suite, tree):
-    """A suite with a command and a format of its own; returns its tallies."""
-    reader = FORMATS[suite["format"]](suite["name"])
-    status = stream(suite["command"], reader, tree)
-    return judged(reader, status, suite["name"])
-
-
-def judged(reader, status, name):
-    """The tallies, with a problem if the command failed and no test says why."""
-    if status != 0 and not any(tally.failed for tally in reader.tallies.values()):
-        reader.tally(name).failed += 1
-        reader.tally(name).problems.append(f"ended with status {status} though no test failed")
-    return reader.tallies
 
 
 def cargo_json(arguments, tree):
@@ -123,28 +68,64 @@ def root_prefix(tree):
     return []
 
 
-def run_cargo(tree, long, prefix):
-    """All Rust tests of the workspace; returns their tallies."""
-    # --workspace and a selection of features keep the two calls on one build.
-    selection = ["--workspace", "--locked", *(long_selection(tree) if long else [])]
+def reader(suite):
+    """The reader of a suite with a command and a format of its own."""
+    return FORMATS[suite["format"]](suite["name"])
+
+
+def job(suite, tree):
+    """The one job of such a suite."""
+    return Job(suite["name"], suite["command"], tree)
+
+
+def built(tree, selection):
+    """Builds the Rust tests: file name of each test binary → what cargo says of it, and the name of its package."""
     os.environ.update({"CARGO_TERM_COLOR": "never", "CARGO_TERM_QUIET": "false"})
     messages = cargo_json(["test", *selection, "--no-run", "--message-format=json-render-diagnostics"], tree)
-    binaries = {
-        Path(message["executable"]).name: Path(message["manifest_path"])
-        for message in messages
-        if message.get("executable") and message.get("profile", {}).get("test")
-    }
-    binaries = {name: tomllib.loads(path.read_text())["package"]["name"] for name, path in binaries.items()}
-    env = dict(os.environ)
-    if long:
-        env["WIRELAB_LONG"] = "1"
-    if prefix:
-        host = next(
-            line.split()[1]
-            for line in subprocess.check_output(["rustc", "-vV"], text=True).splitlines()
-            if line.startswith("host:")
-        )
-        env[f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER"] = prefix[0]
-    reader = parse.Libtest(binaries)
-    status = stream(["cargo", "test", *selection, "--no-fail-fast", "--", "--show-output"], reader, tree, env)
-    return judged(reader, status, "cargo")
+    tests = [m for m in messages if m.get("executable") and m.get("profile", {}).get("test")]
+    manifests = {m["manifest_path"] for m in tests}
+    packages = {path: tomllib.loads(Path(path).read_text())["package"]["name"] for path in manifests}
+    return {Path(m["executable"]).name: (m, packages[m["manifest_path"]]) for m in tests}
+
+
+def rust(suite, tree, long, prefix):
+    """Builds all Rust tests of the workspace; their reader, and a job for each binary and one for the examples in docs."""
+    # --workspace and a selection of features keep all calls on one build.
+    selection = ["--workspace", "--locked", *(long_selection(tree) if long else [])]
+    binaries = built(tree, selection)
+    env = {**os.environ, **({"WIRELAB_LONG": "1"} if long else {})}
+    jobs = []
+    for name, (message, package) in binaries.items():
+        folder, target = Path(message["manifest_path"]).parent, message["target"]
+        title = f"{folder.name}/{target['name']}"
+        # What cargo says before it runs a binary, and what it gives to one.
+        heading = f"     Running {Path(target['src_path']).relative_to(folder)} ({message['executable']})\n"
+        given = {**env, "CARGO_MANIFEST_DIR": str(folder), "CARGO_PKG_NAME": package}
+        jobs.append(Job(title, [*prefix, message["executable"], "--show-output"], folder, given, heading))
+    if not long:
+        jobs = in_order(jobs, suite.get("first", []))
+        # First of all, since it builds before it runs.
+        jobs.insert(0, Job("examples in docs", doc_tests(selection), tree, as_root(env, prefix)))
+    return parse.Libtest({name: package for name, (_, package) in binaries.items()}), jobs
+
+
+def doc_tests(selection):
+    """The command that runs the examples in the documentation of all crates."""
+    return ["cargo", "test", *selection, "--doc", "--no-fail-fast", "--", "--show-output"]
+
+
+def as_root(env, prefix):
+    """The variables by which cargo runs as root what it has built."""
+    if not prefix:
+        return env
+    said = subprocess.check_output(["rustc", "-vV"], text=True).splitlines()
+    host = next(line.split()[1] for line in said if line.startswith("host:"))
+    return {**env, f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER": prefix[0]}
+
+
+def in_order(jobs, first):
+    """Jobs, those named in `first` first; raises SuiteError if one of these is not there."""
+    if gone := set(first) - {job.title for job in jobs}:
+        raise SuiteError(f"tests/suites.toml: `first` names {', '.join(sorted(gone))}, and there is no such test binary")
+    place = {title: number for number, title in enumerate(first)}
+    return sorted(jobs, key=lambda job: place.get(job.title, len(place)))

@@ -1,5 +1,8 @@
 """What came of a whole run: the table, the problems, and the last line."""
 
+# How many of the jobs that took longest are named.
+SLOWEST = 8
+
 
 class Summary:
     """Adds up tallies; a skip that does not count is a failure."""
@@ -9,6 +12,11 @@ class Summary:
         self.rows = {}
         self.skips = []
         self.problems = []
+        self.times = []
+
+    def took(self, title, seconds):
+        """Takes the time of one job."""
+        self.times.append((seconds, title))
 
     def add(self, tallies):
         """Takes the tallies of one suite: owner → Tally."""
@@ -39,10 +47,17 @@ class Summary:
         passed, failed, _ = self.totals()
         return passed > 0 and failed == 0 and not self.problems
 
+    def slowest(self):
+        """Where the time went."""
+        longest = sorted(self.times, reverse=True)[:SLOWEST]
+        if not longest:
+            return []
+        return ["took longest: " + ", ".join(f"{title} {seconds:.0f} s" for seconds, title in longest), ""]
+
     def lines(self):
         """The last lines of the run."""
         width = max([len("crate"), *map(len, self.rows)])
-        text = ["", f"{'crate':<{width}} {'passed':>7} {'failed':>7} {'skipped':>7}"]
+        text = ["", *self.slowest(), f"{'crate':<{width}} {'passed':>7} {'failed':>7} {'skipped':>7}"]
         for owner, row in sorted(self.rows.items()):
             text.append(f"{owner:<{width}} {row[0]:>7} {row[1]:>7} {row[2]:>7}")
         for feature in sorted({skip.feature for skip in self.skips}):

@@ -6,10 +6,11 @@ import json
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from testrun import main, parse, skips, suites, summary  # noqa: E402
+from testrun import jobs, main, parse, skips, suites, summary  # noqa: E402
 
 CLEAN = """\
      Running unittests src/lib.rs (target/debug/deps/wirelab_wire-0123456789abcdef)
@@ -49,6 +50,7 @@ test crates/wire/src/lib.rs - (line 12) ... ok
 test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.20s
 """
 BINARIES = {"wirelab_wire-0123456789abcdef": "wirelab-wire", "lab-fedcba9876543210": "wirelab-port"}
+PASSED = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out"
 LISTED = '[[skip]]\nfeature = "tap"\nwhy = "no TAP"\nprobe = "probe-tap"\n'
 
 
@@ -150,6 +152,77 @@ class Libtest(unittest.TestCase):
         shown = [line for line in text.splitlines() if reader.feed(line + "\n")]
         self.assertNotIn("chatter", shown)
         self.assertIn("WIRELAB-SKIP tap: why", shown)
+
+
+class BinaryByBinary(unittest.TestCase):
+    """Output of test binaries that are started one by one."""
+
+    def ended(self, *outputs):
+        """The summary of binaries that ended with (output, status)."""
+        reader = parse.Libtest({f"b{number}-00": "wirelab-wire" for number in range(len(outputs))})
+        for number, (output, status) in enumerate(outputs):
+            for line in [f"     Running tests/b.rs (/t/deps/b{number}-00)\n", *output.splitlines(keepends=True)]:
+                reader.feed(line)
+            reader.ended(f"wire/b{number}", status)
+        reader.finish()
+        return total(reader)
+
+    GOOD = f"running 1 test\n{PASSED}\n"
+    BAD = GOOD.replace("ok. 1 passed; 0 failed", "FAILED. 0 passed; 1 failed")
+
+    def test_status_is_judged_for_each(self):
+        self.assertEqual(self.ended((self.GOOD, 0), (self.GOOD, 0)).totals(), [2, 0, 0])
+        self.assertEqual(self.ended((self.BAD, 101), (self.GOOD, 0)).totals(), [1, 1, 0])
+        # A failure before excuses no status after it.
+        result = self.ended((self.BAD, 101), (self.GOOD, 134))
+        self.assertEqual(result.totals(), [1, 2, 0])
+        self.assertIn("PROBLEM: wirelab-wire: wire/b1 ended with status 134 though no test failed", result.lines())
+
+    def test_crash_is_one_failure_of_the_one_that_crashed(self):
+        result = self.ended(("running 1 test\n", -11), (self.GOOD, 0))
+        self.assertEqual(result.totals(), [1, 1, 0])
+        self.assertIn("PROBLEM: wirelab-wire: b0-00 ended in the middle (crash, exit or kill)", result.lines())
+
+    def test_those_named_first_are_begun_first_and_must_be_there(self):
+        todo = [jobs.Job(title, ["true"], "/") for title in ("a/lib", "b/lib", "b/slow")]
+        ordered = suites.in_order(todo, ["b/slow", "b/lib"])
+        self.assertEqual([job.title for job in ordered], ["b/slow", "b/lib", "a/lib"])
+        with self.assertRaisesRegex(suites.SuiteError, "gone/slow"):
+            suites.in_order(todo, ["gone/slow"])
+
+
+class Jobs(unittest.TestCase):
+    """Commands that run beside each other."""
+
+    def sh(self, script):
+        """A job of the shell."""
+        return jobs.Job("s", ["sh", "-c", script], "/")
+
+    def test_output_and_status_are_the_commands(self):
+        done = jobs.run(self.sh("echo out; echo err >&2; exit 3"))
+        self.assertEqual((done.lines, done.status, done.problem), (["out\n", "err\n"], 3, ""))
+
+    def test_what_cannot_be_started_is_a_problem(self):
+        done = jobs.run(jobs.Job("s", ["/no/such/command"], "/"))
+        self.assertNotEqual(done.status, 0)
+        self.assertIn("/no/such/command", done.problem)
+
+    def test_a_child_that_stays_is_a_problem(self):
+        with unittest.mock.patch.object(jobs, "DRAIN_SECONDS", 0.2):
+            done = jobs.run(self.sh("sleep 3 & echo out"))
+        self.assertEqual((done.lines, done.status), (["out\n"], 0))
+        self.assertIn("outlives", done.problem)
+
+    def test_as_many_at_a_time_as_lanes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Each waits for the other.
+            pair = [self.sh(f"mkfifo {folder}/f 2>/dev/null; {meet} {folder}/f") for meet in ("echo x >", "read x <")]
+            with jobs.Lanes(2) as lanes:
+                self.assertEqual([done.status for done in lanes.begin(pair)], [0, 0])
+            order = [self.sh(f"echo {number} >>{folder}/order") for number in range(5)]
+            with jobs.Lanes(1) as lanes:
+                list(lanes.begin(order))
+            self.assertEqual(Path(folder, "order").read_text().split(), list("01234"))
 
 
 class Unittest(unittest.TestCase):
@@ -259,6 +332,38 @@ class WholeRun(unittest.TestCase):
         scripts = ("echo 1..1; echo ok 1 a", ": long; echo 1..2; echo ok 1 b; echo ok 2 c")
         self.assertEqual(self.runs(*scripts)[1][-1], "1 passed, 0 failed, 0 skipped")
         self.assertEqual(self.runs(*scripts, long=True)[1][-1], "2 passed, 0 failed, 0 skipped")
+
+    def test_rust_tests_wait_for_what_they_need_and_for_nothing_else(self):
+        """The suite that they need is begun first though listed last, and the other one cannot end before they do."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "tests").mkdir()
+            Path(folder, "tests/skips.toml").write_text(LISTED)
+
+            def suite(name, script, more=""):
+                script = json.dumps(f"cd {folder}; {script}; echo 1..1; echo ok 1 {name}")
+                return f'[[suite]]\nname = "{name}"\nformat = "tap"\ncommand = ["sh", "-c", {script}]\n{more}\n'
+
+            late = "while [ ! -e made-by-rust ]; do sleep 0.01; done"
+            listed = suite("late", late) + suite("images", "touch image", "before_rust = true")
+            Path(folder, "tests/suites.toml").write_text(listed + '[[suite]]\nname = "rust"\nformat = "cargo"\n')
+            test = ["sh", "-c", f"cd {folder}; echo running 1 test; test -e image && touch made-by-rust && echo '{PASSED}'"]
+            job = jobs.Job("a/b", test, folder, heading="     Running tests/b.rs (/t/deps/b-00)\n")
+            built = parse.Libtest({"b-00": "wirelab-wire"}), [job]
+            out = []
+            with unittest.mock.patch.object(suites, "rust", return_value=built):
+                status = main.run(folder, out=out.append)
+        self.assertEqual((status, out[-1]), (0, "3 passed, 0 failed, 0 skipped"), out)
+
+    def test_a_build_that_fails_hides_no_other_suite(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "tests").mkdir()
+            Path(folder, "tests/skips.toml").write_text(LISTED)
+            plain = '[[suite]]\nname = "s"\nformat = "tap"\ncommand = ["sh", "-c", "echo 1..1; echo ok 1 a"]\n'
+            Path(folder, "tests/suites.toml").write_text('[[suite]]\nname = "rust"\nformat = "cargo"\n' + plain)
+            out = []
+            with unittest.mock.patch.object(suites, "rust", side_effect=suites.SuiteError("no cargo")):
+                status = main.run(folder, out=out.append)
+        self.assertEqual((status, out[-2:]), (1, ["PROBLEM: rust: no cargo", "1 passed, 0 failed, 0 skipped"]))
 
     def test_empty_or_broken_registry_fails(self):
         self.assertEqual(self.runs()[0], 1)
