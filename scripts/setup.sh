@@ -39,6 +39,7 @@ test|ghdl-mcode|cmd:ghdl-mcode|!the hardware is neither simulated nor translated
 test|g++|cmd:c++|!the translated hardware is not compiled
 test|perl|cmd:perl|!Verilator does not start
 test|python3-venv|python:ensurepip|!the hardware's tools cannot be installed
+test|iputils-ping|cmd:ping|!boards are not pinged
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
