@@ -1,0 +1,149 @@
+-- The transmitting half of a MAC: frames from a byte stream onto GMII, with preamble, padding, FCS and gap.
+--
+-- The stream carries destination address to last payload byte. Each clock with `ce` is one byte on the line: `ce` stays
+-- at 1 for 1 Gbit/s, and mii_tx makes it for 10 and 100 Mbit/s. docs/blocks/mac_tx.md has the ports and times.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+use work.ethernet_pkg.all;
+
+entity mac_tx is
+  port (
+    clk        : in  std_logic;
+    rst        : in  std_logic;
+    ce         : in  std_logic;
+    -- Bytes between the FCS and the next preamble; 12 by IEEE 802.3, 0 counts as 1.
+    gap        : in  std_logic_vector(7 downto 0);
+    -- With s_tlast, s_tuser asks for a wrong FCS.
+    s_tdata    : in  std_logic_vector(7 downto 0);
+    s_tvalid   : in  std_logic;
+    s_tready   : out std_logic;
+    s_tlast    : in  std_logic;
+    s_tuser    : in  std_logic;
+    gmii_txd   : out std_logic_vector(7 downto 0);
+    gmii_tx_en : out std_logic;
+    gmii_tx_er : out std_logic;
+    -- One clock each: a frame has left with its FCS; a frame was broken off because its next byte was not there.
+    sent       : out std_logic;
+    underrun   : out std_logic
+  );
+end entity;
+
+architecture rtl of mac_tx is
+  type state_t is (gap_time, idle, lead_in, data, padding, fcs, drain);
+
+  signal state : state_t;
+  -- Bytes in front of the SFD, bytes of the frame up to the smallest, or bytes of the FCS: one state uses it at a time.
+  signal place     : natural range 0 to MIN_FRAME_BYTES;
+  signal gap_left  : natural range 0 to 255;
+  signal crc       : std_logic_vector(31 downto 0);
+  signal wrong_fcs : std_logic;
+begin
+  s_tready <= (ce and not rst) when state = data else
+              not rst when state = drain else
+              '0';
+
+  process (clk)
+    variable octet : std_logic_vector(7 downto 0);
+
+    procedure begin_gap is
+    begin
+      state    <= gap_time;
+      gap_left <= to_integer(unsigned(gap));
+    end procedure;
+  begin
+    if rising_edge(clk) then
+      sent     <= '0';
+      underrun <= '0';
+      if rst = '1' then
+        begin_gap;
+        place      <= 0;
+        crc        <= CRC_START;
+        wrong_fcs  <= '0';
+        gmii_txd   <= (others => '0');
+        gmii_tx_en <= '0';
+        gmii_tx_er <= '0';
+      else
+        if ce = '1' then
+          gmii_tx_en <= '0';
+          gmii_tx_er <= '0';
+          gmii_txd   <= (others => '0');
+          case state is
+            when gap_time =>
+              if gap_left <= 1 then
+                state <= idle;
+              else
+                gap_left <= gap_left - 1;
+              end if;
+
+            when idle =>
+              place <= 1;
+              crc   <= CRC_START;
+              if s_tvalid = '1' then
+                gmii_txd   <= PREAMBLE;
+                gmii_tx_en <= '1';
+                state      <= lead_in;
+              end if;
+
+            when lead_in =>
+              gmii_tx_en <= '1';
+              if place = PREAMBLE_BYTES then
+                gmii_txd <= START_DELIMITER;
+                place    <= 0;
+                state    <= data;
+              else
+                gmii_txd <= PREAMBLE;
+                place    <= place + 1;
+              end if;
+
+            when data | padding =>
+              gmii_tx_en <= '1';
+              octet      := s_tdata;
+              if state = padding then
+                octet := x"00";
+              end if;
+              gmii_txd <= octet;
+              crc      <= crc32_byte(crc, octet);
+              if place < MIN_FRAME_BYTES - 1 then
+                place <= place + 1;
+              end if;
+              if state = data then
+                wrong_fcs <= s_tuser;
+              end if;
+              if state = data and s_tvalid = '0' then
+                -- The byte sent in its place is marked as an error, and no FCS follows.
+                gmii_tx_er <= '1';
+                underrun   <= '1';
+                state      <= drain;
+              elsif state = padding or s_tlast = '1' then
+                state <= padding;
+                if place >= MIN_FRAME_BYTES - 1 then
+                  place <= 0;
+                  state <= fcs;
+                end if;
+              end if;
+
+            when fcs =>
+              gmii_tx_en <= '1';
+              -- A wrong FCS is the right one with every bit turned over.
+              gmii_txd <= crc(7 downto 0) xor (7 downto 0 => not wrong_fcs);
+              crc      <= x"00" & crc(31 downto 8);
+              if place = FCS_BYTES - 1 then
+                sent <= '1';
+                begin_gap;
+              else
+                place <= place + 1;
+              end if;
+
+            when others => null;
+          end case;
+        end if;
+        -- The rest of a frame that was broken off is taken at once and thrown away.
+        if state = drain and s_tvalid = '1' and s_tlast = '1' then
+          begin_gap;
+        end if;
+      end if;
+    end if;
+  end process;
+end architecture;
