@@ -1,0 +1,149 @@
+-- The capture unit: counts clocks between the rising edges of a start and a stop signal, and keeps 512 of the counts.
+--
+-- Start and stop may come from anywhere: both pass two flip-flops, whose delay cancels. Records are read in the order in
+-- which they were taken, while others are added. docs/blocks/capture_unit.md has the ports and times.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+entity capture_unit is
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    -- While 0, edges are not looked at, and a count that runs is given up.
+    enable    : in  std_logic;
+    -- One clock: throws away the records, missed and overflow.
+    clear     : in  std_logic;
+    start     : in  std_logic;
+    stop      : in  std_logic;
+    -- The oldest record, while level is not 0. read_next takes it away; the next one shows two clocks later.
+    read_data : out std_logic_vector(31 downto 0);
+    read_next : in  std_logic;
+    -- Records that wait, 0 to 512.
+    level     : out std_logic_vector(9 downto 0);
+    busy      : out std_logic;
+    -- Starts while a count ran: the count goes on from the first one.
+    missed    : out std_logic_vector(31 downto 0);
+    -- Sticky: a record found all 512 places taken and is lost.
+    overflow  : out std_logic;
+    -- Sticky: a record is 2^32 - 1, where the count stays: it was that or longer.
+    saturated : out std_logic
+  );
+end entity;
+
+architecture rtl of capture_unit is
+  constant PLACES : natural := 512;
+  constant FULL_COUNT : unsigned(31 downto 0) := (others => '1');
+  type memory_t is array (0 to PLACES - 1) of std_logic_vector(31 downto 0);
+
+  signal memory : memory_t;
+  signal write_at, read_at : unsigned(8 downto 0);
+  signal waiting : unsigned(9 downto 0);
+  signal start_seen, stop_seen : std_logic_vector(2 downto 0);
+  signal started, stopped : std_logic;
+  signal running : std_logic;
+  signal count  : unsigned(31 downto 0);
+  signal misses : unsigned(31 downto 0);
+  -- A finished count on its way into the memory.
+  signal record_ready : std_logic;
+  signal record_value : unsigned(31 downto 0);
+  signal store, take  : std_logic;
+begin
+  busy    <= running;
+  missed  <= std_logic_vector(misses);
+  started <= start_seen(1) and not start_seen(2) and enable;
+  stopped <= stop_seen(1) and not stop_seen(2) and enable;
+  store   <= record_ready and not waiting(9);
+  take    <= read_next when waiting /= 0 else '0';
+
+  -- Counting.
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      start_seen   <= start_seen(1 downto 0) & start;
+      stop_seen    <= stop_seen(1 downto 0) & stop;
+      record_ready <= '0';
+      if rst = '1' then
+        start_seen   <= (others => '1');
+        stop_seen    <= (others => '1');
+        running      <= '0';
+        count        <= (others => '0');
+        record_value <= (others => '0');
+        misses       <= (others => '0');
+        saturated    <= '0';
+      else
+        if count /= FULL_COUNT then
+          count <= count + 1;
+        end if;
+        if stopped = '1' and (running = '1' or started = '1') then
+          record_ready <= '1';
+          record_value <= count;
+          running      <= '0';
+          -- Both edges in one clock, and nothing ran: they are no clock apart.
+          if running = '0' then
+            record_value <= (others => '0');
+          end if;
+        end if;
+        if started = '1' and (running = '0' or stopped = '1') then
+          count   <= to_unsigned(1, 32);
+          running <= running or not stopped;
+        end if;
+        if enable = '0' then
+          running <= '0';
+        end if;
+        if clear = '1' then
+          misses    <= (others => '0');
+          saturated <= '0';
+        else
+          if started = '1' and stopped = '0' and running = '1' and misses /= FULL_COUNT then
+            misses <= misses + 1;
+          end if;
+          if record_ready = '1' and record_value = FULL_COUNT then
+            saturated <= '1';
+          end if;
+        end if;
+      end if;
+    end if;
+  end process;
+
+  -- The records, in block RAM.
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      if store = '1' then
+        memory(to_integer(write_at)) <= std_logic_vector(record_value);
+      end if;
+      read_data <= memory(to_integer(read_at));
+    end if;
+  end process;
+
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      -- One clock later than the memory is written, with the data.
+      level <= std_logic_vector(waiting);
+      if rst = '1' or clear = '1' then
+        write_at <= (others => '0');
+        read_at  <= (others => '0');
+        waiting  <= (others => '0');
+        level    <= (others => '0');
+        overflow <= '0';
+      else
+        if store = '1' then
+          write_at <= write_at + 1;
+        end if;
+        if take = '1' then
+          read_at <= read_at + 1;
+        end if;
+        if store = '1' and take = '0' then
+          waiting <= waiting + 1;
+        elsif store = '0' and take = '1' then
+          waiting <= waiting - 1;
+        end if;
+        if record_ready = '1' and store = '0' then
+          overflow <= '1';
+        end if;
+      end if;
+    end if;
+  end process;
+end architecture;

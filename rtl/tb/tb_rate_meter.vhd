@@ -1,0 +1,246 @@
+-- Tests of rate_meter: periods of a random stream against sums of its own, at the pace of its clock and of a probe's.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+library vunit_lib;
+context vunit_lib.vunit_context;
+library osvvm;
+use osvvm.RandomPkg.all;
+
+entity tb_rate_meter is
+  generic (runner_cfg : string);
+end entity;
+
+architecture test of tb_rate_meter is
+  constant PERIOD : time := 8 ns;
+
+  signal clk, enable, clear, line_mode, at_last, valid, ready, last : std_logic := '0';
+  signal rst, tick : std_logic := '1';
+  signal periods, last_period, shortest, longest : std_logic_vector(31 downto 0);
+  signal total : std_logic_vector(47 downto 0);
+  signal overflow, small_overflow : std_logic;
+  signal small_periods, small_last, small_shortest, small_longest : std_logic_vector(5 downto 0);
+  signal small_total : std_logic_vector(21 downto 0);
+  signal cycle : natural := 0;
+  -- The probe of 100 MHz: four clocks in five.
+  signal slow_probe : boolean := false;
+begin
+  clk <= not clk after PERIOD / 2;
+  cycle <= cycle + 1 when rising_edge(clk);
+  -- Cycle k lasts from 8 k ns; an edge of 10 ns falls into it unless k is 4 modulo 5.
+  tick <= '0' when slow_probe and cycle mod 5 = 4 else '1';
+
+  unit : entity work.rate_meter
+    port map (clk, rst, tick, enable, clear, line_mode, at_last, valid, ready, last,
+              periods, last_period, shortest, longest, total, overflow);
+
+  small : entity work.rate_meter
+    generic map (BITS => 6)
+    port map (clk, rst, tick, enable, clear, line_mode, at_last, valid, ready, last,
+              small_periods, small_last, small_shortest, small_longest, small_total, small_overflow);
+
+  main : process
+    variable random : RandomPType;
+    -- Of what the stream did: cycles of the frames' first and last bytes.
+    variable first_at, last_at, seen, least, most, sum, latest : integer;
+    variable length, before, now, ticks : integer;
+    variable in_frame : boolean;
+
+    procedure cycles(count : natural) is
+    begin
+      for i in 1 to count loop
+        wait until rising_edge(clk);
+      end loop;
+    end procedure;
+
+    procedure note(value : integer) is
+    begin
+      seen := seen + 1;
+      latest := value;
+      sum := sum + value;
+      least := minimum(least, value);
+      most := maximum(most, value);
+    end procedure;
+
+    procedure compare is
+    begin
+      cycles(4);
+      check_equal(to_integer(unsigned(periods)), seen, "periods");
+      check_equal(to_integer(unsigned(last_period)), latest, "last");
+      check_equal(to_integer(unsigned(shortest)), least, "shortest");
+      check_equal(to_integer(unsigned(longest)), most, "longest");
+      check_equal(to_integer(unsigned(total(30 downto 0))), sum, "total");
+      check_equal(overflow, '0', "overflow");
+    end procedure;
+
+    -- Ticks up to the end of a cycle.
+    impure function ticks_of(cycle : integer) return integer is
+    begin
+      if slow_probe then
+        return cycle + 1 - (cycle + 1) / 5;
+      end if;
+      return cycle;
+    end function;
+
+    procedure clean is
+    begin
+      clear <= '1';
+      cycles(1);
+      clear <= '0';
+      cycles(2);
+      seen := 0;
+      sum := 0;
+      least := integer'high;
+      most := 0;
+      before := -1;
+    end procedure;
+
+    -- A frame on the line, and the time until the next.
+    procedure edge(length : natural) is
+    begin
+      valid <= '1';
+      cycles(1);
+      valid <= '0';
+      cycles(length - 1);
+    end procedure;
+
+    -- Frames of random lengths with pauses; the period is taken at the first or the last byte.
+    procedure stream(frames : natural) is
+    begin
+      for i in 1 to frames loop
+        length := random.RandInt(1, 12);
+        for k in 1 to length loop
+          valid <= '1' when random.RandInt(0, 3) > 0 else '0';
+          ready <= '1' when random.RandInt(0, 3) > 0 else '0';
+          last  <= '1' when k = length else '0';
+          cycles(1);
+          while not (valid = '1' and ready = '1') loop
+            valid <= '1';
+            ready <= '1' when random.RandInt(0, 3) > 0 else '0';
+            cycles(1);
+          end loop;
+          if (at_last = '1' and k = length) or (at_last = '0' and k = 1) then
+            -- The unit looks at the ticks of the cycle behind the byte.
+            now := ticks_of(cycle + 1);
+            if before >= 0 then
+              note(now - before);
+            end if;
+            before := now;
+          end if;
+        end loop;
+        valid <= '0';
+        cycles(random.RandInt(0, 9));
+      end loop;
+    end procedure;
+  begin
+    test_runner_setup(runner, runner_cfg);
+    random.InitSeed("rate");
+    cycles(4);
+    rst <= '0';
+    enable <= '1';
+    cycles(4);
+    while test_suite loop
+      if run("first bytes") then
+        for i in 1 to 20 loop
+          clean;
+          stream(random.RandInt(2, 40));
+          compare;
+        end loop;
+      elsif run("last bytes") then
+        at_last <= '1';
+        clean;
+        stream(300);
+        compare;
+      elsif run("a probe of 100 MHz on a clock of 125 MHz") then
+        slow_probe <= true;
+        for i in 1 to 20 loop
+          clean;
+          stream(random.RandInt(2, 40));
+          compare;
+        end loop;
+        -- Frames of 104 cycles, 832 ns: a probe of 10 ns sees 83 and 84 ticks, and their mean is right.
+        clean;
+        ready <= '1';
+        last <= '0';
+        line_mode <= '1';
+        for i in 1 to 101 loop
+          valid <= '1';
+          cycles(60);
+          valid <= '0';
+          cycles(44);
+        end loop;
+        cycles(4);
+        check_equal(to_integer(unsigned(shortest)), 83);
+        check_equal(to_integer(unsigned(longest)), 84);
+        check_equal(to_integer(unsigned(total(30 downto 0))), 8320);
+        check_equal(to_integer(unsigned(periods)), 100);
+      elsif run("rising edges of a line") then
+        line_mode <= '1';
+        clean;
+        for i in 1 to 100 loop
+          length := random.RandInt(1, 40);
+          valid <= '1';
+          cycles(1);
+          if before >= 0 then
+            note(cycle - before);
+          end if;
+          before := cycle;
+          cycles(length);
+          valid <= '0';
+          cycles(random.RandInt(1, 20));
+        end loop;
+        compare;
+      elsif run("nothing while it is not enabled, and no period across the pause") then
+        clean;
+        stream(10);
+        compare;
+        enable <= '0';
+        valid <= '1';
+        ready <= '1';
+        last <= '1';
+        cycles(50);
+        valid <= '0';
+        compare;
+        cycles(1);
+        enable <= '1';
+        before := -1;
+        stream(10);
+        compare;
+        rst <= '1';
+        cycles(1);
+        rst <= '0';
+        cycles(2);
+        check_equal(periods, std_logic_vector'(x"00000000"));
+        check_equal(shortest, std_logic_vector'(x"FFFFFFFF"));
+      elsif run("a count that goes over stays seen until it is cleared") then
+        -- The small meter has 6 bits: 63 periods, and periods of up to 62 ticks.
+        line_mode <= '1';
+        clean;
+        for i in 1 to 64 loop
+          edge(10);
+        end loop;
+        check_equal(small_overflow, '0');
+        check_equal(small_periods, std_logic_vector'("111111"));
+        edge(10);
+        check_equal(small_overflow, '1', "periods went over");
+        edge(10);
+        check_equal(small_overflow, '1', "still");
+        clean;
+        check_equal(small_overflow, '0', "cleared");
+        edge(62);
+        edge(10);
+        edge(10);
+        check_equal(small_overflow, '0');
+        check_equal(small_longest, std_logic_vector'("111110"));
+        edge(200);
+        edge(10);
+        check_equal(small_overflow, '1', "a period was too long");
+        check_equal(small_last, std_logic_vector'("111111"));
+        check_equal(overflow, '0', "the large one");
+      end if;
+    end loop;
+    test_runner_cleanup(runner);
+  end process;
+
+  test_runner_watchdog(runner, 20 ms);
+end architecture;
