@@ -1,0 +1,440 @@
+-- The packet identifier: says which frames an application wants at once, while they still arrive.
+--
+-- It reads the bytes of mac_rx's tap. What a rule means is what `Rule` in crates/wire/src/rule.rs says, for every frame,
+-- short and damaged ones too. The verdict stands as soon as the headers are read, on the condition that the frame goes
+-- on as long as they say; at its end the result says whether it did. docs/blocks/packet_identifier.md has the ports.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+use work.ethernet_pkg.all;
+
+entity packet_identifier is
+  generic (
+    RULES     : natural := 4;
+    -- UDP ports that rules may ask for.
+    PORTS     : natural := 4;
+    -- Own IP addresses.
+    ADDRESSES : natural := 2
+  );
+  port (
+    clk        : in  std_logic;
+    rst        : in  std_logic;
+    tap_tdata  : in  std_logic_vector(7 downto 0);
+    tap_tvalid : in  std_logic;
+    tap_start  : in  std_logic;
+    tap_end    : in  std_logic;
+    own_mac    : in  std_logic_vector(47 downto 0);
+    -- 128 bits each, the first in the low bits; those of IPv4 mapped into IPv6 (::ffff:a.b.c.d).
+    address_enable      : in  std_logic_vector(ADDRESSES - 1 downto 0);
+    own_addresses       : in  std_logic_vector(128 * ADDRESSES - 1 downto 0);
+    -- A rule wants a frame where all that it asks for holds; the first rule is in the low bits of all these.
+    rule_enable         : in  std_logic_vector(RULES - 1 downto 0);
+    rule_asks_own       : in  std_logic_vector(RULES - 1 downto 0);
+    rule_asks_type      : in  std_logic_vector(RULES - 1 downto 0);
+    rule_asks_protocol  : in  std_logic_vector(RULES - 1 downto 0);
+    rule_asks_priority  : in  std_logic_vector(RULES - 1 downto 0);
+    -- A bit for each of udp_ports, any of which will do; a rule that asks for none takes frames without UDP as well.
+    rule_asks_port      : in  std_logic_vector(RULES * PORTS - 1 downto 0);
+    rule_type           : in  std_logic_vector(16 * RULES - 1 downto 0);
+    rule_protocol       : in  std_logic_vector(8 * RULES - 1 downto 0);
+    rule_priority       : in  std_logic_vector(3 * RULES - 1 downto 0);
+    udp_ports           : in  std_logic_vector(16 * PORTS - 1 downto 0);
+    -- Bits of the port that must be the same; all ones for one port.
+    udp_port_masks      : in  std_logic_vector(16 * PORTS - 1 downto 0);
+    -- From the clock in which the headers are read until the next frame: whether any rule wants it.
+    decided       : out std_logic;
+    wanted        : out std_logic;
+    -- One clock, three behind tap_end; what it found stays until the next.
+    result_valid  : out std_logic;
+    result_wanted : out std_logic;
+    result_rules  : out std_logic_vector(RULES - 1 downto 0)
+  );
+end entity;
+
+architecture rtl of packet_identifier is
+  type octets_t is array (natural range <>) of octet_t;
+  type layer_t is (ethernet, tag, ipv4, ipv6, udp, rest);
+
+  -- What the bytes so far say. `place` is the byte within the layer.
+  signal layer        : layer_t;
+  signal place        : natural range 0 to 63;
+  signal tags         : natural range 0 to 2;
+  signal parsed       : std_logic;
+  signal mac_same     : std_logic;
+  signal high_byte    : octet_t;
+  signal ether_type   : half_t;
+  signal typed        : std_logic;
+  -- Bytes since the EtherType: the FCS is behind every header, and these four show that the header was not in it.
+  signal since_type   : natural range 0 to FCS_BYTES;
+  signal is_ip, is_ipv6 : std_logic;
+  signal has_priority : std_logic;
+  signal tag_priority : std_logic_vector(2 downto 0);
+  signal header_last  : natural range 0 to 63;
+  signal header_size  : unsigned(5 downto 0);
+  signal header_read  : std_logic;
+  signal header_fault : std_logic;
+  signal ip_size      : unsigned(15 downto 0);
+  -- Bytes that the frame still needs to hold its whole packet and the FCS.
+  signal missing      : unsigned(16 downto 0);
+  -- The header checksum (RFC 1071), byte by byte: the carry of one half goes into the other.
+  signal sum_high, sum_low : unsigned(7 downto 0);
+  signal sum_carry    : unsigned(0 downto 0);
+  signal protocol     : octet_t;
+  -- The next byte of each own address, fetched with the byte before it.
+  signal address_at    : unsigned(3 downto 0);
+  signal address_octet : octets_t(ADDRESSES - 1 downto 0);
+  signal address_same : std_logic_vector(ADDRESSES - 1 downto 0);
+  signal udp_size     : unsigned(15 downto 0);
+  signal udp_read     : std_logic;
+  signal udp_port     : half_t;
+
+  -- What follows from it, one clock behind.
+  signal data_size    : unsigned(16 downto 0);
+  signal port_same    : std_logic_vector(PORTS - 1 downto 0);
+  signal mapped       : std_logic_vector(ADDRESSES - 1 downto 0);
+  signal ended        : std_logic;
+  signal facts_done, facts_end : std_logic;
+  signal found, ip_good, udp_good, is_own : std_logic;
+  signal type_same, protocol_same, priority_same, udp_same : std_logic_vector(RULES - 1 downto 0);
+
+  -- And what rules make of that, two clocks behind.
+  signal hits         : std_logic_vector(RULES - 1 downto 0);
+  signal hits_done, hits_end : std_logic;
+
+  function octet_in(vector : std_logic_vector; index : natural) return octet_t is
+  begin
+    return vector(8 * index + 7 downto 8 * index);
+  end function;
+
+  function half_in(vector : std_logic_vector; index : natural) return half_t is
+  begin
+    return vector(16 * index + 15 downto 16 * index);
+  end function;
+
+  -- Byte `index` of an address, the first one on the left.
+  function octet_of(address : std_logic_vector(127 downto 0); index : unsigned(3 downto 0)) return octet_t is
+    variable eight : std_logic_vector(63 downto 0);
+    variable four  : std_logic_vector(31 downto 0);
+    variable two   : std_logic_vector(15 downto 0);
+  begin
+    eight := address(127 downto 64);
+    if index(3) = '1' then
+      eight := address(63 downto 0);
+    end if;
+    four := eight(63 downto 32);
+    if index(2) = '1' then
+      four := eight(31 downto 0);
+    end if;
+    two := four(31 downto 16);
+    if index(1) = '1' then
+      two := four(15 downto 0);
+    end if;
+    if index(0) = '1' then
+      return two(7 downto 0);
+    end if;
+    return two(15 downto 8);
+  end function;
+begin
+  read_headers : process (clk)
+    variable kind : half_t;
+    variable sum  : unsigned(8 downto 0);
+    variable mac_octet : octet_t;
+
+    procedure enter(constant next_layer : layer_t) is
+    begin
+      layer <= next_layer;
+      place <= 0;
+    end procedure;
+
+    procedure finish is
+    begin
+      layer  <= rest;
+      parsed <= '1';
+    end procedure;
+
+    procedure compare_address(constant begun : boolean) is
+    begin
+      for i in address_same'range loop
+        if begun and tap_tdata /= address_octet(i) then
+          address_same(i) <= '0';
+        end if;
+      end loop;
+    end procedure;
+
+    -- Behind an IP header: only UDP goes on.
+    procedure leave_ip is
+    begin
+      header_read <= '1';
+      if protocol = PROTOCOL_UDP then
+        enter(udp);
+      else
+        finish;
+      end if;
+    end procedure;
+  begin
+    if rising_edge(clk) then
+      if rst = '1' then
+        layer        <= rest;
+        place        <= 0;
+        tags         <= 0;
+        parsed       <= '0';
+        mac_same     <= '0';
+        high_byte    <= (others => '0');
+        ether_type   <= (others => '0');
+        typed        <= '0';
+        since_type   <= 0;
+        is_ip        <= '0';
+        is_ipv6      <= '0';
+        has_priority <= '0';
+        tag_priority <= (others => '0');
+        header_last  <= 0;
+        header_size  <= (others => '0');
+        header_read  <= '0';
+        header_fault <= '0';
+        ip_size      <= (others => '0');
+        missing      <= (others => '0');
+        sum_high     <= (others => '0');
+        sum_low      <= (others => '0');
+        sum_carry    <= "0";
+        protocol     <= (others => '0');
+        address_at   <= x"0";
+        address_octet <= (others => x"00");
+        address_same <= (others => '0');
+        udp_size     <= (others => '0');
+        udp_read     <= '0';
+        udp_port     <= (others => '0');
+      elsif tap_tvalid = '1' and tap_start = '1' then
+        layer        <= ethernet;
+        place        <= 1;
+        tags         <= 0;
+        parsed       <= '0';
+        mac_same     <= to_std_logic(tap_tdata = own_mac(47 downto 40));
+        typed        <= '0';
+        since_type   <= 0;
+        is_ip        <= '0';
+        is_ipv6      <= '0';
+        has_priority <= '0';
+        header_read  <= '0';
+        header_fault <= '0';
+        missing      <= (others => '0');
+        sum_high     <= (others => '0');
+        sum_low      <= (others => '0');
+        sum_carry    <= "0";
+        address_same <= (others => '1');
+        udp_read     <= '0';
+      elsif tap_tvalid = '1' then
+        if place < 63 then
+          place <= place + 1;
+        end if;
+        if typed = '1' and since_type < FCS_BYTES then
+          since_type <= since_type + 1;
+        end if;
+        if missing /= 0 then
+          missing <= missing - 1;
+        end if;
+        kind := high_byte & tap_tdata;
+        case place is
+          when 1 => mac_octet := own_mac(39 downto 32);
+          when 2 => mac_octet := own_mac(31 downto 24);
+          when 3 => mac_octet := own_mac(23 downto 16);
+          when 4 => mac_octet := own_mac(15 downto 8);
+          when others => mac_octet := own_mac(7 downto 0);
+        end case;
+        for i in address_octet'range loop
+          address_octet(i) <= octet_of(own_addresses(128 * i + 127 downto 128 * i), address_at);
+        end loop;
+        case layer is
+          when ethernet | tag =>
+            if layer = ethernet and place < 6 and tap_tdata /= mac_octet then
+              mac_same <= '0';
+            end if;
+            if layer = tag and place = 0 and tags = 1 then
+              has_priority <= '1';
+              tag_priority <= tap_tdata(7 downto 5);
+            end if;
+            high_byte <= tap_tdata;
+            if (layer = ethernet and place = 13) or (layer = tag and place = 3) then
+              ether_type <= kind;
+              if (kind = TPID_CUSTOMER or kind = TPID_SERVICE) and tags < 2 then
+                tags <= tags + 1;
+                enter(tag);
+              else
+                typed <= '1';
+                if kind = TYPE_IPV4 then
+                  is_ip <= '1';
+                  enter(ipv4);
+                elsif kind = TYPE_IPV6 then
+                  is_ip   <= '1';
+                  is_ipv6 <= '1';
+                  enter(ipv6);
+                else
+                  finish;
+                end if;
+              end if;
+            end if;
+
+          when ipv4 =>
+            if place mod 2 = 0 then
+              sum      := resize(sum_high, 9) + unsigned(tap_tdata) + sum_carry;
+              sum_high <= sum(7 downto 0);
+            else
+              sum      := resize(sum_low, 9) + unsigned(tap_tdata) + sum_carry;
+              sum_low  <= sum(7 downto 0);
+            end if;
+            sum_carry <= sum(8 downto 8);
+            case place is
+              when 0 =>
+                address_at  <= x"C";
+                header_size <= unsigned(tap_tdata(3 downto 0)) & "00";
+                header_last <= to_integer((unsigned(tap_tdata(3 downto 0)) - 1) & "11");
+                if tap_tdata(7 downto 4) /= x"4" or unsigned(tap_tdata(3 downto 0)) < 5 then
+                  header_fault <= '1';
+                  finish;
+                end if;
+              when 2 => ip_size(15 downto 8) <= unsigned(tap_tdata);
+              when 3 =>
+                ip_size(7 downto 0) <= unsigned(tap_tdata);
+                -- Four bytes are there, and the FCS is four more.
+                missing <= '0' & ip_size(15 downto 8) & unsigned(tap_tdata);
+              when 6 | 7 =>
+                -- More fragments, or an offset. "Don't fragment" is none.
+                if (place = 6 and tap_tdata(5 downto 0) /= "000000") or (place = 7 and tap_tdata /= x"00") then
+                  header_fault <= '1';
+                end if;
+              when 9 => protocol <= tap_tdata;
+              when others => null;
+            end case;
+            if place >= 15 and place < 20 then
+              address_at <= address_at + 1;
+              compare_address(place >= 16);
+            end if;
+            if place = header_last and place /= 0 then
+              leave_ip;
+            end if;
+
+          when ipv6 =>
+            case place is
+              when 0 =>
+                address_at <= x"0";
+                if tap_tdata(7 downto 4) /= x"6" then
+                  header_fault <= '1';
+                  finish;
+                end if;
+              when 4 => ip_size(15 downto 8) <= unsigned(tap_tdata);
+              when 5 =>
+                ip_size(7 downto 0) <= unsigned(tap_tdata);
+                -- 34 bytes of the header, and the FCS.
+                missing <= resize(ip_size(15 downto 8) & unsigned(tap_tdata), 17) + 38;
+              when 6 => protocol <= tap_tdata;
+              when others => null;
+            end case;
+            if place >= 23 then
+              address_at <= address_at + 1;
+              compare_address(place >= 24);
+            end if;
+            if place = IPV6_BYTES - 1 then
+              leave_ip;
+            end if;
+
+          when udp =>
+            if place = 2 or place = 3 then
+              udp_port <= udp_port(7 downto 0) & tap_tdata;
+            end if;
+            if place = 4 then
+              udp_size(15 downto 8) <= unsigned(tap_tdata);
+            elsif place = 5 then
+              udp_size(7 downto 0) <= unsigned(tap_tdata);
+              udp_read <= '1';
+              finish;
+            end if;
+
+          when others => null;
+        end case;
+      end if;
+    end if;
+  end process;
+
+  know : process (clk)
+    variable over  : std_logic;
+    variable whole : boolean;
+    variable good  : boolean;
+    variable own   : std_logic;
+  begin
+    if rising_edge(clk) then
+      -- Of the packet behind its header; the top bit shows that the header is longer than the packet.
+      data_size <= '0' & ip_size;
+      if is_ipv6 = '0' then
+        data_size <= resize(ip_size, 17) - header_size;
+      end if;
+      for i in mapped'range loop
+        mapped(i) <= to_std_logic(own_addresses(128 * i + 47 downto 128 * i + 32) = x"FFFF");
+        for bit_number in 128 * i + 48 to 128 * i + 127 loop
+          if own_addresses(bit_number) = '1' then
+            mapped(i) <= '0';
+          end if;
+        end loop;
+      end loop;
+
+      -- The length of the datagram comes behind its port, so this is in time for udp_same.
+      for i in port_same'range loop
+        port_same(i) <= to_std_logic(((udp_port xor half_in(udp_ports, i)) and half_in(udp_port_masks, i)) = x"0000");
+      end loop;
+
+      -- Until its end a frame counts as whole.
+      over  := tap_end or ended;
+      ended <= over and not tap_tvalid and not rst;
+      whole := over = '0' or missing = 0;
+      good  := header_read = '1' and header_fault = '0' and whole;
+      if is_ipv6 = '0' then
+        good := good and data_size(16) = '0' and sum_low = x"FF"
+                and ((sum_carry = "0" and sum_high = x"FF") or (sum_carry = "1" and sum_high = x"FE"));
+      end if;
+      own := '0';
+      for i in address_same'range loop
+        own := own or (address_same(i) and address_enable(i) and (mapped(i) or is_ipv6));
+      end loop;
+
+      facts_done <= parsed or over;
+      facts_end  <= tap_end and not rst;
+      found      <= typed and (not over or to_std_logic(since_type = FCS_BYTES));
+      ip_good    <= is_ip and to_std_logic(good);
+      is_own     <= mac_same and (not is_ip or (own and to_std_logic(good)));
+      udp_good   <= udp_read and to_std_logic(udp_size >= UDP_BYTES and udp_size <= data_size(15 downto 0));
+      for i in rule_enable'range loop
+        type_same(i)     <= to_std_logic(ether_type = rule_type(16 * i + 15 downto 16 * i));
+        protocol_same(i) <= to_std_logic(protocol = octet_in(rule_protocol, i));
+        priority_same(i) <= has_priority and to_std_logic(tag_priority = rule_priority(3 * i + 2 downto 3 * i));
+        udp_same(i)      <= or (port_same
+                                and rule_asks_port(PORTS * i + PORTS - 1 downto PORTS * i));
+      end loop;
+    end if;
+  end process;
+
+  judge : process (clk)
+  begin
+    if rising_edge(clk) then
+      for i in hits'range loop
+        hits(i) <= rule_enable(i) and found
+                   and (type_same(i) or not rule_asks_type(i))
+                   and (priority_same(i) or not rule_asks_priority(i))
+                   and ((protocol_same(i) and ip_good) or not rule_asks_protocol(i))
+                   and ((udp_same(i) and udp_good and ip_good)
+                        or not (or rule_asks_port(PORTS * i + PORTS - 1 downto PORTS * i)))
+                   and (is_own or not rule_asks_own(i));
+      end loop;
+      hits_done    <= facts_done and not rst;
+      hits_end     <= facts_end and not rst;
+      decided      <= hits_done and not rst;
+      wanted       <= hits_done and (or hits) and not rst;
+      result_valid <= hits_end and not rst;
+      if rst = '1' then
+        result_wanted <= '0';
+        result_rules  <= (others => '0');
+      elsif hits_end = '1' then
+        result_wanted <= or hits;
+        result_rules  <= hits;
+      end if;
+    end if;
+  end process;
+end architecture;
