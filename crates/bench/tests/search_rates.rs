@@ -224,6 +224,46 @@ fn a_tester_that_is_the_limit_is_named() {
     assert_eq!(all.goals[0].outcome, Outcome::TesterTooSlow);
 }
 
+/// Most of three trials must be without loss.
+fn most_of_three() -> Search {
+    Search::new(vec![Goal {
+        duration_sum_ps: 3 * SECOND_PS,
+        exceed_ratio: 0.5,
+        width_ratio: 0.05,
+        ..Goal::no_loss(SECOND_PS)
+    }])
+}
+
+/// A node without a link, whose tester is held up in some of the trials.
+fn on_a_busy_host(capacity: f64, is_held_up: fn(&usize) -> bool) -> SearchResult {
+    let mut node = CurveNode::of_capacity(capacity).without_link();
+    node.sender_frames_per_s = 250e3;
+    node.held_up_at = (2..1_000).filter(is_held_up).collect();
+    find(&mut node, &most_of_three())
+}
+
+#[test]
+fn a_tester_that_is_held_up_does_not_bound_the_node_below_what_it_offered() {
+    let result = on_a_busy_host(1e6, |run| run % 4 != 0);
+    assert_eq!(result.ended, SearchEnded::Done);
+    let goal = &result.goals[0];
+    assert_eq!((goal.outcome, limit(goal)), (Outcome::Found, Limit::Tester));
+    // At the highest load it was held up to half in most trials.
+    assert!(lower(goal) >= 125e3 && lower(goal) <= 250e3, "{goal:?}");
+    let offered = result.trials.iter().filter_map(|t| t.sent_frames.value());
+    let most = offered.copied().max().unwrap() as f64;
+    assert!(lower(goal) <= most, "a rate that was really sent");
+}
+
+#[test]
+fn a_node_that_loses_is_found_by_a_tester_that_is_held_up() {
+    let result = on_a_busy_host(90e3, |run| run % 3 == 0);
+    let goal = &result.goals[0];
+    assert_eq!((goal.outcome, limit(goal)), (Outcome::Found, Limit::Node));
+    assert!(lower(goal) <= 90e3 && lower(goal) > 60e3, "{goal:?}");
+    assert!(upper(goal) > 90e3, "{goal:?}");
+}
+
 #[test]
 fn no_load_is_asked_above_the_testers_ceiling() {
     let mut node = CurveNode::of_capacity(1e6);

@@ -2,7 +2,8 @@
 
 use wirelab_trial::search::Goal;
 
-/// After so many trials at one load that the tester could not offer, it is taken to be unable to.
+/// After so many trials at one load that the tester could not offer, or as many as the goal asks of a load where that
+/// is more, it is taken to be unable to.
 pub(super) const TESTER_ATTEMPTS: u64 = 2;
 
 /// A trial at a load, as far as a goal cares.
@@ -28,8 +29,8 @@ pub(super) struct LoadSeen {
     pub trials: Vec<Seen>,
     /// Trials in which the tester was the limit.
     pub tester_limited: u64,
-    /// Loss ratios of those of them in which less was offered than asked.
-    pub offered_less: Vec<f64>,
+    /// Of those in which less was offered than asked: the frames/s that were, and the loss ratio.
+    pub offered_less: Vec<(f64, f64)>,
 }
 
 /// What a load is to a goal.
@@ -76,20 +77,25 @@ impl LoadSeen {
             Class::Upper
         } else if whole - long_low <= allowed {
             Class::Lower
-        } else if self.tester_limited >= TESTER_ATTEMPTS {
-            let carried = self
-                .offered_less
-                .iter()
-                .any(|loss| *loss <= goal.loss_ratio);
-            // Rates that were offered by chance are not offered again, as several trials of one load would need.
-            if carried && goal.trials_per_load() == 1 {
-                Class::Passed
-            } else {
-                Class::TooFast
-            }
+        } else if self.tester_limited < TESTER_ATTEMPTS {
+            Class::Undecided
+        } else if whole - self.carried_less(goal).count() as f64 * goal.final_trial_ps as f64
+            <= allowed
+        {
+            // With what was offered in place of what was asked the goal was met.
+            Class::Passed
+        } else if self.tester_limited >= TESTER_ATTEMPTS.max(goal.trials_per_load()) {
+            Class::TooFast
         } else {
             Class::Undecided
         }
+    }
+
+    /// The frames/s that were offered in place of this load, and that the node carried.
+    pub fn carried_less(&self, goal: &Goal) -> impl Iterator<Item = f64> {
+        let loss_ratio = goal.loss_ratio;
+        let offered = self.offered_less.iter();
+        offered.filter_map(move |(offered, loss)| (*loss <= loss_ratio).then_some(*offered))
     }
 
     /// Full trials of the goal that were seen here.
@@ -238,5 +244,27 @@ mod tests {
         assert_eq!(load.class(&tst009()), Class::Undecided);
         load.tester_limited = TESTER_ATTEMPTS;
         assert_eq!(load.class(&tst009()), Class::TooFast);
+    }
+
+    #[test]
+    fn a_tester_that_offered_less_passes_a_load_once_that_meets_the_goal() {
+        let most_of_three = Goal {
+            duration_sum_ps: 180,
+            exceed_ratio: 0.5,
+            ..Goal::no_loss(60)
+        };
+        for (offered, class) in [
+            (&[(400.0, 0.0)][..], Class::Undecided),
+            (&[(400.0, 0.0), (300.0, 0.0)], Class::Passed),
+            // What was lost may come of the tester's faster stretches: asked once more.
+            (&[(400.0, 0.1), (300.0, 0.0)], Class::Undecided),
+            (&[(400.0, 0.1), (300.0, 0.0), (500.0, 0.0)], Class::Passed),
+            (&[(400.0, 0.1), (300.0, 0.0), (500.0, 0.1)], Class::TooFast),
+        ] {
+            let mut load = seen(&[]);
+            load.offered_less = offered.to_vec();
+            load.tester_limited = offered.len() as u64;
+            assert_eq!(load.class(&most_of_three), class, "{offered:?}");
+        }
     }
 }

@@ -211,16 +211,30 @@ impl Rates {
                 self.at(load).tester_limited += 1;
                 let offered = told.sent_frames_per_s;
                 if let Some(offered) = offered.filter(|sent| (range.0..load).contains(sent)) {
-                    self.at(load).offered_less.push(told.loss_ratio);
-                    // Where the node carried what was offered, it carries that. Loss tells nothing, since it may
-                    // come of the faster stretches between two pauses of the tester.
-                    if told.loss_ratio <= goal.loss_ratio {
-                        self.at(offered).trials.push(seen);
-                    }
+                    self.offered_less(goal, load, offered, seen);
                 }
             }
         }
         Ok(())
+    }
+
+    /// A trial in which the tester offered less than the load. Where the node carried what was offered, it carries that,
+    /// and what else was offered at this load is carried by as many trials as offered that much. Loss tells nothing,
+    /// since it may come of the faster stretches between two pauses of the tester.
+    fn offered_less(&mut self, goal: &Goal, load: f64, offered: f64, seen: Seen) {
+        let before: Vec<f64> = self.at(load).carried_less(goal).collect();
+        self.at(load).offered_less.push((offered, seen.loss_ratio));
+        if seen.loss_ratio > goal.loss_ratio {
+            return;
+        }
+        self.at(offered).trials.push(seen);
+        for other in before {
+            match other.total_cmp(&offered) {
+                std::cmp::Ordering::Less => self.at(other).trials.push(seen),
+                std::cmp::Ordering::Equal => {}
+                std::cmp::Ordering::Greater => self.at(offered).trials.push(seen),
+            }
+        }
     }
 
     /// The next load to ask for a goal, and whether it lies a step beyond what is known.

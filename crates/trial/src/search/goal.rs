@@ -112,8 +112,8 @@ impl Search {
 
     /// Most trials that the search can need between these two loads: for each goal (and its short trials)
     /// 2 + ⌈log₂(1 + L/s)⌉ + ⌈log₂(L/g)⌉ loads, L = ln(max/min), g the goal's logarithmic width −ln(1 − width),
-    /// s the smaller of g and ln 2; times the full trials of a load and one in which the tester failed to keep
-    /// the rate. Trials without a result come on top; [`Search::max_trials`] counts them too.
+    /// s the smaller of g and ln 2; times twice the full trials of a load, as many in which the tester failed to
+    /// keep the rate. Trials without a result come on top; [`Search::max_trials`] counts them too.
     pub fn most_trials(&self, min_frames_per_s: f64, max_frames_per_s: f64) -> u64 {
         let range = (max_frames_per_s / min_frames_per_s).ln().max(0.0);
         let loads = |goal: &Goal| {
@@ -125,7 +125,7 @@ impl Search {
         self.phases()
             .iter()
             .flat_map(|(_, phases)| phases)
-            .map(|goal| loads(goal) * (goal.trials_per_load() + 1))
+            .map(|goal| loads(goal) * 2 * goal.trials_per_load())
             .sum()
     }
 
