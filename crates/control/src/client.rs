@@ -7,14 +7,18 @@ use std::time::Duration;
 use wirelab_trial::Clock;
 use wirelab_trial::stage::PointTimes;
 
-use crate::line::{Kind, Line, LineBuf, RequestId};
+use crate::line::RequestId;
 use crate::message::{
     AskCaptures, AskCounters, AskLoad, AskSetup, AskStatus, CpuLoad, Hello, Identity, Opened,
     Point, Reply, Request, Start, Started, Status, Stop, VERSION,
 };
 use crate::page::{Record, Span};
-use crate::refusal::{Code, Refusal};
+use crate::refusal::Refusal;
 use crate::transport::Transport;
+
+mod link;
+
+use link::Link;
 
 /// Most items that are collected from the pages of one list, whatever the node says.
 pub const MAX_ITEMS: usize = 65_536;
@@ -217,6 +221,15 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// [`ClientError`]; a refusal of the node is [`ClientError::Refused`].
     pub fn ask(&mut self, request: &Request) -> Result<Reply, ClientError> {
+        self.ask_while(request, |_| false)
+    }
+
+    /// Ask with all patience once more as long as `goes_on`, told how often that was done, says so. The node does it once.
+    fn ask_while(
+        &mut self,
+        request: &Request,
+        mut goes_on: impl FnMut(u32) -> bool,
+    ) -> Result<Reply, ClientError> {
         self.number = self.number.checked_add(1).ok_or(ClientError::SessionLost)?;
         let id = RequestId {
             session: self.session,
@@ -227,7 +240,17 @@ impl<T: Transport> Client<T> {
             patience: self.patience,
             counts: self.counts,
         };
-        let answer = link.exchange(request, id);
+        let mut rounds = 1;
+        let answer = loop {
+            match link.exchange(request, id) {
+                Err(ClientError::Silent { .. }) if goes_on(rounds) => rounds += 1,
+                Err(ClientError::Silent { command, tries }) => {
+                    let tries = tries.saturating_mul(rounds);
+                    break Err(ClientError::Silent { command, tries });
+                }
+                answer => break answer,
+            }
+        };
         self.counts = link.counts;
         answer
     }
@@ -252,7 +275,20 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// [`ClientError`]
     pub fn start(&mut self, start: Start) -> Result<Started, ClientError> {
-        match self.ask(&Request::Start(start))? {
+        self.start_while(start, |_| false)
+    }
+
+    /// Start a trial on a node that may prepare for long before it answers. Whenever all patience is used up, `goes_on` is
+    /// told how often it was, and says whether the node is still worth it: the same request is then said again.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub fn start_while(
+        &mut self,
+        start: Start,
+        goes_on: impl FnMut(u32) -> bool,
+    ) -> Result<Started, ClientError> {
+        match self.ask_while(&Request::Start(start), goes_on)? {
             Reply::Start(started) => Ok(started),
             _ => Err(unexpected("start")),
         }
@@ -373,113 +409,5 @@ fn unexpected(command: &'static str) -> ClientError {
     ClientError::Protocol {
         command,
         what: "it answers something else".to_owned(),
-    }
-}
-
-/// A transport with what is counted on it.
-struct Link<T> {
-    transport: T,
-    patience: Patience,
-    counts: ClientCounts,
-}
-
-/// What one received line means for the request that waits.
-enum Heard {
-    Answer(Reply),
-    /// The node got something it could not read, which may have been our request: say it again now.
-    SayAgain,
-    Nothing,
-}
-
-impl<T: Transport> Link<T> {
-    fn exchange(&mut self, request: &Request, id: RequestId) -> Result<Reply, ClientError> {
-        let command = request.command();
-        let mut out = LineBuf::new();
-        let line = request
-            .emit(id, &mut out)
-            .ok_or(ClientError::TooLong(command))?;
-        let mut wait = self.patience.first;
-        for attempt in 0..self.patience.tries {
-            self.counts.repeated += u64::from(attempt > 0);
-            self.counts.sent += 1;
-            self.transport.send(line)?;
-            let deadline = self.transport.now() + wait;
-            if let Some(reply) = self.listen(command, id, deadline)? {
-                return self.judge(command, id, reply);
-            }
-            wait = (wait * 2).min(self.patience.longest);
-        }
-        Err(ClientError::Silent {
-            command,
-            tries: self.patience.tries,
-        })
-    }
-
-    fn listen(
-        &mut self,
-        command: &'static str,
-        id: RequestId,
-        deadline: Duration,
-    ) -> Result<Option<Reply>, ClientError> {
-        let mut buffer = [0; crate::line::MAX_LINE];
-        // However much noise comes in, one try ends at its deadline.
-        while self.transport.now() < deadline {
-            let Some(len) = self.transport.receive(&mut buffer, deadline)? else {
-                return Ok(None);
-            };
-            match self.hear(&buffer[..len.min(buffer.len())], command, id)? {
-                Heard::Answer(reply) => return Ok(Some(reply)),
-                Heard::SayAgain => return Ok(None),
-                Heard::Nothing => {}
-            }
-        }
-        Ok(None)
-    }
-
-    fn hear(
-        &mut self,
-        bytes: &[u8],
-        command: &'static str,
-        id: RequestId,
-    ) -> Result<Heard, ClientError> {
-        let Ok(line) = Line::parse(bytes, self.transport.needs_check()) else {
-            self.counts.unreadable += 1;
-            return Ok(Heard::Nothing);
-        };
-        if line.kind == Kind::Request {
-            // Our own line, echoed by a terminal or a loopback.
-            self.counts.unreadable += 1;
-            return Ok(Heard::Nothing);
-        }
-        if line.kind == Kind::Error && line.id == RequestId::default() && id != line.id {
-            self.counts.unreadable += 1;
-            return Ok(Heard::SayAgain);
-        }
-        if line.id != id || (line.kind == Kind::Reply && line.name != command) {
-            self.counts.stale += 1;
-            return Ok(Heard::Nothing);
-        }
-        match Reply::parse(&line) {
-            Ok(reply) => Ok(Heard::Answer(reply)),
-            Err(error) => Err(ClientError::Protocol {
-                command,
-                what: format!("{error:?}"),
-            }),
-        }
-    }
-
-    fn judge(
-        &self,
-        command: &'static str,
-        id: RequestId,
-        reply: Reply,
-    ) -> Result<Reply, ClientError> {
-        match reply {
-            Reply::Error(r) if r.code == Code::NoSession && id.session != 0 => {
-                Err(ClientError::SessionLost)
-            }
-            Reply::Error(refusal) => Err(ClientError::Refused { command, refusal }),
-            reply => Ok(reply),
-        }
     }
 }

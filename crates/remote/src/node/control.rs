@@ -1,6 +1,6 @@
 //! The control connection: over UDP, and over TCP where no datagram gets an answer; and what its errors mean here.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use wirelab_control::client::{Client, ClientError, Patience};
@@ -20,12 +20,20 @@ pub const PATIENCE: Patience = Patience {
     tries: 9,
 };
 
-/// For a start: 23 s in all. A node may first load tracing programs, which the kernel of a slow host checks for seconds.
-pub const START: Patience = Patience {
-    first: Duration::from_millis(200),
-    longest: Duration::from_secs(1),
-    tries: 25,
-};
+/// So often that patience is had with a start, whether or not the node can be seen to be there: 22 s in all. It may first
+/// load programs, which the kernel of a slow host checks for seconds.
+const LEAST_ROUNDS: u32 = 3;
+/// And so often, two minutes, with one that can: it does nothing else meanwhile, and a busy host takes its time.
+const MOST_ROUNDS: u32 = 17;
+/// How long a connection to a node on a busy host may take.
+const CONNECTING: Duration = Duration::from_secs(2);
+
+/// Whether a node that has not answered to a start for so many rounds is worth another one. Its control port takes
+/// connections also while it prepares; what has ended refuses them.
+pub fn still_prepares(address: Option<SocketAddr>, rounds: u32) -> bool {
+    let is_there = |to| TcpStream::connect_timeout(&to, CONNECTING).is_ok();
+    rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && address.is_some_and(is_there))
+}
 
 /// Open a session with the node at an address.
 ///
@@ -85,6 +93,19 @@ pub fn is_busy(error: &ClientError) -> bool {
 mod tests {
     use super::*;
     use wirelab_control::refusal::Refusal;
+
+    #[test]
+    fn a_node_that_prepares_is_told_from_one_that_is_gone() {
+        // Nobody accepts: the node is busy. The kernel takes the connection all the same.
+        let node = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Some(node.local_addr().unwrap());
+        assert!(still_prepares(address, 10));
+        assert!(!still_prepares(address, MOST_ROUNDS), "not for ever");
+        assert!(!still_prepares(None, 10), "it cannot be seen");
+        drop(node);
+        assert!(!still_prepares(address, 10));
+        assert!(still_prepares(address, 1), "a lost answer or two are usual");
+    }
 
     #[test]
     fn a_newer_node_is_told_from_none() {

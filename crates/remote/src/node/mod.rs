@@ -194,10 +194,12 @@ impl ControlNode {
     }
 
     fn ask_start(&mut self, plan: &Plan) -> Result<Started, ClientError> {
-        self.control.be_patient(control::START);
-        let answer = self.control.start(plan.start.clone());
-        self.control.be_patient(control::PATIENCE);
-        answer
+        let address = match &self.opener {
+            Opener::Address(address) => Some(*address),
+            Opener::Given(_) => None,
+        };
+        let goes_on = |rounds| control::still_prepares(address, rounds);
+        self.control.start_while(plan.start.clone(), goes_on)
     }
 
     /// One trial, on the thread that is in the tester's place.

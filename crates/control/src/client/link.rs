@@ -1,0 +1,118 @@
+//! One request on a transport: said again until its answer comes, whatever else comes in between.
+
+use std::time::Duration;
+
+use super::{ClientCounts, ClientError, Patience};
+use crate::line::{Kind, Line, LineBuf, RequestId};
+use crate::message::{Reply, Request};
+use crate::refusal::Code;
+use crate::transport::Transport;
+
+/// A transport with what is counted on it.
+pub(super) struct Link<T> {
+    pub transport: T,
+    pub patience: Patience,
+    pub counts: ClientCounts,
+}
+
+/// What one received line means for the request that waits.
+enum Heard {
+    Answer(Reply),
+    /// The node got something it could not read, which may have been our request: say it again now.
+    SayAgain,
+    Nothing,
+}
+
+impl<T: Transport> Link<T> {
+    /// Say a request until its answer comes, or all tries are used up.
+    pub fn exchange(&mut self, request: &Request, id: RequestId) -> Result<Reply, ClientError> {
+        let command = request.command();
+        let mut out = LineBuf::new();
+        let line = request
+            .emit(id, &mut out)
+            .ok_or(ClientError::TooLong(command))?;
+        let mut wait = self.patience.first;
+        for attempt in 0..self.patience.tries {
+            self.counts.repeated += u64::from(attempt > 0);
+            self.counts.sent += 1;
+            self.transport.send(line)?;
+            let deadline = self.transport.now() + wait;
+            if let Some(reply) = self.listen(command, id, deadline)? {
+                return self.judge(command, id, reply);
+            }
+            wait = (wait * 2).min(self.patience.longest);
+        }
+        Err(ClientError::Silent {
+            command,
+            tries: self.patience.tries,
+        })
+    }
+
+    fn listen(
+        &mut self,
+        command: &'static str,
+        id: RequestId,
+        deadline: Duration,
+    ) -> Result<Option<Reply>, ClientError> {
+        let mut buffer = [0; crate::line::MAX_LINE];
+        // However much noise comes in, one try ends at its deadline.
+        while self.transport.now() < deadline {
+            let Some(len) = self.transport.receive(&mut buffer, deadline)? else {
+                return Ok(None);
+            };
+            match self.hear(&buffer[..len.min(buffer.len())], command, id)? {
+                Heard::Answer(reply) => return Ok(Some(reply)),
+                Heard::SayAgain => return Ok(None),
+                Heard::Nothing => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn hear(
+        &mut self,
+        bytes: &[u8],
+        command: &'static str,
+        id: RequestId,
+    ) -> Result<Heard, ClientError> {
+        let Ok(line) = Line::parse(bytes, self.transport.needs_check()) else {
+            self.counts.unreadable += 1;
+            return Ok(Heard::Nothing);
+        };
+        if line.kind == Kind::Request {
+            // Our own line, echoed by a terminal or a loopback.
+            self.counts.unreadable += 1;
+            return Ok(Heard::Nothing);
+        }
+        if line.kind == Kind::Error && line.id == RequestId::default() && id != line.id {
+            self.counts.unreadable += 1;
+            return Ok(Heard::SayAgain);
+        }
+        if line.id != id || (line.kind == Kind::Reply && line.name != command) {
+            self.counts.stale += 1;
+            return Ok(Heard::Nothing);
+        }
+        match Reply::parse(&line) {
+            Ok(reply) => Ok(Heard::Answer(reply)),
+            Err(error) => Err(ClientError::Protocol {
+                command,
+                what: format!("{error:?}"),
+            }),
+        }
+    }
+
+    fn judge(
+        &self,
+        command: &'static str,
+        id: RequestId,
+        reply: Reply,
+    ) -> Result<Reply, ClientError> {
+        match reply {
+            Reply::Error(r) if r.code == Code::NoSession && id.session != 0 => {
+                Err(ClientError::SessionLost)
+            }
+            Reply::Error(refusal) => Err(ClientError::Refused { command, refusal }),
+            reply => Ok(reply),
+        }
+    }
+}
