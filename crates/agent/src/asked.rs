@@ -103,10 +103,11 @@ fn offer(
 
 /// What this node cannot do, whatever the layer.
 fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
-    if start.vlan_tags.is_some_and(|tags| tags > 0) {
+    let sends = start.direction != Direction::Receive;
+    if start.vlan_tags.is_some_and(|tags| tags > 0) && (sends || start.layer != Layer::Ethernet) {
         return Err(Refusal::unsupported(
             "vlan_tags",
-            "this node sends frames without tags",
+            "this node receives tagged frames of Ethernet trials, and sends without tags",
         ));
     }
     if start.descriptors.is_some() {
@@ -152,7 +153,7 @@ fn sizes(start: &Start) -> Result<Option<Sizes>, Refusal> {
     };
     let framing = Framing {
         layer: start.layer,
-        vlan_tags: 0,
+        vlan_tags: start.vlan_tags.unwrap_or(0),
     };
     let sizes = size
         .resolve(framing)

@@ -105,7 +105,19 @@ fn inside_keys(place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
     for (point, function) in &allowed.functions {
         put(&format!("function.{point}"), function);
     }
+    // Its program comes with a trial, and is none of the tracer's.
+    if let (false, Ok(mode)) = (allowed.functions.is_empty(), &allowed.xdp) {
+        put(DRIVER, &driver(mode));
+    }
     keys
+}
+
+/// The set-up key of what takes the point `driver` of frames received.
+pub const DRIVER: &str = "function.in.driver";
+
+/// What takes that point, where an XDP program sits like this.
+pub fn driver(mode: &str) -> String {
+    format!("XDP program ({mode})")
 }
 
 /// As many words of a text as the value of a set-up key or a note holds.

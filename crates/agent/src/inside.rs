@@ -216,6 +216,17 @@ impl Inside {
         })
     }
 
+    /// The set-up keys of the programs that take the times now.
+    pub fn keys(&self) -> Vec<(String, String)> {
+        let points = self.tracer.points().into_iter();
+        let functions = points.map(|p| (format!("function.{}", p.point.key()), p.function));
+        let set = ("probes".to_owned(), self.tracer.set().to_string());
+        functions
+            .map(|(key, function)| (key, function.to_owned()))
+            .chain([set])
+            .collect()
+    }
+
     /// The records, for an XDP program to join.
     pub fn store(&self) -> &Store {
         self.tracer.store()

@@ -15,6 +15,7 @@ use wirelab_wire::{Layer, Transport};
 use crate::asked::Asked;
 use crate::engine::Plan;
 use crate::ethernet::{self, EthernetTrial};
+use crate::facts;
 use crate::handler::{Agent, failed};
 use crate::inside::{Inside, Wanted, mode_name};
 use crate::past::{self, Past, Track};
@@ -229,6 +230,10 @@ impl Agent {
         };
         match attached {
             Ok(mut inside) => {
+                // Not always the set that is best here.
+                for (key, value) in inside.keys() {
+                    self.set_key(&key, &value);
+                }
                 let mode = inside.watch_driver(&port, xdp);
                 self.sits(mode);
                 Ok((Some(inside), Vec::new()))
@@ -245,6 +250,7 @@ impl Agent {
     fn sits(&mut self, mode: Option<Mode>) {
         if let Some(mode) = mode {
             self.set_key("xdp", mode_name(mode));
+            self.set_key(facts::DRIVER, &facts::driver(mode_name(mode)));
         }
     }
 }
