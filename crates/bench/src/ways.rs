@@ -11,6 +11,14 @@ use wirelab_trial::{
 
 use crate::CONFIDENCE;
 
+mod background;
+mod verdict;
+
+pub use background::{BackgroundRan, LossFree, loss_free};
+pub use verdict::{
+    Answer, Claim, FRAMES_FOR_P99, LEAST_BLOCKS, LEAST_FRAMES_FOR_P99, NotDecided, Verdict,
+};
+
 /// Seed of the bootstrap, so that a file gives the same interval each time.
 const SEED: u64 = 6;
 /// Picoseconds of a nanosecond.
@@ -29,6 +37,8 @@ pub struct WayFigures {
     pub reordered_frames: Option<u64>,
     /// Frames that did not arrive.
     pub lost_frames: Option<u64>,
+    /// What else really arrived meanwhile, where something was asked to.
+    pub background: Option<BackgroundRan>,
 }
 
 /// The stack and the fast track under like conditions, in the same run.
@@ -44,10 +54,14 @@ pub struct Beside {
     pub stack: WayFigures,
     /// Past the stack.
     pub fast_track: WayFigures,
-    /// The fast track's median over the stack's, with its interval over the pairs of blocks.
+    /// Pairs of blocks, one of each way.
+    pub blocks: u64,
+    /// The fast track's median over the stack's, all blocks together, with its interval over the pairs of blocks.
     pub median_ratio: Option<Ratio>,
-    /// The fast track's 99 % over the stack's, all blocks together.
-    pub p99_ratio: f64,
+    /// The same of the 99 %.
+    pub p99_ratio: Option<Ratio>,
+    /// Whether the fast track does what it is for.
+    pub verdict: Verdict,
 }
 
 /// Every pair of trials that differ in nothing but that one takes the fast track; the delay is that from the driver to
@@ -91,25 +105,27 @@ fn distinct<'a>(observations: &[&'a Observation]) -> Vec<&'a Trial> {
 
 fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
     let (driver, application) = ("driver", "application");
-    let medians = |all: &[Observation]| -> Vec<f64> {
-        let each = all
-            .iter()
-            .filter_map(|o| median_ns(&delay(o, driver, application)?));
-        each.collect()
+    let samples = |all: &[Observation]| -> Vec<Vec<u64>> {
+        let each = all.iter().filter_map(|o| delay(o, driver, application));
+        each.map(|series| series.raw_ticks).collect()
     };
-    let (slow, quick) = (medians(stack), medians(fast));
-    let pairs: Vec<(f64, f64)> = quick.into_iter().zip(slow).collect();
+    let pairs: Vec<(Vec<u64>, Vec<u64>)> = samples(fast).into_iter().zip(samples(stack)).collect();
+    let ratio = |percent| Ratio::of_percentiles(&pairs, percent, CONFIDENCE, SEED);
     let (stack_way, fast_way) = (figures(stack)?, figures(fast)?);
     let trial = &stack.first()?.trial;
-    Some(Beside {
+    let mut pair = Beside {
         length_bytes: stack[0].sizes.length,
         wait: trial.wait,
         background: trial.background,
-        p99_ratio: fast_way.p99_ns / stack_way.p99_ns,
-        median_ratio: Ratio::of_medians(&pairs, CONFIDENCE, SEED),
         stack: stack_way,
         fast_track: fast_way,
-    })
+        blocks: pairs.len() as u64,
+        median_ratio: ratio(50.0),
+        p99_ratio: ratio(99.0),
+        verdict: Verdict::none(),
+    };
+    pair.verdict = Verdict::of(&pair);
+    Some(pair)
 }
 
 fn figures(blocks: &[Observation]) -> Option<WayFigures> {
@@ -123,6 +139,7 @@ fn figures(blocks: &[Observation]) -> Option<WayFigures> {
         p99_ns: ns(&series, 99.0)?,
         reordered_frames: counts.map(|c| c.reordered_frames),
         lost_frames: counts.map(|c| c.lost_frames),
+        background: BackgroundRan::of(blocks),
     })
 }
 
@@ -204,10 +221,26 @@ fn way(trial: &Trial) -> String {
     }
 }
 
-/// Into how many blocks a number of frames is divided, at most `most`, so that each has as many.
-pub fn blocks(frames: u64, most: u32) -> u32 {
-    let fits = |blocks: &u32| frames % u64::from(*blocks) == 0;
-    (1..=most.max(1)).rev().find(fits).unwrap_or(1)
+/// Into how many blocks of one size a number of frames is divided: `usual` ones or as many below that as fit, and more
+/// where a block would have more than `most` frames. Where no number of blocks up to twice what is needed fits, the
+/// numbers of frames next to it that can be divided, the smaller first.
+///
+/// # Errors
+/// Two numbers of frames that can be asked instead.
+pub fn blocks(frames: u64, usual: u32, most: u64) -> Result<u32, [u64; 2]> {
+    let (usual, most) = (u64::from(usual.max(1)), most.max(1));
+    let least = frames.div_ceil(most).max(1);
+    let fits = |blocks: &u64| frames % blocks == 0;
+    let found = match least <= usual {
+        true => (least..=usual).rev().find(fits),
+        false => (least..=2 * least).find(fits),
+    };
+    let fewest = least.max(usual);
+    let each = frames / fewest;
+    let next = [each * fewest, (each + 1) * fewest].map(|frames| frames.min(most * fewest));
+    found
+        .and_then(|blocks| u32::try_from(blocks).ok())
+        .ok_or(next)
 }
 
 /// The frames of one block.

@@ -187,7 +187,8 @@ fn is_no_count(name: &str) -> bool {
         "_ns", "_ps", "_ticks", "_milli", "_ppm", "_median", "_p99", "_max",
     ];
     let is_one = |piece: &str| TIMES.iter().any(|end| piece.ends_with(end));
-    !name.ends_with("slipped_ns") && name.split('.').any(is_one)
+    let added = ["slipped_ns", "lasted_ns"];
+    !added.iter().any(|end| name.ends_with(end)) && name.split('.').any(is_one)
 }
 
 #[cfg(test)]
@@ -238,11 +239,13 @@ mod tests {
             BTreeMap::from([
                 ("probe_cost_ns.driver".to_owned(), Field::measured(a)),
                 ("probe_taken.driver".to_owned(), Field::measured(b)),
+                ("background_lasted_ns".to_owned(), Field::measured(b)),
             ])
         };
         let blocks = [one(100, 5), one(140, 6), one(90, 7)];
         let all = counters(blocks.iter());
         assert_eq!(all["probe_cost_ns.driver"].value(), Some(&100));
         assert_eq!(all["probe_taken.driver"].value(), Some(&18));
+        assert_eq!(all["background_lasted_ns"].value(), Some(&18));
     }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::random::SplitMix64;
+use crate::series::nearest_rank;
 
 /// An interval that holds the true figure with the confidence it says.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -79,15 +80,14 @@ pub struct Ratio {
     pub interval: Interval,
 }
 
-/// Resamples of [`Ratio::of_medians`].
+/// Resamples of a [`Ratio`].
 pub const RESAMPLES: usize = 10_000;
 
 impl Ratio {
     /// Ratio of the medians of two things measured in turn, so that `pairs` were run under like conditions.
     ///
-    /// The interval is that of the percentile bootstrap (B. Efron, R. Tibshirani: An Introduction to the
-    /// Bootstrap, 1993, 13.3) over whole pairs, with a seed. `None` where there are no pairs, or a figure is
-    /// not finite and above 0.
+    /// The interval is that of the percentile bootstrap over whole pairs, with a seed. `None` where there are no pairs,
+    /// or a figure is not finite and above 0.
     pub fn of_medians(pairs: &[(f64, f64)], confidence: f64, seed: u64) -> Option<Ratio> {
         let usable = |x: f64| x.is_finite() && x > 0.0;
         if pairs.is_empty() || !pairs.iter().all(|p| usable(p.0) && usable(p.1)) {
@@ -99,26 +99,120 @@ impl Ratio {
             b.sort_by(f64::total_cmp);
             median(&a) / median(&b)
         };
-        let mut rng = SplitMix64::new(seed);
-        let mut ratios: Vec<f64> = (0..RESAMPLES)
-            .map(|_| {
-                let mut again = pairs
-                    .iter()
-                    .map(|_| pairs[rng.below(pairs.len() as u64) as usize]);
-                ratio_of(&mut again)
-            })
-            .collect();
-        ratios.sort_by(f64::total_cmp);
-        let tail = (1.0 - confidence.clamp(0.0, 1.0)) / 2.0;
-        let cut = (tail * RESAMPLES as f64) as usize;
         Some(Ratio {
             ratio: ratio_of(&mut pairs.iter().copied()),
-            interval: Interval {
-                low: ratios[cut.min(RESAMPLES - 1)],
-                high: ratios[RESAMPLES - 1 - cut.min(RESAMPLES - 1)],
-                confidence,
-            },
+            interval: bootstrap(pairs.len(), confidence, seed, |chosen| {
+                ratio_of(&mut chosen.iter().map(|at| pairs[*at]))
+            }),
         })
+    }
+
+    /// Ratio of a percentile (nearest rank) of two things measured in turn in blocks, each over the samples of all its
+    /// blocks: what the first took over what the second took.
+    ///
+    /// The interval is that of the percentile bootstrap over whole pairs of blocks, as in [`Ratio::of_medians`], so
+    /// that what a host does to a block as a whole is in it. `None` where there are no samples on a side, or a
+    /// percentile is 0.
+    pub fn of_percentiles(
+        blocks: &[(Vec<u64>, Vec<u64>)],
+        percent: f64,
+        confidence: f64,
+        seed: u64,
+    ) -> Option<Ratio> {
+        let first = Blocks::new(blocks.iter().map(|pair| &pair.0[..]));
+        let second = Blocks::new(blocks.iter().map(|pair| &pair.1[..]));
+        let ratio_of = |chosen: &[usize]| {
+            let ticks = first.percentile(chosen, percent)? as f64;
+            let of = second.percentile(chosen, percent)? as f64;
+            (ticks > 0.0 && of > 0.0).then(|| ticks / of)
+        };
+        let all: Vec<usize> = (0..blocks.len()).collect();
+        let ratio = ratio_of(&all)?;
+        Some(Ratio {
+            ratio,
+            // A choice of blocks without samples says nothing else than all of them.
+            interval: bootstrap(blocks.len(), confidence, seed, |chosen| {
+                ratio_of(chosen).unwrap_or(ratio)
+            }),
+        })
+    }
+}
+
+/// The interval of a figure by the percentile bootstrap (B. Efron, R. Tibshirani: An Introduction to the Bootstrap, 1993,
+/// 13.3): the figure of as many of `count` things drawn with replacement, [`RESAMPLES`] times, with a seed.
+fn bootstrap(
+    count: usize,
+    confidence: f64,
+    seed: u64,
+    figure: impl Fn(&[usize]) -> f64,
+) -> Interval {
+    let mut rng = SplitMix64::new(seed);
+    let mut chosen = vec![0; count];
+    let mut figures: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            chosen.fill_with(|| rng.below(count as u64) as usize);
+            figure(&chosen)
+        })
+        .collect();
+    figures.sort_by(f64::total_cmp);
+    let tail = (1.0 - confidence.clamp(0.0, 1.0)) / 2.0;
+    let cut = ((tail * RESAMPLES as f64) as usize).min(RESAMPLES - 1);
+    Interval {
+        low: figures[cut],
+        high: figures[RESAMPLES - 1 - cut],
+        confidence,
+    }
+}
+
+/// Samples in blocks, laid out so that a percentile of any choice of blocks is a search and not a sort.
+struct Blocks {
+    /// Every value once, the smallest first.
+    values: Vec<u64>,
+    /// Of each block, how many of its samples are at most each value.
+    up_to: Vec<Vec<u32>>,
+}
+
+impl Blocks {
+    fn new<'a>(blocks: impl Iterator<Item = &'a [u64]>) -> Blocks {
+        let sorted: Vec<Vec<u64>> = blocks
+            .map(|block| {
+                let mut block = block.to_vec();
+                block.sort_unstable();
+                block
+            })
+            .collect();
+        let mut values: Vec<u64> = sorted.iter().flatten().copied().collect();
+        values.sort_unstable();
+        values.dedup();
+        let up_to = |block: &Vec<u64>| {
+            let below = |value: &u64| block.partition_point(|sample| sample <= value) as u32;
+            values.iter().map(below).collect()
+        };
+        Blocks {
+            up_to: sorted.iter().map(up_to).collect(),
+            values,
+        }
+    }
+
+    /// The percentile over all samples of these blocks, one that is named twice counting twice.
+    fn percentile(&self, chosen: &[usize], percent: f64) -> Option<u64> {
+        let up_to = |at: usize| {
+            chosen
+                .iter()
+                .map(|b| u64::from(self.up_to[*b][at]))
+                .sum::<u64>()
+        };
+        let last = self.values.len().checked_sub(1)?;
+        let rank = nearest_rank(percent, up_to(last))?;
+        let (mut low, mut high) = (0, last);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match up_to(middle) < rank {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Some(self.values[low])
     }
 }
 
@@ -335,6 +429,35 @@ mod tests {
             (same.interval.low, same.ratio, same.interval.high),
             (1.5, 1.5, 1.5)
         );
+    }
+
+    #[test]
+    fn a_ratio_of_percentiles_is_that_of_all_samples_with_an_interval_over_blocks() {
+        // Blocks whose every sample is one value: the 99 % of a choice is its largest, the median its middle one.
+        let pairs: Vec<(Vec<u64>, Vec<u64>)> = (0..8u64)
+            .map(|at| (vec![100 + at; 50], vec![400 + 4 * at; 50]))
+            .collect();
+        let of = |percent| Ratio::of_percentiles(&pairs, percent, 0.95, 1).unwrap();
+        let (median, tail) = (of(50.0), of(99.0));
+        assert_eq!(median.ratio, 103.0 / 412.0);
+        assert_eq!(tail.ratio, 107.0 / 428.0);
+        for (ratio, interval) in [median, tail].map(|r| (r.ratio, r.interval)) {
+            assert!(interval.low <= ratio && ratio <= interval.high);
+            // The same blocks are drawn on both sides, and within each the ratio is a quarter.
+            assert!((interval.low - 0.25).abs() < 1e-9 && (interval.high - 0.25).abs() < 1e-9);
+        }
+        assert_eq!(Ratio::of_percentiles(&pairs, 99.0, 0.95, 1), Some(tail));
+        // One block in eight with a tail of its own: with it or without it, that is what the interval says.
+        let mut wild = pairs;
+        wild[3].0[..10].fill(9_000);
+        let wild = Ratio::of_percentiles(&wild, 99.0, 0.95, 1).unwrap();
+        assert!(
+            wild.interval.low < 0.3 && wild.interval.high > 20.0,
+            "{wild:?}"
+        );
+        for none in [&[][..], &[(vec![], vec![1])], &[(vec![1], vec![0])]] {
+            assert_eq!(Ratio::of_percentiles(none, 50.0, 0.95, 1), None);
+        }
     }
 
     #[test]

@@ -88,6 +88,11 @@ impl LabNode {
         })
     }
 
+    /// Frames of a trial whose times are had.
+    pub fn most_captures(&self) -> u64 {
+        self.node.captures_of_a_trial()
+    }
+
     /// What the node lacks in this place, in its own words.
     pub fn notices(&self) -> impl Iterator<Item = &str> {
         let notices = self.said["notices"].as_array().into_iter().flatten();

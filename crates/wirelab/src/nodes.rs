@@ -90,6 +90,14 @@ impl AnyNode {
         }
     }
 
+    /// Frames of a trial whose times are had; more are asked in several trials.
+    pub fn captures_of_a_trial(&self) -> u64 {
+        match self {
+            AnyNode::Control(node) => node.captures_of_a_trial(),
+            _ => u64::MAX,
+        }
+    }
+
     /// Frames of a trial whose times it keeps, where it keeps those of few.
     pub fn most_captures(&self) -> Option<u64> {
         match self {

@@ -138,6 +138,12 @@ fn what_has_no_stages_is_refused_with_the_way_out() {
         (&["stages", "board:zynq"][..], 2, "there is no board 'zynq'"),
         (&["stages", path], 2, "has no capture points"),
         (
+            &["stages", path, "--fast-track", "port=1026"],
+            2,
+            "--fast-track has no meaning for",
+        ),
+        (&["stages", path, "--length", "64"], 2, "ask the node again"),
+        (
             &["stages", "board:zynq7000", "--against", path],
             2,
             "no stages counted",

@@ -199,6 +199,12 @@ fn labs_that_have_no_stages_are_refused_with_the_way_out() {
     for (args, words) in [
         (&["stages", "lab:2"][..], "write lab: for a lab of one pair"),
         (&["stages", "lab:", "--load", "fast"], "--load"),
+        (&["stages", "lab:", "--load", "max"], "--load 1kpps"),
+        (&["stages", "lab:", "--count", "0"], "at least 1"),
+        (
+            &["stages", "lab:", "--count", "5003"],
+            "--count 5000 or 5010",
+        ),
         (&["stages", "lab:there-is-none"], "there-is-none"),
     ] {
         if args[1] != "lab:2" && !can_lab() {

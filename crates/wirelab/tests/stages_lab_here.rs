@@ -151,12 +151,13 @@ fn what_has_no_meaning_without_a_tester_is_refused() {
     for (options, words) in [
         (
             &["--fast-track", "port=1026"][..],
-            "--fast-track is not for here:IFACE",
+            "--fast-track has no meaning for 'here:lo'",
         ),
         (
             &["--background", "half"],
-            "--background is not for here:IFACE",
+            "--background has no meaning for 'here:lo'",
         ),
+        (&["--load", "2kpps"], "wirelab send"),
         (&["--count", "0"], "1 to 65536"),
         (&["--wait", "both"], "sleep or spin"),
         (&["--probes", "off"], "auto, fentry or raw"),

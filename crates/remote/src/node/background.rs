@@ -90,6 +90,14 @@ pub fn tell(
         .zip(received)
         .map(|(sent, received)| sent.saturating_sub(received));
     put("lost_frames", lost, untold);
+    // How long so many frames take at the rate that was reached, and how many were due in that time: of trials taken
+    // together both can be added, and a rate cannot.
+    let rate = sent.and_then(|(report, _)| report.frames_per_s());
+    let lasted_s = frames.zip(rate).map(|(frames, rate)| frames as f64 / rate);
+    let few = "fewer than two frames of it were sent";
+    put("lasted_ns", lasted_s.map(|s| (s * 1e9).round() as u64), few);
+    let due = lasted_s.map(|s| (s * background.frames_per_s).round() as u64);
+    put("due_frames", due, few);
     let slipped = sent.map(|(report, _)| report.slips);
     put("sender_slips", slipped, "the flow was not sent");
     let mut warn = |code: &str, text: String, way_out: &str| {

@@ -14,7 +14,7 @@ use wirelab_port::packet::{
 use wirelab_socket::echo::names::ROUND_TRIP;
 use wirelab_socket::flow::{Seen, Sent};
 use wirelab_trial::{Buffers, Cancel, Direction, NodeError, Unsupported};
-use wirelab_wire::{Flow, FrameSpec, Transport};
+use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
 
 use super::background;
 use super::flows::{Did, Sides};
@@ -161,10 +161,10 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
         frame: FrameSpec {
             destination: node.0,
             source: interface.mac.0,
-            vlans: match plan.trial.framing.vlan_tags {
-                0 => [None, None],
-                1 => [Some(100), None],
-                _ => [Some(100), Some(101)],
+            vlans: match (plan.trial.framing.vlan_tags, tag(plan)) {
+                (0, _) => [None, None],
+                (1, outer) => [Some(outer), None],
+                (_, outer) => [Some(outer), Some(101)],
             },
             transport: Transport::Ethernet,
         },
@@ -176,6 +176,15 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
         faults: Default::default(),
         buffers: None,
     }
+}
+
+/// The outer VLAN tag: of VLAN 100, with the priority that a rule of the trial asks for, where one does.
+fn tag(plan: &Plan) -> u16 {
+    const VLAN: u16 = 100;
+    let rules = plan.trial.rule.as_deref().map(str::parse::<Rules>);
+    let rules = rules.and_then(Result::ok).unwrap_or_default();
+    let priority = rules.0.iter().find_map(|rule| rule.priority);
+    u16::from(priority.unwrap_or(0)) << 13 | VLAN
 }
 
 fn send(interface: &Interface, job: &SendJob, cancel: &Cancel) -> io::Result<Sent> {

@@ -154,6 +154,15 @@ impl ControlNode {
         self.place.cores()
     }
 
+    /// Frames of a trial whose times at its capture points are had: what it keeps, up to as many as are asked for. One
+    /// that keeps none is asked for no fewer frames.
+    pub fn captures_of_a_trial(&self) -> u64 {
+        match self.identity.max_captures {
+            0 => plan::CAPTURES.into(),
+            most => most.min(plan::CAPTURES).into(),
+        }
+    }
+
     /// The slower of the two ends' links, as far as they have one.
     fn link(&self) -> Option<LineRate> {
         let theirs = self.setup.get("link_bits_per_s");

@@ -46,7 +46,11 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     let cpu_load = parts.cpu_load();
     let notes = std::mem::take(&mut parts.told.notes);
     for note in notes {
-        parts.warn("node", note, "see the text");
+        parts.warn(
+            "node",
+            note,
+            "nothing is wrong with what has figures; what it names has none, or is to be read so",
+        );
     }
     let slow = flows
         .iter()

@@ -14,7 +14,7 @@ pub const TO_NODE: u8 = 0;
 /// Stream that the node sends in.
 pub const FROM_NODE: u8 = 1;
 /// Frames whose capture points are asked for, as many as the Zynq document's tables have.
-const CAPTURES: u32 = 512;
+pub const CAPTURES: u32 = 512;
 /// The highest rate at which they are asked for unless the trial chooses what takes them: to look at each frame costs a
 /// node time, which would tell in trials of what it can do.
 const LOOKED_AT_PER_S: f64 = 50_000.0;

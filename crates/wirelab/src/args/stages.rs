@@ -23,21 +23,22 @@ pub struct StagesArgs {
     /// Lengths of the frames in bytes, without FCS
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,
-    /// Frames of each trial [default: 512, or as many as board:lpc1768 keeps the times of]
+    /// Frames of each trial [default: 512, or as many as board:lpc1768 keeps the times of; 2048 where the fast track is
+    /// judged by its 99 %, beside a background]
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
     /// Load of each trial where time is measured, e.g. 1kpps
     #[arg(long, default_value = "1kpps", value_name = "LOAD")]
     pub load: String,
-    /// Show the fast track beside the stack: frames that match RULE go past it, e.g. port=1026 or
-    /// ethertype=0x88b5 or port=1026:1027,priority=6; several rules are alternatives
+    /// Show the fast track beside the stack: frames that match RULE go past it, e.g. port=1026:1027 or own,port=1026; with
+    /// ethertype=0x88b5 or priority=6 the flow is Ethernet; several rules are alternatives
     #[arg(long, value_name = "RULE")]
     pub fast_track: Vec<String>,
     /// How the application waits: sleep, spin or both; both with --fast-track, sleep without
     #[arg(long, value_name = "HOW")]
     pub wait: Option<String>,
-    /// What else arrives meanwhile: half (of the stack's loss-free rate, which is searched first), or a rate such as
-    /// 50kpps or 50kpps,length=1024
+    /// What else arrives meanwhile: half (of the highest rate that was really sent without loss, which is searched first),
+    /// or a rate such as 50kpps or 50kpps,length=1024
     #[arg(long, value_name = "LOAD")]
     pub background: Option<String>,
     /// What takes the times inside the kernel: auto, fentry, raw or off

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wirelab_bench::run::NODE_FAILED;
-use wirelab_bench::ways::{beside, overheads};
+use wirelab_bench::ways::{beside, loss_free, overheads};
 use wirelab_bench::{NoCeiling, Plan};
 use wirelab_board::count::CountNode;
 use wirelab_board::{Emulator, Options, catalogue};
@@ -12,7 +12,7 @@ use wirelab_ports::PortsOptions;
 use wirelab_report::{Format, render_stages};
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
-use wirelab_trial::{ClockKind, Node, Observation, ResultsFile, Status};
+use wirelab_trial::{ClockKind, Found, Node, Observation, ResultsFile, Status};
 
 use crate::args::StagesArgs;
 use crate::commands::report::{on_paper, read, save};
@@ -24,7 +24,9 @@ use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
 
 mod alone;
 mod background;
+mod flow;
 mod here;
+mod options;
 mod plan;
 mod told;
 
@@ -45,10 +47,8 @@ pub fn run(args: &StagesArgs) -> Result {
     for path in &args.output {
         Format::of_path(path).map_err(Failure::usage)?;
     }
-    if Path::new(&args.node)
-        .extension()
-        .is_some_and(|e| e == "json")
-    {
+    options::refuse(args)?;
+    if is_file(&args.node) {
         let file = read(Path::new(&args.node))?;
         return show(args, &file, before.as_deref(), &args.output);
     }
@@ -57,12 +57,27 @@ pub fn run(args: &StagesArgs) -> Result {
     }
     let (results, pages) = split(&args.output);
     let outputs = Outputs::of(&results)?;
-    let (plan, ran) = measure(args, &outputs)?;
-    let shown = show(args, &ran.file, before.as_deref(), &pages)?;
-    match outputs.end(ran, &plan)? {
-        Outcome::Done => Ok(shown),
+    let measured = measure(args, &outputs)?;
+    let shown = show(args, &measured.ran.file, before.as_deref(), &pages)?;
+    match outputs.end(measured.ran, &measured.plan)? {
+        Outcome::Done if measured.is_whole => Ok(shown),
+        Outcome::Done => Ok(Outcome::Missed),
         missed => Ok(missed),
     }
+}
+
+/// Whether a name is that of a results file.
+fn is_file(name: &str) -> bool {
+    let extension = Path::new(name).extension();
+    extension.is_some_and(|e| e == "json")
+}
+
+/// What was asked, and what came of it.
+struct Measured {
+    plan: Plan,
+    ran: Ran,
+    /// Whether all was asked that the user wanted.
+    is_whole: bool,
 }
 
 /// Results files, and pages.
@@ -72,7 +87,7 @@ fn split(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     paths.iter().cloned().partition(is_results)
 }
 
-fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<(Plan, Ran)> {
+fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
     let ways = Ways::of(args)?;
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let mut ceiling =
@@ -80,19 +95,20 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<(Plan, Ran)> {
     if let Some(mut node) = counting(args)? {
         refuse(args, &ways)?;
         let able = node.describe().capabilities;
-        let plan = plan::plain(args, &able, args.count.unwrap_or(FRAMES), true)?;
+        let frames = frames(args.count, None)?;
+        let plan = plan::plain(args, &able, frames, None)?;
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
-        return Ok((plan, ran));
+        return Ok(Measured::whole(plan, ran));
     }
     let (mut node, most) = open(args, &bar)?;
     let description = node.describe();
     let able = &description.capabilities;
-    let frames = frames(args.count, most)?;
+    let frames = frames(args.count, most.in_all)?;
     if !description.setup.contains_key(TRACES) {
         refuse(args, &ways)?;
-        let plan = plan::plain(args, able, frames, false)?;
+        let plan = plan::plain(args, able, frames, Some(most.of_a_trial))?;
         let ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
-        return Ok((plan, ran));
+        return Ok(Measured::whole(plan, ran));
     }
     let (mut notes, mut searched) = (Vec::new(), None);
     let background = match ways.background {
@@ -104,10 +120,11 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<(Plan, Ran)> {
             bar.line(&half.text);
             notes.push(half.text);
             searched = Some(half.part);
-            Some(half.background)
+            half.background
         }
     };
-    let plan = plan::linux(args, able, frames, &ways, background)?;
+    let is_whole = background.is_some() || ways.background == Offered::Nothing;
+    let plan = plan::linux(args, able, (frames, most.of_a_trial), &ways, background)?;
     let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
     notes.extend(told::notes(&description, &ran.file.observations));
     ran.file.measuring = Some(Measuring {
@@ -116,11 +133,33 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<(Plan, Ran)> {
     });
     ran.file.parts.extend(searched);
     outputs.save_again(&ran)?;
-    Ok((plan, ran))
+    Ok(Measured {
+        plan,
+        ran,
+        is_whole,
+    })
 }
 
-/// The node, and how many frames it keeps the times of where that is few.
-fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Option<u64>)> {
+impl Measured {
+    const fn whole(plan: Plan, ran: Ran) -> Measured {
+        Measured {
+            plan,
+            ran,
+            is_whole: true,
+        }
+    }
+}
+
+/// Frames whose times a node keeps.
+struct Kept {
+    /// Of a trial; a trial of more is asked in parts.
+    of_a_trial: u64,
+    /// In all, where that is few.
+    in_all: Option<u64>,
+}
+
+/// The node, and how many frames it keeps the times of.
+fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
     if let Some(rest) = args.node.strip_prefix("lab:") {
         // Steered, the stack's work would move to another core and the fast track's would not; and behind that move
         // the kernel has been seen to pass frames that its tracepoint did not report.
@@ -129,12 +168,19 @@ fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Option<u64>)> {
         for notice in node.notices() {
             bar.line(&format!("node: {notice}"));
         }
-        return Ok((Box::new(node), None));
+        let kept = Kept {
+            of_a_trial: node.most_captures(),
+            in_all: None,
+        };
+        return Ok((Box::new(node), kept));
     }
     let image = args.image.as_deref();
     let node = nodes::with_image(&args.node, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
-    let most = node.most_captures();
-    Ok((Box::new(node), most))
+    let kept = Kept {
+        of_a_trial: node.captures_of_a_trial(),
+        in_all: node.most_captures(),
+    };
+    Ok((Box::new(node), kept))
 }
 
 /// Refuse what only a Linux node can be asked.
@@ -181,8 +227,12 @@ fn counting(args: &StagesArgs) -> Asked<Option<CountNode>> {
 fn frames(asked: Option<u64>, most: Option<u64>) -> Asked<u64> {
     let most = most.unwrap_or(u64::MAX);
     match asked {
-        Some(frames) if !(1..=most).contains(&frames) => Err(Failure::usage(format!(
-            "--count {frames}: this node keeps the records of 1 to {most}"
+        Some(0) => Err(Failure::usage(
+            "--count 0: of no frame there is no time to show: ask for at least 1, e.g. --count 512",
+        )),
+        Some(frames) if frames > most => Err(Failure::usage(format!(
+            "--count {frames}: this node keeps the records of 1 to {most}: ask for --count {most}, several times where \
+             more are wanted"
         ))),
         Some(frames) => Ok(frames),
         None => Ok(FRAMES.min(most)),
@@ -211,6 +261,21 @@ fn begun(observation: &Observation) -> Asked<()> {
         Status::Void { why } => Err(Failure::usage(why)),
         _ => Ok(()),
     }
+}
+
+/// The rate without loss that each search of a results file tells, or why it tells none.
+fn rates(file: &ResultsFile) -> Vec<serde_json::Value> {
+    let found = file.parts.iter().filter_map(|part| part.found.as_ref());
+    let rates = found.filter_map(|found| match found {
+        Found::Rates(found) => Some(loss_free(found)),
+        _ => None,
+    });
+    rates
+        .map(|rate| match rate {
+            Ok(rate) => json!(rate),
+            Err(why) => json!({ "absent": why }),
+        })
+        .collect()
 }
 
 /// Write the pages, show the table, and compare.
@@ -243,6 +308,7 @@ fn show(
             "trials": told::trials(&file.observations),
             "measuring": file.measuring,
             "searches": file.parts.iter().filter(|part| part.found.is_some()).collect::<Vec<_>>(),
+            "loss_free": rates(file),
         });
         let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
         say!("{text}");

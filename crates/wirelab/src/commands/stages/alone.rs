@@ -20,6 +20,9 @@ use crate::exit::Failure;
 /// Why figures of the sender are not there.
 const ELSEWHERE: &str = "somebody else sends; what was sent is not known here";
 
+/// What to do about what a tracer tells of its points.
+const AS_TOLD: &str = "nothing is wrong with the points that have times; those that it names are left out, or taken as it says";
+
 /// What was seen.
 pub struct Seen {
     pub port: PortName,
@@ -56,7 +59,7 @@ pub fn observation(
         .collect();
     let mut warnings: Vec<Warning> = notes
         .into_iter()
-        .map(|note| Warning::new("node", note, "see the text"))
+        .map(|note| Warning::new("node", note, AS_TOLD))
         .collect();
     if flows.is_empty() {
         let text = format!(
@@ -163,7 +166,11 @@ fn description(seen: &Seen) -> Description {
     setup.insert("application".to_owned(), application.to_owned());
     for info in seen.tracer.points() {
         let key = format!("function.{}", info.point.key());
-        setup.insert(key, info.function.to_owned());
+        let function = match info.point {
+            Point::InDriver => format!("{} ({})", info.function, seen.xdp),
+            _ => info.function.to_owned(),
+        };
+        setup.insert(key, function);
     }
     Description {
         name: format!("here:{}", seen.port),

@@ -1,11 +1,13 @@
 //! The background of `--background half`: half of what the node's stack takes without loss, found by a search.
 
 use wirelab_bench::search::{Asking, find_rates};
+use wirelab_bench::ways::{LossFree, loss_free};
 use wirelab_bench::{NoCeiling, Sink, Step, WriteError};
-use wirelab_trial::search::{Goal, Limit, Search};
+use wirelab_trial::format::integer;
+use wirelab_trial::search::{Goal, Limit, Search, SearchResult};
 use wirelab_trial::{
-    Background, Buffers, Cancel, Direction, Extent, FaultRates, Found, Framing, Load, Node,
-    Observation, Part, Path, Probes, Trial, Wait,
+    Background, Cancel, Direction, Extent, Found, Framing, Load, Node, Observation, Part, Path,
+    Probes, Trial, Wait,
 };
 
 use crate::exit::Failure;
@@ -18,11 +20,13 @@ const TRIAL_PS: u64 = 200_000_000_000;
 const TRIALS: u64 = 3;
 /// How near to the rate the search goes: half of it is asked, not the edge.
 const WIDTH_RATIO: f64 = 0.05;
+/// Most time of all trials together, in ps (20 s): what a busy machine has not told by then it does not tell.
+const LONGEST_PS: u64 = 100 * TRIAL_PS;
 
-/// A background that was found, and in words what was found.
+/// What a search for half of the stack's rate gave.
 pub struct Half {
-    /// What to offer.
-    pub background: Background,
+    /// What to offer; `None` where no rate is known.
+    pub background: Option<Background>,
     /// The search, for the results file: its trials are in its records alone.
     pub part: Part,
     /// For the reader.
@@ -47,27 +51,27 @@ pub fn half(
     cancel: &Cancel,
 ) -> Result<Half, Failure> {
     let trial = Trial {
-        framing,
-        direction: Direction::Receive,
-        size: Background::SIZE,
-        load: Load::Max,
-        extent: Extent::Time { time_ps: TRIAL_PS },
-        ports: 1,
-        link_bits_per_s: None,
-        buffers: None::<Buffers>,
-        faults: FaultRates::default(),
         path: Some(Path::Stack),
         wait,
-        rule: None,
-        background: None,
         // What is searched is the stack, without what watches it.
         probes: Some(Probes::Off),
+        ..Trial::new(
+            framing,
+            Direction::Receive,
+            Background::SIZE,
+            Load::Max,
+            Extent::Time { time_ps: TRIAL_PS },
+        )
     };
     let goal = Goal {
         duration_sum_ps: TRIALS * TRIAL_PS,
         exceed_ratio: 0.5,
         width_ratio: WIDTH_RATIO,
         ..Goal::no_loss(TRIAL_PS)
+    };
+    let search = Search {
+        max_time_ps: LONGEST_PS,
+        ..Search::new(vec![goal])
     };
     let mut ceiling = NoCeiling("the first trial at maximum load shows it".to_owned());
     let asking = Asking {
@@ -77,36 +81,37 @@ pub fn half(
         cancel,
         sink: &mut Nobody,
     };
-    let found = find_rates(asking, &trial, &Search::new(vec![goal])).map_err(Failure::usage)?;
+    let found = find_rates(asking, &trial, &search).map_err(Failure::usage)?;
     bar.clear();
-    let none = || {
-        Failure::failed(
-            "--background half: the search found no rate that the stack takes without loss; give a rate, e.g. \
-             --background 20kpps",
-        )
+    Ok(of(found))
+}
+
+/// What a search that has ended gives.
+fn of(found: SearchResult) -> Half {
+    let (background, text) = match loss_free(&found) {
+        Ok(rate) => {
+            let half = (rate.frames_per_s / 2.0).round().max(1.0);
+            let background = Background {
+                load: Load::FrameRate { frames_per_s: half },
+                size: Background::SIZE,
+            };
+            let trials = found.trials.len();
+            let text = format!(
+                "background: {background}, half of {} ({trials} trials of 200 ms at length 64)",
+                words(&rate)
+            );
+            (Some(background), text)
+        }
+        Err(why) => (
+            None,
+            format!(
+                "no background: the search found no rate that the stack takes without loss: {why}; what needs one was \
+                 left out, and there is no verdict beside a background; give a rate, e.g. --background 20kpps, or ask \
+                 again when the machine is idle"
+            ),
+        ),
     };
-    let [goal] = &found.goals[..] else {
-        return Err(none());
-    };
-    let rate = goal.relevant_lower_bound_frames_per_s.value();
-    let rate = *rate.filter(|rate| **rate > 0.0).ok_or_else(none)?;
-    let held = match goal.limited_by.value() {
-        Some(Limit::Node) => "more is lost".to_owned(),
-        Some(_) => "the tester offers no more".to_owned(),
-        None => "the search ended early".to_owned(),
-    };
-    let half = (rate / 2.0).round().max(1.0);
-    let load = Load::FrameRate { frames_per_s: half };
-    let background = Background {
-        load,
-        size: Background::SIZE,
-    };
-    let text = format!(
-        "background: {background}, half of {rate:.0} frames/s, which the stack takes without loss ({} trials of 200 ms \
-         at length 64; {held})",
-        goal.trials
-    );
-    Ok(Half {
+    Half {
         background,
         part: Part {
             name: "the stack's loss-free rate".to_owned(),
@@ -116,5 +121,126 @@ pub fn half(
             refused: None,
         },
         text,
-    })
+    }
+}
+
+/// A rate, and how much it says of the stack.
+fn words(rate: &LossFree) -> String {
+    let frames = integer(rate.frames_per_s.round() as u64);
+    let more = match (rate.lost_at_frames_per_s, rate.limited_by) {
+        (Some(lost), _) => {
+            let lost = integer(lost.round() as u64);
+            return format!(
+                "{frames} frames/s, which the stack takes without loss; at {lost} frames were lost"
+            );
+        }
+        (None, Some(Limit::Tester)) => "the tester was the limit",
+        (None, Some(Limit::Link)) => "the link carries no more",
+        (None, _) => "the search ended before it found where loss begins",
+    };
+    format!(
+        "{frames} frames/s, the highest rate that was really sent without loss: {more}, so that the stack's own rate is \
+         at least that, and may be higher"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_trial::Field;
+    use wirelab_trial::search::{GoalResult, Outcome, SearchEnded};
+
+    fn found(lower: Option<f64>, limit: Option<Limit>, upper: Option<f64>) -> SearchResult {
+        let field = |value: Option<f64>| Field::measured_or(value, "not known");
+        let framing = Framing {
+            layer: wirelab_trial::Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let time = Extent::Time { time_ps: TRIAL_PS };
+        let trial = Trial::new(
+            framing,
+            Direction::Receive,
+            Background::SIZE,
+            Load::Max,
+            time,
+        );
+        let goal = Goal::no_loss(TRIAL_PS);
+        SearchResult {
+            node: "lab:".to_owned(),
+            sizes: trial.sizes().unwrap(),
+            trial,
+            search: Search::new(vec![goal.clone()]),
+            min_load_frames_per_s: Some(46.0),
+            max_load: None,
+            goals: vec![GoalResult {
+                goal,
+                outcome: match lower {
+                    Some(_) => Outcome::Found,
+                    None => Outcome::NoLowerBound,
+                },
+                limited_by: Field::measured_or(limit, "not found"),
+                relevant_lower_bound_frames_per_s: field(lower),
+                relevant_upper_bound_frames_per_s: field(upper),
+                width_ratio: field(None),
+                conditional_throughput_frames_per_s: field(lower),
+                conditional_throughput_payload_bits_per_s: field(None),
+                conditional_throughput_goodput_bits_per_s: field(None),
+                lower_bound_trials: 2,
+                trials: 2,
+                not_monotone: false,
+            }],
+            trials: Vec::new(),
+            asked_ps: 0,
+            ended: SearchEnded::Done,
+        }
+    }
+
+    fn rate(half: &Half) -> Option<f64> {
+        half.background.map(|background| match background.load {
+            Load::FrameRate { frames_per_s } => frames_per_s,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn where_the_tester_is_the_limit_the_rate_is_named_a_lower_bound() {
+        // The load above, at which the tester was held up, is no loss of the stack.
+        let half = of(found(Some(84_000.0), Some(Limit::Tester), Some(90_000.0)));
+        assert_eq!(rate(&half), Some(42_000.0));
+        for words in [
+            "84,000 frames/s",
+            "really sent",
+            "the tester was the limit",
+            "at least that",
+        ] {
+            assert!(half.text.contains(words), "{words}: {}", half.text);
+        }
+        assert!(!half.text.contains("90,000"), "{}", half.text);
+    }
+
+    #[test]
+    fn where_the_stack_lost_frames_the_rate_is_its_own() {
+        let half = of(found(Some(60_001.0), Some(Limit::Node), Some(63_000.0)));
+        assert_eq!(rate(&half), Some(30_001.0));
+        let told = &half.text;
+        assert!(
+            told.contains("takes without loss; at 63,000 frames were lost"),
+            "{told}"
+        );
+        assert!(!told.contains("at least"), "{told}");
+    }
+
+    #[test]
+    fn where_nothing_is_known_there_is_no_background_and_why_is_said() {
+        let half = of(found(None, None, Some(46.0)));
+        assert_eq!(rate(&half), None);
+        let told = &half.text;
+        for words in [
+            "even at 46 frames/s frames were lost",
+            "no verdict",
+            "--background 20kpps",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
 }

@@ -34,7 +34,6 @@ const MOST: u64 = 65_536;
 const TAIL: Duration = Duration::from_millis(50);
 
 pub fn run(args: &StagesArgs, port: &str) -> Result {
-    refuse(args)?;
     let (results, pages) = split(&args.output);
     let port = ask::port(port)?;
     Interface::query(&port).map_err(Failure::usage)?;
@@ -68,23 +67,6 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
     match show(args, &file, None, &pages)? {
         Outcome::Done => Ok(Outcome::of(complete)),
         missed => Ok(missed),
-    }
-}
-
-/// Refuse what has no meaning without a tester of our own.
-fn refuse(args: &StagesArgs) -> Asked<()> {
-    let asked = [
-        ("--fast-track", !args.fast_track.is_empty()),
-        ("--background", args.background.is_some()),
-        ("--against", args.against.is_some()),
-        ("--image", args.image.is_some()),
-        ("--wall", args.wall),
-    ];
-    match asked.into_iter().find(|(_, asked)| *asked) {
-        Some((option, _)) => Err(Failure::usage(format!(
-            "{option} is not for here:IFACE, where somebody else sends; ask lab: or node:HOST"
-        ))),
-        None => Ok(()),
     }
 }
 

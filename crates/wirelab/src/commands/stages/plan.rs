@@ -1,7 +1,7 @@
 //! Which trials `wirelab stages` asks: each length both ways, and where a fast track or a background was asked, the
 //! ways beside each other in blocks that alternate.
 
-use wirelab_bench::ways::{block, blocks};
+use wirelab_bench::ways::{FRAMES_FOR_P99, block, blocks};
 use wirelab_bench::{Matrix, Plan, Section};
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
@@ -9,14 +9,15 @@ use wirelab_trial::{
 };
 use wirelab_wire::rule::Rules;
 
+use super::flow;
 use crate::args::StagesArgs;
 use crate::exit::Failure;
 
 type Asked<T> = Result<T, Failure>;
 
-/// Most blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
+/// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
 /// statistics of the median hold it with more than 95 % (RFC 2544 knows none; see `wirelab_trial::Summary`).
-const MOST_BLOCKS: u32 = 8;
+const USUAL_BLOCKS: u32 = 8;
 
 /// What was asked of a Linux node beyond lengths and frames.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Ways {
     pub waits: Vec<Option<Wait>>,
     /// The frames of the fast track, where it was asked.
     pub rule: Option<String>,
+    /// The flow whose frames those can be.
+    pub flow: Framing,
     /// What else arrives.
     pub background: Offered,
     /// What takes the times.
@@ -45,16 +48,7 @@ pub enum Offered {
 impl Ways {
     /// Read what was asked.
     pub fn of(args: &StagesArgs) -> Asked<Ways> {
-        let rule = match &args.fast_track[..] {
-            [] => None,
-            rules => {
-                let rules = rules.join(";");
-                let read: Result<Rules, _> = rules.parse();
-                let read =
-                    read.map_err(|e| Failure::usage(format!("--fast-track {rules}: {e}")))?;
-                Some(read.to_string())
-            }
-        };
+        let (rule, flow) = rules(args)?;
         let waits = match (args.wait.as_deref(), &rule) {
             (Some("both"), _) | (None, Some(_)) => vec![Some(Wait::Spin), Some(Wait::Sleep)],
             (Some(word), _) => {
@@ -74,10 +68,23 @@ impl Ways {
                 ))
             })?),
         };
+        let offered = match background {
+            Offered::Nothing => None,
+            Offered::Half => Some(Background {
+                load: Load::Max,
+                size: Background::SIZE,
+            }),
+            Offered::Load(background) => Some(background),
+        };
+        if let Some((rules, background)) = rule.as_ref().zip(offered) {
+            flow::keeps_off(rules, &background)
+                .map_err(|why| Failure::usage(format!("--fast-track {rules}: {why}")))?;
+        }
         let probes = args.probes.parse();
         Ok(Ways {
             waits,
-            rule,
+            rule: rule.map(|rules| rules.to_string()),
+            flow,
             background,
             probes: probes.map_err(|e| Failure::usage(format!("--probes: {e}")))?,
         })
@@ -90,13 +97,42 @@ impl Ways {
     }
 }
 
-/// The trials of a node that cannot be asked more than lengths, load and frames.
-pub fn plain(args: &StagesArgs, able: &Capabilities, frames: u64, counts: bool) -> Asked<Plan> {
+/// The rules of the fast track, where it was asked, and the framing of a flow that they can want.
+fn rules(args: &StagesArgs) -> Asked<(Option<Rules>, Framing)> {
+    let bad = |rules: &str, why: &dyn std::fmt::Display| {
+        Failure::usage(format!("--fast-track {rules}: {why}"))
+    };
+    if args.fast_track.is_empty() {
+        return Ok((None, Framing::default()));
+    }
+    let text = args.fast_track.join(";");
+    let rules: Rules = text.parse().map_err(|error| bad(&text, &error))?;
+    if args.xdp == "off" {
+        let why = "the identifier is an XDP program, and --xdp off allows none: leave --xdp out, or ask --xdp generic";
+        return Err(bad(&text, &why));
+    }
+    // In a lab of its own nothing adds a tag; on the way to another machine a VLAN interface may.
+    let tagged_way = !args.node.starts_with("lab:");
+    let flow = flow::matching(&rules, tagged_way).map_err(|why| bad(&text, &why))?;
+    Ok((Some(rules), flow))
+}
+
+/// The trials of a node that cannot be asked more than lengths, load and frames: of one that keeps the times of so many
+/// frames of a trial, or, where it keeps `None`, counts instructions.
+pub fn plain(
+    args: &StagesArgs,
+    able: &Capabilities,
+    frames: u64,
+    kept: Option<u64>,
+) -> Asked<Plan> {
     let mut matrix = matrix("stages", args, able);
     matrix.extent = Extent::Frames { frames };
     matrix.loads = vec![Load::Max];
     matrix.directions = vec![Direction::Both];
-    if !counts {
+    if let Some(kept) = kept {
+        let repeats = divided(frames, 1, kept)?;
+        matrix.extent = block(frames, repeats);
+        matrix.repeats = repeats;
         matrix.loads = vec![load(args)?];
         matrix.directions = both_ways(able);
     }
@@ -108,11 +144,11 @@ pub fn plain(args: &StagesArgs, able: &Capabilities, frames: u64, counts: bool) 
 pub fn linux(
     args: &StagesArgs,
     able: &Capabilities,
-    frames: u64,
+    (frames, kept): (u64, u64),
     ways: &Ways,
     background: Option<Background>,
 ) -> Asked<Plan> {
-    let repeats = blocks(frames, MOST_BLOCKS);
+    let repeats = divided(frames, USUAL_BLOCKS, kept)?;
     let mut sections = Vec::new();
     let mut common = matrix("stages", args, able);
     common.loads = vec![load(args)?];
@@ -139,18 +175,41 @@ pub fn linux(
             sections.push(Section::Matrix(stages));
             let mut beside = common;
             "fast track beside the stack".clone_into(&mut beside.name);
+            beside.framings = vec![ways.flow];
             beside.directions = vec![Direction::Receive];
             beside.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
             beside.rule = Some(rule.clone());
             beside.waits.clone_from(&ways.waits);
-            beside.backgrounds = backgrounds;
+            beside.backgrounds = vec![None];
             beside.probes = vec![Some(ways.probes)];
+            let loaded = background.map(|background| -> Asked<Matrix> {
+                let mut loaded = beside.clone();
+                "fast track beside the stack, beside a background".clone_into(&mut loaded.name);
+                loaded.backgrounds = vec![Some(background)];
+                // A 99 % is judged there.
+                let frames = args.count.unwrap_or(FRAMES_FOR_P99);
+                loaded.repeats = divided(frames, USUAL_BLOCKS, kept)?;
+                loaded.extent = block(frames, loaded.repeats);
+                Ok(loaded)
+            });
             sections.push(Section::Matrix(beside));
+            sections.extend(loaded.transpose()?.map(Section::Matrix));
         }
     }
     Ok(Plan {
         sections,
         ..Plan::default()
+    })
+}
+
+/// Into how many blocks of one size the frames of a trial are divided, so that a node that keeps the times of so many
+/// keeps those of all.
+fn divided(frames: u64, usual: u32, kept: u64) -> Asked<u32> {
+    blocks(frames, usual, kept).map_err(|[fewer, more]| {
+        Failure::usage(format!(
+            "--count {frames}: the node keeps the times of {kept} frames of a trial, and {frames} cannot be \
+             divided into few enough trials of one size: ask --count {fewer} or {more}"
+        ))
     })
 }
 
@@ -182,5 +241,12 @@ fn both_ways(able: &Capabilities) -> Vec<Direction> {
 
 fn load(args: &StagesArgs) -> Asked<Load> {
     let load = args.load.parse();
-    load.map_err(|e| Failure::usage(format!("--load: {e}")))
+    let load: Load = load.map_err(|e| Failure::usage(format!("--load: {e}")))?;
+    match load {
+        Load::Max => Err(Failure::usage(
+            "--load max: at the highest load queues are full, and a stage's time is the queue's; give a rate that the \
+             node takes with ease, e.g. --load 1kpps",
+        )),
+        load => Ok(load),
+    }
 }

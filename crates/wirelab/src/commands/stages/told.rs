@@ -4,17 +4,18 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use wirelab_bench::ways::{Beside, WayFigures, beside};
+use wirelab_bench::ways::{
+    Answer, BackgroundRan, Beside, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided, Verdict,
+    WayFigures, beside,
+};
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{Description, Field, Observation, Path, Probes, Trial, Wait, pooled};
+use wirelab_trial::{Description, Field, Observation, Path, Probes, Ratio, Trial, pooled};
 
 /// Set-up keys: the cores of the node's application, and of its receive work.
 const CPUS: &str = "cpus";
 const RECEIVE_CPUS: &str = "receive_cpus";
 /// Picoseconds of a nanosecond.
 const NS_PS: f64 = 1e3;
-/// Most that the fast track's median may be of the stack's, unloaded, spinning, at length 64.
-const MOST_RATIO: f64 = 0.5;
 
 /// Sentences for the reader, which the results file keeps.
 pub fn notes(node: &Description, observations: &[Observation]) -> Vec<String> {
@@ -50,44 +51,105 @@ fn against(pair: &Beside) -> String {
         stack, fast_track, ..
     } = pair;
     let time = |ns: f64| time_f(ns * NS_PS);
-    let ratio = match &pair.median_ratio {
-        Some(ratio) => format!(
-            "ratio {:.2} ({:.2} to {:.2})",
-            ratio.ratio, ratio.interval.low, ratio.interval.high
-        ),
-        None => "no ratio".to_owned(),
-    };
-    let median_ratio = fast_track.median_ns / stack.median_ns;
-    let verdict = match pair.background {
-        Some(_) => {
-            let holds = median_ratio <= 1.0 && pair.p99_ratio <= 1.0;
-            format!("median and 99 % not above the stack's: {}", word(holds))
-        }
-        None if pair.wait == Some(Wait::Spin) => {
-            let ratio = pair.median_ratio.map_or(median_ratio, |r| r.ratio);
-            format!("at most half of the stack's: {}", word(ratio <= MOST_RATIO))
-        }
-        // Waking the application takes longer than either way.
-        None => format!(
-            "median not above the stack's: {}",
-            word(median_ratio <= 1.0)
-        ),
-    };
     format!(
-        "{}, driver to application: fast track {} median, {} 99 %; stack {} and {}; {ratio}, 99 % ratio {:.2}; \
-         {verdict}{}",
+        "{}, driver to application: fast track {} median, {} 99 %; stack {} and {}; median {}, 99 % {} (95 % intervals \
+         over {} pairs of blocks, {} and {} frames); {}{}",
         conditions(pair),
         time(fast_track.median_ns),
         time(fast_track.p99_ns),
         time(stack.median_ns),
         time(stack.p99_ns),
-        pair.p99_ratio,
+        ratio(pair.median_ratio),
+        ratio(pair.p99_ratio),
+        pair.blocks,
+        integer(fast_track.frames),
+        integer(stack.frames),
+        verdict(pair),
         order(stack, fast_track)
     )
 }
 
-fn word(holds: bool) -> &'static str {
-    if holds { "yes" } else { "no" }
+fn ratio(ratio: Option<Ratio>) -> String {
+    match ratio {
+        Some(Ratio { ratio, interval }) => {
+            format!(
+                "ratio {ratio:.2} ({:.2} to {:.2})",
+                interval.low, interval.high
+            )
+        }
+        None => "no ratio".to_owned(),
+    }
+}
+
+/// What is claimed, and what the run says of it.
+fn verdict(pair: &Beside) -> String {
+    let Verdict { claim, answer, .. } = &pair.verdict;
+    let answer = match answer {
+        Answer::Holds => "holds".to_owned(),
+        Answer::DoesNotHold => "does not hold".to_owned(),
+        Answer::NotDecided { why } => format!("not decided ({})", undecided(why, pair)),
+    };
+    format!("{}: {answer}{}", claim.words(), counts_for(pair))
+}
+
+/// Why it is not decided, and what to do.
+fn undecided(why: &NotDecided, pair: &Beside) -> String {
+    let frames = pair.stack.frames.max(pair.fast_track.frames);
+    match why {
+        NotDecided::Interval { of } => format!(
+            "the interval of the {of} holds {}: ask more frames, e.g. --count {}",
+            pair.verdict.claim.most(),
+            4 * frames.next_power_of_two().max(FRAMES_FOR_P99 / 4)
+        ),
+        NotDecided::FewBlocks { blocks } => format!(
+            "{blocks} pairs of blocks give no interval: ask a number of frames that 8 divides, e.g. --count \
+             {FRAMES_FOR_P99}"
+        ),
+        NotDecided::FewFrames { frames } => format!(
+            "{frames} frames have too few beyond their 99 %: ask at least --count {LEAST_FRAMES_FOR_P99}"
+        ),
+        NotDecided::Unlike {
+            stack_frames_per_s,
+            fast_track_frames_per_s,
+        } => format!(
+            "the background ran at {} frames/s beside the stack and at {} beside the fast track: ask a smaller one, or \
+             again when the machine is idle",
+            rate(*stack_frames_per_s),
+            rate(*fast_track_frames_per_s)
+        ),
+        NotDecided::NoRatio => {
+            "a way has no figure above 0: ask more frames with --count".to_owned()
+        }
+    }
+}
+
+/// The background that a verdict counts for, where it is not the one that was asked.
+fn counts_for(pair: &Beside) -> String {
+    let ran = pair.stack.background.zip(pair.fast_track.background);
+    match ran {
+        // Said already where the two differ.
+        _ if matches!(
+            pair.verdict.answer,
+            Answer::NotDecided {
+                why: NotDecided::Unlike { .. }
+            }
+        ) =>
+        {
+            String::new()
+        }
+        Some((stack, fast)) if pair.verdict.background_missed_its_rate => format!(
+            ", for the background that really ran: {} frames/s beside the stack and {} beside the fast track, not the {} \
+             asked",
+            rate(stack.frames_per_s),
+            rate(fast.frames_per_s),
+            rate(stack.asked_frames_per_s)
+        ),
+        _ => String::new(),
+    }
+}
+
+fn rate(frames_per_s: f64) -> String {
+    integer(frames_per_s.round() as u64)
 }
 
 fn conditions(pair: &Beside) -> String {
@@ -127,15 +189,28 @@ fn polls(whole: &Observation) -> String {
         ("fast_track_passed_frames", "passed to the stack"),
         ("fast_track_no_socket_frames", "matched without a socket"),
         ("fast_track_dropped_frames", "dropped by the full ring"),
-        ("background_received_frames", "of the background received"),
     ] {
         parts.extend(counter(name).map(|n| format!("{} {words}", integer(n))));
     }
+    parts.extend(BackgroundRan::of(std::slice::from_ref(whole)).map(|ran| background(&ran)));
     let told = match parts.is_empty() {
         true => "the node tells neither polls nor matches".to_owned(),
         false => parts.join(", "),
     };
     format!("{}: {told}", way(&whole.trial, whole.sizes.length))
+}
+
+/// What really ran beside a flow.
+fn background(ran: &BackgroundRan) -> String {
+    let frames = |n: Option<u64>| n.map_or("unknown".to_owned(), integer);
+    format!(
+        "background: {} frames/s sent of {} asked, {} sent, {} received, {} lost",
+        rate(ran.frames_per_s),
+        rate(ran.asked_frames_per_s),
+        integer(ran.sent_frames),
+        frames(ran.received_frames),
+        frames(ran.lost_frames)
+    )
 }
 
 fn way(trial: &Trial, length: u32) -> String {
@@ -180,7 +255,109 @@ fn trial(whole: &Observation) -> Value {
     json!({
         "direction": asked.direction, "layer": asked.framing.layer, "length_bytes": whole.sizes.length,
         "load": asked.load, "path": asked.path, "wait": asked.wait, "rule": asked.rule,
-        "background": asked.background, "probes": asked.probes, "status": whole.status,
+        "background": asked.background,
+        "background_ran": BackgroundRan::of(std::slice::from_ref(whole)), "probes": asked.probes, "status": whole.status,
         "flows": flows, "counters": counters, "setup": whole.node.setup, "warnings": whole.warnings,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_bench::ways::Claim;
+    use wirelab_trial::{Interval, Wait};
+
+    fn pair(answer: Answer, sent_frames_per_s: f64) -> Beside {
+        let ran = BackgroundRan {
+            asked_frames_per_s: 50_000.0,
+            frames_per_s: sent_frames_per_s,
+            sent_frames: 100_000,
+            received_frames: Some(99_990),
+            lost_frames: Some(10),
+        };
+        let way = |median_ns| WayFigures {
+            frames: 2_048,
+            median_ns,
+            p99_ns: 4.0 * median_ns,
+            reordered_frames: Some(0),
+            lost_frames: Some(0),
+            background: Some(ran),
+        };
+        let ratio = |ratio| {
+            let interval = Interval {
+                low: ratio - 0.1,
+                high: ratio + 0.1,
+                confidence: 0.95,
+            };
+            Some(Ratio { ratio, interval })
+        };
+        Beside {
+            length_bytes: 64,
+            wait: Some(Wait::Spin),
+            background: Some("50kpps".parse().unwrap()),
+            stack: way(2_000.0),
+            fast_track: way(1_000.0),
+            blocks: 8,
+            median_ratio: ratio(0.5),
+            p99_ratio: ratio(0.95),
+            verdict: Verdict {
+                claim: Claim::MedianAndP99NotAbove,
+                answer,
+                background_missed_its_rate: ran.missed_its_rate(),
+            },
+        }
+    }
+
+    fn has(pair: &Beside, all: &[&str]) {
+        let told = against(pair);
+        for words in all {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_told_with_its_intervals_and_what_to_do() {
+        let interval = NotDecided::Interval { of: "99 %" };
+        let undecided = pair(Answer::NotDecided { why: interval }, 49_900.0);
+        has(
+            &undecided,
+            &[
+                "median ratio 0.50 (0.40 to 0.60), 99 % ratio 0.95 (0.85 to 1.05)",
+                "8 pairs of blocks, 2,048 and 2,048 frames",
+                "not above the stack's: not decided (the interval of the 99 % holds 1: ask more frames, e.g. --count 8192)",
+            ],
+        );
+        assert!(!against(&undecided).contains("really ran"));
+        let few = NotDecided::FewFrames { frames: 64 };
+        let few = pair(Answer::NotDecided { why: few }, 50_000.0);
+        has(&few, &["64 frames have too few", "--count 1000"]);
+        has(
+            &pair(Answer::Holds, 50_000.0),
+            &["not above the stack's: holds; "],
+        );
+    }
+
+    #[test]
+    fn a_verdict_says_for_which_background_it_counts() {
+        let missed = pair(Answer::DoesNotHold, 31_000.0);
+        has(
+            &missed,
+            &[
+                "does not hold, for the background that really ran: 31,000 frames/s beside the stack",
+                "not the 50,000 asked",
+            ],
+        );
+        let told = background(&missed.stack.background.unwrap());
+        assert_eq!(
+            told,
+            "background: 31,000 frames/s sent of 50,000 asked, 100,000 sent, 99,990 received, 10 lost"
+        );
+        let unlike = NotDecided::Unlike {
+            stack_frames_per_s: 31_000.0,
+            fast_track_frames_per_s: 45_000.0,
+        };
+        let unlike = pair(Answer::NotDecided { why: unlike }, 31_000.0);
+        has(&unlike, &["31,000 frames/s beside the stack and at 45,000"]);
+        assert!(!against(&unlike).contains("really ran"), "said once");
+    }
 }
