@@ -144,12 +144,15 @@ fn frames_are_divided_into_blocks_of_one_size() {
     }
 }
 
+/// A delay in ns, of the number of a block and of a frame.
+type Delay = fn(u64, u64) -> u64;
+
 /// Both ways beside a background, in so many pairs of blocks of frames whose delays are `slow` and `fast` of a number
 /// of the block and of the frame, and what was really sent beside them.
 fn loaded(
     pairs: u64,
     each: u64,
-    (slow, fast): (fn(u64, u64) -> u64, fn(u64, u64) -> u64),
+    (slow, fast): (Delay, Delay),
     (beside_slow, beside_fast): (u64, u64),
 ) -> Beside {
     let background: Background = "50kpps".parse().unwrap();
@@ -202,7 +205,7 @@ fn a_verdict_beside_a_background_is_yes_no_or_not_decided() {
     };
     let not = |why| Answer::NotDecided { why };
     let rate = (50_000, 50_000);
-    let cases: [(u64, u64, fn(u64, u64) -> u64, Answer); 5] = [
+    let cases: [(u64, u64, Delay, Answer); 5] = [
         (8, EACH, half, Answer::Holds),
         (8, EACH, twice, Answer::DoesNotHold),
         (8, EACH, mixed, not(NotDecided::Interval { of: "99 %" })),
