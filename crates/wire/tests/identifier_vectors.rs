@@ -127,6 +127,10 @@ fn ipv4(dice: &mut Dice) -> Vec<u8> {
     for byte in &mut header[20..] {
         *byte = dice.byte();
     }
+    if words > 5 && dice.one_in(2) {
+        // Where a sum byte by byte has its last carry left over.
+        header[words * 4 - 2..].fill(0xFF);
+    }
     let whole = data.len() + header.len();
     let length = match fault {
         1 => dice.of(&[0, 19, header.len(), header.len() + 7, whole - 1]),
