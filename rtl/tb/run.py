@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the test benches of all blocks: `rtl/tb/run.py [VUnit's arguments]`, as `run.py '*mac_tx*' -v` or `run.py --list`.
 
-Every rtl/tb/tb_*.vhd is a bench, every rtl/src/*.vhd a source; other rtl/tb/*.vhd are packages of the benches.
+Every rtl/tb/tb_*.vhd is a bench, every rtl/src/*.vhd and the registers are sources; other rtl/tb/*.vhd are packages of the benches.
 """
 
 import os
@@ -12,18 +12,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
 import benches  # noqa: E402
 import toolchain  # noqa: E402
+import verilog  # noqa: E402
 
 
 def main():
     """Entry point."""
     toolchain.enter()
     rtl = toolchain.TREE / "rtl"
-    built = Path(os.environ.get("CARGO_TARGET_DIR", toolchain.TREE / "target"), "rtl/vunit")
+    built = verilog.built() / "vunit"
     arguments = sys.argv[1:]
     if not any(word.startswith(("-p", "--num-threads")) for word in arguments):
         arguments = ["-p", str(os.cpu_count() or 1), *arguments]
     try:
-        return benches.run(sorted(rtl.glob("src/*.vhd")), sorted(rtl.glob("tb/*.vhd")), built, arguments)
+        return benches.run(verilog.sources(), sorted(rtl.glob("tb/*.vhd")), built, arguments)
     except toolchain.ToolError as error:
         print(f"Bail out! {error}")
         return 1

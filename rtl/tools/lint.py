@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import registers
 import toolchain
 import translate
 import verilog
@@ -27,9 +28,10 @@ def lint(entity, sources):
 def main():
     """Entry point; the status says whether anything was found."""
     toolchain.enter()
-    sources = sys.argv[1:] or sorted((toolchain.TREE / "rtl/src").glob("*.vhd"))
+    named = [Path(word) for word in sys.argv[1:]] or sorted((toolchain.TREE / "rtl/src").glob("*.vhd"))
+    sources = [*named, *registers.sources()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(filter(None, pool.map(lambda entity: lint(entity, sources), verilog.entities(sources))))
+        found = list(filter(None, pool.map(lambda entity: lint(entity, sources), verilog.entities(named))))
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 

@@ -18,7 +18,6 @@ import toolchain
 import translate
 import verilog
 
-SOURCES = sorted((toolchain.TREE / "rtl/src").glob("*.vhd"))
 # So many cycles the reset is held at first, and one in so many later ones has it again.
 RESET_CYCLES = 4
 RESET_ONE_IN = 400
@@ -210,10 +209,10 @@ def compare(entity, sources, cycles, seed, text=None, out=print):
         return differences(*seen, outputs, out)
 
 
-def point(number, entity, options):
+def point(number, entity, sources, options):
     """Compares one entity and prints a TAP line; whether it is well."""
     try:
-        differing, compared = compare(entity, SOURCES, options.cycles, options.seed)
+        differing, compared = compare(entity, sources, options.cycles, options.seed)
         # An output that is never known would be no comparison.
         well, said = differing == 0 and compared > 0, f"{compared} bits compared, {differing} differ"
     except toolchain.ToolError as error:
@@ -230,10 +229,11 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("entities", nargs="*", metavar="ENTITY")
     options = parser.parse_args()
-    entities = options.entities or verilog.entities(SOURCES)
+    sources = verilog.sources()
+    entities = options.entities or verilog.entities(sorted((toolchain.TREE / "rtl/src").glob("*.vhd")))
     print(f"1..{len(entities)}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        return 0 if all(list(pool.map(lambda numbered: point(*numbered, options), enumerate(entities, 1)))) else 1
+        return 0 if all(list(pool.map(lambda numbered: point(*numbered, sources, options), enumerate(entities, 1)))) else 1
 
 
 if __name__ == "__main__":

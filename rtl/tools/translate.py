@@ -19,7 +19,6 @@ from pathlib import Path
 
 import toolchain
 
-RTL = Path(__file__).resolve().parents[1]
 STANDARD = "--std=08"
 CASE = re.compile(r"(?P<head> *always @\*\n *case \(\w+\)\n)(?P<arms>(?: *[^\n]*\n)*?)(?P<end> *endcase\n)")
 ARM = re.compile(r"(?P<indent> *)(?P<choice>[^:\n]+): (?P<net>\w+) <?= (?P<value>.+);")
@@ -104,6 +103,12 @@ def repair(verilog, vhdl):
 
 def judge(module, text):
     """Raises ToolError if a fault is left, because GHDL wrote it in a form that is not known here."""
+    declared = re.findall(r"^ *(?:wire|reg) +(?:\[[^]]*\] *)?(\w+);", text, re.M)
+    if twice := sorted({name for name in declared if declared.count(name) > 1}):
+        raise toolchain.ToolError(
+            f"{module}: GHDL calls the port of an instance by label and port, which is also a signal's name: {', '.join(twice)}. "
+            "Way out: rename the label or the signal"
+        )
     if found := re.search(r'^(?!.*\$)[^\n]*"[^\n]*', text, re.M):
         raise toolchain.ToolError(f"{module}: a string is left in GHDL's Verilog: {found[0].strip()}")
     for block in re.findall(r"always @\*\n(.*?)(?=^ *always|^ *assign|^endmodule)", text, re.M | re.S):
@@ -132,6 +137,14 @@ def translate(top, sources, generics=None):
     return f"// Translated from VHDL by rtl/tools/translate.py.\n{text}"
 
 
+def everything():
+    """All VHDL of the project, in the environment that makes the registers' part of it."""
+    import verilog  # It needs the environment, the rest does not.
+
+    toolchain.enter()
+    return verilog.sources()
+
+
 def generic(word):
     """NAME=VALUE of the command line."""
     name, equals, value = word.partition("=")
@@ -149,7 +162,7 @@ def main():
     parser.add_argument("sources", nargs="*", type=Path, help="VHDL files, in any order (all of rtl/src)")
     options = parser.parse_args()
     try:
-        text = translate(options.entity, options.sources or sorted(RTL.glob("src/*.vhd")), dict(options.generics))
+        text = translate(options.entity, options.sources or everything(), dict(options.generics))
     except toolchain.ToolError as error:
         print(f"translate.py: {error}", file=sys.stderr)
         return 1

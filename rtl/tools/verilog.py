@@ -48,6 +48,13 @@ def lint(path, top):
         return str(error)
 
 
+def sources():
+    """All VHDL of the project: rtl/src, then what is made of the register maps. Raises ToolError."""
+    import registers  # It needs what is above.
+
+    return [*sorted((toolchain.TREE / "rtl/src").glob("*.vhd")), *registers.sources()]
+
+
 def built():
     """The folder for what is built and kept."""
     return Path(os.environ.get("CARGO_TARGET_DIR", toolchain.TREE / "target"), "rtl")

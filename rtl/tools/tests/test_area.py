@@ -56,12 +56,15 @@ class Judge(unittest.TestCase):
             self.assertIn("block: 100.0 MHz", self.findings()[0])
 
     def test_four_ports_have_their_share_of_a_zynq(self):
-        record = {"ethernet_port": RECORD["block"] | {"xc7": {"lut": 1996, "ff": 1, "bram": 0}}}
+        record = {
+            "ethernet_port": RECORD["block"] | {"xc7": {"lut": 2496, "ff": 1, "bram": 0}},
+            "ethernet_port_registers": RECORD["block"],
+        }
         area.write(record)
-        self.assertIn("take 15.0 % of", list(area.judge(record, {}, ["ethernet_port"], ["ethernet_port"]))[0])
-        record["ethernet_port"]["xc7"]["lut"] = 1995
+        self.assertIn("without registers take 15.0 % of", list(area.judge(record, {}, record, record))[0])
+        record["ethernet_port"]["xc7"]["lut"] = 2495
         area.write(record)
-        self.assertEqual(list(area.judge(record, {}, ["ethernet_port"], ["ethernet_port"])), [])
+        self.assertEqual(list(area.judge(record, {}, record, record)), [])
 
     def test_what_is_not_recorded_or_gone_or_otherwise_on_the_page_is_found(self):
         self.assertIn("block: is in rtl/area.toml and not in rtl/src", self.findings(entities=(), everything=())[0])

@@ -84,6 +84,7 @@ class Repair(unittest.TestCase):
             "no `when others` for n12_o": dict(vhdl=VHDL.replace("chosen", "another")),
             "neither a constant nor a net": dict(vhdl=VHDL.replace("wrap_a when", "a + 1 when")),
             "a line of an unknown form": dict(verilog_text=VERILOG.replace("2'b01: n12_o", "2'b01: if (s) n12_o")),
+            "also a signal's name: n10_o": dict(verilog_text=VERILOG.replace("  reg [39:0]", "  wire n10_o;\n  reg [39:0]")),
             "a string is left": dict(verilog_text=VERILOG.replace("assign y = n12_o", 'assign y = "hello"')),
             "process of GHDL's Verilog has an unknown form": dict(verilog_text=VERILOG.replace("case (n10_o)", "if (s)")),
         }

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""The C++ of an entity, for programs that drive it: `model.py ENTITY FOLDER`.
+
+Translates and verilates into FOLDER, with the constants of the registers beside it, and prints what a compiler needs, a
+word and a path a line: `source`, `include`, `registers`.
+"""
+
+import sys
+from pathlib import Path
+
+import registers
+import toolchain
+import translate
+import verilog
+
+WORDS = "--cc -O3 --quiet --x-assign fast --x-initial fast --no-timing -Wno-fatal --no-assert".split()
+
+
+def make(entity, folder):
+    """Writes the model; returns its C++ files. Raises ToolError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{entity}.v"
+    path.write_text(translate.translate(entity, verilog.sources()))
+    toolchain.run([toolchain.tool("verilator"), *WORDS, "--top-module", entity, "--Mdir", str(folder), str(path)])
+    return sorted(file for file in folder.glob(f"V{entity}*.cpp") if not file.name.endswith("__ALL.cpp"))
+
+
+def main():
+    """Entry point."""
+    toolchain.enter()
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    entity, folder = sys.argv[1], Path(sys.argv[2])
+    try:
+        sources = make(entity, folder)
+        include = verilog.include()
+        runtime = [include / f"{name}.cpp" for name in ("verilated", "verilated_threads")]
+        made = registers.generate() / f"{entity}_registers.rs"
+    except toolchain.ToolError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for word, paths in (("source", [*sources, *runtime]), ("include", [folder, include, include / "vltstd"]), ("registers", [made])):
+        for path in paths:
+            print(word, path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
