@@ -7,7 +7,7 @@ use wirelab_control::refusal::MAX_WHY;
 use wirelab_control::value::{Path, Traffic};
 use wirelab_cores::{clock_id, host_id};
 use wirelab_port::host::environment;
-use wirelab_trial::{Buffers, Direction};
+use wirelab_trial::{Buffers, Direction, Probes};
 use wirelab_wire::{Framing, Layer};
 
 use crate::inside::Allowed;
@@ -89,9 +89,7 @@ fn inside_keys(place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
     match &allowed.probes {
         Ok(set) => {
             put("probes", &set.to_string());
-            if let Some(why) = &allowed.remark {
-                put("probes_why", why);
-            }
+            put("probes_why", why_this_set(allowed, Probes::Auto));
         }
         Err(why) => {
             put("probes", "none");
@@ -110,6 +108,15 @@ fn inside_keys(place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
         put(DRIVER, &driver(mode));
     }
     keys
+}
+
+/// Why a trial that asked for these probes has the set that it has.
+pub fn why_this_set(allowed: &Allowed, asked: Probes) -> &str {
+    match (asked, &allowed.remark) {
+        (Probes::Raw | Probes::Fentry, _) => "it was asked for",
+        (_, Some(why)) => why,
+        (_, None) => "it is the better one",
+    }
 }
 
 /// The set-up key of what takes the point `driver` of frames received.

@@ -234,6 +234,8 @@ impl Agent {
                 for (key, value) in inside.keys() {
                     self.set_key(&key, &value);
                 }
+                let why = facts::short(facts::why_this_set(&self.allowed, probes));
+                self.set_key("probes_why", &why);
                 let mode = inside.watch_driver(&port, xdp);
                 self.sits(mode);
                 Ok((Some(inside), Vec::new()))

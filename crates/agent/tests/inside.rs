@@ -189,6 +189,18 @@ fn a_set_of_programs_that_the_host_refuses_is_refused_by_name() {
             Ok(started) => {
                 bench.client.stop(started.trial).unwrap();
                 bench.ended(started.trial);
+                // Whatever the best set is here, the set-up says what took the times.
+                assert_eq!(bench.key("probes").as_deref(), Some(name));
+                let why = bench.key("probes_why").unwrap();
+                assert_eq!(why, "it was asked for");
+                let driver = bench.key("function.in.driver").unwrap();
+                assert!(driver.starts_with("XDP program ("), "{driver}");
+                let socket = bench.key("function.in.socket").unwrap();
+                assert_eq!(
+                    socket == "sock_def_readable",
+                    probes == Probes::Fentry,
+                    "{socket}"
+                );
             }
             Err(ClientError::Refused { refusal, .. }) => {
                 assert_ne!(set, name, "the node said that it has it");
