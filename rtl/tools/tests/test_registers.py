@@ -1,0 +1,62 @@
+"""Tests of what is made of the register maps: it compiles, its places agree with each other, and bad maps are named."""
+
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import registers
+import toolchain
+
+
+class Registers(unittest.TestCase):
+    """VHDL, C and Rust of one map."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = registers.generate()
+        cls.header = cls.folder / "ethernet_port_registers.h"
+        cls.rust = (cls.folder / "ethernet_port_registers.rs").read_text()
+
+    def test_the_vhdl_of_every_map_is_there(self):
+        names = {path.name for path in registers.sources()}
+        self.assertEqual(names, {"ethernet_port_registers.vhd", "ethernet_port_registers_pkg.vhd", "reg_utils.vhd"})
+
+    def test_c_and_rust_place_each_register_alike(self):
+        blocks = "clock generator mac checker capture identifier rate".split()
+        lines = []
+        for block in blocks:
+            prefix = block.upper()
+            base = int(re.search(rf"^/// ethernet_port_registers\.{block}\.\w+\npub const {prefix}_\w+: u16 = 0x(\w+);", self.rust, re.M)[1], 16)
+            # Arrays have a name for each place in Rust and one for all in C.
+            for name, place in re.findall(rf"^pub const {prefix}_([A-Z_]+): u16 = 0x(\w+);", self.rust, re.M):
+                lines.append(f"_Static_assert(offsetof({block}_registers_t, {name.lower()}) == {int(place, 16) - base}, \"{prefix} {name}\");")
+        self.assertGreater(len(lines), 60)
+        text = f'#include <stddef.h>\n#include "{self.header}"\n' + "\n".join(lines) + "\n"
+        done = subprocess.run(
+            ["cc", "-std=c11", "-Wall", "-Werror", "-fsyntax-only", "-x", "c", "-"], input=text, text=True, stderr=subprocess.PIPE, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_field_has_its_place_in_c_and_rust(self):
+        self.assertIn("GENERATOR_REGISTERS__CONTROL__FAULT_KIND_bp 8", self.header.read_text())
+        self.assertIn("pub const GENERATOR_CONTROL_FAULT_KIND: Field = Field { shift: 8, width: 3 };", self.rust)
+
+    def test_what_is_newer_than_its_map_is_not_made_again(self):
+        with mock.patch.object(registers, "export", side_effect=AssertionError("made again")):
+            self.assertEqual(registers.generate(), self.folder)
+
+    def test_a_map_that_is_wrong_is_named_with_its_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "bad.rdl")
+            path.write_text("addrmap bad {\n  reg { field { sw = rw; hw = r; } level = ; } a;\n};\n")
+            with mock.patch.object(registers, "MAPS", Path(folder)):
+                with self.assertRaisesRegex(toolchain.ToolError, r"bad\.rdl:2"):
+                    registers.generate(Path(folder, "out"))
+            self.assertFalse(Path(folder, "out").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
