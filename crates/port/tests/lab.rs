@@ -197,7 +197,7 @@ fn a_lab_goes_with_its_process_however_it_ends() {
     if !may_make_namespaces() {
         return;
     }
-    for signal in [libc::SIGKILL, libc::SIGINT] {
+    for signal in [libc::SIGKILL, libc::SIGTERM] {
         let spec = LabSpec::unique("wlt", 2);
         let mut owner = owner_of(&spec);
         let refused = Lab::down(&spec.name).unwrap_err().to_string();

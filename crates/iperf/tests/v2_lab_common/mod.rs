@@ -142,14 +142,21 @@ impl Place {
         }
     }
 
-    /// The real client on this side, to its end; what it printed. `None` where it crashed: 2.1.8 sometimes frees
-    /// its memory twice at the end of parallel streams.
+    /// The real client on this side, to its end; what it printed. `None` where it crashed or did not end in time: 2.1.8
+    /// sometimes frees its memory twice at the end of parallel streams, or waits for a thread of its own for ever.
     pub fn real_client(&self, server: SocketAddr, args: &str) -> Option<String> {
         let mut command = client_command(server, args);
-        let child = self
+        let mut child = self
             .namespace
             .spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
             .unwrap();
+        let since = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            if since.elapsed() > LIMIT {
+                child.kill().unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let output = child.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let all = text + &String::from_utf8_lossy(&output.stderr);
