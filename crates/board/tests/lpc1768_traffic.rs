@@ -208,12 +208,15 @@ fn what_the_board_cannot_do_is_named_with_the_way_out() {
         },
         ..plain.clone()
     };
-    for (asked, field, words) in [
+    let others = [
         (udp, "layer", "board:zynq7000"),
         (two, "ports", "--ports 1"),
         (fast, "link_bits_per_s", "100 Mbit/s"),
         (faulty, "faults", "receive"),
-    ] {
+    ];
+    let ways = plain.asking_each_way();
+    let ways = ways.map(|(field, asked)| (asked, field, "has one way"));
+    for (asked, field, words) in others.into_iter().chain(ways) {
         match node.run(&asked, &(), &Cancel::new()) {
             Err(NodeError::Unsupported(no)) => {
                 assert_eq!(no.field, field);

@@ -5,8 +5,12 @@ mod common;
 use std::time::Duration;
 
 use common::{can_run, can_tap, unprivileged, until};
+use wirelab_board::count::CountNode;
 use wirelab_board::{Board, Connect, INTERFACE, Options};
 use wirelab_port::wire::FrameWire;
+use wirelab_trial::{
+    Cancel, Direction, Extent, Framing, Layer, Load, Node, NodeError, Size, SizeUnit, Status, Trial,
+};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -108,4 +112,31 @@ fn a_count_run_comes_up_with_nothing_at_the_other_end() {
     let (ready, _) = board.console().ready().unwrap();
     assert_eq!(ready.ip, Some(board.addresses().ip));
     assert!(INTERFACE.starts_with("tap"));
+}
+
+#[test]
+fn a_count_run_has_one_way_and_declines_others_by_name() {
+    if !can_run("zynq7000") {
+        return;
+    }
+    let mut node = CountNode::open("board:zynq7000", "zynq7000", &Options::default()).unwrap();
+    let plain = Trial::new(
+        Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        },
+        Direction::Both,
+        Size::new(SizeUnit::Length, 64),
+        Load::Max,
+        Extent::Frames { frames: 10 },
+    );
+    for (field, asked) in plain.asking_each_way() {
+        let Err(NodeError::Unsupported(no)) = node.run(&asked, &(), &Cancel::new()) else {
+            panic!("{field} was accepted");
+        };
+        assert_eq!(no.field, field);
+        assert!(no.why.contains("inside the MAC"), "{no}");
+    }
+    let seen = node.run(&plain, &(), &Cancel::new()).unwrap();
+    assert_eq!(seen.status, Status::Complete);
 }

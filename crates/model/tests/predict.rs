@@ -309,6 +309,18 @@ fn no_batch_sends_more_than_the_cpu_has_time_for() {
 }
 
 #[test]
+fn a_model_of_one_way_declines_each_way_by_name() {
+    for (field, asked) in nxp("copied", 50).asking_each_way() {
+        let refused = ModelNode::new(node("lpc1768")).run(&asked, &(), &Cancel::new());
+        let Err(NodeError::Unsupported(no)) = refused else {
+            panic!("{field} was accepted");
+        };
+        assert_eq!(no.field, field);
+        assert!(no.why.contains("leave it out"), "{no}");
+    }
+}
+
+#[test]
 fn faults_are_refused_by_name() {
     let mut asked = nxp("copied", 50);
     asked.faults.drop = 0.1;

@@ -81,6 +81,13 @@ fn what_a_trial_cannot_have_is_named_with_the_limit() {
     assert!(
         matches!(refused(&mut node, &echo), NodeError::Unsupported(u) if u.field == "direction")
     );
+    for (field, asked) in trial(10).asking_each_way() {
+        let NodeError::Unsupported(no) = refused(&mut node, &asked) else {
+            panic!("{field} was accepted");
+        };
+        assert_eq!(no.field, field);
+        assert_says(no, &["between two ports", "leave it out"]);
+    }
     assert_clean(&run(&mut node, &trial(1000)), "after all that");
 }
 

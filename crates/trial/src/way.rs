@@ -130,11 +130,43 @@ impl Trial {
             None => Ok(()),
         }
     }
+
+    /// This trial with each of what [`Trial::decline_ways`] declines, alone, and the name of the field: what a kind of
+    /// node that lets none of these be chosen is tested with.
+    pub fn asking_each_way(&self) -> [(&'static str, Trial); 5] {
+        let asking = |ask: fn(&mut Trial)| {
+            let mut trial = self.clone();
+            ask(&mut trial);
+            trial
+        };
+        let background = Background {
+            load: Load::FrameRate {
+                frames_per_s: 1000.0,
+            },
+            size: Background::SIZE,
+        };
+        let beside = Trial {
+            background: Some(background),
+            ..self.clone()
+        };
+        [
+            ("path", asking(|trial| trial.path = Some(Path::Stack))),
+            ("wait", asking(|trial| trial.wait = Some(Wait::Sleep))),
+            (
+                "rule",
+                asking(|trial| trial.rule = Some("port=1026".to_owned())),
+            ),
+            ("background", beside),
+            ("probes", asking(|trial| trial.probes = Some(Probes::Off))),
+        ]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trial::{Direction, Extent};
+    use wirelab_wire::Framing;
 
     #[test]
     fn words_round_trip() {
@@ -150,6 +182,22 @@ mod tests {
         }
         let error = "shortcut".parse::<Path>().unwrap_err();
         assert!(error.contains("choose one of stack, driver, fast-track"));
+    }
+
+    #[test]
+    fn what_is_asked_is_declined_by_name_and_nothing_else() {
+        let plain = Trial::new(
+            Framing::default(),
+            Direction::Receive,
+            Background::SIZE,
+            Load::Max,
+            Extent::Frames { frames: 1 },
+        );
+        assert!(plain.decline_ways("no").is_ok());
+        for (field, trial) in plain.asking_each_way() {
+            let declined = trial.decline_ways("because").unwrap_err().to_string();
+            assert!(declined.ends_with(&format!("{field}: because")));
+        }
     }
 
     #[test]

@@ -149,6 +149,56 @@ fn each_board_is_measured_by_its_name() {
     }
 }
 
+/// A short trial of a board by a way, or by several.
+fn by_way<'a>(board: &'a str, direction: &'a str, paths: &'a str) -> Vec<&'a str> {
+    let base = ["measure", board, "--direction", direction, "--path", paths];
+    let rest = ["--length", "256", "--frames", "64", "--no-ceiling"];
+    [&base[..], &rest].concat()
+}
+
+#[test]
+fn each_way_through_a_board_is_taken_or_declined_by_name() {
+    if !can_run("zynq7000") || !can_tap() {
+        return;
+    }
+    for (direction, other) in [("tx", "driver"), ("rx", "fast-track")] {
+        let both = format!("stack,{other}");
+        let asked = by_way("board:zynq7000", direction, &both);
+        let more = ["--layer", "udp4", "--load", "200pps", "--json"];
+        let results = json(&[&asked[..], &more].concat());
+        let observations = results["observations"].as_array().unwrap();
+        let ways: Vec<&serde_json::Value> =
+            observations.iter().map(|o| &o["trial"]["path"]).collect();
+        assert_eq!(ways, ["stack", other], "{direction}");
+        for observation in observations {
+            assert_eq!(observation["status"], "complete", "{observation:#}");
+            let counts = &observation["flows"][0]["counts"]["value"];
+            assert_eq!(counts["corrupted_frames"], 0, "{observation:#}");
+            assert_ne!(counts["good_frames"], 0, "{observation:#}");
+        }
+    }
+    let echo = [
+        &by_way("board:zynq7000", "echo", "driver")[..],
+        &["--layer", "udp4", "--load", "200pps"],
+    ]
+    .concat();
+    for (asked, why) in [
+        (
+            echo,
+            "path: past the stack this node sends UDP and Ethernet; ask for transmit",
+        ),
+        (
+            by_way("board:lpc1768", "tx", "driver"),
+            "path: the board has one way, in which it polls: leave it out",
+        ),
+    ] {
+        let declined = wirelab(&asked);
+        let said = stderr(&declined);
+        assert_eq!(declined.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+    }
+}
+
 /// Call as a user without privilege.
 fn as_nobody(args: &[&str]) -> Option<Output> {
     let mut command = Command::new("setpriv");

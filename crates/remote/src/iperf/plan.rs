@@ -303,13 +303,15 @@ mod tests {
                         drop: 0.1,
                         ..FaultRates::default()
                     },
-                    ..base
+                    ..base.clone()
                 },
                 "faults",
                 "leave",
             ),
         ];
-        for (trial, field, words) in cases {
+        let ways = base.asking_each_way();
+        let ways = ways.map(|(field, trial)| (trial, field, "wirelab node serve"));
+        for (trial, field, words) in cases.into_iter().chain(ways) {
             let Err(NodeError::Unsupported(unsupported)) = check_asked(&trial) else {
                 panic!("{field} was accepted");
             };
