@@ -18,6 +18,7 @@ package ethernet_pkg is
   constant ADDRESS_BYTES    : natural := 6;
   constant MIN_FRAME_BYTES  : natural := 60;
   constant MIN_PAYLOAD      : natural := 46;
+  constant MIN_TAGGED       : natural := 42;
   -- Of spec/test-frame.md: the largest LFSR part with its header, hence the longest payload anybody sends.
   constant MAX_PAYLOAD      : natural := 9216;
   constant PREAMBLE         : octet_t  := x"55";
@@ -54,8 +55,6 @@ package ethernet_pkg is
   function lfsr_step(x : word_t) return word_t;
   -- The next word of the stream: 32 steps at once.
   function next_word(x : word_t) return word_t;
-  -- The word before: the inverse of next_word.
-  function word_before(x : word_t) return word_t;
   -- Word number n of the stream; for constants, as it takes n steps.
   function stream_word(n : natural) return word_t;
   -- Byte i of a word, 0 the first on the wire.
@@ -63,6 +62,26 @@ package ethernet_pkg is
 
   -- One's complement sum of two halves, the step of an internet checksum (RFC 1071).
   function add_ones(a, b : half_t) return half_t;
+
+  -- The faults that packet_generator can put into frames.
+  subtype fault_t is std_logic_vector(2 downto 0);
+  constant FAULT_NONE       : fault_t := "000";
+  constant FAULT_BIT_ERROR  : fault_t := "001";
+  constant FAULT_DROP       : fault_t := "010";
+  constant FAULT_DUPLICATE  : fault_t := "011";
+  constant FAULT_SWAP       : fault_t := "100";
+  constant FAULT_BAD_FCS    : fault_t := "101";
+  constant FAULT_STALE      : fault_t := "110";
+  constant FAULT_TRUNCATED  : fault_t := "111";
+
+  -- What packet_checker finds, in the order of the specification.
+  subtype verdict_t is std_logic_vector(2 downto 0);
+  constant VERDICT_FOREIGN        : verdict_t := "000";
+  constant VERDICT_HEADER_CORRUPT : verdict_t := "001";
+  constant VERDICT_TRUNCATED      : verdict_t := "010";
+  constant VERDICT_STALE          : verdict_t := "011";
+  constant VERDICT_CORRUPTED      : verdict_t := "100";
+  constant VERDICT_GOOD           : verdict_t := "101";
 
   function to_std_logic(x : boolean) return std_logic;
 end package;
@@ -124,20 +143,6 @@ package body ethernet_pkg is
     low(12 downto 6) := low(12 downto 6) xor high;
     low(13 downto 7) := low(13 downto 7) xor high;
     return low;
-  end function;
-
-  -- A step back is a shift right, where a one that leaves at the bottom came from the top.
-  function word_before(x : word_t) return word_t is
-    variable y : word_t := x;
-  begin
-    for i in 1 to 32 loop
-      if y(0) = '1' then
-        y := '1' & (y(31 downto 1) xor "0000000000000000000000001100010");
-      else
-        y := '0' & y(31 downto 1);
-      end if;
-    end loop;
-    return y;
   end function;
 
   function stream_word(n : natural) return word_t is

@@ -59,7 +59,7 @@ begin
           check_equal(crc32_byte(x, x(19 downto 12)), crc_slow(x, x(19 downto 12)));
           x := next_word(x);
         end loop;
-      elsif run("next word is 32 steps, word before takes them back") then
+      elsif run("next word is 32 steps") then
         x := LFSR_SEED;
         for i in 1 to 5000 loop
           y := x;
@@ -68,7 +68,6 @@ begin
             y := step_of_specification(y);
           end loop;
           check_equal(next_word(x), y);
-          check_equal(word_before(y), x);
           x := y;
         end loop;
       elsif run("stream begins as the vectors do") then

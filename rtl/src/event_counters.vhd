@@ -1,0 +1,49 @@
+-- Counters of 32 bits that say when they ran over: each event bit adds one to its counter; the overflow bit of a
+-- counter that wrapped stays set until the reset.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+entity event_counters is
+  generic (
+    COUNTERS : natural := 1
+  );
+  port (
+    clk      : in  std_logic;
+    rst      : in  std_logic;
+    events   : in  std_logic_vector(COUNTERS - 1 downto 0);
+    counts   : out std_logic_vector(32 * COUNTERS - 1 downto 0);
+    overflow : out std_logic_vector(COUNTERS - 1 downto 0)
+  );
+end entity;
+
+architecture rtl of event_counters is
+  type counts_t is array (COUNTERS - 1 downto 0) of unsigned(31 downto 0);
+  signal count      : counts_t;
+  signal overflowed : std_logic_vector(COUNTERS - 1 downto 0);
+begin
+  overflow <= overflowed;
+
+  flat : for i in count'range generate
+    counts(32 * i + 31 downto 32 * i) <= std_logic_vector(count(i));
+  end generate;
+
+  process (clk)
+    variable sum : unsigned(32 downto 0);
+  begin
+    if rising_edge(clk) then
+      if rst = '1' then
+        count <= (others => (others => '0'));
+        overflowed <= (others => '0');
+      else
+        for i in count'range loop
+          if events(i) = '1' then
+            sum := ('0' & count(i)) + 1;
+            count(i) <= sum(31 downto 0);
+            overflowed(i) <= overflowed(i) or sum(32);
+          end if;
+        end loop;
+      end if;
+    end if;
+  end process;
+end architecture;

@@ -1,0 +1,172 @@
+-- Tracks the sequences of one stream as spec/test-frame.md says, with a window of 4,096: which are new, came twice, came
+-- after a larger one, or so late that nobody can tell.
+--
+-- The window is a ring of 512 words of 16 sequences in one block RAM. Each word carries the turn of the ring it was
+-- written in; a word of an older turn reads as empty. So a jump, however far, costs nothing. The words are emptied
+-- after a reset, which takes 512 clocks; `ready` says when. A request is answered by one of the events eight clocks
+-- later; the next may come with the answer.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+use work.ethernet_pkg.all;
+
+entity sequence_window is
+  port (
+    clk           : in  std_logic;
+    rst           : in  std_logic;
+    ready         : out std_logic;
+    request       : in  std_logic;
+    number        : in  std_logic_vector(31 downto 0);
+    is_new        : out std_logic;
+    is_duplicated : out std_logic;
+    is_reordered  : out std_logic;
+    is_too_late   : out std_logic;
+    next_number   : out std_logic_vector(31 downto 0);
+    -- Sequences below next_number that have not arrived; its overflow is sticky.
+    missing       : out std_logic_vector(31 downto 0);
+    overflow      : out std_logic
+  );
+end entity;
+
+architecture rtl of sequence_window is
+  -- 16 marks, and 20 bits of the turn.
+  subtype entry_t is std_logic_vector(35 downto 0);
+  type ring_t is array (511 downto 0) of entry_t;
+  type state_t is (EMPTYING, WAITING, LOCATE, AIM, FETCH, ARRIVE, MATCH, DECIDE);
+  signal ring                   : ring_t;
+  signal state                  : state_t;
+  signal ring_at                : std_logic_vector(8 downto 0);
+  signal ring_entry, entry      : entry_t;
+  signal written                : entry_t;
+  signal write                  : std_logic;
+  signal empty_at               : unsigned(8 downto 0);
+  -- One bit more than a sequence has, so that a turn that is 2^32 sequences old is told from this one.
+  signal expected, located      : unsigned(32 downto 0);
+  signal behind                 : signed(31 downto 0);
+  signal past_window            : std_logic;
+  signal late                   : std_logic;
+  signal marks, mark            : half_t;
+  signal missed                 : unsigned(31 downto 0);
+  signal missed_over            : std_logic;
+  signal adding                 : unsigned(31 downto 0);
+  signal removing               : std_logic;
+begin
+  ready <= to_std_logic(state /= EMPTYING);
+  next_number <= std_logic_vector(expected(31 downto 0));
+  missing <= std_logic_vector(missed);
+  overflow <= missed_over;
+
+  memory : process (clk)
+  begin
+    if rising_edge(clk) then
+      if write = '1' then
+        ring(to_integer(unsigned(ring_at))) <= written;
+      end if;
+      if write = '0' then
+        ring_entry <= ring(to_integer(unsigned(ring_at)));
+      end if;
+      -- Out of a block RAM an entry comes late in the clock.
+      entry <= ring_entry;
+    end if;
+  end process;
+
+  track : process (clk)
+  begin
+    if rising_edge(clk) then
+      write <= '0';
+      is_new <= '0';
+      is_duplicated <= '0';
+      is_reordered <= '0';
+      is_too_late <= '0';
+      adding <= (others => '0');
+      removing <= '0';
+      case state is
+        when EMPTYING =>
+          write <= '1';
+          ring_at <= std_logic_vector(empty_at);
+          written <= (others => '0');
+          empty_at <= empty_at + 1;
+          if empty_at = 511 then
+            state <= WAITING;
+          end if;
+
+        when WAITING =>
+          if request = '1' then
+            behind <= signed(number) - signed(expected(31 downto 0));
+            state <= LOCATE;
+          end if;
+
+        when LOCATE =>
+          located <= unsigned(signed(expected) + behind);
+          state <= AIM;
+
+        when AIM =>
+          ring_at <= std_logic_vector(located(12 downto 4));
+          -- More than 4,096 behind, or before sequence 0.
+          late <= behind(31) and (to_std_logic(behind(31 downto 12) /= x"FFFFF")
+                                  or (located(31) and not past_window));
+          mark <= (others => '0');
+          mark(to_integer(located(3 downto 0))) <= '1';
+          state <= FETCH;
+
+        when FETCH =>
+          state <= ARRIVE;
+
+        when ARRIVE =>
+          state <= MATCH;
+
+        when MATCH =>
+          marks <= entry(15 downto 0);
+          if entry(35 downto 16) /= std_logic_vector(located(32 downto 13)) then
+            marks <= (others => '0');
+          end if;
+          state <= DECIDE;
+
+        when others =>
+          state <= WAITING;
+          written <= std_logic_vector(located(32 downto 13)) & (marks or mark);
+          if behind(31) = '0' then
+            is_new <= '1';
+            write <= '1';
+            adding <= unsigned(behind);
+            expected <= located + 1;
+            past_window <= past_window or to_std_logic(located(31 downto 12) /= x"00000");
+          elsif late = '1' then
+            is_too_late <= '1';
+          elsif (marks and mark) /= x"0000" then
+            is_duplicated <= '1';
+          else
+            is_new <= '1';
+            is_reordered <= '1';
+            write <= '1';
+            removing <= '1';
+          end if;
+      end case;
+      if rst = '1' then
+        state <= EMPTYING;
+        empty_at <= (others => '0');
+        expected <= (others => '0');
+        past_window <= '0';
+      end if;
+    end if;
+  end process;
+
+  -- A clock behind: this sum is as wide as its neighbour's.
+  account : process (clk)
+    variable sum : unsigned(32 downto 0);
+  begin
+    if rising_edge(clk) then
+      sum := ('0' & missed) + adding;
+      if removing = '1' then
+        missed <= missed - 1;
+      else
+        missed <= sum(31 downto 0);
+        missed_over <= missed_over or sum(32);
+      end if;
+      if rst = '1' then
+        missed <= (others => '0');
+        missed_over <= '0';
+      end if;
+    end if;
+  end process;
+end architecture;

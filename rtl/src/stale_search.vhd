@@ -1,0 +1,125 @@
+-- Names the start word whose stream goes on with a given word: the number n of 0 to 4095 with next_word(start word n) =
+-- `following`, or says that there is none.
+--
+-- Giant steps lie ready: a block RAM holds the words 64, 128, … 4096 of the stream, by nine of their bits, in which no
+-- two of them agree. From the word asked about the search goes small steps of one word; the first that hits a giant
+-- tells the number. So it takes 68 clocks at most, where frames with a word that may be stale are 84 apart.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+use work.ethernet_pkg.all;
+
+entity stale_search is
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    request   : in  std_logic;
+    following : in  std_logic_vector(31 downto 0);
+    busy      : out std_logic;
+    found     : out std_logic;
+    number    : out std_logic_vector(11 downto 0)
+  );
+end entity;
+
+architecture rtl of stale_search is
+  constant GIANTS : natural := 64;
+  constant SMALL  : natural := START_WORDS / GIANTS;
+  -- Valid, the giant's number, and the bits of the word that are not its address.
+  subtype entry_t is std_logic_vector(29 downto 0);
+  type table_t is array (511 downto 0) of entry_t;
+
+  function address_of(x : word_t) return std_logic_vector is
+  begin
+    return x(20 downto 13) & x(2);
+  end function;
+
+  function rest_of(x : word_t) return std_logic_vector is
+  begin
+    return x(31 downto 21) & x(12 downto 3) & x(1 downto 0);
+  end function;
+
+  function table_content return table_t is
+    variable table : table_t := (others => (others => '0'));
+    variable x     : word_t := LFSR_SEED;
+  begin
+    for giant in 0 to GIANTS - 1 loop
+      for step in 1 to SMALL loop
+        x := next_word(x);
+      end loop;
+      assert table(to_integer(unsigned(address_of(x))))(29) = '0'
+        report "two giant steps have one address" severity failure;
+      table(to_integer(unsigned(address_of(x)))) := '1' & std_logic_vector(to_unsigned(giant, 6)) & rest_of(x);
+    end loop;
+    return table;
+  end function;
+  constant TABLE : table_t := table_content;
+
+  signal word               : word_t;
+  signal steps_left         : natural range 0 to SMALL - 1;
+  -- What was asked of the table, as it goes along with the answer.
+  signal rest_read, rest    : std_logic_vector(22 downto 0);
+  signal step_read, step    : std_logic_vector(5 downto 0);
+  signal asking             : std_logic;
+  signal reading, comparing : std_logic;
+  signal table_entry, entry : entry_t;
+  signal searching          : std_logic;
+begin
+  busy <= searching;
+
+  lookup : process (clk)
+  begin
+    if rising_edge(clk) then
+      table_entry <= TABLE(to_integer(unsigned(address_of(word))));
+      rest_read <= rest_of(word);
+      -- In the first step the word is start word n + 1, and a hit of giant g says n + 1 = 64 (g + 1), so n = 64 g + 63.
+      step_read <= std_logic_vector(to_unsigned(steps_left, 6));
+      -- Out of a block RAM an entry comes late in the clock.
+      entry <= table_entry;
+      rest <= rest_read;
+      step <= step_read;
+    end if;
+  end process;
+
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      reading <= asking;
+      comparing <= reading;
+      if asking = '1' then
+        word <= next_word(word);
+        if steps_left /= 0 then
+          steps_left <= steps_left - 1;
+        else
+          asking <= '0';
+        end if;
+      end if;
+      if comparing = '1' and searching = '1' then
+        if entry(29) = '1' and entry(22 downto 0) = rest then
+          found <= '1';
+          number <= entry(28 downto 23) & step;
+          asking <= '0';
+          searching <= '0';
+        elsif reading = '0' then
+          searching <= '0';
+        end if;
+      end if;
+      if request = '1' then
+        word <= following;
+        steps_left <= SMALL - 1;
+        asking <= '1';
+        reading <= '0';
+        comparing <= '0';
+        searching <= '1';
+        found <= '0';
+      end if;
+      if rst = '1' then
+        asking <= '0';
+        reading <= '0';
+        comparing <= '0';
+        searching <= '0';
+        found <= '0';
+        steps_left <= 0;
+      end if;
+    end if;
+  end process;
+end architecture;

@@ -1,0 +1,87 @@
+-- The output of a generator: two bytes deep, so that no path leads from m_tready back into the block, and the keeper
+-- of the gap: after each frame m_tvalid stays low for exactly `gap_cycles` clocks; at 0 the next frame follows at once.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+use work.ethernet_pkg.all;
+
+entity stream_slice is
+  port (
+    clk        : in  std_logic;
+    rst        : in  std_logic;
+    gap_cycles : in  std_logic_vector(23 downto 0);
+    s_tdata    : in  std_logic_vector(7 downto 0);
+    s_tvalid   : in  std_logic;
+    s_tready   : out std_logic;
+    s_tlast    : in  std_logic;
+    s_tuser    : in  std_logic;
+    m_tdata    : out std_logic_vector(7 downto 0);
+    m_tvalid   : out std_logic;
+    m_tready   : in  std_logic;
+    m_tlast    : out std_logic;
+    m_tuser    : out std_logic
+  );
+end entity;
+
+architecture rtl of stream_slice is
+  -- A byte with its two marks: user, last, data.
+  subtype beat_t is std_logic_vector(9 downto 0);
+  signal front, spare             : beat_t;
+  signal front_valid, spare_valid : std_logic;
+  signal gap_left                 : natural range 0 to 2 ** 24 - 1;
+  signal waiting                  : std_logic;
+  signal arrives, leaves, frees   : std_logic;
+  signal s_beat                   : beat_t;
+  signal gap_wanted               : std_logic;
+begin
+  s_tready <= not spare_valid;
+  m_tdata <= front(7 downto 0);
+  m_tlast <= front(8);
+  m_tuser <= front(9);
+  m_tvalid <= front_valid;
+
+  s_beat <= s_tuser & s_tlast & s_tdata;
+  arrives <= s_tvalid and not spare_valid;
+  leaves <= front_valid and m_tready;
+  -- The byte that ends a frame leaves the front empty where a gap is wanted.
+  frees <= (not front_valid and not waiting) or (leaves and not (front(8) and gap_wanted));
+
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      gap_wanted <= to_std_logic(gap_cycles /= (gap_cycles'range => '0'));
+      if frees = '1' then
+        front_valid <= spare_valid or arrives;
+        if spare_valid = '1' then
+          front <= spare;
+        else
+          front <= s_beat;
+        end if;
+        spare_valid <= '0';
+      else
+        if leaves = '1' then
+          front_valid <= '0';
+        end if;
+        if arrives = '1' then
+          spare <= s_beat;
+          spare_valid <= '1';
+        end if;
+      end if;
+      if leaves = '1' and front(8) = '1' then
+        gap_left <= to_integer(unsigned(gap_cycles));
+        waiting <= to_std_logic(unsigned(gap_cycles) > 1);
+      elsif waiting = '1' then
+        gap_left <= gap_left - 1;
+        waiting <= to_std_logic(gap_left > 2);
+      end if;
+      if rst = '1' then
+        front <= (others => '0');
+        spare <= (others => '0');
+        front_valid <= '0';
+        spare_valid <= '0';
+        gap_left <= 0;
+        waiting <= '0';
+      end if;
+    end if;
+  end process;
+end architecture;
