@@ -46,6 +46,7 @@ architecture rtl of frame_planner is
   signal endless             : std_logic;
   signal left_none, left_one : std_logic;
   signal twice, drops        : std_logic;
+  signal faulty              : std_logic;
   signal pending             : std_logic;
   signal every_left          : unsigned(31 downto 0);
   signal every_on, every_due : std_logic;
@@ -75,6 +76,7 @@ begin
           plan_bad_fcs <= '0';
           plan_truncated <= '0';
           plan_valid <= not left_none;
+          faulty <= '0';
           twice <= '0';
           drops <= '0';
           state <= WAITING;
@@ -87,7 +89,7 @@ begin
             state <= EMPTY;
           elsif pending = '1' or every_due = '1' then
             pending <= pending and every_due;
-            injected <= '1';
+            faulty <= '1';
             case fault_kind is
               when FAULT_BIT_ERROR =>
                 plan_bit_error <= '1';
@@ -99,7 +101,7 @@ begin
               when FAULT_SWAP =>
                 if left_one = '1' then
                   pending <= '1';
-                  injected <= '0';
+                  faulty <= '0';
                 else
                   plan_sequence <= std_logic_vector(number + 1);
                   plan_word <= word_next;
@@ -112,7 +114,7 @@ begin
               when FAULT_TRUNCATED =>
                 plan_truncated <= '1';
               when others =>
-                injected <= '0';
+                faulty <= '0';
             end case;
           end if;
 
@@ -120,6 +122,9 @@ begin
           if take = '1' or drops = '1' then
             plan_valid <= '0';
             pair_open <= '0';
+            -- A fault that was planned in vain, for a frame that nobody took, is none.
+            injected <= faulty;
+            faulty <= '0';
             if pair = NONE then
               state <= ADVANCE;
             else
@@ -181,6 +186,16 @@ begin
       if rst = '1' or stop = '1' then
         state <= OFF;
         interval_on <= '0';
+        interval_left <= 0;
+        every_on <= '0';
+      end if;
+      if rst = '1' then
+        number <= (others => '0');
+        left <= (others => '0');
+        every_left <= (others => '0');
+        endless <= '0';
+        used <= '0';
+        injected <= '0';
       end if;
       if rst = '1' or start = '1' or stop = '1' then
         pair <= NONE;

@@ -123,7 +123,7 @@ begin
   ready <= window_ready;
 
   -- Whole frames only: which begin and end between two resets.
-  input : process (clk)
+  gate : process (clk)
   begin
     if rising_edge(clk) then
       inner_rst <= rst or clear;
@@ -167,19 +167,19 @@ begin
 
   word_number <= number(11 downto 0);
 
-  content : entity work.content_checker
+  comparer : entity work.content_checker
     port map (
       clk => clk, rst => inner_rst, start => content_start, start_word => word,
       valid => content_valid, data => content_data,
       is_wrong => is_wrong, may_be_stale => may_be_stale,
       search_request => search_request, following => following);
 
-  search : entity work.stale_search
+  finder : entity work.stale_search
     port map (
       clk => clk, rst => inner_rst, request => search_request, following => following,
       busy => searching, found => search_found, number => search_number);
 
-  window : entity work.sequence_window
+  tracker : entity work.sequence_window
     port map (
       clk => clk, rst => inner_rst, ready => window_ready, request => track, number => ended_number,
       is_new => is_new, is_duplicated => is_duplicated, is_reordered => is_reordered, is_too_late => is_too_late,

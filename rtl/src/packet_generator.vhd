@@ -215,6 +215,7 @@ begin
         state <= IDLE;
         wait_left <= 0;
         done <= '0';
+        cfg_gap <= (others => '0');
       end if;
     end if;
   end process;

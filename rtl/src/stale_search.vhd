@@ -23,10 +23,10 @@ end entity;
 
 architecture rtl of stale_search is
   constant GIANTS : natural := 64;
-  constant SMALL  : natural := START_WORDS / GIANTS;
+  constant STEPS  : natural := START_WORDS / GIANTS;
   -- Valid, the giant's number, and the bits of the word that are not its address.
   subtype entry_t is std_logic_vector(29 downto 0);
-  type table_t is array (511 downto 0) of entry_t;
+  type giants_t is array (511 downto 0) of entry_t;
 
   function address_of(x : word_t) return std_logic_vector is
   begin
@@ -38,30 +38,30 @@ architecture rtl of stale_search is
     return x(31 downto 21) & x(12 downto 3) & x(1 downto 0);
   end function;
 
-  function table_content return table_t is
-    variable table : table_t := (others => (others => '0'));
-    variable x     : word_t := LFSR_SEED;
+  function giants_content return giants_t is
+    variable entries : giants_t := (others => (others => '0'));
+    variable x       : word_t := LFSR_SEED;
   begin
     for giant in 0 to GIANTS - 1 loop
-      for step in 1 to SMALL loop
+      for step in 1 to STEPS loop
         x := next_word(x);
       end loop;
-      assert table(to_integer(unsigned(address_of(x))))(29) = '0'
+      assert entries(to_integer(unsigned(address_of(x))))(29) = '0'
         report "two giant steps have one address" severity failure;
-      table(to_integer(unsigned(address_of(x)))) := '1' & std_logic_vector(to_unsigned(giant, 6)) & rest_of(x);
+      entries(to_integer(unsigned(address_of(x)))) := '1' & std_logic_vector(to_unsigned(giant, 6)) & rest_of(x);
     end loop;
-    return table;
+    return entries;
   end function;
-  constant TABLE : table_t := table_content;
+  constant GIANT_AT : giants_t := giants_content;
 
   signal word               : word_t;
-  signal steps_left         : natural range 0 to SMALL - 1;
+  signal steps_left         : natural range 0 to STEPS - 1;
   -- What was asked of the table, as it goes along with the answer.
   signal rest_read, rest    : std_logic_vector(22 downto 0);
   signal step_read, step    : std_logic_vector(5 downto 0);
   signal asking             : std_logic;
   signal reading, comparing : std_logic;
-  signal table_entry, entry : entry_t;
+  signal read_entry, entry : entry_t;
   signal searching          : std_logic;
 begin
   busy <= searching;
@@ -69,12 +69,12 @@ begin
   lookup : process (clk)
   begin
     if rising_edge(clk) then
-      table_entry <= TABLE(to_integer(unsigned(address_of(word))));
+      read_entry <= GIANT_AT(to_integer(unsigned(address_of(word))));
       rest_read <= rest_of(word);
       -- In the first step the word is start word n + 1, and a hit of giant g says n + 1 = 64 (g + 1), so n = 64 g + 63.
       step_read <= std_logic_vector(to_unsigned(steps_left, 6));
       -- Out of a block RAM an entry comes late in the clock.
-      entry <= table_entry;
+      entry <= read_entry;
       rest <= rest_read;
       step <= step_read;
     end if;
@@ -105,7 +105,7 @@ begin
       end if;
       if request = '1' then
         word <= following;
-        steps_left <= SMALL - 1;
+        steps_left <= STEPS - 1;
         asking <= '1';
         reading <= '0';
         comparing <= '0';

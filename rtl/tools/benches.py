@@ -1,5 +1,6 @@
 """Runs test benches by VUnit on GHDL and tells the results as TAP, for `rtl/tb/run.py` and its own tests."""
 
+import importlib
 import os
 import sys
 import tempfile
@@ -29,6 +30,16 @@ def tell(results, out):
     return len(tests)
 
 
+def configure(library, benches, output):
+    """A bench tb_BLOCK.vhd that needs files has a tb_BLOCK.py beside it, whose `configure(bench, folder)` provides them."""
+    for path in benches:
+        if path.with_suffix(".py").is_file():
+            sys.path.insert(0, str(path.parent))
+            folder = output / "files"
+            folder.mkdir(parents=True, exist_ok=True)
+            importlib.import_module(path.stem).configure(library.test_bench(path.stem), folder)
+
+
 def run(sources, benches, output, arguments, out=print):
     """Analyses `sources` (paths) into the library `wirelab`, runs all tests of `benches`; returns the exit status.
 
@@ -47,6 +58,7 @@ def run(sources, benches, output, arguments, out=print):
         library = unit.add_library("wirelab")
         for path in [*sources, *benches]:
             library.add_source_file(path)
+        configure(library, benches, output)
         # VUnit's and OSVVM's own sources hide names by the hundred.
         unit.set_compile_option("ghdl.a_flags", ["-Wno-hide"])
         # Warnings of the time before the first reset say nothing; the standard's own relaxed rules are not needed.

@@ -1,0 +1,98 @@
+//! The judge of frames and the tracker against the model that the hardware's benches use: both must say the same of
+//! every frame of long random sequences, so that packet_checker, which is held against the model, says what Rust says.
+
+use std::process::Command;
+
+use wirelab_trial::tracker::{Event, Tracker, WINDOW};
+use wirelab_wire::{Flow, Verdict, classify};
+
+const SCRIPT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../rtl/tb/frame_sequences.py"
+);
+
+fn sequence(seed: u32) -> String {
+    let output = Command::new("python3")
+        .args(["-B", SCRIPT, &seed.to_string(), "2500", &WINDOW.to_string()])
+        .output()
+        .expect("python3 starts");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{SCRIPT}: {errors}");
+    String::from_utf8(output.stdout).expect("the script prints ASCII")
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = hex.as_bytes().chunks(2);
+    digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).expect("hex"))
+        .collect()
+}
+
+fn flow(line: &str) -> Flow {
+    let words: Vec<&str> = line.split(' ').collect();
+    assert_eq!(words[0], "flow");
+    let known = |word: &str| (word != "-").then(|| word.to_owned());
+    Flow {
+        source: known(words[1]).map(|hex| bytes(&hex).try_into().unwrap()),
+        udp_port: 0,
+        stream: known(words[2]).map(|number| number.parse().unwrap()),
+    }
+}
+
+fn words_of(verdict: &Verdict) -> (&'static str, Option<u32>) {
+    match verdict {
+        Verdict::Foreign => ("foreign", None),
+        Verdict::HeaderCorrupt => ("header_corrupt", None),
+        Verdict::Truncated(h) => ("truncated", Some(h.sequence)),
+        Verdict::Stale { header, .. } => ("stale", Some(header.sequence)),
+        Verdict::Corrupted(h) => ("corrupted", Some(h.sequence)),
+        Verdict::Good(h) => ("good", Some(h.sequence)),
+    }
+}
+
+#[test]
+fn rust_and_the_model_of_the_benches_agree() {
+    for seed in 1..=4 {
+        let text = sequence(seed);
+        let mut lines = text.lines();
+        let flow = flow(lines.next().expect("a first line"));
+        let mut tracker = Tracker::new();
+        let mut late = 0;
+        let mut counted = None;
+        for line in lines {
+            if let Some(counts) = line.strip_prefix("counts ") {
+                counted = Some(counts.to_owned());
+                break;
+            }
+            let words: Vec<&str> = line.split(' ').collect();
+            let (name, number) = words_of(&classify(&bytes(words[2]), &flow));
+            let shown = number.map_or("-".to_owned(), |n| n.to_string());
+            assert_eq!(
+                (name, shown.as_str()),
+                (words[0], words[1]),
+                "seed {seed}: {line}"
+            );
+            if let Some(number) = number {
+                late += u64::from(tracker.observe(number) == Event::TooLate);
+            }
+        }
+        let counted = counted.expect("a last line with counts");
+        for (name, value) in [
+            ("distinct", tracker.distinct()),
+            ("duplicated", tracker.duplicated()),
+            ("reordered", tracker.reordered()),
+            ("too_late", late),
+            ("next", tracker.next() % (1 << 32)),
+        ] {
+            let entry = format!(" {name}={value}");
+            assert!(
+                counted.contains(&entry),
+                "seed {seed}:{entry} against {counted}"
+            );
+        }
+        assert!(
+            late > 0 && tracker.reordered() > 0 && tracker.next() > 1 << 30,
+            "seed {seed} exercises the tracker"
+        );
+    }
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Long random sequences of test frames, good ones and every kind of damage: `frame_sequences.py SEED FRAMES [WINDOW]`.
+
+Prints a line a frame, `verdict sequence frame` (the sequence `-` where there is none), and a last line `counts …`, for
+the Rust checker to be held against. The benches use `sequence` as a module.
+"""
+
+import random
+import struct
+import sys
+
+import frame_model as model
+from frame_model import SPEC, around, payload_of
+
+TAGGINGS = [[], [], [], [(0x8100, 5)], [(0x88A8, 0x2064), (0x8100, 7)], [(0x8100, 1), (0x8100, 2)], [(0x8100, 1), (0x88A8, 2)]]
+
+
+class Sender:
+    """Chooses sequences: mostly the next, but also lost, again, late, far too late, and around 2^32."""
+
+    def __init__(self, rng, window):
+        self.rng, self.window = rng, window
+        self.next, self.missing, self.recent = 0, [], [0]
+        self.must_arrive = False
+
+    def skip(self, count):
+        """Leave out some sequences; a few of them will come after all."""
+        self.missing += [self.next + i for i in sorted(self.rng.sample(range(count), min(count, 6)))]
+        self.missing = self.missing[-400:]
+        self.next += count
+
+    def number(self):
+        """The sequence of the next frame (not wrapped). Should that of a long jump not arrive, the next would lead back."""
+        self.must_arrive = False
+        rng, choice = self.rng, self.rng.random()
+        if choice < 0.08:
+            return max(0, rng.choice(self.recent[-200:]))
+        if choice < 0.16 and self.missing:
+            return self.missing.pop(rng.randrange(len(self.missing)))
+        if choice < 0.20:
+            # Around the edge of the window, and before the beginning.
+            return self.next - rng.choice([1, 15, 16, 17, self.window - 1, self.window, self.window + 1, 2 * self.window, 2**31])
+        if choice < 0.24:
+            self.skip(rng.choice([1, 1, 1, 2, 3, 15, 16, 40, 1000, self.window - 1, self.window, self.window + 1, 20000]))
+        elif choice < 0.246:
+            # By quarters to shortly before 2^32, and over it.
+            self.skip(min(2**30, (2**32 - 20 - self.next) % 2**32))
+            self.must_arrive = True
+            # What lies two such jumps back would be read as two ahead.
+            self.missing, self.recent = [], [self.next]
+        self.next += 1
+        self.recent = [*self.recent[-4999:], self.next - 1]
+        return self.next - 1
+
+
+def inverted(data, bit):
+    """With one bit wrong."""
+    return SPEC.inverted(data, bit)
+
+
+def other_content(rng, number, length):
+    """Content that is not that of `number`: of a neighbour or of any other sequence, or wrong in itself."""
+    right = SPEC.lfsr(number % 2**32, length)
+    choice = rng.random()
+    if choice < 0.35:
+        return SPEC.lfsr((number + rng.choice([-1, 1, -2, 64, -64, 2048, -4095])) % 2**32, length)
+    if choice < 0.55:
+        return SPEC.lfsr(rng.randrange(4096), length)
+    if choice < 0.65 and length > 4:
+        # Another sequence's but for one bit behind its first word.
+        return inverted(SPEC.lfsr(rng.randrange(4096), length), rng.randrange(32, 8 * length))
+    if choice < 0.70 and length > 8:
+        # Consistent, but not from one of the 4,096 words.
+        return SPEC.STREAM[4 * 4096 :][:length]
+    if choice < 0.75:
+        return bytes(length)
+    return inverted(right, rng.choice([0, 7, 31, 32, 8 * length - 1, rng.randrange(8 * length)]) % (8 * length))
+
+
+def damaged(rng, kind, tags, number, length, fields):
+    """A frame of the flow that is not good, or no longer of the flow."""
+    data = payload_of(number, length, **fields)
+    choice = rng.randrange(14)
+    if choice < 5 and length > 0:
+        return around(kind, tags, payload_of(number, length, other_content(rng, number, length), **fields))
+    if choice == 5:
+        return around(kind, tags, inverted(data, rng.randrange(144)))
+    if choice == 6:
+        cut = rng.choice([1, 2, 4, rng.randrange(length + 18)])
+        return around(kind, tags, data[: max(len(data) - cut, 0)])
+    if choice == 7:
+        frame = around(kind, tags, data)
+        return frame[: rng.randrange(1, len(frame))]
+    if choice == 8:
+        return around(kind, tags, data[: rng.randrange(18)] + bytes(rng.randrange(3)))
+    return foreign(rng, choice, kind, tags, number, length, fields)
+
+
+def foreign(rng, choice, kind, tags, number, length, fields):
+    """A frame that belongs to somebody else, or seems to."""
+    data = payload_of(number, length, **fields)
+    frame = bytearray(around(kind, tags, data))
+    at = 14 + 4 * len(tags)
+    if choice == 9:
+        return around(kind, tags, payload_of(number, length, **(fields | {"stream": rng.randrange(256)})))
+    if choice == 10:
+        # Another version, its checksum right.
+        head = bytearray(data[:16])
+        head[2] = rng.choice([0x01, 0x21, 0xF1])
+        return around(kind, tags, bytes(head) + struct.pack(">H", SPEC.checksum(bytes(head))) + data[18:])
+    if choice == 11:
+        return around(kind, tags, inverted(data, rng.randrange(16)), source=rng.choice([model.SOURCE, bytes.fromhex("02574c000009")]))
+    if choice == 12:
+        return around(kind, [*tags, (0x8100, 3)] if len(tags) == 2 else tags, data, port=rng.choice([5004, 5002, 5003 ^ 0x100]))
+    # A bit anywhere in front of the test header: addresses, EtherType, fragment, protocol, lengths.
+    bit = rng.randrange(8 * at + {"ethernet": 0, "udp4": 224, "udp6": 384}[kind])
+    return inverted(bytes(frame), bit)
+
+
+def one(rng, number, flow, longest, good):
+    """A frame of the given sequence, in any framing, in any state."""
+    kind, tags = rng.choice(["ethernet", "ethernet", "udp4", "udp6"]), rng.choice(TAGGINGS)
+    length = rng.choice([0, 1, 3, 4, 5, 7, 8, 28, 28, 30, 46, 60, rng.randrange(120), rng.randrange(longest)])
+    stream = rng.randrange(256) if flow.stream is None else flow.stream
+    fields = {"stream": stream, "flags": rng.randrange(16), "time_ns": rng.randrange(2**48)}
+    if not good and rng.random() < 0.35:
+        return damaged(rng, kind, tags, number % 2**32, length, fields)
+    options = bytes(4 * rng.choice([0, 0, 0, 1, 10])) if kind == "udp4" else b""
+    frame = around(kind, tags, payload_of(number, length, **fields), options)
+    return frame + rng.randbytes(rng.choice([0, 0, max(0, 60 - len(frame)), rng.randrange(40)]))
+
+
+def special(flow):
+    """Frames that chance would not find."""
+    stream = flow.stream or 0
+    # The checksum of a sum of 0xFFFF is 0; 0xFFFF, which sums up as well, is wrong.
+    head = bytearray(SPEC.header(stream=stream, lfsr_len=28))
+    short = SPEC.ones_complement_sum(bytes(head[:16]))
+    head[8:10] = struct.pack(">H", 0xFFFF - short)
+    for checksum in (b"\0\0", b"\xff\xff"):
+        yield around("ethernet", [], bytes(head[:16]) + checksum + SPEC.lfsr(0, 28))
+    yield around("ethernet", [], payload_of(1, 9198, stream=stream))
+    yield around("ethernet", [], payload_of(2, 9199, SPEC.STREAM[8 : 8 + 9199], stream=stream))
+    yield around("ethernet", [], payload_of(3, 65535, b"", stream=stream))
+    yield around("ethernet", [], payload_of(4095, 4, SPEC.lfsr(0, 4), stream=stream))
+    yield around("ethernet", [], payload_of(0, 4, SPEC.lfsr(4095, 4), stream=stream))
+    yield around("udp4", [], payload_of(4, 28, stream=stream))[:-1]
+    yield around("ethernet", [(0x8100, 1)] * 3, payload_of(4, 28, stream=stream))
+    yield model.DESTINATION[:1]
+
+
+def sequence(rng, frames, flow, window=4096, longest=300):
+    """The frames of a run."""
+    sender = Sender(rng, window)
+    yield from special(flow)
+    for _ in range(frames):
+        number = sender.number()
+        yield one(rng, number, flow, longest, sender.must_arrive)
+
+
+def main():
+    """Entry point."""
+    seed, frames = int(sys.argv[1]), int(sys.argv[2])
+    rng, flow = random.Random(seed), model.Flow(stream=3 if seed % 2 else None, source=None if seed % 3 == 0 else model.SOURCE)
+    checker = model.Checker(flow, int(sys.argv[3]) if len(sys.argv) > 3 else 4096)
+    print("flow", "-" if flow.source is None else flow.source.hex(), "-" if flow.stream is None else flow.stream)
+    for frame in sequence(rng, frames, flow, checker.window):
+        verdict, number, _ = checker.take(frame)
+        print(model.OF_VERDICT[verdict], "-" if number is None else number, frame.hex())
+    print("counts", *(f"{name}={value}" for name, value in zip(model.COUNTS, checker.counts())))
+
+
+if __name__ == "__main__":
+    main()

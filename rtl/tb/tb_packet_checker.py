@@ -1,0 +1,101 @@
+"""The frames of tb_packet_checker: random sequences of every kind of frame, with the verdicts and counts of the model."""
+
+import random
+
+import frame_model as model
+import frame_sequences as sequences
+from frame_model import around, payload_of
+
+NOTHING, CLEARED, RESET, NOT_ENABLED, DISABLED = range(5)
+# A frame of at least 60 bytes, its FCS, gap and preamble.
+LINE_SPACING = 84
+
+
+def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs=0):
+    """A line of the bench's file; `found` is what the model says of the frame, or None if nothing is to be said."""
+    verdict, number, start = found or (-1, None, None)
+    words = [gap, percent, incident, user, bad_fcs, verdict, f"{number or 0:08X}", f"{start or 0:03X}", len(frame), frame.hex()]
+    return " ".join(map(str, words))
+
+
+def count_line(checker):
+    """The line of the counts so far."""
+    return " ".join(["-1", *(f"{count:012X}" for count in checker.counts())])
+
+
+def random_lines(seed, frames, flow, longest=300):
+    """Everything, spaced as on a line at the closest; some frames with errors, and resets in the middle of some."""
+    rng, checker, length = random.Random(seed), model.Checker(flow), LINE_SPACING
+    for number, frame in enumerate(sequences.sequence(rng, frames, flow, longest=longest)):
+        gap = max(24, LINE_SPACING - length) + (rng.randrange(200) if rng.random() < 0.1 else 0)
+        length = len(frame)
+        percent = rng.choice([0, 0, 0, 20, 90 if length < 100 else 0])
+        chance = rng.random()
+        if chance < 0.04:
+            bad_fcs = rng.randrange(2)
+            checker.count["bad_fcs" if bad_fcs else "damaged"] += 1
+            yield frame_line(frame, None, gap, percent, user=1, bad_fcs=bad_fcs)
+        elif chance < 0.05 and length > 2:
+            yield frame_line(frame, None, gap, percent, NOT_ENABLED)
+        elif chance < 0.06 and length > 2:
+            yield frame_line(frame, checker.take(frame), gap, percent, DISABLED)
+        elif chance < 0.066 and length > 2:
+            yield count_line(checker)
+            yield frame_line(frame, None, gap, percent, rng.choice([CLEARED, RESET]))
+            checker.forget()
+        else:
+            yield frame_line(frame, checker.take(frame), gap, percent)
+        if number % 200 == 199:
+            yield count_line(checker)
+    yield count_line(checker)
+
+
+def close_lines(flow):
+    """Smallest frames, each beginning right behind the one before: in order, lost, twice, late, corrupted, cut."""
+    rng, checker, number = random.Random(7), model.Checker(flow), 0
+    for _ in range(800):
+        number += rng.choice([1, 1, 1, 1, 2, 0, -1, 30])
+        data = payload_of(max(number, 0), 28)
+        bit = rng.choice([None, None, 176, 300, 367, 20])
+        frame = around("ethernet", [], data if bit is None else sequences.inverted(data, bit))[: rng.choice([60, 60, 60, 50])]
+        yield frame_line(frame, checker.take(frame))
+    yield count_line(checker)
+
+
+def overrun_lines(flow):
+    """Two stale frames of 36 bytes in a row, which no line carries: the first cannot be named any more."""
+    checker = model.Checker(flow)
+    for number in (0, 1, 2):
+        frame = around("ethernet", [], payload_of(number, 4, model.SPEC.lfsr(9, 4)))
+        found = checker.take(frame)
+        if number < 2:
+            checker.count["stale"] -= 1
+            checker.count["corrupted"] += 1
+            found = (model.CORRUPTED, *found[1:])
+        yield frame_line(frame, found)
+    yield count_line(checker)
+
+
+def configure(bench, folder):
+    """Give each test its files, or the same test several of them."""
+
+    def add(test, name, lines, flow):
+        path = folder / f"packet_checker_{name}.txt"
+
+        def write(output_path):
+            path.write_text("\n".join(lines) + "\n")
+            return True
+
+        generics = {
+            "frames_file": str(path),
+            "source_known": int(flow.source is not None),
+            "stream_known": int(flow.stream is not None),
+        }
+        bench.test(test).add_config(name, generics=generics, pre_config=write)
+
+    flows = [model.Flow(), model.Flow(stream=3), model.Flow(source=None), model.Flow(source=None, stream=3)]
+    for seed, flow in enumerate(flows):
+        add("verdicts and counts are those of the model", f"seed_{seed}", random_lines(seed, 500, flow), flow)
+    add("verdicts and counts are those of the model", "long", random_lines(99, 40, flows[0], 9100), flows[0])
+    add("frames without a gap between them", "close", close_lines(flows[0]), flows[0])
+    add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])

@@ -1,0 +1,258 @@
+-- Test of packet_checker with its start words: each frame of a file (tb_packet_checker.py) must get the verdict that the
+-- file says, and the counts must be the file's at each of its count lines.
+--
+-- A frame is a line: clocks before it, percent of its clocks that are idle, what happens to it (see `incident_t`),
+-- m_tuser and bad FCS at its end, verdict (-1: none), sequence, start word, bytes, and the bytes. A line that begins with -1
+-- holds the counts instead.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+use std.textio.all;
+library vunit_lib;
+context vunit_lib.vunit_context;
+library osvvm;
+use osvvm.RandomPkg.all;
+use work.ethernet_pkg.all;
+
+entity tb_packet_checker is
+  generic (
+    runner_cfg   : string;
+    frames_file  : string := "";
+    source_known : natural := 1;
+    stream_known : natural := 0
+  );
+end entity;
+
+architecture test of tb_packet_checker is
+  type incident_t is (NOTHING, CLEARED, RESET_IN_THE_MIDDLE, NOT_ENABLED, DISABLED_IN_THE_MIDDLE);
+  -- From s_tlast to the clock whose time is kept.
+  constant TIME_LATENCY : natural := 2;
+  constant CLOCK        : time := 8 ns;
+  type counts_t is array (0 to 14) of std_logic_vector(47 downto 0);
+  type time_pair_t is array (0 to 1) of natural;
+
+  signal clk                : std_logic := '0';
+  signal rst                : std_logic := '1';
+  signal enable             : std_logic := '1';
+  signal clear              : std_logic := '0';
+  signal ready              : std_logic;
+  signal cycles             : natural := 0;
+  signal time_ns            : std_logic_vector(47 downto 0);
+  signal source_flag        : std_logic;
+  signal stream_flag        : std_logic;
+  signal s_tdata            : octet_t := x"00";
+  signal s_tvalid, s_tlast  : std_logic := '0';
+  signal s_tuser, s_bad_fcs : std_logic := '0';
+  signal word_request       : std_logic;
+  signal word_number        : std_logic_vector(11 downto 0);
+  signal word               : word_t;
+  signal verdict_valid      : std_logic;
+  signal verdict            : verdict_t;
+  signal verdict_sequence   : word_t;
+  signal verdict_start_word : std_logic_vector(11 downto 0);
+  signal counts             : counts_t := (others => (others => '0'));
+  signal time_valid         : std_logic;
+  signal first_time         : std_logic_vector(47 downto 0);
+  signal last_time          : std_logic_vector(47 downto 0);
+  signal overflow           : std_logic_vector(13 downto 0);
+  signal search_overrun     : std_logic;
+  signal verdicts_seen      : natural := 0;
+  constant EXPECTED         : queue_t := new_queue;
+begin
+  clk <= not clk after CLOCK / 2;
+  cycles <= cycles + 1 when rising_edge(clk);
+  time_ns <= std_logic_vector(to_unsigned(cycles, 48));
+  source_flag <= to_std_logic(source_known = 1);
+  stream_flag <= to_std_logic(stream_known = 1);
+
+  checker : entity work.packet_checker
+    port map (
+      clk => clk, rst => rst, enable => enable, clear => clear, ready => ready,
+      source => x"02574C000001", source_known => source_flag, udp_port => x"138B",
+      stream => x"03", stream_known => stream_flag, time_ns => time_ns,
+      s_tdata => s_tdata, s_tvalid => s_tvalid, s_tlast => s_tlast, s_tuser => s_tuser, s_bad_fcs => s_bad_fcs,
+      word_request => word_request, word_number => word_number, word => word,
+      verdict_valid => verdict_valid, verdict => verdict, verdict_sequence => verdict_sequence,
+      verdict_start_word => verdict_start_word,
+      good_frames => counts(0)(31 downto 0), header_corrupt_frames => counts(1)(31 downto 0),
+      truncated_frames => counts(2)(31 downto 0), stale_frames => counts(3)(31 downto 0),
+      corrupted_frames => counts(4)(31 downto 0), foreign_frames => counts(5)(31 downto 0),
+      distinct_sequences => counts(6)(31 downto 0), duplicated_frames => counts(7)(31 downto 0),
+      reordered_frames => counts(8)(31 downto 0), too_late_frames => counts(9)(31 downto 0),
+      bad_fcs_frames => counts(10)(31 downto 0), damaged_frames => counts(11)(31 downto 0),
+      lost_sequences => counts(12)(31 downto 0), next_sequence => counts(13)(31 downto 0),
+      verified_bytes => counts(14),
+      time_valid => time_valid, first_time => first_time, last_time => last_time,
+      overflow => overflow, search_overrun => search_overrun);
+
+  -- The other side of the start words asks as often as it can.
+  words : entity work.start_words
+    port map (
+      clk => clk, rst => rst,
+      a_request => word_request, a_number => word_number, a_word => word,
+      b_request => '1', b_number => time_ns(11 downto 0), b_word => open);
+
+  watch : process
+    variable wanted_verdict : integer;
+    variable wanted_number  : word_t;
+    variable wanted_start   : std_logic_vector(11 downto 0);
+  begin
+    wait until rising_edge(clk) and verdict_valid = '1';
+    check_false(is_empty(EXPECTED), "a verdict without a frame");
+    wanted_verdict := pop(EXPECTED);
+    wanted_number := pop(EXPECTED);
+    wanted_start := pop(EXPECTED);
+    check_equal(to_integer(unsigned(verdict)), wanted_verdict, "verdict " & to_string(verdicts_seen));
+    if wanted_verdict >= to_integer(unsigned(VERDICT_TRUNCATED)) then
+      check_equal(verdict_sequence, wanted_number, "sequence of verdict " & to_string(verdicts_seen));
+    end if;
+    if verdict = VERDICT_STALE then
+      check_equal(verdict_start_word, wanted_start, "start word of verdict " & to_string(verdicts_seen));
+    end if;
+    verdicts_seen <= verdicts_seen + 1;
+  end process;
+
+  stimulate : process
+    file frames            : text;
+    variable l             : line;
+    variable random        : RandomPType;
+    variable idle, percent : integer;
+    variable incident      : integer;
+    variable user, bad_fcs : integer;
+    variable wanted        : integer;
+    variable length        : integer;
+    variable number        : word_t;
+    variable start         : std_logic_vector(11 downto 0);
+    variable octet         : octet_t;
+    variable count         : std_logic_vector(47 downto 0);
+    variable timed         : natural := 0;
+    variable times         : time_pair_t;
+    variable count_lines   : natural := 0;
+
+    procedure clocks(number_of : natural) is
+    begin
+      for i in 1 to number_of loop
+        wait until rising_edge(clk);
+      end loop;
+    end procedure;
+
+    procedure send_frame is
+      variable dropped : boolean := false;
+    begin
+      enable <= to_std_logic(incident /= incident_t'pos(NOT_ENABLED));
+      for i in 1 to length loop
+        hread(l, octet);
+        while random.RandInt(1, 100) <= percent loop
+          wait until rising_edge(clk);
+        end loop;
+        if i = length / 2 then
+          clear <= to_std_logic(incident = incident_t'pos(CLEARED));
+          rst <= to_std_logic(incident = incident_t'pos(RESET_IN_THE_MIDDLE));
+          dropped := incident = incident_t'pos(RESET_IN_THE_MIDDLE);
+          if incident = incident_t'pos(DISABLED_IN_THE_MIDDLE) then
+            enable <= '0';
+          end if;
+        end if;
+        if not dropped then
+          s_tvalid <= '1';
+          s_tdata <= octet;
+          s_tlast <= to_std_logic(i = length);
+          s_tuser <= to_std_logic(i = length and user = 1);
+          s_bad_fcs <= to_std_logic(i = length and bad_fcs = 1);
+        end if;
+        wait until rising_edge(clk);
+        s_tvalid <= '0';
+        s_tlast <= '0';
+        s_tuser <= '0';
+        s_bad_fcs <= '0';
+        clear <= '0';
+        rst <= '0';
+      end loop;
+      if wanted > 0 then
+        -- The byte was there at the clock that has just passed.
+        times(1) := cycles;
+        if timed = 0 then
+          times(0) := cycles;
+        end if;
+        timed := 1;
+      end if;
+      enable <= '1';
+    end procedure;
+
+    procedure compare_counts is
+    begin
+      clocks(150);
+      check_true(is_empty(EXPECTED), "frames without a verdict");
+      for i in counts'range loop
+        hread(l, count);
+        check_equal(counts(i), count, "count " & to_string(i) & " of count line " & to_string(count_lines));
+      end loop;
+      check_equal(time_valid, timed = 1);
+      if timed = 1 then
+        check_equal(to_integer(unsigned(first_time)), times(0) + TIME_LATENCY, "first time");
+        check_equal(to_integer(unsigned(last_time)), times(1) + TIME_LATENCY, "last time");
+      end if;
+      count_lines := count_lines + 1;
+    end procedure;
+
+    procedure play is
+    begin
+      file_open(frames, frames_file, read_mode);
+      while not endfile(frames) loop
+        readline(frames, l);
+        read(l, idle);
+        if idle < 0 then
+          compare_counts;
+        else
+          read(l, percent);
+          read(l, incident);
+          read(l, user);
+          read(l, bad_fcs);
+          read(l, wanted);
+          hread(l, number);
+          hread(l, start);
+          read(l, length);
+          clocks(idle);
+          if wanted >= 0 then
+            push(EXPECTED, wanted);
+            push(EXPECTED, number);
+            push(EXPECTED, start);
+          end if;
+          send_frame;
+          if incident = incident_t'pos(CLEARED) or incident = incident_t'pos(RESET_IN_THE_MIDDLE) then
+            timed := 0;
+            wait until rising_edge(clk) and ready = '1';
+          end if;
+        end if;
+      end loop;
+      file_close(frames);
+      check_true(count_lines > 0, "the file has no counts");
+    end procedure;
+  begin
+    test_runner_setup(runner, runner_cfg);
+    random.InitSeed(frames_file);
+    clocks(5);
+    rst <= '0';
+    wait until rising_edge(clk) and ready = '1';
+    while test_suite loop
+      if run("verdicts and counts are those of the model") then
+        play;
+        check_equal(overflow and "10111111111111", std_logic_vector'("00000000000000"), "overflow");
+        check_equal(search_overrun, '0', "overrun of the search");
+      elsif run("frames without a gap between them") then
+        play;
+        check_equal(search_overrun, '0', "overrun of the search");
+      elsif run("a search that is cut short is seen") then
+        play;
+        check_equal(search_overrun, '1', "overrun of the search");
+        clear <= '1';
+        clocks(1);
+        clear <= '0';
+        clocks(2);
+        check_equal(search_overrun, '0', "overrun after the clear");
+      end if;
+    end loop;
+    test_runner_cleanup(runner);
+  end process;
+  test_runner_watchdog(runner, 100 ms);
+end architecture;
