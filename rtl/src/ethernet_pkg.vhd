@@ -14,7 +14,6 @@ package ethernet_pkg is
   -- Of IEEE Std 802.3, in bytes. A frame goes from its destination address to its last payload byte.
   constant PREAMBLE_BYTES   : natural := 7;
   constant FCS_BYTES        : natural := 4;
-  constant GAP_BYTES        : natural := 12;
   constant ADDRESS_BYTES    : natural := 6;
   constant MIN_FRAME_BYTES  : natural := 60;
   constant MIN_PAYLOAD      : natural := 46;
@@ -45,7 +44,6 @@ package ethernet_pkg is
   constant HEADER_BYTES     : natural := 18;
   constant HEADER_MAGIC     : half_t  := x"574C";
   constant HEADER_VERSION   : std_logic_vector(3 downto 0) := x"1";
-  constant TIME_VALID_FLAG  : natural := 0;
   constant MAX_LFSR_BYTES   : natural := MAX_PAYLOAD - HEADER_BYTES;
 
   -- The LFSR payload: x^32 + x^7 + x^6 + x^2 + 1.
@@ -59,9 +57,6 @@ package ethernet_pkg is
   function stream_word(n : natural) return word_t;
   -- Byte i of a word, 0 the first on the wire.
   function byte_of(x : word_t; i : natural range 0 to 3) return octet_t;
-
-  -- One's complement sum of two halves, the step of an internet checksum (RFC 1071).
-  function add_ones(a, b : half_t) return half_t;
 
   -- The faults that packet_generator can put into frames.
   subtype fault_t is std_logic_vector(2 downto 0);
@@ -162,13 +157,6 @@ package body ethernet_pkg is
       when 2 => return x(15 downto 8);
       when others => return x(7 downto 0);
     end case;
-  end function;
-
-  function add_ones(a, b : half_t) return half_t is
-    variable sum : unsigned(16 downto 0);
-  begin
-    sum := resize(unsigned(a), 17) + unsigned(b);
-    return std_logic_vector(sum(15 downto 0) + sum(16 downto 16));
   end function;
 
   function to_std_logic(x : boolean) return std_logic is

@@ -1,5 +1,5 @@
 -- Judges every received frame as spec/test-frame.md says, byte by byte, tracks the sequences of the stream, and counts.
--- See docs/blocks/packet-checker.md.
+-- See docs/blocks/packet_checker.md.
 --
 -- frame_parser takes the frame apart, content_checker compares its LFSR part, stale_search names the sequence of a stale
 -- one, sequence_window tracks; the start words come from start_words, which two checkers may share.

@@ -1,5 +1,5 @@
 -- Sends test frames of spec/test-frame.md as a byte stream, at every clock a byte and without a bubble between frames,
--- and puts faults into them on demand. See docs/blocks/packet-generator.md.
+-- and puts faults into them on demand. See docs/blocks/packet_generator.md.
 --
 -- Three steps make a byte: what is next (here), which byte that is (header_writer; the LFSR here), and its fault; a
 -- fourth (stream_slice) decouples m_tready. All four move together while the slice has room.
