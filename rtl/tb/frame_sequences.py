@@ -130,6 +130,11 @@ def one(rng, number, flow, longest, good):
     return frame + rng.randbytes(rng.choice([0, 0, max(0, 60 - len(frame)), rng.randrange(40)]))
 
 
+def with_first(frame, first):
+    """An IPv4 frame with another version or header length."""
+    return frame[:14] + bytes([first]) + frame[15:]
+
+
 def special(flow):
     """Frames that chance would not find."""
     stream = flow.stream or 0
@@ -145,6 +150,15 @@ def special(flow):
     yield around("ethernet", [], payload_of(4095, 4, SPEC.lfsr(0, 4), stream=stream))
     yield around("ethernet", [], payload_of(0, 4, SPEC.lfsr(4095, 4), stream=stream))
     yield around("udp4", [], payload_of(4, 28, stream=stream))[:-1]
+    for length in (0, 7, 8, 25, 26, 53, 54, 55, 65535):
+        frame = bytearray(around("udp4", [], payload_of(4, 28, stream=stream)))
+        frame[38:40] = struct.pack(">H", length)
+        yield bytes(frame)
+    frame = around("udp4", [], payload_of(4, 28, stream=stream))
+    for first in (0x46, 0x40, 0x55):
+        yield with_first(frame, first)
+    # Four words of IPv4 header are too few, even if UDP follows them.
+    yield with_first(frame[:30] + frame[34:], 0x44)
     yield around("ethernet", [(0x8100, 1)] * 3, payload_of(4, 28, stream=stream))
     yield model.DESTINATION[:1]
 
