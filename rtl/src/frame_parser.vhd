@@ -261,7 +261,7 @@ begin
     end if;
   end process;
 
-  -- The sum of the first eight words of the header, carries added back; two further steps leave no carry.
+  -- The sum of the first eight words of the header, carries added back; the last one with byte 16.
   add : process (clk)
     variable addend : unsigned(15 downto 0);
   begin
@@ -269,7 +269,7 @@ begin
       if s_tvalid = '1' and section = HEADER then
         if index = 0 then
           sum <= (others => '0');
-        elsif index = 16 or index = 17 or index mod 2 = 1 then
+        elsif index mod 2 = 1 or index = 16 then
           addend := (others => '0');
           if index < 16 then
             addend := unsigned(prior) & unsigned(s_tdata);

@@ -138,6 +138,9 @@ def with_first(frame, first):
 def special(flow):
     """Frames that chance would not find."""
     stream = flow.stream or 0
+    # Sequences before the first, while the window reaches back over it.
+    for number in (3, -1, -2000, -4092, -4093, 1, 2**31 + 3, 2**31 + 4, 0, 0):
+        yield around("ethernet", [], payload_of(number, 28, stream=stream))
     # The checksum of a sum of 0xFFFF is 0; 0xFFFF, which sums up as well, is wrong.
     head = bytearray(SPEC.header(stream=stream, lfsr_len=28))
     short = SPEC.ones_complement_sum(bytes(head[:16]))
