@@ -104,11 +104,12 @@ struct {
 	__type(value, struct wl_cap_poll);
 } wl_cap_polls SEC(".maps");
 
-/* What taking a point costs, in nanoseconds. */
+/* What taking a point costs, in nanoseconds; WL_POINTS further on, what a pair of clock readings gives there with nothing
+ * between them, which is in that cost. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, WL_POINTS);
+	__uint(max_entries, 2 * WL_POINTS);
 	__type(key, __u32);
 	__type(value, struct wl_hist);
 } wl_cap_costs SEC(".maps");
@@ -186,16 +187,25 @@ static __always_inline void wl_capture(const struct wl_cap_cfg *cfg, __u32 point
 	wl_fill(wl_reserve(cfg, point), stream, sequence, ns);
 }
 
-/* At the end of a program: what it took since `began`, one reading of the clock included. */
+static __always_inline void wl_cost_add(__u32 at, __u64 ns)
+{
+	struct wl_hist *cost = bpf_map_lookup_elem(&wl_cap_costs, &at);
+
+	if (cost)
+		wl_hist_add(cost, ns);
+}
+
+/* At the end of a program: what it took since `began`, one reading of the clock included, and what that alone takes. */
 static __always_inline void wl_cost(__u32 point, __u32 sequence, __u64 began)
 {
-	struct wl_hist *cost;
+	__u64 ended, after;
 
 	if (sequence & WL_COST_MASK)
 		return;
-	cost = bpf_map_lookup_elem(&wl_cap_costs, &point);
-	if (cost)
-		wl_hist_add(cost, bpf_ktime_get_ns() - began);
+	ended = bpf_ktime_get_ns();
+	after = bpf_ktime_get_ns();
+	wl_cost_add(point, ended - began);
+	wl_cost_add(point + WL_POINTS, after - ended);
 }
 
 static __always_inline struct wl_cap_poll *wl_this_poll(void)

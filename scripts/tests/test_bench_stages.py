@@ -39,19 +39,25 @@ class Tables(unittest.TestCase):
         with self.assertRaisesRegex(Void, "stack.*alone"):
             stages.ways({"stages": [STACK]})
 
-    def test_costs_are_those_of_packet_stages(self):
-        field = {"kind": "measured", "value": 90}
-        names = ["probe_cost_ns.in.driver", "probe_cost_ns.in.call", "probe_cost_ns.out.queue", "node_received_bytes"]
-        self.assertEqual(
-            stages.costs({"trials": [{"counters": dict.fromkeys(names, field)}]}), {"in.driver": 90, "out.queue": 90}
-        )
+    def test_costs_are_those_of_packet_stages_on_a_warm_node(self):
+        warm = {"in.driver": 90, "in.call": 400, "out.queue": 91}
+        told = [{"point": point, "at": "warm", "median_ns": ns} for point, ns in warm.items()]
+        told += [{"point": "in.driver", "at": "trial", "median_ns": 300}]
+        table = {"measuring": {"costs": told}}
+        self.assertEqual(stages.costs(table), {"in.driver": 90, "out.queue": 91})
+        self.assertEqual(stages.costs(table, "trial"), {"in.driver": 300})
+        self.assertEqual((stages.costs({"measuring": None}), stages.costs({"measuring": {}})), ({}, {}))
 
 
 class Verdicts(unittest.TestCase):
     def test_the_dearest_stage_decides(self):
-        self.assertEqual(stages.cost_row(paired, [{"in.driver": 60, "in.stack": 149}])["verdict"], "met")
-        self.assertEqual(stages.cost_row(paired, [{"in.driver": 60, "in.stack": 150}])["verdict"], "missed")
-        self.assertEqual(stages.cost_row(paired, [{}])["verdict"], "missed")
+        cold = [{"in.driver": 200, "in.stack": 400}]
+        for ns, verdict in ((149, "met"), (150, "missed")):
+            row = stages.cost_row(paired, [{"in.driver": 60, "in.stack": ns}], cold)
+            self.assertEqual((row["verdict"], row["ours"]), (verdict, f"{ns} ns; 400 ns at the load of the trials"))
+            self.assertIn(("in.stack, at the load of the trials", "ns", [400]), row["runs"])
+        self.assertEqual(stages.cost_row(paired, [{}], cold)["verdict"], "missed")
+        self.assertEqual(stages.cost_row(paired, [{"in.driver": 60}], [{}])["ours"], "60 ns")
 
     def test_half_of_the_stack_is_enough_and_more_is_not(self):
         for fast_ns, verdict in ((2000, "met"), (2001, "missed")):

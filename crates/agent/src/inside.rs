@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wirelab_port::ebpf::Mode;
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_stages::{
-    Choice, FlowFilter, NodeOptions, NodeXdp, ProbeSet, StagesError, Store, Tracer, TracerOptions,
-    Xdp,
+    Choice, Cost, FlowFilter, NodeOptions, NodeXdp, ProbeSet, StagesError, Store, Tracer,
+    TracerOptions, Xdp,
 };
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Direction, Histogram, Probes};
@@ -282,11 +282,7 @@ fn counters(tracer: &Tracer) -> Vec<(String, u64)> {
         let named = |(name, count): (&str, u64)| (format!("probe_{name}.{key}"), count);
         all.extend(info.counts().into_iter().filter(seen).map(named));
     }
-    for (point, cost) in tracer.cost() {
-        if let Some(ns) = cost.percentile(50.0) {
-            all.push((format!("probe_cost_ns.{}", point.key()), ns));
-        }
-    }
+    all.extend(tracer.costs().iter().flat_map(Cost::counters));
     polls(&tracer.polls(), &mut all);
     all
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ceiling;
+pub mod costs;
 pub mod datasheet;
 pub mod estimate;
 mod listed;

@@ -17,6 +17,6 @@ pub use error::StagesError;
 pub use fast_track::{DEFAULT_FRAMES, FastTrack, FastTrackCounters, FastTrackOptions, MOST_FRAMES};
 pub use point::Point;
 pub use reflector::Reflector;
-pub use store::{Counts, FlowFilter, MOST_RECORDS, NODE_NS, Store};
+pub use store::{Cost, Counts, FlowFilter, MOST_RECORDS, NODE_NS, Store};
 pub use tracer::{Choice, PointInfo, ProbeSet, Tracer, TracerOptions};
 pub use xdp::{MAX_QUEUES, NodeCounters, NodeOptions, NodeXdp, Reflect, Xdp, own_addresses};

@@ -7,7 +7,7 @@ use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject, libbpf_sys};
 use wirelab_port::ebpf::{Plain, Shared, silence_libbpf};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner, Series};
+use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner};
 
 use crate::abi::{ANY_STREAM, CPUS, Cfg, Head, Hist, POINTS, PORTS, Poll, Record};
 use crate::error::StagesError;
@@ -78,7 +78,7 @@ impl Store {
         let (heads_map, heads) = array("wl_cap_heads", POINTS)?;
         let (records_map, records) = array("wl_cap_records", POINTS * capacity as usize)?;
         let (polls_map, _) = array::<Poll>("wl_cap_polls", CPUS)?;
-        let (costs_map, costs) = array("wl_cap_costs", POINTS)?;
+        let (costs_map, costs) = array("wl_cap_costs", 2 * POINTS)?;
         Ok(Store {
             maps: vec![cfg_map, heads_map, records_map, polls_map, costs_map],
             cfg,
@@ -167,7 +167,9 @@ impl Store {
     pub fn clear(&self) {
         for point in 0..POINTS {
             self.heads.write(point, &Head::default());
-            self.costs.write(point, &wirelab_port::ebpf::zeroed());
+            for cost in [point, POINTS + point] {
+                self.costs.write(cost, &wirelab_port::ebpf::zeroed());
+            }
         }
     }
 
@@ -218,24 +220,45 @@ impl Store {
         streams
     }
 
-    /// What taking each point costs, in nanoseconds, as measured of each eighth frame with one reading of the clock.
-    pub fn costs(&self) -> Vec<(Point, Series)> {
+    /// What taking each point costs, as its program measured it of each eighth frame.
+    pub fn costs(&self) -> Vec<Cost> {
         let measured = |point: &Point| {
-            let cost = self.costs.read(*point as usize);
-            (cost.count > 0).then(|| (*point, cost_series(*point, &cost)))
+            let at = *point as usize;
+            let (all, clock) = (self.costs.read(at), self.costs.read(POINTS + at));
+            (all.count > 0).then(|| Cost {
+                point: *point,
+                all: histogram(&all),
+                clock: histogram(&clock),
+            })
         };
         Point::ALL.iter().filter_map(measured).collect()
     }
 }
 
-fn cost_series(point: Point, cost: &Hist) -> Series {
-    Series {
-        name: format!("cost of {}", point.name()),
-        kind: wirelab_trial::Kind::Measured,
-        clock: NODE_NS,
-        raw_ticks: Vec::new(),
-        sampled: true,
-        histogram: histogram(cost),
+/// What taking a point costs, in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// The point.
+    pub point: Point,
+    /// From the first reading of the clock in its program to another at its end: one reading is in it.
+    pub all: Histogram,
+    /// The same with nothing between the readings: what of [`Cost::all`] is the clock.
+    pub clock: Histogram,
+}
+
+impl Cost {
+    /// Its figures, by the names that counters of a node have for them: quartiles, and the median of the clock alone.
+    pub fn counters(&self) -> [(String, u64); 4] {
+        let of = |name: &str, from: &Histogram, percent: f64| {
+            let ns = from.percentile(percent).unwrap_or_default();
+            (format!("{name}.{}", self.point.key()), ns)
+        };
+        [
+            of("probe_cost_q1_ns", &self.all, 25.0),
+            of("probe_cost_ns", &self.all, 50.0),
+            of("probe_cost_q3_ns", &self.all, 75.0),
+            of("probe_clock_ns", &self.clock, 50.0),
+        ]
     }
 }
 

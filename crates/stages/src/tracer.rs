@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use wirelab_port::ebpf::Shared;
 use wirelab_port::iface::PortName;
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Direction, Histogram, Series};
+use wirelab_trial::{Direction, Histogram};
 
 use crate::abi::{Hist, SLOTS, Slot};
 use crate::clock;
@@ -18,7 +18,7 @@ use crate::error::StagesError;
 use crate::object::{Programs, Replaced};
 use crate::point::Point;
 use crate::programs::function;
-use crate::store::{FlowFilter, Store, histogram};
+use crate::store::{Cost, FlowFilter, Store, histogram};
 use crate::xdp::{NodeOptions, NodeXdp, Xdp};
 
 /// Which programs look into the kernel.
@@ -256,9 +256,8 @@ impl Tracer {
         }
     }
 
-    /// What taking each point costs in nanoseconds, measured by the programs themselves of each eighth frame; one
-    /// reading of the clock is included.
-    pub fn cost(&self) -> Vec<(Point, Series)> {
+    /// What taking each point costs, as its program measured it of each eighth frame.
+    pub fn costs(&self) -> Vec<Cost> {
         self.store.costs()
     }
 

@@ -76,10 +76,13 @@ fn each_frame_has_one_time_at_each_point_in_the_order_of_the_way() {
     a_quiet_run(&lab, &tracer);
     let polls = tracer.polls();
     assert!(polls.count > 0 && polls.min_ticks >= 1, "{polls:?}");
-    for (point, cost) in tracer.cost() {
-        assert!(cost.histogram.min_ticks > 0, "{point:?} costs nothing?");
+    for cost in tracer.costs() {
+        assert!(cost.all.min_ticks > 0, "{cost:?} costs nothing?");
+        assert_eq!(cost.all.count, cost.clock.count, "both of the same frames");
+        let names = cost.counters().map(|(name, _)| name);
+        assert!(names.iter().all(|name| name.ends_with(&cost.point.key())));
     }
-    let measured: Vec<Point> = tracer.cost().into_iter().map(|c| c.0).collect();
+    let measured: Vec<Point> = tracer.costs().into_iter().map(|c| c.point).collect();
     for point in [Point::InDriver, Point::InStack, Point::OutQueue] {
         assert!(measured.contains(&point), "no cost of {point:?}");
     }

@@ -37,7 +37,7 @@ pub use field::{Field, Kind};
 pub use jitter::Jitter;
 pub use load::{Load, LoadError};
 pub use log_linear::LogLinear;
-pub use measuring::{Measuring, Overhead};
+pub use measuring::{CostLoad, Measuring, Overhead, PointCost};
 pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
 pub use observation::{
     Counts, CpuLoad, Elapsed, FlowObservation, Ledger, Observation, SenderObservation, Spans,

@@ -144,6 +144,7 @@ impl ResultsFile {
         if let Some(more) = other.measuring {
             let all = self.measuring.get_or_insert_default();
             all.overheads.extend(more.overheads);
+            all.costs.extend(more.costs);
             all.notes.extend(more.notes);
         }
     }

@@ -92,13 +92,30 @@ fn the_command_of_the_manual_gives_every_stage_that_this_host_allows() {
             table.contains("probes"),
             "the set that was used is named: {table}"
         );
-        let counters = &all["trials"][0]["counters"];
-        assert!(
-            counters["probe_cost_ns.in.stack"]["value"]
-                .as_u64()
-                .unwrap()
-                > 0
-        );
+        warm_and_cold(&all);
+    }
+}
+
+/// What each packet stage costs stands there of a warm node and of the trials, with quartiles and the clock's part.
+fn warm_and_cold(all: &serde_json::Value) {
+    let costs = all["measuring"]["costs"].as_array().unwrap();
+    for (at, load) in [("warm", 20_000.0), ("trial", 1_000.0)] {
+        for point in ["in.driver", "in.stack", "out.queue", "out.driver"] {
+            let is = |c: &&serde_json::Value| c["at"] == at && c["point"] == point;
+            let cost = costs.iter().find(is);
+            let cost = cost.unwrap_or_else(|| panic!("{at}, {point}: {:#}", all["measuring"]));
+            let ns = |name: &str| cost[name].as_u64().unwrap();
+            assert!(
+                0 < ns("q1_ns") && ns("q1_ns") <= ns("median_ns"),
+                "{cost:#}"
+            );
+            assert!(
+                ns("median_ns") <= ns("q3_ns") && ns("clock_ns") > 0,
+                "{cost:#}"
+            );
+            assert_eq!(cost["load"]["frames_per_s"], load, "{cost:#}");
+            assert_eq!(cost["frames_per_s"].is_f64(), at == "warm", "{cost:#}");
+        }
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{Direction, Observation, Overhead, ResultsFile, stage};
+use wirelab_trial::{Direction, Observation, Overhead, PointCost, ResultsFile, stage};
 
-use super::sheet;
+use super::{point_costs, sheet};
 use crate::explain::Block;
 
 /// Set-up keys that say how times were taken, and what a reader calls them.
@@ -35,7 +35,10 @@ const OF_WAY: [&str; 5] = ["fast_track_", "napi_", "background_", "reflected_", 
 /// Sections on how times were taken; empty where a file tells nothing of it.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let mut out = taken(file);
-    out.extend(points(file));
+    let costs = file.measuring.iter().flat_map(|m| m.costs.clone());
+    let costs: Vec<PointCost> = costs.collect();
+    out.extend(point_costs::blocks(&costs));
+    out.extend(points(file, costs.is_empty()));
     let overheads = file.measuring.iter().flat_map(|m| &m.overheads);
     let overheads: Vec<&Overhead> = overheads.collect();
     if !overheads.is_empty() {
@@ -88,14 +91,15 @@ struct Told {
     function: Option<String>,
 }
 
-/// What each capture point tells of itself.
-fn points(file: &ResultsFile) -> Vec<Block<'static>> {
+/// What each capture point tells of itself; what it costs, only where that stands nowhere else.
+fn points(file: &ResultsFile, with_cost: bool) -> Vec<Block<'static>> {
     let found = told(file);
     if found.is_empty() {
         return Vec::new();
     }
     let any = |at: &usize| found.values().any(|told| told.counts[*at] > Some(0));
-    let shown = (0..OF_POINT.len()).filter(|at| *at <= NO_ROOM || any(at));
+    let first = usize::from(!with_cost);
+    let shown = (first..OF_POINT.len()).filter(|at| *at <= NO_ROOM || any(at));
     let shown: Vec<usize> = shown.collect();
     let mut heads = vec![("capture point", false)];
     heads.extend(shown.iter().map(|at| (OF_POINT[*at].1, true)));
@@ -110,14 +114,19 @@ fn points(file: &ResultsFile) -> Vec<Block<'static>> {
         row.push(told.function.clone().unwrap_or_else(dash));
         row
     });
-    vec![
-        Block::Heading("What each capture point costs".to_owned()),
-        Block::Grid(heads, rows.collect()),
-        Block::Words(
-            "The time of one record, as the node measured it itself. No room: frames that passed when the point's \
-             records were full; they are counted and have no time."
-                .to_owned(),
+    let (heading, about) = match with_cost {
+        true => (
+            "What each capture point costs",
+            "The time of one record, as the node measured it itself. ",
         ),
+        false => ("What each capture point saw", ""),
+    };
+    vec![
+        Block::Heading(heading.to_owned()),
+        Block::Grid(heads, rows.collect()),
+        Block::Words(format!(
+            "{about}No room: frames that passed when the point's records were full; they are counted and have no time."
+        )),
     ]
 }
 
@@ -147,7 +156,7 @@ fn told(file: &ResultsFile) -> BTreeMap<Place, Told> {
 }
 
 /// Whether a point is of frames sent, and its name; where a counter does not say, the flow does.
-fn place(told: &str, flow_is_sent: bool) -> (bool, &str) {
+pub(super) fn place(told: &str, flow_is_sent: bool) -> (bool, &str) {
     match (told.strip_prefix("in."), told.strip_prefix("out.")) {
         (Some(point), _) => (false, point),
         (_, Some(point)) => (true, point),
@@ -155,7 +164,7 @@ fn place(told: &str, flow_is_sent: bool) -> (bool, &str) {
     }
 }
 
-fn dash() -> String {
+pub(super) fn dash() -> String {
     "–".to_owned()
 }
 

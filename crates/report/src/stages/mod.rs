@@ -8,6 +8,7 @@ mod csv;
 mod full;
 mod groups;
 mod panels;
+mod point_costs;
 mod sheet;
 mod unit;
 

@@ -155,6 +155,12 @@ pub fn ways() -> ResultsFile {
             low_ns: -120.0,
             high_ns: 980.0,
         }],
+        costs: vec![
+            cost("in.driver", CostLoad::Warm, [71, 80, 91]),
+            cost("out.queue", CostLoad::Warm, [70, 81, 101]),
+            cost("in.driver", CostLoad::Trial, [151, 203, 1271]),
+            cost("in.call", CostLoad::Trial, [655, 783, 895]),
+        ],
         notes: vec![
             "The driver's work is on core 0 and the application on core 1, both ways.".to_owned(),
         ],
@@ -211,4 +217,22 @@ pub fn counted() -> ResultsFile {
         all.push(o);
     }
     super::file(all)
+}
+
+fn cost(point: &str, at: CostLoad, [q1_ns, median_ns, q3_ns]: [u64; 3]) -> PointCost {
+    let (frames_per_s, passed) = match at {
+        CostLoad::Warm => (20_000.0, Some(19_840.4)),
+        CostLoad::Trial => (1_000.0, None),
+    };
+    PointCost {
+        point: point.to_owned(),
+        at,
+        load: Load::FrameRate { frames_per_s },
+        frames_per_s: passed,
+        length_bytes: 64,
+        q1_ns,
+        median_ns,
+        q3_ns,
+        clock_ns: 31,
+    }
 }

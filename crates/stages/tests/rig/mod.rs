@@ -139,14 +139,8 @@ pub fn print(tracer: &Tracer) {
     for info in tracer.points() {
         println!("{info:?}");
     }
-    for (point, cost) in tracer.cost() {
-        let at = |percent| cost.percentile(percent).unwrap_or(0);
-        println!(
-            "{point:?} costs {} ns at the median, {} ns at 99 %, of {} frames",
-            at(50.0),
-            at(99.0),
-            cost.histogram.count
-        );
+    for cost in tracer.costs() {
+        println!("{:?} of {} frames", cost.counters(), cost.all.count);
     }
     println!("{:?}", tracer.notes());
 }

@@ -29,6 +29,7 @@ mod here;
 mod options;
 mod plan;
 mod told;
+mod warm;
 
 use plan::{Offered, Ways};
 
@@ -127,8 +128,11 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
     let plan = plan::linux(args, able, (frames, most.of_a_trial), &ways, background)?;
     let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
     notes.extend(told::notes(&description, &ran.file.observations));
+    let seen = &ran.file.observations;
+    let costs = warm::costs(&mut *node, args, &ways, seen, &mut notes, &cancel);
     ran.file.measuring = Some(Measuring {
         overheads: overheads(&ran.file.observations),
+        costs,
         notes,
     });
     ran.file.parts.extend(searched);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use wirelab_port::iface::PortName;
 use wirelab_socket::serve::Served;
-use wirelab_stages::{NODE_NS, Point, Tracer};
+use wirelab_stages::{Cost, NODE_NS, Point, Tracer};
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::{
     Capabilities, Description, Direction, Extent, FaultRates, Field, FlowObservation, Framing,
@@ -191,10 +191,8 @@ fn counters(seen: &Seen) -> BTreeMap<String, Field<u64>> {
             put(format!("probe_{name}.{key}"), count);
         }
     }
-    for (point, cost) in seen.tracer.cost() {
-        if let Some(median) = cost.percentile(50.0) {
-            put(format!("probe_cost_ns.{}", point.key()), median);
-        }
+    for (name, ns) in seen.tracer.costs().iter().flat_map(Cost::counters) {
+        put(name, ns);
     }
     let polls = seen.tracer.polls();
     put("napi_polls".to_owned(), polls.count);

@@ -233,7 +233,8 @@ pub fn framing(able: &Capabilities) -> Framing {
     }
 }
 
-fn both_ways(able: &Capabilities) -> Vec<Direction> {
+/// The ways in and out that the node has.
+pub fn both_ways(able: &Capabilities) -> Vec<Direction> {
     let ways = [Direction::Receive, Direction::Transmit];
     let ways = ways.into_iter().filter(|way| able.directions.contains(way));
     ways.collect()

@@ -1,0 +1,91 @@
+//! What taking a capture point costs: from the counters of trials that were run, and from trials of their own at a load
+//! at which the node is warm.
+
+use wirelab_trial::{
+    Cancel, CostLoad, Extent, Field, Load, Node, NodeError, Observation, PointCost, Probes, Trial,
+    pooled,
+};
+
+/// A load at which a node is warm, in frames/s.
+const WARM_FRAMES_PER_S: f64 = 20_000.0;
+/// How often that is tried where the tester or the node does not keep up.
+const ATTEMPTS: u32 = 3;
+/// Frames of such a trial: each eighth is measured, and their quartiles are to stand still.
+const FRAMES: u64 = 4096;
+/// Share of the load that is enough.
+const KEPT: f64 = 0.9;
+/// The median of a point's cost, before the point's name. Its fellows are named after it.
+const COST: &str = "probe_cost_ns.";
+
+/// The costs that the points of trials tell, each point once: of the first trial with probes that has it.
+pub fn point_costs(observations: &[Observation], at: CostLoad) -> Vec<PointCost> {
+    let mut found: Vec<PointCost> = Vec::new();
+    for whole in pooled(observations) {
+        if whole.trial.probes == Some(Probes::Off) {
+            continue;
+        }
+        for cost in of_trial(&whole, at) {
+            if found.iter().all(|known| known.point != cost.point) {
+                found.push(cost);
+            }
+        }
+    }
+    found
+}
+
+fn of_trial(whole: &Observation, at: CostLoad) -> Vec<PointCost> {
+    let flows = whole.flows.iter().map(|flow| &flow.counters);
+    let rates = whole.flows.iter().map(|flow| flow.frames_per_s.value());
+    let frames_per_s = rates.flatten().copied().reduce(f64::min);
+    let all = || std::iter::once(&whole.counters).chain(flows.clone());
+    let value = |name: String| all().find_map(|c| c.get(&name).and_then(Field::value).copied());
+    let points = all().flat_map(|counters| counters.keys());
+    let points = points.filter_map(|name| name.strip_prefix(COST));
+    let cost = |point: &str| {
+        let of = |name: &str| value(format!("{name}.{point}"));
+        Some(PointCost {
+            point: point.to_owned(),
+            at,
+            load: whole.trial.load,
+            frames_per_s,
+            length_bytes: whole.sizes.length,
+            q1_ns: of("probe_cost_q1_ns")?,
+            median_ns: of("probe_cost_ns")?,
+            q3_ns: of("probe_cost_q3_ns")?,
+            clock_ns: of("probe_clock_ns")?,
+        })
+    };
+    points.filter_map(cost).collect()
+}
+
+/// Ask the node for the same trial at a load at which it is warm, and take what its points cost then: of the attempt in
+/// which most frames passed in a second, which each cost says. Nothing where no attempt tells a cost.
+///
+/// # Errors
+/// [`NodeError`] where the node gives no observation.
+pub fn warm(
+    node: &mut dyn Node,
+    trial: &Trial,
+    cancel: &Cancel,
+) -> Result<Vec<PointCost>, NodeError> {
+    let asked = Trial {
+        load: Load::FrameRate {
+            frames_per_s: WARM_FRAMES_PER_S,
+        },
+        extent: Extent::Frames { frames: FRAMES },
+        ..trial.clone()
+    };
+    let rate = |costs: &[PointCost]| costs.iter().find_map(|cost| cost.frames_per_s);
+    let mut best: Vec<PointCost> = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let observation = node.run(&asked, &(), cancel)?;
+        let costs = point_costs(&[observation], CostLoad::Warm);
+        if rate(&costs) > rate(&best) {
+            best = costs;
+        }
+        if cancel.is_cancelled() || rate(&best) >= Some(KEPT * WARM_FRAMES_PER_S) {
+            break;
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,92 @@
+//! What taking each capture point costs, where the node is warm and at the load of the trials.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::format::integer;
+use wirelab_trial::{CostLoad, Load, PointCost};
+
+use super::costs::{dash, place};
+use super::sheet;
+use crate::explain::Block;
+
+/// A direction and a capture point, in the order of the way: whether it is sent, its rank, its name.
+type Place = (bool, usize, String);
+/// What it costs warm and in the trials.
+type Both<'a> = [Option<&'a PointCost>; 2];
+
+/// The table of both loads, and what its figures hold.
+pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut found: BTreeMap<Place, Both<'_>> = BTreeMap::new();
+    for cost in all {
+        let (sent, point) = place(&cost.point, false);
+        let key = (sent, sheet::rank(point, sent), point.to_owned());
+        let at = usize::from(cost.at == CostLoad::Trial);
+        found.entry(key).or_default()[at] = Some(cost);
+    }
+    let heads = vec![
+        ("capture point", false),
+        ("warm, ns (quartiles)", true),
+        ("in trials, ns (quartiles)", true),
+        ("clock", true),
+    ];
+    let rows = found.iter().map(|((sent, _, point), both)| {
+        let way = if *sent { "sent" } else { "received" };
+        let mut row = vec![format!("{way}, {point}")];
+        row.extend(both.map(|cost| cost.map_or_else(dash, figures)));
+        let clock = both.iter().flatten().next();
+        row.push(clock.map_or_else(dash, |c| integer(c.clock_ns)));
+        row
+    });
+    vec![
+        Block::Heading("What each capture point costs".to_owned()),
+        Block::Grid(heads, rows.collect()),
+        Block::Words(about(all)),
+    ]
+}
+
+fn figures(cost: &PointCost) -> String {
+    let [q1, median, q3] = [cost.q1_ns, cost.median_ns, cost.q3_ns].map(integer);
+    format!("{median} ({q1} to {q3})")
+}
+
+fn about(all: &[PointCost]) -> String {
+    let mut text = "Medians of the time that the point's program takes of a frame, as it measured it itself of each \
+                    eighth. Each holds one reading of the clock, which takes what stands under clock: two readings \
+                    with nothing between them."
+        .to_owned();
+    for (at, what) in [(CostLoad::Warm, "Warm"), (CostLoad::Trial, "In trials")] {
+        let mut loads: Vec<String> = Vec::new();
+        for cost in all.iter().filter(|cost| cost.at == at) {
+            let load = load(cost);
+            if !loads.contains(&load) {
+                loads.push(load);
+            }
+        }
+        if !loads.is_empty() {
+            text.push_str(&format!(" {what}: {}.", loads.join("; ")));
+        }
+    }
+    text.push_str(
+        " At a low load code and memory of the programs leave the caches between two frames, and a point costs more.",
+    );
+    text
+}
+
+/// The load of a cost in words: what passed, else what was asked.
+fn load(cost: &PointCost) -> String {
+    let (sent, _) = place(&cost.point, false);
+    let way = if sent { "sent" } else { "received" };
+    let rate = |rate: f64| format!("{} frames/s", integer(rate.round() as u64));
+    let load = match (cost.frames_per_s, cost.load) {
+        (Some(passed), _) => rate(passed),
+        (None, Load::FrameRate { frames_per_s }) => rate(frames_per_s),
+        (None, other) => other.to_string(),
+    };
+    format!(
+        "{way}, {load} of length {}",
+        integer(cost.length_bytes.into())
+    )
+}
