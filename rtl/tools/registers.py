@@ -7,6 +7,7 @@ newer than their source. Generated files are longer than anybody reads, so that 
 
 import argparse
 import hashlib
+import re
 import shutil
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import verilog
 
 MAPS = toolchain.TREE / "rtl/registers"
 LISTS = toolchain.TREE / "rtl/tools/requirements.txt"
-VHDL = "--cpuif axi4-lite-flat --default-reset rst --type-style hier --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw".split()
+VHDL = "--cpuif axi4-lite-flat --default-reset rst --type-style lexical --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw".split()
 HEADER = "--std gnu11 --bitfields none".split()
 
 
@@ -31,6 +32,9 @@ def export(path, folder):
     """Writes all that is made of one map. Raises ToolError with PeakRDL's words."""
     peakrdl, common = toolchain.tool("peakrdl"), [properties(), str(path)]
     toolchain.run([peakrdl, "regblock-vhdl", *common, *VHDL, "-o", str(folder)])
+    for file in folder.glob("*.vhd"):
+        # PeakRDL joins the names of types by dots, which only extended identifiers may have, and VUnit cannot read those.
+        file.write_text(re.sub(r"\\([\w.]+\.\w+)\\", lambda name: name[1].replace(".", "_"), file.read_text()))
     toolchain.run([peakrdl, "c-header", *common, *HEADER, "-o", str(folder / f"{path.stem}_registers.h")])
     (folder / f"{path.stem}_registers.rs").write_text(rust(path))
     toolchain.run([peakrdl, "html", *common, "-o", str(folder / f"{path.stem}_html")])
