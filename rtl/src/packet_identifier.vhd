@@ -75,10 +75,13 @@ architecture rtl of packet_identifier is
   signal header_read  : std_logic;
   signal header_fault : std_logic;
   signal ip_size      : unsigned(15 downto 0);
-  -- Bytes that the frame still needs to hold its whole packet and the FCS.
-  signal missing      : unsigned(16 downto 0);
-  -- The header checksum (RFC 1071), byte by byte: the carry of one half goes into the other.
-  signal sum_high, sum_low : unsigned(7 downto 0);
+  -- Bytes that the frame still needs to hold its whole packet; of IPv4 four less, which are the FCS.
+  signal missing      : unsigned(15 downto 0);
+  -- Bytes behind the packet, of which IPv6 needs the four of the FCS.
+  signal since_packet : natural range 0 to FCS_BYTES;
+  -- The header checksum (RFC 1071), byte by byte: the halves of the sum take turns, and the carry of one goes into the
+  -- other.
+  signal sum_older, sum_newer : unsigned(7 downto 0);
   signal sum_carry    : unsigned(0 downto 0);
   signal protocol     : octet_t;
   -- The next byte of each own address, fetched with the byte before it.
@@ -87,12 +90,10 @@ architecture rtl of packet_identifier is
   signal address_same : std_logic_vector(ADDRESSES - 1 downto 0);
   signal udp_size     : unsigned(15 downto 0);
   signal udp_read     : std_logic;
-  signal udp_port     : half_t;
+  signal port_same    : std_logic_vector(PORTS - 1 downto 0);
 
   -- What follows from it, one clock behind.
   signal data_size    : unsigned(16 downto 0);
-  signal port_same    : std_logic_vector(PORTS - 1 downto 0);
-  signal mapped       : std_logic_vector(ADDRESSES - 1 downto 0);
   signal ended        : std_logic;
   signal facts_done, facts_end : std_logic;
   signal found, ip_good, udp_good, is_own : std_logic;
@@ -105,11 +106,6 @@ architecture rtl of packet_identifier is
   function octet_in(vector : std_logic_vector; index : natural) return octet_t is
   begin
     return vector(8 * index + 7 downto 8 * index);
-  end function;
-
-  function half_in(vector : std_logic_vector; index : natural) return half_t is
-  begin
-    return vector(16 * index + 15 downto 16 * index);
   end function;
 
   -- Byte `index` of an address, the first one on the left.
@@ -153,11 +149,27 @@ begin
       parsed <= '1';
     end procedure;
 
-    procedure compare_address(constant begun : boolean) is
+    procedure compare_address(constant value : octet_t; constant begun : boolean) is
     begin
       for i in address_same'range loop
-        if begun and tap_tdata /= address_octet(i) then
+        if begun and value /= address_octet(i) then
           address_same(i) <= '0';
+        end if;
+      end loop;
+    end procedure;
+
+    procedure compare_ports(constant high : boolean) is
+      variable port_octet, mask : octet_t;
+    begin
+      for i in port_same'range loop
+        port_octet := octet_in(udp_ports, 2 * i);
+        mask       := octet_in(udp_port_masks, 2 * i);
+        if high then
+          port_octet := octet_in(udp_ports, 2 * i + 1);
+          mask       := octet_in(udp_port_masks, 2 * i + 1);
+        end if;
+        if ((tap_tdata xor port_octet) and mask) /= x"00" then
+          port_same(i) <= '0';
         end if;
       end loop;
     end procedure;
@@ -194,8 +206,9 @@ begin
         header_fault <= '0';
         ip_size      <= (others => '0');
         missing      <= (others => '0');
-        sum_high     <= (others => '0');
-        sum_low      <= (others => '0');
+        since_packet <= 0;
+        sum_older    <= (others => '0');
+        sum_newer    <= (others => '0');
         sum_carry    <= "0";
         protocol     <= (others => '0');
         address_at   <= x"0";
@@ -203,7 +216,7 @@ begin
         address_same <= (others => '0');
         udp_size     <= (others => '0');
         udp_read     <= '0';
-        udp_port     <= (others => '0');
+        port_same    <= (others => '0');
       elsif tap_tvalid = '1' and tap_start = '1' then
         layer        <= ethernet;
         place        <= 1;
@@ -217,12 +230,15 @@ begin
         has_priority <= '0';
         header_read  <= '0';
         header_fault <= '0';
+        address_at   <= x"0";
         missing      <= (others => '0');
-        sum_high     <= (others => '0');
-        sum_low      <= (others => '0');
+        since_packet <= 0;
+        sum_older    <= (others => '0');
+        sum_newer    <= (others => '0');
         sum_carry    <= "0";
         address_same <= (others => '1');
         udp_read     <= '0';
+        port_same    <= (others => '1');
       elsif tap_tvalid = '1' then
         if place < 63 then
           place <= place + 1;
@@ -231,7 +247,12 @@ begin
           since_type <= since_type + 1;
         end if;
         if missing /= 0 then
-          missing <= missing - 1;
+          -- What IPv6 tells is the length behind its header.
+          if layer /= ipv6 then
+            missing <= missing - 1;
+          end if;
+        elsif layer /= ipv6 and since_packet < FCS_BYTES then
+          since_packet <= since_packet + 1;
         end if;
         kind := high_byte & tap_tdata;
         case place is
@@ -275,17 +296,12 @@ begin
             end if;
 
           when ipv4 =>
-            if place mod 2 = 0 then
-              sum      := resize(sum_high, 9) + unsigned(tap_tdata) + sum_carry;
-              sum_high <= sum(7 downto 0);
-            else
-              sum      := resize(sum_low, 9) + unsigned(tap_tdata) + sum_carry;
-              sum_low  <= sum(7 downto 0);
-            end if;
+            sum       := resize(sum_older, 9) + unsigned(tap_tdata) + sum_carry;
+            sum_older <= sum_newer;
+            sum_newer <= sum(7 downto 0);
             sum_carry <= sum(8 downto 8);
             case place is
               when 0 =>
-                address_at  <= x"C";
                 header_size <= unsigned(tap_tdata(3 downto 0)) & "00";
                 header_last <= to_integer((unsigned(tap_tdata(3 downto 0)) - 1) & "11");
                 if tap_tdata(7 downto 4) /= x"4" or unsigned(tap_tdata(3 downto 0)) < 5 then
@@ -296,7 +312,7 @@ begin
               when 3 =>
                 ip_size(7 downto 0) <= unsigned(tap_tdata);
                 -- Four bytes are there, and the FCS is four more.
-                missing <= '0' & ip_size(15 downto 8) & unsigned(tap_tdata);
+                missing <= ip_size(15 downto 8) & unsigned(tap_tdata);
               when 6 | 7 =>
                 -- More fragments, or an offset. "Don't fragment" is none.
                 if (place = 6 and tap_tdata(5 downto 0) /= "000000") or (place = 7 and tap_tdata /= x"00") then
@@ -305,9 +321,16 @@ begin
               when 9 => protocol <= tap_tdata;
               when others => null;
             end case;
-            if place >= 15 and place < 20 then
+            -- An address of IPv4 is compared as the one of IPv6 that it maps to: ten zeros and two ones come before it.
+            if place >= 3 and place < 20 then
               address_at <= address_at + 1;
-              compare_address(place >= 16);
+              if place < 14 then
+                compare_address(x"00", place > 3);
+              elsif place < 16 then
+                compare_address(x"FF", true);
+              else
+                compare_address(tap_tdata, true);
+              end if;
             end if;
             if place = header_last and place /= 0 then
               leave_ip;
@@ -316,7 +339,6 @@ begin
           when ipv6 =>
             case place is
               when 0 =>
-                address_at <= x"0";
                 if tap_tdata(7 downto 4) /= x"6" then
                   header_fault <= '1';
                   finish;
@@ -324,14 +346,14 @@ begin
               when 4 => ip_size(15 downto 8) <= unsigned(tap_tdata);
               when 5 =>
                 ip_size(7 downto 0) <= unsigned(tap_tdata);
-                -- 34 bytes of the header, and the FCS.
-                missing <= resize(ip_size(15 downto 8) & unsigned(tap_tdata), 17) + 38;
+                missing <= ip_size(15 downto 8) & unsigned(tap_tdata);
+                since_packet <= 0;
               when 6 => protocol <= tap_tdata;
               when others => null;
             end case;
             if place >= 23 then
               address_at <= address_at + 1;
-              compare_address(place >= 24);
+              compare_address(tap_tdata, place >= 24);
             end if;
             if place = IPV6_BYTES - 1 then
               leave_ip;
@@ -339,7 +361,7 @@ begin
 
           when udp =>
             if place = 2 or place = 3 then
-              udp_port <= udp_port(7 downto 0) & tap_tdata;
+              compare_ports(place = 2);
             end if;
             if place = 4 then
               udp_size(15 downto 8) <= unsigned(tap_tdata);
@@ -360,39 +382,27 @@ begin
     variable whole : boolean;
     variable good  : boolean;
     variable own   : std_logic;
+    variable header : unsigned(5 downto 0);
   begin
     if rising_edge(clk) then
       -- Of the packet behind its header; the top bit shows that the header is longer than the packet.
-      data_size <= '0' & ip_size;
-      if is_ipv6 = '0' then
-        data_size <= resize(ip_size, 17) - header_size;
+      header := header_size;
+      if is_ipv6 = '1' then
+        header := (others => '0');
       end if;
-      for i in mapped'range loop
-        mapped(i) <= to_std_logic(own_addresses(128 * i + 47 downto 128 * i + 32) = x"FFFF");
-        for bit_number in 128 * i + 48 to 128 * i + 127 loop
-          if own_addresses(bit_number) = '1' then
-            mapped(i) <= '0';
-          end if;
-        end loop;
-      end loop;
-
-      -- The length of the datagram comes behind its port, so this is in time for udp_same.
-      for i in port_same'range loop
-        port_same(i) <= to_std_logic(((udp_port xor half_in(udp_ports, i)) and half_in(udp_port_masks, i)) = x"0000");
-      end loop;
-
+      data_size <= resize(ip_size, 17) - header;
       -- Until its end a frame counts as whole.
       over  := tap_end or ended;
       ended <= over and not tap_tvalid and not rst;
-      whole := over = '0' or missing = 0;
+      whole := over = '0' or (missing = 0 and (is_ipv6 = '0' or since_packet = FCS_BYTES));
       good  := header_read = '1' and header_fault = '0' and whole;
       if is_ipv6 = '0' then
-        good := good and data_size(16) = '0' and sum_low = x"FF"
-                and ((sum_carry = "0" and sum_high = x"FF") or (sum_carry = "1" and sum_high = x"FE"));
+        good := good and data_size(16) = '0' and sum_newer = x"FF"
+                and ((sum_carry = "0" and sum_older = x"FF") or (sum_carry = "1" and sum_older = x"FE"));
       end if;
       own := '0';
       for i in address_same'range loop
-        own := own or (address_same(i) and address_enable(i) and (mapped(i) or is_ipv6));
+        own := own or (address_same(i) and address_enable(i));
       end loop;
 
       facts_done <= parsed or over;
