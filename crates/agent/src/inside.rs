@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wirelab_port::ebpf::Mode;
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_stages::{
-    Choice, Cost, FlowFilter, NodeOptions, NodeXdp, ProbeSet, StagesError, Store, Tracer,
-    TracerOptions, Xdp,
+    Choice, FlowFilter, NodeOptions, NodeXdp, ProbeSet, StagesError, Store, Tracer, TracerOptions,
+    Xdp,
 };
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Direction, Histogram, Probes};
+use wirelab_trial::{Direction, Probes};
 
 /// UDP port of that tracer: discard, where nothing is expected.
 const NO_PORT: u16 = 9;
@@ -265,44 +265,13 @@ impl Inside {
         let looked = Looked {
             received: tracer.times_of(Direction::Receive),
             sent: tracer.times_of(Direction::Transmit),
-            counters: counters(&tracer),
+            counters: tracer.counters(),
             notes,
         };
         drop(node);
         shelf.put(tracer);
         looked
     }
-}
-
-fn counters(tracer: &Tracer) -> Vec<(String, u64)> {
-    let mut all = Vec::new();
-    for info in tracer.points() {
-        let key = info.point.key();
-        let seen = |(_, count): &(&str, u64)| *count > 0;
-        let named = |(name, count): (&str, u64)| (format!("probe_{name}.{key}"), count);
-        all.extend(info.counts().into_iter().filter(seen).map(named));
-    }
-    all.extend(tracer.costs().iter().flat_map(Cost::counters));
-    polls(&tracer.polls(), &mut all);
-    all
-}
-
-fn polls(polls: &Histogram, all: &mut Vec<(String, u64)>) {
-    if polls.count == 0 {
-        return;
-    }
-    let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
-    put("napi_polls", polls.count);
-    put(
-        "napi_poll_frames_mean_milli",
-        (polls.mean_ticks * 1000.0).round() as u64,
-    );
-    for (name, percent) in [("median", 50.0), ("p99", 99.0)] {
-        if let Some(frames) = polls.percentile(percent) {
-            put(&format!("napi_poll_frames_{name}"), frames);
-        }
-    }
-    put("napi_poll_frames_max", polls.max_ticks);
 }
 
 impl fmt::Debug for Inside {

@@ -4,7 +4,7 @@ mod common;
 
 use common::linux;
 use wirelab_report::{Format, NoExplanation, Options, render, render_stages};
-use wirelab_trial::{ResultsFile, stage};
+use wirelab_trial::{Background, Direction, Load, Part, ResultsFile, stage, stage::PointTimes};
 
 fn shown(file: &ResultsFile, format: Format, width: usize) -> String {
     let options = Options {
@@ -161,4 +161,140 @@ fn what_has_no_place_for_stages_says_so() {
     }
     let json = shown(&linux::stack(), Format::Json, 80);
     assert_eq!(ResultsFile::parse(&json).unwrap(), linux::stack());
+}
+
+/// One way of which a part of the frames, `seen`, was seen at the point `copy`.
+fn partly_seen(seen: usize) -> ResultsFile {
+    let mut file = linux::stack();
+    let flows = file.observations.iter_mut().flat_map(|o| &mut o.flows);
+    for flow in flows.filter(|f| f.direction == Direction::Receive) {
+        let steps = &flow.series;
+        let names = steps.iter().map(|s| s.name.split_once(" to ").unwrap());
+        let names = ["wire"].into_iter().chain(names.map(|(_, to)| to));
+        let mut at = vec![0u64; steps[0].raw_ticks.len()];
+        let mut points = Vec::new();
+        for (place, name) in names.enumerate() {
+            if let Some(step) = place.checked_sub(1) {
+                let ticks = at.iter_mut().zip(&steps[step].raw_ticks);
+                ticks.for_each(|(at, ticks)| *at += ticks);
+            }
+            let frames = if name == "copy" { seen } else { at.len() };
+            let times = at.iter().take(frames).enumerate();
+            points.push(PointTimes {
+                name: name.to_owned(),
+                stream: 0,
+                clock: steps[0].clock,
+                times: times.map(|(n, at)| (n as u32, *at)).collect(),
+            });
+        }
+        let stages = stage::between(&points, &mut Vec::new());
+        flow.series = stages.into_iter().map(|(_, series)| series).collect();
+    }
+    file
+}
+
+#[test]
+fn a_row_over_fewer_frames_says_so_in_the_first_table() {
+    let file = partly_seen(400);
+    let text = shown(&file, Format::Terminal, 100);
+    let (first, _) = text.split_once("Sent: ").unwrap();
+    let row = |name: &str| {
+        let found = first.lines().find(|l| l.starts_with(name));
+        found.unwrap_or_else(|| panic!("no {name}: {first}"))
+    };
+    assert!(row("delay").ends_with("frames"), "{first}");
+    assert!(row("wire to copy").ends_with(" 400"), "{first}");
+    assert!(row("wire to driver").ends_with(" 512"), "{first}");
+    assert!(first.contains("'frames' says otherwise"), "{first}");
+    // Where all rows are over as many there is no such column.
+    let sent = text.split_once("Sent: ").unwrap().1;
+    let head = sent.lines().find(|l| l.starts_with("delay")).unwrap();
+    assert!(!head.contains("frames"), "{sent}");
+    // The table of all figures has it however narrow the terminal.
+    let narrow = shown(&file, Format::Terminal, 80);
+    let all = narrow.split_once("all figures").unwrap().1;
+    assert!(
+        all.lines()
+            .any(|l| l.starts_with("stage") && l.contains("frames"))
+    );
+    for format in [Format::Markdown, Format::Html] {
+        let text = shown(&file, format, 100);
+        assert!(text.contains("frames") && text.contains("400"), "{text}");
+    }
+}
+
+#[test]
+fn a_point_that_few_frames_were_seen_at_is_left_out_in_words() {
+    let text = shown(&partly_seen(20), Format::Terminal, 100);
+    assert!(
+        text.contains("- the point copy is left out: only 20 of 512 frames"),
+        "{text}"
+    );
+    assert!(text.contains("socket to call"), "{text}");
+    for gone in ["wire to copy", "socket to copy", "copy to call"] {
+        assert!(!text.contains(gone), "{gone}: {text}");
+    }
+}
+
+#[test]
+fn more_ways_than_colours_are_all_drawn() {
+    let mut file = linux::stack();
+    let like = file.observations.remove(0);
+    file.observations.clear();
+    for kpps in 1..=8 {
+        let mut way = like.clone();
+        way.trial.background = Some(Background {
+            load: Load::FrameRate {
+                frames_per_s: f64::from(kpps) * 1e3,
+            },
+            size: Background::SIZE,
+        });
+        file.observations.push(way);
+    }
+    let html = shown(&file, Format::Html, 100);
+    for part in ["(1 of 2)", "(2 of 2)"] {
+        assert!(html.contains(&format!("length 64 B {part}")), "{part}");
+    }
+    for kpps in 1..=8 {
+        assert!(
+            html.contains(&format!("beside {kpps} kpps: mean")),
+            "{kpps}"
+        );
+    }
+}
+
+#[test]
+fn the_fast_track_is_drawn_beside_the_stack_under_like_conditions() {
+    let html = shown(&linux::ways(), Format::Html, 0);
+    let pictures: Vec<&str> = html
+        .split("<desc")
+        .skip(1)
+        .filter_map(|rest| rest.split("</desc>").next())
+        .filter(|words| words.contains("fast track") && words.contains("stack"))
+        .collect();
+    assert!(pictures.len() >= 6, "{pictures:?}");
+    for words in pictures {
+        let (beside, free) = (words.contains("beside"), words.contains("unloaded"));
+        assert!(beside != free, "conditions are mixed: {words}");
+    }
+}
+
+#[test]
+fn a_second_run_stands_by_itself() {
+    let mut both = linux::stack();
+    both.parts = vec![Part {
+        name: "stages".to_owned(),
+        first: 0,
+        observations: both.observations.len() as u64,
+        found: None,
+        refused: None,
+    }];
+    both.append(both.clone());
+    let text = shown(&both, Format::Terminal, 120);
+    assert!(
+        text.contains("run 2") && text.contains("several runs"),
+        "{text}"
+    );
+    assert!(text.contains("512 frames of each length."), "{text}");
+    assert!(!shown(&linux::stack(), Format::Terminal, 120).contains("several runs"));
 }

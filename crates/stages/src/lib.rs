@@ -2,6 +2,7 @@
 
 mod abi;
 mod clock;
+mod counters;
 mod error;
 mod fast_track;
 mod object;

@@ -225,26 +225,10 @@ impl Tracer {
         both.iter().flat_map(|d| self.times_of(*d)).collect()
     }
 
-    /// The times at the points that frames of a direction pass, in the order of the way. The point `copy` is left out
-    /// where fewer than half of the frames woke their reader; [`Tracer::notes`] says so.
+    /// The times at the points that frames of a direction pass, in the order of the way. At the point `copy` with
+    /// [`ProbeSet::Raw`] only frames have one whose reader slept.
     pub fn times_of(&self, direction: Direction) -> Vec<PointTimes> {
-        let mut times = self.store.times_of(direction);
-        if self.partly_copied().is_some() {
-            times.retain(|t| t.name != Point::InCopy.name());
-        }
-        times
-    }
-
-    /// What a reader that does not sleep leaves out, in words.
-    fn partly_copied(&self) -> Option<String> {
-        let of = |point| self.store.counts(point).taken;
-        let (copied, returned) = (of(Point::InCopy), of(Point::InCall));
-        (copied > 0 && copied < returned / 2).then(|| {
-            format!(
-                "no point copy: only {copied} of {returned} frames woke their reader, and others are not seen being \
-                 copied"
-            )
-        })
+        self.store.times_of(direction)
     }
 
     /// Frames that a NAPI poll of the port took, of polls that took one of the flow.
@@ -270,7 +254,6 @@ impl Tracer {
                  sees only frames that wake a sleeping reader"
             ));
         }
-        notes.extend(self.partly_copied());
         if !self.programs.casts {
             notes.push(
                 "this kernel copies what the programs look at (Linux 6.2 and newer let them look by themselves), so \

@@ -45,7 +45,7 @@ pub use observation::{
 };
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
-pub use pool::pooled;
+pub use pool::{pooled, pooled_runs};
 pub use results::{Environment, Found, Part, ResultsFile};
 pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};
 pub use summary::{Interval, Ratio, Summary};

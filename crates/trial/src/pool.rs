@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::field::Field;
 use crate::observation::{Counts, FlowObservation, Observation, Status};
+use crate::results::ResultsFile;
 use crate::series::{RAW_SAMPLES, Series, SeriesBuilder};
 use crate::trial::Extent;
 
@@ -15,6 +16,10 @@ const IN_BLOCKS: &str = "the trial was run in blocks; each has its own in the re
 /// joined in the order of the blocks, counts are added, and what belongs to a block alone (rates, CPU load) is left
 /// out with the reason. A trial that was run once stays as it is.
 pub fn pooled(observations: &[Observation]) -> Vec<Observation> {
+    together(&observations.iter().collect::<Vec<_>>())
+}
+
+fn together(observations: &[&Observation]) -> Vec<Observation> {
     let mut groups: Vec<Vec<&Observation>> = Vec::new();
     for observation in observations {
         let same = |group: &&mut Vec<&Observation>| {
@@ -27,6 +32,27 @@ pub fn pooled(observations: &[Observation]) -> Vec<Observation> {
         }
     }
     groups.iter().map(|group| one(group)).collect()
+}
+
+/// The observations of a file, [`pooled`] within each of its parts: what was asked again in another part, or by another
+/// command whose file was appended, is another run.
+pub fn pooled_runs(file: &ResultsFile) -> Vec<Observation> {
+    let part_of = |at: usize| {
+        let mut parts = file.parts.iter();
+        parts.position(|p| {
+            (at as u64)
+                .checked_sub(p.first)
+                .is_some_and(|n| n < p.observations)
+        })
+    };
+    let keyed = file.observations.iter().enumerate();
+    let keyed: Vec<(Option<usize>, &Observation)> = keyed.map(|(at, o)| (part_of(at), o)).collect();
+    let mut out = Vec::new();
+    for part in keyed.chunk_by(|a, b| a.0 == b.0) {
+        let part: Vec<&Observation> = part.iter().map(|(_, o)| *o).collect();
+        out.extend(together(&part));
+    }
+    out
 }
 
 fn one(group: &[&Observation]) -> Observation {

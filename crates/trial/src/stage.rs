@@ -1,6 +1,7 @@
 //! Stages: the times between successive capture points, frame by frame, the table they make, and what grew since.
 
 mod between;
+mod chain;
 mod delay;
 
 use schemars::JsonSchema;
@@ -13,7 +14,8 @@ use crate::trial::Direction;
 use crate::way::{Background, Path, Probes, Wait};
 
 pub use between::between;
-pub use delay::{Delay, delays, delays_of, is_stage, table};
+pub use chain::is_stage;
+pub use delay::{Delay, delays, delays_of, every_delay_of, table};
 
 /// What stands between the two points in the name of a stage's series.
 pub const TO: &str = " to ";
@@ -66,6 +68,9 @@ pub struct StageFigures {
     /// Whether it is the node's own work on a frame: all of its way less the wait for the interrupt, or, of a frame
     /// sent, for the wire.
     pub cpu_time: bool,
+    /// A point between the two that was left out, since few of the frames were seen there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passed_over: Option<PassedOver>,
     /// Where the samples come from.
     pub kind: Kind,
     /// The kind of the clock.
@@ -92,6 +97,15 @@ pub struct StageFigures {
     pub mode_ticks: Option<u64>,
     /// Frames that take something else than most.
     pub outliers: Option<u64>,
+}
+
+/// A point of a frame's way that a stage goes past.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PassedOver {
+    /// Its name.
+    pub point: String,
+    /// Frames of the stage that have a time there.
+    pub count: u64,
 }
 
 /// A stage that takes more instructions than before, or that is not there any more.
@@ -156,6 +170,7 @@ mod tests {
             to: to.to_owned(),
             cumulated: false,
             cpu_time: false,
+            passed_over: None,
             kind: Kind::Measured,
             clock,
             tick_ps: None,

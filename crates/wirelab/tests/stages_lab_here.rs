@@ -22,7 +22,7 @@ impl Drop for Running {
 }
 
 /// Frames from the node's side of a lab to the address of the tester's, for as long as the test runs.
-fn sender(lab: &EphemeralLab) -> Running {
+fn sender(lab: &EphemeralLab, more: &[&str]) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
     let port = lab.port(0, Side::Node).unwrap().to_string();
     let mac = lab.mac(0, Side::Tester).to_string();
@@ -31,6 +31,7 @@ fn sender(lab: &EphemeralLab) -> Running {
             "send", &port, "--layer", "udp4", "--load", "500pps", "--time", "600s",
         ])
         .args(["--length", "100", "--to", &mac, "--path", "packet"])
+        .args(more)
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     Running(command.spawn().unwrap())
@@ -51,7 +52,7 @@ fn frames_of_another_process_are_timed_to_our_own_receiver_and_past_it() {
         return;
     }
     let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
-    let _sender = sender(&lab);
+    let _sender = sender(&lab, &[]);
     let results = scratch("here.json");
     let path = results.to_str().unwrap();
     let mine = here(&lab, Side::Tester, &["-o", path]);
@@ -103,6 +104,57 @@ fn frames_of_another_process_are_timed_to_our_own_receiver_and_past_it() {
     row(&sent, "transmit", 100, "queue", "driver");
     drop(_sender);
     reader.join().unwrap();
+}
+
+#[test]
+fn a_copy_of_a_frame_is_not_one_more_and_is_told() {
+    if !can_lab() {
+        return;
+    }
+    let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
+    let _sender = sender(&lab, &["--inject", "duplicate=0.5,seed=6"]);
+    let all = here(&lab, Side::Tester, &[]);
+    let trial = &all["trials"][0];
+    assert_eq!(trial["status"]["status"], "complete", "{trial:#}");
+    let counter = |name: &str| trial["counters"][name]["value"].as_u64();
+    assert!(counter("duplicated_frames") > Some(0), "{trial:#}");
+    // Records of both copies were taken, and a stage has each frame once.
+    let count = row(&all, "receive", 100, "driver", "stack")["count"].as_u64();
+    assert!(count >= Some(64) && count < counter("probe_taken.in.stack"));
+    let notes = all["measuring"]["notes"].to_string();
+    let told = "stack: ";
+    assert!(
+        notes.contains(told) && notes.contains("frames that it had already are left out"),
+        "{notes}"
+    );
+    // Nothing that was not seen is put as 0.
+    let counters = trial["counters"].as_object().unwrap();
+    let probes = counters
+        .iter()
+        .filter(|(name, _)| name.starts_with("probe_") || name.starts_with("napi_"));
+    for (name, value) in probes {
+        assert!(value["value"].as_u64() > Some(0), "{name}: {value}");
+    }
+    assert!(counter("napi_poll_frames_mean_milli") >= Some(1000));
+}
+
+#[test]
+fn fewer_frames_than_asked_fail_and_say_so() {
+    if !can_lab() {
+        return;
+    }
+    let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
+    let _sender = sender(&lab, &[]);
+    let name = format!("here:{}", lab.port(0, Side::Tester).unwrap());
+    let few = wirelab(&["stages", &name, "--count", "60000", "--time", "2s"]);
+    assert_eq!(few.status.code(), Some(1), "{}", stderr(&few));
+    let told = stderr(&few);
+    assert!(
+        told.contains("of 60000 frames came in the time") && told.contains("--time"),
+        "{told}"
+    );
+    let table = String::from_utf8_lossy(&few.stdout);
+    assert!(table.contains("driver to stack"), "{table}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Where the time of one frame by itself goes: the stage that takes most, of a model and of measured stages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_trial::format::{percent, time, time_f};
 use wirelab_trial::stage::{Delay, TO, delays_of};
-use wirelab_trial::{FlowObservation, Observation, Probes};
+use wirelab_trial::{Direction, FlowObservation, Observation, Probes, pooled};
 
 use crate::build::Instance;
 
@@ -44,12 +44,16 @@ pub(super) fn of_model(instance: &Instance) -> Option<String> {
 /// Of measured stages: a sentence for each size, by the middles of the series.
 pub(super) fn of_results(flows: &[(usize, &Observation, &FlowObservation)]) -> Vec<String> {
     let mut sizes: BTreeMap<u32, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
-    for (_, observation, flow) in flows {
-        if observation.trial.probes == Some(Probes::Off) {
-            continue;
-        }
-        let delays = delays_of(observation);
-        let own = |d: &&Delay| !d.figures.cumulated && d.figures.direction == flow.direction;
+    let mut seen: Vec<&(usize, &Observation, &FlowObservation)> = flows.iter().collect();
+    seen.dedup_by_key(|(trial, ..)| *trial);
+    let probed = seen.into_iter().map(|(_, o, _)| *o);
+    let probed = probed.filter(|o| o.trial.probes != Some(Probes::Off));
+    let probed: Vec<Observation> = probed.cloned().collect();
+    let ways: BTreeSet<bool> = flows.iter().map(|(.., f)| is_sent(f.direction)).collect();
+    // Blocks of a trial are one: whether a point is seen often enough is decided by all of its frames.
+    for observation in pooled(&probed) {
+        let delays = delays_of(&observation);
+        let own = |d: &&Delay| !d.figures.cumulated && ways.contains(&is_sent(d.figures.direction));
         for delay in delays.iter().filter(own).take(STAGES) {
             let figures = &delay.figures;
             let Some(tick_ps) = figures.tick_ps else {
@@ -75,6 +79,10 @@ pub(super) fn of_results(flows: &[(usize, &Observation, &FlowObservation)]) -> V
         })
     };
     sizes.into_iter().take(SIZES).filter_map(sentence).collect()
+}
+
+fn is_sent(direction: Direction) -> bool {
+    direction == Direction::Transmit
 }
 
 fn middle(mut figures: Vec<f64>) -> f64 {

@@ -10,7 +10,7 @@ use wirelab_wire::{Layer, LineRate};
 
 use super::body::{self, Body, stage_points};
 use super::figures::Report;
-use super::thin::steps;
+use super::thin::{Thin, steps, thin};
 use super::{FitError, FitOptions, LeftOut};
 use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
 
@@ -215,8 +215,8 @@ pub(super) fn gather(
         node: names.first().copied().unwrap_or_default().to_owned(),
         ..Gathered::default()
     };
-    for observation in of_node {
-        match point(observation, &mut gathered) {
+    for (observation, thin) in of_node.iter().zip(thin(&of_node)) {
+        match point(observation, &thin, &mut gathered) {
             Ok(point) => gathered.points.push(point),
             Err(why) => gathered.leave_out(why),
         }
@@ -224,7 +224,7 @@ pub(super) fn gather(
     Ok(gathered)
 }
 
-fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
+fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point, String> {
     match o.status {
         Status::Complete => {}
         Status::Partial { .. } => return Err("partial: the trial ended early".to_owned()),
@@ -257,7 +257,7 @@ fn point(o: &Observation, gathered: &mut Gathered) -> Result<Point, String> {
     }
     let frames_per_s = total_frames_per_s(o)?;
     let delays = delays(o);
-    let series = series(o, &delays);
+    let series = series(o, &delays, thin);
     if frames_per_s.is_none() && series.is_empty() {
         return Err("neither frames/s nor a series of times".to_owned());
     }
@@ -401,13 +401,13 @@ fn loss_ratio(o: &Observation) -> Option<f64> {
 }
 
 /// Stages by their names first, then series of other names.
-fn series(o: &Observation, delays: &[Delay]) -> Vec<Capture> {
+fn series(o: &Observation, delays: &[Delay], thin: &Thin) -> Vec<Capture> {
     let all = o
         .series
         .iter()
         .chain(o.flows.iter().flat_map(|f| &f.series));
     let others = all.filter(|s| !stage::is_stage(s) && is_time(s));
-    let mut all = steps(delays);
+    let mut all = steps(delays, thin);
     all.extend(others.filter_map(in_ns));
     all.truncate(MAX_SERIES);
     all
@@ -418,7 +418,7 @@ fn series(o: &Observation, delays: &[Delay]) -> Vec<Capture> {
 fn delays(o: &Observation) -> Vec<Delay> {
     match o.trial.probes {
         Some(Probes::Off) => Vec::new(),
-        _ => stage::delays_of(o),
+        _ => stage::every_delay_of(o),
     }
 }
 

@@ -3,16 +3,51 @@
 //! A point that is there for some frames alone tells of these: `copy` of an application that spins is the moment at
 //! which it came back to its core, so that only frames have it that met an application without one.
 
-use wirelab_trial::stage::{Delay, TO};
+use std::collections::{BTreeMap, BTreeSet};
+
+use wirelab_trial::Observation;
+use wirelab_trial::stage::{Delay, TO, every_delay_of};
 
 use super::body::Body;
 use super::gather::{Capture, in_ns};
 
-/// The stages in order; of those with less than half of the frames, all in a row become one.
-pub(super) fn steps(delays: &[Delay]) -> Vec<Capture> {
+/// Names of the stages that few frames of a trial have.
+pub(super) type Thin = BTreeSet<String>;
+
+/// For each observation the stages that less than half of its trial's frames have, of all of its blocks: what is the
+/// same way has the same stages in each.
+pub(super) fn thin(observations: &[&Observation]) -> Vec<Thin> {
+    let mut groups: Vec<(&Observation, BTreeMap<String, u64>)> = Vec::new();
+    let mut group_of = Vec::new();
+    for o in observations {
+        let at = groups.iter().position(|(first, _)| first.trial == o.trial);
+        let at = at.unwrap_or(groups.len());
+        if at == groups.len() {
+            groups.push((o, BTreeMap::new()));
+        }
+        for delay in every_delay_of(o).iter().filter(|d| !d.figures.cumulated) {
+            let sum = groups[at].1.entry(name(delay)).or_default();
+            *sum = sum.saturating_add(delay.figures.count);
+        }
+        group_of.push(at);
+    }
+    let thin = |counts: &BTreeMap<String, u64>| -> Thin {
+        let most = counts.values().copied().max().unwrap_or(0);
+        let few = counts.iter().filter(|(_, n)| n.saturating_mul(2) < most);
+        few.map(|(name, _)| name.clone()).collect()
+    };
+    let all: Vec<Thin> = groups.iter().map(|(_, counts)| thin(counts)).collect();
+    group_of.into_iter().map(|at| all[at].clone()).collect()
+}
+
+fn name(delay: &Delay) -> String {
+    format!("{}{TO}{}", delay.figures.from, delay.figures.to)
+}
+
+/// The stages in order; those that are thin, all in a row, become one.
+pub(super) fn steps(delays: &[Delay], thin: &Thin) -> Vec<Capture> {
     let steps: Vec<&Delay> = delays.iter().filter(|d| !d.figures.cumulated).collect();
-    let most = steps.iter().map(|d| d.figures.count).max().unwrap_or(0);
-    let is_thin = |d: &Delay| d.figures.count.saturating_mul(2) < most;
+    let is_thin = |d: &Delay| thin.contains(&name(d));
     let mut out = Vec::new();
     for run in steps.chunk_by(|a, b| is_thin(a) && is_thin(b)) {
         match run {
@@ -25,13 +60,18 @@ pub(super) fn steps(delays: &[Delay]) -> Vec<Capture> {
     out
 }
 
-/// The stage from the first of some to the last: the difference of the medians up to both, or from both on.
+/// The stage from the first of some to the last: as it was taken of each frame, else the difference of the medians up
+/// to both, or from both on.
 fn together(
     delays: &[Delay],
     steps: &[&Delay],
     (first, last): (&Delay, &Delay),
 ) -> Option<Capture> {
     let (from, to) = (&first.figures.from, &last.figures.to);
+    let is_it = |d: &&Delay| (&d.figures.from, &d.figures.to) == (from, to) && d.figures.cumulated;
+    if let Some(taken) = delays.iter().find(is_it) {
+        return in_ns(&taken.series);
+    }
     let (begin, end) = (&steps.first()?.figures.from, &steps.last()?.figures.to);
     let median_ns = |from: &String, to: &String| -> Option<f64> {
         if from == to {

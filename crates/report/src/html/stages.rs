@@ -6,7 +6,7 @@ use wirelab_trial::format::utc;
 use super::{explain, footer, parts, styled_page};
 use crate::escape::{line, xml};
 use crate::explain::Block;
-use crate::stages::{COLUMNS, Groups};
+use crate::stages::{FRAMES, Groups};
 
 /// What tables and histograms of stages need beside the style of an explanation.
 pub const STYLE: &str = include_str!("stages.css");
@@ -46,20 +46,21 @@ pub fn groups(table: &Groups) -> String {
         String::from("<div class=\"scroll\" tabindex=\"0\"><table class=\"groups\">\n<thead>");
     if table.heads.iter().any(|head| !head.is_empty()) {
         out.push_str("<tr><td colspan=\"2\"></td>");
-        for head in &table.heads {
+        for (head, columns) in table.heads.iter().zip(&table.columns) {
             let parts: Vec<String> = head.iter().map(|part| xml(&line(part))).collect();
-            let text = parts.join("<br/>");
+            let (text, span) = (parts.join("<br/>"), columns.len());
             out.push_str(&format!(
-                "<th scope=\"colgroup\" colspan=\"2\" class=\"first\">{text}</th>"
+                "<th scope=\"colgroup\" colspan=\"{span}\" class=\"first\">{text}</th>"
             ));
         }
         out.push_str("</tr>\n");
     }
     let unit = xml(table.unit);
     out.push_str("<tr><th scope=\"col\">delay</th><th scope=\"col\" class=\"n\">length</th>");
-    for _ in &table.heads {
-        for (at, column) in COLUMNS.iter().enumerate() {
+    for columns in &table.columns {
+        for (at, column) in columns.iter().enumerate() {
             let first = if at == 0 { " first" } else { "" };
+            let unit = if *column == FRAMES { "" } else { &unit };
             out.push_str(&format!(
                 "<th scope=\"col\" class=\"n{first}\">{column} <small>{unit}</small></th>"
             ));
@@ -79,15 +80,16 @@ pub fn groups(table: &Groups) -> String {
                 ));
             }
             out.push_str(&format!("<td class=\"n\">{}</td>", xml(size)));
-            for cell in cells {
-                out.push_str(&match cell {
-                    Some([mean, sigma]) => format!(
-                        "<td class=\"n first\">{}</td><td class=\"n\">{}</td>",
-                        xml(mean),
-                        xml(sigma)
-                    ),
-                    None => "<td class=\"n first\">–</td><td></td>".to_owned(),
-                });
+            for (cells, columns) in cells.iter().zip(&table.columns) {
+                for at in 0..columns.len() {
+                    let first = if at == 0 { " first" } else { "" };
+                    let text = match cells {
+                        Some(cells) => xml(&cells[at]),
+                        None if at == 0 => "–".to_owned(),
+                        None => String::new(),
+                    };
+                    out.push_str(&format!("<td class=\"n{first}\">{text}</td>"));
+                }
             }
             out.push_str("</tr>\n");
         }

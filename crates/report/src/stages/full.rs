@@ -26,21 +26,21 @@ pub fn table(section: &Section<'_>, way: &Way<'_>) -> Table {
     let mut heads = vec![
         Head::words("stage", Shown::Always, 0),
         Head::figures("length", "B", Shown::Always, 0),
-        Head::figures("frames", "", Shown::IfVaries, 3),
+        Head::figures("frames", "", Shown::IfVaries, 0),
         figures("mean", 0),
-        figures("σ", 2),
+        figures("σ", 4),
         figures("3σ", 0),
         figures("min", 5),
         figures("median", 0),
         figures("99 %", 0),
         figures("99.9 %", 6),
-        figures("max", 4),
+        figures("max", 2),
     ];
     if usual {
         heads.push(figures("usual", 7));
         heads.push(Head::figures("others", "", Shown::Always, 7));
     }
-    heads.push(Head::words("min to 99 %", Shown::Always, 1));
+    heads.push(Head::words("shape to 99 %", Shown::Always, 1));
     let mut rows = Vec::new();
     for single in [true, false] {
         for span in section.spans.iter().filter(|s| s.single == single) {
@@ -82,7 +82,7 @@ fn row(section: &Section<'_>, delay: &Delay, name: String, usual: bool) -> Vec<C
     cells
 }
 
-/// A histogram from the smallest to the 99 % in a few characters; empty where nothing varies.
+/// A histogram of one row, from its smallest to its 99 %, in a few characters; empty where nothing varies.
 fn shape(delay: &Delay) -> String {
     let Some(samples) = Samples::of_series(&delay.series) else {
         return String::new();

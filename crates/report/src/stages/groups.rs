@@ -1,5 +1,5 @@
 //! The table of delays from the wire in the published layout: a point and a size in each row, and for each way a group
-//! of columns with mean and 3σ. CPU time stands below.
+//! of columns with mean and 3σ, and the number of frames where rows differ in it. CPU time stands below.
 
 use std::ops::Range;
 
@@ -7,8 +7,10 @@ use super::sheet::{Section, Span, Way};
 use crate::escape::{clip, line};
 use crate::format::integer;
 
-/// Names of the columns of a group.
-pub const COLUMNS: [&str; 2] = ["mean", "3σ"];
+/// Names of the columns of a group, of which the last is there where rows differ in it.
+const COLUMNS: [&str; 3] = ["mean", "3σ", FRAMES];
+/// The column that has no unit.
+pub const FRAMES: &str = "frames";
 
 /// Longest words above a group.
 const WIDEST: usize = 30;
@@ -19,6 +21,8 @@ pub struct Groups {
     pub unit: &'static str,
     /// Lines above each group; empty for the only way.
     pub heads: Vec<Vec<String>>,
+    /// Names of the columns of each group.
+    pub columns: Vec<&'static [&'static str]>,
     /// Points with their rows.
     pub points: Vec<Point>,
 }
@@ -29,9 +33,12 @@ pub struct Point {
     pub name: String,
     /// Whether it is CPU time, which is set apart.
     pub cpu_time: bool,
-    /// Length in words, and for each group mean and 3σ; `None` where a way does not pass the point.
-    pub rows: Vec<(String, Vec<Option<[String; 2]>>)>,
+    /// Length in words, and for each group its cells.
+    pub rows: Vec<(String, Vec<Cells>)>,
 }
+
+/// What stands in the columns of a group; `None` where a way does not pass the point.
+pub type Cells = Option<Vec<String>>;
 
 /// The table of a section.
 pub fn table(section: &Section<'_>) -> Groups {
@@ -43,11 +50,35 @@ pub fn table(section: &Section<'_>) -> Groups {
         let name = format!("CPU time: {}", s.name());
         (s, name)
     }));
+    let points: Vec<(&Span<'_>, String)> = points.collect();
+    let spans: Vec<&Span<'_>> = points.iter().map(|(s, _)| *s).collect();
+    let columns = columns(section, &spans);
     Groups {
         unit: section.unit.name,
         heads: section.ways.iter().map(head).collect(),
-        points: points.map(|(s, name)| point(section, s, name)).collect(),
+        points: points
+            .into_iter()
+            .map(|(s, name)| point(section, s, name, &columns))
+            .collect(),
+        columns,
     }
+}
+
+/// The columns of each way: its frames have one unless every row of the table is over as many as the heading says.
+fn columns(section: &Section<'_>, spans: &[&Span<'_>]) -> Vec<&'static [&'static str]> {
+    let counts = |way: &Way<'_>| -> Vec<u64> {
+        let delays = spans.iter().flat_map(|span| {
+            let at = |length: &u32| way.delay(span, *length);
+            section.lengths.iter().filter_map(at)
+        });
+        delays.map(|delay| delay.figures.count).collect()
+    };
+    let usual = section.frames();
+    let ways = section.ways.iter().map(|way| match counts(way) {
+        alike if alike.iter().all(|n| *n == usual) => &COLUMNS[..2],
+        _ => &COLUMNS[..],
+    });
+    ways.collect()
 }
 
 /// Words of a hostile file are no wider than others.
@@ -56,12 +87,20 @@ fn head(way: &Way<'_>) -> Vec<String> {
     parts.map(|part| clip(&line(part), WIDEST)).collect()
 }
 
-fn point(section: &Section<'_>, span: &Span<'_>, name: String) -> Point {
+fn point(
+    section: &Section<'_>,
+    span: &Span<'_>,
+    name: String,
+    columns: &[&[&'static str]],
+) -> Point {
     let unit = &section.unit;
     let rows = section.lengths.iter().filter_map(|length| {
-        let cells = section.ways.iter().map(|way| {
+        let cells = section.ways.iter().zip(columns).map(|(way, columns)| {
             let f = &way.delay(span, *length)?.figures;
-            Some([f.mean_ticks, 3.0 * f.stddev_ticks].map(|ticks| unit.show(f, ticks)))
+            let [mean, sigma] =
+                [f.mean_ticks, 3.0 * f.stddev_ticks].map(|ticks| unit.show(f, ticks));
+            let all = [mean, sigma, integer(f.count)].into_iter();
+            Some(all.take(columns.len()).collect::<Vec<_>>())
         });
         let cells: Vec<_> = cells.collect();
         let any = cells.iter().any(Option::is_some);
@@ -95,7 +134,7 @@ pub fn text(table: &Groups, width: usize) -> Vec<String> {
 struct Layout {
     name: usize,
     size: usize,
-    groups: Vec<[usize; 2]>,
+    groups: Vec<Vec<usize>>,
 }
 
 impl Layout {
@@ -112,8 +151,8 @@ impl Layout {
     /// The first group after `first` that has no room beside it.
     fn fitting(&self, first: usize, width: usize) -> usize {
         let mut used = self.name + 2 + self.size;
-        let mut fits = |[mean, sigma]: &[usize; 2]| {
-            used += 3 + mean + 2 + sigma;
+        let mut fits = |group: &[usize]| {
+            used += 3 + room(group);
             used <= width
         };
         let fitting = self.groups[first..].iter().take_while(|group| fits(group));
@@ -126,8 +165,8 @@ impl Layout {
         let height = heads.iter().map(Vec::len).max().unwrap_or(0);
         let each = (0..height).map(|at| {
             let mut text = " ".repeat(self.name + 2 + self.size);
-            for (head, [mean, sigma]) in heads.iter().zip(&self.groups[groups.clone()]) {
-                let room = mean + 2 + sigma;
+            for (head, group) in heads.iter().zip(&self.groups[groups.clone()]) {
+                let room = room(group);
                 let part = head.get(at).map_or("", String::as_str);
                 text.push_str(&format!("   {part:>room$}"));
             }
@@ -138,15 +177,20 @@ impl Layout {
 
     /// Points that one of the groups passes.
     fn rows(&self, table: &Groups, groups: Range<usize>) -> Vec<String> {
-        let names = groups.clone().map(|_| COLUMNS.map(str::to_owned)).collect();
+        let columns = table.columns[groups.clone()].iter();
+        let names = columns.map(|names| names.iter().map(|n| (*n).to_owned()).collect());
+        let names = names.collect();
         let mut out = vec![self.row("delay", "length", names, &groups)];
         for point in &table.points {
-            let cells = |row: &(String, Vec<Option<[String; 2]>>)| row.1[groups.clone()].to_vec();
+            let cells = |row: &(String, Vec<Cells>)| row.1[groups.clone()].to_vec();
             let passed = point.rows.iter().map(|row| (&row.0, cells(row)));
             let passed = passed.filter(|(_, cells)| cells.iter().any(Option::is_some));
             for (at, (size, cells)) in passed.enumerate() {
                 let name = if at == 0 { point.name.as_str() } else { "" };
-                let cells = cells.iter().map(cell).collect();
+                let counted = cells.iter().zip(&table.columns[groups.clone()]);
+                let cells = counted
+                    .map(|(cells, columns)| cell(cells, columns))
+                    .collect();
                 out.push(self.row(name, size, cells, &groups));
             }
         }
@@ -157,38 +201,49 @@ impl Layout {
         &self,
         name: &str,
         size: &str,
-        cells: Vec<[String; 2]>,
+        cells: Vec<Vec<String>>,
         groups: &Range<usize>,
     ) -> String {
         let (name_width, size_width) = (self.name, self.size);
         let mut text = format!("{name:<name_width$}  {size:>size_width$}");
-        for ([mean, sigma], [a, b]) in cells.iter().zip(&self.groups[groups.clone()]) {
-            text.push_str(&format!("   {mean:>a$}  {sigma:>b$}"));
+        for (cells, widths) in cells.iter().zip(&self.groups[groups.clone()]) {
+            for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+                let gap = if at == 0 { "   " } else { "  " };
+                text.push_str(&format!("{gap}{cell:>width$}"));
+            }
         }
         text.trim_end().to_owned()
     }
 }
 
-fn cell(figures: &Option<[String; 2]>) -> [String; 2] {
-    figures
-        .clone()
-        .unwrap_or_else(|| [String::from("–"), String::new()])
+fn cell(figures: &Cells, columns: &[&str]) -> Vec<String> {
+    let none = || {
+        let rest = columns.iter().skip(1).map(|_| String::new());
+        [String::from("–")].into_iter().chain(rest).collect()
+    };
+    figures.clone().unwrap_or_else(none)
+}
+
+/// Characters that the columns of a group take.
+fn room(group: &[usize]) -> usize {
+    group.iter().sum::<usize>() + 2 * group.len().saturating_sub(1)
 }
 
 fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
     texts.map(|t| t.chars().count()).max().unwrap_or(0)
 }
 
-/// Widths of the two columns of a group, wide enough for what stands above them.
-fn widths(table: &Groups, group: usize) -> [usize; 2] {
-    let mut widths = COLUMNS.map(|c| c.chars().count());
+/// Widths of the columns of a group, wide enough for what stands above them.
+fn widths(table: &Groups, group: usize) -> Vec<usize> {
+    let columns = table.columns[group];
+    let mut widths: Vec<usize> = columns.iter().map(|c| c.chars().count()).collect();
     for (_, cells) in table.points.iter().flat_map(|p| &p.rows) {
-        for (width, text) in widths.iter_mut().zip(cell(&cells[group])) {
+        for (width, text) in widths.iter_mut().zip(cell(&cells[group], columns)) {
             *width = (*width).max(text.chars().count());
         }
     }
     let head = widest(table.heads[group].iter().map(String::as_str));
-    widths[0] += head.saturating_sub(widths[0] + 2 + widths[1]);
+    widths[0] += head.saturating_sub(room(&widths));
     widths
 }
 
@@ -196,10 +251,10 @@ fn widths(table: &Groups, group: usize) -> [usize; 2] {
 pub fn markdown(table: &Groups) -> String {
     let escape = crate::escape::markdown;
     let mut heads = vec!["delay".to_owned(), "length".to_owned()];
-    for labels in &table.heads {
+    for (labels, columns) in table.heads.iter().zip(&table.columns) {
         let way = escape(&labels.join(", "));
-        heads.extend(COLUMNS.map(|column| match way.is_empty() {
-            true => column.to_owned(),
+        heads.extend(columns.iter().map(|column| match way.is_empty() {
+            true => (*column).to_owned(),
             false => format!("{way}: {column}"),
         }));
     }
@@ -211,7 +266,8 @@ pub fn markdown(table: &Groups) -> String {
     let mut out = format!("\n| {} |\n| {} |\n", heads.join(" | "), rules.join(" | "));
     for point in &table.points {
         for (size, cells) in &point.rows {
-            let figures = cells.iter().flat_map(cell);
+            let each = cells.iter().zip(&table.columns);
+            let figures = each.flat_map(|(cells, columns)| cell(cells, columns));
             let all = [escape(&point.name), size.clone()]
                 .into_iter()
                 .chain(figures);

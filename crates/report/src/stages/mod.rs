@@ -20,8 +20,13 @@ use crate::explain::{Block, NoExplanation, written};
 use crate::html;
 use crate::options::{Format, Options};
 
-pub(crate) use groups::{COLUMNS, Groups, markdown as groups_markdown, text as groups_text};
+pub(crate) use groups::{FRAMES, Groups, markdown as groups_markdown, text as groups_text};
 pub(crate) use panels::{Chapter, Curve, Panel};
+
+/// What is said of a file in which the same was asked again.
+const REPEATED: &str = "these results hold several runs of the same trials: tables and histograms show each by itself \
+                        (run 2 is the second), and what capture points cost and what became of the frames is that of \
+                        all runs together";
 
 /// The stages of a results file, and what changed since the run they are compared with, in one of the formats; the
 /// text ends with a line end.
@@ -82,7 +87,10 @@ pub(crate) fn blocks(
         out.push(Block::Words("No stage was timed.".to_owned()));
     }
     let notes = file.measuring.iter().flat_map(|m| m.notes.iter().cloned());
-    let notes: Vec<String> = notes.collect();
+    let mut notes: Vec<String> = notes.chain(sections.iter().flat_map(passed_over)).collect();
+    if sections.iter().any(sheet::Section::is_repeated) {
+        notes.push(REPEATED.to_owned());
+    }
     if !notes.is_empty() {
         out.push(Block::Heading("What to know".to_owned()));
         out.push(Block::List(notes));
@@ -111,10 +119,17 @@ pub(crate) fn blocks(
 
 /// What a reader must know of a section's table.
 fn about(section: &sheet::Section<'_>) -> String {
-    let mut text = format!("All figures in {}.", section.unit.name);
-    if let Some(frames) = section.frames() {
-        text.push_str(&format!(" {} frames of each length.", integer(frames)));
-    }
+    let frames = integer(section.frames());
+    let mut text = format!(
+        "All figures in {}. {frames} frames of each length",
+        section.unit.name
+    );
+    text.push_str(match section.is_even() {
+        true => ".",
+        false => {
+            ", but where 'frames' says otherwise: a row is over the frames that were seen at both of its points."
+        }
+    });
     if let Some(common) = section.common() {
         text.push_str(&format!(" {common}"));
     }
@@ -126,8 +141,45 @@ fn about(section: &sheet::Section<'_>) -> String {
             false => "the total less the wait for the wire",
         };
         text.push_str(&format!(" CPU time is {what}: {}.", span.name()));
+        if section.wakes() {
+            text.push_str(
+                " Where the application sleeps, that it is woken and gets its core is in it: socket to copy.",
+            );
+        }
     }
     text
+}
+
+/// Points that are not shown because few frames were seen there.
+fn passed_over(section: &sheet::Section<'_>) -> Vec<String> {
+    let mut out = Vec::new();
+    for way in &section.ways {
+        let mut points: Vec<(&str, Vec<String>)> = Vec::new();
+        for f in way.figures() {
+            let Some(past) = &f.passed_over else { continue };
+            let (seen, of) = (integer(past.count), integer(f.count));
+            let text = format!(
+                "{seen} of {of} frames at length {}",
+                integer(f.length_bytes.into())
+            );
+            match points.iter_mut().find(|(point, _)| *point == past.point) {
+                Some((_, texts)) => texts.push(text),
+                None => points.push((&past.point, vec![text])),
+            }
+        }
+        let of_way = match way.label.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", way.title()),
+        };
+        out.extend(points.into_iter().map(|(point, texts)| {
+            format!(
+                "the point {point} is left out{of_way}: only {} were seen there, most often because their reader did \
+                 not sleep",
+                texts.join(", ")
+            )
+        }));
+    }
+    out
 }
 
 fn sentence(change: &Change) -> String {

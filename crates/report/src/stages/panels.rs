@@ -12,7 +12,7 @@ use crate::stats::Samples;
 
 /// Pictures of one chapter; the tables have the rest.
 const MOST: usize = 48;
-/// Series that one picture tells apart.
+/// Series that one picture tells apart; more are drawn in several.
 const SERIES: usize = 6;
 
 /// Pictures under a heading.
@@ -73,7 +73,7 @@ pub fn of(section: &Section<'_>) -> Vec<Chapter> {
     };
     for way in &section.ways {
         let outer = section.spans.iter().filter(|s| s.outer);
-        let panels = outer.filter_map(|s| sizes(section, way, s)).collect();
+        let panels = outer.flat_map(|s| sizes(section, way, s)).collect();
         out.extend(chapter(
             format!("{}: {} in {clock}", named(way), from_the_wire(section)),
             ABOUT,
@@ -83,7 +83,7 @@ pub fn of(section: &Section<'_>) -> Vec<Chapter> {
     }
     for way in &section.ways {
         let single = section.spans.iter().filter(|s| s.single && !s.outer);
-        let panels = single.filter_map(|s| sizes(section, way, s)).collect();
+        let panels = single.flat_map(|s| sizes(section, way, s)).collect();
         out.extend(chapter(
             format!("{}: stage by stage in {clock}", named(way)),
             "The steps that the delays above are made of.",
@@ -122,16 +122,17 @@ fn chapter(title: String, about: &str, folded: bool, mut panels: Vec<Panel>) -> 
 }
 
 /// One delay of one way, with every length in it.
-fn sizes(section: &Section<'_>, way: &Way<'_>, span: &Span<'_>) -> Option<Panel> {
+fn sizes(section: &Section<'_>, way: &Way<'_>, span: &Span<'_>) -> Vec<Panel> {
     let lengths = section.lengths.iter();
     let all = lengths.filter_map(|length| {
         let label = format!("{} B", integer((*length).into()));
         Some((label, way.delay(span, *length)?))
     });
-    panel(section, span.name(), all.collect())
+    panels(section, span.name(), all.collect())
 }
 
-/// The same delay of several ways, at each length.
+/// The same delay of several ways, at each length: both ways of a pair that differs in nothing else, or, where no way
+/// has another of its kind, all of them.
 fn against(section: &Section<'_>) -> Option<Chapter> {
     let compared = |s: &&Span<'_>| {
         let ends = (s.from, s.to);
@@ -139,20 +140,30 @@ fn against(section: &Section<'_>) -> Option<Chapter> {
             || (s.outer && s.to == "application")
             || s.from == "application" && s.outer
     };
-    let mut panels = Vec::new();
+    let fast = section.ways.iter().any(Way::is_fast) && section.ways.iter().any(Way::is_stack);
+    let mut groups: Vec<Vec<&Way<'_>>> = Vec::new();
+    for way in &section.ways {
+        let like = |group: &&mut Vec<&Way<'_>>| !fast || group[0].is_asked_like(way);
+        match groups.iter_mut().find(like) {
+            Some(group) => group.push(way),
+            None => groups.push(vec![way]),
+        }
+    }
+    let mut all_panels = Vec::new();
     for span in section.spans.iter().filter(compared) {
         for length in &section.lengths {
-            let ways = section.ways.iter();
-            let all: Vec<_> = ways
-                .filter_map(|way| Some((way.title(), way.delay(span, *length)?)))
-                .collect();
-            if all.len() > 1 {
-                let title = format!("{}, length {} B", span.name(), integer((*length).into()));
-                panels.extend(panel(section, title, all));
+            for group in &groups {
+                let all: Vec<_> = group
+                    .iter()
+                    .filter_map(|way| Some((way.title(), way.delay(span, *length)?)))
+                    .collect();
+                if all.len() > 1 {
+                    let title = format!("{}, length {} B", span.name(), integer((*length).into()));
+                    all_panels.extend(panels(section, title, all));
+                }
             }
         }
     }
-    let fast = section.ways.iter().any(Way::is_fast) && section.ways.iter().any(Way::is_stack);
     let title = match fast {
         true => format!("{}: fast track against stack", section.way()),
         false => format!("{}: the ways against each other", section.way()),
@@ -161,16 +172,28 @@ fn against(section: &Section<'_>) -> Option<Chapter> {
         title,
         "The same frames on each way, on one scale.",
         false,
-        panels,
+        all_panels,
     )
 }
 
-fn panel(section: &Section<'_>, title: String, all: Vec<(String, &Delay)>) -> Option<Panel> {
+/// One picture, or several where one would not tell all series apart.
+fn panels(section: &Section<'_>, title: String, all: Vec<(String, &Delay)>) -> Vec<Panel> {
     let all: Vec<(String, &Delay, Samples)> = all
         .into_iter()
         .filter_map(|(label, delay)| Some((label, delay, Samples::of_series(&delay.series)?)))
-        .take(SERIES)
         .collect();
+    let parts = all.len().div_ceil(SERIES);
+    let each = all.chunks(SERIES).enumerate().filter_map(|(at, some)| {
+        let title = match parts {
+            1 => title.clone(),
+            _ => format!("{title} ({} of {parts})", at + 1),
+        };
+        panel(section, title, some)
+    });
+    each.collect()
+}
+
+fn panel(section: &Section<'_>, title: String, all: &[(String, &Delay, Samples)]) -> Option<Panel> {
     let step = all.iter().map(|(_, d, _)| match d.series.clock.tick_ps {
         Some(ps) => (ps as f64) * d.series.clock.resolution_ticks.max(1) as f64,
         None => 1.0,

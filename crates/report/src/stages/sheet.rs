@@ -1,5 +1,7 @@
 //! Delays put in order for a reader: sections that may share a table, their ways in columns, their points in rows.
 
+use std::collections::BTreeMap;
+
 use wirelab_trial::format::si;
 use wirelab_trial::stage::{Delay, StageFigures};
 use wirelab_trial::way::{Background, Path, Probes, Wait};
@@ -321,6 +323,16 @@ impl<'a> Way<'a> {
         self.key.background.is_none()
     }
 
+    /// Whether another way was asked the same but for the way through the node, and both are of one run.
+    pub fn is_asked_like(&self, other: &Way<'a>) -> bool {
+        let any_path = |way: &Way<'a>| Key {
+            path: None,
+            rule: None,
+            ..way.key
+        };
+        any_path(self) == any_path(other)
+    }
+
     /// Whether frames take the fast track.
     pub fn is_fast(&self) -> bool {
         self.key.path == Some(Path::FastTrack)
@@ -412,10 +424,33 @@ impl Section<'_> {
         (!parts.is_empty()).then(|| format!("All: {}.", parts.join(", ")))
     }
 
-    /// Frames of each delay, where all have as many.
-    pub fn frames(&self) -> Option<u64> {
-        let mut counts = self.ways.iter().flat_map(Way::figures).map(|f| f.count);
-        let first = counts.next()?;
-        counts.all(|n| n == first).then_some(first)
+    /// Frames of most delays, the larger number of two that are as frequent.
+    pub fn frames(&self) -> u64 {
+        let mut times: BTreeMap<u64, usize> = BTreeMap::new();
+        for f in self.ways.iter().flat_map(Way::figures) {
+            *times.entry(f.count).or_default() += 1;
+        }
+        let most = times
+            .into_iter()
+            .max_by_key(|(count, times)| (*times, *count));
+        most.map_or(0, |(count, _)| count)
+    }
+
+    /// Whether every delay is over as many frames.
+    pub fn is_even(&self) -> bool {
+        let mut all = self.ways.iter().flat_map(Way::figures);
+        all.all(|f| f.count == self.frames())
+    }
+
+    /// Whether the same was asked again.
+    pub fn is_repeated(&self) -> bool {
+        self.ways.iter().any(|way| way.key.run > 0)
+    }
+
+    /// Whether a way is that of a sleeping application, whose waking is seen.
+    pub fn wakes(&self) -> bool {
+        let sleeps = |way: &&Way<'_>| way.key.wait != Some(Wait::Spin);
+        let mut figures = self.ways.iter().filter(sleeps).flat_map(Way::figures);
+        figures.any(|f| f.from == "socket" && f.to == "copy")
     }
 }

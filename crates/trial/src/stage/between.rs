@@ -30,8 +30,8 @@ pub fn between(points: &[PointTimes], notes: &mut Vec<String>) -> Vec<(u8, Serie
     all
 }
 
-/// Which points of a way are shown beside each point and its next: of frames received from the first point to each
-/// and from `interrupt` and `driver` to the last, of frames sent from each point to the last and from the first to
+/// Which points of a way are shown beside each point and its next: of frames received from the first point to each,
+/// from `interrupt` and `driver` to the last and past `copy`, where not every frame is seen; of frames sent from each point to the last and from the first to
 /// `driver`. Indexes of points; each pair is at least two stages apart.
 pub(super) fn spans(names: &[&str], outgoing: bool) -> Vec<(usize, usize)> {
     let Some(last) = names.len().checked_sub(1) else {
@@ -47,6 +47,8 @@ pub(super) fn spans(names: &[&str], outgoing: bool) -> Vec<(usize, usize)> {
         false => {
             let inner = ["interrupt", "driver"].into_iter().filter_map(at);
             spans.extend(inner.map(|from| (from, last)));
+            let copy = at("copy").filter(|copy| (1..last).contains(copy));
+            spans.extend(copy.map(|copy| (copy - 1, copy + 1)));
         }
     }
     let mut shown = Vec::new();

@@ -309,7 +309,7 @@ fn show(
             "stages": rows,
             "changes": changes,
             "ways": beside(&file.observations),
-            "trials": told::trials(&file.observations),
+            "trials": told::trials(file),
             "measuring": file.measuring,
             "searches": file.parts.iter().filter(|part| part.found.is_some()).collect::<Vec<_>>(),
             "loss_free": rates(file),

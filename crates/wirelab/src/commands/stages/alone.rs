@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use wirelab_port::iface::PortName;
 use wirelab_socket::serve::Served;
-use wirelab_stages::{Cost, NODE_NS, Point, Tracer};
+use wirelab_stages::{NODE_NS, Point, Tracer};
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::{
     Capabilities, Description, Direction, Extent, FaultRates, Field, FlowObservation, Framing,
@@ -22,6 +22,8 @@ const ELSEWHERE: &str = "somebody else sends; what was sent is not known here";
 
 /// What to do about what a tracer tells of its points.
 const AS_TOLD: &str = "nothing is wrong with the points that have times; those that it names are left out, or taken as it says";
+/// Code of what a reader must know of the times.
+pub const NOTE: &str = "node";
 
 /// What was seen.
 pub struct Seen {
@@ -59,7 +61,7 @@ pub fn observation(
         .collect();
     let mut warnings: Vec<Warning> = notes
         .into_iter()
-        .map(|note| Warning::new("node", note, AS_TOLD))
+        .map(|note| Warning::new(NOTE, note, AS_TOLD))
         .collect();
     if flows.is_empty() {
         let text = format!(
@@ -103,9 +105,16 @@ pub fn observation(
         node: description(seen),
         status: match came >= seen.frames {
             true => Status::Complete,
-            false if seen.cancelled => Status::cancelled(),
             false => Status::Partial {
-                why: format!("{came} of {} frames came in the time", seen.frames),
+                why: format!(
+                    "{came} of {} frames came {}",
+                    seen.frames,
+                    if seen.cancelled {
+                        "before it was ended"
+                    } else {
+                        "in the time"
+                    }
+                ),
             },
         },
         started_unix_ns: Field::measured(started_unix_ns),
@@ -181,27 +190,9 @@ fn description(seen: &Seen) -> Description {
 }
 
 fn counters(seen: &Seen) -> BTreeMap<String, Field<u64>> {
-    let mut all = BTreeMap::new();
-    let mut put = |name: String, value: u64| {
-        all.insert(name, Field::measured(value));
-    };
-    for info in seen.tracer.points() {
-        let key = info.point.key();
-        for (name, count) in info.counts() {
-            put(format!("probe_{name}.{key}"), count);
-        }
-    }
-    for (name, ns) in seen.tracer.costs().iter().flat_map(Cost::counters) {
-        put(name, ns);
-    }
-    let polls = seen.tracer.polls();
-    put("napi_polls".to_owned(), polls.count);
-    for (name, percent) in [("median", 50.0), ("p99", 99.0), ("max", 100.0)] {
-        if let Some(frames) = polls.percentile(percent) {
-            put(format!("napi_poll_frames_{name}"), frames);
-        }
-    }
-    all
+    let all = seen.tracer.counters().into_iter();
+    all.map(|(name, value)| (name, Field::measured(value)))
+        .collect()
 }
 
 /// The flow of one way; `None` where no frame passed two points of it.

@@ -1,6 +1,7 @@
 //! `wirelab stages here:IFACE`: the node alone. Test frames that somebody else sends are timed on their way through this
 //! host, to a receiver of our own or to another program.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,21 +16,23 @@ use wirelab_stages::{Choice, FlowFilter, Point, StagesError, Tracer, TracerOptio
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::results::{FORMAT, VERSION};
-use wirelab_trial::{Cancel, Direction, Progress, ResultsFile, Status, Wait};
+use wirelab_trial::{Cancel, Direction, Part, Progress, ResultsFile, Status, Wait};
 
-use super::alone::{self, Seen};
+use super::alone::{self, NOTE, Seen};
 use super::{show, split};
 use crate::args::StagesArgs;
 use crate::ask;
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Result};
 use crate::terminal::{Bar, cancel_on_signal};
 
 type Asked<T> = std::result::Result<T, Failure>;
 
 /// How often to look whether all have come.
 const LOOK: Duration = Duration::from_millis(10);
-/// Most records of a point.
+/// Most frames.
 const MOST: u64 = 65_536;
+/// Most records of a point for each frame: copies of frames take some.
+const RECORDS: u64 = 2;
 /// How long frames that are under way may take to their last point.
 const TAIL: Duration = Duration::from_millis(50);
 
@@ -42,6 +45,8 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
     let started_unix_ns = unix_ns();
     let seen = asked.watch(&cancel)?;
     let observation = alone::observation(args, &seen, started_unix_ns)?;
+    let notes = observation.warnings.iter().filter(|w| w.code == NOTE);
+    let notes = notes.map(|w| w.text.clone()).collect();
     let file = ResultsFile {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -51,22 +56,28 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
         environment: host::environment(),
         interrupted: cancel.is_cancelled(),
         observations: vec![observation],
-        parts: Vec::new(),
+        // A part of its own: appended to another file it is another run.
+        parts: vec![Part {
+            name: "stages".to_owned(),
+            first: 0,
+            observations: 1,
+            found: None,
+            refused: None,
+        }],
         measuring: Some(Measuring {
-            notes: seen.notes.clone(),
+            notes,
             ..Measuring::default()
         }),
     };
     for path in &results {
         wirelab_bench::save(&file, path).map_err(Failure::failed)?;
     }
-    let complete = file
-        .observations
-        .iter()
-        .all(|o| o.status == Status::Complete);
-    match show(args, &file, None, &pages)? {
-        Outcome::Done => Ok(Outcome::of(complete)),
-        missed => Ok(missed),
+    let shown = show(args, &file, None, &pages)?;
+    match &file.observations[0].status {
+        Status::Complete => Ok(shown),
+        Status::Partial { why } | Status::Void { why } => Err(Failure::failed(format!(
+            "{why}; more come with a longer --time, or ask for fewer with --count"
+        ))),
     }
 }
 
@@ -111,7 +122,7 @@ impl Watch {
                     stream_in: Some(args.stream),
                     stream_out: Some(args.stream),
                 },
-                capacity: frames as u32,
+                capacity: (RECORDS * frames) as u32,
                 choice,
                 xdp: args
                     .xdp
@@ -133,12 +144,11 @@ impl Watch {
         let served = match self.receive.zip(inlet) {
             None => {
                 self.wait(&tracer, None, cancel);
+                tail(&tracer);
                 None
             }
             Some((wait, inlet)) => Some(self.receive(wait, inlet, &tracer, &live, cancel)?),
         };
-        std::thread::sleep(TAIL);
-        tracer.pause();
         let xdp = tracer.node().and_then(|node| node.mode());
         let xdp = match xdp {
             Some(Mode::Native) => "native",
@@ -191,11 +201,13 @@ impl Watch {
         let over = Cancel::new();
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {
-                let mut watching = Watching::new(self.frames as u32, live);
+                let mut watching = Watching::new(self.options.capacity, live);
                 let ended = serve::run(&mut inlet, wait, None, &mut watching, &over);
                 watching.finish(ended)
             });
             self.wait(tracer, Some(live), cancel);
+            // The receiver ends after the tracer, which would see frames dropped that nobody takes.
+            tail(tracer);
             over.cancel();
             let mut served = receiver
                 .join()
@@ -211,10 +223,14 @@ impl Watch {
         let (bar, begun) = (Bar::new(), Instant::now());
         let late = |since: Instant| self.time.is_some_and(|time| since.elapsed() >= time);
         while !cancel.is_cancelled() && !late(begun) {
-            let done = match live {
+            let mut done = match live {
                 Some(live) => live.frames.load(Ordering::Relaxed),
                 None => passed(tracer),
             };
+            if done >= self.frames {
+                // A copy of a frame is not one more; frames that no point saw are waited for no longer.
+                done = Some(distinct(tracer)).filter(|n| *n > 0).unwrap_or(done);
+            }
             bar.report(done, self.frames, "frames have come");
             if done >= self.frames {
                 break;
@@ -230,6 +246,21 @@ fn passed(tracer: &Tracer) -> u64 {
     let taken = |point: Point| tracer.store().counts(point).taken;
     let ended = [Point::InCall, Point::OutDriver];
     ended.into_iter().map(taken).max().unwrap_or(0)
+}
+
+/// Let frames that are under way come to their last point, and look no longer.
+fn tail(tracer: &Tracer) {
+    std::thread::sleep(TAIL);
+    tracer.pause();
+}
+
+/// Different frames that the point saw which saw most.
+fn distinct(tracer: &Tracer) -> u64 {
+    let each = tracer.times().into_iter().map(|point| {
+        let frames: BTreeSet<u32> = point.times.iter().map(|(sequence, _)| *sequence).collect();
+        frames.len() as u64
+    });
+    each.max().unwrap_or(0)
 }
 
 /// What an error of the tracer means for the command.

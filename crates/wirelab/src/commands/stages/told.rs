@@ -9,7 +9,9 @@ use wirelab_bench::ways::{
     WayFigures, beside,
 };
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{Description, Field, Observation, Path, Probes, Ratio, Trial, pooled};
+use wirelab_trial::{
+    Description, Field, Observation, Path, Probes, Ratio, ResultsFile, Trial, pooled, pooled_runs,
+};
 
 /// Set-up keys: the cores of the node's application, and of its receive work.
 const CPUS: &str = "cpus";
@@ -231,8 +233,8 @@ fn find(observation: &Observation, name: &str) -> Option<u64> {
 }
 
 /// Each trial with what was counted, its blocks taken together.
-pub fn trials(observations: &[Observation]) -> Vec<Value> {
-    pooled(observations).iter().map(trial).collect()
+pub fn trials(file: &ResultsFile) -> Vec<Value> {
+    pooled_runs(file).iter().map(trial).collect()
 }
 
 fn trial(whole: &Observation) -> Value {

@@ -1,0 +1,75 @@
+//! What a tracer counted, by the names that counters of a node have for it (`spec/node-control.md`).
+
+use wirelab_trial::Histogram;
+
+use crate::store::Cost;
+use crate::tracer::Tracer;
+
+impl Tracer {
+    /// What each point has seen and what a record costs there, and the driver's polls. What was not seen is left out: it
+    /// is not 0.
+    pub fn counters(&self) -> Vec<(String, u64)> {
+        let mut all = Vec::new();
+        for info in self.points() {
+            let key = info.point.key();
+            let seen = |(_, count): &(&str, u64)| *count > 0;
+            let named = |(name, count): (&str, u64)| (format!("probe_{name}.{key}"), count);
+            all.extend(info.counts().into_iter().filter(seen).map(named));
+        }
+        all.extend(self.costs().iter().flat_map(Cost::counters));
+        polls(&self.polls(), &mut all);
+        all
+    }
+}
+
+/// Frames of a poll, their mean in thousandths; nothing where no poll took a frame of the flow.
+fn polls(polls: &Histogram, all: &mut Vec<(String, u64)>) {
+    if polls.count == 0 {
+        return;
+    }
+    let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
+    put("napi_polls", polls.count);
+    put(
+        "napi_poll_frames_mean_milli",
+        (polls.mean_ticks * 1000.0).round() as u64,
+    );
+    for (name, percent) in [("median", 50.0), ("p99", 99.0)] {
+        if let Some(frames) = polls.percentile(percent) {
+            put(&format!("napi_poll_frames_{name}"), frames);
+        }
+    }
+    put("napi_poll_frames_max", polls.max_ticks);
+}
+
+#[cfg(test)]
+mod tests {
+    use wirelab_trial::{Clock, Owner, SeriesBuilder};
+
+    use super::*;
+
+    fn told(frames: &[u64]) -> Vec<(String, u64)> {
+        let clock = Clock {
+            owner: Owner::Node,
+            ..Clock::TESTER_NS
+        };
+        let mut series = SeriesBuilder::new("polls", clock, 0);
+        frames.iter().for_each(|n| series.push(*n));
+        let mut all = Vec::new();
+        polls(&series.finish().histogram, &mut all);
+        all
+    }
+
+    #[test]
+    fn polls_that_took_no_frame_are_not_seen_and_no_zeros() {
+        assert_eq!(told(&[]), []);
+        let expected = [
+            ("napi_polls", 4),
+            ("napi_poll_frames_mean_milli", 2250),
+            ("napi_poll_frames_median", 1),
+            ("napi_poll_frames_p99", 6),
+            ("napi_poll_frames_max", 6),
+        ];
+        let expected = expected.map(|(name, n)| (name.to_owned(), n));
+        assert_eq!(told(&[1, 1, 1, 6]), expected);
+    }
+}
