@@ -105,17 +105,19 @@ fn the_program_of_somebody_else_is_named_and_stays() {
         Some((name, id)),
         "it stays"
     );
-    let sent = fast::send(&rig, &job(rig.spec, 64, 1000));
+    // The ring of the link holds so many, however slow the receiver is.
+    const FEW: u64 = 200;
+    let sent = fast::send(&rig, &job(rig.spec, 64, FEW));
     settle(&somebody, sent.emitted_frames);
-    assert_eq!(somebody.report().counts.good_frames, 1000, "and works");
+    assert_eq!(somebody.report().counts.good_frames, FEW, "and works");
     drop(somebody);
     assert_eq!(
         program_on(&rig.tester).unwrap(),
         None,
         "gone with its owner"
     );
-    let (_, seen) = run(&rig, &job(rig.spec, 64, 1000), rig.check());
-    assert!(seen.counts.is_clean() && seen.counts.good_frames == 1000);
+    let (_, seen) = run(&rig, &job(rig.spec, 64, FEW), rig.check());
+    assert!(seen.counts.is_clean() && seen.counts.good_frames == FEW);
 }
 
 #[test]
