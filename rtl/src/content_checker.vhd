@@ -63,7 +63,6 @@ begin
             own <= next_word(own(23 downto 0) & data);
             has_word <= '1';
             search_request <= to_std_logic(wrong = '1' or not match);
-            inconsistent <= to_std_logic(wrong = '0' and match);
           end if;
         else
           if data /= byte_of(own, index) then

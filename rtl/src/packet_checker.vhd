@@ -93,7 +93,7 @@ architecture rtl of packet_checker is
   signal undecided                                  : std_logic;
   signal undecided_number                           : word_t;
 
-  signal window_ready, track                        : std_logic;
+  signal window_ready, is_ready, track              : std_logic;
   signal is_new, is_duplicated, is_reordered        : std_logic;
   signal is_too_late                                : std_logic;
   signal missing_over                               : std_logic;
@@ -120,7 +120,9 @@ architecture rtl of packet_checker is
   signal more_bytes                                 : unsigned(15 downto 0);
   signal timed                                      : std_logic;
 begin
-  ready <= window_ready;
+  -- Not in the clock between a clear and the window's own reset either.
+  is_ready <= window_ready and not inner_rst;
+  ready <= is_ready;
 
   -- Whole frames only: which begin and end between two resets.
   gate : process (clk)
@@ -131,8 +133,8 @@ begin
       if s_tvalid = '1' then
         mid_frame <= not s_tlast;
         if mid_frame = '0' then
-          taking <= enable and window_ready;
-          in_valid <= enable and window_ready;
+          taking <= enable and is_ready;
+          in_valid <= enable and is_ready;
         else
           in_valid <= taking;
         end if;
