@@ -1,0 +1,47 @@
+//! Ports of hardware in simulation: the VHDL of `rtl/src`, compiled into this crate, a clock at a time.
+//!
+//! A [`Port`] is generator, MAC, checker, packet identifier, capture unit and rate meter behind AXI4-Lite: one clock of
+//! 125 MHz gives and takes a byte of each line. A [`Bench`] joins ports by cables and drives them through their
+//! registers alone, as a CPU would. Its constants are in [`registers`].
+
+mod bench;
+mod port;
+mod sys;
+
+pub use bench::{Bench, BenchError};
+pub use port::{BusError, Line, Port};
+
+/// Picoseconds of a clock at 125 MHz, in which a line of 1 Gbit/s carries a byte (IEEE 802.3, clause 35).
+pub const CLOCK_PS: u64 = 8_000;
+
+/// Offsets of the registers and places of their fields, of `rtl/registers/ethernet_port.rdl`.
+pub mod registers {
+    /// Where a field lies in its register.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Field {
+        /// Its lowest bit.
+        pub shift: u32,
+        /// Its bits.
+        pub width: u32,
+    }
+
+    impl Field {
+        /// The register's bits where this field has a value. What does not fit in the field is cut off.
+        #[must_use]
+        pub const fn of(self, value: u32) -> u32 {
+            (value & self.mask()) << self.shift
+        }
+
+        /// The value of this field in a register.
+        #[must_use]
+        pub const fn from(self, register: u32) -> u32 {
+            (register >> self.shift) & self.mask()
+        }
+
+        const fn mask(self) -> u32 {
+            u32::MAX >> (32 - self.width)
+        }
+    }
+
+    include!(env!("WIRELAB_HDL_REGISTERS"));
+}
