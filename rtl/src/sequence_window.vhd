@@ -3,7 +3,7 @@
 --
 -- The window is a ring of 512 words of 16 sequences in one block RAM. Each word carries the turn of the ring it was
 -- written in; a word of an older turn reads as empty. So a jump, however far, costs nothing. The words are emptied
--- after a reset, which takes 512 clocks; `ready` says when. A request is answered by one of the events eight clocks
+-- after a reset, which takes 512 clocks; `ready` says when. A request is answered by one of the events nine clocks
 -- later; the next may come with the answer.
 library ieee;
 use ieee.std_logic_1164.all;
@@ -32,12 +32,12 @@ architecture rtl of sequence_window is
   -- 16 marks, and 20 bits of the turn.
   subtype entry_t is std_logic_vector(35 downto 0);
   type ring_t is array (511 downto 0) of entry_t;
-  type state_t is (EMPTYING, WAITING, LOCATE, AIM, FETCH, ARRIVE, MATCH, DECIDE);
+  type state_t is (EMPTYING, WAITING, LOCATE, AIM, FETCH, ARRIVE, KEEP, MATCH, DECIDE);
   signal ring                   : ring_t;
   signal state                  : state_t;
   signal ring_at                : std_logic_vector(8 downto 0);
   signal ring_entry, entry      : entry_t;
-  signal written                : entry_t;
+  signal kept_entry, written    : entry_t;
   signal write                  : std_logic;
   signal empty_at               : unsigned(8 downto 0);
   -- One bit more than a sequence has, so that a turn that is 2^32 sequences old is told from this one.
@@ -65,8 +65,9 @@ begin
       if write = '0' then
         ring_entry <= ring(to_integer(unsigned(ring_at)));
       end if;
-      -- Out of a block RAM an entry comes late in the clock.
-      entry <= ring_entry;
+      -- Out of a block RAM an entry comes late in the clock: it is kept close by, and compared from there.
+      kept_entry <= ring_entry;
+      entry <= kept_entry;
     end if;
   end process;
 
@@ -113,6 +114,9 @@ begin
           state <= ARRIVE;
 
         when ARRIVE =>
+          state <= KEEP;
+
+        when KEEP =>
           state <= MATCH;
 
         when MATCH =>
