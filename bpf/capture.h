@@ -28,8 +28,7 @@ enum wl_point {
 #define WL_CAP_PORTS 8
 #define WL_CAP_CPUS 256 /* a power of two */
 #define WL_ANY_STREAM 0xFFFF
-/* A frame that left less than this before now was stamped by the clock of this host. */
-#define WL_SAME_CLOCK_NS 10000000000ULL
+#define WL_SLOTS 8192 /* a power of two: more frames than wait in a socket's queue */
 #define WL_COST_MASK 7 /* the cost is measured of each eighth frame */
 
 /* Which frames are the test flow's. Written by user space. */
@@ -44,7 +43,8 @@ struct wl_cap_cfg {
 	__u32 ifindex;
 	__u64 netns; /* inode number of the port's network namespace */
 	__u32 no_driver; /* no XDP program takes the driver's point */
-	__u32 pad;
+	__u32 one_clock; /* the frames carry times of the clock that is read here */
+	__u64 socket; /* cookie of the socket that receives the flow (SO_COOKIE); 0: any that it can be */
 };
 
 struct wl_cap_head {
@@ -52,6 +52,8 @@ struct wl_cap_head {
 	__u64 unreadable; /* frames that may be the flow's, whose headers could not be read here */
 	__u64 unmatched; /* frames of the flow that passed here at a time that cannot be known */
 	__u64 dropped; /* frames of the flow that the kernel gave up on the way here */
+	__u64 corrupt; /* frames to the flow's port whose test header is damaged: nobody knows whose they are */
+	__u64 unseen; /* frames of the flow that came to a later point, and of which no program told here */
 };
 
 struct wl_cap_record {
@@ -68,6 +70,21 @@ struct wl_cap_poll {
 	__u32 frames; /* of the flow, in this poll */
 	__u32 softirq; /* whether it runs in the receive softirq */
 	__u64 pad[6];
+};
+
+/* Where a frame has been, in `state` of its slot. */
+#define WL_SLOT_DRIVER 0x100
+#define WL_SLOT_STACK 0x200
+#define WL_SLOT_COPIED 0x400
+#define WL_SLOT_GONE 0x800 /* it arrived, was dropped, or went past the stack: nothing is on its way */
+
+/* A frame of the flow on its way from the driver to the application. User space empties all before another trial. */
+struct wl_slot {
+	__u64 head; /* of its data in the kernel, once it is in the stack */
+	__u64 since_ns; /* it reached the stack, or its socket */
+	__u32 sequence;
+	__u32 state; /* stream, and WL_SLOT_*; 0 where no frame was */
+	__u64 pad; /* two slots a cache line */
 };
 
 struct {
@@ -104,6 +121,14 @@ struct {
 	__type(value, struct wl_cap_poll);
 } wl_cap_polls SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WL_SLOTS);
+	__type(key, __u32);
+	__type(value, struct wl_slot);
+} wl_cap_slots SEC(".maps");
+
 /* What taking a point costs, in nanoseconds; WL_POINTS further on, what a pair of clock readings gives there with nothing
  * between them, which is in that cost. */
 struct {
@@ -121,38 +146,91 @@ static __always_inline struct wl_cap_cfg *wl_cap_config(void)
 	return bpf_map_lookup_elem(&wl_cap_cfg, &zero);
 }
 
-static __always_inline void wl_count_unreadable(__u32 point)
-{
-	struct wl_cap_head *head = bpf_map_lookup_elem(&wl_cap_heads, &point);
+#define WL_COUNT(name)                                                                                       \
+	static __always_inline void wl_count_##name(__u32 point)                                             \
+	{                                                                                                    \
+		struct wl_cap_head *head = bpf_map_lookup_elem(&wl_cap_heads, &point);                       \
+                                                                                                             \
+		if (head)                                                                                    \
+			__sync_fetch_and_add(&head->name, 1);                                                \
+	}
 
-	if (head)
-		__sync_fetch_and_add(&head->unreadable, 1);
+WL_COUNT(unreadable)
+WL_COUNT(unmatched)
+WL_COUNT(dropped)
+WL_COUNT(corrupt)
+WL_COUNT(unseen)
+
+static __always_inline struct wl_slot *wl_slot_of(__u8 stream, __u32 sequence)
+{
+	__u32 at = (sequence + stream * 8191) & (WL_SLOTS - 1);
+
+	return bpf_map_lookup_elem(&wl_cap_slots, &at);
 }
 
-static __always_inline void wl_count_unmatched(__u32 point)
+/* Whether the slot holds this frame, and it is on its way. */
+static __always_inline int wl_slot_is(const struct wl_slot *slot, __u8 stream, __u32 sequence)
 {
-	struct wl_cap_head *head = bpf_map_lookup_elem(&wl_cap_heads, &point);
+	__u32 state = slot->state;
 
-	if (head)
-		__sync_fetch_and_add(&head->unmatched, 1);
+	return slot->sequence == sequence && (__u8)state == stream &&
+	       state & (WL_SLOT_DRIVER | WL_SLOT_STACK) && !(state & WL_SLOT_GONE);
 }
 
-/* The time that a test frame carries: `sent`, 48 bits, 0 where it carries none of the tester's clock, and `wire`, the same
- * in full, 0 where it cannot be. Whether it says that the frame left after it came: that is another clock. */
-static __always_inline int wl_carried_time(const struct wl_header *h, __u64 now, __u64 *sent, __u64 *wire)
+/* A frame reaches the driver or the stack, whichever comes first: the slot is its own from there on. */
+static __always_inline struct wl_slot *wl_slot_enter(__u8 stream, __u32 sequence, __u32 place)
 {
-	__u64 transit;
+	struct wl_slot *slot = wl_slot_of(stream, sequence);
+	__u32 state;
 
-	*sent = 0;
-	*wire = 0;
-	if ((h->version_flags & (WL_FLAG_TIME | WL_FLAG_NODE_CLOCK)) != WL_FLAG_TIME)
+	if (!slot)
 		return 0;
-	*sent = (__u64)bpf_ntohs(h->time_high) << 32 | bpf_ntohl(h->time_low);
-	transit = (now - *sent) & ((1ULL << 48) - 1);
-	if (transit >> 47)
-		return 1;
-	*wire = now - transit;
-	return 0;
+	state = slot->state;
+	if (wl_slot_is(slot, stream, sequence) && !(state & place)) {
+		slot->state = state | place;
+		return slot;
+	}
+	/* One that nobody was seen to read, so many frames ago. */
+	if (state & WL_SLOT_STACK && !(state & WL_SLOT_GONE))
+		wl_count_unmatched(WL_IN_CALL);
+	slot->head = 0;
+	slot->since_ns = 0;
+	slot->sequence = sequence;
+	slot->state = stream | place;
+	return slot;
+}
+
+/* The frame will not be at any place behind. */
+static __always_inline void wl_slot_leave(__u8 stream, __u32 sequence)
+{
+	struct wl_slot *slot = wl_slot_of(stream, sequence);
+
+	if (slot && wl_slot_is(slot, stream, sequence))
+		slot->state |= WL_SLOT_GONE;
+}
+
+/* Whether what begins with the magic of a test header is one. */
+static __always_inline int wl_is_right(const struct wl_header *h)
+{
+	return h->version_flags >> 4 == WL_VERSION && h->checksum == (__u16)~wl_sum16(h);
+}
+
+/* When a test frame left, as it says itself by the clock that is read here; 0 where it says nothing of that clock. What
+ * it says of a time to come is damaged, and counted. */
+static __always_inline __u64 wl_carried_time(const struct wl_cap_cfg *cfg, const struct wl_header *h,
+					     __u64 now)
+{
+	__u64 sent, transit;
+
+	if (!cfg->one_clock || (h->version_flags & (WL_FLAG_TIME | WL_FLAG_NODE_CLOCK)) != WL_FLAG_TIME)
+		return 0;
+	sent = (__u64)bpf_ntohs(h->time_high) << 32 | bpf_ntohl(h->time_low);
+	transit = (now - sent) & ((1ULL << 48) - 1);
+	if (transit >> 47) {
+		wl_count_unmatched(WL_IN_WIRE);
+		return 0;
+	}
+	return now - transit;
 }
 
 /* A record for a frame that passes a point; what does not fit is counted. */
@@ -215,33 +293,28 @@ static __always_inline struct wl_cap_poll *wl_this_poll(void)
 	return bpf_map_lookup_elem(&wl_cap_polls, &cpu);
 }
 
-/* When the receive work began that brought this frame, 0 where it did not wait for it. A frame that left (`sent`, 48
- * bits, 0 where it says nothing) after the work had begun came while it went on and waited for no interrupt. With a
- * clock of another host the two cannot be compared, and only the first frame of a poll surely waited; the same is asked
- * where the frame carries no time. */
-static __always_inline __u64 wl_interrupt_of(__u64 sent, __u64 now)
+/* When the receive work began that brought this frame, 0 where it did not wait for it. A frame that left (`wire`, 0
+ * where that is not known) after the work had begun came while it went on and waited for no interrupt. Where that is not
+ * known, as with the clock of another host, only the first frame of a poll surely waited. */
+static __always_inline __u64 wl_interrupt_of(__u64 wire)
 {
 	struct wl_cap_poll *poll = wl_this_poll();
-	__u64 age, mask = (1ULL << 48) - 1;
 	int waited;
 
 	if (!poll || !poll->begin_ns)
 		return 0;
-	age = (now - sent) & mask;
 	poll->frames += 1;
-	waited = poll->frames == 1;
-	if (sent && age < WL_SAME_CLOCK_NS)
-		waited = age >= now - poll->begin_ns;
+	waited = wire ? wire <= poll->begin_ns : poll->frames == 1;
 	return waited ? poll->begin_ns : 0;
 }
 
-/* A frame arrives: the points `wire` (0 where its time is not known), `interrupt` and, if `driver`, `driver`. All places
- * are reserved before the first is filled, since the next reservation would wait for what was written. */
-static __always_inline void wl_capture_arrival(const struct wl_cap_cfg *cfg, __u8 stream, __u32 sequence,
-					       __u64 wire, __u64 sent, __u64 now, int driver)
+/* A frame arrives: the points `wire` where its time is known, `interrupt` and, if `driver`, `driver`. All places are
+ * reserved before the first is filled, since the next reservation would wait for what was written. */
+static __always_inline void wl_capture_arrival(const struct wl_cap_cfg *cfg, const struct wl_header *h,
+					       __u32 sequence, __u64 now, int driver)
 {
 	struct wl_cap_record *at_wire = 0, *at_interrupt = 0, *at_driver = 0;
-	__u64 begin = wl_interrupt_of(sent, now);
+	__u64 wire = wl_carried_time(cfg, h, now), begin = wl_interrupt_of(wire);
 
 	if (wire)
 		at_wire = wl_reserve(cfg, WL_IN_WIRE);
@@ -251,9 +324,9 @@ static __always_inline void wl_capture_arrival(const struct wl_cap_cfg *cfg, __u
 		wl_count_unmatched(WL_IN_INTERRUPT);
 	if (driver)
 		at_driver = wl_reserve(cfg, WL_IN_DRIVER);
-	wl_fill(at_wire, stream, sequence, wire);
-	wl_fill(at_interrupt, stream, sequence, begin);
-	wl_fill(at_driver, stream, sequence, now);
+	wl_fill(at_wire, h->stream, sequence, wire);
+	wl_fill(at_interrupt, h->stream, sequence, begin);
+	wl_fill(at_driver, h->stream, sequence, now);
 }
 
 #endif

@@ -28,38 +28,90 @@ struct net_device {
 	possible_net_t nd_net;
 } CO_RE;
 
+typedef struct {
+	__s64 counter;
+} CO_RE atomic64_t;
+
 struct sock_common {
 	unsigned short skc_family;
 	__u16 skc_num;
 	possible_net_t skc_net;
+	atomic64_t skc_cookie;
 } CO_RE;
 
 struct sock {
 	struct sock_common __sk_common;
+	__u16 sk_protocol;
 } CO_RE;
 
 struct sk_buff {
 	struct net_device *dev;
+	struct sock *sk;
 	unsigned int len;
 	unsigned int data_len;
 	unsigned char *head;
 	unsigned char *data;
 } CO_RE;
 
-struct task_struct {
-	int pid;
+struct socket {
+	struct sock *sk;
 } CO_RE;
 
-/* Each architecture has names of its own for a system call's number and its second argument. */
+struct file {
+	void *private_data; /* of a socket's: struct socket */
+} CO_RE;
+
+struct fdtable {
+	struct file **fd;
+} CO_RE;
+
+struct files_struct {
+	struct fdtable *fdt;
+} CO_RE;
+
+struct task_struct {
+	int pid;
+	struct files_struct *files;
+} CO_RE;
+
+/* Each architecture has names of its own for a system call's number and its first two arguments. */
 struct pt_regs___x86 {
+	unsigned long di;
 	unsigned long si;
 	unsigned long orig_ax;
 } CO_RE;
 
 struct pt_regs___arm64 {
 	__u64 regs[31];
+	__u64 orig_x0;
 	__s32 syscallno;
 } CO_RE;
+
+/* The descriptor that the system call is about. */
+static __always_inline __u32 first_argument(const void *regs)
+{
+	const struct pt_regs___x86 *x86 = regs;
+	const struct pt_regs___arm64 *arm64 = regs;
+
+	if (bpf_core_field_exists(x86->di))
+		return (__u32)BPF_CORE_READ(x86, di);
+	if (bpf_core_field_exists(arm64->orig_x0))
+		return (__u32)BPF_CORE_READ(arm64, orig_x0);
+	return 0;
+}
+
+/* What the system call receives into, or the list of it. */
+static __always_inline __u64 second_argument(const void *regs)
+{
+	const struct pt_regs___x86 *x86 = regs;
+	const struct pt_regs___arm64 *arm64 = regs;
+
+	if (bpf_core_field_exists(x86->si))
+		return BPF_CORE_READ(x86, si);
+	if (bpf_core_field_exists(arm64->regs))
+		return BPF_CORE_READ(arm64, regs[1]);
+	return 0;
+}
 
 #define wl_field(type, field) __builtin_preserve_field_info(((type *)0)->field, BPF_FIELD_BYTE_OFFSET)
 

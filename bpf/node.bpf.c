@@ -29,11 +29,6 @@ static __always_inline int read_header(void *data, void *end, const struct wl_fo
 	return h->magic == WL_MAGIC_LE;
 }
 
-static __always_inline int is_right(const struct wl_header *h)
-{
-	return h->checksum == (__u16)~wl_sum16(h) && h->version_flags >> 4 == WL_VERSION;
-}
-
 static __always_inline int is_of_flow(const struct wl_cap_cfg *cap, const struct wl_found *found)
 {
 	__u32 port = found->udp_port, hit = 0, i;
@@ -48,26 +43,33 @@ static __always_inline int is_of_flow(const struct wl_cap_cfg *cap, const struct
 	return hit;
 }
 
-/* The points `wire`, `interrupt` and `driver`. Not static, as others here, so that the verifier looks at it once and not
- * once for each way that leads to it. */
+/* The points `wire`, `interrupt` and `driver`; whether it is a frame of the flow. Not static, as others here, so that the
+ * verifier looks at it once and not once for each way that leads to it. */
 __noinline int take_times(const struct wl_cap_cfg *cap, const struct wl_header *h)
 {
-	__u64 now = bpf_ktime_get_ns(), wire, sent;
+	__u64 now = bpf_ktime_get_ns();
 	__u32 sequence;
 
 	if (!cap || !h)
 		return 0;
-	if (!is_right(h)) {
-		wl_count_unreadable(WL_IN_DRIVER);
+	if (!wl_is_right(h)) {
+		wl_count_corrupt(WL_IN_DRIVER);
 		return 0;
 	}
 	if (cap->stream_in != WL_ANY_STREAM && cap->stream_in != h->stream)
 		return 0;
 	sequence = bpf_ntohl(h->sequence);
-	if (wl_carried_time(h, now, &sent, &wire))
-		wl_count_unreadable(WL_IN_WIRE);
-	wl_capture_arrival(cap, h->stream, sequence, wire, sent, now, 1);
+	wl_capture_arrival(cap, h, sequence, now, 1);
+	wl_slot_enter(h->stream, sequence, WL_SLOT_DRIVER);
 	wl_cost(WL_IN_DRIVER, sequence, now);
+	return 1;
+}
+
+/* A frame of the flow that the stack will not see. */
+__noinline int leaves(const struct wl_header *h)
+{
+	if (h)
+		wl_slot_leave(h->stream, bpf_ntohl(h->sequence));
 	return 0;
 }
 
@@ -173,7 +175,7 @@ int node(struct xdp_md *ctx)
 	struct wl_cap_cfg *cap = wl_cap_config();
 	struct wl_found found = {};
 	struct wl_header h = {};
-	int is_test, own, action;
+	int is_test, own, action, taken = 0;
 	__u32 i;
 
 	c->frames += 1;
@@ -181,7 +183,7 @@ int node(struct xdp_md *ctx)
 		return pass(c);
 	is_test = (found.ether_type == WL_ETHERTYPE || found.is_udp) && read_header(data, end, &found, &h);
 	if (is_test && cap && cap->on && is_of_flow(cap, &found))
-		take_times(cap, &h);
+		taken = take_times(cap, &h);
 	own = wl_is_own(&cfg, data, &found);
 	for (i = 0; i < WL_NODE_RULES; i++) {
 		if (i >= cfg.rule_count)
@@ -190,13 +192,18 @@ int node(struct xdp_md *ctx)
 			continue;
 		c->matched[i] += 1;
 		action = bpf_redirect_map(&sockets, ctx->rx_queue_index, XDP_PASS);
-		if (action == XDP_REDIRECT)
+		if (action == XDP_REDIRECT) {
+			if (taken)
+				leaves(&h);
 			return action;
+		}
 		c->no_socket += 1;
 		return pass(c);
 	}
-	if (cfg.reflect && own && is_test && is_to_reflect(&found) && is_right(&h)) {
+	if (cfg.reflect && own && is_test && is_to_reflect(&found) && wl_is_right(&h)) {
 		if (turn(ctx, &found)) {
+			if (taken)
+				leaves(&h);
 			c->reflected += 1;
 			return XDP_TX;
 		}

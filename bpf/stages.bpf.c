@@ -6,16 +6,19 @@
  * than that, by what was remembered of it at the place before.
  */
 #include "stages.h"
+#include "stages_calls.h"
 
-/* What an XDP program would have taken before. */
-static __always_inline void take_driver(const struct wl_cap_cfg *cfg, const struct wl_header *h,
-					__u32 sequence, __u64 now)
+/* A frame whose Ethernet header the driver has taken off. */
+static __always_inline int find_received(const struct wl_cap_cfg *cfg, const struct sk_buff *skb,
+					 const struct wl_bounds *bounds, struct wl_found_frame *found)
 {
-	__u64 wire, sent;
+	struct wl_linear linear;
+	struct wl_room room;
 
-	if (wl_carried_time(h, now, &sent, &wire)) /* it left after it came: another clock */
-		wl_count_unmatched(WL_IN_WIRE);
-	wl_capture_arrival(cfg, h->stream, sequence, wire, sent, now, 0);
+	wl_read_linear(&linear, skb);
+	room.whole = linear.len + WL_ETHERNET_HEADER;
+	room.first = room.whole - linear.data_len;
+	return wl_find(cfg, bounds->data - WL_ETHERNET_HEADER, room, 0, found);
 }
 
 /* The frame is in the stack: remember it for the places behind. */
@@ -24,31 +27,20 @@ static __always_inline int on_stack(const struct sk_buff *skb)
 	__u64 now = bpf_ktime_get_ns();
 	const struct wl_cap_cfg *cfg = wl_cap_config();
 	struct wl_found_frame found;
-	struct wl_linear linear;
 	struct wl_bounds bounds;
 	struct wl_slot *slot;
 	struct wl_line *line;
 	__u32 sequence, at;
-	int is;
 
 	if (!cfg || !cfg->on || !wl_of_port(cfg, WL_READ(struct sk_buff, skb, dev)))
 		return 0;
-	wl_read_linear(&linear, skb);
 	wl_read_bounds(&bounds, skb);
-	is = wl_find(cfg, bounds.data - WL_ETHERNET_HEADER, linear.len - linear.data_len + WL_ETHERNET_HEADER,
-		     0, &found);
-	if (is == WL_UNREADABLE)
-		wl_count_unreadable(WL_IN_STACK);
-	if (is != WL_OURS)
+	if (!wl_is_ours(find_received(cfg, skb, &bounds, &found), WL_IN_STACK))
 		return 0;
 	sequence = bpf_ntohl(found.h.sequence);
 	wl_capture(cfg, WL_IN_STACK, found.h.stream, sequence, now);
-	slot = wl_slot_of(found.h.stream, sequence);
+	slot = wl_slot_enter(found.h.stream, sequence, WL_SLOT_STACK);
 	if (slot) {
-		if (slot->head) /* one that was never seen to arrive, so many frames ago */
-			wl_count_unmatched(WL_IN_CALL);
-		slot->sequence = sequence;
-		slot->state = found.h.stream;
 		slot->since_ns = now;
 		slot->head = bounds.head;
 	}
@@ -69,8 +61,8 @@ static __always_inline int on_stack(const struct sk_buff *skb)
 		}
 	}
 	wl_cost(WL_IN_STACK, sequence, now);
-	if (cfg->no_driver)
-		take_driver(cfg, &found.h, sequence, now);
+	if (cfg->no_driver) /* what an XDP program would have taken before */
+		wl_capture_arrival(cfg, &found.h, sequence, now, 0);
 	return 0;
 }
 
@@ -114,11 +106,14 @@ static __always_inline int on_ready(const struct sock *sk)
 		return 0;
 	now = bpf_ktime_get_ns();
 	cfg = wl_cap_config();
-	if (!cfg || (__u64)WL_READ(struct sock, sk, __sk_common.skc_net.net) != known.net)
+	if (!cfg || (__u64)WL_READ(struct sock, sk, __sk_common.skc_net.net) != known.net ||
+	    !is_socket(cfg, sk))
 		return 0;
 	switch (WL_READ(struct sock, sk, __sk_common.skc_family)) {
 	case 2: /* AF_INET */
 	case 10: /* AF_INET6 */
+		if (WL_READ(struct sock, sk, sk_protocol) != 17)
+			return 0;
 		port = WL_READ(struct sock, sk, __sk_common.skc_num);
 		break;
 	case 17: /* AF_PACKET */
@@ -157,34 +152,51 @@ static __always_inline int on_waking(__u32 tid)
 	return 0;
 }
 
+/* A frame on its way from the driver is given up before the stack sees it: the queue to another CPU is full. */
+static __always_inline void drop_before_stack(const struct sk_buff *skb)
+{
+	const struct wl_cap_cfg *cfg = wl_cap_config();
+	struct wl_found_frame found;
+	struct wl_bounds bounds;
+	struct wl_slot *slot;
+	__u32 sequence;
+
+	if (!cfg || !cfg->on || cfg->no_driver || !wl_of_port(cfg, WL_READ(struct sk_buff, skb, dev)))
+		return;
+	wl_read_bounds(&bounds, skb);
+	if (find_received(cfg, skb, &bounds, &found) != WL_OURS)
+		return;
+	sequence = bpf_ntohl(found.h.sequence);
+	slot = wl_slot_of(found.h.stream, sequence);
+	if (!slot || !wl_slot_is(slot, found.h.stream, sequence) || slot->state & WL_SLOT_STACK)
+		return;
+	slot->state |= WL_SLOT_GONE;
+	wl_count_dropped(WL_IN_STACK);
+}
+
 /* A buffer is given up; one that waits in the line will be in no socket. */
 static __always_inline int on_dropped(const struct sk_buff *skb)
 {
 	struct wl_line *line = wl_this_line();
-	__u32 at, i, point = WL_IN_SOCKET;
 	struct wl_waiting *frame;
-	struct wl_cap_head *head;
-	struct wl_slot *slot;
+	__u32 at, i;
 
-	if (!line || line->first == line->last)
+	if (!line)
 		return 0;
 	at = line->first;
 	for (i = 0; i < WL_LINE; i++, at++) {
 		if (at >= line->last || at >= WL_LINE)
-			return 0;
+			break;
 		frame = wl_waiting_at(line, at);
 		if (!frame->gone && frame->skb == (__u64)skb)
 			goto found;
 	}
+	drop_before_stack(skb);
 	return 0;
 found:
 	frame->gone = 1;
-	slot = wl_slot_of(frame->stream, frame->sequence);
-	if (slot && wl_slot_is(slot, frame->stream, frame->sequence))
-		slot->head = 0;
-	head = bpf_map_lookup_elem(&wl_cap_heads, &point);
-	if (head)
-		__sync_fetch_and_add(&head->dropped, 1);
+	wl_slot_leave(frame->stream, frame->sequence);
+	wl_count_dropped(WL_IN_SOCKET);
 	advance(line, at);
 	return 0;
 }
@@ -228,14 +240,17 @@ static __always_inline int on_copy(const struct sk_buff *skb)
 		if (bpf_probe_read_kernel(type, 2, (void *)(bounds.data + 12)) ||
 		    wl_be16(type) != WL_ETHERTYPE || wl_read_header(&h, bounds.data + WL_ETHERNET_HEADER))
 			return 0;
+		/* Copies for other packet sockets share the data. */
+		if (cfg->socket && !is_socket(cfg, WL_READ(struct sk_buff, skb, sk)))
+			return 0;
 	}
-	if (!wl_is_test(&h))
+	if (h.magic != WL_MAGIC_LE || !wl_is_right(&h))
 		return 0;
 	sequence = bpf_ntohl(h.sequence);
 	slot = wl_slot_of(h.stream, sequence);
 	if (!slot || !wl_slot_is(slot, h.stream, sequence) || slot->head != bounds.head)
 		return 0;
-	if (__sync_fetch_and_or(&slot->state, WL_STATE_COPIED) & WL_STATE_COPIED)
+	if (__sync_fetch_and_or(&slot->state, WL_SLOT_COPIED) & WL_SLOT_COPIED)
 		return 0;
 	wl_capture(cfg, WL_IN_COPY, h.stream, sequence, now);
 	wl_cost(WL_IN_COPY, sequence, now);
@@ -263,113 +278,6 @@ static __always_inline int on_send(__u32 enters)
 	return 0;
 }
 
-/* When the thread was given a CPU after the frame was ready: it had slept. */
-static __always_inline void take_wake(const struct wl_cap_cfg *cfg, const struct wl_slot *slot, __u32 tid,
-				      __u8 stream, __u32 sequence)
-{
-	__u32 at = tid & (WL_THREADS - 1);
-	struct wl_run *run;
-
-	if (slot->state & WL_STATE_COPIED)
-		return;
-	run = bpf_map_lookup_elem(&runs, &at);
-	if (run && run->tid == tid && run->ns >= slot->since_ns)
-		wl_capture(cfg, WL_IN_COPY, stream, sequence, run->ns);
-	else
-		wl_count_unmatched(WL_IN_COPY);
-}
-
-/* A system call returns with `len` bytes at `base`: if they are a frame that is on its way, it has arrived. */
-static __always_inline void take_return(const struct wl_cap_cfg *cfg, __u64 base, __s64 len, __u64 now)
-{
-	__u32 tid = (__u32)bpf_get_current_pid_tgid(), sequence;
-	struct wl_slot *slot;
-	struct wl_header h;
-	__u8 type[2];
-	__u64 head;
-
-	if (len < WL_HEADER_LEN || bpf_probe_read_user(&h, WL_HEADER_LEN, (void *)base))
-		return;
-	if (cfg->ethernet && h.magic != WL_MAGIC_LE && len >= WL_ETHERNET_HEADER + WL_HEADER_LEN) {
-		if (bpf_probe_read_user(type, 2, (void *)(base + 12)) || wl_be16(type) != WL_ETHERTYPE ||
-		    bpf_probe_read_user(&h, WL_HEADER_LEN, (void *)(base + WL_ETHERNET_HEADER)))
-			return;
-	}
-	if (!wl_is_test(&h))
-		return;
-	sequence = bpf_ntohl(h.sequence);
-	slot = wl_slot_of(h.stream, sequence);
-	if (!slot || !wl_slot_is(slot, h.stream, sequence))
-		return;
-	head = slot->head;
-	if (!head || __sync_val_compare_and_swap(&slot->head, head, 0) != head)
-		return;
-	if (known.reader != tid) /* it shares its cache line with what every frame asks for */
-		known.reader = tid;
-	take_wake(cfg, slot, tid, h.stream, sequence);
-	wl_capture(cfg, WL_IN_CALL, h.stream, sequence, now);
-	wl_cost(WL_IN_CALL, sequence, now);
-}
-
-/* struct user_msghdr (56 bytes, msg_iov at 16) and struct mmsghdr (64 bytes, msg_len at 56) of 64-bit programs. */
-#define WL_MSG_IOV 16
-#define WL_MMSG_LEN 56
-#define WL_MMSG_SIZE 64
-#define WL_MMSG_MOST 1024
-
-static __always_inline __u64 base_of_message(__u64 message)
-{
-	__u64 vector = 0, base = 0;
-
-	bpf_probe_read_user(&vector, 8, (void *)(message + WL_MSG_IOV));
-	bpf_probe_read_user(&base, 8, (void *)vector);
-	return base;
-}
-
-struct messages {
-	__u64 at;
-	__u64 now;
-};
-
-static long take_message(__u32 i, struct messages *m)
-{
-	const struct wl_cap_cfg *cfg = wl_cap_config();
-	__u64 message = m->at + i * WL_MMSG_SIZE;
-	__u32 len = 0;
-
-	if (!cfg)
-		return 1;
-	bpf_probe_read_user(&len, 4, (void *)(message + WL_MMSG_LEN));
-	take_return(cfg, base_of_message(message), len, m->now);
-	return 0;
-}
-
-static __always_inline int on_return(__u32 call, __u64 pointer, __s64 result)
-{
-	const struct wl_cap_cfg *cfg = wl_cap_config();
-	__u64 now = bpf_ktime_get_ns(), base = 0;
-	struct messages m = { .at = pointer, .now = now };
-
-	if (!cfg || !cfg->on || result <= 0)
-		return 0;
-	switch (call) {
-	case WL_CALL_BUFFER:
-		take_return(cfg, pointer, result, now);
-		break;
-	case WL_CALL_VECTOR:
-		bpf_probe_read_user(&base, 8, (void *)pointer);
-		take_return(cfg, base, result, now);
-		break;
-	case WL_CALL_MESSAGE:
-		take_return(cfg, base_of_message(pointer), result, now);
-		break;
-	case WL_CALL_MESSAGES:
-		bpf_loop(result < WL_MMSG_MOST ? result : WL_MMSG_MOST, take_message, &m, 0);
-		break;
-	}
-	return 0;
-}
-
 /* A frame on its way out passes `point`; at the first, so does the system call of the thread that sends it. */
 static __always_inline int on_sent(const struct sk_buff *skb, const struct net_device *dev, __u32 point)
 {
@@ -379,15 +287,14 @@ static __always_inline int on_sent(const struct sk_buff *skb, const struct net_d
 	struct wl_thread *thread;
 	struct wl_found_frame found;
 	struct wl_linear linear;
-	int is;
+	struct wl_room room;
 
 	if (!cfg || !cfg->on || !wl_of_port(cfg, dev))
 		return 0;
 	wl_read_linear(&linear, skb);
-	is = wl_find(cfg, (__u64)WL_READ(struct sk_buff, skb, data), linear.len - linear.data_len, 1, &found);
-	if (is == WL_UNREADABLE)
-		wl_count_unreadable(point);
-	if (is != WL_OURS)
+	room.whole = linear.len;
+	room.first = linear.len - linear.data_len;
+	if (!wl_is_ours(wl_find(cfg, (__u64)WL_READ(struct sk_buff, skb, data), room, 1, &found), point))
 		return 0;
 	sequence = bpf_ntohl(found.h.sequence);
 	wl_capture(cfg, point, found.h.stream, sequence, now);

@@ -6,13 +6,10 @@
 #include "capture.h"
 #include "kernel.h"
 
-#define WL_SLOTS 8192 /* a power of two: more frames than wait in a socket's queue */
 #define WL_THREADS 16384
 #define WL_LINE 128 /* a power of two: frames of the flow that one poll brings, at most */
 #define WL_SYSCALLS 512
 #define WL_ETHERNET_HEADER 14
-
-#define WL_STATE_COPIED 0x100
 
 /* What a system call does, by its number; written by user space before the load. */
 enum wl_call {
@@ -25,23 +22,6 @@ enum wl_call {
 };
 
 const volatile __u8 calls[WL_SYSCALLS] SEC(".rodata.calls");
-
-/* A frame of the flow on its way from the stack to the application. User space empties all before another trial. */
-struct wl_slot {
-	__u64 head; /* of its data in the kernel; 0 where nothing is on its way */
-	__u64 since_ns; /* it reached the stack, or its socket */
-	__u32 sequence;
-	__u32 state; /* stream, and WL_STATE_* */
-	__u64 pad; /* two slots a cache line */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, WL_SLOTS);
-	__type(key, __u32);
-	__type(value, struct wl_slot);
-} slots SEC(".maps");
 
 /* A thread that sends; outside of a system call its time is 0. */
 struct wl_thread {
@@ -126,6 +106,12 @@ static __always_inline int wl_of_port(const struct wl_cap_cfg *cfg, const struct
 	return 1;
 }
 
+/* Whether this socket is the one that receives the flow, as far as that is known. */
+static __always_inline int is_socket(const struct wl_cap_cfg *cfg, const struct sock *sk)
+{
+	return !cfg->socket || (__u64)WL_READ(struct sock, sk, __sk_common.skc_cookie.counter) == cfg->socket;
+}
+
 static __always_inline int wl_is_port(const struct wl_cap_cfg *cfg, __u16 port)
 {
 	__u32 i;
@@ -139,16 +125,11 @@ static __always_inline int wl_is_port(const struct wl_cap_cfg *cfg, __u16 port)
 	return 0;
 }
 
-static __always_inline int wl_is_test(const struct wl_header *h)
-{
-	return h->magic == WL_MAGIC_LE && h->version_flags >> 4 == WL_VERSION &&
-	       h->checksum == (__u16)~wl_sum16(h);
-}
-
 enum wl_found {
 	WL_FOREIGN = 0,
 	WL_OURS = 1,
 	WL_UNREADABLE = 2,
+	WL_CORRUPT = 3,
 };
 
 struct wl_found_frame {
@@ -173,8 +154,8 @@ static __always_inline int wl_port_of(const struct wl_cap_cfg *cfg, const __u8 *
 	return out && wl_is_port(cfg, *port);
 }
 
-/* What the kernel has of a frame's front: type and the first ten bytes behind it, UDP ports, and where there is no cast
- * all of it. Beyond a short frame's data lies the rest of its buffer, which holds no test header of a length that the
+/* What the kernel has of a frame's front: type, IPv4 header and the first six bytes behind it, and where there is no
+ * cast all of it. Beyond a short frame's data lies the rest of its buffer, which holds no test header of a length that the
  * frame allows. */
 static __always_inline int wl_read_front(__u8 *f, __u64 l2)
 {
@@ -184,10 +165,12 @@ static __always_inline int wl_read_front(__u8 *f, __u64 l2)
 		return bpf_probe_read_kernel(f, 60, (void *)l2);
 	w = wl_words(l2 + 12);
 	*(wl_u64 *)(f + 12) = *(const wl_u64 *)w;
-	*(wl_u32 *)(f + 20) = *(const wl_u32 *)(w + 8);
-	w = wl_words(l2 + 34);
-	*(wl_u16 *)(f + 34) = *(const wl_u16 *)w;
-	*(wl_u16 *)(f + 36) = *(const wl_u16 *)(w + 2);
+	*(wl_u64 *)(f + 20) = *(const wl_u64 *)(w + 8);
+	*(wl_u32 *)(f + 28) = *(const wl_u32 *)(w + 16);
+	*(wl_u16 *)(f + 32) = *(const wl_u16 *)(w + 20);
+	*(wl_u16 *)(f + 34) = *(const wl_u16 *)(w + 22);
+	*(wl_u16 *)(f + 36) = *(const wl_u16 *)(w + 24);
+	*(wl_u16 *)(f + 38) = *(const wl_u16 *)(w + 26);
 	return 0;
 }
 
@@ -199,74 +182,138 @@ static __always_inline int wl_read_header(struct wl_header *h, __u64 from)
 	return 0;
 }
 
-/* Whether the frame at `l2`, of which `room` bytes lie in one piece, is one of the flow. */
-static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, __u32 room, int out,
+/* Whether the header of IPv4 at `ip` with `length` bytes adds up (RFC 1071); its options lie at `options` in the kernel. */
+static __always_inline int wl_adds_up(const __u8 *ip, __u32 length, __u64 options)
+{
+	__u16 words[32] = {}; /* of 40 bytes at most; the verifier sees the bound of 6 bits */
+	__u32 sum = 0, i;
+
+#pragma unroll
+	for (i = 0; i < 10; i++)
+		sum += *(const wl_u16 *)(ip + 2 * i);
+	if (length > 20) {
+		if (bpf_probe_read_kernel(words, (length - 20) & 63, (void *)options))
+			return 0;
+#pragma unroll
+		for (i = 0; i < 20; i++)
+			sum += words[i];
+	}
+	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
+}
+
+/* Bytes of a frame: in its first piece, and in all. */
+struct wl_room {
+	__u32 first;
+	__u32 whole;
+};
+
+/* Where the datagram of a whole packet of IP begins, and how many bytes the packet has for it; by the rules of identify.h.
+ * The Ethernet header is at `f` and, in the kernel, at `l2`. */
+static __always_inline int wl_find_datagram(const __u8 *f, __u64 l2, struct wl_room room, __u32 *at,
+					    __u32 *left)
+{
+	__u32 header, packet;
+
+	if (wl_be16(f + 12) == 0x0800) {
+		if (room.whole < 34)
+			return WL_FOREIGN;
+		if (room.first < 34)
+			return WL_UNREADABLE;
+		header = (f[14] & 15) * 4;
+		packet = wl_be16(f + 16);
+		if (f[14] >> 4 != 4 || header < 20 || packet < header || packet > room.whole - 14)
+			return WL_FOREIGN;
+		if (f[23] != 17 || (wl_be16(f + 20) & 0x3FFF))
+			return WL_FOREIGN;
+		if (14 + header > room.first)
+			return WL_UNREADABLE;
+		if (!wl_adds_up(f + 14, header, l2 + 34))
+			return WL_FOREIGN;
+	} else {
+		if (room.whole < 54)
+			return WL_FOREIGN;
+		if (room.first < 54)
+			return WL_UNREADABLE;
+		header = 40;
+		packet = wl_be16(f + 18) + header;
+		if (f[14] >> 4 != 6 || f[20] != 17 || packet > room.whole - 14)
+			return WL_FOREIGN;
+	}
+	*at = WL_ETHERNET_HEADER + header;
+	*left = packet - header;
+	return WL_OURS;
+}
+
+/* Whether the frame at `l2` is one of the flow. What it says is what node.bpf.c says of the same frame. */
+static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, struct wl_room room, int out,
 				   struct wl_found_frame *found)
 {
 	struct wl_front front;
-	__u8 *f = front.f, udp[4];
-	__u32 at = 0, i;
-	__u16 type, stream = out ? cfg->stream_out : cfg->stream_in;
+	__u8 *f = front.f, udp[6];
+	__u32 at = WL_ETHERNET_HEADER, left, length, i;
+	__u16 type = 0, stream = out ? cfg->stream_out : cfg->stream_in;
+	int is;
 
 	for (i = 0; i < 3; i++) {
+		if (room.whole < WL_ETHERNET_HEADER)
+			return WL_FOREIGN;
 		if (wl_read_front(f, l2))
 			return WL_UNREADABLE;
 		type = wl_be16(f + 12);
 		if (type != 0x8100 && type != 0x88A8)
 			break;
 		l2 += 4;
-		room -= 4;
+		room.first -= 4;
+		room.whole -= 4;
 	}
+	found->port = 0;
+	left = room.whole - at;
 	if (type == WL_ETHERTYPE) {
 		if (!cfg->ethernet)
 			return WL_FOREIGN;
-		found->port = 0;
-		at = WL_ETHERNET_HEADER;
-	} else if (type == 0x0800) {
-		if (room < 34)
-			return WL_UNREADABLE;
-		if (f[23] != 17 || (wl_be16(f + 20) & 0x3FFF))
+	} else if (type == 0x0800 || type == 0x86DD) {
+		is = wl_find_datagram(f, l2, room, &at, &left);
+		if (is != WL_OURS)
+			return is;
+		if (left < 8)
 			return WL_FOREIGN;
-		at = WL_ETHERNET_HEADER + (f[14] & 15) * 4;
-	} else if (type == 0x86DD) {
-		if (room < 54)
+		if (at + 8 > room.first)
 			return WL_UNREADABLE;
-		if (f[20] != 17)
+		if (at == 34)
+			__builtin_memcpy(udp, f + 34, 6);
+		else if (bpf_probe_read_kernel(udp, 6, (void *)(l2 + at)))
+			return WL_UNREADABLE;
+		length = wl_be16(udp + 4);
+		if (length < 8 || length > left || !wl_port_of(cfg, udp, out, &found->port))
 			return WL_FOREIGN;
-		at = WL_ETHERNET_HEADER + 40;
+		at += 8;
+		left = length - 8;
 	} else {
 		return WL_FOREIGN;
 	}
-	if (type != WL_ETHERTYPE) {
-		if (at + 8 > room)
-			return WL_UNREADABLE;
-		if (at == 34)
-			__builtin_memcpy(udp, f + 34, 4);
-		else if (bpf_probe_read_kernel(udp, 4, (void *)(l2 + at)))
-			return WL_UNREADABLE;
-		if (!wl_port_of(cfg, udp, out, &found->port))
-			return WL_FOREIGN;
-		at += 8;
-	}
-	if (at + WL_HEADER_LEN > room)
+	if (left < WL_HEADER_LEN)
+		return WL_FOREIGN;
+	if (at + WL_HEADER_LEN > room.first)
 		return WL_UNREADABLE;
 	if (wl_read_header(&found->h, l2 + at))
 		return WL_UNREADABLE;
-	if (!wl_is_test(&found->h) || (stream != WL_ANY_STREAM && stream != found->h.stream))
+	if (found->h.magic != WL_MAGIC_LE)
+		return WL_FOREIGN;
+	if (!wl_is_right(&found->h))
+		return WL_CORRUPT;
+	if (stream != WL_ANY_STREAM && stream != found->h.stream)
 		return WL_FOREIGN;
 	return WL_OURS;
 }
 
-static __always_inline struct wl_slot *wl_slot_of(__u8 stream, __u32 sequence)
+/* What is no frame of the flow is counted, where it may be one. */
+static __always_inline int wl_is_ours(int is, __u32 point)
 {
-	__u32 at = (sequence + stream * 8191) & (WL_SLOTS - 1);
-
-	return bpf_map_lookup_elem(&slots, &at);
-}
-
-static __always_inline int wl_slot_is(const struct wl_slot *slot, __u8 stream, __u32 sequence)
-{
-	return slot->sequence == sequence && (__u8)slot->state == stream;
+	if (is == WL_UNREADABLE)
+		wl_count_unreadable(point);
+	if (is == WL_CORRUPT)
+		wl_count_corrupt(point);
+	return is == WL_OURS;
 }
 
 static __always_inline struct wl_line *wl_this_line(void)

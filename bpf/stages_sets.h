@@ -43,19 +43,6 @@ static __always_inline __u64 number_of(const void *regs)
 	return WL_SYSCALLS;
 }
 
-/* What the system call receives into, or the list of it. */
-static __always_inline __u64 second_argument(const void *regs)
-{
-	const struct pt_regs___x86 *x86 = regs;
-	const struct pt_regs___arm64 *arm64 = regs;
-
-	if (bpf_core_field_exists(x86->si))
-		return BPF_CORE_READ(x86, si);
-	if (bpf_core_field_exists(arm64->regs))
-		return BPF_CORE_READ(arm64, regs[1]);
-	return 0;
-}
-
 SEC("raw_tp/sys_enter")
 int st_raw_enter(__u64 *ctx)
 {
@@ -73,7 +60,7 @@ int st_raw_exit(__u64 *ctx)
 		return 0;
 	if (call == WL_CALL_SEND)
 		return on_send(0);
-	return on_return(call, second_argument(regs), (__s64)ctx[1]);
+	return on_return(call, regs, (__s64)ctx[1]);
 }
 
 /* Functions, and tracepoints by their types where they are as good. */
@@ -91,8 +78,7 @@ PLACE("tp_btf/softirq_exit", st_fn_irqend, on_softirq(ctx[0], 0))
 PLACE("tp_btf/napi_poll", st_fn_poll, on_polled(ctx[1]))
 /* The system calls themselves, whose functions take the registers; those that they call may have been inlined. */
 #define RECEIVES(name, does)                                                                                 \
-	PLACE("fexit/__x64_sys_" #name, st_fn_##name,                                                        \
-	      on_return(does, second_argument((const void *)ctx[0]), (__s64)ctx[1]))
+	PLACE("fexit/__x64_sys_" #name, st_fn_##name, on_return(does, (const void *)ctx[0], (__s64)ctx[1]))
 #define SENDS(name)                                                                                          \
 	PLACE("fentry/__x64_sys_" #name, st_fn_##name, on_send(1))                                           \
 	PLACE("fexit/__x64_sys_" #name, st_fx_##name, on_send(0))

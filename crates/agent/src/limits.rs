@@ -86,6 +86,7 @@ mod tests {
             rule: None,
             probes: None,
             background_port: None,
+            clock_id: None,
             node_port: None,
             peer_port: None,
             peer_mac: None,

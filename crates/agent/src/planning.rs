@@ -1,10 +1,13 @@
 //! From what a peer asks to the work of a trial: sockets, tracer and XDP programs are opened here, before the reply.
 
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use wirelab_control::Refusal;
 use wirelab_control::message::Started;
 use wirelab_control::value::{Mac, Path};
+use wirelab_cores::clock_id;
 use wirelab_port::ebpf::Mode;
 use wirelab_port::packet::PREFILLED_SLOTS;
 use wirelab_socket::serve::Beside;
@@ -63,7 +66,7 @@ impl Agent {
         started.slots = ready.then_some(PREFILLED_SLOTS);
         let beside = self.beside(asked)?;
         let looking = self.look(asked, None)?;
-        let plan = ethernet::plan(EthernetTrial {
+        let trial = EthernetTrial {
             direction: start.direction,
             interface: self.place().interface.clone(),
             peer,
@@ -73,8 +76,9 @@ impl Agent {
             buffers: start.buffers,
             expected_frames: asked.expected_frames,
             one_by_one: one_by_one(asked, &looking, beside),
-        })
-        .map_err(failed)?;
+        };
+        let opened = |socket: BorrowedFd<'_>| watch_socket(&looking, socket);
+        let plan = ethernet::plan(trial, &opened).map_err(failed)?;
         Ok(with(plan, looking))
     }
 
@@ -92,6 +96,7 @@ impl Agent {
         }
         let beside = self.beside(asked)?;
         let looking = self.look(asked, Some(port))?;
+        watch_socket(&looking, socket.as_fd()).map_err(failed)?;
         let trial = UdpTrial {
             direction: start.direction,
             offer: asked.offer,
@@ -217,6 +222,7 @@ impl Agent {
             udp_ports: udp_port.into_iter().collect(),
             stream_in: stream(asked.start.rx_stream),
             stream_out: stream(asked.start.tx_stream),
+            one_clock: asked.start.clock_id.is_some() && asked.start.clock_id == clock_id(),
         };
         let port = self.place().interface.port.clone();
         // The fast track brings a program of its own, and what is sent passes none.
@@ -268,6 +274,14 @@ fn one_by_one(
     let captured = asked.expect.captures > 0 && timed;
     let needed = captured || ways.wait.is_some() || beside.is_some();
     needed.then(|| (ways.waits(), beside))
+}
+
+/// Let the tracer know the socket that receives the flow.
+fn watch_socket(looking: &Looking, socket: BorrowedFd<'_>) -> io::Result<()> {
+    match &looking.0 {
+        Some(inside) => inside.store().set_socket(socket),
+        None => Ok(()),
+    }
 }
 
 fn with(plan: Plan, (inside, notes): Looking) -> Plan {

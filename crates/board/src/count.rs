@@ -129,6 +129,7 @@ impl CountNode {
             rule: None,
             probes: None,
             background_port: None,
+            clock_id: None,
             node_port: None,
             peer_port: None,
             peer_mac: None,

@@ -95,6 +95,8 @@ message! {
         probes: Option<Probes>,
         /// A second UDP port beside the flow's, served by the same loop.
         background_port: Option<u16>,
+        /// The clock whose times the client's frames carry, where it is that of the node.
+        clock_id: Option<String>,
         /// The node's UDP or TCP port.
         node_port: Option<u16>,
         /// The client's UDP or TCP port.

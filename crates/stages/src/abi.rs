@@ -26,7 +26,8 @@ pub struct Cfg {
     pub ifindex: u32,
     pub netns: u64,
     pub no_driver: u32,
-    pub pad: u32,
+    pub one_clock: u32,
+    pub socket: u64,
 }
 
 #[repr(C)]
@@ -36,6 +37,8 @@ pub struct Head {
     pub unreadable: u64,
     pub unmatched: u64,
     pub dropped: u64,
+    pub corrupt: u64,
+    pub unseen: u64,
 }
 
 #[repr(C)]
@@ -67,7 +70,7 @@ pub struct Hist {
     pub buckets: [u64; HIST_BUCKETS],
 }
 
-/// Frames on their way from the stack to the application.
+/// Frames on their way from the driver to the application.
 pub const SLOTS: usize = 8192;
 
 /// What is remembered of one of them; empty where all is 0.

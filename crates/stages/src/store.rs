@@ -1,6 +1,7 @@
 //! The record store: what the eBPF programs of a node's port and those that trace its kernel write, and user space
 //! reads, in maps that all of them share.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject, libbpf_sys};
@@ -9,9 +10,10 @@ use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner};
 
-use crate::abi::{ANY_STREAM, CPUS, Cfg, Head, Hist, POINTS, PORTS, Poll, Record};
+use crate::abi::{ANY_STREAM, CPUS, Cfg, Head, Hist, POINTS, PORTS, Poll, Record, SLOTS, Slot};
 use crate::error::StagesError;
 use crate::point::Point;
+use crate::sys;
 
 /// Most records of a point that a store may hold: 16 bytes each, of twelve points (201 MB).
 pub const MOST_RECORDS: u32 = 1 << 20;
@@ -35,6 +37,8 @@ pub struct FlowFilter {
     pub stream_in: Option<u8>,
     /// Stream of what it sends; any if absent.
     pub stream_out: Option<u8>,
+    /// The sender stamps frames by the clock of this host, CLOCK_MONOTONIC: only then is there a point `wire`.
+    pub one_clock: bool,
 }
 
 /// Records of all points, in maps that eBPF objects join before they are loaded.
@@ -43,6 +47,7 @@ pub struct Store {
     cfg: Shared<Cfg>,
     heads: Shared<Head>,
     records: Shared<Record>,
+    slots: Shared<Slot>,
     costs: Shared<Hist>,
     capacity: u32,
 }
@@ -60,6 +65,10 @@ pub struct Counts {
     pub unmatched: u64,
     /// Frames of the flow that the kernel dropped between the point before and this one.
     pub dropped: u64,
+    /// Frames to the flow's port whose test header is damaged: whose they are nobody knows.
+    pub corrupt: u64,
+    /// Frames of the flow that came to a later point, and passed this one without a program being run.
+    pub unseen: u64,
 }
 
 impl Store {
@@ -78,12 +87,21 @@ impl Store {
         let (heads_map, heads) = array("wl_cap_heads", POINTS)?;
         let (records_map, records) = array("wl_cap_records", POINTS * capacity as usize)?;
         let (polls_map, _) = array::<Poll>("wl_cap_polls", CPUS)?;
+        let (slots_map, slots) = array("wl_cap_slots", SLOTS)?;
         let (costs_map, costs) = array("wl_cap_costs", 2 * POINTS)?;
         Ok(Store {
-            maps: vec![cfg_map, heads_map, records_map, polls_map, costs_map],
+            maps: vec![
+                cfg_map,
+                heads_map,
+                records_map,
+                polls_map,
+                slots_map,
+                costs_map,
+            ],
             cfg,
             heads,
             records,
+            slots,
             costs,
             capacity,
         })
@@ -137,6 +155,7 @@ impl Store {
             ifindex: Interface::query(port)?.index,
             netns: port.netns()?.id()?.1,
             no_driver: self.cfg.read(0).no_driver,
+            one_clock: u32::from(filter.one_clock),
             ..Cfg::default()
         };
         cfg.udp_ports[..filter.udp_ports.len()].copy_from_slice(&filter.udp_ports);
@@ -150,6 +169,18 @@ impl Store {
         let mut cfg = self.cfg.read(0);
         cfg.no_driver = u32::from(!present);
         self.cfg.write(0, &cfg);
+    }
+
+    /// Say which socket receives the flow, so that no other that has its frames too is taken for it: a tap, or another
+    /// of its port. Until the next [`Store::aim`].
+    ///
+    /// # Errors
+    /// What the kernel says of the socket.
+    pub fn set_socket(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let mut cfg = self.cfg.read(0);
+        cfg.socket = sys::cookie(socket)?;
+        self.cfg.write(0, &cfg);
+        Ok(())
     }
 
     pub(crate) fn has_driver(&self) -> bool {
@@ -171,6 +202,9 @@ impl Store {
                 self.costs.write(cost, &wirelab_port::ebpf::zeroed());
             }
         }
+        for slot in 0..SLOTS {
+            self.slots.write(slot, &Slot::default());
+        }
     }
 
     /// What a point has seen so far.
@@ -182,6 +216,8 @@ impl Store {
             unreadable: head.unreadable,
             unmatched: head.unmatched,
             dropped: head.dropped,
+            corrupt: head.corrupt,
+            unseen: head.unseen,
         }
     }
 

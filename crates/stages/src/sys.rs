@@ -25,6 +25,25 @@ unsafe impl Plain for Slot {}
 // SAFETY: as above.
 unsafe impl Plain for Word {}
 
+/// The kernel's number of a socket (SO_COOKIE, Linux 4.12); no other has it until the next start.
+pub fn cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let (mut cookie, mut len) = (0u64, size_of::<u64>() as libc::socklen_t);
+    // SAFETY: the kernel writes at most `len` bytes to `cookie`, which outlives the call.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut len,
+        )
+    };
+    match done {
+        0 => Ok(cookie),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Attach a tracing program: to a raw tracepoint by its name, or where the program itself says. It goes with the
 /// descriptor.
 pub fn attach_tracing(program: BorrowedFd<'_>, tracepoint: Option<&str>) -> io::Result<OwnedFd> {

@@ -12,7 +12,7 @@ use wirelab_port::iface::PortName;
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Direction, Histogram};
 
-use crate::abi::{Hist, SLOTS, Slot};
+use crate::abi::Hist;
 use crate::clock;
 use crate::error::StagesError;
 use crate::object::{Programs, Replaced};
@@ -101,17 +101,23 @@ pub struct PointInfo {
     pub unmatched: u64,
     /// Frames of the flow that the kernel dropped on the way to it.
     pub dropped: u64,
+    /// Frames to the flow's port whose test header is damaged there.
+    pub corrupt: u64,
+    /// Frames of the flow that came to a later point, and passed this one without a program being run.
+    pub unseen: u64,
 }
 
 impl PointInfo {
     /// Its counts, by the names that counters of a node have for them.
-    pub fn counts(&self) -> [(&'static str, u64); 5] {
+    pub fn counts(&self) -> [(&'static str, u64); 7] {
         [
             ("taken", self.taken),
             ("missed", self.missed),
             ("unreadable", self.unreadable),
             ("unmatched", self.unmatched),
             ("dropped", self.dropped),
+            ("corrupt", self.corrupt),
+            ("unseen", self.unseen),
         ]
     }
 }
@@ -122,7 +128,6 @@ pub struct Tracer {
     links: Mutex<Vec<OwnedFd>>,
     store: Store,
     polls: Shared<Hist>,
-    slots: Shared<Slot>,
     set: ProbeSet,
     replaced: Vec<Replaced>,
     notes: Vec<String>,
@@ -155,7 +160,6 @@ impl Tracer {
         Ok(Tracer {
             node: driver(&store, options, &mut notes)?,
             polls: programs.shared("polls", 1)?,
-            slots: programs.shared("slots", SLOTS)?,
             programs,
             links: Mutex::new(links),
             store,
@@ -208,6 +212,8 @@ impl Tracer {
                 unreadable: counts.unreadable,
                 unmatched: counts.unmatched,
                 dropped: counts.dropped,
+                corrupt: counts.corrupt,
+                unseen: counts.unseen,
             }
         };
         Point::ALL.iter().filter(here).map(info).collect()
@@ -311,9 +317,6 @@ impl Tracer {
     pub fn clear(&self) {
         self.store.clear();
         self.polls.write(0, &wirelab_port::ebpf::zeroed());
-        for slot in 0..SLOTS {
-            self.slots.write(slot, &Slot::default());
-        }
     }
 }
 

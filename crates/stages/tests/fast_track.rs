@@ -131,6 +131,7 @@ fn with_a_store_the_points_of_the_way_in_are_taken_too() {
     let store = Store::new(1024).unwrap();
     let filter = FlowFilter {
         udp_ports: vec![1026],
+        one_clock: true,
         ..FlowFilter::default()
     };
     store.aim(&rig.node, &filter).unwrap();

@@ -302,6 +302,7 @@ fn the_points_of_a_test_frame_are_taken_and_damaged_ones_counted() {
         ethernet: true,
         stream_in: Some(3),
         stream_out: None,
+        one_clock: true,
     };
     store.aim(&"lo".parse().unwrap(), &filter).unwrap();
     let now = wirelab_trial::host_clock::now_ns();
@@ -340,11 +341,23 @@ fn the_points_of_a_test_frame_are_taken_and_damaged_ones_counted() {
     let driver: Vec<u32> = of(Point::InDriver).iter().map(|t| t.0).collect();
     assert_eq!(driver, [1, 2, 3, 4, 7]);
     assert!(of(Point::InDriver).iter().all(|t| t.1 >= now));
-    assert_eq!(store.counts(Point::InDriver).unreadable, 1);
+    let counts = store.counts(Point::InDriver);
+    assert_eq!((counts.corrupt, counts.unreadable), (1, 0));
+    let left_after_it_came = store.counts(Point::InWire);
     assert_eq!(
-        store.counts(Point::InWire).unreadable,
-        1,
-        "it left after it came"
+        (left_after_it_came.unmatched, left_after_it_came.unreadable),
+        (1, 0)
     );
     assert!(times.iter().all(|t| t.stream == 3));
+    // A sender whose clock is another, whatever its times look like.
+    let other = FlowFilter {
+        one_clock: false,
+        ..filter
+    };
+    store.clear();
+    store.aim(&"lo".parse().unwrap(), &other).unwrap();
+    show(&udp, header(9, 3, timed, now));
+    let wire = store.counts(Point::InWire);
+    assert_eq!((wire.taken, wire.unmatched), (0, 0));
+    assert_eq!(store.counts(Point::InDriver).taken, 1);
 }

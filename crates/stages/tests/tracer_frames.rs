@@ -8,8 +8,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use rig::{
-    HEADER, PORT, RawSocket, accounted, built, datagram, info, lab, lab_of, node, options,
-    send_spliced, sequences, socket, specs, until,
+    Dice, HEADER, PORT, RawSocket, accounted, built, datagram, info, lab, lab_of, mutated, node,
+    options, send_spliced, sequences, socket, specs, until,
 };
 use wirelab_port::lab::{LabSpec, Side};
 use wirelab_stages::{FlowFilter, Point, Tracer, TracerOptions, Xdp};
@@ -66,7 +66,7 @@ fn every_framing_of_the_flow_is_taken_and_nothing_that_looks_like_it() {
             udp_ports: PORTS.to_vec(),
             ethernet: true,
             stream_in: Some(0),
-            stream_out: None,
+            ..FlowFilter::default()
         },
         ..options(&node(&lab))
     })
@@ -100,7 +100,70 @@ fn every_framing_of_the_flow_is_taken_and_nothing_that_looks_like_it() {
         accounted(&tracer, Point::InSocket) == ours.len() as u64
     });
     assert_eq!(info(&tracer, Point::InSocket).taken, 0);
-    assert_eq!(info(&tracer, Point::InStack).unreadable, 0);
+    let [driver, stack] = [Point::InDriver, Point::InStack].map(|point| info(&tracer, point));
+    assert_eq!((stack.unreadable, stack.unseen), (0, 0));
+    // A damaged header is counted as what it is at both, and taken for nobody's.
+    assert!(driver.corrupt > 0);
+    assert_eq!(driver.corrupt, stack.corrupt);
+}
+
+/// Two parsers read the headers of a frame: that of the XDP program, and that of the tracing programs. What they say of
+/// whole and damaged frames of every framing must be the same.
+#[test]
+fn the_driver_and_the_stack_say_the_same_of_every_frame() {
+    const ROUNDS: u32 = 200;
+    let Some(lab) = lab() else { return };
+    let tester = RawSocket::open(&lab.port(0, Side::Tester).unwrap(), 0x88B6);
+    let attach = |xdp| {
+        Tracer::attach(&TracerOptions {
+            filter: FlowFilter {
+                udp_ports: PORTS.to_vec(),
+                ethernet: true,
+                ..FlowFilter::default()
+            },
+            xdp,
+            ..options(&node(&lab))
+        })
+        .unwrap()
+    };
+    // One beside the driver's program, and one that decides alone.
+    let (both, alone) = (attach(Xdp::Auto), attach(Xdp::Off));
+    let mut dice = Dice(0x5EED);
+    let (mut sequence, mut sent) = (0, 0);
+    for _ in 0..ROUNDS {
+        for spec in specs() {
+            let header = Header { sequence, ..HEADER };
+            let frame = mutated(&built(&spec, &header), &mut dice);
+            sequence += 1;
+            // The test of the lab's own limit: a frame beyond it is refused on the way out.
+            sent += u64::from(tester.send(&frame).is_ok());
+        }
+    }
+    let last = Header { sequence, ..HEADER };
+    tester.send(&built(&specs()[0], &last)).unwrap();
+    until("the last frame", || {
+        sequences(&alone, "stack", 0).last() == Some(&sequence)
+    });
+    let times = |tracer: &Tracer, point: &str| {
+        let mut all: Vec<(u8, u32)> = Vec::new();
+        for t in tracer.times().iter().filter(|t| t.name == point) {
+            all.extend(t.times.iter().map(|(sequence, _)| (t.stream, *sequence)));
+        }
+        all.sort_unstable();
+        all
+    };
+    let driver = times(&both, "driver");
+    println!("{sent} frames sent, {} are the flow's", driver.len());
+    assert!(driver.len() as u64 > sent / 10 && (driver.len() as u64) < sent);
+    assert_eq!(times(&both, "stack"), driver);
+    assert_eq!(times(&alone, "stack"), driver);
+    let of = |tracer, point| info(tracer, point);
+    let corrupt = of(&both, Point::InDriver).corrupt;
+    assert!(corrupt > 0);
+    for tracer in [&both, &alone] {
+        let stack = of(tracer, Point::InStack);
+        assert_eq!((stack.corrupt, stack.unreadable), (corrupt, 0), "{stack:?}");
+    }
 }
 
 #[test]

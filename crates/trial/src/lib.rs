@@ -29,6 +29,7 @@ pub mod stage;
 pub mod summary;
 pub mod tracker;
 pub mod trial;
+pub mod unseen;
 pub mod way;
 pub mod whatif;
 

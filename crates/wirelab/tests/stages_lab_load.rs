@@ -13,9 +13,9 @@ fn counter(trial: &Value, name: &str) -> u64 {
     trial["counters"][name]["value"].as_u64().unwrap_or(0)
 }
 
-/// Frames that a point accounts for: those with a time, and those that it says it could not time.
+/// Frames that a point accounts for: those with a time, and those of which it says why they have none.
 fn passed(trial: &Value, way: &str, point: &str) -> u64 {
-    let kinds = ["taken", "unmatched", "unreadable"];
+    let kinds = ["taken", "unmatched", "unreadable", "unseen"];
     let of = |kind: &&str| counter(trial, &format!("probe_{kind}.{way}.{point}"));
     kinds.iter().map(of).sum()
 }
@@ -34,6 +34,28 @@ fn accounted(trial: &Value, way: &str, points: &[&str], sent: u64) -> u64 {
         );
     }
     left
+}
+
+/// Frames that a point did not see are counted under one name, and there is a warning with a way out; else neither.
+fn assert_unseen_is_told(trial: &Value) {
+    let counters = trial["counters"].as_object().unwrap();
+    let of_points = counters
+        .iter()
+        .filter(|(name, _)| name.starts_with("probe_unseen."));
+    let points = of_points.filter_map(|(_, field)| field["value"].as_u64());
+    let most = points.max().unwrap_or(0);
+    assert!(counters.contains_key("unseen_frames"), "{trial:#}");
+    // Of several blocks the sums are compared, and each has a point of its own that saw least.
+    assert!(counter(trial, "unseen_frames") >= most, "{trial:#}");
+    let mut warnings = trial["warnings"].as_array().unwrap().iter();
+    let told = warnings.find(|w| w["code"] == "unseen-frames");
+    assert_eq!(
+        told.is_some(),
+        counter(trial, "unseen_frames") > 0,
+        "{trial:#}"
+    );
+    let way_out = told.map(|w| w["way_out"].as_str().unwrap());
+    assert!(way_out.is_none_or(|way| way.contains("--receive-work leave")));
 }
 
 /// Whether points inside the kernel were taken here.
@@ -83,6 +105,7 @@ fn under_load_no_frame_is_lost_or_counted_twice_between_stages() {
         let arrived = counts["received_frames"].as_u64().unwrap();
         assert_eq!(counts["duplicated_frames"], 0, "{trial:#}");
         assert_eq!(counts["reordered_frames"], 0, "{trial:#}");
+        assert_unseen_is_told(trial);
         if trial["direction"] == "receive" {
             let mut points = vec!["wire", "driver", "stack"];
             if trial["counters"].get("probe_taken.in.socket").is_some() {

@@ -10,6 +10,7 @@ mod paced;
 mod singly;
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -49,8 +50,12 @@ pub struct EthernetTrial {
     pub one_by_one: Option<(Wait, Option<Beside>)>,
 }
 
-/// Open what a trial needs and plan its work; frames that come from now on are seen.
-pub fn plan(mut trial: EthernetTrial) -> io::Result<Plan> {
+/// Open what a trial needs and plan its work; frames that come from now on are seen. `opened` is told the socket that
+/// receives them one by one, where they are.
+pub fn plan(
+    mut trial: EthernetTrial,
+    opened: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
+) -> io::Result<Plan> {
     let beside = trial.one_by_one.as_mut().and_then(|(_, b)| b.take());
     let receive = match (trial.direction, &trial.one_by_one) {
         (Direction::Transmit, _) => None,
@@ -58,6 +63,7 @@ pub fn plan(mut trial: EthernetTrial) -> io::Result<Plan> {
         (Direction::Receive | Direction::Both, None) => Some(check(&trial)?),
         (Direction::Receive | Direction::Both, Some((wait, _))) => {
             let link = Link::open(&trial.interface)?;
+            opened(link.fd())?;
             let blocking = *wait == Wait::Sleep && beside.is_none();
             let inlet = singly::LinkInlet::new(link, trial.peer, trial.expect.stream, blocking);
             Some(sink_singly(Box::new(inlet), *wait, beside, trial.expect))

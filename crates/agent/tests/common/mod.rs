@@ -170,6 +170,7 @@ pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
         rule: None,
         probes: None,
         background_port: None,
+        clock_id: None,
         node_port: None,
         peer_port: None,
         peer_mac: None,

@@ -181,6 +181,7 @@ fn start(
         rule: None,
         probes: None,
         background_port: None,
+        clock_id: None,
         node_port: None,
         peer_port: None,
         peer_mac: Some(Mac(TESTER)),

@@ -105,6 +105,7 @@ impl NodeHandler for DemoNode {
             ("rule", start.rule.is_some()),
             ("probes", start.probes.is_some()),
             ("background_port", start.background_port.is_some()),
+            ("clock_id", start.clock_id.is_some()),
         ];
         if let Some((field, _)) = asked.iter().find(|(_, asked)| *asked) {
             return Err(Refusal::unsupported(

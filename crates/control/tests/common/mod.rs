@@ -184,6 +184,7 @@ pub fn transmit(frames: u64) -> Start {
         rule: None,
         probes: None,
         background_port: None,
+        clock_id: None,
         node_port: None,
         peer_port: None,
         peer_mac: Some(wirelab_control::value::Mac([2, 0, 0, 0, 0, 1])),

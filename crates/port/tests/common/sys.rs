@@ -2,13 +2,19 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
 use wirelab_port::iface::{Interface, PortName};
 
 /// Sends and receives whole frames (without FCS) of one EtherType.
 pub struct RawSocket(OwnedFd);
+
+impl AsFd for RawSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 impl RawSocket {
     /// Receives only frames of `ethertype`; 3 (`ETH_P_ALL`) receives all.

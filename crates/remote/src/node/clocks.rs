@@ -19,6 +19,12 @@ pub fn one_clock(theirs: Option<&String>) -> Result<(), &'static str> {
     }
 }
 
+/// The clock of a node that says `theirs` of it, where the tester reads it too: what such a node is told of the times
+/// that frames carry.
+pub fn shared(theirs: Option<&String>) -> Option<String> {
+    one_clock(theirs).ok().and_then(|()| theirs.cloned())
+}
+
 /// Let the tester's times stand among the node's where both have one clock, or leave them out and say why. Points whose
 /// names are none are left out too.
 pub fn join(
@@ -138,6 +144,11 @@ mod tests {
         assert_eq!(points.len(), 1);
         assert!(notes[0].contains("clocks of their own"), "{notes:?}");
         assert!(one_clock(None).unwrap_err().contains("does not say"));
+        // A node learns of the tester's clock only where it reads it too.
+        let own = wirelab_cores::clock_id();
+        assert_eq!(shared(own.as_ref()), own);
+        assert_eq!(shared(Some(&"elsewhere-1".to_owned())), None);
+        assert_eq!(shared(None), None);
     }
 
     #[test]

@@ -391,7 +391,10 @@ impl Node for ControlNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        let plan = plan::plan(trial, &self.identity, self.link())?;
+        let mut plan = plan::plan(trial, &self.identity, self.link())?;
+        if plan.start.captures.is_some() {
+            plan.start.clock_id = clocks::shared(self.setup.get(CLOCK_ID));
+        }
         std::thread::scope(|scope| {
             let ran = scope.spawn(|| self.run_here(plan, progress, cancel)).join();
             ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))

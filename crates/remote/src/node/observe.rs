@@ -5,7 +5,7 @@ use wirelab_control::told::{self, Told};
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
-    TesterObservation, Warning,
+    TesterObservation, Warning, unseen,
 };
 
 use super::background;
@@ -178,6 +178,11 @@ impl Parts<'_> {
             .filter(|(name, _)| is_inside(name, flow.direction));
         let inside = inside.map(|(name, value)| (name.clone(), Field::measured(*value)));
         flow.counters.extend(inside);
+        let arrived = flow.counts.value().map_or(0, |c| c.distinct_sequences);
+        for way in ["in", "out"] {
+            let told = unseen::count(&mut flow.counters, way, arrived);
+            self.warnings.extend(told);
+        }
         flow
     }
 

@@ -226,6 +226,7 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         rule: None,
         probes: None,
         background_port: None,
+        clock_id: None,
         node_port: None,
         peer_port: None,
         peer_mac: None,

@@ -48,7 +48,7 @@ fn attach(plan: &Plan, interface: &Interface, records: Option<u32>) -> Result<Wa
             udp_ports: plan.start.peer_port.into_iter().collect(),
             ethernet: plan.trial.framing.layer == Layer::Ethernet,
             stream_in: Some(FROM_NODE),
-            stream_out: None,
+            ..FlowFilter::default()
         };
         store.aim(&interface.port, &filter).map_err(in_words)?;
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{Direction, Observation, Overhead, PointCost, ResultsFile, stage};
+use wirelab_trial::{Direction, Observation, Overhead, PointCost, ResultsFile, stage, unseen};
 
 use super::{point_costs, sheet};
 use crate::explain::Block;
@@ -19,18 +19,27 @@ const TAKEN: [(&str, &str); 5] = [
 /// The kernel function of a capture point.
 const FUNCTION: &str = "function.";
 /// What a capture point tells of itself, and the head of its column.
-const OF_POINT: [(&str, &str); 6] = [
+const OF_POINT: [(&str, &str); 8] = [
     ("probe_cost_ns.", "median ns"),
     ("probe_taken.", "taken"),
     ("probe_missed.", "no room"),
     ("probe_unreadable.", "unreadable"),
     ("probe_unmatched.", "no time"),
     ("probe_dropped.", "dropped"),
+    ("probe_corrupt.", "header corrupt"),
+    ("probe_unseen.", "unseen"),
 ];
 /// Which of these are frames that passed when all records were taken.
 const NO_ROOM: usize = 2;
 /// Counters of other things that belong here.
-const OF_WAY: [&str; 5] = ["fast_track_", "napi_", "background_", "reflected_", "xdp_"];
+const OF_WAY: [&str; 6] = [
+    "fast_track_",
+    "napi_",
+    "background_",
+    "reflected_",
+    "xdp_",
+    unseen::UNSEEN,
+];
 
 /// Sections on how times were taken; empty where a file tells nothing of it.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {

@@ -19,7 +19,7 @@ use wirelab_stages::{Choice, FlowFilter, Point, PointInfo, StagesError, Tracer, 
 use wirelab_trial::host_clock::now_ns;
 use wirelab_wire::{Flags, Header};
 
-pub use common::frames::{HEADER, built, specs};
+pub use common::frames::{Dice, HEADER, built, mutated, specs};
 pub use common::{lab, lab_of, until};
 pub use packet::RawSocket;
 pub use sys::send_spliced;
@@ -44,6 +44,7 @@ pub fn options(port: &PortName) -> TracerOptions {
         port: port.clone(),
         filter: FlowFilter {
             udp_ports: vec![PORT],
+            one_clock: true,
             ..FlowFilter::default()
         },
         capacity: 65_536,
@@ -148,7 +149,7 @@ pub fn print(tracer: &Tracer) {
 /// Frames of the flow of which a point knows what became of them.
 pub fn accounted(tracer: &Tracer, point: Point) -> u64 {
     let info = info(tracer, point);
-    info.taken + info.unmatched + info.dropped
+    info.taken + info.unmatched + info.dropped + info.unseen
 }
 
 /// The sequences of a point's records on a stream, in the order they were taken.

@@ -165,8 +165,8 @@ struct Kept {
 /// The node, and how many frames it keeps the times of.
 fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
     if let Some(rest) = args.node.strip_prefix("lab:") {
-        // Steered, the stack's work would move to another core and the fast track's would not; and behind that move
-        // the kernel has been seen to pass frames that its tracepoint did not report.
+        // Steered, the stack's work would move to another core and the fast track's would not; and there it interrupts
+        // whatever runs, which on some hosts may be a process during which no tracing program is run.
         let options = ["--xdp", &args.xdp, "--receive-work", "leave"].map(str::to_owned);
         let node = LabNode::start(&args.node, rest, LARGEST_PAYLOAD, &options)?;
         for notice in node.notices() {

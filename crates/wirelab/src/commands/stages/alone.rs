@@ -10,7 +10,7 @@ use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::{
     Capabilities, Description, Direction, Extent, FaultRates, Field, FlowObservation, Framing,
     Layer, Load, Observation, Path, Size, SizeUnit, Status, TesterObservation, Trial, Wait,
-    Warning,
+    Warning, unseen,
 };
 
 use super::here::WAYS;
@@ -82,6 +82,11 @@ pub fn observation(
         warnings.push(Warning::new("none-received", text, way_out));
     }
     let came = flows.iter().map(longest).max().unwrap_or(0);
+    let mut counters = counters(seen);
+    // What came while the points were being attached was received too, so that only what they say themselves counts.
+    for way in ["in", "out"] {
+        warnings.extend(unseen::count(&mut counters, way, 0));
+    }
     Ok(Observation {
         trial: Trial {
             framing,
@@ -121,7 +126,7 @@ pub fn observation(
         flows,
         cpu_load: Field::absent("not measured of a node that is watched alone"),
         series: Vec::new(),
-        counters: counters(seen),
+        counters,
         tester: TesterObservation {
             ceiling_frames_per_s: Field::absent("there is no tester"),
             was_limit: Field::absent("there is no tester"),

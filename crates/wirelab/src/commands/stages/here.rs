@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -121,6 +122,7 @@ impl Watch {
                     ethernet: false,
                     stream_in: Some(args.stream),
                     stream_out: Some(args.stream),
+                    one_clock: false,
                 },
                 capacity: (RECORDS * frames) as u32,
                 choice,
@@ -137,7 +139,8 @@ impl Watch {
     /// Until all frames have come, the time is over, or the user wants the end.
     fn watch(&self, cancel: &Cancel) -> Asked<Seen> {
         let tracer = Tracer::attach(&self.options).map_err(failure)?;
-        let inlet = self.receive.map(|wait| self.open(wait)).transpose()?;
+        let inlet = self.receive.map(|wait| self.open(wait, &tracer));
+        let inlet = inlet.transpose()?;
         // Frames that came before every point was there, or that found no receiver, are nobody's.
         tracer.clear();
         let live = Live::default();
@@ -170,8 +173,8 @@ impl Watch {
         })
     }
 
-    /// Our own receiver's socket, in the port's namespace.
-    fn open(&self, wait: Wait) -> Asked<UdpInlet> {
+    /// Our own receiver's socket, in the port's namespace; the tracer knows it.
+    fn open(&self, wait: Wait, tracer: &Tracer) -> Asked<UdpInlet> {
         let filter = &self.options.filter;
         let udp = filter.udp_ports[0];
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), udp);
@@ -186,6 +189,10 @@ impl Watch {
             ))
         };
         let socket = Arc::new(socket.map_err(failed)?);
+        tracer
+            .store()
+            .set_socket(socket.as_fd())
+            .map_err(Failure::failed)?;
         UdpInlet::new(socket, None, filter.stream_in, wait, true).map_err(failed)
     }
 

@@ -1,0 +1,156 @@
+//! Frames that passed a capture point of a node's kernel without a program being run: told by what the points counted
+//! of all frames of a trial, not of the first alone.
+//!
+//! A tracing program is called by the kernel, and a kernel may have reasons not to call it: it is in the middle of the
+//! same program, or what the receive work has interrupted is a process that the host lets nobody look at. The frame
+//! goes on all the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::field::Field;
+use crate::observation::Warning;
+
+/// The counter of them, beside `probe_unseen.WAY.POINT` of each point: frames that some point of a flow did not see.
+pub const UNSEEN: &str = "unseen_frames";
+/// The code of the warning.
+pub const WARNING: &str = "unseen-frames";
+/// Points that have an account of their own: they are told of at other points.
+const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
+
+/// Count the unseen frames of a way (`in` or `out`), of whose frames at least `arrived` different ones came to its end.
+///
+/// Each of these passed every point. What the node knows frame by frame stands in its counters as
+/// `probe_unseen.WAY.POINT`; those that are in no count of a point are added to it. So the figures are lower bounds: a
+/// frame that was seen and then lost may stand in for one that was not seen. A point that took no frame is absent, and
+/// has none. The counter [`UNSEEN`] is there, 0 or not, wherever points counted.
+pub fn count(
+    counters: &mut BTreeMap<String, Field<u64>>,
+    way: &str,
+    arrived: u64,
+) -> Option<Warning> {
+    let mut unseen = Vec::new();
+    for point in points(counters, way) {
+        let told = |kind: &str| {
+            let counter = counters.get(&format!("probe_{kind}.{way}.{point}"));
+            counter
+                .and_then(|field| field.value().copied())
+                .unwrap_or(0)
+        };
+        let known = told("unseen");
+        let seen = ["taken", "unmatched", "unreadable"].map(told);
+        if seen == [0; 3] && known == 0 {
+            continue;
+        }
+        let counted = seen.into_iter().fold(known, u64::saturating_add);
+        unseen.push((point, known + arrived.saturating_sub(counted)));
+    }
+    let most = unseen.iter().map(|(_, frames)| *frames).max()?;
+    let so_far = counters
+        .get(UNSEEN)
+        .and_then(|field| field.value().copied());
+    counters.insert(
+        UNSEEN.to_owned(),
+        Field::measured(most.max(so_far.unwrap_or(0))),
+    );
+    unseen.retain(|(_, frames)| *frames > 0);
+    for (point, frames) in &unseen {
+        counters.insert(
+            format!("probe_unseen.{way}.{point}"),
+            Field::measured(*frames),
+        );
+    }
+    let names: Vec<String> = unseen.iter().map(|(p, _)| format!("{way}.{p}")).collect();
+    (!names.is_empty()).then(|| warning(&names))
+}
+
+/// Points of the way that count anything.
+fn points(counters: &BTreeMap<String, Field<u64>>, way: &str) -> BTreeSet<String> {
+    let point = |name: &String| {
+        let rest = name.strip_prefix("probe_taken.");
+        let rest = rest.or_else(|| name.strip_prefix("probe_unseen."))?;
+        let point = rest.strip_prefix(way)?.strip_prefix('.')?;
+        (!TOLD_ELSEWHERE.contains(&point)).then(|| point.to_owned())
+    };
+    counters.keys().filter_map(point).collect()
+}
+
+/// Without a number: blocks of one trial have one warning, and their counters are added.
+fn warning(points: &[String]) -> Warning {
+    let text = format!(
+        "frames arrived that {} did not see: the kernel ran no program there as they passed. They have no time there, \
+         and are counted ({UNSEEN}, probe_unseen)",
+        points.join(", ")
+    );
+    Warning::new(
+        WARNING,
+        text,
+        "some hosts run no tracing program while a process of their own has the core, and receive work interrupts what \
+         runs there: leave it on the core of who sends (wirelab node serve --receive-work leave), or keep other work \
+         off the node's cores",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(all: &[(&str, u64)]) -> BTreeMap<String, Field<u64>> {
+        let field = |(name, value): &(&str, u64)| ((*name).to_owned(), Field::measured(*value));
+        all.iter().map(field).collect()
+    }
+
+    fn value(counters: &BTreeMap<String, Field<u64>>, name: &str) -> Option<u64> {
+        counters.get(name)?.value().copied()
+    }
+
+    #[test]
+    fn frames_that_arrived_and_are_in_no_count_are_unseen() {
+        let mut all = counters(&[
+            ("probe_taken.in.driver", 1000),
+            ("probe_taken.in.stack", 990),
+            ("probe_unseen.in.stack", 6),
+            ("probe_taken.in.socket", 985),
+            ("probe_dropped.in.socket", 4),
+            ("probe_unmatched.in.socket", 1),
+            ("probe_unseen.in.socket", 6),
+            ("probe_taken.in.call", 990),
+            ("probe_taken.in.copy", 3),
+            ("probe_taken.out.queue", 1),
+        ]);
+        let warning = count(&mut all, "in", 996).unwrap();
+        assert_eq!(warning.code, "unseen-frames");
+        assert!(
+            warning
+                .text
+                .contains("in.call, in.socket, in.stack did not"),
+            "{warning:?}"
+        );
+        // As the node told; what it did not tell; what the node's count of lost frames hides.
+        assert_eq!(value(&all, "probe_unseen.in.stack"), Some(6));
+        assert_eq!(value(&all, "probe_unseen.in.call"), Some(6));
+        assert_eq!(value(&all, "probe_unseen.in.socket"), Some(10));
+        assert_eq!(value(&all, "probe_unseen.in.copy"), None);
+        assert_eq!(value(&all, "probe_unseen.in.driver"), None);
+        assert_eq!(value(&all, UNSEEN), Some(10));
+        // The other way of an echo has its own account; the larger stands.
+        assert_eq!(count(&mut all, "out", 1), None);
+        assert_eq!(value(&all, UNSEEN), Some(10));
+    }
+
+    #[test]
+    fn where_all_were_seen_that_is_said_and_where_nobody_looked_nothing() {
+        let mut all = counters(&[("probe_taken.in.stack", 5), ("probe_taken.in.socket", 0)]);
+        assert_eq!(count(&mut all, "in", 5), None);
+        assert_eq!(value(&all, UNSEEN), Some(0));
+        let mut none = counters(&[("received_frames", 5)]);
+        assert_eq!(count(&mut none, "in", 5), None);
+        assert_eq!(value(&none, UNSEEN), None);
+    }
+
+    #[test]
+    fn a_point_that_saw_none_and_was_told_of_is_there() {
+        let mut all = counters(&[("probe_unseen.in.stack", 64)]);
+        assert!(count(&mut all, "in", 64).is_some());
+        assert_eq!(value(&all, "probe_unseen.in.stack"), Some(64));
+    }
+}
