@@ -9,9 +9,7 @@ use rig::{
     until,
 };
 use wirelab_port::lab::{EphemeralLab, Side};
-use wirelab_stages::{
-    Choice, FlowFilter, Point, ProbeSet, StagesError, Tracer, TracerOptions, Xdp,
-};
+use wirelab_stages::{Choice, Point, ProbeSet, StagesError, Tracer, TracerOptions, Xdp};
 use wirelab_trial::Direction;
 use wirelab_trial::stage::PointTimes;
 
@@ -147,40 +145,6 @@ fn a_reader_that_spins_is_not_woken_and_its_frames_have_every_other_time() {
     // Each that was seen there has its time, however few they are.
     let copied = sequences(&tracer, "copy", 0).len() as u64;
     assert_eq!(copied, info(&tracer, Point::InCopy).taken);
-}
-
-#[test]
-fn probes_that_are_off_see_nothing_and_come_back() {
-    let Some(lab) = lab() else { return };
-    let app = Echo::start(socket(&lab, Side::Node, PORT), false);
-    let tester = socket(&lab, Side::Tester, 4000);
-    let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
-    ping_pong(&lab, &tester, 20, 64);
-    until("the end of the last poll", || {
-        accounted(&tracer, Point::InSocket) == 20
-    });
-    tracer.pause();
-    ping_pong(&lab, &tester, 20, 64);
-    tracer.resume().unwrap();
-    ping_pong(&lab, &tester, 20, 64);
-    app.stop();
-    until("the end of the last poll again", || {
-        accounted(&tracer, Point::InSocket) == 40
-    });
-    for point in [Point::InStack, Point::InCall, Point::OutQueue] {
-        assert_eq!(info(&tracer, point).taken, 40, "{point:?}");
-    }
-    tracer
-        .aim(&FlowFilter {
-            udp_ports: vec![PORT + 1],
-            ..FlowFilter::default()
-        })
-        .unwrap();
-    assert!(tracer.points().iter().all(|i| i.taken == 0));
-    let app = Echo::start(socket(&lab, Side::Node, PORT), false);
-    ping_pong(&lab, &tester, 20, 64);
-    app.stop();
-    assert!(tracer.times().is_empty(), "another flow");
 }
 
 /// The release of the running kernel, as far as it is a number.

@@ -1,8 +1,8 @@
 //! Attaching an XDP program to a port, where nobody else's is.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 
-use super::sys;
+use super::sys::{self, Link};
 use crate::iface::{Interface, PortName};
 use crate::xdp::XdpError;
 
@@ -20,12 +20,12 @@ pub enum Mode {
 const FLAGS_GENERIC: u32 = 1 << 1;
 const FLAGS_NATIVE: u32 = 1 << 2;
 
-/// Attach an XDP program to `port` by a link, which goes with its descriptor and with the process. A program of
+/// Attach an XDP program to `port` by a link, which goes with its value and with the process. A program of
 /// somebody else is never replaced.
 ///
 /// # Errors
 /// [`XdpError::Occupied`] names the program that is there; other variants what is missing.
-pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<OwnedFd, XdpError> {
+pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<Link, XdpError> {
     let interface = Interface::query(port)?;
     interface.require_up()?;
     let flags = match mode {

@@ -6,4 +6,4 @@ mod sys;
 
 pub use attach::{Mode, attach, program_on};
 pub use object::{LOADING, Loaded, load, silence_libbpf};
-pub use sys::{Plain, Shared, program_name, run_into, run_once, zeroed};
+pub use sys::{Link, Plain, Shared, program_name, run_into, run_once, zeroed};

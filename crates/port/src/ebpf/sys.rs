@@ -158,8 +158,20 @@ pub fn run_into(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<(u32, Vec<u
     Ok((opts.retval, out))
 }
 
+/// An XDP program's place on an interface. It goes with this value, and with the process however that ends.
+#[derive(Debug)]
+pub struct Link(OwnedFd);
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a process that is being started holds a copy until it runs its program.
+        // SAFETY: plain call on a descriptor that is open; if it fails, closing does the rest.
+        unsafe { libbpf_sys::bpf_link_detach(self.0.as_raw_fd()) };
+    }
+}
+
 /// Attach an XDP program to an interface by a link that goes when the process goes.
-pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
+pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<Link> {
     let opts = libbpf_sys::bpf_link_create_opts {
         sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
         flags,
@@ -178,7 +190,7 @@ pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<O
         return Err(io::Error::from_raw_os_error(-fd));
     }
     // SAFETY: a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    Ok(Link(unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
 /// Id of the XDP program on an interface of this thread's namespace, if there is one.

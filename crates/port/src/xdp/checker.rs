@@ -1,6 +1,6 @@
 //! The checker's user side: attaching it to a port, reading what it counted.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use wirelab_trial::{Clock, Counts, Series};
 use wirelab_wire::header;
@@ -26,7 +26,7 @@ pub struct CheckerOptions {
 
 /// A checker on a port. It goes with this value, and with the process.
 pub struct Checker {
-    _link: Option<OwnedFd>,
+    _link: Option<ebpf::Link>,
     loaded: Loaded,
     state: Shared<ChkState>,
     job: CheckJob,

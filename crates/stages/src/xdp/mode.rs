@@ -56,7 +56,7 @@ impl FromStr for Xdp {
 /// A program on a port.
 pub(super) struct Attached {
     /// Goes with this value, and with the process.
-    pub _link: std::os::fd::OwnedFd,
+    pub _link: ebpf::Link,
     pub mode: Mode,
     /// Why it is generic where nobody asked for it.
     pub remark: Option<String>,
