@@ -18,7 +18,7 @@ import verilog
 
 MAPS = toolchain.TREE / "rtl/registers"
 LISTS = toolchain.TREE / "rtl/tools/requirements.txt"
-VHDL = "--cpuif axi4-lite-flat --default-reset rst --type-style lexical --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw".split()
+VHDL = "--cpuif axi4-lite-flat --default-reset rst --type-style lexical --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw --rt-read-fanin --rt-read-response".split()
 HEADER = "--std gnu11 --bitfields none".split()
 
 
