@@ -5,6 +5,7 @@ Translates and verilates into FOLDER, with the constants of the registers beside
 word and a path a line: `source`, `include`, `registers`.
 """
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -18,7 +19,9 @@ WORDS = "--cc -O3 --quiet --x-assign fast --x-initial fast --no-timing -Wno-fata
 
 def make(entity, folder):
     """Writes the model; returns its C++ files. Raises ToolError."""
-    folder.mkdir(parents=True, exist_ok=True)
+    # Verilator leaves the files of an earlier model, which had others, beside its own.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     path = folder / f"{entity}.v"
     path.write_text(translate.translate(entity, verilog.sources()))
     toolchain.run([toolchain.tool("verilator"), *WORDS, "--top-module", entity, "--Mdir", str(folder), str(path)])
