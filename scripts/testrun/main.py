@@ -62,14 +62,15 @@ def show_plain(pool, plain, tree, show):
 
 
 def run_all(tree, plain, rust, show, prefix, long):
-    """Builds the Rust tests, beside which the other suites run; then the Rust tests, as many at a time as cores."""
+    """Runs what must be alone; builds the Rust tests, beside which the other suites run; then the Rust tests, as many at
+    a time as cores."""
     # Tests of hours, of a hundred million frames or on an emulated machine, have all for themselves.
     cores = 1 if long else len(os.sched_getaffinity(0))
     # An interrupted run first gives up what has not begun, then waits for what has.
-    with ThreadPoolExecutor(2) as other, jobs.Lanes(1) as side, jobs.Lanes(cores) as lanes:
-        needed = [suite for suite in plain if suite.get("before_rust", False)]
-        rest = [suite for suite in plain if suite not in needed]
-        needed, rest = (other.submit(show_plain(side, some, tree, show)) for some in (needed, rest))
+    with ThreadPoolExecutor(1) as other, jobs.Lanes(1) as side, jobs.Lanes(cores) as lanes:
+        alone = [suite for suite in plain if suite.get("alone", False)]
+        show_plain(side, alone, tree, show)()
+        rest = other.submit(show_plain(side, [suite for suite in plain if suite not in alone], tree, show))
         if long:
             rest.result()
         try:
@@ -77,7 +78,6 @@ def run_all(tree, plain, rust, show, prefix, long):
         except (suites.SuiteError, OSError) as error:
             show.problem(f"rust: {error}")
             todo = []
-        needed.result()
         for number, done in enumerate(lanes.begin(todo), 1):
             show.job(done, reader, last=number == len(todo))
         rest.result()

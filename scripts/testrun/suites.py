@@ -11,7 +11,7 @@ from . import parse
 from .jobs import Job
 
 FORMATS = {"unittest": parse.Unittest, "tap": parse.Tap}
-KEYS = {"name", "format", "command", "needs", "long", "first", "before_rust"}
+KEYS = {"name", "format", "command", "needs", "long", "first", "alone"}
 
 
 class SuiteError(Exception):

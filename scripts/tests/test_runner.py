@@ -333,8 +333,8 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(self.runs(*scripts)[1][-1], "1 passed, 0 failed, 0 skipped")
         self.assertEqual(self.runs(*scripts, long=True)[1][-1], "2 passed, 0 failed, 0 skipped")
 
-    def test_rust_tests_wait_for_what_they_need_and_for_nothing_else(self):
-        """The suite that they need is begun first though listed last, and the other one cannot end before they do."""
+    def test_a_suite_that_must_be_alone_is_first_and_rust_tests_wait_for_no_other(self):
+        """The one that is alone is begun first though listed last, and the other one cannot end before the Rust tests."""
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "tests").mkdir()
             Path(folder, "tests/skips.toml").write_text(LISTED)
@@ -343,8 +343,8 @@ class WholeRun(unittest.TestCase):
                 script = json.dumps(f"cd {folder}; {script}; echo 1..1; echo ok 1 {name}")
                 return f'[[suite]]\nname = "{name}"\nformat = "tap"\ncommand = ["sh", "-c", {script}]\n{more}\n'
 
-            late = "while [ ! -e made-by-rust ]; do sleep 0.01; done"
-            listed = suite("late", late) + suite("images", "touch image", "before_rust = true")
+            late = "touch begun; while [ ! -e made-by-rust ]; do sleep 0.01; done"
+            listed = suite("late", late) + suite("images", "test ! -e begun && touch image", "alone = true")
             Path(folder, "tests/suites.toml").write_text(listed + '[[suite]]\nname = "rust"\nformat = "cargo"\n')
             test = ["sh", "-c", f"cd {folder}; echo running 1 test; test -e image && touch made-by-rust && echo '{PASSED}'"]
             job = jobs.Job("a/b", test, folder, heading="     Running tests/b.rs (/t/deps/b-00)\n")

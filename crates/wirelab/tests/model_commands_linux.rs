@@ -8,8 +8,8 @@ use common::{json, scratch, stderr, stdout, wirelab};
 use wirelab_trial::results::{Environment, FORMAT, VERSION};
 use wirelab_trial::{
     Clock, ClockKind, Description, Direction, Extent, Field, FlowObservation, Framing, Layer, Load,
-    Observation, Owner, ResultsFile, SeriesBuilder, Size, SizeUnit, Status, TesterObservation,
-    Trial, Wait,
+    Observation, Owner, Probes, ResultsFile, SeriesBuilder, Size, SizeUnit, Status,
+    TesterObservation, Trial, Wait,
 };
 
 /// A stage: name, ns for each frame and for each byte of length.
@@ -37,6 +37,7 @@ fn trial(path: wirelab_trial::Path, length: u32) -> Trial {
         path: Some(path),
         wait: Some(Wait::Spin),
         rule: Some("port=1026".to_owned()),
+        probes: Some(Probes::Auto),
         ..Trial::new(
             Framing {
                 layer: Layer::UdpIpv4,
@@ -110,7 +111,8 @@ fn observation(path: wirelab_trial::Path, stages: &[Stage], length: u32) -> Obse
 fn results(name: &str) -> PathBuf {
     use wirelab_trial::Path::{FastTrack, Stack};
     let ways: [(wirelab_trial::Path, &[Stage]); 2] = [(Stack, &STACK), (FastTrack, &FAST)];
-    let lengths = [64, 256, 1024];
+    // Two blocks of each.
+    let lengths = [64, 256, 1024, 64, 256, 1024];
     let all = ways.iter().flat_map(|(path, stages)| {
         let of = move |length| observation(*path, stages, length);
         lengths.into_iter().map(of)
@@ -193,6 +195,15 @@ fn the_results_file_shows_predicted_and_measured_side_by_side() {
     assert_eq!(gains.len(), 3);
     assert_eq!(gains[0]["measured_ps"], 6_002_000);
     assert_eq!(gains[0]["predicted_ps"], 5_002_000);
+    // The load of such trials was chosen low: their rates are no finding, and blocks of one size no rows of their own.
+    let group = &all["groups"][0];
+    assert!(group["title"].as_str().unwrap().starts_with("lab: UDP"));
+    let readings = group["readings"].as_array().unwrap();
+    assert_eq!(readings.len(), 3, "{readings:#?}");
+    for reading in readings {
+        let words = reading["words"].as_str().unwrap();
+        assert!(words.contains("chosen low for the times"), "{words}");
+    }
 }
 
 #[test]

@@ -61,10 +61,21 @@ class Judge(unittest.TestCase):
             "ethernet_port_registers": RECORD["block"],
         }
         area.write(record)
-        self.assertIn("without registers take 15.0 % of", list(area.judge(record, {}, record, record))[0])
+        self.assertIn("without registers take 15.0 % of", next(area.short(record)))
+        with mock.patch.object(area, "SHORT_PERCENT", area.ZYNQ_PERCENT):
+            self.assertIn("without registers take 15.0 % of", list(area.judge(record, {}, record, record))[0])
         record["ethernet_port"]["xc7"]["lut"] = 2495
         area.write(record)
-        self.assertEqual(list(area.judge(record, {}, record, record)), [])
+        self.assertEqual(list(area.short(record)), [])
+        with mock.patch.object(area, "SHORT_PERCENT", area.ZYNQ_PERCENT):
+            self.assertEqual(list(area.judge(record, {}, record, record)), [])
+
+    def test_what_falls_short_is_said_and_found_once_it_is_worse(self):
+        figures = RECORD["block"] | {"ecp5": RECORD["block"]["ecp5"] | {"mhz": 95.0}}
+        with mock.patch.dict(area.SHORT_MHZ, block=90.0):
+            self.assertIn("block: 95.0 MHz on ECP5, the limit is 125 MHz", next(area.short({"block": figures})))
+            self.assertEqual(self.findings(ecp5_mhz=95.0), [])
+            self.assertIn("the limit is 90 MHz", self.findings(ecp5_mhz=89.9)[0])
 
     def test_what_is_not_recorded_or_gone_or_otherwise_on_the_page_is_found(self):
         self.assertIn("block: is in rtl/area.toml and not in rtl/src", self.findings(entities=(), everything=())[0])

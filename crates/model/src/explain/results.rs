@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use wirelab_trial::explanation::{
     Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
 };
-use wirelab_trial::{Field, FlowObservation, Layer, Load, Observation, Status, format};
+use wirelab_trial::{
+    Field, FlowObservation, Layer, Load, Observation, Probes, Status, Trial, format,
+};
 use wirelab_wire::LineRate;
 
 use super::{laws, lone};
@@ -33,11 +35,15 @@ pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
 pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsExplanation {
     let mut models = Vec::new();
     let mut left_out = Vec::new();
+    let staged = observations.iter().any(|o| of_stages(&o.trial));
     let mut groups: BTreeMap<String, Vec<(usize, &Observation, &FlowObservation)>> =
         BTreeMap::new();
     for (at, observation) in observations.iter().enumerate() {
         let trial = at + 1;
         if skip.get(at) == Some(&true) {
+            continue;
+        }
+        if staged && is_compared(&observation.trial) {
             continue;
         }
         if let Status::Void { why } = &observation.status {
@@ -86,6 +92,31 @@ pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsE
     }
 }
 
+/// Whether a trial took the times of stages: at a load that was chosen low, which no limit is told from.
+fn of_stages(trial: &Trial) -> bool {
+    trial.load != Load::Max && trial.probes.is_some_and(|probes| probes != Probes::Off)
+}
+
+/// Whether it ran beside such trials without probes, to tell what these cost, and nothing else.
+fn is_compared(trial: &Trial) -> bool {
+    trial.load != Load::Max && trial.probes == Some(Probes::Off)
+}
+
+/// One reading a size of blocks that took the times of stages: that in the middle of their rates.
+fn middles(readings: Vec<(Reading, Load)>) -> Vec<(Reading, Load)> {
+    let of_size = readings.chunk_by(|(a, _), (b, _)| a.bytes == b.bytes);
+    let middle = |blocks: &[(Reading, Load)]| {
+        let (mut reading, load) = blocks[blocks.len() / 2].clone();
+        reading.limit = Some(ReadingLimit::Load);
+        reading.words = format!(
+            "the load, chosen low for the times of stages ({} trials)",
+            blocks.len()
+        );
+        (reading, load)
+    };
+    of_size.map(middle).collect()
+}
+
 fn model(observation: &Observation) -> Result<Explanation, String> {
     let name = observation
         .node
@@ -110,7 +141,8 @@ pub(super) fn title(observation: &Observation, flow: &FlowObservation) -> String
         Layer::TcpIpv4 => "TCP over IPv4",
         Layer::TcpIpv6 => "TCP over IPv6",
     };
-    let mut text = format!("{}: {layer}, {}", observation.node.name, flow.direction);
+    let node = observation.node.name.trim_end_matches(':');
+    let mut text = format!("{node}: {layer}, {}", flow.direction);
     if trial.direction != flow.direction {
         text.push_str(&format!(" (of {})", trial.direction));
     }
@@ -176,6 +208,9 @@ fn group(
             .cmp(&b.bytes)
             .then(a.frames_per_s.total_cmp(&b.frames_per_s))
     });
+    if flows.iter().all(|(_, o, _)| of_stages(&o.trial)) {
+        readings = middles(readings);
+    }
     let grid = roofline::grid(readings.iter().map(|(r, _)| r.bytes));
     let mut ceilings: Vec<_> = link(flows[0].1)
         .map(|link| roofline::wire(framing, unit, link, &grid))
