@@ -35,10 +35,12 @@ impl Agent {
     /// The work of the trial, and what is to be said of it.
     pub(crate) fn plan(&mut self, asked: &Asked<'_>) -> Result<(Plan, Started), Refusal> {
         let start = asked.start;
-        let mut started = blank();
-        started.frame_bytes = asked.sizes.map(|sizes| sizes.frame);
-        started.node_ip = Some(self.place().ip);
-        started.peer_ip = Some(asked.peer);
+        let mut started = Started {
+            frame_bytes: asked.sizes.map(|sizes| sizes.frame),
+            node_ip: Some(self.place().ip),
+            peer_ip: Some(asked.peer),
+            ..Started::default()
+        };
         let mut plan = match start.layer {
             Layer::Ethernet => self.plan_ethernet(asked, &mut started)?,
             Layer::UdpIpv4 | Layer::UdpIpv6 => self.plan_udp(asked, &mut started)?,
@@ -289,21 +291,5 @@ fn with(plan: Plan, (inside, notes): Looking) -> Plan {
         inside,
         notes,
         ..plan
-    }
-}
-
-const fn blank() -> Started {
-    Started {
-        trial: 0,
-        limit_ps: 0,
-        frame_bytes: None,
-        slots: None,
-        buffers: None,
-        node_mac: None,
-        node_ip: None,
-        node_port: None,
-        peer_mac: None,
-        peer_ip: None,
-        peer_port: None,
     }
 }

@@ -109,6 +109,7 @@ message! {
 }
 message! {
     /// What was started.
+    #[derive(Default)]
     Started {
         /// Number of the trial, counted by the node.
         trial: u32,

@@ -8,10 +8,11 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::sys::RawSocket;
-use common::{lab, lab_of, may_make_namespaces};
+use common::{lab, lab_of};
 use wirelab_port::iface::{Interface, PortLock, PortName};
 use wirelab_port::lab::{EphemeralLab, Lab, LabError, LabOwner, LabSpec, Side};
 use wirelab_port::netns::NetNs;
+use wirelab_port::netns::may_test;
 
 /// Far longer than anything here takes; only a failure waits that long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -128,7 +129,7 @@ fn a_process_inside_does_not_keep_a_lab() {
 
 #[test]
 fn a_lab_that_stays_is_opened_used_and_taken_down_by_name() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let spec = LabSpec::unique("wlt", 1);
@@ -158,7 +159,7 @@ fn a_lab_that_stays_is_opened_used_and_taken_down_by_name() {
 
 #[test]
 fn a_namespace_of_somebody_else_is_left_alone() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let spec = LabSpec::unique("wlt", 1);
@@ -194,7 +195,7 @@ fn a_lab_goes_with_its_process_however_it_ends() {
         std::thread::sleep(2 * PATIENCE);
         return;
     }
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     for signal in [libc::SIGKILL, libc::SIGTERM] {
@@ -210,7 +211,7 @@ fn a_lab_goes_with_its_process_however_it_ends() {
 
 #[test]
 fn without_its_watchdog_a_lab_is_found_and_removed_by_the_next_operation() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let spec = LabSpec::unique("wlt", 1);
@@ -242,7 +243,7 @@ fn watchdog_of(name: &str) -> u32 {
 
 #[test]
 fn labs_can_be_made_at_the_same_time() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let specs: Vec<LabSpec> = (0..4).map(|_| LabSpec::unique("wlt", 1)).collect();
@@ -392,7 +393,7 @@ fn the_caller_stays_in_its_own_namespace() {
 
 #[test]
 fn a_lab_that_somebody_took_apart_is_shown_so_and_still_taken_down() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let spec = LabSpec::unique("wlt", 1);

@@ -6,11 +6,11 @@ mod rig;
 
 use std::time::Duration;
 
-use common::may_make_namespaces;
 use rig::{DRAIN, job, spec};
 use wirelab_port::iface::{Interface, Mac, PortName};
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_port::netns::NetNs;
+use wirelab_port::netns::may_test;
 use wirelab_port::packet::{CheckOptions, Checker, SendOptions, send};
 use wirelab_port::tap::{TapError, TapPort, TapSpec};
 use wirelab_trial::Cancel;
@@ -18,7 +18,7 @@ use wirelab_wire::{Flow, Verdict, classify};
 
 #[test]
 fn a_tap_carries_frames_both_ways() {
-    if !may_make_namespaces() || !rig::tap_here() {
+    if !may_test() || !rig::tap_here() {
         return;
     }
     let name = format!("wlt-tap-{}", std::process::id());
@@ -94,7 +94,7 @@ fn a_tap_carries_frames_both_ways() {
 
 #[test]
 fn a_tap_has_the_ip_address_and_the_queue_that_were_asked() {
-    if !may_make_namespaces() || !rig::tap_here() {
+    if !may_test() || !rig::tap_here() {
         return;
     }
     let name = format!("wlt-tap-ip-{}", std::process::id());

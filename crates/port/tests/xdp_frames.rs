@@ -9,13 +9,14 @@ mod rig;
 use std::time::Duration;
 
 use common::sys::RawSocket;
-use common::{lab, lab_of, may_make_namespaces};
+use common::{lab, lab_of};
 use fast::{FAULTS, rates, verdict, with_faults};
 use rig::{Rig, job, sizes};
 use serde_json::Value;
 use wirelab_port::inject::Mutation;
 use wirelab_port::job::{CheckJob, SendJob};
 use wirelab_port::lab::{LabSpec, Side};
+use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{
     Checker, CheckerOptions, Generator, GeneratorOptions, MAX_LENGTH, XdpError,
 };
@@ -56,7 +57,7 @@ fn checker_of(source: Option<[u8; 6]>) -> Checker {
 
 #[test]
 fn the_checker_judges_the_vectors_as_they_say() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let checker = checker_of(Some(SOURCE));

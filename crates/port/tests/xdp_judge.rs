@@ -6,12 +6,12 @@ mod fast;
 #[path = "packet/rig.rs"]
 mod rig;
 
-use common::may_make_namespaces;
 use fast::verdict;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use rig::{built, spec};
 use wirelab_port::job::CheckJob;
+use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{Checker, CheckerOptions};
 use wirelab_trial::Counts;
 use wirelab_wire::{Flow, FrameSpec, Transport, Verdict, classify, header, lfsr};
@@ -182,7 +182,7 @@ fn checker(flow: Flow) -> Checker {
 
 #[test]
 fn both_checkers_judge_any_frame_alike() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let flows = [
@@ -249,7 +249,7 @@ fn both_checkers_judge_any_frame_alike() {
 
 #[test]
 fn a_longer_claim_than_the_fast_path_checks_is_never_good() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let checker = checker(Flow::default());
@@ -271,7 +271,7 @@ fn a_longer_claim_than_the_fast_path_checks_is_never_good() {
 
 #[test]
 fn every_byte_of_every_short_content_is_compared_and_none_behind_it() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let flow = Flow::default();
@@ -311,7 +311,7 @@ fn every_byte_of_every_short_content_is_compared_and_none_behind_it() {
 
 #[test]
 fn an_ip_header_shorter_than_20_bytes_is_foreign_even_where_a_test_frame_would_follow() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let flow = Flow::default();

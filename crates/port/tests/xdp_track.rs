@@ -4,9 +4,9 @@ mod common;
 #[path = "packet/rig.rs"]
 mod rig;
 
-use common::may_make_namespaces;
 use rig::{built, sizes};
 use wirelab_port::job::CheckJob;
+use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{Checker, CheckerOptions};
 use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{SlotTracker, Tracker};
@@ -73,7 +73,7 @@ fn show(checker: &Checker, sequence: u32, repeating: bool) {
 
 #[test]
 fn both_trackers_count_any_sequences_alike() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let mut wraps = 0;
@@ -116,7 +116,7 @@ fn both_trackers_count_any_sequences_alike() {
 
 #[test]
 fn both_trackers_count_any_slots_alike() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     for (seed, slots) in [(1, 1), (2, 2), (3, 4), (4, 64), (5, 4096)] {
@@ -153,7 +153,7 @@ fn both_trackers_count_any_slots_alike() {
 
 #[test]
 fn latencies_of_another_clock_are_not_taken() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let checker = checker(Flow::default(), None);
@@ -179,7 +179,7 @@ fn latencies_of_another_clock_are_not_taken() {
 
 #[test]
 fn frames_with_a_damaged_header_count_in_the_rate() {
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let flow = Flow {

@@ -5,13 +5,14 @@ mod common;
 use std::process::{Command, Stdio};
 
 use common::{
-    alone, assert_clean, counts, has_warning, ip, may_make_namespaces, node, node_of, options,
-    received, run, sent, trial, until,
+    alone, assert_clean, counts, has_warning, ip, node, node_of, options, received, run, sent,
+    trial, until,
 };
 use wirelab_port::iface::PortName;
 use wirelab_port::job::CheckJob;
 use wirelab_port::lab::{Lab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
+use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{self, program_on};
 use wirelab_ports::{Pair, Path, PortsNode, pairs_of};
 use wirelab_trial::{
@@ -254,7 +255,7 @@ fn a_killed_run_leaves_no_lab_and_its_ports_were_its_own() {
         node.run(&trial, &(), &Cancel::new()).unwrap();
         return;
     }
-    if !may_make_namespaces() {
+    if !may_test() {
         return;
     }
     let spec = LabSpec::unique("wlk", 2);

@@ -10,8 +10,6 @@ pub const CPUS: usize = 256;
 pub const PORTS: usize = 8;
 /// In place of a stream: any.
 pub const ANY_STREAM: u16 = 0xFFFF;
-/// Buckets of a log-linear histogram.
-pub const HIST_BUCKETS: usize = 2048;
 
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -58,16 +56,6 @@ pub struct Poll {
     pub frames: u32,
     pub softirq: u32,
     pub pad: [u64; 6],
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Hist {
-    pub count: u64,
-    pub sum: u64,
-    pub min: u64,
-    pub max: u64,
-    pub buckets: [u64; HIST_BUCKETS],
 }
 
 /// Frames on their way from the driver to the application.

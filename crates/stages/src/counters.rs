@@ -14,7 +14,7 @@ impl Tracer {
             let key = info.point.key();
             let seen = |(_, count): &(&str, u64)| *count > 0;
             let named = |(name, count): (&str, u64)| (format!("probe_{name}.{key}"), count);
-            all.extend(info.counts().into_iter().filter(seen).map(named));
+            all.extend(info.counts.named().into_iter().filter(seen).map(named));
         }
         all.extend(self.costs().iter().flat_map(Cost::counters));
         polls(&self.polls(), &mut all);

@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject, libbpf_sys};
-use wirelab_port::ebpf::{Plain, Shared, silence_libbpf};
+use wirelab_port::ebpf::{Hist, Plain, Shared, silence_libbpf};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner};
 
-use crate::abi::{ANY_STREAM, CPUS, Cfg, Head, Hist, POINTS, PORTS, Poll, Record, SLOTS, Slot};
+use crate::abi::{ANY_STREAM, CPUS, Cfg, Head, POINTS, PORTS, Poll, Record, SLOTS, Slot};
 use crate::error::StagesError;
 use crate::point::Point;
 use crate::sys;
@@ -55,7 +55,7 @@ pub struct Store {
 /// What a point has seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Frames that passed it.
+    /// Frames that passed it, of which the first are kept.
     pub taken: u64,
     /// Those of them that found no room.
     pub missed: u64,
@@ -69,6 +69,21 @@ pub struct Counts {
     pub corrupt: u64,
     /// Frames of the flow that came to a later point, and passed this one without a program being run.
     pub unseen: u64,
+}
+
+impl Counts {
+    /// Each, by the name that counters of a node have for it.
+    pub fn named(&self) -> [(&'static str, u64); 7] {
+        [
+            ("taken", self.taken),
+            ("missed", self.missed),
+            ("unreadable", self.unreadable),
+            ("unmatched", self.unmatched),
+            ("dropped", self.dropped),
+            ("corrupt", self.corrupt),
+            ("unseen", self.unseen),
+        ]
+    }
 }
 
 impl Store {
@@ -263,8 +278,8 @@ impl Store {
             let (all, clock) = (self.costs.read(at), self.costs.read(POINTS + at));
             (all.count > 0).then(|| Cost {
                 point: *point,
-                all: histogram(&all),
-                clock: histogram(&clock),
+                all: all.histogram(),
+                clock: clock.histogram(),
             })
         };
         Point::ALL.iter().filter_map(measured).collect()
@@ -296,12 +311,6 @@ impl Cost {
             of("probe_clock_ns", &self.clock, 50.0),
         ]
     }
-}
-
-/// A histogram that a program kept, in nanoseconds.
-pub(crate) fn histogram(hist: &Hist) -> Histogram {
-    let (min, max) = (hist.min, hist.max);
-    Histogram::from_log_linear(NODE_NS.tick_ps, &hist.buckets, min, max, hist.sum.into())
 }
 
 /// An array map that programs and user space share.

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use libbpf_rs::libbpf_sys;
 use wirelab_port::ebpf::Plain;
 
-use crate::abi::{Cfg, Head, Hist, Poll, Record, Slot, Word};
+use crate::abi::{Cfg, Head, Poll, Record, Slot, Word};
 
 // SAFETY: repr(C), integers and arrays of them, no padding.
 unsafe impl Plain for Cfg {}
@@ -18,8 +18,6 @@ unsafe impl Plain for Head {}
 unsafe impl Plain for Record {}
 // SAFETY: as above.
 unsafe impl Plain for Poll {}
-// SAFETY: as above.
-unsafe impl Plain for Hist {}
 // SAFETY: as above.
 unsafe impl Plain for Slot {}
 // SAFETY: as above.

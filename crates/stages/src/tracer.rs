@@ -7,18 +7,17 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Mutex;
 
-use wirelab_port::ebpf::Shared;
+use wirelab_port::ebpf::{Hist, Shared};
 use wirelab_port::iface::PortName;
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Direction, Histogram};
 
-use crate::abi::Hist;
 use crate::clock;
 use crate::error::StagesError;
 use crate::object::{Programs, Replaced};
 use crate::point::Point;
 use crate::programs::function;
-use crate::store::{Cost, FlowFilter, Store, histogram};
+use crate::store::{Cost, Counts, FlowFilter, Store};
 use crate::xdp::{NodeOptions, NodeXdp, Xdp};
 
 /// Which programs look into the kernel.
@@ -91,35 +90,8 @@ pub struct PointInfo {
     pub point: Point,
     /// The function or tracepoint.
     pub function: &'static str,
-    /// Frames that passed it, of which the first are kept.
-    pub taken: u64,
-    /// Those of them that found no room.
-    pub missed: u64,
-    /// Frames that may be the flow's, whose headers could not be read there.
-    pub unreadable: u64,
-    /// Frames of the flow whose time there cannot be known.
-    pub unmatched: u64,
-    /// Frames of the flow that the kernel dropped on the way to it.
-    pub dropped: u64,
-    /// Frames to the flow's port whose test header is damaged there.
-    pub corrupt: u64,
-    /// Frames of the flow that came to a later point, and passed this one without a program being run.
-    pub unseen: u64,
-}
-
-impl PointInfo {
-    /// Its counts, by the names that counters of a node have for them.
-    pub fn counts(&self) -> [(&'static str, u64); 7] {
-        [
-            ("taken", self.taken),
-            ("missed", self.missed),
-            ("unreadable", self.unreadable),
-            ("unmatched", self.unmatched),
-            ("dropped", self.dropped),
-            ("corrupt", self.corrupt),
-            ("unseen", self.unseen),
-        ]
-    }
+    /// What it has seen.
+    pub counts: Counts,
 }
 
 /// Programs that trace a node's kernel, attached until they are paused or the value or its process goes.
@@ -202,19 +174,10 @@ impl Tracer {
             Point::InDriver => self.store.has_driver(),
             _ => true,
         };
-        let info = |point: &Point| {
-            let counts = self.store.counts(*point);
-            PointInfo {
-                point: *point,
-                function: self.function(*point),
-                taken: counts.taken,
-                missed: counts.missed,
-                unreadable: counts.unreadable,
-                unmatched: counts.unmatched,
-                dropped: counts.dropped,
-                corrupt: counts.corrupt,
-                unseen: counts.unseen,
-            }
+        let info = |point: &Point| PointInfo {
+            point: *point,
+            function: self.function(*point),
+            counts: self.store.counts(*point),
         };
         Point::ALL.iter().filter(here).map(info).collect()
     }
@@ -239,7 +202,7 @@ impl Tracer {
 
     /// Frames that a NAPI poll of the port took, of polls that took one of the flow.
     pub fn polls(&self) -> Histogram {
-        let polls = histogram(&self.polls.read(0));
+        let polls = self.polls.read(0).histogram();
         Histogram {
             tick_ps: None,
             ..polls
@@ -268,25 +231,25 @@ impl Tracer {
             );
         }
         for info in self.points() {
-            let PointInfo { point, .. } = info;
+            let PointInfo { point, counts, .. } = info;
             let name = point.name();
-            if info.missed > 0 {
+            if counts.missed > 0 {
                 notes.push(format!(
                     "{name}: {} frames more than the store holds have no time",
-                    info.missed
+                    counts.missed
                 ));
             }
-            if info.unreadable > 0 {
+            if counts.unreadable > 0 {
                 notes.push(format!(
                     "{name}: the headers of {} frames do not lie in one piece and were not read",
-                    info.unreadable
+                    counts.unreadable
                 ));
             }
-            if point == Point::InInterrupt && info.unmatched > 0 {
+            if point == Point::InInterrupt && counts.unmatched > 0 {
                 notes.push(format!(
                     "{name}: {} frames came while the driver polled, or at a time that cannot be known, and waited for \
                      no interrupt",
-                    info.unmatched
+                    counts.unmatched
                 ));
             }
         }

@@ -4,8 +4,8 @@
 mod common;
 
 use common::frames::{Dice, MAC, PEER, RULES, built, mutated, own, specs, udp4};
-use common::may_load;
 use smoltcp::wire::{Ipv4Packet, Ipv6Packet, UdpPacket};
+use wirelab_port::netns::may_test;
 use wirelab_stages::{FlowFilter, NodeOptions, NodeXdp, Point, Reflect, Store};
 use wirelab_wire::rule::{Few, Rules};
 use wirelab_wire::{Flags, FrameSpec, Header, Transport};
@@ -45,7 +45,7 @@ fn compare(node: &NodeXdp, rules: &Rules, frame: &[u8]) -> bool {
 
 #[test]
 fn the_identifier_matches_what_the_reference_matches() {
-    if !may_load() {
+    if !may_test() {
         return;
     }
     let mut dice = Dice(0x5EED_0001);
@@ -78,7 +78,7 @@ fn the_identifier_matches_what_the_reference_matches() {
 
 #[test]
 fn random_bytes_are_never_taken_for_more_than_the_reference_does() {
-    if !may_load() {
+    if !may_test() {
         return;
     }
     let mut dice = Dice(0x5EED_0002);
@@ -142,7 +142,7 @@ fn turned(spec: &FrameSpec, header: &Header) -> Vec<u8> {
 
 #[test]
 fn test_frames_come_back_as_if_the_node_had_built_them() {
-    if !may_load() {
+    if !may_test() {
         return;
     }
     let node = reflecting(everything());
@@ -173,7 +173,7 @@ fn test_frames_come_back_as_if_the_node_had_built_them() {
 
 #[test]
 fn a_checksum_that_nobody_finished_is_left_out_of_the_reply() {
-    if !may_load() {
+    if !may_test() {
         return;
     }
     let node = reflecting(everything());
@@ -211,7 +211,7 @@ fn assert_checksums(frame: &[u8], spec: &FrameSpec) {
 
 #[test]
 fn mutated_frames_are_turned_around_whole_or_left_alone() {
-    if !may_load() {
+    if !may_test() {
         return;
     }
     let node = reflecting(everything());
@@ -245,7 +245,7 @@ fn reflect_rest(frame: &[u8]) -> Vec<u8> {
 
 #[test]
 fn nobody_can_be_made_a_target_by_a_forged_sender() {
-    if !may_load() {
+    if !may_test() {
         return;
     }
     let mut node = reflecting(everything());
@@ -292,7 +292,7 @@ fn nobody_can_be_made_a_target_by_a_forged_sender() {
 
 #[test]
 fn the_points_of_a_test_frame_are_taken_and_damaged_ones_counted() {
-    if !may_load() {
+    if !may_test() {
         return;
     }
     let store = Store::new(16).unwrap();

@@ -58,7 +58,7 @@ fn a_quiet_run(lab: &EphemeralLab, tracer: &Tracer) {
     let tester = socket(lab, Side::Tester, 4000);
     ping_pong(lab, &tester, FRAMES, 64);
     until("the last frame", || {
-        info(tracer, Point::OutDriver).taken == u64::from(FRAMES)
+        info(tracer, Point::OutDriver).counts.taken == u64::from(FRAMES)
     });
     assert_eq!(app.stop().len(), FRAMES as usize);
     print(tracer);
@@ -98,8 +98,8 @@ fn functions_give_the_same_points_where_the_host_lets_them_be_traced() {
             assert_eq!(tracer.set(), ProbeSet::Fentry);
             a_quiet_run(&lab, &tracer);
             let frames = u64::from(FRAMES);
-            assert_eq!(info(&tracer, Point::InSocket).taken, frames);
-            assert_eq!(info(&tracer, Point::InCopy).taken, frames);
+            assert_eq!(info(&tracer, Point::InSocket).counts.taken, frames);
+            assert_eq!(info(&tracer, Point::InCopy).counts.taken, frames);
         }
         Err(StagesError::Refused { why, .. }) => assert!(why.contains("capabilities"), "{why}"),
         Err(other) => panic!("{other}"),
@@ -137,14 +137,14 @@ fn a_reader_that_spins_is_not_woken_and_its_frames_have_every_other_time() {
     print(&tracer);
     let frames = u64::from(FRAMES);
     for point in [Point::InDriver, Point::InStack, Point::InCall] {
-        assert_eq!(info(&tracer, point).taken, frames, "{point:?}");
+        assert_eq!(info(&tracer, point).counts.taken, frames, "{point:?}");
     }
     for point in [Point::InSocket, Point::InCopy] {
         assert_eq!(accounted(&tracer, point), frames, "{point:?}");
     }
     // Each that was seen there has its time, however few they are.
     let copied = sequences(&tracer, "copy", 0).len() as u64;
-    assert_eq!(copied, info(&tracer, Point::InCopy).taken);
+    assert_eq!(copied, info(&tracer, Point::InCopy).counts.taken);
 }
 
 /// The release of the running kernel, as far as it is a number.

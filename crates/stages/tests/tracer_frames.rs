@@ -87,7 +87,7 @@ fn every_framing_of_the_flow_is_taken_and_nothing_that_looks_like_it() {
     }
     assert!(ours.len() >= 9 && ours.len() < specs().len());
     until("all frames of the flow", || {
-        info(&tracer, Point::InStack).taken >= ours.len() as u64
+        info(&tracer, Point::InStack).counts.taken >= ours.len() as u64
     });
     for point in ["driver", "stack"] {
         let taken = sequences(&tracer, point, 0);
@@ -99,12 +99,12 @@ fn every_framing_of_the_flow_is_taken_and_nothing_that_looks_like_it() {
     until("what became of them", || {
         accounted(&tracer, Point::InSocket) == ours.len() as u64
     });
-    assert_eq!(info(&tracer, Point::InSocket).taken, 0);
+    assert_eq!(info(&tracer, Point::InSocket).counts.taken, 0);
     let [driver, stack] = [Point::InDriver, Point::InStack].map(|point| info(&tracer, point));
-    assert_eq!((stack.unreadable, stack.unseen), (0, 0));
+    assert_eq!((stack.counts.unreadable, stack.counts.unseen), (0, 0));
     // A damaged header is counted as what it is at both, and taken for nobody's.
-    assert!(driver.corrupt > 0);
-    assert_eq!(driver.corrupt, stack.corrupt);
+    assert!(driver.counts.corrupt > 0);
+    assert_eq!(driver.counts.corrupt, stack.counts.corrupt);
 }
 
 /// Two parsers read the headers of a frame: that of the XDP program, and that of the tracing programs. What they say of
@@ -158,11 +158,15 @@ fn the_driver_and_the_stack_say_the_same_of_every_frame() {
     assert_eq!(times(&both, "stack"), driver);
     assert_eq!(times(&alone, "stack"), driver);
     let of = |tracer, point| info(tracer, point);
-    let corrupt = of(&both, Point::InDriver).corrupt;
+    let corrupt = of(&both, Point::InDriver).counts.corrupt;
     assert!(corrupt > 0);
     for tracer in [&both, &alone] {
         let stack = of(tracer, Point::InStack);
-        assert_eq!((stack.corrupt, stack.unreadable), (corrupt, 0), "{stack:?}");
+        assert_eq!(
+            (stack.counts.corrupt, stack.counts.unreadable),
+            (corrupt, 0),
+            "{stack:?}"
+        );
     }
 }
 
@@ -246,10 +250,14 @@ fn frames_in_several_pieces_are_counted_as_unreadable() {
     let pieces = [Point::OutQueue, Point::OutDriver, Point::InStack];
     for point in pieces {
         let info = info(&tracer, point);
-        assert_eq!(info.taken + info.unreadable, u64::from(FRAMES), "{info:?}");
+        assert_eq!(
+            info.counts.taken + info.counts.unreadable,
+            u64::from(FRAMES),
+            "{info:?}"
+        );
         println!("{info:?}");
     }
-    let unreadable = info(&tracer, Point::OutQueue).unreadable;
+    let unreadable = info(&tracer, Point::OutQueue).counts.unreadable;
     if splices() {
         assert_eq!(unreadable, u64::from(FRAMES));
     }

@@ -119,14 +119,19 @@ fn no_frame_is_lost_or_taken_twice_between_stages() {
     assert!(arrived > 100 && arrived <= sent);
     until("the application", || {
         let (socket, call) = (info(&tracer, Point::InSocket), info(&tracer, Point::InCall));
-        socket.taken == call.taken && info(&tracer, Point::OutDriver).taken == call.taken
+        socket.counts.taken == call.counts.taken
+            && info(&tracer, Point::OutDriver).counts.taken == call.counts.taken
     });
     let received: BTreeSet<u32> = app.stop().into_iter().collect();
     let [driver, stack, queued, call] =
         ["driver", "stack", "socket", "call"].map(|point| set(&tracer, point, 0));
     print(&tracer);
     for info in tracer.points() {
-        assert_eq!((info.missed, info.unreadable), (0, 0), "{info:?}");
+        assert_eq!(
+            (info.counts.missed, info.counts.unreadable),
+            (0, 0),
+            "{info:?}"
+        );
     }
     println!("{:?}", tracer.polls());
     // What a full ring of the veth pair drops is lost before the node; from there on every frame is accounted for.
@@ -134,17 +139,20 @@ fn no_frame_is_lost_or_taken_twice_between_stages() {
     assert!(driver.len() > FRAMES as usize / 2 && driver.iter().all(|s| *s < FRAMES));
     assert_eq!(driver, stack);
     let waiting = info(&tracer, Point::InSocket);
-    assert_eq!(waiting.unmatched, 0);
+    assert_eq!(waiting.counts.unmatched, 0);
     assert!(queued.is_subset(&stack));
-    assert_eq!((stack.len() - queued.len()) as u64, waiting.dropped);
+    assert_eq!((stack.len() - queued.len()) as u64, waiting.counts.dropped);
     assert_eq!(queued, call);
     assert_eq!(call, received);
     let (wire, interrupt) = (
         info(&tracer, Point::InWire),
         info(&tracer, Point::InInterrupt),
     );
-    assert_eq!(wire.taken, driver.len() as u64);
-    assert_eq!(interrupt.taken + interrupt.unmatched, driver.len() as u64);
+    assert_eq!(wire.counts.taken, driver.len() as u64);
+    assert_eq!(
+        interrupt.counts.taken + interrupt.counts.unmatched,
+        driver.len() as u64
+    );
     for (point, sent) in [("call", Point::OutCall), ("queue", Point::OutQueue)] {
         assert_eq!(set(&tracer, point, 1), received, "{sent:?}");
     }
@@ -167,7 +175,7 @@ fn each_frame_of_a_batch_has_the_time_of_its_call() {
         tester.send_to(&datagram(0, sequence, 64), to).unwrap();
     }
     until("the batch", || {
-        info(&tracer, Point::InSocket).taken == u64::from(BATCH)
+        info(&tracer, Point::InSocket).counts.taken == u64::from(BATCH)
     });
     let mut rooms = vec![[0u8; 256]; BATCH as usize];
     let mut parts: Vec<_> = rooms.iter_mut().map(|r| [IoSliceMut::new(r)]).collect();
@@ -190,7 +198,7 @@ fn each_frame_of_a_batch_has_the_time_of_its_call() {
     let mut headers = MultiHeaders::<SockaddrIn>::preallocate(BATCH as usize, None);
     sendmmsg(fd, &mut headers, &parts, to, [], MsgFlags::empty()).unwrap();
     until("the answers", || {
-        info(&tracer, Point::OutDriver).taken == u64::from(BATCH)
+        info(&tracer, Point::OutDriver).counts.taken == u64::from(BATCH)
     });
     let times = tracer.times();
     for stream in [0, 1] {

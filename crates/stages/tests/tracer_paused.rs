@@ -26,7 +26,7 @@ fn probes_that_are_off_see_nothing_and_come_back() {
         accounted(&tracer, Point::InSocket) == 40
     });
     for point in [Point::InStack, Point::InCall, Point::OutQueue] {
-        assert_eq!(info(&tracer, point).taken, 40, "{point:?}");
+        assert_eq!(info(&tracer, point).counts.taken, 40, "{point:?}");
     }
     tracer
         .aim(&FlowFilter {
@@ -34,7 +34,7 @@ fn probes_that_are_off_see_nothing_and_come_back() {
             ..FlowFilter::default()
         })
         .unwrap();
-    assert!(tracer.points().iter().all(|i| i.taken == 0));
+    assert!(tracer.points().iter().all(|i| i.counts.taken == 0));
     let app = Echo::start(socket(&lab, Side::Node, PORT), false);
     ping_pong(&lab, &tester, 20, 64);
     app.stop();

@@ -73,7 +73,13 @@ fn a_packet_socket_beside_is_not_the_applications() {
         accounted(&tracer, Point::InSocket) == u64::from(FRAMES)
     });
     let ready = info(&tracer, Point::InSocket);
-    assert_eq!((ready.unseen, info(&tracer, Point::InStack).unseen), (0, 0));
+    assert_eq!(
+        (
+            ready.counts.unseen,
+            info(&tracer, Point::InStack).counts.unseen
+        ),
+        (0, 0)
+    );
 }
 
 /// A socket of UDP whose port others may have too (SO_REUSEPORT).
@@ -122,9 +128,12 @@ fn of_several_sockets_of_one_port_one_is_the_applications() {
     assert!(read.iter().all(|frames| *frames > 0), "{read:?}");
     let ready = info(&tracer, Point::InSocket);
     if ready.function != "sched_waking" {
-        assert_eq!((ready.taken, ready.unmatched), (read[0], read[1]));
+        assert_eq!(
+            (ready.counts.taken, ready.counts.unmatched),
+            (read[0], read[1])
+        );
     }
-    assert_eq!(info(&tracer, Point::InCall).taken, read[0]);
+    assert_eq!(info(&tracer, Point::InCall).counts.taken, read[0]);
 }
 
 /// Without a socket that is known, the port tells; that of TCP is another's.

@@ -26,7 +26,7 @@ fn send(lab: &EphemeralLab, tester: &UdpSocket, frames: std::ops::Range<u32>, pa
 /// Frames that a point accounts for: with a time, or with a word why there is none.
 fn passed(tracer: &Tracer, point: Point) -> u64 {
     let info = info(tracer, point);
-    info.taken + info.unmatched + info.unreadable + info.unseen
+    info.counts.taken + info.counts.unmatched + info.counts.unreadable + info.counts.unseen
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
     tracer.store().set_socket(app.as_fd()).unwrap();
     send(&lab, &tester, 0..SEEN, Duration::ZERO);
     until("the frames before", || {
-        info(&tracer, Point::InSocket).taken == u64::from(SEEN)
+        info(&tracer, Point::InSocket).counts.taken == u64::from(SEEN)
     });
     // Nothing traces the kernel, and the driver's program runs on.
     tracer.pause();
     tracer.store().set_on(true);
     send(&lab, &tester, SEEN..SEEN + UNSEEN, Duration::ZERO);
     until("the frames that nobody traces", || {
-        info(&tracer, Point::InDriver).taken == u64::from(SEEN + UNSEEN)
+        info(&tracer, Point::InDriver).counts.taken == u64::from(SEEN + UNSEEN)
     });
     tracer.resume().unwrap();
     for _ in 0..SEEN + UNSEEN {
@@ -60,7 +60,7 @@ fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
     for point in [Point::InStack, Point::InSocket] {
         let info = info(&tracer, point);
         assert_eq!(
-            (info.taken, info.unseen),
+            (info.counts.taken, info.counts.unseen),
             (u64::from(SEEN), u64::from(UNSEEN)),
             "{info:?}"
         );
@@ -68,11 +68,11 @@ fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
     // When a frame was ready is not known, so that nobody can say whether its reader slept.
     let copy = info(&tracer, Point::InCopy);
     assert_eq!(
-        copy.taken + copy.unmatched,
+        copy.counts.taken + copy.counts.unmatched,
         u64::from(SEEN + UNSEEN),
         "{copy:?}"
     );
-    assert!(copy.unmatched >= u64::from(UNSEEN), "{copy:?}");
+    assert!(copy.counts.unmatched >= u64::from(UNSEEN), "{copy:?}");
 }
 
 /// Frames cross to the node's core through a queue of the kernel's, while other work wants both cores.
@@ -117,23 +117,26 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
     });
     drop(steering);
     rig::print(&tracer);
-    let driver = info(&tracer, Point::InDriver).taken;
+    let driver = info(&tracer, Point::InDriver).counts.taken;
     let [stack, queued] = [Point::InStack, Point::InSocket].map(|point| info(&tracer, point));
     println!(
         "{received} of {driver} frames arrived, {} of them unseen",
-        stack.unseen
+        stack.counts.unseen
     );
     assert!(received > 0 && received <= driver);
     assert_eq!(
         passed(&tracer, Point::InStack),
-        driver - stack.dropped,
+        driver - stack.counts.dropped,
         "{stack:?}"
     );
     assert_eq!(
         passed(&tracer, Point::InSocket),
-        driver - stack.dropped - queued.dropped,
+        driver - stack.counts.dropped - queued.counts.dropped,
         "{queued:?}"
     );
-    assert_eq!(info(&tracer, Point::InCall).taken, received);
-    assert_eq!(received, driver - stack.dropped - queued.dropped);
+    assert_eq!(info(&tracer, Point::InCall).counts.taken, received);
+    assert_eq!(
+        received,
+        driver - stack.counts.dropped - queued.counts.dropped
+    );
 }

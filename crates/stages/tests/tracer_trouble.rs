@@ -185,7 +185,11 @@ fn frames_beyond_the_store_are_counted() {
     app.stop();
     for point in [Point::InDriver, Point::InStack, Point::InCall] {
         let info = info(&tracer, point);
-        assert_eq!((info.taken, info.missed), (20, 12), "{point:?}");
+        assert_eq!(
+            (info.counts.taken, info.counts.missed),
+            (20, 12),
+            "{point:?}"
+        );
         assert_eq!(
             rig::sequences(&tracer, point.name(), 0),
             (0..8).collect::<Vec<u32>>()
@@ -302,5 +306,5 @@ fn a_killed_tracer_leaves_nothing_attached() {
     assert!(tracer.node().is_some());
     ping_pong(&lab, &tester, 10, 64);
     app.stop();
-    assert_eq!(info(&tracer, Point::InDriver).taken, 10);
+    assert_eq!(info(&tracer, Point::InDriver).counts.taken, 10);
 }

@@ -6,7 +6,8 @@ mod stages_common;
 use std::process::{Command, Stdio};
 
 use common::{json, refused, scratch, stderr, wirelab};
-use stages_common::{can_lab, labs_of, row, until};
+use stages_common::{labs_of, row, until};
+use wirelab_port::netns::may_test;
 
 /// Every point of a Linux node's way in and out, where its kernel is looked into, and by its sockets' stamps alone.
 const INSIDE: [&[&str]; 2] = [
@@ -26,7 +27,7 @@ const OUTSIDE: [&[&str]; 2] = [&["driver", "application"], &["application", "dri
 
 #[test]
 fn the_command_of_the_manual_gives_every_stage_that_this_host_allows() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let results = scratch("lab.json");
@@ -151,7 +152,7 @@ fn nodes_of(pid: u32) -> Vec<String> {
 
 #[test]
 fn a_killed_command_leaves_neither_node_nor_lab() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     for signal in ["-KILL", "-INT"] {
@@ -172,7 +173,7 @@ fn a_killed_command_leaves_neither_node_nor_lab() {
 
 #[test]
 fn a_node_that_dies_is_said_with_how() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
@@ -203,7 +204,7 @@ fn a_node_that_dies_is_said_with_how() {
 #[test]
 fn without_rights_the_way_out_is_named() {
     use std::os::unix::process::CommandExt;
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     for node in ["lab:", "here:lo"] {
@@ -238,7 +239,7 @@ fn labs_that_have_no_stages_are_refused_with_the_way_out() {
         ),
         (&["stages", "lab:there-is-none"], "there-is-none"),
     ] {
-        if args[1] != "lab:2" && !can_lab() {
+        if args[1] != "lab:2" && !may_test() {
             continue;
         }
         refused(args, words);

@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 
 use common::{refused, scratch, stderr, wirelab};
 use serde_json::Value;
-use stages_common::{can_lab, row};
+use stages_common::row;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+use wirelab_port::netns::may_test;
 
 /// A process; it is ended with the test.
 struct Running(Child);
@@ -48,7 +49,7 @@ fn here(lab: &EphemeralLab, side: Side, options: &[&str]) -> Value {
 
 #[test]
 fn frames_of_another_process_are_timed_to_our_own_receiver_and_past_it() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
@@ -108,7 +109,7 @@ fn frames_of_another_process_are_timed_to_our_own_receiver_and_past_it() {
 
 #[test]
 fn a_copy_of_a_frame_is_not_one_more_and_is_told() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
@@ -140,7 +141,7 @@ fn a_copy_of_a_frame_is_not_one_more_and_is_told() {
 
 #[test]
 fn fewer_frames_than_asked_fail_and_say_so() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
@@ -159,7 +160,7 @@ fn fewer_frames_than_asked_fail_and_say_so() {
 
 #[test]
 fn nothing_seen_fails_and_says_what_to_send() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
@@ -176,7 +177,7 @@ fn nothing_seen_fails_and_says_what_to_send() {
 #[test]
 fn somebody_elses_program_stays_where_it_is() {
     use wirelab_stages::{NodeOptions, NodeXdp};
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();

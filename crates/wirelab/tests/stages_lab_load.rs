@@ -6,7 +6,7 @@ mod stages_common;
 
 use common::{json, scratch, stderr, wirelab};
 use serde_json::Value;
-use stages_common::can_lab;
+use wirelab_port::netns::may_test;
 
 /// A counter of a trial; 0 where nothing of the kind happened.
 fn counter(trial: &Value, name: &str) -> u64 {
@@ -66,7 +66,7 @@ fn traces(trial: &Value) -> bool {
 
 #[test]
 fn under_load_no_frame_is_lost_or_counted_twice_between_stages() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let results = scratch("load.json");

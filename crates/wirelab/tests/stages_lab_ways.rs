@@ -3,9 +3,11 @@
 mod common;
 mod stages_common;
 
+use std::process::Output;
+
 use common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
-use stages_common::can_lab;
+use wirelab_port::netns::may_test;
 
 /// Trials of one way that took times.
 fn trials<'a>(all: &'a Value, path: &str) -> Vec<&'a Value> {
@@ -15,34 +17,28 @@ fn trials<'a>(all: &'a Value, path: &str) -> Vec<&'a Value> {
         .collect()
 }
 
+/// Both ways at length 64, whether the limit is held or not.
+fn both_ways(rule: &str, count: &str, more: &[&str]) -> Output {
+    let (length, rule) = (["--length", "64"], ["--fast-track", rule]);
+    let what = ["stages", "lab:", "--count", count];
+    let output = wirelab(&[&what[..], &length, &rule, more].concat());
+    assert!(
+        [Some(0), Some(1)].contains(&output.status.code()),
+        "{}",
+        stderr(&output)
+    );
+    output
+}
+
 #[test]
 fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let results = scratch("ways.json");
     let path = results.to_str().unwrap();
-    let output = wirelab(&[
-        "stages",
-        "lab:",
-        "--length",
-        "64",
-        "--count",
-        "64",
-        "--fast-track",
-        "port=1026",
-        "--background",
-        "half",
-        "-o",
-        path,
-    ]);
-    let told = stderr(&output);
-    if output.status.code() == Some(2) && told.contains("path") {
-        // A host whose driver or kernel has no XDP sockets has no fast track, and says so.
-        assert!(told.contains("fast-track"), "{told}");
-        return;
-    }
-    assert!([Some(0), Some(1)].contains(&output.status.code()), "{told}");
+    let more = ["--background", "half", "-o", path];
+    let output = both_ways("port=1026", "64", &more);
     let all = json(&["stages", path, "--json"]);
     let pairs = all["ways"].as_array().unwrap();
     let conditions: Vec<(&str, bool)> = pairs
@@ -146,32 +142,13 @@ fn ran_and_is_told(ran: &Value) {
 
 #[test]
 fn rules_of_frames_that_are_no_udp_have_a_flow_of_their_own() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     for (rule, tags) in [("ethertype=0x88b5", 0), ("ethertype=0x88b5,priority=6", 1)] {
         let results = scratch("flow.json");
         let path = results.to_str().unwrap();
-        let output = wirelab(&[
-            "stages",
-            "lab:",
-            "--length",
-            "64",
-            "--count",
-            "16",
-            "--fast-track",
-            rule,
-            "--wait",
-            "sleep",
-            "-o",
-            path,
-        ]);
-        let told = stderr(&output);
-        if output.status.code() == Some(2) && told.contains("path") {
-            assert!(told.contains("fast-track"), "{told}");
-            return;
-        }
-        assert!([Some(0), Some(1)].contains(&output.status.code()), "{told}");
+        both_ways(rule, "16", &["--wait", "sleep", "-o", path]);
         let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         let all = file["observations"].as_array().unwrap();
         let fast = all.iter().filter(|o| o["trial"]["path"] == "fast-track");
@@ -191,7 +168,7 @@ fn rules_of_frames_that_are_no_udp_have_a_flow_of_their_own() {
 
 #[test]
 fn more_frames_than_a_node_keeps_of_a_trial_are_asked_in_more_trials() {
-    if !can_lab() {
+    if !may_test() {
         return;
     }
     let args = [

@@ -108,28 +108,42 @@ fn source(trial: EthernetTrial, offer: Offer, sizes: Sizes) -> io::Result<Work> 
         };
         return Ok(paced::work(link, frame(&trial), offer, sizes, manner));
     }
-    let job = SendJob {
-        frame: frame(&trial),
+    let job = job(frame(&trial), &offer, sizes, trial.buffers);
+    let port = trial.interface.port;
+    Ok(sending(sizes.payload, move |cancel| {
+        send(&port, &job, &SendOptions::default(), cancel).map_err(io::Error::other)
+    }))
+}
+
+/// What a generator of frames is asked for an offer.
+pub fn job(frame: FrameSpec, offer: &Offer, sizes: Sizes, buffers: Option<Buffers>) -> SendJob {
+    SendJob {
+        frame,
         sizes,
         stream: offer.stream,
         with_time: offer.with_time,
         pace: offer.pace,
         extent: offer.extent,
         faults: Schedule::default(),
-        buffers: trial.buffers,
-    };
-    let port = trial.interface.port;
-    Ok(Box::new(move |live, cancel| {
+        buffers,
+    }
+}
+
+/// The work of a generator, which runs once the peer has its answer. `bytes` of each frame are told.
+pub fn sending(
+    bytes: u32,
+    run: impl FnOnce(&Cancel) -> io::Result<SendReport> + Send + 'static,
+) -> Work {
+    Box::new(move |live, cancel| {
         wait(AFTER_REPLY, cancel);
         stamp(live);
-        let report =
-            send(&port, &job, &SendOptions::default(), cancel).map_err(io::Error::other)?;
-        tell(live, &report, u64::from(sizes.payload));
+        let report = run(cancel)?;
+        tell(live, &report, u64::from(bytes));
         Ok(Told::sent(Sent {
             report,
             ..Sent::default()
         }))
-    }))
+    })
 }
 
 /// What a sender told at its end.

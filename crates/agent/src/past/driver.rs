@@ -5,19 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use wirelab_port::ebpf::Mode;
-use wirelab_port::inject::Schedule;
-use wirelab_port::job::SendJob;
 use wirelab_port::xdp::{Generator, GeneratorOptions, XdpError};
-use wirelab_socket::flow::{Offer, Sent};
+use wirelab_socket::flow::Offer;
 use wirelab_stages::{Reflect, Reflector, StagesError};
 use wirelab_wire::rule::Few;
 use wirelab_wire::{FrameSpec, Layer, Sizes};
 
 use super::{Past, failed};
 use crate::engine::{Told, Work};
-use crate::ethernet::tell;
+use crate::ethernet::{job, sending};
 use crate::meter::stamp;
-use crate::udp::{AFTER_REPLY, wait};
 
 /// How often to look how far the reflector is.
 const LOOK: Duration = Duration::from_millis(5);
@@ -27,31 +24,12 @@ const LOOK: Duration = Duration::from_millis(5);
 /// # Errors
 /// [`XdpError`]: what is missing, and the way out.
 pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Result<Work, XdpError> {
-    let job = SendJob {
-        frame,
-        sizes,
-        stream: offer.stream,
-        with_time: offer.with_time,
-        pace: offer.pace,
-        extent: offer.extent,
-        faults: Schedule::default(),
-        buffers: None,
-    };
+    let job = job(frame, offer, sizes, None);
     let bytes = sizes.datagram.unwrap_or(sizes.payload);
     let generator = Generator::load(&[(past.port.clone(), job)], GeneratorOptions::default())?;
-    Ok(Box::new(move |live, cancel| {
-        wait(AFTER_REPLY, cancel);
-        stamp(live);
-        let report = generator
-            .run(cancel)
-            .map_err(failed)?
-            .pop()
-            .unwrap_or_default();
-        tell(live, &report, u64::from(bytes));
-        Ok(Told::sent(Sent {
-            report,
-            ..Sent::default()
-        }))
+    Ok(sending(bytes, move |cancel| {
+        let mut reports = generator.run(cancel).map_err(failed)?;
+        Ok(reports.pop().unwrap_or_default())
     }))
 }
 

@@ -127,17 +127,12 @@ impl NodeHandler for DemoNode {
             ended: None,
         });
         Ok(Started {
-            trial: 0,
-            limit_ps: 0,
-            frame_bytes: None,
-            slots: None,
             buffers: start.buffers,
-            node_mac: None,
-            node_ip: None,
             node_port: start.node_port,
             peer_mac: start.peer_mac,
             peer_ip: start.peer_ip,
             peer_port: start.peer_port,
+            ..Started::default()
         })
     }
 

@@ -1,9 +1,11 @@
 //! eBPF programs on this host: loaded, attached to a port, and the memory that they share with user space.
 
 mod attach;
+mod hist;
 mod object;
 mod sys;
 
 pub use attach::{Mode, attach, program_on};
+pub use hist::Hist;
 pub use object::{LOADING, Loaded, load, silence_libbpf};
 pub use sys::{Link, Plain, Shared, program_name, run_into, run_once, zeroed};

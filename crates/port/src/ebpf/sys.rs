@@ -15,6 +15,9 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 /// Implement for `repr(C)` structures of integers and arrays of them alone.
 pub unsafe trait Plain: Copy {}
 
+// SAFETY: repr(C), integers and an array of them, no padding.
+unsafe impl Plain for super::Hist {}
+
 /// A plain value of zeros, on the heap because these structures are large.
 pub fn zeroed<T: Plain>() -> Box<T> {
     let mut value = Box::<T>::new_uninit();

@@ -210,8 +210,7 @@ impl NetNs {
     }
 }
 
-/// Whether namespaces can be made and entered here: makes one, enters it and deletes it. Tests that need
-/// namespaces ask this, and skip (feature `netns`) if the answer is an error.
+/// Whether namespaces can be made and entered here: makes one, enters it and deletes it.
 ///
 /// # Errors
 /// What the first failing step says.
@@ -224,6 +223,19 @@ pub fn probe() -> Result<(), NetNsError> {
     let entered = namespace.run_in(|| ());
     NetNs::delete(&name)?;
     entered
+}
+
+/// For tests: whether namespaces can be made here; where privileges lack, says so in the way the test runner understands.
+///
+/// # Panics
+/// Where [`probe`] fails for another reason.
+pub fn may_test() -> bool {
+    use std::io::Write;
+    let Err(error) = probe() else { return true };
+    assert!(error.is_privilege(), "{error}");
+    // Directly, because the test harness swallows what is printed otherwise.
+    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
+    false
 }
 
 fn mount_sysfs(label: &str) -> Result<(), NetNsError> {

@@ -2,6 +2,7 @@
 //!
 //! Loading a program checks each size against the map it lies in, so a change of one side alone is refused.
 
+use crate::ebpf::Hist;
 use crate::inject::{Mutation, Step};
 
 pub const GEN_PORTS: usize = 16;
@@ -10,7 +11,6 @@ pub const PREFIX_MAX: usize = 80;
 pub const MAX_LENGTH: u32 = 3368;
 pub const WINDOW_BYTES: usize = 4096 * 4 + 9200;
 pub const WINDOW_SUMS: usize = WINDOW_BYTES / 2 + 8;
-pub const HIST_BUCKETS: usize = 2048;
 pub const CHK_CPUS: usize = 64;
 pub const SAMPLES: usize = 65_536;
 pub const TRACK_WINDOW: usize = 65_536;
@@ -41,16 +41,6 @@ pub struct GenCfg {
     pub write_prefix: u32,
     pub tolerance_ns: u64,
     pub port: [GenPortCfg; GEN_PORTS],
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Hist {
-    pub count: u64,
-    pub sum: u64,
-    pub min: u64,
-    pub max: u64,
-    pub buckets: [u64; HIST_BUCKETS],
 }
 
 #[repr(C)]

@@ -7,7 +7,6 @@ use wirelab_wire::header;
 
 use super::abi::{self, ChkCfg, ChkState};
 use super::error::XdpError;
-use super::generator::histogram;
 use super::object;
 use crate::ebpf::{self, Loaded, Mode, Shared};
 use crate::iface::PortName;
@@ -186,7 +185,7 @@ fn latency_series(s: &ChkState) -> Option<Series> {
             raw_ticks: s.samples[..kept].iter().map(|ns| u64::from(*ns)).collect(),
             // The first samples of a longer series are no fair sample of it; the histogram holds them all.
             sampled: s.latency.count as usize > abi::SAMPLES,
-            histogram: histogram(&s.latency),
+            histogram: s.latency.histogram(),
         }
     })
 }

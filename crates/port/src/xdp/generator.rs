@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use libbpf_rs::{MapCore, MapHandle};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use wirelab_trial::{Cancel, Extent, Histogram};
+use wirelab_trial::{Cancel, Extent};
 use wirelab_wire::{Flags, Header, Transport, header};
 
 use super::abi::{self, GenCfg, GenPortCfg, GenPortState, GenState, RawStep};
@@ -226,7 +226,7 @@ impl Generator {
                 sequences: job.faults.sequences_used(port.emission),
                 first_ns: port.first_ns,
                 last_ns: port.last_ns,
-                gap: histogram(&port.gap),
+                gap: port.gap.histogram(),
                 slips: state.slips,
                 slipped_ns: state.slipped_ns,
                 refused_frames: port.write_errors,
@@ -237,11 +237,6 @@ impl Generator {
         };
         self.jobs.iter().enumerate().map(report).collect()
     }
-}
-
-/// Histogram of an eBPF program's log-linear buckets, in ns.
-pub(super) fn histogram(h: &abi::Hist) -> Histogram {
-    Histogram::from_log_linear(Some(1000), &h.buckets, h.min, h.max, u128::from(h.sum))
 }
 
 /// The smallest batch that keeps the rate: handing over one frame costs about a microsecond more than its share.

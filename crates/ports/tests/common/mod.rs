@@ -1,7 +1,6 @@
 //! What the tests of pairs of ports share: a node in a lab of its own, trials, and what must hold of any flow.
 #![allow(dead_code)]
 
-use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,18 +14,6 @@ use wirelab_trial::{
 
 /// Far longer than anything here takes; only a failure waits that long.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Whether this host lets namespaces be made; says so in the way the test runner understands if it does not.
-pub fn may_make_namespaces() -> bool {
-    match wirelab_port::netns::probe() {
-        Ok(()) => true,
-        Err(error) if error.is_privilege() => {
-            let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
-            false
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
 
 /// Runs one after the other: two at once would only take each other's time.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -48,7 +35,7 @@ pub fn node(pairs: u8, path: Path) -> Option<PortsNode> {
 }
 
 pub fn node_of(spec: &LabSpec, path: Path) -> Option<PortsNode> {
-    may_make_namespaces().then(|| PortsNode::in_lab(spec, options(path)).unwrap())
+    wirelab_port::netns::may_test().then(|| PortsNode::in_lab(spec, options(path)).unwrap())
 }
 
 /// So many frames of 64 bytes as fast as possible from the node's side of the first pair.

@@ -4,24 +4,9 @@
 pub mod frames;
 pub mod rig;
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use wirelab_port::lab::{EphemeralLab, LabSpec};
-
-/// Whether this host lets namespaces be made and programs be loaded; says so in the way the test runner understands if
-/// it does not.
-pub fn may_load() -> bool {
-    match wirelab_port::netns::probe() {
-        Ok(()) => true,
-        Err(error) if error.is_privilege() => {
-            // Directly, because the test harness swallows what is printed otherwise.
-            let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
-            false
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
 
 /// A lab of one pair for this test; `None` where namespaces cannot be made.
 pub fn lab() -> Option<EphemeralLab> {
@@ -29,7 +14,7 @@ pub fn lab() -> Option<EphemeralLab> {
 }
 
 pub fn lab_of(spec: &LabSpec) -> Option<EphemeralLab> {
-    may_load().then(|| EphemeralLab::up(spec).unwrap())
+    wirelab_port::netns::may_test().then(|| EphemeralLab::up(spec).unwrap())
 }
 
 /// Waits until something holds, at most half a minute: a machine can be slow.

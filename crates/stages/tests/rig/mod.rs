@@ -149,7 +149,7 @@ pub fn print(tracer: &Tracer) {
 /// Frames of the flow of which a point knows what became of them.
 pub fn accounted(tracer: &Tracer, point: Point) -> u64 {
     let info = info(tracer, point);
-    info.taken + info.unmatched + info.dropped + info.unseen
+    info.counts.taken + info.counts.unmatched + info.counts.dropped + info.counts.unseen
 }
 
 /// The sequences of a point's records on a stream, in the order they were taken.

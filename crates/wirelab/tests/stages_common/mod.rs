@@ -1,22 +1,8 @@
 //! Labs for the tests of `wirelab stages`.
 
-use std::io::Write;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-
-/// Whether labs can be made here; says so where they cannot.
-pub fn can_lab() -> bool {
-    match wirelab_port::netns::probe() {
-        Ok(()) => true,
-        Err(error) if error.is_privilege() => {
-            // Directly, because the test harness swallows what is printed otherwise.
-            let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
-            false
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
 
 #[allow(dead_code, reason = "not every test ends a command early")]
 /// The namespaces of labs that a process has made.
