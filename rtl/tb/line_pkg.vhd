@@ -7,6 +7,8 @@ use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
 library vunit_lib;
 context vunit_lib.vunit_context;
+library osvvm;
+use osvvm.RandomPkg.all;
 
 package line_pkg is
   constant ERROR_MARK : natural := 256;
@@ -20,6 +22,13 @@ package line_pkg is
   constant PREAMBLE : integer_vector(0 to 7) := (16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#55#, 16#D5#);
   function preamble_of(bytes : natural) return integer_vector;
   function octet(value : integer) return std_logic_vector;
+
+  -- Counts the clocks, and enables a byte at each clock that `pace` divides; of 0, at one clock in three, by chance.
+  procedure enable_bytes(
+    signal clk : in std_logic;
+    signal pace : in natural;
+    signal cycle : inout natural;
+    signal ce : out std_logic);
 
   procedure watch_line(
     signal clk, ce : in std_logic;
@@ -94,6 +103,25 @@ package body line_pkg is
   begin
     return std_logic_vector(to_unsigned(value mod 256, 8));
   end function;
+
+  procedure enable_bytes(
+    signal clk : in std_logic;
+    signal pace : in natural;
+    signal cycle : inout natural;
+    signal ce : out std_logic) is
+    variable random : RandomPType;
+  begin
+    random.InitSeed("enable");
+    loop
+      wait until rising_edge(clk);
+      cycle <= cycle + 1;
+      if pace = 0 then
+        ce <= '1' when random.RandInt(0, 2) = 0 else '0';
+      else
+        ce <= '1' when cycle mod pace = 0 else '0';
+      end if;
+    end loop;
+  end procedure;
 
   procedure watch_line(
     signal clk, ce : in std_logic;

@@ -28,20 +28,7 @@ architecture test of tb_mac_tx is
 begin
   clk <= not clk after PERIOD / 2;
 
-  enable : process
-    variable random : RandomPType;
-  begin
-    random.InitSeed("enable");
-    loop
-      wait until rising_edge(clk);
-      cycle <= cycle + 1;
-      if pace = 0 then
-        ce <= '1' when random.RandInt(0, 2) = 0 else '0';
-      else
-        ce <= '1' when cycle mod pace = 0 else '0';
-      end if;
-    end loop;
-  end process;
+  enable_bytes(clk, pace, cycle, ce);
 
   unit : entity work.mac_tx
     port map (clk, rst, ce, gap, s_tdata, s_tvalid, s_tready, s_tlast, s_tuser,
