@@ -1,6 +1,7 @@
 """Tests of what is made of the register maps: it compiles, its places agree with each other, and bad maps are named."""
 
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -43,6 +44,17 @@ class Registers(unittest.TestCase):
     def test_a_field_has_its_place_in_c_and_rust(self):
         self.assertIn("GENERATOR_REGISTERS__CONTROL__FAULT_KIND_bp 8", self.header.read_text())
         self.assertIn("pub const GENERATOR_CONTROL_FAULT_KIND: Field = Field { shift: 8, width: 3 };", self.rust)
+
+    def test_the_drivers_compile_for_a_microcontroller_without_a_library(self):
+        compiler = "riscv64-unknown-elf-gcc"
+        if not shutil.which(compiler):
+            self.skipTest(f"{compiler}: there is no compiler for it")
+        words = "-march=rv32imac -mabi=ilp32 -std=c11 -Os -ffreestanding -fsyntax-only -Wall -Wextra -Wpedantic -Wconversion -Werror".split()
+        files = sorted((toolchain.TREE / "firmware/drivers").glob("**/*.c"))
+        self.assertGreater(len(files), 12)
+        folders = [f"-I{self.folder}", f"-I{toolchain.TREE / 'firmware/drivers'}"]
+        done = subprocess.run([compiler, *words, *folders, *files], text=True, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_what_is_newer_than_its_map_is_not_made_again(self):
         with mock.patch.object(registers, "export", side_effect=AssertionError("made again")):

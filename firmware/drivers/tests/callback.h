@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Registers of ports in simulation: each access is a call of the program that runs them (crates/hdl/tests/drivers). */
+#ifndef WIRELAB_TESTS_CALLBACK_H
+#define WIRELAB_TESTS_CALLBACK_H
+
+#include <stdint.h>
+
+uint32_t wl_register_read(uintptr_t address);
+void wl_register_write(uintptr_t address, uint32_t word);
+
+#endif
