@@ -25,6 +25,12 @@ int memcmp(const void *one, const void *other, size_t count);
 
 extern const struct wl_node wl_app_node; /* without identity and context */
 
+/* Whether the trial's one point is the capture unit's. */
+static inline bool wl_app_has_unit(const struct wl_app *app)
+{
+	return (app->asked.has & WL_HAS_UNIT) != 0;
+}
+
 /* Ticks as ns of the node's clock. */
 static inline uint64_t wl_app_ns(const struct wl_app *app, uint64_t ticks)
 {

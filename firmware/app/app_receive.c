@@ -80,6 +80,7 @@ void wl_app_udp(struct wl_app *app, const struct wl_ip *from, uint16_t port, con
 	bool ours;
 	uint64_t now;
 
+	WL_MARK(WL_RX_APPLICATION);
 	if (!listens(app) || app->asked.layer == WL_ETHERNET || wl_app_is_tcp(app))
 		return;
 	now = arrive(app, bytes, count);
@@ -95,6 +96,7 @@ void wl_app_udp(struct wl_app *app, const struct wl_ip *from, uint16_t port, con
 		}
 		WL_POINT(WL_TX_APPLICATION, (uint32_t)bytes[4] << 24 | (uint32_t)bytes[5] << 16 |
 						    (uint32_t)bytes[6] << 8 | bytes[7]);
+		WL_MARK(WL_TX_APPLICATION);
 		sent_back(app, net->udp_send(net->context, from, port, bytes, count));
 		take_stream(app, bytes);
 	}
@@ -109,6 +111,7 @@ void wl_app_frame(struct wl_app *app, uint8_t *frame, size_t length)
 	const uint8_t *data = frame + WL_ETHERNET_HEADER_BYTES;
 	uint64_t now;
 
+	WL_MARK(WL_RX_APPLICATION);
 	if (!listens(app) || app->asked.layer != WL_ETHERNET || length < WL_ETHERNET_HEADER_BYTES ||
 	    memcmp(frame, app->config.mac, 6) != 0)
 		return;
@@ -125,6 +128,7 @@ void wl_app_frame(struct wl_app *app, uint8_t *frame, size_t length)
 	}
 	WL_POINT(WL_TX_APPLICATION,
 		 (uint32_t)data[4] << 24 | (uint32_t)data[5] << 16 | (uint32_t)data[6] << 8 | data[7]);
+	WL_MARK(WL_TX_APPLICATION);
 	sent_back(app, net->frame_send(net->context, frame, length));
 	take_stream(app, data);
 	r->judged.flow.source_known = false;

@@ -163,6 +163,50 @@ static bool load(void *context, uint32_t core, struct wl_cpu_load *load, struct 
 	return true;
 }
 
+/* The stream of the frames that pass a point (of wl_point). */
+static uint8_t stream_at(const struct wl_app *app, uint8_t at)
+{
+	return app->receiver.on && (at <= WL_RX_APPLICATION || app->receiver.echo)
+		       ? app->receiver.judged.flow.stream
+		       : app->sender.stream;
+}
+
+/* Of the two points of a capture unit the line comes first where frames are received, and last where they are sent. */
+static bool is_line(const struct wl_app *app, uint32_t index)
+{
+	return (index == 0) == (app->asked.unit_point <= WL_RX_APPLICATION);
+}
+
+static void unit_point(const struct wl_app *app, uint32_t index, struct wl_capture_point *about)
+{
+	const struct wl_unit *unit = app->config.unit;
+	uint8_t at = app->asked.unit_point;
+
+	*about = (struct wl_capture_point){
+		.name = is_line(app, index) ? "line" : wl_capture_name_of(at),
+		.points = 2,
+		.count = unit->count(),
+		.lost = unit->lost(),
+		.tick_ps = unit->tick_ps,
+		.resolution_ticks = 1,
+		.clock = WL_CLOCK_WALL,
+		.stream = stream_at(app, at),
+	};
+}
+
+/* The unit's clock runs only while it counts: a frame passes its first point where the frame before passed its second. */
+static void unit_record(const struct wl_app *app, uint32_t index, uint32_t from, struct wl_record *record)
+{
+	uint32_t before;
+
+	app->config.unit->record(from, &record->sequence, &record->ticks);
+	if (index > 0)
+		return;
+	record->ticks = 0;
+	if (from > 0)
+		app->config.unit->record(from - 1, &before, &record->ticks);
+}
+
 static bool point(void *context, uint32_t index, struct wl_capture_point *about, struct wl_refusal *refusal)
 {
 	const struct wl_app *app = context;
@@ -176,6 +220,10 @@ static bool point(void *context, uint32_t index, struct wl_capture_point *about,
 				 "no captures were asked for, or none were taken");
 	if (index >= count)
 		return wl_refuse_limit(refusal, "point", count - 1);
+	if (wl_app_has_unit(app)) {
+		unit_point(app, index, about);
+		return true;
+	}
 	at = app->points[index];
 	*about = (struct wl_capture_point){
 		.name = wl_capture_name_of(at),
@@ -184,9 +232,7 @@ static bool point(void *context, uint32_t index, struct wl_capture_point *about,
 		.tick_ps = app->config.tick_ps,
 		.resolution_ticks = 1,
 		.clock = WL_CLOCK_WALL,
-		.stream = app->receiver.on && (at <= WL_RX_APPLICATION || app->receiver.echo)
-				  ? app->receiver.judged.flow.stream
-				  : app->sender.stream,
+		.stream = stream_at(app, at),
 	};
 	/* What was not asked for is not lost. */
 	if (about->count < app->asked.captures)
@@ -199,7 +245,9 @@ static void record(void *context, uint32_t index, uint32_t from, uint32_t *seque
 	const struct wl_app *app = context;
 	struct wl_record record = { 0 };
 
-	if (index < app->point_count)
+	if (index < app->point_count && wl_app_has_unit(app))
+		unit_record(app, index, from, &record);
+	else if (index < app->point_count)
 		wl_capture_read(app->points[index], from, &record);
 	*sequence = record.sequence;
 	*ticks = record.ticks;

@@ -38,6 +38,7 @@ static enum wl_sent hand_over(struct wl_app *app)
 	const struct wl_net *net = app->config.net;
 
 	WL_POINT(WL_TX_APPLICATION, (uint32_t)app->sender.sequences);
+	WL_MARK(WL_TX_APPLICATION);
 	if (app->asked.layer == WL_ETHERNET)
 		return net->frame_send(net->context, app->out, app->sizes.length_bytes);
 	return net->udp_send(net->context, &app->peer,

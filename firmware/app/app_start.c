@@ -79,6 +79,21 @@ bool wl_app_interval(const struct wl_app *app, const struct wl_start *start, con
 	return true;
 }
 
+/* Whether frames of the trial pass the point of the capture unit. */
+static bool unit_can(const struct wl_start *start, struct wl_refusal *refusal)
+{
+	bool incoming = start->unit_point <= WL_RX_APPLICATION;
+	bool passes = incoming ? start->direction != WL_TRANSMIT : start->direction != WL_RECEIVE;
+
+	if (start->captures == 0)
+		return wl_refuse(refusal, "missing-field", "captures", 0);
+	if (start->captures > WL_UNIT_RECORDS)
+		return wl_refuse_limit(refusal, "captures", WL_UNIT_RECORDS);
+	return passes ? true
+		      : wl_refuse(refusal, "unsupported", "capture_unit",
+				  "no frame of this direction passes that point");
+}
+
 /* What this node cannot do, whatever the layer. */
 static bool can(const struct wl_app *app, const struct wl_start *start, struct wl_refusal *refusal)
 {
@@ -102,6 +117,8 @@ static bool can(const struct wl_app *app, const struct wl_start *start, struct w
 	if (start->path == WL_PATH_FAST_TRACK && (tcp || start->direction == WL_TRANSMIT))
 		return wl_refuse(refusal, "unsupported", "path",
 				 "the fast track is for what is received of UDP and Ethernet");
+	if ((start->has & WL_HAS_UNIT) && !unit_can(start, refusal))
+		return false;
 	if (start->captures > 0 && tcp)
 		return wl_refuse(refusal, "unsupported", "captures", "taken of UDP and Ethernet");
 	if (start->direction == WL_ECHO && tcp)
@@ -237,6 +254,13 @@ static void begin_figures(struct wl_app *app, uint64_t now)
 	app->before_idle = app->idle - app->idle_at_end;
 	app->first_at = app->last_at = 0;
 	wl_app_further(app, app->further_before);
+	if (wl_app_has_unit(app)) {
+		/* The points of software would be in what the unit counts. */
+		wl_capture_start(0);
+		app->config.unit->start(app->asked.unit_point, app->asked.captures);
+		app->point_ticks = app->config.unit->cost_ticks();
+		return;
+	}
 	app->point_ticks = app->asked.captures > 0 ? wl_capture_overhead() : 0;
 	wl_capture_start(app->asked.captures);
 	if (app->asked.captures > 0 && app->config.net->points != 0)

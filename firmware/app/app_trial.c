@@ -44,10 +44,15 @@ void wl_app_further(const struct wl_app *app, uint64_t values[WL_APP_FURTHER])
 /* Take no more records; the points that took some are told, in the order a frame passes them. */
 static void end_captures(struct wl_app *app)
 {
+	app->point_count = 0;
+	if (wl_app_has_unit(app)) {
+		app->config.unit->stop();
+		app->point_count = app->config.unit->count() > 0 ? 2 : 0;
+		return;
+	}
 	if (app->asked.captures > 0 && app->config.net->points != 0)
 		app->config.net->points(app->config.net->context, false);
 	wl_capture_stop();
-	app->point_count = 0;
 	for (uint8_t point = 0; app->asked.captures > 0 && point < WL_POINTS; point++) {
 		if (wl_capture_count(point) > 0)
 			app->points[app->point_count++] = point;

@@ -71,6 +71,8 @@ void app_start(struct netif *netif)
 		.further = further,
 		.mac_loopback = board.loopback ? loopback : NULL,
 		.driver_send = driver_send,
+		.identifier_rule = board.identifier_rule,
+		.unit = board.unit,
 	};
 
 	options.setup = set_up(&options.setup_count);

@@ -28,6 +28,25 @@
 #define WL_APP_SLOTS 8
 #define WL_APP_SLOT_BYTES 1520
 
+/* Records that a capture unit keeps at most. */
+#define WL_UNIT_RECORDS 512
+
+/* A capture unit in hardware (spec/node-control.md): clocks between the line and one point of a frame's way, which is told
+ * by WL_MARK. */
+struct wl_unit {
+	uint32_t tick_ps;
+	/* Forget all records, and take those of a point (of wl_point), at most so many; and take none any more. */
+	void (*start)(uint8_t point, uint32_t records);
+	void (*stop)(void);
+	uint32_t (*count)(void);
+	/* Frames without a record of their own. */
+	uint64_t (*lost)(void);
+	/* What telling it costs, as it was measured at the start. */
+	uint32_t (*cost_ticks)(void);
+	/* Record `index`, below the count: its frame, and the sum of all clocks up to its own. */
+	void (*record)(uint32_t index, uint32_t *sequence, uint64_t *total_ticks);
+};
+
 struct wl_app_config {
 	const struct wl_identity *identity;
 	const char *const (*setup)[2]; /* key and text */
@@ -41,6 +60,7 @@ struct wl_app_config {
 	 * last. Or 0. */
 	bool (*further)(void *context, uint32_t index, const char **name, uint64_t *value);
 	void *further_context;
+	const struct wl_unit *unit; /* or 0 */
 	bool shared; /* others use this core too */
 	uint64_t seed; /* as hard to guess as can be */
 };
@@ -108,7 +128,8 @@ struct wl_app {
 	uint64_t before_idle, before_window;
 	uint8_t points[WL_POINTS], point_count; /* those that took records */
 	uint64_t point_ticks; /* what a point itself costs, measured before the trial */
-	uint8_t out[WL_APP_BYTES + WL_ETHERNET_HEADER_BYTES];
+	/* On words: what follows lwIP's headers is copied by words then. */
+	_Alignas(4) uint8_t out[WL_APP_BYTES + WL_ETHERNET_HEADER_BYTES];
 	uint8_t in[WL_APP_BYTES];
 	/* Past the stack. */
 	bool blasting;

@@ -82,6 +82,7 @@ mod tests {
             buffers: None,
             descriptors: None,
             captures: None,
+            capture_unit: None,
             wait: None,
             rule: None,
             probes: None,

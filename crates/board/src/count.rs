@@ -125,6 +125,7 @@ impl CountNode {
             buffers: None,
             descriptors: None,
             captures: Some(frames as u32),
+            capture_unit: None,
             wait: None,
             rule: None,
             probes: None,

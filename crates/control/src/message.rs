@@ -8,7 +8,7 @@ use wirelab_wire::{Layer, Size};
 use crate::line::{Kind, Line, LineBuf, RequestId};
 use crate::page::{Capture, Counters, Setup};
 use crate::refusal::Refusal;
-use crate::value::{Extent, FieldError, Load, Mac, Path, Slot, State, Traffic};
+use crate::value::{Extent, FieldError, Load, Mac, Path, Slot, State, Traffic, UnitPoint};
 
 /// The version of the protocol that this crate speaks.
 pub const VERSION: u16 = 1;
@@ -87,6 +87,8 @@ message! {
         descriptors: Option<u16>,
         /// Frames whose capture points are to be recorded, 0 (none) where absent.
         captures: Option<u32>,
+        /// The one point that the node's capture unit takes instead, of that many frames.
+        capture_unit: Option<UnitPoint>,
         /// How the application waits for frames; it sleeps where absent.
         wait: Option<Wait>,
         /// Which frames take the fast track; UDP to the node's own address and port where absent.

@@ -46,7 +46,7 @@ pub fn of_start(error: &ClientError) -> NodeError {
 
 /// Whether the field was added to the protocol after its first nodes.
 fn is_newer(refusal: &Refusal) -> bool {
-    let newer = ["wait", "rule", "probes", "background_port"];
+    let newer = ["wait", "rule", "probes", "background_port", "capture_unit"];
     refusal
         .field
         .as_deref()

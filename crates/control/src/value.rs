@@ -243,6 +243,23 @@ impl From<wirelab_trial::Path> for Path {
     }
 }
 
+/// The one point of a frame's way that a capture unit in hardware takes, from the line or to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum UnitPoint {
+    /// From the end of a received frame until the interrupt's function is entered.
+    InInterrupt,
+    /// Until the driver has copied it and queued it for the stack.
+    InDriver,
+    /// Until the application has its data.
+    InApplication,
+    /// From when the application hands the data over to the first byte of the frame on the line.
+    OutApplication,
+    /// From when the driver begins to copy the frame.
+    OutDriver,
+    /// From the write that starts the MAC.
+    OutMac,
+}
+
 /// How far the last trial is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum State {
@@ -278,6 +295,9 @@ words! {
     Owner { Owner::Tester = "tester", Owner::Node = "node" }
     Wait { Wait::Sleep = "sleep", Wait::Spin = "spin" }
     Probes { Probes::Auto = "auto", Probes::Fentry = "fentry", Probes::Raw = "raw", Probes::Off = "off" }
+    UnitPoint { UnitPoint::InInterrupt = "in.interrupt", UnitPoint::InDriver = "in.driver",
+        UnitPoint::InApplication = "in.application", UnitPoint::OutApplication = "out.application",
+        UnitPoint::OutDriver = "out.driver", UnitPoint::OutMac = "out.mac" }
     Spans { Spans::Wire = "wire", Spans::Pin = "pin", Spans::Call = "call" }
 }
 

@@ -31,8 +31,13 @@ void app_slept(uint64_t ticks);
 /* One round of it: receives, lwIP's timers, app_poll(); idle if there was nothing. For wl_load_calibrate(). */
 void loop_round(void *unused);
 
-/* Take what the MAC has, at most `most` frames, and hand it to lwIP. Whether there was any. */
+/* Take what the MAC has, at most `most` frames, and hand it to lwIP. Whether there was any. It is common/receive.c, or a
+ * board's own. */
 bool loop_receive(unsigned most);
+
+/* A received frame to lwIP, behind ETH_PAD_SIZE bytes; it has it afterwards. */
+struct pbuf;
+void loop_input(struct pbuf *frame);
 
 /* Frames that came and for which lwIP had no memory; frames that lwIP wanted to send and the ring had no room for. */
 extern uint64_t loop_rx_no_memory, loop_tx_full;

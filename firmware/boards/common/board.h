@@ -12,6 +12,9 @@
 
 #include "wirelab/piece.h"
 
+struct wl_rule; /* wirelab/identify.h */
+struct wl_unit; /* wl_app.h */
+
 struct board_info {
 	const char *name; /* a word: "zynq7000" */
 	uint64_t tick_ps; /* of wl_clock() */
@@ -20,6 +23,9 @@ struct board_info {
 		*setup)[2]; /* set-up keys of spec/node-control.md and their texts; mac and ip are not here */
 	unsigned setup_count;
 	bool loopback; /* mac_loopback() is there */
+	/* A packet identifier and a capture unit in hardware, as struct wl_lwip_options has them; or 0. */
+	void (*identifier_rule)(const struct wl_rule *rule);
+	const struct wl_unit *unit;
 	uint64_t link_bits_per_s; /* the fastest of the MAC */
 };
 
@@ -67,7 +73,7 @@ bool mac_init(uint8_t address[6]);
  * the pieces make more than MAC_MOST_BYTES, or there is no link. */
 bool mac_send(const struct wl_piece *pieces, unsigned count);
 
-/* The oldest received frame, in place, without FCS; 0 where there is none. The two bytes before it belong to it and
+/* Of boards with common/receive.c: the oldest received frame, in place, without FCS; 0 where there is none. The two bytes before it belong to it and
  * lie on a multiple of four, as ETH_PAD_SIZE 2 of lwIP wants it. It stays until mac_receive_done(). */
 size_t mac_receive(uint8_t **frame);
 void mac_receive_done(void);

@@ -2,7 +2,6 @@
 /* The main loop of boards with lwIP: the MAC of board.h as lwIP's interface, timers, the application, and sleep. */
 #include "app.h"
 #include "board.h"
-#include "hooks.h"
 #include "print.h"
 
 #include "lwip/etharp.h"
@@ -12,15 +11,11 @@
 #include "lwip/timeouts.h"
 #include "netif/ethernet.h"
 
-#include <string.h>
-
 #define PS_PER_MS 1000000000u
 #define LINK_POLL_MS 100
 #define MOST_PIECES 16
 #define BATCH 64
 #define MTU_BYTES 1500
-
-_Static_assert(PBUF_POOL_BUFSIZE >= MAC_MOST_BYTES + ETH_PAD_SIZE, "a frame is one buffer of the pool");
 
 uint64_t loop_rx_no_memory, loop_tx_full;
 
@@ -61,35 +56,10 @@ static err_t setup(struct netif *interface)
 	return ERR_OK;
 }
 
-bool loop_receive(unsigned most)
+void loop_input(struct pbuf *frame)
 {
-	unsigned count;
-
-	for (count = 0; count < most; count++) {
-		uint8_t *frame;
-		size_t length = mac_receive(&frame);
-		struct pbuf *copy;
-
-		if (length == 0)
-			break;
-		if (BOARD_TAKES(frame, length)) {
-			mac_receive_done();
-			continue;
-		}
-		copy = pbuf_alloc(PBUF_RAW, (u16_t)(length + ETH_PAD_SIZE), PBUF_POOL);
-		/* The pad is copied too, so that source and destination are aligned. */
-		if (copy)
-			memcpy(copy->payload, frame - ETH_PAD_SIZE, length + ETH_PAD_SIZE);
-		mac_receive_done();
-		if (!copy) {
-			loop_rx_no_memory++;
-			continue;
-		}
-		BOARD_ON_RECEIVED((uint8_t *)copy->payload + ETH_PAD_SIZE, length);
-		if (netif.input(copy, &netif) != ERR_OK)
-			pbuf_free(copy);
-	}
-	return count > 0;
+	if (netif.input(frame, &netif) != ERR_OK)
+		pbuf_free(frame);
 }
 
 static void watch_link(void *unused)

@@ -38,6 +38,8 @@ void wl_flows_fast_track(void *context, uint16_t port, bool on)
 
 	if (!on) {
 		wl_fast.count = 0;
+		if (flows->identifier_rule != NULL)
+			flows->identifier_rule(NULL);
 		return;
 	}
 	rule = (struct wl_rule){ .context = flows };
@@ -55,6 +57,8 @@ void wl_flows_fast_track(void *context, uint16_t port, bool on)
 		rule.take = take_datagram;
 	}
 	wl_fast = (struct wl_fast_track){ &rule, 1 };
+	if (flows->identifier_rule != NULL)
+		flows->identifier_rule(&rule);
 }
 
 bool wl_flows_driver_send(void *context, const uint8_t *frame, size_t length)

@@ -15,6 +15,7 @@
 #define WL_LWIP_CONTROL 4
 
 struct wl_flows;
+struct wl_rule; /* wirelab/identify.h */
 
 struct wl_flow_connection {
 	struct wl_flows *flows;
@@ -35,6 +36,8 @@ struct wl_flows {
 	void (*mac_loopback)(bool on);
 	/* Whole frames to the driver, past lwIP; 0 where that cannot be done. */
 	bool (*driver_send)(const uint8_t *frame, size_t length);
+	/* A packet identifier in hardware; 0 where there is none. */
+	void (*identifier_rule)(const struct wl_rule *rule);
 };
 
 void wl_flows_init(struct wl_flows *flows, struct wl_app *app, struct netif *netif,

@@ -72,6 +72,7 @@ static void identify(struct wl_identity *identity, const struct wl_lwip_options 
 		.max_time_ps = MOST_TIME_PS,
 		.max_captures = WL_CAPTURE_RECORDS / WL_POINTS,
 		.idle_ms = IDLE_MS,
+		.capture_unit = options->unit != 0,
 	};
 	if (options->mac_loopback)
 		identity->paths |= WL_SET(WL_PATH_LOOPBACK);
@@ -90,6 +91,7 @@ bool wl_lwip_node_open(struct wl_lwip_node *node, struct netif *netif, const str
 		.link_bits_per_s = options->link_bits_per_s,
 		.net = &node->net,
 		.further = options->further,
+		.unit = options->unit,
 		.seed = WL_CLOCK(),
 		.ip = wl_lwip_ip(netif_ip_addr4(netif)),
 	};
@@ -102,6 +104,7 @@ bool wl_lwip_node_open(struct wl_lwip_node *node, struct netif *netif, const str
 	}
 	wl_flows_init(&node->flows, &node->app, netif, options->mac_loopback);
 	node->flows.driver_send = options->driver_send;
+	node->flows.identifier_rule = options->identifier_rule;
 	wl_flows_net(&node->flows, &node->net);
 	wl_app_init(&node->app, &config);
 	if (!wl_lwip_control(&node->app) || !wl_lwip_echo() ||

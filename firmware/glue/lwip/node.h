@@ -32,6 +32,10 @@ struct wl_lwip_options {
 	/* A whole frame to the driver, for path=driver; whoever has it also asks BOARD_TAKES() of fast_track.h for each
 	 * received frame, for path=fast-track. */
 	bool (*driver_send)(const uint8_t *frame, size_t length);
+	/* A packet identifier in hardware takes the fast track's rule, or 0 for none; 0 where the driver looks at frames
+	 * itself. And a capture unit in hardware, or 0. */
+	void (*identifier_rule)(const struct wl_rule *rule);
+	const struct wl_unit *unit;
 	/* iperf only receives: what -r, -d and -R ask for is not sent. Over UDP the address of who asks can be forged,
 	 * and lwIP does not tell when that host refuses. */
 	bool iperf_receive_only;

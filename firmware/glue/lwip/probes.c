@@ -41,7 +41,7 @@ void wl_probe_received(const uint8_t *frame, size_t length)
 }
 
 /* lwIP puts its headers into a buffer of their own, in front of the application's. */
-static bool sequence_of(const struct wl_piece *pieces, unsigned count, uint32_t *sequence)
+bool wl_probe_sequence(const struct wl_piece *pieces, unsigned count, uint32_t *sequence)
 {
 	const uint8_t *headers = pieces[0].bytes, *data;
 
@@ -57,7 +57,7 @@ static bool sequence_of(const struct wl_piece *pieces, unsigned count, uint32_t 
 
 void wl_probe_send(const struct wl_piece *pieces, unsigned count)
 {
-	probes.sending = sequence_of(pieces, count, &probes.sequence);
+	probes.sending = wl_probe_sequence(pieces, count, &probes.sequence);
 	if (probes.sending)
 		WL_POINT(WL_TX_DRIVER, probes.sequence);
 }

@@ -24,6 +24,9 @@ void wl_probe_interrupt(void);
 /* A frame, destination address first, goes from the driver to the stack or to the application. */
 void wl_probe_received(const uint8_t *frame, size_t length);
 
+/* The sequence of a frame in its pieces, where it may be a test frame's. */
+bool wl_probe_sequence(const struct wl_piece *pieces, unsigned count, uint32_t *sequence);
+
 /* The stack gives the driver a frame. */
 void wl_probe_send(const struct wl_piece *pieces, unsigned count);
 

@@ -29,6 +29,9 @@ static bool capabilities(const struct wl_start *start, const struct wl_identity 
 		return false;
 	if (start->beyond != 0)
 		return wl_refuse(refusal, "unsupported", start->beyond, "this node has no operating system");
+	if ((start->has & WL_HAS_UNIT) && !node->capture_unit)
+		return wl_refuse(refusal, "unsupported", "capture_unit",
+				 "this node has no capture unit in hardware");
 	if (start->traffic == WL_TRAFFIC_IPERF2 && start->layer == WL_ETHERNET)
 		return wl_refuse(refusal, "unsupported", "traffic", "iperf needs UDP or TCP");
 	return true;

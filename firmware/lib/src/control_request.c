@@ -9,6 +9,10 @@ const char *const wl_words_buffers[] = { "prefilled", "copied", "dma-copied", "c
 const char *const wl_words_traffic[] = { "test", "iperf2", 0 };
 const char *const wl_words_path[] = { "stack", "driver", "fast-track", "loopback", 0 };
 static const char *const words_wait[] = { "sleep", "spin", 0 };
+/* In the order of wl_point (wirelab/points.h). */
+static const char *const words_unit[] = {
+	"in.interrupt", "in.driver", "in.application", "out.application", "out.driver", "out.mac", 0
+};
 static const char *const words_probes[] = { "auto", "fentry", "raw", "off", 0 };
 const char *const wl_words_state[] = { "idle", "running", "done", "stopped", "abandoned", "failed", 0 };
 const char *const wl_words_clock[] = { "wall", "simulated", "instructions", 0 };
@@ -44,6 +48,7 @@ static const char *const start_keys[] = { "direction",
 					  "buffers",
 					  "descriptors",
 					  "captures",
+					  "capture_unit",
 					  "wait",
 					  "rule",
 					  "probes",
@@ -265,6 +270,8 @@ bool wl_start_read(const struct wl_line *line, struct wl_start *start, struct wl
 		start->has |= WL_HAS_BUFFERS;
 	has_number(&r, start, WL_HAS_DESCRIPTORS, "descriptors", &start->descriptors);
 	start->captures = (uint32_t)number_or(&r, "captures", UINT32_MAX, 0);
+	if (word(&r, "capture_unit", words_unit, &start->unit_point))
+		start->has |= WL_HAS_UNIT;
 	read_beyond(&r, start);
 	start->node_port = start->peer_port = start->traffic == WL_TRAFFIC_IPERF2 ? 5001 : 5003;
 	has_number(&r, start, WL_HAS_NODE_PORT, "node_port", &start->node_port);

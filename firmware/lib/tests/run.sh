@@ -93,6 +93,7 @@ main() {
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control
     run test_app
+    run test_unit
     run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/*
     run test_iperf_udp
     run test_iperf_tcp

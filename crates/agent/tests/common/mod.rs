@@ -166,6 +166,7 @@ pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
         buffers: None,
         descriptors: None,
         captures: None,
+        capture_unit: None,
         wait: None,
         rule: None,
         probes: None,

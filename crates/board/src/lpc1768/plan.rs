@@ -177,6 +177,7 @@ fn start(
         buffers: trial.buffers.filter(|_| sends),
         descriptors: descriptors.filter(|_| sends),
         captures: (captures > 0).then_some(captures),
+        capture_unit: None,
         wait: None,
         rule: None,
         probes: None,

@@ -43,6 +43,10 @@ fn capabilities(start: &Start, node: &Identity) -> Result<(), Refusal> {
     if let Some(buffers) = &start.buffers {
         among("buffers", buffers, &node.buffers)?;
     }
+    if start.capture_unit.is_some() {
+        let why = "this node has no capture unit in hardware";
+        return Err(Refusal::unsupported("capture_unit", why));
+    }
     if start.traffic == Some(Traffic::Iperf2) && start.layer == Layer::Ethernet {
         return Err(Refusal::unsupported("traffic", "iperf needs UDP or TCP"));
     }

@@ -180,6 +180,7 @@ pub fn transmit(frames: u64) -> Start {
         buffers: None,
         descriptors: None,
         captures: None,
+        capture_unit: None,
         wait: None,
         rule: None,
         probes: None,

@@ -222,6 +222,7 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         buffers: trial.buffers,
         descriptors: None,
         captures: (captures > 0 && trial.direction != Direction::Echo).then_some(captures),
+        capture_unit: None,
         wait: None,
         rule: None,
         probes: None,

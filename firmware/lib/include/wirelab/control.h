@@ -52,6 +52,7 @@ struct wl_identity {
 	uint32_t min_frame_bytes, max_frame_bytes;
 	uint64_t max_frames, max_time_ps;
 	uint32_t max_captures, idle_ms;
+	bool capture_unit; /* there is one in hardware */
 };
 
 /* Which fields a request had, or a reply has. */
@@ -70,6 +71,7 @@ enum wl_has {
 	WL_HAS_NODE_IP = 1 << 11,
 	WL_HAS_FRAME = 1 << 12,
 	WL_HAS_SLOTS = 1 << 13,
+	WL_HAS_UNIT = 1 << 14,
 };
 
 struct wl_start {
@@ -82,6 +84,7 @@ struct wl_start {
 	uint64_t limit_ps; /* when the trial must have ended at the latest, after its start */
 	uint32_t ports, captures;
 	uint16_t descriptors, node_port, peer_port;
+	uint8_t unit_point; /* of wl_point (wirelab/points.h), for the capture unit in hardware */
 	uint8_t peer_mac[6];
 	struct wl_ip peer_ip;
 	const char *beyond; /* a field that asks for what only an operating system has, or 0 */

@@ -78,6 +78,12 @@ uint64_t wl_clock(void);
 #define WL_UNLOCK()
 #endif
 
+/* A board whose hardware has a capture unit of its own: what tells it that a frame passes `point` (wirelab/points.h). It
+ * stands where a record of that point would be taken, and should cost no more than a write. */
+#ifndef WL_MARK
+#define WL_MARK(point) ((void)0)
+#endif
+
 /* --- node control (wirelab/control.h) --------------------------------------------------------------------------- */
 
 /* Sessions: 1 to 16. Each costs the 512 bytes of the last reply and about 48 more. */
