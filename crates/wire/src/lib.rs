@@ -9,6 +9,7 @@
 extern crate std;
 
 pub mod check;
+pub mod fcs;
 pub mod frame;
 pub mod header;
 pub mod lfsr;
