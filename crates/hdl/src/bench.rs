@@ -18,6 +18,14 @@ pub enum BenchError {
     /// Two cables end at one port.
     #[error("two cables end at port {0}")]
     TwoCables(usize),
+    /// A checker does not begin.
+    #[error("the checker of port {port} is not ready {clocks} clocks after it was cleared")]
+    NotReady {
+        /// Its port.
+        port: usize,
+        /// How long was waited.
+        clocks: u64,
+    },
     /// A register was not read or written.
     #[error("port {port}: {error}")]
     Bus {
@@ -121,21 +129,41 @@ impl Bench {
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
+    /// Begins to read a register of a port, so that clocks can be looked at one by one meanwhile; [`Bench::answer`]
+    /// tells when it has ended.
+    ///
+    /// # Errors
+    /// `Bus`, or `NoPort`.
+    pub fn begin_read(&mut self, port: usize, address: u16) -> Result<(), BenchError> {
+        let begun = self.port(port)?.begin_read(address);
+        begun.map_err(|error| BenchError::Bus { port, error })
+    }
+
+    /// What came of the access that was begun at a port, once; `None` while it goes on.
+    ///
+    /// # Errors
+    /// `Bus`, or `NoPort`.
+    pub fn answer(&mut self, port: usize) -> Result<Option<u32>, BenchError> {
+        let answer = self.port(port)?.answer().transpose();
+        answer.map_err(|error| BenchError::Bus { port, error })
+    }
+
+    fn port(&mut self, port: usize) -> Result<&mut Port, BenchError> {
+        let ports = self.ports.len();
+        let it = self.ports.get_mut(port);
+        it.ok_or(BenchError::NoPort { port, ports })
+    }
+
     fn access(
         &mut self,
         port: usize,
         begin: impl FnOnce(&mut Port) -> Result<(), BusError>,
     ) -> Result<u32, BenchError> {
-        let ports = self.ports.len();
-        let it = self
-            .ports
-            .get_mut(port)
-            .ok_or(BenchError::NoPort { port, ports })?;
-        begin(it).map_err(|error| BenchError::Bus { port, error })?;
+        begin(self.port(port)?).map_err(|error| BenchError::Bus { port, error })?;
         loop {
             self.clock();
-            if let Some(answer) = self.ports[port].answer() {
-                return answer.map_err(|error| BenchError::Bus { port, error });
+            if let Some(word) = self.answer(port)? {
+                return Ok(word);
             }
         }
     }

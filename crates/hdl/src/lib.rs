@@ -2,14 +2,19 @@
 //!
 //! A [`Port`] is generator, MAC, checker, packet identifier, capture unit and rate meter behind AXI4-Lite: one clock of
 //! 125 MHz gives and takes a byte of each line. A [`Bench`] joins ports by cables and drives them through their
-//! registers alone, as a CPU would. Its constants are in [`registers`].
+//! registers alone, as a CPU would. Its constants are in [`registers`]. An [`HdlNode`] is such a bench as a node that is
+//! asked trials.
 
 mod bench;
+mod node;
 mod port;
 mod sys;
+mod wire;
 
 pub use bench::{Bench, BenchError};
+pub use node::{HdlNode, HdlOptions, MOST_PORTS};
 pub use port::{BusError, Line, Port};
+pub use wire::{LineFrame, Sniffer, Talker};
 
 /// Picoseconds of a clock at 125 MHz, in which a line of 1 Gbit/s carries a byte (IEEE 802.3, clause 35).
 pub const CLOCK_PS: u64 = 8_000;

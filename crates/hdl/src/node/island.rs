@@ -1,0 +1,280 @@
+//! The ports of one cable: set up, run and stopped through their registers alone.
+//!
+//! Ports that no cable joins share nothing, so each cable is a bench of its own, and the benches run beside one another.
+
+use wirelab_trial::Layer;
+use wirelab_wire::header;
+
+use super::plan::Plan;
+use super::probe::Probe;
+use crate::bench::{Bench, BenchError};
+use crate::registers as reg;
+use crate::wire::{LineFrame, Sniffer};
+
+/// Clocks after which a checker is ready at the latest; it takes 514 after it was cleared.
+const READY_CLOCKS: u64 = 10_000;
+/// Clocks behind the last frame in which its verdict falls: through MAC and checker, a search for a stale one included.
+const SETTLE_CLOCKS: u64 = 512;
+/// Where the network of the UDP frames begins, 198.18.0.1: for measuring (RFC 2544, C.2.2).
+const NETWORK: u32 = 0xC612_0001;
+/// The tag's VLAN; the same as between Linux ports.
+const VLAN_TCI: u32 = 100;
+/// The longest frame that the MAC lets in, with tag and FCS in bytes.
+const MAX_FRAME_BYTES: u32 = 9216 + 14 + 4 + 4;
+
+/// The Ethernet address of a port, locally administered; it is on no wire but these.
+pub fn address(port: usize) -> u64 {
+    0x0257_4C00_0100 | port as u64
+}
+
+/// One end of the cable.
+#[derive(Debug)]
+struct End {
+    /// Its number among all ports.
+    port: usize,
+    sends: bool,
+    probe: Option<Probe>,
+    sniffer: Sniffer,
+}
+
+/// The ports that one cable joins.
+pub struct Island {
+    bench: Bench,
+    ends: Vec<End>,
+    /// Frames that arrived, by port, where they are kept.
+    pub arrived: Vec<(usize, LineFrame)>,
+}
+
+impl Island {
+    /// The ports at both ends of a cable, which may be the same.
+    pub fn new(one: usize, other: usize) -> Result<Island, BenchError> {
+        let ports = if one == other {
+            vec![one]
+        } else {
+            vec![one, other]
+        };
+        let end = |port: &usize| End {
+            port: *port,
+            sends: false,
+            probe: None,
+            sniffer: Sniffer::new(),
+        };
+        Ok(Island {
+            bench: Bench::new(ports.len(), &[(0, ports.len() - 1)])?,
+            ends: ports.iter().map(end).collect(),
+            arrived: Vec::new(),
+        })
+    }
+
+    /// Its place on this bench, of a port.
+    pub fn place(&self, port: usize) -> Option<usize> {
+        self.ends.iter().position(|end| end.port == port)
+    }
+
+    /// The bench.
+    pub fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
+    }
+
+    /// The probe of a port, once, with what it saw.
+    pub fn take_probe(&mut self, place: usize) -> Option<Probe> {
+        self.ends[place].probe.take()
+    }
+
+    /// Gives every port what the trial asks of it; nothing is sent yet.
+    pub fn prepare(&mut self, plan: &Plan) -> Result<(), BenchError> {
+        self.arrived.clear();
+        for place in 0..self.ends.len() {
+            let port = self.ends[place].port;
+            let sends = plan.flows.iter().any(|flow| flow.from == port);
+            let source = plan.flows.iter().find(|flow| flow.to == port);
+            for (register, word) in settings(plan, port) {
+                self.bench.write(place, register, word)?;
+            }
+            if let Some(flow) = source {
+                for (register, word) in checker(flow.from) {
+                    self.bench.write(place, register, word)?;
+                }
+            }
+            let end = &mut self.ends[place];
+            end.sends = sends;
+            end.sniffer = Sniffer::new();
+            end.probe = sends.then(|| Probe::new(place));
+        }
+        for place in 0..self.ends.len() {
+            self.wait_until_ready(place)?;
+        }
+        Ok(())
+    }
+
+    /// The start words are computed and the window is emptied before the first frame.
+    fn wait_until_ready(&mut self, place: usize) -> Result<(), BenchError> {
+        let begin = self.bench.clocks();
+        loop {
+            let status = self.bench.read(place, reg::CHECKER_STATUS)?;
+            if reg::CHECKER_STATUS_CHECKING.from(status) == 1 {
+                return Ok(());
+            }
+            if self.bench.clocks() > begin + READY_CLOCKS {
+                return Err(BenchError::NotReady {
+                    port: self.ends[place].port,
+                    clocks: READY_CLOCKS,
+                });
+            }
+        }
+    }
+
+    /// Lets all that send begin.
+    pub fn start(&mut self, plan: &Plan) -> Result<(), BenchError> {
+        let control = control(plan) | reg::GENERATOR_CONTROL_ENABLE.of(1);
+        for place in self.senders() {
+            self.bench.write(place, reg::GENERATOR_CONTROL, control)?;
+        }
+        Ok(())
+    }
+
+    /// Lets so many clocks pass, and keeps the frames that arrive meanwhile if asked.
+    pub fn run(&mut self, clocks: u64, keep: bool) -> Result<(), BenchError> {
+        for _ in 0..clocks {
+            self.clock(keep)?;
+        }
+        // Somebody else is about to use the bus.
+        while self
+            .ends
+            .iter()
+            .any(|end| end.probe.as_ref().is_some_and(|probe| !probe.rests()))
+        {
+            self.clock(keep)?;
+        }
+        Ok(())
+    }
+
+    fn clock(&mut self, keep: bool) -> Result<(), BenchError> {
+        if keep {
+            self.listen();
+        }
+        self.bench.clock();
+        for end in &mut self.ends {
+            if let Some(probe) = &mut end.probe {
+                probe.clock(&mut self.bench)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn listen(&mut self) {
+        let clock = self.bench.clocks();
+        let last = self.ends.len() - 1;
+        for (place, end) in self.ends.iter_mut().enumerate() {
+            // What arrives is what the other end sends: a cable has no length.
+            let heard = end.sniffer.take(clock, self.bench.line(last - place));
+            self.arrived.extend(heard.map(|frame| (end.port, frame)));
+        }
+    }
+
+    /// Whether all that send have sent what they were asked for.
+    pub fn finished(&mut self) -> Result<bool, BenchError> {
+        for place in self.senders() {
+            let status = self.bench.read(place, reg::GENERATOR_STATUS)?;
+            if reg::GENERATOR_STATUS_FINISHED.from(status) == 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lets the frames that are on their way arrive, and ends all generators, cut short or not.
+    pub fn stop(&mut self, plan: &Plan, keep: bool) -> Result<(), BenchError> {
+        for place in self.senders() {
+            self.bench
+                .write(place, reg::GENERATOR_CONTROL, control(plan))?;
+        }
+        // A fault may have one frame more on its way.
+        self.run(2 * plan.period_clocks + SETTLE_CLOCKS, keep)
+    }
+
+    fn senders(&self) -> Vec<usize> {
+        let ends = self.ends.iter().enumerate();
+        ends.filter(|(_, end)| end.sends)
+            .map(|(place, _)| place)
+            .collect()
+    }
+}
+
+/// What the generator's control register has beside `enable`.
+fn control(plan: &Plan) -> u32 {
+    let udp = u32::from(plan.trial.framing.layer == Layer::UdpIpv4);
+    reg::GENERATOR_CONTROL_UDP_MODE.of(udp)
+        | reg::GENERATOR_CONTROL_VLAN_ENABLE.of(u32::from(plan.trial.framing.vlan_tags))
+        | reg::GENERATOR_CONTROL_TIME_VALID.of(1)
+        | reg::GENERATOR_CONTROL_FAULT_KIND.of(plan.fault.map_or(0, |fault| fault.kind))
+}
+
+/// The words of a register of an Ethernet address.
+fn address_words(register: u16, address: u64) -> [(u16, u32); 2] {
+    [
+        (register, address as u32),
+        (register + 4, (address >> 32) as u32),
+    ]
+}
+
+/// What generator, MAC and rate meter of a port are given before a run.
+fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
+    let to = plan
+        .flows
+        .iter()
+        .find(|flow| flow.from == port)
+        .map_or(port, |flow| flow.to);
+    let udp_port = u32::from(header::UDP_PORT);
+    let flow =
+        reg::GENERATOR_FLOW_VLAN_TCI.of(VLAN_TCI) | reg::GENERATOR_FLOW_STREAM.of(port as u32);
+    let ports = reg::GENERATOR_UDP_PORTS_DESTINATION.of(udp_port)
+        | reg::GENERATOR_UDP_PORTS_SOURCE.of(udp_port);
+    let fault = plan.fault;
+    let mut words = vec![
+        (reg::GENERATOR_CONTROL, 0),
+        (reg::GENERATOR_PAYLOAD_BYTES, plan.sizes.payload),
+        (reg::GENERATOR_GAP_CYCLES, plan.gap_clocks),
+        (reg::GENERATOR_FRAME_COUNT, plan.frames),
+        (reg::GENERATOR_FLOW, flow),
+        (reg::GENERATOR_IPV4_SOURCE, NETWORK + port as u32),
+        (reg::GENERATOR_IPV4_DESTINATION, NETWORK + to as u32),
+        (reg::GENERATOR_UDP_PORTS, ports),
+        (
+            reg::GENERATOR_FAULT_EVERY,
+            fault.map_or(0, |fault| fault.every),
+        ),
+        (
+            reg::GENERATOR_FAULT_POSITION,
+            fault.map_or(0, |fault| fault.position),
+        ),
+        (reg::GENERATOR_FAULT_CUT, fault.map_or(0, |fault| fault.cut)),
+        (reg::MAC_MAX_FRAME, MAX_FRAME_BYTES),
+        // Its only bit: clear.
+        (reg::MAC_CONTROL, 1),
+        (reg::CHECKER_CONTROL, reg::CHECKER_CONTROL_CLEAR.of(1)),
+        // Off for a moment: the next frame opens a period.
+        (reg::RATE_CONTROL, reg::RATE_CONTROL_CLEAR.of(1)),
+        // The generator's stream, in ticks of 10 ns.
+        (
+            reg::RATE_CONTROL,
+            reg::RATE_CONTROL_ENABLE.of(1) | reg::RATE_CONTROL_SLOW.of(1),
+        ),
+    ];
+    words.extend(address_words(reg::GENERATOR_DESTINATION, address(to)));
+    words.extend(address_words(reg::GENERATOR_SOURCE, address(port)));
+    words
+}
+
+/// What the checker is told of the flow from `source`.
+fn checker(source: usize) -> Vec<(u16, u32)> {
+    let flow = reg::CHECKER_FLOW_UDP_PORT.of(u32::from(header::UDP_PORT))
+        | reg::CHECKER_FLOW_STREAM.of(source as u32);
+    let control = reg::CHECKER_CONTROL_ENABLE.of(1)
+        | reg::CHECKER_CONTROL_SOURCE_KNOWN.of(1)
+        | reg::CHECKER_CONTROL_STREAM_KNOWN.of(1);
+    let mut words = vec![(reg::CHECKER_FLOW, flow)];
+    words.extend(address_words(reg::CHECKER_SOURCE, address(source)));
+    words.push((reg::CHECKER_CONTROL, control));
+    words
+}

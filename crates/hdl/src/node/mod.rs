@@ -1,0 +1,194 @@
+//! `hdl:N`: ports of hardware in simulation, as a node.
+//!
+//! Generator, MAC and checker of `rtl/` send and judge the frames; this side writes and reads their registers over
+//! AXI4-Lite, as a CPU would. Time is simulated: it does not depend on the host, and two runs give the same figures.
+
+mod island;
+mod observe;
+mod options;
+mod plan;
+mod probe;
+mod read;
+mod run;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec};
+use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::{
+    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
+    Trial,
+};
+use wirelab_wire::Framing;
+
+use crate::bench::BenchError;
+use crate::{CLOCK_PS, registers as reg};
+use island::Island;
+pub use options::{HdlOptions, MOST_PORTS};
+
+/// The ports, up and joined.
+pub struct HdlNode {
+    name: String,
+    options: HdlOptions,
+    islands: Vec<Island>,
+    registers: u32,
+    capture: Option<Arc<Mutex<CaptureWriter>>>,
+}
+
+impl HdlNode {
+    /// Start the ports; `name` is how the node was asked for.
+    ///
+    /// # Errors
+    /// [`BenchError`] where a port does not answer.
+    pub fn start(name: &str, options: HdlOptions) -> Result<HdlNode, BenchError> {
+        let cables = options.cables().into_iter();
+        let islands: Result<Vec<Island>, BenchError> =
+            cables.map(|(one, other)| Island::new(one, other)).collect();
+        let mut islands = islands?;
+        let id = match islands.first_mut() {
+            Some(island) => island.bench().read(0, reg::ID)?,
+            None => 0,
+        };
+        Ok(HdlNode {
+            name: name.to_owned(),
+            options,
+            islands,
+            registers: reg::ID_VERSION.from(id),
+            capture: None,
+        })
+    }
+
+    /// Write every intact frame that arrives at a port into `capture` from now on, with the simulated time at which its
+    /// preamble began, counted from the reset of the ports. Its interfaces are [`HdlNode::capture_interfaces`]; whoever
+    /// made it finishes it.
+    pub fn capture_into(&mut self, capture: Arc<Mutex<CaptureWriter>>) {
+        self.capture = Some(capture);
+    }
+
+    /// Write no more; the capture is left to whoever else holds it.
+    pub fn end_capture(&mut self) {
+        self.capture = None;
+    }
+
+    /// The interfaces that a capture of this node has: one a port.
+    #[must_use]
+    pub fn capture_interfaces(&self) -> Vec<InterfaceSpec> {
+        let of = |port| InterfaceSpec {
+            link_rate_bits_per_s: Some(plan::LINK_BITS_PER_S),
+            ..InterfaceSpec::named(format!("port {port}"))
+        };
+        (0..self.options.ports).map(of).collect()
+    }
+
+    /// Does something with a port: on which island it is, and at which place there.
+    fn at<T>(
+        &mut self,
+        port: usize,
+        work: impl FnOnce(&mut Island, usize) -> Result<T, BenchError>,
+    ) -> Result<T, BenchError> {
+        let found = self
+            .islands
+            .iter_mut()
+            .find_map(|island| island.place(port).map(|place| (island, place)));
+        match found {
+            Some((island, place)) => work(island, place),
+            None => Err(BenchError::NoPort {
+                port,
+                ports: self.options.ports,
+            }),
+        }
+    }
+
+    /// Puts what has arrived into the capture, if there is one, in the order of time.
+    fn keep(&mut self) -> Result<(), NodeError> {
+        let Some(capture) = &self.capture else {
+            return Ok(());
+        };
+        let mut arrived: Vec<_> = self
+            .islands
+            .iter_mut()
+            .flat_map(|island| island.arrived.drain(..))
+            .collect();
+        arrived.sort_by_key(|(port, frame)| (frame.start_clock, *port));
+        let mut writer = capture.lock().unwrap_or_else(PoisonError::into_inner);
+        for (port, frame) in &arrived {
+            if let Some(bytes) = frame.intact() {
+                let time_ns = frame.start_clock * CLOCK_PS / 1000;
+                writer
+                    .write_frame(*port as u32, time_ns, bytes)
+                    .map_err(|error| NodeError::Failed(error.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn setup(&self) -> BTreeMap<String, String> {
+        let cables = self.options.cables();
+        let cables = cables.iter().map(|(one, other)| format!("{one}–{other}"));
+        [
+            ("clock", "125 MHz, a byte of line a clock".to_owned()),
+            ("interface", "GMII, 1 Gbit/s".to_owned()),
+            ("cables", cables.collect::<Vec<_>>().join(", ")),
+            (
+                "core",
+                "none: generator and checker in VHDL (rtl/), registers over AXI4-Lite".to_owned(),
+            ),
+            ("registers", format!("version {}", self.registers)),
+            (
+                "simulator",
+                "GHDL's translation, compiled by Verilator; simulated time".to_owned(),
+            ),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .into()
+    }
+}
+
+impl std::fmt::Debug for HdlNode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("HdlNode");
+        shown
+            .field("name", &self.name)
+            .field("options", &self.options);
+        shown.finish_non_exhaustive()
+    }
+}
+
+impl Node for HdlNode {
+    fn describe(&self) -> Description {
+        let framing = Framing::default();
+        Description {
+            name: self.name.clone(),
+            kind: "hdl".to_owned(),
+            capabilities: Capabilities {
+                layers: vec![Layer::Ethernet, Layer::UdpIpv4],
+                directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],
+                buffers: Vec::new(),
+                paths: Vec::new(),
+                ports: self.options.ports as u32,
+                min_frame_bytes: framing.min_test_frame(),
+                max_frame_bytes: framing.max_test_frame(),
+                link_bits_per_s: Some(plan::LINK_BITS_PER_S),
+            },
+            setup: self.setup(),
+        }
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let plan = plan::plan(trial, &self.options)?;
+        let started_unix_ns = unix_ns();
+        let ran = run::run(self, &plan, progress, cancel)?;
+        Ok(observe::observation(
+            &plan,
+            self.describe(),
+            ran,
+            started_unix_ns,
+        ))
+    }
+}

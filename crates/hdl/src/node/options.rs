@@ -1,0 +1,100 @@
+//! What may follow `hdl:`: how many ports, and how they are joined.
+
+/// Most ports of a bench.
+pub const MOST_PORTS: usize = 8;
+
+/// How many ports there are and which cables join them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HdlOptions {
+    /// Ports, 1 to [`MOST_PORTS`].
+    pub ports: usize,
+    /// Each port is joined to itself.
+    pub loopback: bool,
+}
+
+impl HdlOptions {
+    /// Options from what follows `hdl:`: `4`, `1`, `3,loopback`.
+    ///
+    /// # Errors
+    /// What is wrong, in words, and what there is.
+    pub fn parse(text: &str) -> Result<HdlOptions, String> {
+        let wrong = |why: String| format!("hdl:{text}: {why}");
+        let mut parts = text.split(',');
+        let number = parts.next().unwrap_or_default();
+        let ports = number
+            .parse()
+            .ok()
+            .filter(|n| (1..=MOST_PORTS).contains(n))
+            .ok_or_else(|| {
+                wrong(format!(
+                    "write hdl:N with 1 to {MOST_PORTS} ports, e.g. hdl:4"
+                ))
+            })?;
+        let mut loopback = false;
+        for part in parts {
+            match part {
+                "loopback" if !loopback => loopback = true,
+                "loopback" => return Err(wrong("loopback was given before; give it once".into())),
+                _ => return Err(wrong(format!("'{part}' is no option: there is loopback"))),
+            }
+        }
+        if ports % 2 == 1 && ports > 1 && !loopback {
+            let why = format!(
+                "a cable has two ends, and {ports} is odd: ask an even number, or hdl:{ports},loopback to join each \
+                 port to itself"
+            );
+            return Err(wrong(why));
+        }
+        Ok(HdlOptions {
+            ports,
+            // A port alone has nobody else.
+            loopback: loopback || ports == 1,
+        })
+    }
+
+    /// The port at the other end of a port's cable: with four ports 0–2 and 1–3, as in the Ethernet FMC design.
+    pub fn peer(&self, port: usize) -> usize {
+        match self.loopback {
+            true => port,
+            false => (port + self.ports / 2) % self.ports,
+        }
+    }
+
+    /// The ports that are joined, each cable once, its lower end first.
+    pub fn cables(&self) -> Vec<(usize, usize)> {
+        let ends = (0..self.ports).map(|port| (port, self.peer(port)));
+        ends.filter(|(port, peer)| port <= peer).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_ports_have_the_cables_of_the_ethernet_fmc() {
+        let cables = |text| HdlOptions::parse(text).unwrap().cables();
+        assert_eq!(cables("4"), [(0, 2), (1, 3)]);
+        assert_eq!(cables("1"), [(0, 0)]);
+        assert_eq!(cables("2"), [(0, 1)]);
+        assert_eq!(cables("3,loopback"), [(0, 0), (1, 1), (2, 2)]);
+        assert_eq!(cables("8").len(), 4);
+    }
+
+    #[test]
+    fn what_cannot_be_says_what_can() {
+        for (text, words) in [
+            ("0", "1 to 8 ports"),
+            ("9", "1 to 8 ports"),
+            ("", "1 to 8 ports"),
+            ("four", "1 to 8 ports"),
+            ("3", "hdl:3,loopback"),
+            ("4,cable=0-1", "'cable=0-1' is no option"),
+            ("4,loopback,loopback", "given before"),
+            ("4,", "'' is no option"),
+        ] {
+            let error = HdlOptions::parse(text).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

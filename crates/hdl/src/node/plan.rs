@@ -1,0 +1,413 @@
+//! From a trial to what the registers of each port are given, checked before anything happens.
+
+use wirelab_trial::{Direction, Extent, FaultRates, Layer, Ledger, NodeError, Sizes, Trial};
+use wirelab_wire::LineRate;
+use wirelab_wire::header;
+
+use super::options::HdlOptions;
+use crate::CLOCK_PS;
+
+/// The link in bit/s: a byte a clock of 125 MHz.
+pub const LINK_BITS_PER_S: u64 = 1_000_000_000;
+/// Clocks behind a frame in which the MAC takes no byte of the next: FCS, gap and preamble (docs/blocks/mac_tx.md).
+const MAC_PAUSE_CLOCKS: u64 = 24;
+/// Clocks of the preamble, which a MAC at rest sends before it takes the first byte that the generator offers.
+const PREAMBLE_CLOCKS: u64 = 8;
+/// The longest pause that the generator makes: its register has 24 bits.
+const LONGEST_PAUSE_CLOCKS: u64 = (1 << 24) - 1 + PREAMBLE_CLOCKS;
+/// The longest trial in ps of simulated time: 10 s, which take a host most of an hour.
+const LONGEST_PS: u64 = 10_000_000_000_000;
+
+/// Where the sequence stands in the test header, in bytes (spec/test-frame.md).
+const SEQUENCE_AT: u32 = 4;
+
+/// One sending and one receiving port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPlan {
+    /// Transmit or receive, as the ports of the trial see it.
+    pub direction: Direction,
+    /// The port that sends; also its stream.
+    pub from: usize,
+    /// The port that checks.
+    pub to: usize,
+}
+
+/// A fault of the generator, in the words of its registers (docs/blocks/packet_generator.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Number of the kind.
+    pub kind: u32,
+    /// The name of its rate.
+    pub name: &'static str,
+    /// It goes into every so many frames.
+    pub every: u32,
+    /// Bit of the frame that is inverted.
+    pub position: u32,
+    /// Bytes that are missing.
+    pub cut: u32,
+}
+
+impl Fault {
+    /// What a receiver must find of so many faults.
+    pub fn ledger(&self, sequences: u64, injected: u64) -> Ledger {
+        let mut ledger = Ledger {
+            sent_frames: sequences,
+            ..Ledger::default()
+        };
+        let count = match self.name {
+            "drop" => {
+                ledger.lost_frames = injected;
+                &mut ledger.dropped_frames
+            }
+            "header-corrupt" => {
+                ledger.lost_frames = injected;
+                &mut ledger.header_corrupt_frames
+            }
+            "duplicate" => &mut ledger.duplicated_frames,
+            "swap" => &mut ledger.reordered_frames,
+            "truncate" => &mut ledger.truncated_frames,
+            "stale" => &mut ledger.stale_frames,
+            _ => &mut ledger.corrupted_frames,
+        };
+        *count = injected;
+        ledger
+    }
+}
+
+/// A trial made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What was asked.
+    pub trial: Trial,
+    /// All four sizes.
+    pub sizes: Sizes,
+    /// The link.
+    pub link: LineRate,
+    /// Frames/s asked of each flow; `None` at maximum load.
+    pub frames_per_s: Option<f64>,
+    /// Clocks from one frame to the next: whole ones, so a rate is set to the nearest that these give.
+    pub period_clocks: u64,
+    /// Idle clocks of the generator behind each frame.
+    pub gap_clocks: u32,
+    /// Sequences of each flow.
+    pub frames: u32,
+    /// What is wrong on purpose.
+    pub fault: Option<Fault>,
+    /// The flows.
+    pub flows: Vec<FlowPlan>,
+}
+
+impl Plan {
+    /// Clocks that sending takes.
+    pub fn clocks(&self) -> u64 {
+        self.period_clocks * u64::from(self.frames)
+    }
+}
+
+/// Check the trial and lay it out.
+pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
+    decline(trial, options)?;
+    let sizes = trial.sizes().map_err(NodeError::bad)?;
+    let link =
+        LineRate::new(LINK_BITS_PER_S).ok_or_else(|| NodeError::bad("a link needs a rate"))?;
+    let asked = trial
+        .load
+        .frames_per_s(&sizes, trial.framing.layer, Some(link));
+    let frames_per_s = asked.map_err(NodeError::bad)?;
+    let shortest = u64::from(sizes.length) + MAC_PAUSE_CLOCKS;
+    let clocks_per_s = 1e12 / CLOCK_PS as f64;
+    let period_clocks = match frames_per_s {
+        Some(rate) => ((clocks_per_s / rate).round() as u64).max(shortest),
+        None => shortest,
+    };
+    let pause = period_clocks - u64::from(sizes.length);
+    if pause > LONGEST_PAUSE_CLOCKS {
+        let slowest = clocks_per_s / (LONGEST_PAUSE_CLOCKS + u64::from(sizes.length)) as f64;
+        return Err(NodeError::bad(format!(
+            "a load of {} is less than the generator can: it waits {LONGEST_PAUSE_CLOCKS} clocks at most, so ask {} pps or more",
+            trial.load,
+            slowest.ceil()
+        )));
+    }
+    Ok(Plan {
+        sizes,
+        link,
+        frames_per_s,
+        period_clocks,
+        gap_clocks: if pause > MAC_PAUSE_CLOCKS {
+            (pause - PREAMBLE_CLOCKS) as u32
+        } else {
+            0
+        },
+        frames: frames(trial, period_clocks)?,
+        fault: fault(&trial.faults, trial, &sizes)?,
+        flows: flows(trial, options),
+        trial: trial.clone(),
+    })
+}
+
+fn decline(trial: &Trial, options: &HdlOptions) -> Result<(), NodeError> {
+    let no = |field, why: &str| Err(NodeError::unsupported(field, why));
+    if !matches!(trial.framing.layer, Layer::Ethernet | Layer::UdpIpv4) {
+        return no(
+            "layer",
+            "the generator makes Ethernet and UDP over IPv4 frames: ask ethernet or udp4",
+        );
+    }
+    if trial.framing.vlan_tags > 1 {
+        return no(
+            "vlan_tags",
+            "the generator makes one tag at most: ask --vlan 1",
+        );
+    }
+    if trial.direction == Direction::Echo {
+        return no(
+            "direction",
+            "a checker sends nothing back: ask transmit, receive or both",
+        );
+    }
+    if trial.ports == 0 || trial.ports as usize > options.ports {
+        let why = format!("{} asked, the bench has {}", trial.ports, options.ports);
+        return no("ports", &why);
+    }
+    if trial.buffers.is_some() {
+        return no(
+            "buffers",
+            "the generator makes each frame as it goes: leave the buffers out",
+        );
+    }
+    if trial
+        .link_bits_per_s
+        .is_some_and(|rate| rate != LINK_BITS_PER_S)
+    {
+        return no(
+            "link_bits_per_s",
+            "its lines carry 1 Gbit/s: leave --rate out, and ask less with --load",
+        );
+    }
+    trial.decline_ways("a port of hardware has one way: leave it out")
+}
+
+/// Sequences of each flow.
+fn frames(trial: &Trial, period_clocks: u64) -> Result<u32, NodeError> {
+    let period_ps = period_clocks * CLOCK_PS;
+    let frames = match trial.extent {
+        Extent::Frames { frames } => frames,
+        Extent::Time { time_ps } => (time_ps / period_ps).max(1),
+    };
+    let most = LONGEST_PS / period_ps;
+    match u32::try_from(frames).ok().filter(|_| frames <= most) {
+        Some(frames) => Ok(frames),
+        None => Err(NodeError::bad(format!(
+            "{frames} frames at this load are more than 10 s of simulated time, which take a host most of an hour: ask \
+             {most} frames or fewer"
+        ))),
+    }
+}
+
+fn flows(trial: &Trial, options: &HdlOptions) -> Vec<FlowPlan> {
+    let of_the_trial = 0..trial.ports as usize;
+    let mut flows: Vec<FlowPlan> = Vec::new();
+    for port in of_the_trial {
+        let peer = options.peer(port);
+        let ways = match trial.direction {
+            Direction::Transmit => vec![(Direction::Transmit, port, peer)],
+            Direction::Receive => vec![(Direction::Receive, peer, port)],
+            _ => vec![
+                (Direction::Transmit, port, peer),
+                (Direction::Receive, peer, port),
+            ],
+        };
+        for (direction, from, to) in ways {
+            // A flow between two ports of the trial is one flow.
+            if flows.iter().all(|flow| flow.from != from) {
+                flows.push(FlowPlan {
+                    direction,
+                    from,
+                    to,
+                });
+            }
+        }
+    }
+    flows
+}
+
+/// The one kind of fault that is asked, as the generator can make it.
+fn fault(rates: &FaultRates, trial: &Trial, sizes: &Sizes) -> Result<Option<Fault>, NodeError> {
+    let asked: Vec<(&'static str, f64)> = rates
+        .named()
+        .into_iter()
+        .filter(|(_, rate)| *rate > 0.0)
+        .collect();
+    let (name, rate) = match asked[..] {
+        [] => return Ok(None),
+        [one] => one,
+        _ => {
+            let why = "the generator makes one kind of fault in a run: ask one at a time";
+            return Err(NodeError::unsupported("faults", why));
+        }
+    };
+    let every = (1.0 / rate).round();
+    if !(every <= f64::from(u32::MAX) && (every * rate - 1.0).abs() < 1e-9) {
+        return Err(NodeError::unsupported(
+            "faults",
+            format!(
+                "the generator puts a fault into every n-th frame, so a rate is 1/n: ask {name}={} for {name}={rate}",
+                1.0 / every.min(f64::from(u32::MAX))
+            ),
+        ));
+    }
+    let test_header = trial.framing.header_bytes() + trial.framing.layer.header_bytes();
+    let lfsr = sizes.lfsr_len();
+    // Numbers of rtl/src/ethernet_pkg.vhd; LFSR bytes that the fault needs.
+    let (kind, needed) = match name {
+        "drop" => (2, 0),
+        "duplicate" => (3, 0),
+        "swap" => (4, 0),
+        "stale" => (6, 4),
+        // What is cut off a frame of the smallest size the MAC pads again.
+        "truncate" => (7, 1 + 60_u32.saturating_sub(sizes.length - lfsr)),
+        "header-corrupt" => (1, 0),
+        _ => (1, 1),
+    };
+    if lfsr < needed {
+        return Err(NodeError::bad(format!(
+            "frames of this size cannot have the fault '{name}': add {} to the size, or leave the fault out",
+            needed - lfsr
+        )));
+    }
+    let byte = match name {
+        "header-corrupt" => test_header + SEQUENCE_AT,
+        _ => test_header + header::LEN as u32 + lfsr / 2,
+    };
+    Ok(Some(Fault {
+        kind,
+        name,
+        every: every as u32,
+        position: 8 * byte,
+        cut: 1,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_trial::{Framing, Load, Size, SizeUnit};
+
+    fn trial(load: &str) -> Trial {
+        let size = Size::new(SizeUnit::Payload, 66);
+        Trial::new(
+            Framing::default(),
+            Direction::Both,
+            size,
+            load.parse::<Load>().unwrap(),
+            Extent::Frames { frames: 10 },
+        )
+    }
+
+    fn four() -> HdlOptions {
+        HdlOptions::parse("4").unwrap()
+    }
+
+    #[test]
+    fn a_load_becomes_whole_clocks() {
+        for (load, period, gap) in [
+            ("max", 104, 0),
+            ("100%", 104, 0),
+            // 208 clocks, of which 80 are the frame and 8 its preamble.
+            ("50%", 208, 120),
+            ("500M", 208, 120),
+            ("1kpps", 125_000, 124_912),
+            ("gap=96B", 188, 100),
+        ] {
+            let plan = plan(&trial(load), &four()).unwrap();
+            assert_eq!(
+                (plan.period_clocks, plan.gap_clocks),
+                (period, gap),
+                "{load}"
+            );
+        }
+        let error = plan(&trial("1pps"), &four()).unwrap_err().to_string();
+        assert!(error.contains("ask 8 pps or more"), "{error}");
+        assert!(plan(&trial("1.1G"), &four()).is_err());
+    }
+
+    #[test]
+    fn a_flow_between_two_ports_of_the_trial_is_one_flow() {
+        let ends = |direction, ports| {
+            let trial = Trial {
+                direction,
+                ports,
+                ..trial("max")
+            };
+            let flows = plan(&trial, &four()).unwrap().flows;
+            flows.iter().map(|f| (f.from, f.to)).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(Direction::Both, 4), [(0, 2), (2, 0), (1, 3), (3, 1)]);
+        assert_eq!(ends(Direction::Both, 1), [(0, 2), (2, 0)]);
+        assert_eq!(ends(Direction::Transmit, 2), [(0, 2), (1, 3)]);
+        assert_eq!(ends(Direction::Receive, 2), [(2, 0), (3, 1)]);
+        let alone = HdlOptions::parse("1").unwrap();
+        assert_eq!(plan(&trial("max"), &alone).unwrap().flows.len(), 1);
+    }
+
+    #[test]
+    fn what_the_bench_cannot_do_is_named() {
+        let asked = |change: fn(&mut Trial)| {
+            let mut trial = trial("max");
+            change(&mut trial);
+            plan(&trial, &four()).unwrap_err().to_string()
+        };
+        for (error, words) in [
+            (asked(|t| t.framing.layer = Layer::UdpIpv6), "layer: "),
+            (asked(|t| t.framing.vlan_tags = 2), "vlan_tags: "),
+            (asked(|t| t.direction = Direction::Echo), "direction: "),
+            (asked(|t| t.ports = 5), "ports: 5 asked, the bench has 4"),
+            (asked(|t| t.ports = 0), "ports: "),
+            (
+                asked(|t| t.buffers = Some(wirelab_trial::Buffers::InPlace)),
+                "buffers: ",
+            ),
+            (
+                asked(|t| t.link_bits_per_s = Some(100_000_000)),
+                "link_bits_per_s: ",
+            ),
+            (
+                asked(|t| t.extent = Extent::Frames { frames: 1 << 40 }),
+                "frames or fewer",
+            ),
+            (
+                asked(|t| t.faults.drop = 0.3),
+                "ask drop=0.3333333333333333",
+            ),
+            (
+                asked(|t| (t.faults.drop, t.faults.swap) = (0.1, 0.1)),
+                "one at a time",
+            ),
+            (
+                asked(|t| {
+                    t.faults.truncate = 0.5;
+                    t.size = Size::new(SizeUnit::Payload, 46);
+                }),
+                "add 1 to the size",
+            ),
+        ] {
+            assert!(error.contains(words), "{error}");
+        }
+        for (field, trial) in trial("max").asking_each_way() {
+            let error = plan(&trial, &four()).unwrap_err().to_string();
+            assert!(error.contains(&format!("{field}: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_as_many_frames_as_it_holds() {
+        let trial = Trial {
+            extent: Extent::Time {
+                time_ps: 1_000_000_000,
+            },
+            ..trial("max")
+        };
+        assert_eq!(plan(&trial, &four()).unwrap().frames, 1201);
+    }
+}

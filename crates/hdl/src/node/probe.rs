@@ -1,0 +1,109 @@
+//! The rate meter, read while a trial runs: each interval between two frames, as a probe of 100 MHz counts it.
+
+use wirelab_trial::series::SeriesBuilder;
+use wirelab_trial::{Clock, ClockKind, Owner, Series};
+
+use crate::bench::{Bench, BenchError};
+use crate::registers as reg;
+
+/// A tick of the probe: the rate meter counts four clocks in five of 125 MHz.
+pub const PROBE: Clock = Clock {
+    kind: ClockKind::Simulated,
+    tick_ps: Some(10_000),
+    resolution_ticks: 1,
+    owner: Owner::Node,
+};
+/// The name of the series; the node model of the Ethernet FMC has it too.
+const SERIES: &str = "spacing: AXI4-Stream input";
+/// Clocks between two looks at the number of periods: less than the shortest frame takes, less the three reads.
+const PAUSE_CLOCKS: u32 = 16;
+
+/// What is being read.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Nothing, for so many clocks.
+    Pause(u32),
+    Periods,
+    /// The last period, while there were so many.
+    Last(u32),
+    /// The number again: the last period is this one's where it has not moved.
+    Again {
+        periods: u32,
+        last: u32,
+    },
+}
+
+/// Reads the rate meter of a port between the clocks of a trial.
+#[derive(Debug)]
+pub struct Probe {
+    port: usize,
+    step: Step,
+    seen: u32,
+    samples: SeriesBuilder,
+    /// Periods that went by between two looks.
+    pub missed: u64,
+}
+
+impl Probe {
+    /// Reads that of this port of a bench.
+    pub fn new(port: usize) -> Probe {
+        Probe {
+            port,
+            step: Step::Pause(PAUSE_CLOCKS),
+            seen: 0,
+            samples: SeriesBuilder::new(SERIES, PROBE, 0),
+            missed: 0,
+        }
+    }
+
+    /// One clock has passed.
+    pub fn clock(&mut self, bench: &mut Bench) -> Result<(), BenchError> {
+        if let Step::Pause(left) = self.step {
+            if left > 0 {
+                self.step = Step::Pause(left - 1);
+                return Ok(());
+            }
+            bench.begin_read(self.port, reg::RATE_PERIODS)?;
+            self.step = Step::Periods;
+            return Ok(());
+        }
+        let Some(word) = bench.answer(self.port)? else {
+            return Ok(());
+        };
+        self.step = self.next(word);
+        match self.step {
+            Step::Pause(_) => Ok(()),
+            Step::Last(_) => bench.begin_read(self.port, reg::RATE_LAST_PERIOD),
+            Step::Periods | Step::Again { .. } => bench.begin_read(self.port, reg::RATE_PERIODS),
+        }
+    }
+
+    /// What follows a word that was read.
+    fn next(&mut self, word: u32) -> Step {
+        match self.step {
+            Step::Periods if word == self.seen => Step::Pause(PAUSE_CLOCKS),
+            Step::Periods => Step::Last(word),
+            Step::Last(periods) => Step::Again {
+                periods,
+                last: word,
+            },
+            Step::Again { periods, last } if periods == word => {
+                self.samples.push(u64::from(last));
+                self.missed += u64::from(periods.wrapping_sub(self.seen).wrapping_sub(1));
+                self.seen = periods;
+                Step::Pause(PAUSE_CLOCKS)
+            }
+            Step::Again { .. } | Step::Pause(_) => Step::Last(word),
+        }
+    }
+
+    /// Whether nothing is being read, so that others may use the bus.
+    pub fn rests(&self) -> bool {
+        matches!(self.step, Step::Pause(_))
+    }
+
+    /// What was seen; `None` where it was nothing.
+    pub fn finish(self) -> Option<Series> {
+        (self.samples.count() > 0).then(|| self.samples.finish())
+    }
+}

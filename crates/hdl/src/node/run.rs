@@ -1,0 +1,122 @@
+//! Running a trial: all cables at once, in slices of simulated time, so that what is kept stays in order.
+
+use std::thread;
+
+use wirelab_trial::{Cancel, NodeError, Progress, Series};
+
+use super::HdlNode;
+use super::island::Island;
+use super::plan::Plan;
+use super::read::{self, Seen, Sent};
+use crate::CLOCK_PS;
+use crate::bench::BenchError;
+
+/// Clocks of a slice: about 0.1 s of a host's time, after which progress is told and a wish to end is heard.
+const SLICE_CLOCKS: u64 = 65_536;
+/// How much longer than its frames take a run may last, in clocks: a swap or a duplicate at the end.
+const PATIENCE_CLOCKS: u64 = 1_000_000;
+
+/// What a flow came to.
+#[derive(Clone, Debug)]
+pub struct Came {
+    pub sent: Sent,
+    pub seen: Seen,
+    /// The intervals at the sender's probe.
+    pub spacing: Option<Series>,
+    /// Intervals that were not read in time.
+    pub missed_periods: u64,
+}
+
+/// What a trial came to.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Flow by flow, in the plan's order.
+    pub came: Vec<Came>,
+    /// The user ended it.
+    pub cancelled: bool,
+    /// It did not come to its end by itself.
+    pub stuck: bool,
+    /// Simulated clocks of the trial.
+    pub clocks: u64,
+}
+
+/// Why benches failed, for whoever asked the trial.
+fn failed(error: BenchError) -> NodeError {
+    NodeError::Failed(error.to_string())
+}
+
+/// Run a trial.
+pub fn run(
+    node: &mut HdlNode,
+    plan: &Plan,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> Result<Ran, NodeError> {
+    let keep = node.capture.is_some();
+    at_once(&mut node.islands, |island| {
+        island.prepare(plan)?;
+        island.start(plan)
+    })?;
+    node.keep()?;
+    let (all, mut clocks) = (plan.clocks(), 0);
+    let mut finished = false;
+    while !finished && !cancel.is_cancelled() && clocks < all + PATIENCE_CLOCKS {
+        // The last slice is as long as it has to be.
+        let slice = (all.saturating_sub(clocks) + plan.period_clocks).min(SLICE_CLOCKS);
+        let ended = at_once(&mut node.islands, |island| {
+            island.run(slice, keep)?;
+            island.finished()
+        })?;
+        finished = ended.into_iter().all(|ended| ended);
+        clocks += slice;
+        node.keep()?;
+        let done_us = clocks.min(all) * CLOCK_PS / 1_000_000;
+        let all_us = all * CLOCK_PS / 1_000_000;
+        progress.report(done_us, all_us, "µs of simulated time");
+    }
+    at_once(&mut node.islands, |island| island.stop(plan, keep))?;
+    node.keep()?;
+    let came = plan.flows.iter().map(|flow| {
+        let (sent, probe) = node.at(flow.from, |island, place| {
+            Ok((read::sent(island.bench(), place)?, island.take_probe(place)))
+        })?;
+        let seen = node.at(flow.to, |island, place| read::seen(island.bench(), place))?;
+        Ok(Came {
+            sent,
+            seen,
+            missed_periods: probe.as_ref().map_or(0, |probe| probe.missed),
+            spacing: probe.and_then(super::probe::Probe::finish),
+        })
+    });
+    let came = came.collect::<Result<Vec<_>, BenchError>>();
+    Ok(Ran {
+        came: came.map_err(failed)?,
+        cancelled: !finished && cancel.is_cancelled(),
+        stuck: !finished && !cancel.is_cancelled(),
+        clocks,
+    })
+}
+
+/// Does the same with every island, each on a thread of its own; what came of it, in their order.
+fn at_once<T: Send>(
+    islands: &mut [Island],
+    work: impl Fn(&mut Island) -> Result<T, BenchError> + Sync,
+) -> Result<Vec<T>, NodeError> {
+    if let [alone] = islands {
+        return Ok(vec![work(alone).map_err(failed)?]);
+    }
+    let results: Vec<Result<T, BenchError>> = thread::scope(|scope| {
+        let threads: Vec<_> = islands
+            .iter_mut()
+            .map(|island| scope.spawn(|| work(island)))
+            .collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().expect("a bench does not panic")
+        };
+        threads.into_iter().map(join).collect()
+    });
+    results
+        .into_iter()
+        .map(|result| result.map_err(failed))
+        .collect()
+}
