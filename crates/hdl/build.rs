@@ -1,13 +1,21 @@
-//! Translates the VHDL of a port, has Verilator make C++ of it, and compiles that into the crate.
+//! Translates the VHDL of a port and of the reference node, has Verilator make C++ of them, and compiles that into the crate.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// Entities, each with the C++ that drives its model.
+const MODELS: [(&str, &str); 2] = [
+    ("ethernet_port", "src/shim.cpp"),
+    ("reference_node", "src/reference/shim.cpp"),
+];
 
 fn main() {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     for input in [
         "rtl/src",
+        "rtl/reference",
         "rtl/registers",
         "rtl/tools",
         "firmware/drivers",
@@ -15,23 +23,29 @@ fn main() {
     ] {
         println!("cargo::rerun-if-changed={}", tree.join(input).display());
     }
-    println!("cargo::rerun-if-changed=src/shim.cpp");
     println!("cargo::rerun-if-env-changed=GHDL");
     let mut compiler = cc::Build::new();
+    // The models share Verilator's own sources.
+    let mut sources = BTreeSet::new();
     let mut registers = None;
-    for line in model(&tree, &out).lines() {
-        match line.split_once(' ') {
-            Some(("source", path)) => drop(compiler.file(path)),
-            Some(("include", path)) => drop(compiler.include(path)),
-            Some(("registers", path)) => {
-                println!("cargo::rustc-env=WIRELAB_HDL_REGISTERS={path}");
-                registers = Path::new(path).parent().map(Path::to_path_buf);
+    for (entity, shim) in MODELS {
+        println!("cargo::rerun-if-changed={shim}");
+        sources.insert(shim.to_owned());
+        for line in model(&tree, &out, entity).lines() {
+            match line.split_once(' ') {
+                Some(("source", path)) => drop(sources.insert(path.to_owned())),
+                Some(("include", path)) => drop(compiler.include(path)),
+                Some(("registers", path)) => {
+                    let name = entity.to_uppercase();
+                    println!("cargo::rustc-env=WIRELAB_HDL_{name}={path}");
+                    registers = Path::new(path).parent().map(Path::to_path_buf);
+                }
+                _ => panic!("rtl/tools/model.py printed '{line}', which is no word and path"),
             }
-            _ => panic!("rtl/tools/model.py printed '{line}', which is no word and path"),
         }
     }
     compiler
-        .file("src/shim.cpp")
+        .files(sources)
         .cpp(true)
         .std("c++20")
         // Without optimisation a test would wait ten times as long for its clocks.
@@ -40,6 +54,11 @@ fn main() {
         .define("VL_TIME_CONTEXT", None)
         .compile("wirelab_hdl_model");
     let registers = registers.expect("rtl/tools/model.py prints where the registers are");
+    // The C headers lie beside the constants.
+    println!(
+        "cargo::rustc-env=WIRELAB_HDL_HEADERS={}",
+        registers.display()
+    );
     drivers(&tree.join("firmware/drivers"), &registers, &out);
 }
 
@@ -66,13 +85,13 @@ fn drivers(folder: &Path, registers: &Path, out: &Path) {
     println!("cargo::rustc-link-arg-tests={}", library.display());
 }
 
-/// Has the C++ made; gives the lines that rtl/tools/model.py prints.
-fn model(tree: &Path, out: &Path) -> String {
+/// Has the C++ of an entity made; gives the lines that rtl/tools/model.py prints.
+fn model(tree: &Path, out: &Path, entity: &str) -> String {
     let done = Command::new("python3")
         .arg("-B")
         .arg(tree.join("rtl/tools/model.py"))
-        .arg("ethernet_port")
-        .arg(out.join("model"))
+        .arg(entity)
+        .arg(out.join(entity))
         // What the tools keep for later is of this build.
         .env("CARGO_TARGET_DIR", out)
         .output();
@@ -81,11 +100,11 @@ fn model(tree: &Path, out: &Path) -> String {
             String::from_utf8(done.stdout).expect("paths of a build folder are UTF-8")
         }
         Ok(done) => panic!(
-            "the model of rtl/src/ethernet_port.vhd could not be made: {}",
+            "the model of {entity} could not be made: {}",
             String::from_utf8_lossy(&done.stderr)
         ),
         Err(error) => panic!(
-            "python3 is needed to make the model of rtl/src/ethernet_port.vhd and did not start ({error}): \
+            "python3 is needed to make the model of {entity} and did not start ({error}): \
              run scripts/setup.sh test"
         ),
     }

@@ -189,7 +189,7 @@ def judge(record, found, entities, everything):
         yield from slow(entity, new or record[entity], SHORT_MHZ.get(entity, CLOCK_MHZ))
     yield from large({**record, **found}, SHORT_PERCENT)
     for entity in sorted(set(record) - set(everything)):
-        yield f"{entity}: is in rtl/area.toml and not in rtl/src; run rtl/tools/area.py --write"
+        yield f"{entity}: is in rtl/area.toml and no longer in rtl; run rtl/tools/area.py --write"
     if record and PAGE.read_text() != page(record):
         yield "docs/blocks/README.md: its table is not that of rtl/area.toml; run rtl/tools/area.py --write"
 
@@ -203,7 +203,7 @@ def main():
     parser.add_argument("entities", nargs="*", metavar="ENTITY")
     options = parser.parse_args()
     sources = verilog.sources()
-    everything = verilog.entities(sources)
+    everything = verilog.whole(sources)
     entities = options.entities or everything
     record = tomllib.loads(RECORD.read_text()) if RECORD.is_file() else {}
     changed = [

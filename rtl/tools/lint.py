@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lints the translation of each entity by Verilator: `lint.py [SOURCE.vhd…]` (all of rtl/src); silent if all is well."""
+"""Lints the translation of each entity by Verilator: `lint.py [SOURCE.vhd…]` (all); silent if all is well."""
 
 import concurrent.futures
 import os
@@ -28,7 +28,7 @@ def lint(entity, sources):
 def main():
     """Entry point; the status says whether anything was found."""
     toolchain.enter()
-    named = [Path(word) for word in sys.argv[1:]] or sorted((toolchain.TREE / "rtl/src").glob("*.vhd"))
+    named = [Path(word) for word in sys.argv[1:]] or verilog.written()
     sources = [*named, *registers.sources()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(filter(None, pool.map(lambda entity: lint(entity, sources), verilog.entities(named))))

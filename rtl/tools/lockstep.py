@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs an entity's source in GHDL and its translation in Verilator on the same random inputs and compares every output,
-before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (all of rtl/src). Prints TAP.
+before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (all that are VHDL throughout). Prints TAP.
 
 What GHDL calls unknown (U, X) is not compared, nor the time of the first reset.
 """
@@ -232,7 +232,7 @@ def main():
     parser.add_argument("entities", nargs="*", metavar="ENTITY")
     options = parser.parse_args()
     sources = verilog.sources()
-    entities = options.entities or verilog.entities(sorted((toolchain.TREE / "rtl/src").glob("*.vhd")))
+    entities = options.entities or verilog.whole(verilog.written())
     print(f"1..{len(entities)}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return 0 if all(list(pool.map(lambda numbered: point(*numbered, sources, options), enumerate(entities, 1)))) else 1

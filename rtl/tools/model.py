@@ -14,7 +14,8 @@ import toolchain
 import translate
 import verilog
 
-WORDS = "--cc -O3 --quiet --x-assign fast --x-initial fast --no-timing -Wno-fatal --no-assert".split()
+# What a wheel marks as public would stay, be slower, and belong to the thread that made the model.
+WORDS = "--cc -O3 --quiet --x-assign fast --x-initial fast --no-timing -Wno-fatal --no-assert --public-ignore".split()
 
 
 def make(entity, folder):
@@ -23,8 +24,10 @@ def make(entity, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / f"{entity}.v"
-    path.write_text(translate.translate(entity, verilog.sources()))
-    toolchain.run([toolchain.tool("verilator"), *WORDS, "--top-module", entity, "--Mdir", str(folder), str(path)])
+    text, parts = verilog.completed(translate.translate(entity, verilog.sources()))
+    path.write_text(text)
+    words = [*WORDS, "--top-module", entity, "--Mdir", str(folder)]
+    toolchain.run([toolchain.tool("verilator"), *words, *map(str, [path, *parts])])
     return sorted(file for file in folder.glob(f"V{entity}*.cpp") if not file.name.endswith("__ALL.cpp"))
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Registers from rtl/registers/*.rdl by PeakRDL: `registers.py [-o FOLDER]` (target/rtl/registers).
 
-Writes for each map a VHDL block with its package behind AXI4-Lite, a C header, constants for Rust, and a folder of HTML; nothing if they are
-newer than their source. Generated files are longer than anybody reads, so that they are not kept in the repository.
+Writes for each map a VHDL block with its package behind AXI4-Lite (of a map in BY_HAND a package of places alone), a C header, constants for
+Rust, and a folder of HTML; nothing if they are newer than their source. Generated files are longer than anybody reads, so that they are not kept in the repository.
 """
 
 import argparse
@@ -20,6 +20,8 @@ MAPS = toolchain.TREE / "rtl/registers"
 LISTS = toolchain.TREE / "rtl/tools/requirements.txt"
 VHDL = "--cpuif axi4-lite-flat --default-reset rst --type-style lexical --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw --rt-read-fanin --rt-read-response".split()
 HEADER = "--std gnu11 --bitfields none".split()
+# Maps whose blocks are VHDL of rtl/reference: they answer in two clocks, which a block behind AXI4-Lite does not.
+BY_HAND = {"reference_node"}
 
 
 def properties():
@@ -31,21 +33,27 @@ def properties():
 def export(path, folder):
     """Writes all that is made of one map. Raises ToolError with PeakRDL's words."""
     peakrdl, common = toolchain.tool("peakrdl"), [properties(), str(path)]
-    toolchain.run([peakrdl, "regblock-vhdl", *common, *VHDL, "-o", str(folder)])
+    by_hand = path.stem in BY_HAND
+    if by_hand:
+        (folder / f"{path.stem}_pkg.vhd").write_text(places(path))
+    else:
+        toolchain.run([peakrdl, "regblock-vhdl", *common, *VHDL, "-o", str(folder)])
     for file in folder.glob("*.vhd"):
         # PeakRDL joins the names of types by dots, which only extended identifiers may have, and VUnit cannot read those.
         file.write_text(re.sub(r"\\([\w.]+\.\w+)\\", lambda name: name[1].replace(".", "_"), file.read_text()))
+    # A map that has another one's parts names its types by their places, so that a program may include both headers.
+    style = ["--type-style", "hier"] if by_hand else []
     header = folder / f"{path.stem}_registers.h"
-    toolchain.run([peakrdl, "c-header", *common, *HEADER, "-o", str(header)])
+    toolchain.run([peakrdl, "c-header", *common, *HEADER, *style, "-o", str(header)])
     # A compiler without a C library has no assert.h; the language has the assertion.
     header.write_text(header.read_text().replace("#include <assert.h>\n", "").replace("static_assert(", "_Static_assert("))
     (folder / f"{path.stem}_registers.rs").write_text(rust(path))
     toolchain.run([peakrdl, "html", *common, "-o", str(folder / f"{path.stem}_html")])
 
 
-def rust(path):
-    """The addresses and fields of a map as Rust: a register's offset, a field's lowest bit and width. Raises ToolError."""
-    from systemrdl import RDLCompileError, RDLCompiler, RDLWalker, RDLListener  # Only the environment has it.
+def elaborated(path):
+    """A map and the walk through it, which calls a listener's methods. Raises ToolError."""
+    from systemrdl import RDLCompileError, RDLCompiler, RDLWalker  # Only the environment has it.
 
     compiler = RDLCompiler()
     try:
@@ -54,21 +62,63 @@ def rust(path):
         top = compiler.elaborate().top
     except RDLCompileError as error:
         raise toolchain.ToolError(f"{path} is no SystemRDL") from error
-    lines = []
+    return top, lambda listener: RDLWalker(unroll=True).walk(top, listener)
+
+
+def registers_of(path):
+    """(node, its name in capitals below the top) of each register of a map, in order. Raises ToolError."""
+    from systemrdl import RDLListener
+
+    found = []
+    top, walk = elaborated(path)
 
     class Listener(RDLListener):
-        """Writes each register as the walk comes to it."""
+        """Takes each register as the walk comes to it."""
 
         def enter_Reg(self, node):
             name = node.get_path(hier_separator="_", array_suffix="{index:d}").removeprefix(f"{top.inst_name}_").upper()
-            lines.append(f"/// {node.get_path()}\npub const {name}: u16 = 0x{node.absolute_address:03X};\n")
-            fields = list(node.fields())
-            for field in fields if len(fields) > 1 else []:
-                shape = f"Field {{ shift: {field.lsb}, width: {field.width} }}"
-                lines.append(f"/// Its field {field.inst_name}.\npub const {name}_{field.inst_name.upper()}: Field = {shape};\n")
+            found.append((node, name))
 
-    RDLWalker(unroll=True).walk(top, Listener())
-    return f"// Made of {path.name} by rtl/tools/registers.py.\n{''.join(lines)}"
+    walk(Listener())
+    return found
+
+
+def fields(node):
+    """The fields that need a name: of a register that is but one field, none."""
+    return list(node.fields()) if len(list(node.fields())) > 1 else []
+
+
+def rust(path):
+    """The addresses and fields of a map as Rust: a register's offset, a field's lowest bit and width. Raises ToolError."""
+    found = registers_of(path)
+    kind = "u16" if max(node.absolute_address for node, _ in found) < 1 << 16 else "u32"
+    lines = [f"// Made of {path.name} by rtl/tools/registers.py.\n"]
+    for node, name in found:
+        lines.append(f"/// {node.get_path()}\npub const {name}: {kind} = 0x{node.absolute_address:03X};\n")
+        for field in fields(node):
+            shape = f"Field {{ shift: {field.lsb}, width: {field.width} }}"
+            lines.append(f"/// Its field {field.inst_name}.\npub const {name}_{field.inst_name.upper()}: Field = {shape};\n")
+    return "".join(lines)
+
+
+def places(path):
+    """A VHDL package with the offset of each register in its block, a field's bit, and a wider field's range. Raises ToolError."""
+    lines = [f"-- Made of {path.name} by rtl/tools/registers.py.\n", f"package {path.stem}_pkg is\n"]
+    for node, name in registers_of(path):
+        block = node
+        while block.parent.parent.parent is not None:
+            block = block.parent
+        # A part that is a map itself has its own VHDL.
+        if f"{block.type_name}".removesuffix("_registers") in {other.stem for other in MAPS.glob("*.rdl")}:
+            continue
+        lines.append(f"  constant {name} : natural := 16#{node.absolute_address - block.absolute_address:X}#;\n")
+        for field in fields(node):
+            label = f"{name}_{field.inst_name.upper()}"
+            if field.width == 1:
+                lines.append(f"  constant {label} : natural := {field.lsb};\n")
+            else:
+                lines.append(f"  subtype {label} is natural range {field.msb} downto {field.lsb};\n")
+    return "".join(lines) + "end package;\n"
 
 
 def generate(folder=None):

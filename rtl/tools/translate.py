@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""VHDL to Verilog: `translate.py [-g NAME=VALUE]… [-o FILE] ENTITY SOURCE.vhd…` (no sources: all of rtl/src).
+"""VHDL to Verilog: `translate.py [-g NAME=VALUE]… [-o FILE] ENTITY SOURCE.vhd…` (no sources: all).
 
 GHDL's synthesis does the work. The Verilog of GHDL 2.0 (Debian 12) has three faults, and each is repaired where it
 is found, so that the output of a sound GHDL passes unchanged:
@@ -159,7 +159,7 @@ def main():
     parser.add_argument("-g", dest="generics", action="append", type=generic, default=[], metavar="NAME=VALUE", help="a generic of the entity")
     parser.add_argument("-o", dest="out", type=Path, metavar="FILE", help="write here, not to standard output")
     parser.add_argument("entity", help="the entity on top")
-    parser.add_argument("sources", nargs="*", type=Path, help="VHDL files, in any order (all of rtl/src)")
+    parser.add_argument("sources", nargs="*", type=Path, help="VHDL files, in any order (all)")
     options = parser.parse_args()
     try:
         text = translate(options.entity, options.sources or everything(), dict(options.generics))

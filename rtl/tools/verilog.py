@@ -8,7 +8,12 @@ from pathlib import Path
 
 import toolchain
 
+# RV32IM with caches of 4 KiB, counters of clocks and instructions, and two Wishbone buses.
+CPU = "VexRiscv_Full"
+FOLDERS = ("rtl/src", "rtl/reference")
 LINT = "--lint-only --quiet -Wall -Wno-DECLFILENAME -Wno-PINCONNECTEMPTY -Wno-UNUSEDSIGNAL".split()
+# What GHDL makes of a component that is no VHDL.
+BLACK_BOX = re.compile(r"^module (\w+)\s*\([^;]*\);\s*endmodule\n", re.M)
 PORT = re.compile(r"(input|output)\s+(?:\[(\d+):0\])?\s*(\w+)")
 
 
@@ -40,8 +45,36 @@ def entities(sources):
     return [name.lower() for name in found]
 
 
+def whole(sources):
+    """The entities that are VHDL throughout: those that have a component, which is Verilog, cannot be simulated as VHDL or synthesised here."""
+    return entities(source for source in sources if not re.search(r"^\s*component\b", Path(source).read_text(), re.M | re.I))
+
+
+def completed(text):
+    """A translation without its black boxes, and the Verilog files that have them. Raises ToolError."""
+    files = []
+    for name in BLACK_BOX.findall(text):
+        files.append(toolchain.TREE / f"rtl/reference/{name}.v")
+        if not files[-1].is_file():
+            raise toolchain.ToolError(f"there is neither VHDL nor {files[-1]} of {name}")
+    if files:
+        files.append(cpu())
+    return BLACK_BOX.sub("", text), files
+
+
+def cpu():
+    """The Verilog of the reference node's CPU, of a wheel. Raises ToolError."""
+    found = list((toolchain.ENVIRONMENT / "lib").glob(f"python3*/site-packages/pythondata_cpu_vexriscv/verilog/{CPU}.v"))
+    if not found:
+        raise toolchain.ToolError(f"{CPU}.v of pythondata-cpu-vexriscv is not in {toolchain.ENVIRONMENT}. {toolchain.WAY_OUT}")
+    return found[0]
+
+
 def lint(path, top):
     """What Verilator has to say about a file; nothing if all is well."""
+    # That nothing drives the ports of a black box is what it is.
+    quiet = r"/* verilator lint_off UNDRIVEN */\n\g<0>/* verilator lint_on UNDRIVEN */\n"
+    path.write_text(BLACK_BOX.sub(quiet, path.read_text()))
     try:
         return toolchain.run([toolchain.tool("verilator"), *LINT, "--top-module", top, str(path)])
     except toolchain.ToolError as error:
@@ -49,10 +82,15 @@ def lint(path, top):
 
 
 def sources():
-    """All VHDL of the project: rtl/src, then what is made of the register maps. Raises ToolError."""
+    """All VHDL of the project: that of FOLDERS, then what is made of the register maps. Raises ToolError."""
     import registers  # It needs what is above.
 
-    return [*sorted((toolchain.TREE / "rtl/src").glob("*.vhd")), *registers.sources()]
+    return [*written(), *registers.sources()]
+
+
+def written():
+    """The VHDL that is written by hand, without benches."""
+    return [path for folder in FOLDERS for path in sorted((toolchain.TREE / folder).glob("*.vhd"))]
 
 
 def built():

@@ -3,11 +3,12 @@
 //! A [`Port`] is generator, MAC, checker, packet identifier, capture unit and rate meter behind AXI4-Lite: one clock of
 //! 125 MHz gives and takes a byte of each line. A [`Bench`] joins ports by cables and drives them through their
 //! registers alone, as a CPU would. Its constants are in [`registers`]. An [`HdlNode`] is such a bench as a node that is
-//! asked trials.
+//! asked trials. A [`reference::Reference`] is a whole node with a CPU, running a program.
 
 mod bench;
 mod node;
 mod port;
+pub mod reference;
 mod sys;
 mod wire;
 
@@ -48,5 +49,5 @@ pub mod registers {
         }
     }
 
-    include!(env!("WIRELAB_HDL_REGISTERS"));
+    include!(env!("WIRELAB_HDL_ETHERNET_PORT"));
 }

@@ -78,7 +78,7 @@ class Judge(unittest.TestCase):
             self.assertIn("the limit is 90 MHz", self.findings(ecp5_mhz=89.9)[0])
 
     def test_what_is_not_recorded_or_gone_or_otherwise_on_the_page_is_found(self):
-        self.assertIn("block: is in rtl/area.toml and not in rtl/src", self.findings(entities=(), everything=())[0])
+        self.assertIn("block: is in rtl/area.toml and no longer in rtl", self.findings(entities=(), everything=())[0])
         found = {"another": RECORD["block"]}
         self.assertIn("another: its area is not recorded", list(area.judge(RECORD, found, ["another"], ["another", "block"]))[0])
         self.page.write_text(self.page.read_text().replace("| 1000 |", "| 999 |"))

@@ -23,7 +23,7 @@ class Registers(unittest.TestCase):
 
     def test_the_vhdl_of_every_map_is_there(self):
         names = {path.name for path in registers.sources()}
-        self.assertEqual(names, {"ethernet_port_registers.vhd", "ethernet_port_registers_pkg.vhd", "reg_utils.vhd"})
+        self.assertEqual(names, {"ethernet_port_registers.vhd", "ethernet_port_registers_pkg.vhd", "reference_node_pkg.vhd", "reg_utils.vhd"})
 
     def test_c_and_rust_place_each_register_alike(self):
         blocks = "clock generator mac checker capture identifier rate".split()

@@ -1,0 +1,85 @@
+//! The compiled model of the reference node: what crosses the border to C++, and nothing else.
+#![allow(unsafe_code)]
+
+use std::ptr::NonNull;
+
+/// What the node is given at a clock. Laid out like `Inputs` of `shim.cpp`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Inputs {
+    pub load_address: u32,
+    pub load_data: u32,
+    pub rst: u8,
+    pub load_enable: u8,
+    pub attachment: u8,
+    pub fast_track: u8,
+    pub loopback_1: u8,
+    pub reading: u8,
+    pub writing: u8,
+    pub rxd: u8,
+    pub rx_dv: u8,
+    pub rx_er: u8,
+    pub uart_data: u8,
+    pub uart_valid: u8,
+}
+
+/// What the node shows after a clock. Laid out like `Outputs` of `shim.cpp`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outputs {
+    pub exit_status: u32,
+    pub line_ce: u8,
+    pub txd: u8,
+    pub tx_en: u8,
+    pub tx_er: u8,
+    pub uart_data: u8,
+    pub uart_valid: u8,
+    pub uart_ready: u8,
+    pub exited: u8,
+    pub trap: u8,
+}
+
+#[repr(C)]
+struct Raw {
+    _private: [u8; 0],
+}
+
+// SAFETY: these are the functions of shim.cpp, which build.rs compiles, with the types declared there.
+unsafe extern "C" {
+    fn wirelab_reference_new() -> *mut Raw;
+    fn wirelab_reference_free(node: *mut Raw);
+    fn wirelab_reference_clock(node: *mut Raw, inputs: *const Inputs, outputs: *mut Outputs);
+}
+
+/// One compiled node.
+pub(super) struct Model(NonNull<Raw>);
+
+// SAFETY: a model has a context of its own and shares nothing with others, so any one thread at a time may have it.
+unsafe impl Send for Model {}
+
+impl Model {
+    /// A node before its reset.
+    ///
+    /// # Panics
+    /// Where there is no memory for it.
+    pub(super) fn new() -> Self {
+        // SAFETY: the function takes nothing and gives a node that belongs to the caller, or null.
+        let raw = unsafe { wirelab_reference_new() };
+        Self(NonNull::new(raw).expect("there is memory for a node"))
+    }
+
+    /// One clock.
+    pub(super) fn clock(&mut self, inputs: &Inputs) -> Outputs {
+        let mut outputs = Outputs::default();
+        // SAFETY: the node is alive until drop and only this borrow has it; both structures live through the call.
+        unsafe { wirelab_reference_clock(self.0.as_ptr(), inputs, &raw mut outputs) };
+        outputs
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        // SAFETY: the node came from wirelab_reference_new and is not used after this.
+        unsafe { wirelab_reference_free(self.0.as_ptr()) };
+    }
+}

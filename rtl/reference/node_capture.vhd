@@ -1,0 +1,93 @@
+-- The capture unit of the reference node with its registers: how long from an edge on line 0, or of software, to another.
+--
+-- Registers and edges are those of a port (rtl/registers/ethernet_port.rdl). docs/blocks/capture_unit.md says what the
+-- unit does.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+use work.reference_node_pkg.all;
+
+entity node_capture is
+  port (
+    clk       : in  std_logic;
+    rst       : in  std_logic;
+    -- The edges: line 0 receives, line 0 sends, the packet identifier wants the frame.
+    rx_dv     : in  std_logic;
+    tx_en     : in  std_logic;
+    wanted    : in  std_logic;
+    -- Registers: a clock of s_access, and the word from the next one on.
+    s_access  : in  std_logic;
+    s_write   : in  std_logic;
+    s_address : in  std_logic_vector(13 downto 0);
+    s_wdata   : in  std_logic_vector(31 downto 0);
+    s_rdata   : out std_logic_vector(31 downto 0)
+  );
+end entity;
+
+architecture rtl of node_capture is
+  signal control           : std_logic_vector(14 downto 0);
+  signal clear, read_next  : std_logic;
+  signal start, stop       : std_logic;
+  signal oldest, missed    : std_logic_vector(31 downto 0);
+  signal level             : std_logic_vector(9 downto 0);
+  signal running           : std_logic;
+  signal lost, longest     : std_logic;
+
+  -- One of the edges that edge_t of the registers names.
+  function chosen(which : std_logic_vector(2 downto 0); software, receiving, sending, is_wanted : std_logic) return std_logic is
+  begin
+    case which is
+      when "000" => return software;
+      when "001" => return receiving;
+      when "010" => return not receiving;
+      when "011" => return sending;
+      when "100" => return is_wanted;
+      when others => return '0';
+    end case;
+  end function;
+begin
+  start <= chosen(control(CAPTURE_CONTROL_START), control(CAPTURE_CONTROL_SOFTWARE_START), rx_dv, tx_en, wanted);
+  stop  <= chosen(control(CAPTURE_CONTROL_STOP), control(CAPTURE_CONTROL_SOFTWARE_STOP), rx_dv, tx_en, wanted);
+
+  read_next <= s_access and not s_write when unsigned(s_address) = CAPTURE_OLDEST / 4 else '0';
+
+  unit : entity work.capture_unit
+    port map (
+      clk => clk, rst => rst, enable => control(CAPTURE_CONTROL_ENABLE), clear => clear, start => start, stop => stop,
+      read_data => oldest, read_next => read_next, level => level, busy => running, missed => missed,
+      overflow => lost, saturated => longest
+    );
+
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      clear <= '0';
+      if s_access = '1' and s_write = '1' and unsigned(s_address) = CAPTURE_CONTROL / 4 then
+        control <= s_wdata(14 downto 0);
+        clear   <= s_wdata(CAPTURE_CONTROL_CLEAR);
+      end if;
+      if s_access = '1' and s_write = '0' then
+        s_rdata <= (others => '0');
+        case to_integer(unsigned(s_address)) is
+          when CAPTURE_CONTROL / 4 =>
+            s_rdata(14 downto 0)           <= control;
+            s_rdata(CAPTURE_CONTROL_CLEAR) <= '0';
+          when CAPTURE_STATUS / 4 =>
+            s_rdata(CAPTURE_STATUS_WAITING)   <= level;
+            s_rdata(CAPTURE_STATUS_BUSY)      <= running;
+            s_rdata(CAPTURE_STATUS_OVERFLOW)  <= lost;
+            s_rdata(CAPTURE_STATUS_SATURATED) <= longest;
+          when CAPTURE_OLDEST / 4 => s_rdata <= oldest;
+          when CAPTURE_MISSED / 4 => s_rdata <= missed;
+          when others => null;
+        end case;
+      end if;
+      if rst = '1' then
+        control <= (others => '0');
+        clear   <= '0';
+        s_rdata <= (others => '0');
+      end if;
+    end if;
+  end process;
+end architecture;

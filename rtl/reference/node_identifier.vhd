@@ -1,0 +1,157 @@
+-- The packet identifier of the reference node with its registers: which frames on line 0 an application wants at once.
+--
+-- Registers are those of a port (rtl/registers/ethernet_port.rdl); what rules mean says docs/blocks/packet_identifier.md.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+use work.reference_node_pkg.all;
+
+entity node_identifier is
+  port (
+    clk           : in  std_logic;
+    rst           : in  std_logic;
+    -- The tap of mac_rx, and what the identifier says of it.
+    tap_tdata     : in  std_logic_vector(7 downto 0);
+    tap_tvalid    : in  std_logic;
+    tap_start     : in  std_logic;
+    tap_end       : in  std_logic;
+    wanted        : out std_logic;
+    result_valid  : out std_logic;
+    result_wanted : out std_logic;
+    result_rules  : out std_logic_vector(3 downto 0);
+    -- Registers: a clock of s_access, and the word from the next one on.
+    s_access      : in  std_logic;
+    s_write       : in  std_logic;
+    s_address     : in  std_logic_vector(13 downto 0);
+    s_wdata       : in  std_logic_vector(31 downto 0);
+    s_rdata       : out std_logic_vector(31 downto 0)
+  );
+end entity;
+
+architecture rtl of node_identifier is
+  constant RULES     : natural := 4;
+  constant UDP_PORTS : natural := 4;
+  constant ADDRESSES : natural := 2;
+  -- Settings are the words from the start to the last UDP port.
+  constant SETTINGS  : natural := IDENTIFIER_UDP_PORT3 / 4 + 1;
+  type words_t is array (0 to SETTINGS - 1) of std_logic_vector(31 downto 0);
+
+  signal words          : words_t;
+  signal place          : natural range 0 to 2**14 - 1;
+  signal own_addresses  : std_logic_vector(128 * ADDRESSES - 1 downto 0);
+  signal rule_enable, rule_own, rule_typed, rule_protocolled, rule_ordered : std_logic_vector(RULES - 1 downto 0);
+  signal rule_ports     : std_logic_vector(RULES * UDP_PORTS - 1 downto 0);
+  signal rule_type      : std_logic_vector(16 * RULES - 1 downto 0);
+  signal rule_protocol  : std_logic_vector(8 * RULES - 1 downto 0);
+  signal rule_priority  : std_logic_vector(3 * RULES - 1 downto 0);
+  signal ports, masks   : std_logic_vector(16 * UDP_PORTS - 1 downto 0);
+  signal own_mac        : std_logic_vector(47 downto 0);
+  signal ended, is_wanted : std_logic;
+  signal hits           : std_logic_vector(RULES - 1 downto 0);
+  signal frames, wanted_frames : unsigned(31 downto 0);
+
+  -- The bits of a setting that are there; the others read as 0.
+  function kept(index : natural; word : std_logic_vector(31 downto 0)) return std_logic_vector is
+    variable bits : std_logic_vector(31 downto 0);
+  begin
+    bits := word;
+    if index = IDENTIFIER_OWN / 4 + 1 then
+      bits(31 downto 16) := (others => '0');
+    elsif index = IDENTIFIER_ADDRESS_ENABLE / 4 then
+      bits(31 downto ADDRESSES) := (others => '0');
+    elsif index = IDENTIFIER_STATUS / 4 then
+      bits := (others => '0');
+    elsif index >= IDENTIFIER_RULE0_WHAT / 4 and index < IDENTIFIER_UDP_PORT0 / 4 and index mod 2 = 0 then
+      bits := word and x"000F071F";
+    elsif index >= IDENTIFIER_RULE0_WHAT / 4 and index < IDENTIFIER_UDP_PORT0 / 4 then
+      bits(31 downto 24) := (others => '0');
+    end if;
+    return bits;
+  end function;
+begin
+  place         <= to_integer(unsigned(s_address));
+  result_valid  <= ended;
+  result_wanted <= is_wanted;
+  result_rules  <= hits;
+  own_mac       <= words(IDENTIFIER_OWN / 4 + 1)(15 downto 0) & words(IDENTIFIER_OWN / 4);
+
+  own_words : for number in 0 to 4 * ADDRESSES - 1 generate
+    own_addresses(32 * number + 31 downto 32 * number) <= words(IDENTIFIER_ADDRESS0_WORD0 / 4 + number);
+  end generate;
+
+  rules_of : for rule in 0 to RULES - 1 generate
+    constant WHAT   : natural := IDENTIFIER_RULE0_WHAT / 4 + 2 * rule;
+    constant VALUES : natural := IDENTIFIER_RULE0_VALUES / 4 + 2 * rule;
+  begin
+    rule_enable(rule)      <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ENABLE);
+    rule_own(rule)         <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_OWN);
+    rule_typed(rule)       <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_TYPE);
+    rule_protocolled(rule) <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_PROTOCOL);
+    rule_ordered(rule)     <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_PRIORITY);
+    rule_ports(UDP_PORTS * rule + UDP_PORTS - 1 downto UDP_PORTS * rule) <= words(WHAT)(IDENTIFIER_RULE0_WHAT_PORTS);
+    rule_priority(3 * rule + 2 downto 3 * rule)   <= words(WHAT)(IDENTIFIER_RULE0_WHAT_PRIORITY);
+    rule_type(16 * rule + 15 downto 16 * rule)    <= words(VALUES)(IDENTIFIER_RULE0_VALUES_ETHERTYPE);
+    rule_protocol(8 * rule + 7 downto 8 * rule)   <= words(VALUES)(IDENTIFIER_RULE0_VALUES_PROTOCOL);
+  end generate;
+
+  ports_of : for number in 0 to UDP_PORTS - 1 generate
+    ports(16 * number + 15 downto 16 * number) <= words(IDENTIFIER_UDP_PORT0 / 4 + number)(IDENTIFIER_UDP_PORT0_PORT_NUMBER);
+    masks(16 * number + 15 downto 16 * number) <= words(IDENTIFIER_UDP_PORT0 / 4 + number)(IDENTIFIER_UDP_PORT0_MASK);
+  end generate;
+
+  unit : entity work.packet_identifier
+    generic map (RULES => RULES, PORTS => UDP_PORTS, ADDRESSES => ADDRESSES)
+    port map (
+      clk => clk, rst => rst,
+      tap_tdata => tap_tdata, tap_tvalid => tap_tvalid, tap_start => tap_start, tap_end => tap_end,
+      own_mac => own_mac, address_enable => words(IDENTIFIER_ADDRESS_ENABLE / 4)(ADDRESSES - 1 downto 0),
+      own_addresses => own_addresses,
+      rule_enable => rule_enable, rule_asks_own => rule_own, rule_asks_type => rule_typed,
+      rule_asks_protocol => rule_protocolled, rule_asks_priority => rule_ordered, rule_asks_port => rule_ports,
+      rule_type => rule_type, rule_protocol => rule_protocol, rule_priority => rule_priority,
+      udp_ports => ports, udp_port_masks => masks,
+      decided => open, wanted => wanted,
+      result_valid => ended, result_wanted => is_wanted, result_rules => hits
+    );
+
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      if ended = '1' then
+        frames <= frames + 1;
+        if is_wanted = '1' then
+          wanted_frames <= wanted_frames + 1;
+        end if;
+      end if;
+      for index in words'range loop
+        if s_access = '1' and s_write = '1' and place = index then
+          words(index) <= kept(index, s_wdata);
+        end if;
+      end loop;
+      if s_access = '1' and s_write = '0' then
+        s_rdata <= (others => '0');
+        if place < SETTINGS then
+          s_rdata <= words(place);
+        end if;
+        if place = IDENTIFIER_STATUS / 4 then
+          s_rdata(IDENTIFIER_STATUS_WANTED) <= is_wanted;
+          s_rdata(IDENTIFIER_STATUS_RULES)  <= hits;
+        elsif place = IDENTIFIER_FRAMES / 4 then
+          s_rdata <= std_logic_vector(frames);
+        elsif place = IDENTIFIER_WANTED / 4 then
+          s_rdata <= std_logic_vector(wanted_frames);
+        end if;
+      end if;
+      if rst = '1' then
+        words <= (others => (others => '0'));
+        for number in 0 to UDP_PORTS - 1 loop
+          words(IDENTIFIER_UDP_PORT0 / 4 + number) <= x"FFFF0000";
+        end loop;
+        frames        <= (others => '0');
+        wanted_frames <= (others => '0');
+        s_rdata       <= (others => '0');
+      end if;
+    end if;
+  end process;
+end architecture;
