@@ -93,7 +93,7 @@ mod tests {
         feed.frame(5, &[9]);
         feed.frame(50, &[7]);
         let mut sniffer = Sniffer::new();
-        let frames: Vec<(u64, Vec<u8>)> = (0..70)
+        let frames: Vec<(u64, Vec<u8>)> = (0..80)
             .filter_map(|clock| sniffer.take(clock, feed.next(clock)))
             .map(|frame| (frame.start_clock, frame.bytes))
             .collect();
