@@ -129,6 +129,16 @@ impl Bench {
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
+    /// Begins to write a register of a port, so that clocks can be looked at one by one meanwhile; [`Bench::answer`]
+    /// tells when it has ended.
+    ///
+    /// # Errors
+    /// `Bus`, or `NoPort`.
+    pub fn begin_write(&mut self, port: usize, address: u16, data: u32) -> Result<(), BenchError> {
+        let begun = self.port(port)?.begin_write(address, data);
+        begun.map_err(|error| BenchError::Bus { port, error })
+    }
+
     /// Begins to read a register of a port, so that clocks can be looked at one by one meanwhile; [`Bench::answer`]
     /// tells when it has ended.
     ///

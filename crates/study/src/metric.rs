@@ -61,6 +61,10 @@ metrics! {
     Latency3Sigma = "latency_3sigma": Time,
     /// Spacing of frames at a probe.
     Spacing = "spacing": Time,
+    /// Payload of a frame over the shortest interval at a probe: the most that a single reading suggests.
+    IntervalThroughput = "interval_throughput": Rate,
+    /// The same over the link's rate.
+    IntervalEfficiency = "interval_efficiency": Share,
     /// Data of a report interval.
     Transfer = "transfer": Bytes,
     /// Data per second of a report interval.

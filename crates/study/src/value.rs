@@ -26,6 +26,9 @@ pub fn value_of(row: &Row, observation: &Observation, metric: Metric) -> Field<f
         Metric::Latency | Metric::Latency3Sigma | Metric::Spacing => {
             of_series(row, observation, metric)
         }
+        Metric::IntervalThroughput | Metric::IntervalEfficiency => {
+            of_interval_at_probe(row, observation, metric)
+        }
         Metric::ThroughputSum => {
             let flows = observation.flows.iter();
             let rates = flows.map(|flow| throughput(observation, flow));
@@ -169,23 +172,60 @@ fn of_interval(flow: &FlowObservation, interval: u32, metric: Metric) -> Field<f
     }
 }
 
-/// Latency at the row's capture point, its spread, or the spacing at its probe, in s.
-fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
+/// The series of a row's probe, or of its capture point.
+fn series_of<'a>(
+    row: &Row,
+    observation: &'a Observation,
+    spacing: bool,
+) -> Result<&'a Series, String> {
     let point = row.point.as_deref();
-    let wanted = |series: &Series| match (metric, point) {
-        (Metric::Spacing, None) => series.name.starts_with("spacing: "),
-        (Metric::Spacing, Some(probe)) => series.name.strip_prefix("spacing: ") == Some(probe),
-        (_, point) => series.name == point.unwrap_or("latency"),
+    let wanted = |series: &&Series| match (spacing, point) {
+        (true, None) => series.name.starts_with("spacing: "),
+        (true, Some(probe)) => series.name.strip_prefix("spacing: ") == Some(probe),
+        (false, point) => series.name == point.unwrap_or("latency"),
     };
     let of_flows = observation.flows.iter().flat_map(|flow| &flow.series);
-    let Some(series) = of_flows.chain(&observation.series).find(|s| wanted(s)) else {
-        let usual = if metric == Metric::Spacing {
-            "spacing"
-        } else {
-            "latency"
-        };
-        let name = point.unwrap_or(usual);
-        return Field::absent(format!("the node has no series of {name}"));
+    of_flows
+        .chain(&observation.series)
+        .find(wanted)
+        .ok_or_else(|| {
+            let usual = if spacing { "spacing" } else { "latency" };
+            format!("the node has no series of {}", point.unwrap_or(usual))
+        })
+}
+
+/// What the shortest interval at a row's probe suggests: payload bits over it, in bit/s or as a share of the link.
+fn of_interval_at_probe(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
+    let series = match series_of(row, observation, true) {
+        Ok(series) => series,
+        Err(why) => return Field::absent(why),
+    };
+    let ticks = series.histogram.min_ticks;
+    let Some(tick_ps) = series.clock.tick_ps.filter(|ps| ticks > 0 && *ps > 0) else {
+        return Field::absent("the series has no interval in time");
+    };
+    let payload_bits = 8.0 * f64::from(observation.sizes.payload);
+    let rate = payload_bits * 1e12 / (ticks as f64 * tick_ps as f64);
+    let carrier = observation.node.capabilities.link_bits_per_s;
+    let link = observation.trial.link_bits_per_s.or(carrier);
+    match (metric, link) {
+        (Metric::IntervalThroughput, _) => Field::Observed {
+            value: rate,
+            kind: series.kind,
+        },
+        (_, Some(link)) => Field::Observed {
+            value: rate / link as f64,
+            kind: series.kind,
+        },
+        (_, None) => Field::absent("the port has no link rate: give it with --rate"),
+    }
+}
+
+/// Latency at the row's capture point, its spread, or the spacing at its probe, in s.
+fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
+    let series = match series_of(row, observation, metric == Metric::Spacing) {
+        Ok(series) => series,
+        Err(why) => return Field::absent(why),
     };
     let Some(tick_ps) = series.clock.tick_ps else {
         return Field::absent("the series counts instructions, which are no time");

@@ -10,8 +10,10 @@ use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
 use crate::exit::Failure;
 
-/// Time of a trial where the command line names neither time nor frames: enough for a rate to three digits.
-pub const SECOND_PS: u64 = 1_000_000_000_000;
+/// When a trial ends where the command line names neither time nor frames: enough for a rate to three digits.
+pub const SECOND: Extent = Extent::Time {
+    time_ps: 1_000_000_000_000,
+};
 
 type Asked<T> = Result<T, Failure>;
 
@@ -54,12 +56,12 @@ fn usual_sizes(layer: Layer) -> Vec<Size> {
     }
 }
 
-/// The matrix that the options describe; a trial lasts `default_ps` where they do not say how long.
+/// The matrix that the options describe; a trial ends with `default` where they do not say when.
 pub fn matrix(
     args: &MatrixArgs,
     extent: &ExtentArgs,
     unsaid: Layer,
-    default_ps: u64,
+    default: Extent,
 ) -> Asked<Matrix> {
     let framing = framing(&args.framing, unsaid)?;
     let sizes = sizes(&args.size, &usual_sizes(framing.layer));
@@ -70,7 +72,7 @@ pub fn matrix(
         matrix.directions = parse_all(&args.direction)?;
     }
     matrix.ports = args.ports.clone();
-    matrix.extent = self::extent(extent, default_ps)?;
+    matrix.extent = self::extent(extent, default)?;
     matrix.link_bits_per_s = extent
         .rate
         .as_deref()
@@ -98,7 +100,7 @@ pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
 
 /// The trials of the options on one port of a model; without sizes, of the largest usual one.
 pub fn model_trials(file: &NodeFile, args: &MatrixArgs, extent: &ExtentArgs) -> Asked<Vec<Trial>> {
-    let mut matrix = matrix(args, extent, file.first_layer(), SECOND_PS)?;
+    let mut matrix = matrix(args, extent, file.first_layer(), SECOND)?;
     if sizes(&args.size, &[]).is_empty() {
         matrix.sizes = matrix.sizes.split_off(matrix.sizes.len() - 1);
     }
@@ -150,8 +152,8 @@ pub fn time_ps(option: &str, text: &str) -> Asked<u64> {
     parse_duration_ps(text).map_err(|e| Failure::usage(format!("{option}: {e}")))
 }
 
-/// When to end; `default_ps` where neither time nor frames were given.
-pub fn extent(args: &ExtentArgs, default_ps: u64) -> Asked<Extent> {
+/// When to end; `default` where neither time nor frames were given.
+pub fn extent(args: &ExtentArgs, default: Extent) -> Asked<Extent> {
     match (args.frames, &args.time) {
         (Some(0), _) => Err(Failure::usage(
             "--frames 0 asks for nothing: give at least 1",
@@ -163,9 +165,7 @@ pub fn extent(args: &ExtentArgs, default_ps: u64) -> Asked<Extent> {
             ))),
             time_ps => Ok(Extent::Time { time_ps }),
         },
-        (None, None) => Ok(Extent::Time {
-            time_ps: default_ps,
-        }),
+        (None, None) => Ok(default),
     }
 }
 

@@ -8,6 +8,7 @@ mod ask;
 mod boards;
 mod commands;
 mod exit;
+mod hardware;
 mod labs;
 mod nodes;
 mod plans;

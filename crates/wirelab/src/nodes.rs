@@ -19,6 +19,7 @@ use wirelab_trial::{
 use crate::ask::lab_failure;
 use crate::boards::{BoardNode, failure};
 use crate::exit::Failure;
+use crate::hardware::{self, HdlNode};
 
 type Asked<T> = Result<T, Failure>;
 
@@ -36,6 +37,8 @@ pub enum AnyNode {
     Board(Box<BoardNode>),
     /// The board that is emulated in simulated time.
     Lpc1768(Box<Lpc1768Node>),
+    /// Ports of hardware in simulation.
+    Hdl(Box<HdlNode>),
 }
 
 /// With what a kind of node is asked, so that the tester can ask itself the same.
@@ -84,7 +87,7 @@ impl AnyNode {
             AnyNode::Model(_) => Tester::Nobody,
             AnyNode::Iperf(_) => Tester::Iperf,
             AnyNode::Control(node) => Tester::Sockets(node.tester_cores().cloned()),
-            AnyNode::Lpc1768(_) => Tester::Simulated,
+            AnyNode::Lpc1768(_) | AnyNode::Hdl(_) => Tester::Simulated,
             AnyNode::Board(node) if node.is_on_wire() => Tester::Wire,
             AnyNode::Board(_) => Tester::Sockets(None),
         }
@@ -116,6 +119,7 @@ impl Node for AnyNode {
             AnyNode::Control(node) => node.describe(),
             AnyNode::Board(node) => node.describe(),
             AnyNode::Lpc1768(node) => node.describe(),
+            AnyNode::Hdl(node) => node.describe(),
         }
     }
 
@@ -132,6 +136,7 @@ impl Node for AnyNode {
             AnyNode::Control(node) => node.run(trial, progress, cancel),
             AnyNode::Board(node) => node.run(trial, progress, cancel),
             AnyNode::Lpc1768(node) => node.run(trial, progress, cancel),
+            AnyNode::Hdl(node) => node.run(trial, progress, cancel),
         }
     }
 }
@@ -158,6 +163,10 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
         let options = Lpc1768Options::parse(options).map_err(failure)?;
         let node = Lpc1768Node::start(name, &options).map_err(failure)?;
         return Ok(AnyNode::Lpc1768(Box::new(node)));
+    }
+    if let Some(rest) = name.strip_prefix("hdl:") {
+        let node = hardware::start(name, rest)?;
+        return Ok(AnyNode::Hdl(Box::new(node)));
     }
     if let Some(board) = name.strip_prefix("board:") {
         let node = BoardNode::start(name, board, &wirelab_board::Options::default())?;
@@ -224,8 +233,8 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
     let bare = name.strip_prefix("model:").unwrap_or(name);
     let kinds = "a model by its name or file, lab:N for a lab of N pairs, lab:NAME for one that is up, or \
                  ports:[NS/]A:[NS/]B,… for ports of this host, iperf:HOST[:PORT] for an iperf 2 server, \
-                 node:HOST[:PORT] for 'wirelab node serve' and firmware that speaks its protocol, or board:NAME for \
-                 firmware on an emulated board (wirelab board list)";
+                 node:HOST[:PORT] for 'wirelab node serve' and firmware that speaks its protocol, board:NAME for \
+                 firmware on an emulated board (wirelab board list), or hdl:N for N ports of hardware in simulation";
     let mut file = library::open(bare).map_err(|error| match error {
         library::OpenError::Unknown { .. } if bare == name => {
             Failure::usage(format!("{error}. A node is {kinds}"))
@@ -239,7 +248,7 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
 }
 
 /// How names of nodes begin that are measured.
-const KINDS: [&str; 5] = ["lab:", "ports:", "iperf:", "node:", "board:"];
+const KINDS: [&str; 6] = ["lab:", "ports:", "iperf:", "node:", "board:", "hdl:"];
 
 /// Nodes for studies. Files of models are read once.
 #[derive(Default)]
@@ -280,7 +289,7 @@ mod tests {
         assert_eq!(failure.code(), 2);
         let text = failure.to_string();
         assert!(text.contains("did you mean 'am263x'?"), "{text}");
-        for kind in ["lab:N", "iperf:HOST", "node:HOST", "board:NAME"] {
+        for kind in ["lab:N", "iperf:HOST", "node:HOST", "board:NAME", "hdl:N"] {
             assert!(text.contains(kind), "{text}");
         }
     }

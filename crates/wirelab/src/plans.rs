@@ -37,7 +37,19 @@ pub fn plan(args: &MeasureArgs) -> Asked<Plan> {
 
 fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
     let extent = &args.offer.extent;
-    let mut matrix = ask::matrix(&args.matrix, extent, Layer::Ethernet, ask::SECOND_PS)?;
+    let simulated = args.node.starts_with("hdl:");
+    let default = match (simulated, args.search.is_asked()) {
+        (false, _) => ask::SECOND,
+        // A second of simulated time takes minutes; some frames are exact already.
+        (true, false) => Extent::Frames { frames: 2000 },
+        (true, true) => Extent::Time {
+            time_ps: 10_000_000_000,
+        },
+    };
+    let mut matrix = ask::matrix(&args.matrix, extent, Layer::Ethernet, default)?;
+    if simulated && args.matrix.direction.is_empty() {
+        matrix.directions = vec![Direction::Both];
+    }
     matrix.faults = ask::faults(args.offer.inject.as_deref())?;
     matrix.warmup_ps = warm_up_ps(args)?;
     matrix.repeats = args.repeat;

@@ -41,7 +41,9 @@ struct End {
 pub struct Island {
     bench: Bench,
     ends: Vec<End>,
-    /// Frames that arrived, by port, where they are kept.
+    /// Frames that arrive are kept.
+    keep: bool,
+    /// Those that were kept, by port.
     pub arrived: Vec<(usize, LineFrame)>,
 }
 
@@ -62,6 +64,7 @@ impl Island {
         Ok(Island {
             bench: Bench::new(ports.len(), &[(0, ports.len() - 1)])?,
             ends: ports.iter().map(end).collect(),
+            keep: false,
             arrived: Vec::new(),
         })
     }
@@ -81,8 +84,9 @@ impl Island {
         self.ends[place].probe.take()
     }
 
-    /// Gives every port what the trial asks of it; nothing is sent yet.
-    pub fn prepare(&mut self, plan: &Plan) -> Result<(), BenchError> {
+    /// Gives every port what the trial asks of it; nothing is sent yet. Frames that arrive later are kept if asked.
+    pub fn prepare(&mut self, plan: &Plan, keep: bool) -> Result<(), BenchError> {
+        self.keep = keep;
         self.arrived.clear();
         for place in 0..self.ends.len() {
             let port = self.ends[place].port;
@@ -128,38 +132,63 @@ impl Island {
     pub fn start(&mut self, plan: &Plan) -> Result<(), BenchError> {
         let control = control(plan) | reg::GENERATOR_CONTROL_ENABLE.of(1);
         for place in self.senders() {
-            self.bench.write(place, reg::GENERATOR_CONTROL, control)?;
+            self.write(place, reg::GENERATOR_CONTROL, control)?;
         }
         Ok(())
     }
 
-    /// Lets so many clocks pass, and keeps the frames that arrive meanwhile if asked.
-    pub fn run(&mut self, clocks: u64, keep: bool) -> Result<(), BenchError> {
+    /// Lets so many clocks pass.
+    pub fn run(&mut self, clocks: u64) -> Result<(), BenchError> {
         for _ in 0..clocks {
-            self.clock(keep)?;
+            self.clock_and_probe()?;
         }
         // Somebody else is about to use the bus.
-        while self
-            .ends
-            .iter()
-            .any(|end| end.probe.as_ref().is_some_and(|probe| !probe.rests()))
-        {
-            self.clock(keep)?;
+        while self.probes().any(|probe| !probe.rests()) {
+            self.clock_and_probe()?;
         }
         Ok(())
     }
 
-    fn clock(&mut self, keep: bool) -> Result<(), BenchError> {
-        if keep {
-            self.listen();
-        }
-        self.bench.clock();
+    fn probes(&self) -> impl Iterator<Item = &Probe> {
+        self.ends.iter().filter_map(|end| end.probe.as_ref())
+    }
+
+    fn clock_and_probe(&mut self) -> Result<(), BenchError> {
+        self.clock();
         for end in &mut self.ends {
             if let Some(probe) = &mut end.probe {
                 probe.clock(&mut self.bench)?;
             }
         }
         Ok(())
+    }
+
+    fn clock(&mut self) {
+        if self.keep {
+            self.listen();
+        }
+        self.bench.clock();
+    }
+
+    /// Reads a register while frames go by.
+    fn read(&mut self, place: usize, register: u16) -> Result<u32, BenchError> {
+        self.bench.begin_read(place, register)?;
+        self.answer(place)
+    }
+
+    /// Writes a register while frames go by.
+    fn write(&mut self, place: usize, register: u16, word: u32) -> Result<(), BenchError> {
+        self.bench.begin_write(place, register, word)?;
+        self.answer(place).map(drop)
+    }
+
+    fn answer(&mut self, place: usize) -> Result<u32, BenchError> {
+        loop {
+            self.clock();
+            if let Some(word) = self.bench.answer(place)? {
+                return Ok(word);
+            }
+        }
     }
 
     fn listen(&mut self) {
@@ -175,7 +204,7 @@ impl Island {
     /// Whether all that send have sent what they were asked for.
     pub fn finished(&mut self) -> Result<bool, BenchError> {
         for place in self.senders() {
-            let status = self.bench.read(place, reg::GENERATOR_STATUS)?;
+            let status = self.read(place, reg::GENERATOR_STATUS)?;
             if reg::GENERATOR_STATUS_FINISHED.from(status) == 0 {
                 return Ok(false);
             }
@@ -184,13 +213,12 @@ impl Island {
     }
 
     /// Lets the frames that are on their way arrive, and ends all generators, cut short or not.
-    pub fn stop(&mut self, plan: &Plan, keep: bool) -> Result<(), BenchError> {
+    pub fn stop(&mut self, plan: &Plan) -> Result<(), BenchError> {
         for place in self.senders() {
-            self.bench
-                .write(place, reg::GENERATOR_CONTROL, control(plan))?;
+            self.write(place, reg::GENERATOR_CONTROL, control(plan))?;
         }
         // A fault may have one frame more on its way.
-        self.run(2 * plan.period_clocks + SETTLE_CLOCKS, keep)
+        self.run(2 * plan.period_clocks + SETTLE_CLOCKS)
     }
 
     fn senders(&self) -> Vec<usize> {

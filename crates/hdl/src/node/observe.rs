@@ -133,11 +133,7 @@ fn observed(plan: &Plan, came: &Came, mut flow: FlowObservation) -> FlowObservat
     count("period_clocks", plan.period_clocks);
     count("bad_fcs_frames", seen.bad_fcs);
     count("damaged_frames", seen.damaged);
-    count("mac_sent_frames", sent.mac_frames);
-    count("mac_received_frames", seen.mac_frames);
     if sent.rate.periods > 0 {
-        count("probe_periods", sent.rate.periods);
-        count("probe_total_ticks", sent.rate.total);
         count("probe_shortest_ticks", sent.rate.shortest);
         count("probe_last_ticks", sent.rate.last);
         count("probe_longest_ticks", sent.rate.longest);

@@ -123,11 +123,14 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
     let pause = period_clocks - u64::from(sizes.length);
     if pause > LONGEST_PAUSE_CLOCKS {
         let slowest = clocks_per_s / (LONGEST_PAUSE_CLOCKS + u64::from(sizes.length)) as f64;
-        return Err(NodeError::bad(format!(
-            "a load of {} is less than the generator can: it waits {LONGEST_PAUSE_CLOCKS} clocks at most, so ask {} pps or more",
-            trial.load,
-            slowest.ceil()
-        )));
+        return Err(NodeError::unsupported(
+            "load",
+            format!(
+                "{} is less than the generator can: it waits {LONGEST_PAUSE_CLOCKS} clocks at most, so ask {} pps or more",
+                trial.load,
+                slowest.ceil()
+            ),
+        ));
     }
     Ok(Plan {
         sizes,
@@ -198,10 +201,13 @@ fn frames(trial: &Trial, period_clocks: u64) -> Result<u32, NodeError> {
     let most = LONGEST_PS / period_ps;
     match u32::try_from(frames).ok().filter(|_| frames <= most) {
         Some(frames) => Ok(frames),
-        None => Err(NodeError::bad(format!(
-            "{frames} frames at this load are more than 10 s of simulated time, which take a host most of an hour: ask \
-             {most} frames or fewer"
-        ))),
+        None => Err(NodeError::unsupported(
+            "extent",
+            format!(
+                "{frames} frames at this load are more than 10 s of simulated time, which take a host most of an hour: \
+                 ask {most} frames or fewer"
+            ),
+        )),
     }
 }
 

@@ -54,7 +54,7 @@ pub fn run(
 ) -> Result<Ran, NodeError> {
     let keep = node.capture.is_some();
     at_once(&mut node.islands, |island| {
-        island.prepare(plan)?;
+        island.prepare(plan, keep)?;
         island.start(plan)
     })?;
     node.keep()?;
@@ -64,7 +64,7 @@ pub fn run(
         // The last slice is as long as it has to be.
         let slice = (all.saturating_sub(clocks) + plan.period_clocks).min(SLICE_CLOCKS);
         let ended = at_once(&mut node.islands, |island| {
-            island.run(slice, keep)?;
+            island.run(slice)?;
             island.finished()
         })?;
         finished = ended.into_iter().all(|ended| ended);
@@ -74,7 +74,7 @@ pub fn run(
         let all_us = all * CLOCK_PS / 1_000_000;
         progress.report(done_us, all_us, "µs of simulated time");
     }
-    at_once(&mut node.islands, |island| island.stop(plan, keep))?;
+    at_once(&mut node.islands, |island| island.stop(plan))?;
     node.keep()?;
     let came = plan.flows.iter().map(|flow| {
         let (sent, probe) = node.at(flow.from, |island, place| {

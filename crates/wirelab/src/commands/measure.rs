@@ -54,8 +54,10 @@ pub fn run(args: &MeasureArgs) -> Result {
         _ => tester.ceiling_frames_per_s(trial, options),
     };
     let run = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, before)?;
-    if let AnyNode::Ports(node) = &mut node {
-        node.end_capture();
+    match &mut node {
+        AnyNode::Ports(node) => node.end_capture(),
+        AnyNode::Hdl(node) => node.end_capture(),
+        _ => {}
     }
     drop(node);
     // Errors of the capture come last: the results are shown and kept first.
@@ -75,15 +77,22 @@ fn start_capture(
     let Some(path) = &args.capture else {
         return Ok(None);
     };
-    let AnyNode::Ports(node) = node else {
-        return Err(Failure::usage(
-            "--capture takes frames between ports: measure lab:N or ports:… with it",
-        ));
+    let interfaces = match node {
+        AnyNode::Ports(node) => node.capture_interfaces(),
+        AnyNode::Hdl(node) => node.capture_interfaces(),
+        _ => {
+            return Err(Failure::usage(
+                "--capture takes frames between ports: measure lab:N, ports:… or hdl:N with it",
+            ));
+        }
     };
-    let options = WriterOptions::default();
-    let writer = CaptureWriter::create(path, &node.capture_interfaces(), &options)
+    let writer = CaptureWriter::create(path, &interfaces, &WriterOptions::default())
         .map_err(Failure::usage)?;
     let shared = Arc::new(Mutex::new(writer));
-    node.capture_into(Arc::clone(&shared));
+    match node {
+        AnyNode::Ports(node) => node.capture_into(Arc::clone(&shared)),
+        AnyNode::Hdl(node) => node.capture_into(Arc::clone(&shared)),
+        _ => {}
+    }
     Ok(Some(shared))
 }

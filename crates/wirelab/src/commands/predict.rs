@@ -25,7 +25,7 @@ pub fn run(args: &PredictArgs) -> Result {
             &args.matrix,
             &args.extent,
             file.first_layer(),
-            ask::SECOND_PS,
+            ask::SECOND,
         )?)),
     };
     if let Some(nodes) = args.cycle {

@@ -16,7 +16,9 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, say, while_showing};
 
 /// Ten seconds, as iperf sends for where nothing else was said.
-const DEFAULT_TIME_PS: u64 = 10_000_000_000_000;
+const DEFAULT: Extent = Extent::Time {
+    time_ps: 10_000_000_000_000,
+};
 /// Link rate of a capture's times where none was given.
 const CAPTURE_BITS_PER_S: u64 = 1_000_000_000;
 
@@ -41,7 +43,7 @@ pub fn run(args: &SendArgs) -> Result {
             Direction::Transmit,
             size,
             args.load.parse().map_err(Failure::usage)?,
-            ask::extent(&args.offer.extent, DEFAULT_TIME_PS)?,
+            ask::extent(&args.offer.extent, DEFAULT)?,
         )
     };
     let to = ask::mac("--to", &args.to)?;
