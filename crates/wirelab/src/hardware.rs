@@ -1,7 +1,7 @@
 //! Ports of hardware in simulation as a node, where this program was built with them (cargo feature `hdl`).
 
+#[cfg(feature = "hdl")]
 use crate::exit::Failure;
-
 #[cfg(feature = "hdl")]
 pub use wirelab_hdl::HdlNode;
 

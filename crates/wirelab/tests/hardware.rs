@@ -1,0 +1,98 @@
+//! Ports of hardware in simulation, as a user asks for them.
+
+mod common;
+
+use common::{json, refused, scratch, stderr, wirelab};
+use serde_json::Value;
+
+fn figure<'a>(figures: &'a Value, row: &str, metric: &str) -> &'a Value {
+    let all = figures.as_array().expect("a list of figures");
+    let found = all
+        .iter()
+        .find(|f| f["row"] == row && f["metric"] == metric);
+    found.unwrap_or_else(|| panic!("{row} has {metric}"))
+}
+
+#[test]
+fn four_ports_are_full_duplex_unless_asked_otherwise_and_their_frames_can_be_judged() {
+    let capture = scratch("hdl.pcapng");
+    let path = capture.to_str().expect("a path of letters");
+    let asked = [
+        "measure",
+        "hdl:4",
+        "--payload",
+        "66",
+        "--load",
+        "max",
+        "--frames",
+        "50",
+        "--json",
+        "--capture",
+    ];
+    let results = json(&[&asked[..], &[path]].concat());
+    let observation = &results["observations"][0];
+    assert_eq!(observation["trial"]["direction"], "both");
+    assert_eq!(observation["trial"]["ports"], 4);
+    assert_eq!(observation["node"]["kind"], "hdl");
+    assert_eq!(observation["tester"]["was_limit"]["value"], false);
+    let flows = observation["flows"].as_array().expect("a list of flows");
+    assert_eq!(flows.len(), 4);
+    for flow in flows {
+        assert_eq!(flow["counts"]["value"]["good_frames"], 50);
+        assert_eq!(flow["elapsed"]["value"]["clock"], "simulated");
+        let efficiency = flow["efficiency"]["value"].as_f64().expect("a share");
+        assert!((efficiency - 66.0 / 104.0).abs() < 1e-12, "{efficiency}");
+    }
+    let judged = wirelab(&["verify", path]);
+    assert!(judged.status.success(), "{}", stderr(&judged));
+    let _ = std::fs::remove_file(capture);
+}
+
+#[test]
+fn the_ethernet_fmc_is_published_predicted_and_measured_side_by_side() {
+    let figures = json(&["study", "run", "ethernet-fmc", "--node", "hdl:4", "--json"]);
+    for (row, payload) in [
+        ("66 B", 66.0),
+        ("438 B", 438.0),
+        ("810 B", 810.0),
+        ("1182 B", 1182.0),
+        ("1498 B", 1498.0),
+    ] {
+        let efficiency = figure(&figures, row, "efficiency");
+        let limit = 100.0 * payload / (payload + 38.0);
+        for (value, kind) in [
+            (&efficiency["value"], &efficiency["kind"]),
+            (&efficiency["model"]["value"], &efficiency["model"]["kind"]),
+        ] {
+            let value = value.as_f64().unwrap_or_else(|| panic!("{efficiency}"));
+            assert!((value - limit).abs() < 1e-6, "{row}: {value}, {kind}");
+        }
+        assert_eq!(efficiency["kind"], "measured");
+        assert_eq!(efficiency["model"]["kind"], "predicted");
+    }
+    // A single interval of 83 clocks of 10 ns prints more than the link carries.
+    let single = figure(&figures, "66 B, one interval", "interval_efficiency");
+    let value = single["value"].as_f64().expect("a share");
+    assert!((value - 100.0 * 528.0 / 830.0).abs() < 1e-6, "{single}");
+    assert!(value > 100.0 * 66.0 / 104.0);
+    let reason = single["reason"].as_str().expect("it says why");
+    assert!(reason.contains("83 or 84"), "{reason}");
+}
+
+#[test]
+fn what_cannot_be_asked_says_what_can() {
+    refused(&["measure", "hdl:5"], "hdl:5,loopback");
+    refused(&["measure", "hdl:four"], "write hdl:N");
+    for (option, words) in [
+        (&["--layer", "udp6"][..], "ask ethernet or udp4"),
+        (&["--direction", "echo"], "ask transmit, receive or both"),
+        (&["--rate", "100M"], "leave --rate out"),
+        (&["--ports", "3"], "the bench has 2"),
+        (&["--time", "60s"], "frames or fewer"),
+    ] {
+        refused(
+            &[&["measure", "hdl:2", "--no-ceiling"], option].concat(),
+            words,
+        );
+    }
+}
