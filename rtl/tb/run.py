@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the test benches of all blocks: `rtl/tb/run.py [VUnit's arguments]`, as `run.py '*mac_tx*' -v` or `run.py --list`.
 
-Every rtl/tb/tb_*.vhd is a bench, every *.vhd of rtl/src and rtl/reference and the registers are sources; other rtl/tb/*.vhd are packages of the benches.
+Every rtl/tb/tb_*.vhd is a bench, every *.vhd of rtl/src, rtl/reference and rtl/example and the registers are sources;
+other rtl/tb/*.vhd are packages of the benches.
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The style of the VHDL sources: `style.py [FILE…]`, without files all of rtl/src, rtl/reference and rtl/tb.
+"""The style of the VHDL sources: `style.py [FILE…]`, without files all of rtl/src, rtl/reference, rtl/example and rtl/tb.
 
 Each rule is a generator of (line number, finding). The rules of sources, not of benches, keep what is
 translated to Verilog free of latches, initial values and names that are Verilog's.
@@ -126,14 +126,14 @@ SOURCES = [no_initial_values, names, interface, edges, others]
 def findings(path):
     """All findings in a file, as lines to print."""
     lines = path.read_text().split("\n")
-    for rule in EVERYWHERE + (SOURCES if path.parent.name in ("src", "reference") else []):
+    for rule in EVERYWHERE + (SOURCES if path.parent.name in ("src", "reference", "example") else []):
         for number, finding in rule(path, lines):
             yield f"{path}:{number}: {finding}"
 
 
 def main():
     """Entry point; the status says whether anything was found."""
-    paths = [Path(word) for word in sys.argv[1:]] or sorted(path for folder in ("src", "reference", "tb") for path in RTL.glob(f"{folder}/*.vhd"))
+    paths = [Path(word) for word in sys.argv[1:]] or sorted(path for folder in ("src", "reference", "example", "tb") for path in RTL.glob(f"{folder}/*.vhd"))
     found = [line for path in paths for line in findings(path)]
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0

@@ -10,7 +10,7 @@ import toolchain
 
 # RV32IM with caches of 4 KiB, counters of clocks and instructions, and two Wishbone buses.
 CPU = "VexRiscv_Full"
-FOLDERS = ("rtl/src", "rtl/reference")
+FOLDERS = ("rtl/src", "rtl/reference", "rtl/example")
 LINT = "--lint-only --quiet -Wall -Wno-DECLFILENAME -Wno-PINCONNECTEMPTY -Wno-UNUSEDSIGNAL".split()
 # What GHDL makes of a component that is no VHDL.
 BLACK_BOX = re.compile(r"^module (\w+)\s*\([^;]*\);\s*endmodule\n", re.M)

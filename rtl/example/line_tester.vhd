@@ -1,0 +1,127 @@
+-- A tester of a 1 Gbit/s line on a board with a PHY: what `run` sends has to come back, every byte right. Plug the cable
+-- back, or have something echo frames; copy this and put your own addresses in. See rtl/README.md.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+entity line_tester is
+  generic (
+    PAYLOAD_BYTES : natural := 1500;
+    -- 0: until `run` falls.
+    FRAMES        : natural := 0
+  );
+  port (
+    -- 125 MHz, which is the PHY's clock for both directions or one that it has crossed to.
+    clk         : in  std_logic;
+    rst         : in  std_logic;
+    run         : in  std_logic;
+    gmii_rxd    : in  std_logic_vector(7 downto 0);
+    gmii_rx_dv  : in  std_logic;
+    gmii_rx_er  : in  std_logic;
+    gmii_txd    : out std_logic_vector(7 downto 0);
+    gmii_tx_en  : out std_logic;
+    gmii_tx_er  : out std_logic;
+    -- For lamps: frames are sent; all FRAMES of a run were sent; all of them came back; something was not as it was sent.
+    sending     : out std_logic;
+    finished    : out std_logic;
+    all_good    : out std_logic;
+    trouble     : out std_logic;
+    good_frames : out std_logic_vector(31 downto 0)
+  );
+end entity;
+
+architecture rtl of line_tester is
+  -- Locally administered addresses of sender and receiver.
+  constant SOURCE                         : std_logic_vector(47 downto 0) := x"02574C000001";
+  constant DESTINATION                    : std_logic_vector(47 downto 0) := x"02574C000002";
+  constant CLOCK_NS                       : natural := 8;
+  constant NONE                           : std_logic_vector(31 downto 0) := (others => '0');
+
+  signal now_ns                           : unsigned(47 downto 0);
+  signal time_ns                          : std_logic_vector(47 downto 0);
+  signal was_running, clear, ready, go    : std_logic;
+  signal tx_tdata, rx_tdata               : std_logic_vector(7 downto 0);
+  signal tx_tvalid, tx_tready, tx_tlast   : std_logic;
+  signal tx_tuser                         : std_logic;
+  signal rx_tvalid, rx_tlast, rx_tuser    : std_logic;
+  signal rx_bad_fcs                       : std_logic;
+  signal word_request                     : std_logic;
+  signal word_number                      : std_logic_vector(11 downto 0);
+  signal word, sent, good                 : std_logic_vector(31 downto 0);
+  signal header_corrupt, truncated, stale : std_logic_vector(31 downto 0);
+  signal corrupted, duplicated, reordered : std_logic_vector(31 downto 0);
+  signal bad_fcs, damaged, lost           : std_logic_vector(31 downto 0);
+begin
+  time_ns <= std_logic_vector(now_ns);
+  good_frames <= good;
+
+  -- A run begins with the checker emptied, which takes 514 clocks.
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      now_ns <= now_ns + CLOCK_NS;
+      was_running <= run;
+      clear <= run and not was_running;
+      go <= run and was_running and ready and not clear;
+      trouble <= '0';
+      if (header_corrupt or truncated or stale or corrupted or duplicated or reordered or
+          bad_fcs or damaged or lost) /= NONE then
+        trouble <= '1';
+      end if;
+      all_good <= '0';
+      if finished = '1' and good = sent then
+        all_good <= not trouble;
+      end if;
+      if rst = '1' then
+        now_ns <= (others => '0');
+        was_running <= '0';
+        clear <= '0';
+        go <= '0';
+      end if;
+    end if;
+  end process;
+
+  generator : entity work.packet_generator
+    port map (
+      clk => clk, rst => rst, enable => go, payload_bytes => std_logic_vector(to_unsigned(PAYLOAD_BYTES, 14)),
+      gap_cycles => (others => '0'), frame_count => std_logic_vector(to_unsigned(FRAMES, 32)),
+      destination => DESTINATION, source => SOURCE, udp_mode => '0', ipv4_source => NONE, ipv4_destination => NONE,
+      udp_source => (others => '0'), udp_destination => (others => '0'), vlan_enable => '0', vlan_tci => (others => '0'),
+      stream => x"00", time_valid => '1', time_ns => time_ns, fault_kind => "000", fault_every => NONE,
+      fault_interval => (others => '0'), fault_once => '0', fault_position => (others => '0'), fault_cut => (others => '0'),
+      m_tdata => tx_tdata, m_tvalid => tx_tvalid, m_tready => tx_tready, m_tlast => tx_tlast, m_tuser => tx_tuser,
+      busy => sending, done => finished, config_error => open, underrun => open, overflow => open, sent_frames => sent,
+      sent_bytes => open, used_sequences => open, injected_faults => open);
+
+  transmit : entity work.mac_tx
+    port map (
+      clk => clk, rst => rst, ce => '1', gap => x"0C", s_tdata => tx_tdata, s_tvalid => tx_tvalid, s_tready => tx_tready,
+      s_tlast => tx_tlast, s_tuser => tx_tuser, gmii_txd => gmii_txd, gmii_tx_en => gmii_tx_en, gmii_tx_er => gmii_tx_er,
+      sent => open, underrun => open);
+
+  receive : entity work.mac_rx
+    port map (
+      clk => clk, rst => rst, ce => '1', max_frame => (others => '1'), gmii_rxd => gmii_rxd, gmii_rx_dv => gmii_rx_dv,
+      gmii_rx_er => gmii_rx_er, m_tdata => rx_tdata, m_tvalid => rx_tvalid, m_tlast => rx_tlast, m_tuser => rx_tuser,
+      m_bad_fcs => rx_bad_fcs, m_rx_error => open, m_runt => open, m_oversize => open, tap_tdata => open,
+      tap_tvalid => open, tap_start => open, tap_end => open, no_sfd => open, too_short => open, bad_preamble => open);
+
+  judge : entity work.packet_checker
+    port map (
+      clk => clk, rst => rst, enable => '1', clear => clear, ready => ready, source => SOURCE, source_known => '1',
+      udp_port => (others => '0'), stream => x"00", stream_known => '1', time_ns => time_ns, s_tdata => rx_tdata,
+      s_tvalid => rx_tvalid, s_tlast => rx_tlast, s_tuser => rx_tuser, s_bad_fcs => rx_bad_fcs,
+      word_request => word_request, word_number => word_number, word => word, verdict_valid => open, verdict => open,
+      verdict_sequence => open, verdict_start_word => open, good_frames => good,
+      header_corrupt_frames => header_corrupt, truncated_frames => truncated, stale_frames => stale,
+      corrupted_frames => corrupted, foreign_frames => open, distinct_sequences => open,
+      duplicated_frames => duplicated, reordered_frames => reordered, too_late_frames => open, bad_fcs_frames => bad_fcs,
+      damaged_frames => damaged, lost_sequences => lost, next_sequence => open, verified_bytes => open,
+      time_valid => open, first_time => open, last_time => open, overflow => open, search_overrun => open);
+
+  -- Its other side serves the checker of a second line.
+  start_rom : entity work.start_words
+    port map (
+      clk => clk, rst => rst, a_request => word_request, a_number => word_number, a_word => word,
+      b_request => '0', b_number => (others => '0'), b_word => open);
+end architecture;
