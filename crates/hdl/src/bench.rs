@@ -39,9 +39,10 @@ pub enum BenchError {
 /// Ports under one clock, joined by cables in both directions.
 pub struct Bench {
     ports: Vec<Port>,
-    /// For each port the one it is joined to; none: nothing arrives.
+    /// For each port the one it is joined to; none: what arrives comes from outside.
     peers: Vec<Option<usize>>,
     lines: Vec<Line>,
+    outside: Vec<Line>,
 }
 
 impl Bench {
@@ -69,6 +70,7 @@ impl Bench {
             ports: (0..ports).map(|_| Port::new()).collect(),
             peers,
             lines: vec![Line::default(); ports],
+            outside: vec![Line::default(); ports],
         })
     }
 
@@ -77,8 +79,9 @@ impl Bench {
         for (line, port) in self.lines.iter_mut().zip(&self.ports) {
             *line = port.line();
         }
-        for (port, peer) in self.ports.iter_mut().zip(&self.peers) {
-            port.clock(peer.map_or(Line::default(), |peer| self.lines[peer]));
+        let ends = self.peers.iter().zip(&self.outside);
+        for (port, (peer, outside)) in self.ports.iter_mut().zip(ends) {
+            port.clock(peer.map_or(*outside, |peer| self.lines[peer]));
         }
     }
 
@@ -99,6 +102,17 @@ impl Bench {
     #[must_use]
     pub fn line(&self, port: usize) -> Line {
         self.ports.get(port).map_or(Line::default(), Port::line)
+    }
+
+    /// What a port without a cable hears from the next clock on, until it is told otherwise.
+    ///
+    /// # Errors
+    /// `NoPort`.
+    pub fn bring(&mut self, port: usize, line: Line) -> Result<(), BenchError> {
+        let ports = self.ports.len();
+        let outside = self.outside.get_mut(port);
+        *outside.ok_or(BenchError::NoPort { port, ports })? = line;
+        Ok(())
     }
 
     /// Writes a register of a port; all go on while it takes.

@@ -10,11 +10,13 @@ mod node;
 mod port;
 pub mod reference;
 mod sys;
+mod tap;
 mod wire;
 
 pub use bench::{Bench, BenchError};
 pub use node::{HdlNode, HdlOptions, MOST_PORTS};
 pub use port::{BusError, Line, Port};
+pub use tap::{TapCable, TapCableError};
 pub use wire::{LineFrame, Sniffer, Talker};
 
 /// Picoseconds of a clock at 125 MHz, in which a line of 1 Gbit/s carries a byte (IEEE 802.3, clause 35).

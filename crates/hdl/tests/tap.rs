@@ -1,0 +1,181 @@
+//! A simulated port joined to a Linux port: what one side sends, the other finds good, byte by byte.
+
+use std::io::Write;
+use std::time::Duration;
+
+use wirelab_hdl::registers as reg;
+use wirelab_hdl::{Bench, TapCable};
+use wirelab_port::iface::{Mac, PortName};
+use wirelab_port::inject::Schedule;
+use wirelab_port::job::{CheckJob, Pace, SendJob};
+use wirelab_port::netns::{NetNs, may_test};
+use wirelab_port::packet::{CheckOptions, Checker, SendOptions, send};
+use wirelab_port::tap::{TapPort, TapSpec};
+use wirelab_trial::{Cancel, Extent};
+use wirelab_wire::{Flow, FrameSpec, Size, SizeUnit, Transport};
+
+const FRAMES: u32 = 300;
+const PORT: u64 = 0x02_57_4C_00_01_00;
+const HOST: u64 = 0x02_57_4C_00_00_07;
+/// Simulated clocks after which something is wrong: 4 s, of which 300 frames take a thousandth.
+const PATIENCE_CLOCKS: u64 = 500_000_000;
+
+fn bytes(address: u64) -> [u8; 6] {
+    address.to_be_bytes()[2..].try_into().unwrap()
+}
+
+/// A namespace that goes with the test.
+struct Namespace(String);
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = NetNs::delete(&self.0);
+    }
+}
+
+/// A bench of one port, and the cable to a TAP device; `None` where there can be none.
+fn joined(name: &str) -> Option<(Namespace, PortName, Bench, TapCable)> {
+    if !may_test() {
+        return None;
+    }
+    if !std::path::Path::new("/dev/net/tun").exists() {
+        let _ = writeln!(
+            std::io::stderr(),
+            "WIRELAB-SKIP tun: /dev/net/tun is missing"
+        );
+        return None;
+    }
+    let name = format!("wlh-{name}-{}", std::process::id());
+    NetNs::create(&name).unwrap();
+    let port = PortName::new(Some(&name), "tap0").unwrap();
+    let tap = TapPort::create(&TapSpec {
+        mac: Some(Mac(bytes(HOST))),
+        // All frames of the test find room, however slow the simulation.
+        queue_frames: Some(4 * FRAMES),
+        ..TapSpec::new(port.clone())
+    });
+    let cable = TapCable::new(0, tap.unwrap());
+    Some((Namespace(name), port, Bench::new(1, &[]).unwrap(), cable))
+}
+
+fn write_address(bench: &mut Bench, register: u16, address: u64) {
+    bench.write(0, register, address as u32).unwrap();
+    bench
+        .write(0, register + 4, (address >> 32) as u32)
+        .unwrap();
+}
+
+#[test]
+fn frames_of_the_hardware_are_good_to_the_checker_of_the_host() {
+    let Some((_gone, port, mut bench, mut cable)) = joined("out") else {
+        return;
+    };
+    let check = CheckJob {
+        flow: Flow {
+            source: Some(bytes(PORT)),
+            stream: Some(5),
+            ..Flow::default()
+        },
+        slots: None,
+        time_every: 1,
+    };
+    let checker = Checker::start(&port, &check, CheckOptions::default()).unwrap();
+    write_address(&mut bench, reg::GENERATOR_DESTINATION, HOST);
+    write_address(&mut bench, reg::GENERATOR_SOURCE, PORT);
+    for (register, word) in [
+        (reg::GENERATOR_PAYLOAD_BYTES, 1000),
+        (reg::GENERATOR_FRAME_COUNT, FRAMES),
+        (reg::GENERATOR_FLOW, reg::GENERATOR_FLOW_STREAM.of(5)),
+        (reg::GENERATOR_CONTROL, reg::GENERATOR_CONTROL_ENABLE.of(1)),
+    ] {
+        bench.write(0, register, word).unwrap();
+    }
+    while cable.to_host_frames() < u64::from(FRAMES) {
+        cable.clock(&mut bench).unwrap();
+        assert!(bench.clocks() < PATIENCE_CLOCKS, "{cable:?}");
+    }
+    let seen = checker.finish(Duration::from_millis(200)).unwrap();
+    let counts = seen.with_sent(FRAMES.into()).counts;
+    assert!(counts.is_clean(), "{counts:?}");
+    assert_eq!(counts.good_frames, u64::from(FRAMES));
+    assert_eq!(counts.verified_payload_bytes, u64::from(FRAMES) * 1000);
+    assert_eq!(cable.damaged_frames(), 0);
+}
+
+#[test]
+fn frames_of_the_host_are_good_to_the_checker_in_hardware() {
+    let Some((_gone, port, mut bench, mut cable)) = joined("in") else {
+        return;
+    };
+    write_address(&mut bench, reg::CHECKER_SOURCE, HOST);
+    let flow = reg::CHECKER_FLOW_UDP_PORT.of(5003) | reg::CHECKER_FLOW_STREAM.of(9);
+    let control = reg::CHECKER_CONTROL_ENABLE.of(1)
+        | reg::CHECKER_CONTROL_SOURCE_KNOWN.of(1)
+        | reg::CHECKER_CONTROL_STREAM_KNOWN.of(1);
+    for (register, word) in [(reg::CHECKER_FLOW, flow), (reg::CHECKER_CONTROL, control)] {
+        bench.write(0, register, word).unwrap();
+    }
+    while reg::CHECKER_STATUS_CHECKING.from(bench.read(0, reg::CHECKER_STATUS).unwrap()) == 0 {
+        assert!(bench.clocks() < 100_000, "the checker never gets ready");
+    }
+    let frame = FrameSpec {
+        destination: bytes(PORT),
+        source: bytes(HOST),
+        vlans: [None, None],
+        transport: Transport::UdpIpv4 {
+            addresses: [[198, 18, 0, 1].into(), [198, 18, 0, 2].into()],
+            ports: [5003; 2],
+        },
+    };
+    let job = SendJob {
+        frame,
+        sizes: Size::new(SizeUnit::Datagram, 700)
+            .resolve_test(frame.framing())
+            .unwrap(),
+        stream: 9,
+        with_time: true,
+        pace: Pace::Max,
+        extent: Extent::Frames {
+            frames: FRAMES.into(),
+        },
+        faults: Schedule::default(),
+        buffers: None,
+    };
+    let sent = send(&port, &job, &SendOptions::default(), &Cancel::new()).unwrap();
+    assert_eq!(sent.emitted_frames, u64::from(FRAMES));
+    // The kernel itself may send frames of its own: they are foreign.
+    let mut good = 0;
+    while good < FRAMES {
+        for _ in 0..10_000 {
+            cable.clock(&mut bench).unwrap();
+        }
+        assert!(bench.clocks() < PATIENCE_CLOCKS, "{good} good, {cable:?}");
+        good = read_meanwhile(&mut bench, &mut cable, reg::CHECKER_GOOD);
+    }
+    assert!(cable.to_port_frames() >= u64::from(FRAMES));
+    for (register, expected) in [
+        (reg::CHECKER_GOOD, FRAMES),
+        (reg::CHECKER_DISTINCT, FRAMES),
+        (reg::CHECKER_LOST, 0),
+        (reg::CHECKER_CORRUPTED, 0),
+        (reg::CHECKER_REORDERED, 0),
+        (reg::CHECKER_BAD_FCS, 0),
+    ] {
+        assert_eq!(
+            bench.read(0, register).unwrap(),
+            expected,
+            "register 0x{register:03X}"
+        );
+    }
+}
+
+/// Reads a register while the cable goes on carrying.
+fn read_meanwhile(bench: &mut Bench, cable: &mut TapCable, register: u16) -> u32 {
+    bench.begin_read(0, register).unwrap();
+    loop {
+        cable.clock(bench).unwrap();
+        if let Some(word) = bench.answer(0).unwrap() {
+            return word;
+        }
+    }
+}
