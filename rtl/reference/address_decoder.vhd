@@ -1,7 +1,7 @@
 -- Where an access of the CPU's data goes: the memory, at its own place and uncached, or one of the blocks with registers.
 --
 -- A block gets one clock of `access` and gives its word in the clock after, until its next access. Blocks that take
--- their time, as the bridge to the slot MAC, answer for themselves. Where nothing is, or what is there refuses, 0 is
+-- their time, the bridge to the slot MAC and port 1, answer for themselves. Where nothing is, or what is there refuses, 0 is
 -- read, nothing is written, and the address is kept.
 library ieee;
 use ieee.std_logic_1164.all;
@@ -30,15 +30,21 @@ entity address_decoder is
     slot_request    : out std_logic;
     slot_answer     : in  std_logic;
     slot_rdata      : in  std_logic_vector(31 downto 0);
+    ring_access     : out std_logic;
+    ring_rdata      : in  std_logic_vector(31 downto 0);
     capture_access  : out std_logic;
     capture_rdata   : in  std_logic_vector(31 downto 0);
     identifier_access : out std_logic;
-    identifier_rdata  : in  std_logic_vector(31 downto 0)
+    identifier_rdata  : in  std_logic_vector(31 downto 0);
+    port_1_request  : out std_logic;
+    port_1_answer   : in  std_logic;
+    port_1_refused  : in  std_logic;
+    port_1_rdata    : in  std_logic_vector(31 downto 0)
   );
 end entity;
 
 architecture rtl of address_decoder is
-  type target_t is (nothing, ram, system, slot, capture, identifier);
+  type target_t is (nothing, ram, system, slot, ring, capture, identifier, port_1);
 
   signal target      : target_t;
   -- The second clock of an access that takes two.
@@ -62,8 +68,10 @@ begin
       case block_number is
         when x"000" => target <= system;
         when x"001" => target <= slot;
+        when x"002" => target <= ring;
         when x"003" => target <= capture;
         when x"004" => target <= identifier;
+        when x"010" => target <= port_1;
         when others => null;
       end case;
     end if;
@@ -71,10 +79,12 @@ begin
 
   first             <= s_request and not second;
   system_access     <= first when target = system else '0';
+  ring_access       <= first when target = ring else '0';
   capture_access    <= first when target = capture else '0';
   identifier_access <= first when target = identifier else '0';
   ram_request       <= s_request when target = ram else '0';
   slot_request      <= s_request when target = slot else '0';
+  port_1_request    <= s_request when target = port_1 else '0';
 
   answers : process (all)
   begin
@@ -86,7 +96,12 @@ begin
       when slot =>
         s_answer <= slot_answer;
         s_rdata  <= slot_rdata;
+      when port_1 =>
+        s_answer <= port_1_answer;
+        refused  <= port_1_refused;
+        s_rdata  <= port_1_rdata;
       when system     => s_rdata <= system_rdata;
+      when ring       => s_rdata <= ring_rdata;
       when capture    => s_rdata <= capture_rdata;
       when identifier => s_rdata <= identifier_rdata;
       when others =>
@@ -101,7 +116,7 @@ begin
   begin
     if rising_edge(clk) then
       second <= first;
-      if target = ram or target = slot then
+      if target = ram or target = slot or target = port_1 then
         second <= '0';
       end if;
       if refused = '1' and fault_seen = '0' then

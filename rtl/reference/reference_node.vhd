@@ -24,6 +24,9 @@ entity reference_node is
     load_enable    : in  std_logic;
     load_address   : in  std_logic_vector(RAM_BITS - 1 downto 0);
     load_data      : in  std_logic_vector(31 downto 0);
+    -- Port 1 has a clock of its own, whose edges are those of clk while port_1_clock is 1; else it stands at 0.
+    port_1_clk     : in  std_logic;
+    port_1_clock   : out std_logic;
     -- Line 0: a byte is taken, and the next one shown, at the end of a clock with line_ce, which is each eighth one.
     line_ce        : out std_logic;
     rxd            : in  std_logic_vector(7 downto 0);
@@ -32,6 +35,13 @@ entity reference_node is
     txd            : out std_logic_vector(7 downto 0);
     tx_en          : out std_logic;
     tx_er          : out std_logic;
+    -- Line 1: a byte each clock.
+    line_1_rxd     : in  std_logic_vector(7 downto 0);
+    line_1_rx_dv   : in  std_logic;
+    line_1_rx_er   : in  std_logic;
+    line_1_txd     : out std_logic_vector(7 downto 0);
+    line_1_tx_en   : out std_logic;
+    line_1_tx_er   : out std_logic;
     -- Bytes of the debug link.
     uart_out_data  : out std_logic_vector(7 downto 0);
     uart_out_valid : out std_logic;
@@ -106,7 +116,28 @@ architecture rtl of reference_node is
   signal slot_request, slot_answer, at_slot   : std_logic;
   signal posted                               : std_logic;
   signal irq                                  : std_logic_vector(2 downto 0);
-  signal mac_irq, slot_irq                    : std_logic;
+  signal mac_irq, slot_irq, ring_irq          : std_logic;
+  signal at_ring                              : std_logic;
+  signal ring_rdata                           : std_logic_vector(31 downto 0);
+  signal dma_request, dma_write, dma_answer   : std_logic;
+  signal dma_address                          : std_logic_vector(RAM_BITS - 1 downto 0);
+  signal dma_wdata                            : std_logic_vector(31 downto 0);
+
+  -- Port 1.
+  signal port_request, port_answer, port_refused : std_logic;
+  signal port_rdata                           : std_logic_vector(31 downto 0);
+  signal port_running, port_rst               : std_logic;
+  signal axil_awvalid, axil_awready           : std_logic;
+  signal axil_wvalid, axil_wready             : std_logic;
+  signal axil_bvalid                          : std_logic;
+  signal axil_arvalid, axil_arready           : std_logic;
+  signal axil_rvalid                          : std_logic;
+  signal axil_addr                            : std_logic_vector(10 downto 0);
+  signal axil_wdata, axil_rdata               : std_logic_vector(31 downto 0);
+  signal axil_bresp, axil_rresp               : std_logic_vector(1 downto 0);
+  signal port_rxd, port_txd                   : std_logic_vector(7 downto 0);
+  signal port_rx_dv, port_rx_er               : std_logic;
+  signal port_tx_en, port_tx_er               : std_logic;
 
   -- Line 0.
   signal line_step                            : natural range 0 to 7;
@@ -120,6 +151,13 @@ architecture rtl of reference_node is
   signal result_rules                         : std_logic_vector(3 downto 0);
   signal slot_tdata                           : std_logic_vector(7 downto 0);
   signal slot_tvalid, slot_tready, slot_tlast : std_logic;
+  signal ring_tdata                           : std_logic_vector(7 downto 0);
+  signal ring_tvalid, ring_tready, ring_tlast : std_logic;
+  signal out_tdata                            : std_logic_vector(7 downto 0);
+  signal out_tvalid, out_tready, out_tlast    : std_logic;
+  signal is_dma                               : std_logic;
+  signal slot_tvalid_in, ring_tvalid_in       : std_logic;
+  signal slot_sent, ring_sent                 : std_logic;
   signal sent                                 : std_logic;
 begin
   interrupts <= (31 downto 3 => '0') & irq;
@@ -161,8 +199,11 @@ begin
       ram_request => ram_bus, ram_answer => ram_bus_answer, ram_rdata => ram_rdata,
       system_access => at_system, system_rdata => system_rdata,
       slot_request => slot_request, slot_answer => slot_answer, slot_rdata => slot_rdata,
+      ring_access => at_ring, ring_rdata => ring_rdata,
       capture_access => at_capture, capture_rdata => capture_rdata,
-      identifier_access => at_identifier, identifier_rdata => identifier_rdata
+      identifier_access => at_identifier, identifier_rdata => identifier_rdata,
+      port_1_request => port_request, port_1_answer => port_answer, port_1_refused => port_refused,
+      port_1_rdata => port_rdata
     );
 
   arbiter : entity work.ram_arbiter
@@ -174,8 +215,8 @@ begin
       data_request => ram_bus, data_write => bus_write, data_burst => bus_burst,
       data_address => bus_address(RAM_BITS - 1 downto 0), data_wdata => bus_wdata, data_bytes => bus_bytes,
       data_answer => ram_bus_answer,
-      dma_request => '0', dma_write => '0', dma_address => (others => '0'), dma_wdata => (others => '0'),
-      dma_bytes => "0000", dma_answer => open,
+      dma_request => dma_request, dma_write => dma_write, dma_address => dma_address, dma_wdata => dma_wdata,
+      dma_bytes => "1111", dma_answer => dma_answer,
       m_request => ram_request, m_write => ram_write, m_burst => ram_burst, m_address => ram_address,
       m_wdata => ram_wdata, m_bytes => ram_bytes, m_answer => ram_answer
     );
@@ -195,10 +236,21 @@ begin
       s_access => at_system, s_write => bus_write, s_address => place, s_wdata => bus_wdata, s_rdata => system_rdata,
       irq => irq, uart_out_data => uart_out_data, uart_out_valid => uart_out_valid, uart_out_ready => uart_out_ready,
       uart_in_data => uart_in_data, uart_in_valid => uart_in_valid, uart_in_ready => uart_in_ready,
-      port_1_clock => open, exited => exited, exit_status => exit_status
+      port_1_clock => port_running, exited => exited, exit_status => exit_status
     );
 
-  mac_irq <= slot_irq;
+  -- The MAC that is not attached hears and says nothing.
+  is_dma         <= '1' when attachment = DMA else '0';
+  mac_irq        <= ring_irq when is_dma = '1' else slot_irq;
+  slot_tvalid_in <= in_tvalid and not is_dma;
+  ring_tvalid_in <= in_tvalid and is_dma;
+  out_tdata      <= ring_tdata when is_dma = '1' else slot_tdata;
+  out_tvalid     <= ring_tvalid when is_dma = '1' else slot_tvalid;
+  out_tlast      <= ring_tlast when is_dma = '1' else slot_tlast;
+  slot_tready    <= out_tready and not is_dma;
+  ring_tready    <= out_tready and is_dma;
+  slot_sent      <= sent and not is_dma;
+  ring_sent      <= sent and is_dma;
 
   -- Line 0: a byte each eighth clock.
   process (clk)
@@ -234,7 +286,7 @@ begin
   transmitter : entity work.mac_tx
     port map (
       clk => clk, rst => rst, ce => line_enable, gap => GAP,
-      s_tdata => slot_tdata, s_tvalid => slot_tvalid, s_tready => slot_tready, s_tlast => slot_tlast, s_tuser => '0',
+      s_tdata => out_tdata, s_tvalid => out_tvalid, s_tready => out_tready, s_tlast => out_tlast, s_tuser => '0',
       gmii_txd => txd, gmii_tx_en => line_tx_en, gmii_tx_er => tx_er, sent => sent, underrun => open
     );
 
@@ -263,11 +315,59 @@ begin
   slots : entity work.slot_mac
     port map (
       clk => clk, rst => rst,
-      s_tdata => in_tdata, s_tvalid => in_tvalid, s_tlast => in_tlast, s_tuser => in_tuser,
+      s_tdata => in_tdata, s_tvalid => slot_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
       s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
       result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
-      m_tdata => slot_tdata, m_tvalid => slot_tvalid, m_tready => slot_tready, m_tlast => slot_tlast, sent => sent,
+      m_tdata => slot_tdata, m_tvalid => slot_tvalid, m_tready => slot_tready, m_tlast => slot_tlast, sent => slot_sent,
       irq => slot_irq, s_access => at_slot, s_write => bus_write, s_address => place, s_wdata => bus_wdata,
       s_bytes => bus_bytes, s_rdata => slot_rdata
+    );
+
+  rings : entity work.ring_mac
+    generic map (RAM_BITS => RAM_BITS)
+    port map (
+      clk => clk, rst => rst,
+      s_tdata => in_tdata, s_tvalid => ring_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
+      s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
+      result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
+      m_tdata => ring_tdata, m_tvalid => ring_tvalid, m_tready => ring_tready, m_tlast => ring_tlast, sent => ring_sent,
+      irq => ring_irq, dma_request => dma_request, dma_write => dma_write, dma_address => dma_address,
+      dma_wdata => dma_wdata, dma_answer => dma_answer, dma_rdata => ram_rdata,
+      s_access => at_ring, s_write => bus_write, s_address => place, s_wdata => bus_wdata, s_rdata => ring_rdata
+    );
+
+  -- Port 1, a tester's port within the node.
+  port_1_clock <= port_running;
+
+  to_port : entity work.axi_bridge
+    port map (
+      clk => clk, rst => rst, running => port_running, port_rst => port_rst,
+      s_request => port_request, s_write => bus_write, s_address => bus_address(8 downto 0), s_wdata => bus_wdata,
+      s_answer => port_answer, s_refused => port_refused, s_rdata => port_rdata,
+      m_axil_awvalid => axil_awvalid, m_axil_awready => axil_awready, m_axil_addr => axil_addr,
+      m_axil_wvalid => axil_wvalid, m_axil_wready => axil_wready, m_axil_wdata => axil_wdata,
+      m_axil_bvalid => axil_bvalid, m_axil_bresp => axil_bresp,
+      m_axil_arvalid => axil_arvalid, m_axil_arready => axil_arready, m_axil_rvalid => axil_rvalid,
+      m_axil_rdata => axil_rdata, m_axil_rresp => axil_rresp
+    );
+
+  port_rxd     <= port_txd when loopback_1 = '1' else line_1_rxd;
+  port_rx_dv   <= port_tx_en when loopback_1 = '1' else line_1_rx_dv;
+  port_rx_er   <= port_tx_er when loopback_1 = '1' else line_1_rx_er;
+  line_1_txd   <= port_txd;
+  line_1_tx_en <= port_tx_en;
+  line_1_tx_er <= port_tx_er;
+
+  tester : entity work.ethernet_port
+    port map (
+      clk => port_1_clk, rst => port_rst,
+      tx_ce => '1', gmii_txd => port_txd, gmii_tx_en => port_tx_en, gmii_tx_er => port_tx_er,
+      rx_ce => '1', gmii_rxd => port_rxd, gmii_rx_dv => port_rx_dv, gmii_rx_er => port_rx_er,
+      decided => open, wanted => open, result_valid => open, result_wanted => open,
+      s_axil_awvalid => axil_awvalid, s_axil_awready => axil_awready, s_axil_awaddr => axil_addr, s_axil_awprot => "000",
+      s_axil_wvalid => axil_wvalid, s_axil_wready => axil_wready, s_axil_wdata => axil_wdata, s_axil_wstrb => "1111",
+      s_axil_bvalid => axil_bvalid, s_axil_bready => '1', s_axil_bresp => axil_bresp,
+      s_axil_arvalid => axil_arvalid, s_axil_arready => axil_arready, s_axil_araddr => axil_addr, s_axil_arprot => "000",
+      s_axil_rvalid => axil_rvalid, s_axil_rready => '1', s_axil_rdata => axil_rdata, s_axil_rresp => axil_rresp
     );
 end architecture;

@@ -64,7 +64,11 @@ fn echoed(node: &mut Reference) -> TimedFrame {
     node.take_sent().unwrap()
 }
 
-const SLOTS: [Attachment; 2] = [Attachment::LiteDevice, Attachment::LiteOrdered];
+const ALL: [Attachment; 3] = [
+    Attachment::LiteDevice,
+    Attachment::LiteOrdered,
+    Attachment::Dma,
+];
 
 #[test]
 fn the_program_starts_and_sees_its_straps() {
@@ -83,8 +87,8 @@ fn the_program_starts_and_sees_its_straps() {
 }
 
 #[test]
-fn frames_come_back_whole_through_the_slots() {
-    for attachment in SLOTS {
+fn frames_come_back_whole_through_slots_and_rings() {
+    for attachment in ALL {
         let Some((mut node, _)) = started(Straps::new(attachment)) else {
             return;
         };
@@ -107,7 +111,7 @@ fn frames_come_back_whole_through_the_slots() {
 
 #[test]
 fn the_capture_unit_counts_what_the_line_shows() {
-    for attachment in SLOTS {
+    for attachment in ALL {
         let Some((mut node, _)) = started(Straps::new(attachment)) else {
             return;
         };
@@ -174,9 +178,15 @@ fn the_bus_of_the_document_is_the_default() {
 
 #[test]
 fn what_is_not_for_the_node_or_damaged_is_counted_and_not_echoed() {
-    let Some((mut node, _)) = started(Straps::new(Attachment::LiteDevice)) else {
-        return;
-    };
+    for attachment in ALL {
+        let Some((node, _)) = started(Straps::new(attachment)) else {
+            return;
+        };
+        damage_is_counted(node);
+    }
+}
+
+fn damage_is_counted(mut node: Reference) {
     let mut bad = frame(NODE, TESTER, 46, 0);
     bad[20] ^= 1;
     node.send(&bad);
@@ -203,7 +213,7 @@ fn what_is_not_for_the_node_or_damaged_is_counted_and_not_echoed() {
     assert_eq!(back.bytes, frame(TESTER, [0xFF; 6], 46, 7));
     let counts: Vec<u32> = asked(&mut node, b'n').iter().map(|(_, n)| *n).collect();
     // received, dropped, bad FCS, rx errors, runts, oversizes, filtered, sent, overflow; interrupts, frames identified.
-    assert_eq!(counts, [1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 6]);
+    assert_eq!(counts[..11], [1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 6]);
 }
 
 #[test]
@@ -233,6 +243,99 @@ fn slots_that_are_full_drop_frames_and_count_them() {
     assert_eq!(counts[0] as usize, numbers.len());
     assert_eq!(counts[0] + counts[1], FRAMES);
     assert!(counts[1] > 0);
+}
+
+#[test]
+fn frames_without_a_buffer_are_dropped_and_counted_and_the_others_come_back() {
+    for (attachment, kept, event) in [
+        (Attachment::LiteDevice, 2, 0),
+        // Eight buffers, and two frames that lie in the store of the MAC meanwhile would find none.
+        (Attachment::Dma, 8, 4),
+    ] {
+        let Some((mut node, _)) = started(Straps::new(attachment)) else {
+            return;
+        };
+        const FRAMES: u32 = 12;
+        node.uart_write(b"h");
+        line_of(&mut node);
+        for number in 0..FRAMES {
+            node.send(&frame(NODE, TESTER, 100, number as u8));
+        }
+        assert!(node.run_until(1_000_000, Reference::is_line_free));
+        node.run(10_000);
+        assert_eq!(node.sent_frames(), 0);
+        node.uart_write(b"g");
+        line_of(&mut node);
+        node.run(200_000);
+        for number in 0..kept {
+            let back = node.take_sent().unwrap();
+            assert_eq!(back.bytes, frame(TESTER, NODE, 100, number as u8));
+        }
+        assert_eq!(node.take_sent(), None);
+        let counts: Vec<u32> = asked(&mut node, b'n').iter().map(|(_, n)| *n).collect();
+        // The ring's frames were received, and dropped later.
+        let received = if event == 0 { kept } else { FRAMES };
+        assert_eq!(counts[..2], [received, FRAMES - kept], "{attachment:?}");
+        assert_eq!(counts[11] & 4, event);
+        // And it goes on.
+        node.send(&frame(NODE, TESTER, 700, 99));
+        assert_eq!(echoed(&mut node).bytes, frame(TESTER, NODE, 700, 99));
+    }
+}
+
+#[test]
+fn an_interrupt_comes_later_for_longer_frames_with_dma_alone() {
+    for attachment in ALL {
+        let Some((mut node, _)) = started(Straps::new(attachment)) else {
+            return;
+        };
+        node.uart_write(b"i");
+        line_of(&mut node);
+        // The first one fills the caches.
+        const PAYLOADS: [usize; 3] = [46, 46, 1010];
+        for payload in PAYLOADS {
+            node.send(&frame(NODE, TESTER, payload, 1));
+            echoed(&mut node);
+        }
+        let captured = asked(&mut node, b'c');
+        let delays: Vec<u32> = captured[2..].iter().map(|(_, count)| *count).collect();
+        assert_eq!(delays.len(), 3, "{captured:?}");
+        println!("{attachment:?}: {delays:?}");
+        let words = |payload: usize| (payload + 14).div_ceil(4) as u32;
+        let longer = delays[2].abs_diff(delays[1]);
+        if attachment == Attachment::Dma {
+            // Two clocks a word, if nobody else wants the memory.
+            let least = 2 * (words(PAYLOADS[2]) - words(PAYLOADS[1]));
+            assert!(longer >= least, "{delays:?}");
+        } else {
+            // The CPU's loop is somewhere else when it comes.
+            assert!(longer <= 16, "{delays:?}");
+        }
+    }
+}
+
+#[test]
+fn a_descriptor_outside_of_the_memory_stops_the_ring_and_is_told() {
+    let Some((mut node, _)) = started(Straps::new(Attachment::Dma)) else {
+        return;
+    };
+    let told = asked(&mut node, b'w');
+    assert_eq!(told[0], ("events".to_owned(), 1 << 4));
+    assert_eq!(told[1], ("control".to_owned(), 0));
+}
+
+#[test]
+fn port_1_tests_itself_and_costs_nothing_while_its_clock_stands() {
+    let straps = Straps {
+        loopback_1: true,
+        ..Straps::new(Attachment::LiteDevice)
+    };
+    let Some((mut node, _)) = started(straps) else {
+        return;
+    };
+    let told: Vec<u32> = asked(&mut node, b'p').iter().map(|(_, n)| *n).collect();
+    // Nothing; WL and its version; sent, good, received; nothing again.
+    assert_eq!(told, [0, 0x574C_0001, 50, 50, 50, 0]);
 }
 
 #[test]

@@ -249,6 +249,23 @@ impl Reference {
         }
     }
 
+    /// What line 1 carries from the node now: a byte each clock, of the tester's port within it.
+    #[must_use]
+    pub fn line_1(&self) -> Line {
+        Line {
+            data: self.outputs.line_1_txd,
+            enable: self.outputs.line_1_tx_en != 0,
+            error: self.outputs.line_1_tx_er != 0,
+        }
+    }
+
+    /// What line 1 brings the node, from the next clock on until something else is set.
+    pub fn set_line_1(&mut self, line: Line) {
+        self.inputs.line_1_rxd = line.data;
+        self.inputs.line_1_rx_dv = u8::from(line.enable);
+        self.inputs.line_1_rx_er = u8::from(line.error);
+    }
+
     /// Puts a frame (destination address to FCS) on line 0 as soon as the line is free, with preamble and gap.
     pub fn send(&mut self, frame: &[u8]) {
         self.feed.frame(self.clocks, frame);

@@ -11,12 +11,14 @@ struct Inputs {
   uint8_t rst, load_enable;
   uint8_t attachment, fast_track, loopback_1, reading, writing;
   uint8_t rxd, rx_dv, rx_er;
+  uint8_t line_1_rxd, line_1_rx_dv, line_1_rx_er;
   uint8_t uart_data, uart_valid;
 };
 
 struct Outputs {
   uint32_t exit_status;
   uint8_t line_ce, txd, tx_en, tx_er;
+  uint8_t line_1_txd, line_1_tx_en, line_1_tx_er;
   uint8_t uart_data, uart_valid, uart_ready;
   uint8_t exited, trap;
 };
@@ -34,7 +36,10 @@ void wirelab_reference_free(Node *node) { delete node; }
 // One clock; the outputs are those after its edge.
 void wirelab_reference_clock(Node *node, const Inputs *in, Outputs *out) {
   Vreference_node &top = node->top;
+  // Whether port 1 has this clock was said before its edge.
+  const uint8_t port_1_runs = top.port_1_clock;
   top.clk = 0;
+  top.port_1_clk = 0;
   top.rst = in->rst;
   top.load_enable = in->load_enable;
   top.load_address = in->load_address;
@@ -47,18 +52,25 @@ void wirelab_reference_clock(Node *node, const Inputs *in, Outputs *out) {
   top.rxd = in->rxd;
   top.rx_dv = in->rx_dv;
   top.rx_er = in->rx_er;
+  top.line_1_rxd = in->line_1_rxd;
+  top.line_1_rx_dv = in->line_1_rx_dv;
+  top.line_1_rx_er = in->line_1_rx_er;
   top.uart_in_data = in->uart_data;
   top.uart_in_valid = in->uart_valid;
   // Whoever reads the debug link is never slower than the node.
   top.uart_out_ready = 1;
   top.eval();
   top.clk = 1;
+  top.port_1_clk = port_1_runs;
   top.eval();
   out->exit_status = top.exit_status;
   out->line_ce = top.line_ce;
   out->txd = top.txd;
   out->tx_en = top.tx_en;
   out->tx_er = top.tx_er;
+  out->line_1_txd = top.line_1_txd;
+  out->line_1_tx_en = top.line_1_tx_en;
+  out->line_1_tx_er = top.line_1_tx_er;
   out->uart_data = top.uart_out_data;
   out->uart_valid = top.uart_out_valid;
   out->uart_ready = top.uart_in_ready;

@@ -1,6 +1,7 @@
-// A program for tests of the reference node: says what it sees, echoes frames through the slots, times accesses.
+// A program for tests of the reference node: says what it sees, echoes frames through slots and rings, times accesses.
 //
 // A byte on the debug link asks for something; each answer is a line.
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -9,10 +10,14 @@
 #define IO 0x80000000u
 #define OFFSET(member) (IO + offsetof(reference_node_registers_t, member))
 #define SLOT(name) REFERENCE_NODE_REGISTERS__SLOT_MAC__##name
+#define RING(name) REFERENCE_NODE_REGISTERS__RING_MAC__##name
+#define RXD(name) REFERENCE_NODE_REGISTERS__RX_DESCRIPTOR__##name
+#define TXD(name) REFERENCE_NODE_REGISTERS__TX_DESCRIPTOR__##name
 
 enum { EXTERNAL_INTERRUPT = 0x8000000b, MEIE = 1 << 11, MIE = 1 << 3 };
 
 static volatile uint32_t interrupts;
+static volatile bool captures_interrupts;
 
 static inline uint32_t get(uint32_t address)
 {
@@ -66,7 +71,7 @@ static void echo(uint32_t slot, uint32_t length)
 
 static uint32_t next_slot;
 
-static void echo_all(void)
+static void echo_slots(void)
 {
 	for (;;) {
 		const uint32_t status = get(OFFSET(slot_mac.rx_status) + 4 * next_slot);
@@ -74,6 +79,97 @@ static void echo_all(void)
 			return;
 		echo(next_slot, (status & SLOT(RX_STATUSX__LENGTH_bm)) >> SLOT(RX_STATUSX__LENGTH_bp));
 		next_slot ^= 1;
+	}
+}
+
+// The rings and their buffers, where the cache does not reach; buffers are shorter than most frames.
+enum {
+	RX_PLACES = 8,
+	TX_PLACES = 6,
+	BUFFER_BYTES = 512,
+	HEADER_BYTES = 14,
+};
+struct descriptor {
+	uint32_t buffer, state;
+};
+static volatile struct descriptor *const rx_ring = (void *)0xc0080000;
+static volatile struct descriptor *const tx_ring = (void *)0xc0080100;
+static volatile uint32_t *const buffers = (void *)0xc0081000;
+// Three headers in turn, at an odd place each.
+static volatile uint8_t *const headers = (void *)0xc0080201;
+static uint32_t next_rx, next_tx;
+
+// Of the frame whose first buffer is next: how many buffers, 0 if it is not all there.
+static uint32_t whole_frame(void)
+{
+	for (uint32_t count = 1; count <= RX_PLACES; count++) {
+		const uint32_t at = (next_rx + count - 1) % RX_PLACES;
+		if (!(rx_ring[at].buffer & RXD(BUFFER__USED_bm)))
+			return 0;
+		if (rx_ring[at].state & RXD(STATE__FINISH_bm))
+			return count;
+	}
+	return 0;
+}
+
+static void give(uint32_t place, uint32_t address, uint32_t bytes, uint32_t last)
+{
+	const uint32_t wrap = place == TX_PLACES - 1 ? TXD(STATE__WRAP_bm) : 0;
+	tx_ring[place].buffer = address;
+	tx_ring[place].state = bytes | wrap | (last ? TXD(STATE__LAST_bm) : 0);
+}
+
+// The payload goes out of the buffers that it came into, behind a header of its own.
+static void echo_ring(void)
+{
+	uint32_t count;
+	while ((count = whole_frame()) != 0) {
+		const uint32_t end = (next_rx + count - 1) % RX_PLACES;
+		const uint32_t length = rx_ring[end].state & RXD(STATE__LENGTH_bm);
+		const volatile uint8_t *from = (void *)(buffers + next_rx * (BUFFER_BYTES / 4));
+		volatile uint8_t *const to = headers + 16 * (next_tx % 3);
+		for (int i = 0; i < 6; i++) {
+			to[i] = from[6 + i];
+			to[6 + i] = from[i];
+		}
+		to[12] = from[12];
+		to[13] = from[13];
+		// From the end on: the first one lets the engine begin.
+		uint32_t before = 0;
+		for (uint32_t piece = count; piece-- > 0;) {
+			const uint32_t skip = piece == 0 ? HEADER_BYTES : 0;
+			const uint32_t rest = length - piece * BUFFER_BYTES;
+			const uint32_t bytes = (rest < BUFFER_BYTES ? rest : BUFFER_BYTES) - skip;
+			const uint32_t buffer = (next_rx + piece) % RX_PLACES;
+			before = (uint32_t)(buffers + buffer * (BUFFER_BYTES / 4)) + skip;
+			give((next_tx + 1 + piece) % TX_PLACES, before, bytes, piece == count - 1);
+		}
+		give(next_tx, (uint32_t)to, HEADER_BYTES, 0);
+		set(OFFSET(ring_mac.control), get(OFFSET(ring_mac.control)) | RING(CONTROL__TX_START_bm));
+		const uint32_t last = (next_tx + count) % TX_PLACES;
+		while (!(tx_ring[last].state & TXD(STATE__USED_bm))) {
+		}
+		for (uint32_t piece = 0; piece < count; piece++) {
+			const uint32_t at = (next_rx + piece) % RX_PLACES;
+			rx_ring[at].buffer &= ~RXD(BUFFER__USED_bm);
+		}
+		next_tx = (last + 1) % TX_PLACES;
+		next_rx = (end + 1) % RX_PLACES;
+	}
+}
+
+static bool is_ring(void)
+{
+	return (get(OFFSET(system.straps)) & 3) == 2;
+}
+
+static void echo_all(void)
+{
+	if (is_ring()) {
+		set(OFFSET(ring_mac.status), RING(STATUS__RECEIVED_bm));
+		echo_ring();
+	} else {
+		echo_slots();
 	}
 }
 
@@ -86,6 +182,10 @@ void trap(uint32_t cause, uint32_t place)
 		set(OFFSET(system.leave), 0xdead);
 		for (;;) {
 		}
+	}
+	if (captures_interrupts) {
+		set(OFFSET(capture.control), 1 << 3 | 1 << 0 | 2 << 8 | 0 << 12);
+		set(OFFSET(capture.control), 1 << 0 | 2 << 8 | 0 << 12);
 	}
 	interrupts++;
 	echo_all();
@@ -131,10 +231,61 @@ static void tell_captures(void)
 
 static void tell_counts(void)
 {
+	const uint32_t counts = is_ring() ? OFFSET(ring_mac.counts) : OFFSET(slot_mac.counts);
 	for (uint32_t at = 0; at < 9; at++)
-		say_number("n", get(OFFSET(slot_mac.counts) + 4 * at));
+		say_number("n", get(counts + 4 * at));
 	say_number("interrupts", interrupts);
 	say_number("identifier", get(OFFSET(identifier.frames)));
+	say_number("events", get(OFFSET(ring_mac.status)));
+}
+
+static void prepare_ring(void)
+{
+	for (uint32_t at = 0; at < RX_PLACES; at++)
+		rx_ring[at].buffer = (uint32_t)(buffers + at * (BUFFER_BYTES / 4)) |
+				     (at == RX_PLACES - 1 ? RXD(BUFFER__WRAP_bm) : 0);
+	for (uint32_t at = 0; at < TX_PLACES; at++)
+		tx_ring[at].state = TXD(STATE__USED_bm);
+	set(OFFSET(ring_mac.own), 0x5e100001);
+	set(OFFSET(ring_mac.own) + 4, 0x0200);
+	set(OFFSET(ring_mac.rx_ring), (uint32_t)rx_ring);
+	set(OFFSET(ring_mac.tx_ring), (uint32_t)tx_ring);
+	set(OFFSET(ring_mac.rx_buffer_bytes), BUFFER_BYTES);
+	set(OFFSET(ring_mac.irq_enable), RING(IRQ_ENABLE__RECEIVED_bm));
+	set(OFFSET(ring_mac.control), RING(CONTROL__RX_ENABLE_bm) | RING(CONTROL__TX_ENABLE_bm));
+}
+
+// Port 1 sends so many frames, which its loopback brings back, and says how many its checker found good.
+static void test_port(uint32_t frames)
+{
+	const uint32_t port = OFFSET(port_1);
+	say_number("stopped", get(port));
+	set(OFFSET(system.clocks), 1);
+	say_number("id", get(port));
+	set(OFFSET(port_1.generator.payload_bytes), 100);
+	set(OFFSET(port_1.generator.frame_count), frames);
+	set(OFFSET(port_1.checker.control), 1);
+	while (!(get(OFFSET(port_1.checker.status)) & 1)) {
+	}
+	set(OFFSET(port_1.generator.control), 1);
+	while (!(get(OFFSET(port_1.generator.status)) & 2)) {
+	}
+	// The last frame is still on its way.
+	for (int i = 0; i < 200; i++)
+		(void)get(port);
+	say_number("sent", get(OFFSET(port_1.generator.sent_frames)));
+	say_number("good", get(OFFSET(port_1.checker.good)));
+	say_number("mac", get(OFFSET(port_1.mac.received)));
+	set(OFFSET(system.clocks), 0);
+	say_number("stopped", get(port));
+}
+
+static void set_interrupts(bool on)
+{
+	if (on)
+		__asm__ volatile("csrs mstatus, %0" : : "r"(MIE) : "memory");
+	else
+		__asm__ volatile("csrc mstatus, %0" : : "r"(MIE) : "memory");
 }
 
 static void prepare(void)
@@ -143,6 +294,7 @@ static void prepare(void)
 	set(OFFSET(slot_mac.own), 0x5e100001);
 	set(OFFSET(slot_mac.own) + 4, 0x0200);
 	set(OFFSET(slot_mac.control), SLOT(CONTROL__ENABLE_bm) | SLOT(CONTROL__IRQ_ENABLE_bm));
+	prepare_ring();
 	// From the end of a frame that comes to the beginning of the one that goes. Enabled when the edges are chosen: a line
 	// that is silent looks like the end of a frame to a unit that has just been told to look at it.
 	set(OFFSET(capture.control), 2 << 8 | 3 << 12);
@@ -151,7 +303,7 @@ static void prepare(void)
 	set(OFFSET(system.irq_enable), 1);
 	__asm__ volatile("csrw 0xbc0, %0" : : "r"(7));
 	__asm__ volatile("csrs mie, %0" : : "r"(MEIE));
-	__asm__ volatile("csrs mstatus, %0" : : "r"(MIE));
+	set_interrupts(true);
 }
 
 int main(void)
@@ -183,6 +335,31 @@ int main(void)
 		case 'j':
 			((void (*)(void))0x00200000)();
 			break;
+		case 'p':
+			test_port(50);
+			break;
+		case 'i':
+			// From the end of a frame to the interrupt.
+			captures_interrupts = true;
+			set(OFFSET(capture.control), 2 << 8 | 0 << 12);
+			set(OFFSET(capture.control), 1 << 1 | 2 << 8 | 0 << 12);
+			set(OFFSET(capture.control), 1 << 0 | 2 << 8 | 0 << 12);
+			break;
+		case 'h':
+			set_interrupts(false);
+			break;
+		case 'g':
+			set_interrupts(true);
+			break;
+		case 'w': {
+			// A descriptor outside of the memory.
+			set(OFFSET(ring_mac.tx_ring), 0x00400000);
+			const uint32_t control = get(OFFSET(ring_mac.control));
+			set(OFFSET(ring_mac.control), control | RING(CONTROL__TX_START_bm));
+			say_number("events", get(OFFSET(ring_mac.status)));
+			say_number("control", get(OFFSET(ring_mac.control)));
+			break;
+		}
 		case 'x':
 			return 42;
 		default:

@@ -1,0 +1,104 @@
+-- From the CPU's bus to a port's registers behind AXI4-Lite; while the port's clock stands, accesses are refused.
+--
+-- The port has its clock from the same edges, if it has one. It is held in reset while its clock stands, and for some clocks
+-- after that, during which an access waits.
+library ieee;
+use ieee.std_logic_1164.all;
+
+entity axi_bridge is
+  port (
+    clk            : in  std_logic;
+    rst            : in  std_logic;
+    -- The port's clock runs.
+    running        : in  std_logic;
+    port_rst       : out std_logic;
+    -- A request stands until its answer, one clock; refused: the word is none, and nothing was written.
+    s_request      : in  std_logic;
+    s_write        : in  std_logic;
+    s_address      : in  std_logic_vector(8 downto 0);
+    s_wdata        : in  std_logic_vector(31 downto 0);
+    s_answer       : out std_logic;
+    s_refused      : out std_logic;
+    s_rdata        : out std_logic_vector(31 downto 0);
+    -- The registers.
+    m_axil_awvalid : out std_logic;
+    m_axil_awready : in  std_logic;
+    m_axil_addr    : out std_logic_vector(10 downto 0);
+    m_axil_wvalid  : out std_logic;
+    m_axil_wready  : in  std_logic;
+    m_axil_wdata   : out std_logic_vector(31 downto 0);
+    m_axil_bvalid  : in  std_logic;
+    m_axil_bresp   : in  std_logic_vector(1 downto 0);
+    m_axil_arvalid : out std_logic;
+    m_axil_arready : in  std_logic;
+    m_axil_rvalid  : in  std_logic;
+    m_axil_rdata   : in  std_logic_vector(31 downto 0);
+    m_axil_rresp   : in  std_logic_vector(1 downto 0)
+  );
+end entity;
+
+architecture rtl of axi_bridge is
+  -- The reset of PeakRDL's block and of the blocks behind it is through by then.
+  constant RESET_CLOCKS : natural := 8;
+
+  signal waiting, answer : std_logic;
+  signal warming         : natural range 0 to RESET_CLOCKS;
+begin
+  s_answer <= answer;
+  port_rst <= '0' when warming = 0 else '1';
+
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      answer    <= '0';
+      s_refused <= '0';
+      s_rdata   <= (others => '0');
+      if warming /= 0 then
+        warming <= warming - 1;
+      end if;
+      if m_axil_awready = '1' then
+        m_axil_awvalid <= '0';
+      end if;
+      if m_axil_wready = '1' then
+        m_axil_wvalid <= '0';
+      end if;
+      if m_axil_arready = '1' then
+        m_axil_arvalid <= '0';
+      end if;
+      if waiting = '1' and m_axil_rvalid = '1' then
+        waiting   <= '0';
+        answer    <= '1';
+        s_rdata   <= m_axil_rdata;
+        s_refused <= m_axil_rresp(1);
+      elsif waiting = '1' and m_axil_bvalid = '1' then
+        waiting   <= '0';
+        answer    <= '1';
+        s_refused <= m_axil_bresp(1);
+      elsif waiting = '0' and answer = '0' and s_request = '1' and running = '1' and warming = 0 then
+        waiting        <= '1';
+        m_axil_addr    <= s_address & "00";
+        m_axil_wdata   <= s_wdata;
+        m_axil_awvalid <= s_write;
+        m_axil_wvalid  <= s_write;
+        m_axil_arvalid <= not s_write;
+      elsif answer = '0' and s_request = '1' and running = '0' then
+        answer    <= '1';
+        s_refused <= '1';
+      end if;
+      if rst = '1' or running = '0' then
+        waiting        <= '0';
+        m_axil_awvalid <= '0';
+        m_axil_wvalid  <= '0';
+        m_axil_arvalid <= '0';
+        m_axil_addr    <= (others => '0');
+        m_axil_wdata   <= (others => '0');
+        warming        <= RESET_CLOCKS;
+      end if;
+      if rst = '1' then
+        answer    <= '0';
+        s_refused <= '0';
+        s_rdata   <= (others => '0');
+      end if;
+    end if;
+  end process;
+end architecture;

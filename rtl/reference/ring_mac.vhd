@@ -1,0 +1,463 @@
+-- A MAC's frame store that moves frames itself: rings of descriptors in memory, with frames of several buffers each way.
+--
+-- A whole frame is stored before it is moved, a word a bus beat: into memory before the interrupt, out of it before the
+-- line starts. One engine serves both ways, what was received first. Registers and descriptors are those of
+-- rtl/registers/reference_node.rdl. docs/blocks/ring_mac.md has the ports and times.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+
+use work.reference_node_pkg.all;
+
+entity ring_mac is
+  generic (
+    -- Of a word of the memory, which begins at 0 and again at 0xC000_0000.
+    RAM_BITS : natural := 10
+  );
+  port (
+    clk           : in  std_logic;
+    rst           : in  std_logic;
+    -- mac_rx and the packet identifier.
+    s_tdata       : in  std_logic_vector(7 downto 0);
+    s_tvalid      : in  std_logic;
+    s_tlast       : in  std_logic;
+    s_tuser       : in  std_logic;
+    s_bad_fcs     : in  std_logic;
+    s_rx_error    : in  std_logic;
+    s_runt        : in  std_logic;
+    s_oversize    : in  std_logic;
+    result_valid  : in  std_logic;
+    result_wanted : in  std_logic;
+    result_rules  : in  std_logic_vector(3 downto 0);
+    -- mac_tx.
+    m_tdata       : out std_logic_vector(7 downto 0);
+    m_tvalid      : out std_logic;
+    m_tready      : in  std_logic;
+    m_tlast       : out std_logic;
+    sent          : in  std_logic;
+    irq           : out std_logic;
+    -- The memory: a request stands until its answer, with which the word that is read comes.
+    dma_request   : out std_logic;
+    dma_write     : out std_logic;
+    dma_address   : out std_logic_vector(RAM_BITS - 1 downto 0);
+    dma_wdata     : out std_logic_vector(31 downto 0);
+    dma_answer    : in  std_logic;
+    dma_rdata     : in  std_logic_vector(31 downto 0);
+    -- Registers: a clock of s_access, and the word from the next one on.
+    s_access      : in  std_logic;
+    s_write       : in  std_logic;
+    s_address     : in  std_logic_vector(13 downto 0);
+    s_wdata       : in  std_logic_vector(31 downto 0);
+    s_rdata       : out std_logic_vector(31 downto 0)
+  );
+end entity;
+
+architecture rtl of ring_mac is
+  -- Reading and writing of descriptors, moving of words, and between two descriptors or frames.
+  type state_t is (idle, rx_look, rx_fetch, rx_move, rx_tell, rx_release, tx_look, tx_place, tx_move, tx_release);
+  subtype word_at_t is unsigned(29 downto 0);
+
+  signal state          : state_t;
+  signal rx_at, tx_at   : word_at_t;
+  signal rx_ring, tx_ring : std_logic_vector(31 downto 0);
+  signal rx_enable, tx_enable, any_address, clear : std_logic;
+  signal events, event_enable : std_logic_vector(4 downto 0);
+  signal buffer_bytes   : unsigned(11 downto 0);
+  signal own            : std_logic_vector(47 downto 0);
+
+  -- The bus.
+  signal at             : word_at_t;
+  signal asks, astray   : std_logic;
+
+  -- The frame that was received and is moved: its slot, the next word, words left in the frame and in the buffer.
+  signal rx_slot        : natural range 0 to 1;
+  signal rx_word        : unsigned(8 downto 0);
+  signal rx_left        : unsigned(9 downto 0);
+  signal rx_room        : unsigned(9 downto 0);
+  signal rx_first       : std_logic;
+  signal rx_buffer      : std_logic_vector(31 downto 0);
+  signal rx_to          : word_at_t;
+  signal rx_ends        : std_logic;
+  signal fetch          : std_logic;
+  signal fetch_at       : std_logic_vector(9 downto 0);
+  signal slot_word      : std_logic_vector(31 downto 0);
+  signal full, wanted, give_back : std_logic_vector(1 downto 0);
+  signal rules          : std_logic_vector(7 downto 0);
+  signal rx_lengths     : std_logic_vector(21 downto 0);
+  signal rx_length      : unsigned(10 downto 0);
+
+  -- The frame to send that is fetched: its slot, where its next byte goes, what is left of the buffer and where that is.
+  signal tx_pending     : std_logic;
+  signal tx_slot        : natural range 0 to 1;
+  signal tx_to          : unsigned(11 downto 0);
+  signal tx_state       : std_logic_vector(31 downto 0);
+  signal tx_left        : unsigned(13 downto 0);
+  signal tx_from        : unsigned(31 downto 0);
+  signal tx_step        : unsigned(2 downto 0);
+  signal go, busy       : std_logic_vector(1 downto 0);
+  signal tx_lengths     : std_logic_vector(21 downto 0);
+  signal refused        : std_logic;
+  signal write_address  : std_logic_vector(11 downto 0);
+  signal write_data     : std_logic_vector(31 downto 0);
+  signal write_bytes    : std_logic_vector(3 downto 0);
+
+  signal received, overrun, no_buffer, dropped, filtered, ended : std_logic;
+  signal count_at       : std_logic_vector(3 downto 0);
+  signal count_word     : std_logic_vector(31 downto 0);
+begin
+  receiver : entity work.frame_receiver
+    port map (
+      clk => clk, rst => rst, enable => rx_enable, any_address => any_address, own_mac => own,
+      s_tdata => s_tdata, s_tvalid => s_tvalid, s_tlast => s_tlast, s_tuser => s_tuser,
+      result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
+      full => full, wanted => wanted, rules => rules, lengths => rx_lengths, give_back => give_back,
+      read_enable => fetch, read_address => fetch_at, read_data => slot_word,
+      received => received, dropped => overrun, filtered => filtered
+    );
+
+  sender : entity work.frame_sender
+    port map (
+      clk => clk, rst => rst, write_address => write_address, write_data => write_data, write_bytes => write_bytes,
+      go => go, lengths => tx_lengths, busy => busy, refused => refused,
+      m_tdata => m_tdata, m_tvalid => m_tvalid, m_tready => m_tready, m_tlast => m_tlast
+    );
+
+  ended    <= s_tvalid and s_tlast;
+  -- A frame that found no slot and one that found no buffer in the same clock are told one after the other.
+  dropped  <= overrun or no_buffer;
+  count_at <= std_logic_vector(unsigned(s_address(3 downto 0)) - RING_MAC_COUNTS_RECEIVED / 4);
+
+  tally : entity work.mac_tally
+    port map (
+      clk => clk, rst => rst, clear => clear, ended => ended, bad_fcs => s_bad_fcs, rx_error => s_rx_error,
+      runt => s_runt, oversize => s_oversize, received => received, dropped => dropped, filtered => filtered,
+      sent => sent, s_address => count_at, s_rdata => count_word
+    );
+
+  -- What goes over the bus in each state.
+  bus_side : process (all)
+    variable region : unsigned(3 downto 0);
+  begin
+    at        <= rx_at;
+    asks      <= '1';
+    dma_write <= '0';
+    dma_wdata <= slot_word;
+    case state is
+      when rx_move =>
+        at        <= rx_to;
+        dma_write <= '1';
+      when rx_tell =>
+        at        <= rx_at + 1;
+        dma_write <= '1';
+        dma_wdata <= (others => '0');
+        dma_wdata(RX_DESCRIPTOR_STATE_START)  <= rx_first;
+        dma_wdata(RX_DESCRIPTOR_STATE_FINISH) <= rx_ends;
+        dma_wdata(RX_DESCRIPTOR_STATE_WANTED) <= wanted(rx_slot);
+        dma_wdata(RX_DESCRIPTOR_STATE_RULES)  <= rules(4 * rx_slot + 3 downto 4 * rx_slot);
+        if rx_ends = '1' then
+          dma_wdata(RX_DESCRIPTOR_STATE_LENGTH) <= std_logic_vector(resize(rx_length, 14));
+        end if;
+      when rx_release =>
+        dma_write <= '1';
+        dma_wdata <= rx_buffer;
+        dma_wdata(RX_DESCRIPTOR_BUFFER_USED) <= '1';
+      when rx_look  => null;
+      when tx_look  => at <= tx_at + 1;
+      when tx_place => at <= tx_at;
+      when tx_move  => at <= tx_from(31 downto 2);
+      when tx_release =>
+        at        <= tx_at + 1;
+        dma_write <= '1';
+        dma_wdata <= tx_state;
+        dma_wdata(TX_DESCRIPTOR_STATE_USED) <= '1';
+      when others => asks <= '0';
+    end case;
+    region := at(29 downto 26);
+    astray <= asks;
+    if (region = x"0" or region = x"C") and at(25 downto RAM_BITS) = 0 then
+      astray <= '0';
+    end if;
+    dma_request <= asks and not astray;
+    dma_address <= std_logic_vector(at(RAM_BITS - 1 downto 0));
+  end process;
+
+  -- The word of the slot that goes next, fetched while the one before it is written.
+  fetch <= '1' when state = rx_fetch or (state = rx_move and dma_answer = '1') else '0';
+  fetch_next : process (all)
+    variable word : unsigned(8 downto 0);
+  begin
+    word := rx_word;
+    if state = rx_move then
+      word := rx_word + 1;
+    end if;
+    fetch_at <= std_logic_vector(to_unsigned(rx_slot, 1) & word);
+  end process;
+
+  rx_length <= unsigned(rx_lengths(11 * rx_slot + 10 downto 11 * rx_slot));
+  rx_ends   <= '1' when rx_left = 0 else '0';
+
+  -- The bytes of the word that has come, to their place in the slot.
+  place_bytes : process (all)
+    variable offset : natural range 0 to 3;
+  begin
+    offset  := to_integer(tx_from(1 downto 0));
+    tx_step <= to_unsigned(4 - offset, 3);
+    if tx_left < 4 - offset then
+      tx_step <= resize(tx_left, 3);
+    end if;
+    write_data <= dma_rdata;
+    case offset is
+      when 1      => write_data(23 downto 0) <= dma_rdata(31 downto 8);
+      when 2      => write_data(15 downto 0) <= dma_rdata(31 downto 16);
+      when 3      => write_data(7 downto 0) <= dma_rdata(31 downto 24);
+      when others => null;
+    end case;
+    write_bytes <= "0000";
+    if state = tx_move and dma_answer = '1' and tx_to(11) = '0' then
+      for number in 0 to 3 loop
+        if number < tx_step then
+          write_bytes(number) <= '1';
+        end if;
+      end loop;
+    end if;
+    write_address <= std_logic_vector(to_unsigned(tx_slot, 1) & tx_to(10 downto 0));
+  end process;
+
+  engine : process (clk)
+    variable is_answered : boolean;
+
+    -- The descriptor behind this one.
+    impure function following(now : word_at_t; ring : std_logic_vector(31 downto 0); wrap : std_logic) return word_at_t is
+    begin
+      if wrap = '1' then
+        return unsigned(ring(31 downto 2));
+      end if;
+      return now + 2;
+    end function;
+  begin
+    if rising_edge(clk) then
+      is_answered := dma_answer = '1';
+      give_back <= "00";
+      go        <= "00";
+      clear     <= '0';
+      irq       <= or (events and event_enable);
+      if overrun = '0' then
+        no_buffer <= '0';
+      end if;
+      -- In front of all that sets a bit: what happens in this clock stays.
+      if s_access = '1' and s_write = '1' and unsigned(s_address) = RING_MAC_STATUS / 4 then
+        events <= events and not s_wdata(4 downto 0);
+      end if;
+      if sent = '1' then
+        events(RING_MAC_STATUS_SENT) <= '1';
+      end if;
+      if refused = '1' then
+        events(RING_MAC_STATUS_REFUSED) <= '1';
+      end if;
+
+      case state is
+        when idle =>
+          rx_word  <= (others => '0');
+          rx_first <= '1';
+          rx_left  <= resize((rx_length + 3) / 4, 10);
+          tx_to    <= (others => '0');
+          if rx_enable = '1' and full(rx_slot) = '1' and give_back = "00" then
+            state <= rx_look;
+          elsif tx_enable = '1' and tx_pending = '1' and busy(tx_slot) = '0' then
+            state <= tx_look;
+          end if;
+
+        when rx_look =>
+          rx_buffer <= dma_rdata;
+          rx_to     <= unsigned(dma_rdata(31 downto 2));
+          rx_room   <= buffer_bytes(11 downto 2);
+          if is_answered and (dma_rdata(RX_DESCRIPTOR_BUFFER_USED) = '1' or buffer_bytes = 0) then
+            events(RING_MAC_STATUS_NO_BUFFER) <= '1';
+            no_buffer          <= '1';
+            give_back(rx_slot) <= '1';
+            rx_slot            <= 1 - rx_slot;
+            state              <= idle;
+          elsif is_answered then
+            state <= rx_fetch;
+          end if;
+
+        when rx_fetch => state <= rx_move;
+
+        when rx_move =>
+          if is_answered then
+            rx_word <= rx_word + 1;
+            rx_to   <= rx_to + 1;
+            rx_left <= rx_left - 1;
+            rx_room <= rx_room - 1;
+            if rx_left = 1 or rx_room = 1 then
+              state <= rx_tell;
+            end if;
+          end if;
+
+        when rx_tell =>
+          if is_answered then
+            state <= rx_release;
+          end if;
+
+        when rx_release =>
+          if is_answered then
+            rx_at    <= following(rx_at, rx_ring, rx_buffer(RX_DESCRIPTOR_BUFFER_WRAP));
+            rx_first <= '0';
+            state    <= rx_look;
+            if rx_ends = '1' then
+              events(RING_MAC_STATUS_RECEIVED) <= '1';
+              give_back(rx_slot) <= '1';
+              rx_slot            <= 1 - rx_slot;
+              state              <= idle;
+            end if;
+          end if;
+
+        when tx_look =>
+          tx_state <= dma_rdata;
+          tx_left  <= unsigned(dma_rdata(TX_DESCRIPTOR_STATE_LENGTH));
+          if is_answered and dma_rdata(TX_DESCRIPTOR_STATE_USED) = '1' then
+            tx_pending <= '0';
+            state      <= idle;
+            -- The rest of a frame is missing.
+            if tx_to /= 0 then
+              events(RING_MAC_STATUS_REFUSED) <= '1';
+            end if;
+          elsif is_answered then
+            state <= tx_place;
+          end if;
+
+        when tx_place =>
+          tx_from <= unsigned(dma_rdata);
+          if is_answered and tx_left = 0 then
+            state <= tx_release;
+          elsif is_answered then
+            state <= tx_move;
+          end if;
+
+        when tx_move =>
+          if is_answered then
+            tx_from <= tx_from + tx_step;
+            tx_left <= tx_left - tx_step;
+            -- What is longer than a slot is refused at its end.
+            if tx_to(11) = '0' then
+              tx_to <= tx_to + tx_step;
+            end if;
+            if tx_left = tx_step then
+              state <= tx_release;
+            end if;
+          end if;
+
+        when tx_release =>
+          if is_answered then
+            tx_at <= following(tx_at, tx_ring, tx_state(TX_DESCRIPTOR_STATE_WRAP));
+            state <= tx_look;
+            if tx_state(TX_DESCRIPTOR_STATE_LAST) = '1' then
+              state <= idle;
+              tx_lengths <= std_logic_vector(tx_to(10 downto 0)) & std_logic_vector(tx_to(10 downto 0));
+              if tx_to(11) = '1' then
+                events(RING_MAC_STATUS_REFUSED) <= '1';
+              else
+                go(tx_slot) <= '1';
+                tx_slot     <= 1 - tx_slot;
+              end if;
+            end if;
+          end if;
+
+        when others => state <= idle;
+      end case;
+
+      if astray = '1' then
+        events(RING_MAC_STATUS_FAULT) <= '1';
+        rx_enable  <= '0';
+        tx_enable  <= '0';
+        tx_pending <= '0';
+        state      <= idle;
+      end if;
+
+      if s_access = '1' and s_write = '1' then
+        case to_integer(unsigned(s_address)) is
+          when RING_MAC_RX_RING / 4 =>
+            rx_ring <= s_wdata;
+            rx_at   <= unsigned(s_wdata(31 downto 2));
+          when RING_MAC_TX_RING / 4 =>
+            tx_ring <= s_wdata;
+            tx_at   <= unsigned(s_wdata(31 downto 2));
+          when RING_MAC_CONTROL / 4 =>
+            rx_enable   <= s_wdata(RING_MAC_CONTROL_RX_ENABLE);
+            tx_enable   <= s_wdata(RING_MAC_CONTROL_TX_ENABLE);
+            any_address <= s_wdata(RING_MAC_CONTROL_ANY_ADDRESS);
+            clear       <= s_wdata(RING_MAC_CONTROL_CLEAR);
+            if s_wdata(RING_MAC_CONTROL_TX_START) = '1' then
+              tx_pending <= '1';
+            end if;
+          when RING_MAC_IRQ_ENABLE / 4      => event_enable <= s_wdata(4 downto 0);
+          when RING_MAC_RX_BUFFER_BYTES / 4 => buffer_bytes <= unsigned(s_wdata(11 downto 2)) & "00";
+          when RING_MAC_OWN / 4             => own(RING_MAC_OWN_LOW) <= s_wdata;
+          when RING_MAC_OWN / 4 + 1         => own(RING_MAC_OWN_HIGH) <= s_wdata(15 downto 0);
+          when others => null;
+        end case;
+      end if;
+
+      if rst = '1' then
+        state        <= idle;
+        give_back    <= "00";
+        go           <= "00";
+        clear        <= '0';
+        irq          <= '0';
+        no_buffer    <= '0';
+        events       <= (others => '0');
+        event_enable <= (others => '0');
+        rx_enable    <= '0';
+        tx_enable    <= '0';
+        any_address  <= '0';
+        tx_pending   <= '0';
+        buffer_bytes <= (others => '0');
+        own          <= (others => '0');
+        rx_ring      <= (others => '0');
+        tx_ring      <= (others => '0');
+        rx_at        <= (others => '0');
+        tx_at        <= (others => '0');
+        rx_slot      <= 0;
+        rx_word      <= (others => '0');
+        rx_left      <= (others => '0');
+        rx_room      <= (others => '0');
+        rx_first     <= '0';
+        rx_buffer    <= (others => '0');
+        rx_to        <= (others => '0');
+        tx_slot      <= 0;
+        tx_to        <= (others => '0');
+        tx_state     <= (others => '0');
+        tx_left      <= (others => '0');
+        tx_from      <= (others => '0');
+        tx_lengths   <= (others => '0');
+      end if;
+    end if;
+  end process;
+
+  read_registers : process (clk)
+  begin
+    if rising_edge(clk) then
+      if s_access = '1' and s_write = '0' then
+        s_rdata <= (others => '0');
+        case to_integer(unsigned(s_address)) is
+          when RING_MAC_RX_RING / 4 => s_rdata <= rx_ring;
+          when RING_MAC_TX_RING / 4 => s_rdata <= tx_ring;
+          when RING_MAC_CONTROL / 4 =>
+            s_rdata(RING_MAC_CONTROL_RX_ENABLE)   <= rx_enable;
+            s_rdata(RING_MAC_CONTROL_TX_ENABLE)   <= tx_enable;
+            s_rdata(RING_MAC_CONTROL_ANY_ADDRESS) <= any_address;
+          when RING_MAC_STATUS / 4          => s_rdata(4 downto 0) <= events;
+          when RING_MAC_IRQ_ENABLE / 4      => s_rdata(4 downto 0) <= event_enable;
+          when RING_MAC_RX_BUFFER_BYTES / 4 => s_rdata(11 downto 0) <= std_logic_vector(buffer_bytes);
+          when RING_MAC_COUNTS_RECEIVED / 4 to RING_MAC_COUNTS_OVERFLOW / 4 => s_rdata <= count_word;
+          when RING_MAC_OWN / 4     => s_rdata <= own(RING_MAC_OWN_LOW);
+          when RING_MAC_OWN / 4 + 1 => s_rdata(15 downto 0) <= own(RING_MAC_OWN_HIGH);
+          when others => null;
+        end case;
+      end if;
+      if rst = '1' then
+        s_rdata <= (others => '0');
+      end if;
+    end if;
+  end process;
+end architecture;
