@@ -50,6 +50,8 @@ fn main() {
         .std("c++20")
         // Without optimisation a test would wait ten times as long for its clocks.
         .opt_level(2)
+        // Nobody steps through what Verilator writes, and its compilation is half as long.
+        .debug(false)
         .warnings(false)
         .define("VL_TIME_CONTEXT", None)
         .compile("wirelab_hdl_model");

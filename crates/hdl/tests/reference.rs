@@ -325,7 +325,7 @@ fn a_descriptor_outside_of_the_memory_stops_the_ring_and_is_told() {
 }
 
 #[test]
-fn port_1_tests_itself_and_costs_nothing_while_its_clock_stands() {
+fn port_1_tests_itself_and_refuses_while_its_clock_stands() {
     let straps = Straps {
         loopback_1: true,
         ..Straps::new(Attachment::LiteDevice)

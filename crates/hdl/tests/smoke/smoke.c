@@ -356,6 +356,9 @@ int main(void)
 			set(OFFSET(ring_mac.tx_ring), 0x00400000);
 			const uint32_t control = get(OFFSET(ring_mac.control));
 			set(OFFSET(ring_mac.control), control | RING(CONTROL__TX_START_bm));
+			// The engine looks some clocks later.
+			for (int i = 0; i < 4; i++)
+				(void)get(OFFSET(ring_mac.control));
 			say_number("events", get(OFFSET(ring_mac.status)));
 			say_number("control", get(OFFSET(ring_mac.control)));
 			break;
