@@ -339,6 +339,9 @@ pub struct Warning {
 }
 
 impl Warning {
+    /// Code of [`Warning::of_node`].
+    pub const NODE: &'static str = "node";
+
     /// A warning of these words.
     pub fn new(
         code: impl Into<String>,
@@ -350,6 +353,13 @@ impl Warning {
             text: text.into(),
             way_out: way_out.into(),
         }
+    }
+
+    /// What a node says of a trial's times in its own words: which point has none, or how one is to be read.
+    pub fn of_node(note: impl Into<String>) -> Warning {
+        let way_out =
+            "nothing is wrong with what has figures; what it names has none, or is to be read so";
+        Warning::new(Warning::NODE, note, way_out)
     }
 }
 

@@ -21,8 +21,9 @@ use wirelab_trial::{
 use crate::ask::lab_failure;
 use crate::exit::Failure;
 
-/// How long a node may take to say that it is ready.
-const READY: Duration = Duration::from_secs(20);
+/// How long a node may take to say that it is ready: most of it the kernel checks the programs, and on an emulated or
+/// crowded machine that takes tens of seconds. One that ends earlier is noticed at once.
+const READY: Duration = Duration::from_secs(120);
 /// How long its end may take to be seen after that of its answers.
 const DYING: Duration = Duration::from_millis(500);
 /// Longest line that a node says when it is ready, in bytes.
@@ -171,9 +172,10 @@ fn serve(lab: &Lab, options: &[String]) -> Asked<(Process, Value, Messages)> {
         None => Failure::failed(format!("the node in the lab {why}{}", messages.tail())),
     };
     let line = first_line(said).map_err(|error| match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-            failed(format!("was not ready within {} s", READY.as_secs()))
-        }
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => failed(format!(
+            "was not ready within {} s: ask again when this machine is less busy",
+            READY.as_secs()
+        )),
         _ => failed(format!("cannot be heard: {error}")),
     })?;
     let said = serde_json::from_str(&line)

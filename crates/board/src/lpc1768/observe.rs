@@ -34,7 +34,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     }
     let status = parts.status(&flows);
     for note in std::mem::take(&mut parts.ran.told.notes) {
-        parts.warn("node", note, "see the text");
+        parts.warnings.push(Warning::of_node(note));
     }
     Observation {
         trial: parts.plan.trial.clone(),
@@ -55,10 +55,6 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
 }
 
 impl Parts<'_> {
-    fn warn(&mut self, code: &str, text: String, way_out: &str) {
-        self.warnings.push(Warning::new(code, text, way_out));
-    }
-
     fn asked(&self, direction: Direction) -> FlowAsked {
         let (node, tester) = (self.node.name.clone(), "tester".to_owned());
         let from_node = direction == Direction::Transmit;

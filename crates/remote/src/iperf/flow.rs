@@ -212,7 +212,7 @@ impl About<'_> {
             self.warnings.push(Warning::new(
                 "iperf-note",
                 text,
-                "nothing is wrong; see the text",
+                "the datagrams that it names are counted as it says; ask otherwise where it says how",
             ));
         }
         flow

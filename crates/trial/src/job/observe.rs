@@ -179,7 +179,11 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
         );
     }
     for note in &seen.notes {
-        push("checker", format!("{to}: {note}"), "see the text");
+        push(
+            "checker",
+            format!("{to}: {note}"),
+            "read the counts and times that it names so; remove what it names and measure again",
+        );
     }
     let differences = asked.ledger.map(|ledger| ledger.differences(&counts));
     for (what, injected, counted) in differences.into_iter().flatten() {

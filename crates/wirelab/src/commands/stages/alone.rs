@@ -20,11 +20,6 @@ use crate::exit::Failure;
 /// Why figures of the sender are not there.
 const ELSEWHERE: &str = "somebody else sends; what was sent is not known here";
 
-/// What to do about what a tracer tells of its points.
-const AS_TOLD: &str = "nothing is wrong with the points that have times; those that it names are left out, or taken as it says";
-/// Code of what a reader must know of the times.
-pub const NOTE: &str = "node";
-
 /// What was seen.
 pub struct Seen {
     pub port: PortName,
@@ -59,10 +54,7 @@ pub fn observation(
         .into_iter()
         .filter_map(|way| flow(args.stream, seen, way, &mut notes))
         .collect();
-    let mut warnings: Vec<Warning> = notes
-        .into_iter()
-        .map(|note| Warning::new(NOTE, note, AS_TOLD))
-        .collect();
+    let mut warnings: Vec<Warning> = notes.into_iter().map(Warning::of_node).collect();
     if flows.is_empty() {
         let text = format!(
             "no test frame of stream {} to UDP port {} passed {}",

@@ -17,9 +17,9 @@ use wirelab_stages::{Choice, FlowFilter, Point, StagesError, Tracer, TracerOptio
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::results::{FORMAT, VERSION};
-use wirelab_trial::{Cancel, Direction, Part, Progress, ResultsFile, Status, Wait};
+use wirelab_trial::{Cancel, Direction, Part, Progress, ResultsFile, Status, Wait, Warning};
 
-use super::alone::{self, NOTE, Seen};
+use super::alone::{self, Seen};
 use super::{show, split};
 use crate::args::StagesArgs;
 use crate::ask;
@@ -46,7 +46,10 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
     let started_unix_ns = unix_ns();
     let seen = asked.watch(&cancel)?;
     let observation = alone::observation(args, &seen, started_unix_ns)?;
-    let notes = observation.warnings.iter().filter(|w| w.code == NOTE);
+    let notes = observation
+        .warnings
+        .iter()
+        .filter(|w| w.code == Warning::NODE);
     let notes = notes.map(|w| w.text.clone()).collect();
     let file = ResultsFile {
         format: FORMAT.to_owned(),
