@@ -5,6 +5,7 @@ use wirelab_trial::{ClockKind, Counts, Extent, Field, FlowObservation, Status};
 use crate::escape::{clip, line};
 use crate::format;
 use crate::row::{self, Row, bad};
+use crate::stages::sheet;
 use crate::table::{Cell, Head, Shown, Table};
 
 /// Longest name that a table cell shows, in characters.
@@ -15,6 +16,9 @@ const LOSS: &str = "loss";
 
 /// The column that tells rates in simulated time from those in real time.
 const TIME: &str = "time";
+
+/// The column of the way through the node, of trials that were asked one.
+const WAY: &str = "way";
 
 type Get = fn(&Row<'_>) -> Cell;
 
@@ -54,6 +58,7 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
             let buffers = r.observation.trial.buffers;
             Cell::Text(buffers.map_or_else(|| "node's own".to_owned(), |b| b.to_string()))
         }),
+        (Head::words(WAY, IfVaries, 0), |r| Cell::Text(way(r))),
         (Head::words("load", IfVaries, 0), |r| {
             Cell::Text(row::load(&r.observation.trial.load))
         }),
@@ -146,6 +151,12 @@ pub fn table(caption: &str, rows: &[Row<'_>], each_flow: bool) -> Table {
     if !rows.iter().any(Row::only_share_of_loss) {
         columns.retain(|(head, _)| head.name != LOSS);
     }
+    if !rows
+        .iter()
+        .any(|row| sheet::asked(row.observation).is_some())
+    {
+        columns.retain(|(head, _)| head.name != WAY);
+    }
     if !rows.iter().any(simulated) {
         columns.retain(|(head, _)| head.name != TIME);
     }
@@ -161,6 +172,12 @@ pub fn table(caption: &str, rows: &[Row<'_>], each_flow: bool) -> Table {
 fn simulated(r: &Row<'_>) -> bool {
     let mut elapsed = r.flows.iter().filter_map(|f| f.elapsed.value());
     elapsed.any(|e| e.clock == ClockKind::Simulated)
+}
+
+/// The way through the node, and what ran beside it; whole, since what tells two ways apart may be its end.
+fn way(r: &Row<'_>) -> String {
+    let asked = sheet::asked(r.observation);
+    asked.map_or_else(|| "node's own".to_owned(), |words| line(&words))
 }
 
 fn layer(r: &Row<'_>) -> Cell {

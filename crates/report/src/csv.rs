@@ -89,7 +89,7 @@ pub fn render(file: &ResultsFile) -> String {
         let asked = asked(at + 1, o, file.interrupted);
         let mut push = |flow| {
             let row = asked.iter().cloned().chain(cells(o, flow));
-            push_line(&mut out, row.chain(part.iter().cloned()));
+            push_line(&mut out, row.chain(part.iter().cloned()).chain(way(o)));
         };
         if o.flows.is_empty() {
             push(None);
@@ -97,6 +97,19 @@ pub fn render(file: &ResultsFile) -> String {
         o.flows.iter().for_each(|flow| push(Some(flow)));
     }
     out
+}
+
+/// The way through the node that was asked, and what ran beside it; empty where nothing was.
+fn way(o: &Observation) -> [String; 4] {
+    let t = &o.trial;
+    let rule = t.rule.as_deref().map(escape::csv);
+    let background = t.background.map(|b| escape::csv(&b.to_string()));
+    [
+        number(t.path),
+        number(t.wait),
+        number(rule),
+        number(background),
+    ]
 }
 
 /// Of each observation the name of its part, and the kind of search that asked it, where one did.
@@ -126,6 +139,7 @@ fn header() -> Vec<String> {
         names.push(format!("{name}_kind"));
     }
     names.extend(["elapsed_spans", "elapsed_clock", "part", "search"].map(str::to_owned));
+    names.extend(["path", "wait", "rule", "background"].map(str::to_owned));
     names
 }
 

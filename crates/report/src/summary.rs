@@ -6,6 +6,7 @@ use crate::escape;
 use crate::finding::{beyond_loss, faultless, judged};
 use crate::format::{self, integer};
 use crate::row::{self, bad};
+use crate::stages::sheet;
 
 /// How it went in one sentence.
 pub fn verdict(file: &ResultsFile) -> String {
@@ -85,6 +86,9 @@ pub fn summary_line(observation: &Observation) -> String {
     }
     if let Some(buffers) = trial.buffers {
         text.push_str(&format!(", {buffers}"));
+    }
+    if let Some(way) = sheet::asked(observation) {
+        text.push_str(&format!(", {way}"));
     }
     let rows = row::rows(std::slice::from_ref(observation), false);
     let ways: Vec<String> = rows

@@ -52,6 +52,38 @@ fn terminal_of_other_kinds() {
 }
 
 #[test]
+fn the_way_through_a_node_has_a_column_where_trials_were_asked_one() {
+    let ways = terminal(&common::linux::ways(), 300, false);
+    let heads = ways
+        .lines()
+        .find(|line| line.contains("direction"))
+        .unwrap();
+    assert!(heads.contains("  way"), "{heads}");
+    let way = "fast track, spin, beside 50 kpps, rule port=1026";
+    assert!(ways.lines().any(|line| line.contains(way)), "{ways}");
+    let none = terminal(&common::lab(), 300, false);
+    let heads = none
+        .lines()
+        .find(|line| line.contains("direction"))
+        .unwrap();
+    assert!(!heads.contains("  way"), "{heads}");
+    assert!(!none.contains("way node's own"), "{none}");
+    let csv = text(&common::linux::ways(), Format::Csv);
+    let mut lines = csv.lines();
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .ends_with(",path,wait,rule,background"),
+        "{csv}"
+    );
+    assert!(
+        lines.any(|line| line.contains(",fast-track,spin,port=1026,")),
+        "{csv}"
+    );
+}
+
+#[test]
 fn terminal_of_the_examples() {
     for (name, file) in common::examples() {
         insta::assert_snapshot!(format!("example_{name}"), terminal(&file, 120, false));

@@ -4,7 +4,9 @@ mod common;
 
 use common::linux;
 use wirelab_report::{Format, NoExplanation, Options, render, render_stages};
-use wirelab_trial::{Background, Direction, Load, Part, ResultsFile, stage, stage::PointTimes};
+use wirelab_trial::{
+    Background, Direction, Field, Load, Part, ResultsFile, stage, stage::PointTimes,
+};
 
 fn shown(file: &ResultsFile, format: Format, width: usize) -> String {
     let options = Options {
@@ -130,7 +132,7 @@ fn the_page_has_a_histogram_of_each_delay_of_the_document() {
         "fentry: refused by this host",
         "What each capture point costs",
         "470 ns (−120 ns to 980 ns)",
-        "fast track matched frames 1,536",
+        "wanted by a rule 1,536",
         "CPU time: interrupt to application",
     ] {
         assert!(html.contains(part), "{part}");
@@ -234,6 +236,35 @@ fn a_point_that_few_frames_were_seen_at_is_left_out_in_words() {
     for gone in ["wire to copy", "socket to copy", "copy to call"] {
         assert!(!text.contains(gone), "{gone}: {text}");
     }
+}
+
+#[test]
+fn frames_that_passed_a_point_unseen_have_a_column_and_are_told_in_words() {
+    let mut file = linux::stack();
+    let whole = shown(&file, Format::Terminal, 120);
+    assert!(!whole.contains("unseen"), "{whole}");
+    let unseen = [("probe_unseen.in.driver", 7), ("unseen_frames", 7)];
+    let o = &mut file.observations[0];
+    for (name, frames) in unseen {
+        o.counters.insert(name.to_owned(), Field::measured(frames));
+    }
+    let text = shown(&file, Format::Terminal, 120);
+    let (_, points) = text.split_once("What each capture point saw").unwrap();
+    let mut lines = points.lines().filter(|line| !line.is_empty());
+    let heads = lines.next().unwrap();
+    let column = heads.find("unseen").unwrap_or_else(|| panic!("{heads}"));
+    let row = lines.find(|line| line.contains("driver")).unwrap();
+    assert_eq!(
+        row[..column + "unseen".len()].trim_end().rsplit(' ').next(),
+        Some("7"),
+        "{points}"
+    );
+    let flowing = text.replace("\n  ", " ");
+    assert!(
+        flowing
+            .contains("passed a capture point without a program being run (most of one point) 7"),
+        "{text}"
+    );
 }
 
 #[test]

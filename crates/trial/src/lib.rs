@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod counter;
 pub mod cycle;
 pub mod explanation;
 pub mod field;

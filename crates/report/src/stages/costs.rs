@@ -1,11 +1,11 @@
-//! How the times were taken, what that cost, and what each way did with the frames.
+//! How the times were taken, and what that cost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{Direction, Observation, Overhead, PointCost, ResultsFile, stage, unseen};
+use wirelab_trial::{Direction, Observation, Overhead, PointCost, ResultsFile};
 
-use super::{point_costs, sheet};
+use super::{frames, point_costs, sheet};
 use crate::explain::Block;
 
 /// Set-up keys that say how times were taken, and what a reader calls them.
@@ -31,15 +31,6 @@ const OF_POINT: [(&str, &str); 8] = [
 ];
 /// Which of these are frames that passed when all records were taken.
 const NO_ROOM: usize = 2;
-/// Counters of other things that belong here.
-const OF_WAY: [&str; 6] = [
-    "fast_track_",
-    "napi_",
-    "background_",
-    "reflected_",
-    "xdp_",
-    unseen::UNSEEN,
-];
 
 /// Sections on how times were taken; empty where a file tells nothing of it.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
@@ -59,7 +50,7 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
                 .to_owned(),
         ));
     }
-    out.extend(frames(file));
+    out.extend(frames::blocks(file));
     out
 }
 
@@ -187,7 +178,7 @@ fn function(o: &Observation, sent: bool, point: &str) -> Option<String> {
 }
 
 /// Counters of each flow of a trial and of the trial as a whole, each with its direction.
-fn counters(o: &Observation) -> impl Iterator<Item = (Direction, &str, u64)> {
+pub(super) fn counters(o: &Observation) -> impl Iterator<Item = (Direction, &str, u64)> {
     let flows = o.flows.iter().map(|flow| (flow.direction, &flow.counters));
     let all = flows.chain([(o.trial.direction, &o.counters)]);
     let each = all.flat_map(|(direction, counters)| {
@@ -225,96 +216,4 @@ fn overhead(all: &[&Overhead]) -> Block<'static> {
         ]
     });
     Block::Grid(heads, rows.collect())
-}
-
-/// Whether the counts of several trials are added; of medians and the like the largest is shown.
-fn adds_up(name: &str) -> bool {
-    let single = ["_mean", "_median", "_p99", "_max"];
-    !single.iter().any(|part| name.contains(part))
-}
-
-/// Sent, lost, twice there and out of order; `None` where it is not known of every trial.
-type Sums = [Option<u64>; 4];
-
-/// What became of the frames of each way, all lengths together, and what the node counted of them.
-fn frames(file: &ResultsFile) -> Vec<Block<'static>> {
-    let staged = |o: &&Observation| {
-        let mut series = o.flows.iter().flat_map(|f| &f.series);
-        series.any(stage::is_stage)
-    };
-    let trials: Vec<&Observation> = file.observations.iter().filter(staged).collect();
-    if trials.is_empty() {
-        return Vec::new();
-    }
-    let mut out = vec![
-        Block::Heading("What became of the frames".to_owned()),
-        became(&trials),
-    ];
-    out.extend(node_counted(&trials));
-    out
-}
-
-fn became(trials: &[&Observation]) -> Block<'static> {
-    let mut sums: Vec<((String, Direction), Sums)> = Vec::new();
-    for o in trials {
-        for flow in &o.flows {
-            let key = (sheet::words(o), flow.direction);
-            let counts = flow.counts.value();
-            let these = [
-                flow.sent_frames.value().copied(),
-                counts.map(|c| c.lost_frames),
-                counts.map(|c| c.duplicated_frames),
-                counts.map(|c| c.reordered_frames),
-            ];
-            match sums.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, sum)) => {
-                    for (sum, more) in sum.iter_mut().zip(these) {
-                        *sum = sum.zip(more).map(|(a, b)| a.saturating_add(b));
-                    }
-                }
-                None => sums.push((key, these)),
-            }
-        }
-    }
-    let rows = sums.into_iter().map(|((way, direction), sum)| {
-        let figures = sum.map(|n| n.map_or_else(dash, integer));
-        let ends = [direction.to_string()].into_iter().chain(figures);
-        ends.chain([way]).collect()
-    });
-    let heads = vec![
-        ("direction", false),
-        ("sent", true),
-        ("lost", true),
-        ("duplicated", true),
-        ("out of order", true),
-        ("way", false),
-    ];
-    Block::Grid(heads, rows.collect())
-}
-
-fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
-    let mut counted: BTreeMap<(String, String, String), u64> = BTreeMap::new();
-    let known = |name: &str| OF_WAY.iter().any(|prefix| name.starts_with(prefix));
-    for o in trials {
-        for (direction, name, value) in counters(o).filter(|(_, name, _)| known(name)) {
-            let key = (sheet::words(o), direction.to_string(), name.to_owned());
-            let sum = counted.entry(key).or_default();
-            *sum = match adds_up(name) {
-                true => sum.saturating_add(value),
-                false => value.max(*sum),
-            };
-        }
-    }
-    let mut lines: Vec<((&str, &str), Vec<String>)> = Vec::new();
-    for ((way, direction, name), value) in &counted {
-        let text = format!("{} {}", name.replace('_', " "), integer(*value));
-        match lines.last_mut() {
-            Some((key, texts)) if *key == (way, direction) => texts.push(text),
-            _ => lines.push(((way, direction), vec![text])),
-        }
-    }
-    let lines = lines
-        .iter()
-        .map(|((way, direction), texts)| format!("{direction}, {way}: {}", texts.join("; ")));
-    (!counted.is_empty()).then(|| Block::List(lines.collect()))
 }

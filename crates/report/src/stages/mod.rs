@@ -5,11 +5,12 @@
 mod bins;
 mod costs;
 mod csv;
+mod frames;
 mod full;
 mod groups;
 mod panels;
 mod point_costs;
-mod sheet;
+pub(crate) mod sheet;
 mod unit;
 
 use wirelab_trial::ResultsFile;

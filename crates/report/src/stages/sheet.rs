@@ -229,6 +229,13 @@ pub fn words(o: &Observation) -> String {
     parts.join(", ")
 }
 
+/// The same of a trial that was asked a way of its own; `None` where the node was left its own.
+pub fn asked(o: &Observation) -> Option<String> {
+    let t = &o.trial;
+    let any = t.path.is_some() || t.wait.is_some() || t.background.is_some() || t.rule.is_some();
+    any.then(|| words(o))
+}
+
 fn path(path: Option<Path>) -> &'static str {
     match path {
         None | Some(Path::Stack) => "stack",

@@ -10,12 +10,21 @@ use wirelab_bench::ways::{
 };
 use wirelab_trial::format::{integer, time_f};
 use wirelab_trial::{
-    Description, Field, Observation, Path, Probes, Ratio, ResultsFile, Trial, pooled, pooled_runs,
+    Description, Field, Observation, Path, Probes, Ratio, ResultsFile, Trial, counter, pooled,
+    pooled_runs,
 };
 
 /// Set-up keys: the cores of the node's application, and of its receive work.
 const CPUS: &str = "cpus";
 const RECEIVE_CPUS: &str = "receive_cpus";
+/// What a fast track counts.
+const OF_FAST_TRACK: [&str; 5] = [
+    "fast_track_matched_frames",
+    "fast_track_passed_frames",
+    "fast_track_no_socket_frames",
+    "fast_track_ring_full_frames",
+    "fast_track_dropped_frames",
+];
 /// Picoseconds of a nanosecond.
 const NS_PS: f64 = 1e3;
 
@@ -55,7 +64,7 @@ fn against(pair: &Beside) -> String {
     let time = |ns: f64| time_f(ns * NS_PS);
     format!(
         "{}, driver to application: fast track {} median, {} 99 %; stack {} and {}; median {}, 99 % {} (95 % intervals \
-         over {} pairs of blocks, {} and {} frames); {}{}",
+         over {} pairs of blocks, {} and {} frames; that of the 99 % is the median of the blocks'); {}{}",
         conditions(pair),
         time(fast_track.median_ns),
         time(fast_track.p99_ns),
@@ -74,10 +83,10 @@ fn against(pair: &Beside) -> String {
 fn ratio(ratio: Option<Ratio>) -> String {
     match ratio {
         Some(Ratio { ratio, interval }) => {
-            format!(
-                "ratio {ratio:.2} ({:.2} to {:.2})",
-                interval.low, interval.high
-            )
+            // Beside 1 the third place is what decides.
+            let places = if (ratio - 1.0).abs() < 0.02 { 3 } else { 2 };
+            let (low, high) = (interval.low, interval.high);
+            format!("ratio {ratio:.places$} ({low:.places$} to {high:.places$})")
         }
         None => "no ratio".to_owned(),
     }
@@ -175,24 +184,18 @@ fn order(stack: &WayFigures, fast_track: &WayFigures) -> String {
 
 /// The driver's polls of a way, and what the fast track matched.
 fn polls(whole: &Observation) -> String {
-    let counter = |name: &str| find(whole, name);
+    let of = |name: &str| find(whole, name);
     let mut parts = Vec::new();
-    if let (Some(median), Some(most)) = (
-        counter("napi_poll_frames_median"),
-        counter("napi_poll_frames_max"),
-    ) {
-        let p99 = counter("napi_poll_frames_p99").map_or(String::new(), |n| format!(", 99 % {n}"));
+    if let (Some(median), Some(most)) = (of("napi_poll_frames_median"), of("napi_poll_frames_max"))
+    {
+        let p99 = of("napi_poll_frames_p99").map_or(String::new(), |n| format!(", 99 % {n}"));
         parts.push(format!(
             "frames of a poll of the driver: median {median}{p99}, most {most}"
         ));
     }
-    for (name, words) in [
-        ("fast_track_matched_frames", "taken by the fast track"),
-        ("fast_track_passed_frames", "passed to the stack"),
-        ("fast_track_no_socket_frames", "matched without a socket"),
-        ("fast_track_dropped_frames", "dropped by the full ring"),
-    ] {
-        parts.extend(counter(name).map(|n| format!("{} {words}", integer(n))));
+    for name in OF_FAST_TRACK {
+        let words = counter::words(name).unwrap_or(name);
+        parts.extend(of(name).map(|n| format!("{} {words}", integer(n))));
     }
     parts.extend(BackgroundRan::of(std::slice::from_ref(whole)).map(|ran| background(&ran)));
     let told = match parts.is_empty() {
