@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use wirelab_control::Refusal;
 use wirelab_control::message::Started;
@@ -10,7 +11,7 @@ use wirelab_control::value::{Mac, Path};
 use wirelab_cores::clock_id;
 use wirelab_port::ebpf::Mode;
 use wirelab_port::packet::PREFILLED_SLOTS;
-use wirelab_socket::serve::Beside;
+use wirelab_socket::serve::{Beside, UdpInlet};
 use wirelab_stages::{FlowFilter, Xdp};
 use wirelab_trial::{Buffers, Direction, Probes, Wait};
 use wirelab_wire::{Layer, Transport};
@@ -67,7 +68,7 @@ impl Agent {
         let ready = start.buffers == Some(Buffers::Prefilled) && asked.offer.is_some();
         started.slots = ready.then_some(PREFILLED_SLOTS);
         let beside = self.beside(asked)?;
-        let looking = self.look(asked, None)?;
+        let looking = self.look(asked, &[])?;
         let trial = EthernetTrial {
             direction: start.direction,
             interface: self.place().interface.clone(),
@@ -97,7 +98,7 @@ impl Agent {
             return self.plan_past(asked, peer, Some((socket, port)));
         }
         let beside = self.beside(asked)?;
-        let looking = self.look(asked, Some(port))?;
+        let looking = self.look(asked, &[port])?;
         watch_socket(&looking, socket.as_fd()).map_err(failed)?;
         let trial = UdpTrial {
             direction: start.direction,
@@ -159,13 +160,22 @@ impl Agent {
             ((None, Vec::new()), made)
         } else {
             let beside = self.beside(asked)?;
-            let looking = self.look(asked, port)?;
+            let other_port = port.and_then(|port| asked.ways.other_port(port));
+            let ports: Vec<u16> = port.into_iter().chain(other_port).collect();
+            let looking = self.look(asked, &ports)?;
+            let (holder, apart) = match (other_port, holder) {
+                (Some(other), Some(socket)) => {
+                    (None, Some((other, apart(asked, socket, &looking)?)))
+                }
+                (_, holder) => (holder, None),
+            };
             let track = Track {
                 rules: asked.ways.rules_for(start.layer, past.udp_port),
                 expect: asked.expect,
                 wait: asked.ways.waits(),
                 beside,
                 holder,
+                apart,
             };
             let store = looking.0.as_ref().map(Inside::store);
             let made = past::receive(&past, track, store);
@@ -211,8 +221,8 @@ impl Agent {
         opened.map_err(|error| Refusal::unsupported("background_port", &error.to_string()))
     }
 
-    /// Attach a tracer where capture points are asked for.
-    fn look(&mut self, asked: &Asked<'_>, udp_port: Option<u16>) -> Result<Looking, Refusal> {
+    /// Attach a tracer where capture points are asked for, to a flow to these UDP ports, or of Ethernet.
+    fn look(&mut self, asked: &Asked<'_>, udp_ports: &[u16]) -> Result<Looking, Refusal> {
         let probes = asked.ways.probes;
         if asked.expect.captures == 0 || probes == Probes::Off {
             return Ok((None, Vec::new()));
@@ -220,8 +230,8 @@ impl Agent {
         let echo = asked.start.direction == Direction::Echo;
         let stream = |stream: Option<u8>| (!echo).then(|| stream.unwrap_or(0));
         let filter = FlowFilter {
-            ethernet: udp_port.is_none(),
-            udp_ports: udp_port.into_iter().collect(),
+            ethernet: udp_ports.is_empty(),
+            udp_ports: udp_ports.to_vec(),
             stream_in: stream(asked.start.rx_stream),
             stream_out: stream(asked.start.tx_stream),
             one_clock: asked.start.clock_id.is_some() && asked.start.clock_id == clock_id(),
@@ -263,6 +273,13 @@ impl Agent {
             self.set_key(facts::DRIVER, &facts::driver(mode_name(mode)));
         }
     }
+}
+
+/// What takes those frames of a fast track's flow that go through the stack.
+fn apart(asked: &Asked<'_>, socket: UdpSocket, looking: &Looking) -> Result<UdpInlet, Refusal> {
+    watch_socket(looking, socket.as_fd()).map_err(failed)?;
+    let (from, stream) = (Some(asked.peer), Some(asked.expect.stream));
+    UdpInlet::new(Arc::new(socket), from, stream, asked.ways.waits(), false).map_err(failed)
 }
 
 /// How frames are taken one by one, where they are.

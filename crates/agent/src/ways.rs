@@ -98,6 +98,15 @@ impl Ways {
         self.wait.unwrap_or(Wait::Sleep)
     }
 
+    /// A UDP port that the rules name, where they name some and the flow's is none of them: frames of the flow may go to
+    /// either, and take the way that is theirs.
+    pub fn other_port(&self, flow: u16) -> Option<u16> {
+        let rules = self.rules.as_ref()?;
+        let mut ports = rules.0.iter().flat_map(|rule| rule.udp_ports.iter());
+        let first = *ports.clone().next()?;
+        (!ports.any(|port| *port == flow)).then_some(first)
+    }
+
     /// Which frames take the fast track: those asked, else the flow's own.
     pub fn rules_for(&self, layer: Layer, port: u16) -> Rules {
         if let Some(rules) = self.rules {

@@ -177,6 +177,31 @@ fn without_probes_there_are_the_carried_time_and_the_applications() {
 }
 
 #[test]
+fn the_node_takes_the_testers_times_for_its_own_clocks_only_where_both_say_the_same_clock() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    if !bench.has_probes() {
+        return;
+    }
+    let own = bench.key("clock_id").unwrap();
+    let another = format!("{own}1");
+    for (clock_id, frames) in [
+        (Some(own), Some(FRAMES)),
+        (Some(another), None),
+        (None, None),
+    ] {
+        let mut asked = asked(Direction::Receive);
+        asked.clock_id.clone_from(&clock_id);
+        let trial = received(&mut bench, asked);
+        let all = bench.client.counters(trial, 0).unwrap();
+        // A program takes that point only by times of the clock that it reads itself.
+        let taken = all.get("probe_taken.in.wire").copied().filter(|n| *n > 0);
+        assert_eq!(taken, frames, "{clock_id:?}: {all:?}");
+    }
+}
+
+#[test]
 fn a_set_of_programs_that_the_host_refuses_is_refused_by_name() {
     let Some(mut bench) = Bench::new() else {
         return;

@@ -84,19 +84,22 @@ fn frames_on_the_fast_track_are_verified_counted_and_timed() {
 }
 
 #[test]
-fn what_no_rule_wants_goes_through_the_stack_and_is_not_the_tracks() {
+fn what_no_rule_wants_goes_through_the_stack_to_the_application_and_is_not_the_tracks() {
     let Some(mut bench) = Bench::new() else {
         return;
     };
-    let mut asked = fast(Some("port=1026"));
-    asked.limit_ps = Some(1_000_000_000_000);
-    let started = bench.client.start(asked).unwrap();
-    send(&bench.socket(), to(&bench, &started), FRAMES);
-    bench.client.stop(started.trial).unwrap();
-    bench.ended(started.trial);
-    assert_eq!(bench.counter(started.trial, "fast_track_matched_frames"), 0);
-    assert_eq!(bench.counter(started.trial, "received_frames"), 0);
-    assert!(bench.counter(started.trial, "fast_track_passed_frames") >= FRAMES);
+    for wait in [Wait::Sleep, Wait::Spin] {
+        let mut asked = fast(Some("port=1026"));
+        asked.wait = Some(wait);
+        let started = bench.client.start(asked).unwrap();
+        send(&bench.socket(), to(&bench, &started), FRAMES);
+        assert_eq!(bench.ended(started.trial).state, State::Done);
+        let counter = |bench: &mut Bench, name| bench.counter(started.trial, name);
+        assert_eq!(counter(&mut bench, "fast_track_matched_frames"), 0);
+        assert_eq!(counter(&mut bench, "fast_track_received_frames"), 0);
+        assert_eq!(counter(&mut bench, "good_frames"), FRAMES);
+        assert!(counter(&mut bench, "fast_track_passed_frames") >= FRAMES);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 use wirelab_trial::measuring::Overhead;
+use wirelab_trial::series::nearest_rank;
 use wirelab_trial::stage::delays_of;
 use wirelab_trial::{
     Background, Direction, Extent, Observation, Path, Probes, Ratio, Series, Status, Summary,
@@ -16,7 +17,8 @@ mod verdict;
 
 pub use background::{BackgroundRan, LossFree, loss_free};
 pub use verdict::{
-    Answer, Claim, FRAMES_FOR_P99, LEAST_BLOCKS, LEAST_FRAMES_FOR_P99, NotDecided, Verdict,
+    Answer, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, LEAST_BLOCKS, LEAST_FRAMES_FOR_P99, NotDecided,
+    Verdict,
 };
 
 /// Seed of the bootstrap, so that a file gives the same interval each time.
@@ -58,7 +60,8 @@ pub struct Beside {
     pub blocks: u64,
     /// The fast track's median over the stack's, all blocks together, with its interval over the pairs of blocks.
     pub median_ratio: Option<Ratio>,
-    /// The same of the 99 %.
+    /// Of the 99 % the ratio within each pair of blocks of at least [`FRAMES_OF_A_P99`] frames: their median, with its
+    /// interval from order statistics. A stall of the host makes a few blocks of either way worse, however long it is.
     pub p99_ratio: Option<Ratio>,
     /// Whether the fast track does what it is for.
     pub verdict: Verdict,
@@ -110,7 +113,6 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
         each.map(|series| series.raw_ticks).collect()
     };
     let pairs: Vec<(Vec<u64>, Vec<u64>)> = samples(fast).into_iter().zip(samples(stack)).collect();
-    let ratio = |percent| Ratio::of_percentiles(&pairs, percent, CONFIDENCE, SEED);
     let (stack_way, fast_way) = (figures(stack)?, figures(fast)?);
     let trial = &stack.first()?.trial;
     let mut pair = Beside {
@@ -120,12 +122,60 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
         stack: stack_way,
         fast_track: fast_way,
         blocks: pairs.len() as u64,
-        median_ratio: ratio(50.0),
-        p99_ratio: ratio(99.0),
+        median_ratio: Ratio::of_percentiles(&pairs, 50.0, CONFIDENCE, SEED),
+        p99_ratio: p99_ratio(&pairs),
         verdict: Verdict::none(),
     };
     pair.verdict = Verdict::of(&pair);
     Some(pair)
+}
+
+/// The median of the ratios of the 99 % within pairs of blocks; `None` for fewer than two pairs, or a 99 % of 0.
+fn p99_ratio(pairs: &[(Vec<u64>, Vec<u64>)]) -> Option<Ratio> {
+    let of = |(fast, stack): &(Vec<u64>, Vec<u64>)| {
+        let [fast, stack] = [p99(fast)?, p99(stack)?];
+        (fast > 0 && stack > 0).then(|| fast as f64 / stack as f64)
+    };
+    let ratios: Option<Vec<f64>> = large(pairs).iter().map(of).collect();
+    let summary = Summary::of(&ratios?, CONFIDENCE)?;
+    Some(Ratio {
+        ratio: summary.median,
+        interval: summary.median_interval?,
+    })
+}
+
+/// Pairs of blocks that follow one another taken together until each has enough frames for a 99 %; what is left over at
+/// the end belongs to the last.
+fn large(pairs: &[(Vec<u64>, Vec<u64>)]) -> Vec<(Vec<u64>, Vec<u64>)> {
+    let is_large =
+        |pair: &(Vec<u64>, Vec<u64>)| pair.0.len().min(pair.1.len()) as u64 >= FRAMES_OF_A_P99;
+    let mut all: Vec<(Vec<u64>, Vec<u64>)> = Vec::new();
+    for (fast, stack) in pairs {
+        if all.last().is_none_or(is_large) {
+            all.push((Vec::new(), Vec::new()));
+        }
+        if let Some(last) = all.last_mut() {
+            last.0.extend(fast);
+            last.1.extend(stack);
+        }
+    }
+    if let [.., before, last] = &mut all[..] {
+        if !is_large(last) {
+            before.0.append(&mut last.0);
+            before.1.append(&mut last.1);
+            all.pop();
+        }
+    }
+    all
+}
+
+fn p99(ticks: &[u64]) -> Option<u64> {
+    let mut sorted = ticks.to_vec();
+    sorted.sort_unstable();
+    let rank = nearest_rank(99.0, sorted.len() as u64)?;
+    sorted
+        .get(usize::try_from(rank).ok()?.checked_sub(1)?)
+        .copied()
 }
 
 fn figures(blocks: &[Observation]) -> Option<WayFigures> {

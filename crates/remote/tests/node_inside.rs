@@ -198,6 +198,7 @@ fn the_driver_sends_and_sends_back() {
 
 #[test]
 fn a_background_goes_beside_the_flow_and_is_counted_on_both_sides() {
+    // Without a rule each way has a trial of its own.
     let asked = [Path::Stack, Path::FastTrack].map(|path| Trial {
         path: Some(path),
         background: Some("10kpps,length=128".parse().unwrap()),
@@ -222,6 +223,41 @@ fn a_background_goes_beside_the_flow_and_is_counted_on_both_sides() {
         let slow = has_warning(observation, "background-below-rate");
         assert!(!slow || observation.tester.was_limit.value() == Some(&true));
     }
+}
+
+#[test]
+fn two_ways_take_turns_beside_a_background_and_each_has_its_own_points_and_counts() {
+    let asked = [Path::Stack, Path::FastTrack, Path::Stack].map(|path| Trial {
+        path: Some(path),
+        rule: Some("port=1026".to_owned()),
+        background: Some("5kpps".parse().unwrap()),
+        ..small(Direction::Receive)
+    });
+    let Some(observations) = with_node(|node| asked.each_ref().map(|trial| ask(node, trial)))
+    else {
+        return;
+    };
+    for (observation, asked) in observations.iter().zip(&asked) {
+        assert_eq!(&observation.trial, asked);
+        let flow = flow(observation, Direction::Receive);
+        assert_eq!(flow.sent_frames.value(), Some(&FRAMES));
+        let counts = assert_clean(flow, "by turns");
+        assert_eq!(counts.received_frames, FRAMES);
+        let way = points(flow);
+        assert_eq!(way[..3], ["wire", "interrupt", "driver"], "{way:?}");
+        assert_eq!(way.last(), Some(&"application"));
+        let past = asked.path == Some(Path::FastTrack);
+        assert_eq!(way.contains(&"stack"), !past, "{way:?}");
+        let mut all = stages(flow).into_iter();
+        let whole = all.find(|(name, _)| *name == "driver to application");
+        assert_eq!(whole.map(|(_, frames)| frames), Some(FRAMES));
+        if past {
+            assert_eq!(counter(flow, "fast_track_matched_frames"), FRAMES);
+        }
+    }
+    let [stack, fast, again] = observations.map(|o| *o.started_unix_ns.value().unwrap());
+    assert_eq!(stack, fast, "one trial for both");
+    assert!(again > stack, "and what is asked once more is another");
 }
 
 #[test]

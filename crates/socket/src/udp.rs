@@ -14,7 +14,7 @@ mod send;
 pub use beside::Background;
 pub(crate) use receive::enlarge_queue;
 pub use receive::{prepare, receive};
-pub use send::{send, send_beside};
+pub use send::{is_second, send, send_beside};
 
 use std::io;
 use std::time::Duration;

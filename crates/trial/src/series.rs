@@ -166,7 +166,7 @@ impl Series {
 }
 
 /// Which of `count` samples in ascending order, counted from 1, is the percentile.
-pub(crate) fn nearest_rank(percent: f64, count: u64) -> Option<u64> {
+pub fn nearest_rank(percent: f64, count: u64) -> Option<u64> {
     if count == 0 || percent.is_nan() {
         return None;
     }

@@ -7,7 +7,7 @@ use std::os::fd::BorrowedFd;
 
 use wirelab_port::ebpf::Mode;
 use wirelab_socket::flow::Expect;
-use wirelab_socket::serve::{self, Beside, Inlet, Watching};
+use wirelab_socket::serve::{self, Beside, Inlet, UdpInlet, Watching};
 use wirelab_stages::{FastTrack, FastTrackCounters, FastTrackOptions, StagesError, Store};
 use wirelab_trial::Wait;
 use wirelab_trial::host_clock::now_ns;
@@ -25,7 +25,6 @@ const FRAMES: u32 = 2048;
 const ETHERNET: usize = 14;
 
 /// What a trial on the fast track is made of.
-#[derive(Debug)]
 pub struct Track {
     pub rules: Rules,
     pub expect: Expect,
@@ -33,6 +32,9 @@ pub struct Track {
     pub beside: Option<Beside>,
     /// Keeps the flow's UDP port: a frame that takes the stack after all is answered by no ICMP message.
     pub holder: Option<UdpSocket>,
+    /// Where no rule names the flow's port: the port that one does name, and what takes the frames of the flow that go
+    /// through the stack, in the same loop.
+    pub apart: Option<(u16, UdpInlet)>,
 }
 
 /// Open the fast track and plan its work; also where its program sits, and what a reader must know of it. Frames that
@@ -54,25 +56,30 @@ pub fn receive(
     let fast = FastTrack::open(&past.port, &track.rules, &options, store)?;
     let mode = fast.node().mode();
     let remark = fast.node().remark().map(str::to_owned);
-    let mut inlet = FastInlet {
-        fast,
-        judge: Frames {
-            peer: past.peer.0,
-            flow: Flow {
-                source: Some(past.peer.0),
-                udp_port: past.udp_port,
-                stream: Some(track.expect.stream),
-            },
-            header_bytes: u64::from(past.layer.header_bytes()),
-        },
-    };
     let Track {
         expect,
         wait,
         mut beside,
         holder,
+        apart,
         ..
     } = track;
+    let flow = |udp_port| Flow {
+        source: Some(past.peer.0),
+        udp_port,
+        stream: Some(expect.stream),
+    };
+    let (other_port, stack) = apart.unzip();
+    let mut inlet = FastInlet {
+        fast,
+        judge: Frames {
+            peer: past.peer.0,
+            flow: flow(past.udp_port),
+            other: other_port.map(flow),
+            header_bytes: u64::from(past.layer.header_bytes()),
+        },
+        stack,
+    };
     let work: Work = Box::new(move |live, cancel| {
         let mut watching = Watching::new(expect.captures, live);
         let failure = serve::run(&mut inlet, wait, beside.as_mut(), &mut watching, cancel);
@@ -102,12 +109,16 @@ fn counters(counted: &FastTrackCounters) -> Vec<(&'static str, u64)> {
 struct FastInlet {
     fast: FastTrack,
     judge: Frames,
+    /// Frames of the flow that no rule wants.
+    stack: Option<UdpInlet>,
 }
 
 /// What the frames of the flow are.
 struct Frames {
     peer: [u8; 6],
     flow: Flow,
+    /// The same to the port that a rule names, where that is another.
+    other: Option<Flow>,
     /// IP and UDP headers, so that payload is counted as on all other ways to receive.
     header_bytes: u64,
 }
@@ -117,7 +128,9 @@ impl Frames {
     fn show(&self, frame: &[u8], watching: &mut Watching<'_>) {
         let at_ns = now_ns();
         let ours = frame.get(6..12) == Some(&self.peer[..]);
-        let found = locate(frame, &self.flow).filter(|_| ours);
+        let found = locate(frame, &self.flow);
+        let found = found.or_else(|| locate(frame, self.other.as_ref()?));
+        let found = found.filter(|_| ours);
         let (verdict, bytes) = match found {
             None => (Verdict::Foreign, frame.len().saturating_sub(ETHERNET)),
             Some(Location { offset, end }) => {
@@ -130,18 +143,33 @@ impl Frames {
     }
 }
 
+impl FastInlet {
+    /// What is there: of the fast track all, of the stack one frame, since a call brings one.
+    fn look(&mut self, watching: &mut Watching<'_>) -> io::Result<usize> {
+        let FastInlet { fast, judge, stack } = self;
+        let taken = fast.receive_now(|frame| judge.show(frame, watching));
+        match stack.as_mut().map(|stack| stack.take(false, watching)) {
+            None => Ok(taken),
+            Some(Ok(through)) => Ok(taken + through),
+            Some(Err(error)) if taken == 0 => Err(error),
+            // It is there the next time too.
+            Some(Err(_)) => Ok(taken),
+        }
+    }
+}
+
 impl Inlet for FastInlet {
     fn sleep(&self, beside: BorrowedFd<'_>) {
-        serve::sleep(self.fast.fds().chain([beside]));
+        let stack = self.stack.iter().map(UdpInlet::fd);
+        serve::sleep(self.fast.fds().chain(stack).chain([beside]));
     }
 
     fn take(&mut self, sleep: bool, watching: &mut Watching<'_>) -> io::Result<usize> {
-        let FastInlet { fast, judge } = self;
-        let taken = fast.receive_now(|frame| judge.show(frame, watching));
-        if taken > 0 || !sleep {
-            return Ok(taken);
+        let looked = self.look(watching);
+        if !sleep || matches!(looked, Ok(1..)) {
+            return looked;
         }
-        serve::sleep(fast.fds());
-        Ok(fast.receive_now(|frame| judge.show(frame, watching)))
+        serve::sleep(self.fast.fds().chain(self.stack.iter().map(UdpInlet::fd)));
+        self.look(watching)
     }
 }

@@ -5,8 +5,10 @@ use wirelab_trial::{Ratio, Wait};
 
 use super::Beside;
 
-/// Frames of each way that are asked where a 99 % is to be judged: twenty lie beyond it.
-pub const FRAMES_FOR_P99: u64 = 2_048;
+/// Frames of each way that are asked where a 99 % is to be judged: 32 blocks of [`FRAMES_OF_A_P99`].
+pub const FRAMES_FOR_P99: u64 = 8_192;
+/// Frames of each way in a block whose 99 % is taken by itself: two lie beyond it, so that it is the third largest.
+pub const FRAMES_OF_A_P99: u64 = 256;
 /// Fewest frames of which a 99 % is judged: ten lie beyond it. With fewer it is not much else than the largest.
 pub const LEAST_FRAMES_FOR_P99: u64 = 1_000;
 /// Fewest pairs of blocks of which an interval is believed: that all of them lie on one side by chance has a probability
@@ -144,8 +146,11 @@ fn answer(pair: &Beside, claim: Claim) -> Answer {
     if blocks < LEAST_BLOCKS {
         return not(NotDecided::FewBlocks { blocks });
     }
+    let frames = pair.stack.frames.min(pair.fast_track.frames);
+    let few = with_p99 && frames < LEAST_FRAMES_FOR_P99;
     let mut ratios = vec![("median", pair.median_ratio)];
-    if with_p99 {
+    // Of a few frames the median alone may still say no.
+    if with_p99 && !few {
         ratios.push(("99 %", pair.p99_ratio));
     }
     let known: Option<Vec<(&'static str, Ratio)>> = ratios
@@ -155,11 +160,8 @@ fn answer(pair: &Beside, claim: Claim) -> Answer {
     let Some(known) = known else {
         return not(NotDecided::NoRatio);
     };
-    let (most, frames) = (claim.most(), pair.stack.frames.min(pair.fast_track.frames));
-    let few = with_p99 && frames < LEAST_FRAMES_FOR_P99;
-    // Of a few frames the median alone may still say no.
-    let beyond = |(of, ratio): &(&str, Ratio)| ratio.interval.low > most && !(few && *of == "99 %");
-    if known.iter().any(beyond) {
+    let most = claim.most();
+    if known.iter().any(|(_, ratio)| ratio.interval.low > most) {
         return Answer::DoesNotHold;
     }
     if few {

@@ -10,16 +10,13 @@ use wirelab_trial::{Cancel, Extent, Field, Observation, Warning};
 
 use super::plan::Plan;
 use super::ways::{BACKGROUND, Background};
-use crate::route::any_of;
 
 /// A socket to the node's background port; none where no background is asked.
 pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
     let Some(background) = plan.background else {
         return Ok(None);
     };
-    let socket = UdpSocket::bind(any_of(node))?;
-    socket.connect(SocketAddr::new(node.ip(), background.port))?;
-    Ok(Some(socket))
+    super::udp::connected(SocketAddr::new(node.ip(), background.port)).map(Some)
 }
 
 /// The background of a trial that begins now.

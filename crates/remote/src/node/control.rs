@@ -69,7 +69,8 @@ const fn hello() -> Patience {
 fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
     let text = match error {
         ClientError::Silent { .. } | ClientError::Io(_) => format!(
-            "nothing answers at {to}, over UDP or TCP: is 'wirelab node serve' running there, on that address, and does no firewall stand between? ({error})"
+            "nothing answers at {to}, over UDP or TCP: is 'wirelab node serve --listen {}' running there (without --listen it serves its own host alone), and does no firewall stand between? ({error})",
+            to.ip()
         ),
         ClientError::Refused { refusal, .. } if refusal.code == Code::Version => format!(
             "the node at {to} speaks version {} of the control protocol at least, and this wirelab version {}: use the same release on both sides",

@@ -9,6 +9,7 @@ mod observe;
 mod place;
 mod plan;
 mod tcp;
+mod turns;
 mod udp;
 mod watch;
 mod way;
@@ -28,6 +29,7 @@ use wirelab_cores::Cores;
 use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
+use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial};
 use wirelab_wire::LineRate;
 
@@ -66,6 +68,8 @@ pub struct ControlNode {
     place: Place,
     /// The last idle baseline that the node told. Trials that follow one another leave it no time for another.
     idle_ratio: Option<f64>,
+    /// What came of the other way of the last trial, where the two took turns.
+    other_way: Option<Observation>,
 }
 
 impl ControlNode {
@@ -141,6 +145,7 @@ impl ControlNode {
             setup,
             place,
             idle_ratio: None,
+            other_way: None,
         })
     }
 
@@ -217,7 +222,7 @@ impl ControlNode {
         mut plan: Plan,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<Observation, NodeError> {
+    ) -> Result<(Observation, Vec<PointTimes>), NodeError> {
         let unpinned = self.place.take();
         let started_unix_ns = unix_ns();
         let layer = plan.trial.framing.layer;
@@ -225,13 +230,18 @@ impl ControlNode {
             Way::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
             Way::Ip { address, .. } => self.by_ip(address, &mut plan, progress, cancel)?,
         };
-        let told = self.told(&plan, started.trial, &ran);
+        let mut told = self.told(&plan, started.trial, &ran);
+        // Of two ways each has stages of its own.
+        let points = match plan.turns {
+            Some(_) => std::mem::take(&mut told.points),
+            None => Vec::new(),
+        };
         let earlier_idle_ratio = self.idle_ratio;
         let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);
         self.idle_ratio = told_idle.or(self.idle_ratio);
         let datagram = plan.sizes.datagram.unwrap_or(0);
         let warnings = crate::path::fragmented(datagram, layer, self.way.mtu());
-        Ok(observe::observation(observe::Parts {
+        let observation = observe::observation(observe::Parts {
             plan: &plan,
             path: self.way.name(layer),
             node: self.describe(),
@@ -241,7 +251,29 @@ impl ControlNode {
             earlier_idle_ratio,
             shared: self.place.shared.clone().or(unpinned),
             warnings: warnings.into_iter().collect(),
-        }))
+        });
+        Ok((observation, points))
+    }
+
+    /// One trial, on a thread of its own, since that goes to the tester's place.
+    fn run_there(
+        &mut self,
+        plan: Plan,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<(Observation, Vec<PointTimes>), NodeError> {
+        std::thread::scope(|scope| {
+            let ran = scope.spawn(|| self.run_here(plan, progress, cancel)).join();
+            ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    fn plan(&self, trial: &Trial) -> Result<Plan, NodeError> {
+        let mut plan = plan::plan(trial, &self.identity, self.link())?;
+        if plan.start.captures.is_some() {
+            plan.start.clock_id = clocks::shared(self.setup.get(CLOCK_ID));
+        }
+        Ok(plan)
     }
 
     /// A trial whose frames the stack of this host makes and takes.
@@ -391,13 +423,20 @@ impl Node for ControlNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        let mut plan = plan::plan(trial, &self.identity, self.link())?;
-        if plan.start.captures.is_some() {
-            plan.start.clock_id = clocks::shared(self.setup.get(CLOCK_ID));
+        if let Some(other) = self.other_way.take().filter(|other| other.trial == *trial) {
+            return Ok(other);
         }
-        std::thread::scope(|scope| {
-            let ran = scope.spawn(|| self.run_here(plan, progress, cancel)).join();
-            ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
+        let captures = plan::CAPTURES.min(self.identity.max_captures);
+        let by_turns = matches!(self.way, Way::Ip { .. }).then(|| turns::both(trial, captures));
+        let Some(both) = by_turns.flatten() else {
+            let plan = self.plan(trial)?;
+            return Ok(self.run_there(plan, progress, cancel)?.0);
+        };
+        let mut plan = self.plan(&both)?;
+        plan.take_turns()?;
+        let (both, points) = self.run_there(plan, progress, cancel)?;
+        let [asked, other] = turns::split(trial, &both, &points);
+        self.other_way = Some(other);
+        Ok(asked)
     }
 }

@@ -46,11 +46,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     let cpu_load = parts.cpu_load();
     let notes = std::mem::take(&mut parts.told.notes);
     for note in notes {
-        parts.warn(
-            "node",
-            note,
-            "nothing is wrong with what has figures; what it names has none, or is to be read so",
-        );
+        parts.warnings.push(Warning::of_node(note));
     }
     let slow = flows
         .iter()
@@ -179,6 +175,12 @@ impl Parts<'_> {
         let inside = inside.map(|(name, value)| (name.clone(), Field::measured(*value)));
         flow.counters.extend(inside);
         let arrived = flow.counts.value().map_or(0, |c| c.distinct_sequences);
+        // Of two ways not every frame passes every point: what the points say themselves counts.
+        let arrived = if self.plan.turns.is_some() {
+            0
+        } else {
+            arrived
+        };
         for way in ["in", "out"] {
             let told = unseen::count(&mut flow.counters, way, arrived);
             self.warnings.extend(told);

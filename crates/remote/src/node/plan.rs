@@ -36,9 +36,23 @@ pub struct Plan {
     pub background: Option<Background>,
     /// What the node is asked; ports and addresses are added by the layer.
     pub start: Start,
+    /// The UDP port of one frame of each pair, where two ways take turns: that which a rule of the fast track names.
+    pub turns: Option<u16>,
 }
 
 impl Plan {
+    /// Send one frame of each pair to a port that no rule names, so that it goes through the stack.
+    ///
+    /// # Errors
+    /// [`NodeError::BadTrial`] for a rule that is none.
+    pub fn take_turns(&mut self) -> Result<(), NodeError> {
+        if let Some(background) = &self.background {
+            self.turns = ways::rule_ports(&self.trial)?.first().copied();
+            self.start.node_port = Some(ways::stack_port(&self.trial, background)?);
+        }
+        Ok(())
+    }
+
     /// What the tester sends.
     pub fn offer(&self) -> Offer {
         Offer {
@@ -177,6 +191,7 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
         frames_per_s,
         background,
         start,
+        turns: None,
     })
 }
 

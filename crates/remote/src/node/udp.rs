@@ -39,10 +39,15 @@ pub fn sides<'a>(
         sides.send = Some(Box::new(move |_, cancel| probe(plan, socket, cancel)));
     } else if plan.tester_sends() {
         socket.connect(peer)?;
+        let second = plan
+            .turns
+            .map(|port| connected(SocketAddr::new(node.ip(), port)));
+        let second = second.transpose()?;
         let beside = background::socket(plan, peer)?;
         sides.send = Some(Box::new(move |live, cancel| {
             let mut background = background::begin(plan, beside.as_ref())?;
-            let sent = udp::send_beside(socket, &plan.offer(), background.as_mut(), live, cancel)?;
+            let sockets = (socket, second.as_ref());
+            let sent = udp::send_beside(sockets, &plan.offer(), background.as_mut(), live, cancel)?;
             Ok(Did {
                 sent: Some(sent),
                 background: background.map(udp::Background::finish),
@@ -60,6 +65,13 @@ pub fn sides<'a>(
         }));
     }
     Ok(sides)
+}
+
+/// A socket of its own to an address.
+pub fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(any_of(to))?;
+    socket.connect(to)?;
+    Ok(socket)
 }
 
 /// Ask for echoes on a schedule that does not wait for them.

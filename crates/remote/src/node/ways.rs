@@ -75,15 +75,27 @@ pub fn background(
     let Some(frames_per_s) = rate.filter(|rate| *rate > 0.0) else {
         return Err(NodeError::bad("a background needs a rate, e.g. 50kpps"));
     };
-    let taken = rule_ports(trial)?;
-    let flow = taken.first().copied().unwrap_or(UDP_PORT);
-    let free = (FIRST_PORT..).find(|port| *port != flow && !taken.contains(port));
     Ok(Some(Background {
-        port: free.unwrap_or(FIRST_PORT),
+        port: free_port(&rule_ports(trial)?, FIRST_PORT),
         sizes,
         pace: Pace::of(Some(frames_per_s)),
         frames_per_s,
     }))
+}
+
+/// The UDP port of those frames of a flow by turns that go through the stack: one that no rule names, nor the background.
+///
+/// # Errors
+/// [`NodeError::BadTrial`] for a rule that is none.
+pub fn stack_port(trial: &Trial, background: &Background) -> Result<u16, NodeError> {
+    Ok(free_port(&rule_ports(trial)?, background.port + 1))
+}
+
+/// The first port from `first` on that is not the usual flow's and not among those that rules name.
+fn free_port(named: &[u16], first: u16) -> u16 {
+    let flow = named.first().copied().unwrap_or(UDP_PORT);
+    let free = (first..).find(|port| *port != flow && !named.contains(port));
+    free.unwrap_or(first)
 }
 
 /// Ask the node for the way. The first port of a rule is that of the flow, on whatever way it goes, so that two ways
@@ -107,7 +119,10 @@ pub fn ask(trial: &Trial, start: &mut Start) -> Result<(), NodeError> {
 }
 
 /// UDP ports that the trial's rules name.
-fn rule_ports(trial: &Trial) -> Result<Vec<u16>, NodeError> {
+///
+/// # Errors
+/// [`NodeError::BadTrial`] for a rule that is none.
+pub fn rule_ports(trial: &Trial) -> Result<Vec<u16>, NodeError> {
     let Some(text) = &trial.rule else {
         return Ok(Vec::new());
     };

@@ -53,6 +53,11 @@ impl UdpInlet {
         })
     }
 
+    /// What tells that a datagram is there.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
     /// The next datagram: its length, who sent it, and when the application had it.
     #[inline]
     fn next(&mut self) -> io::Result<(usize, SocketAddr, u64)> {

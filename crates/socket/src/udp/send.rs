@@ -22,6 +22,9 @@ const MOST_BATCH: usize = 128;
 const SHARED_TIME: usize = 16;
 /// The shortest interval in ps at which departures are stamped: fetching a stamp is a system call of its own.
 const STAMPED_PS: u64 = 20_000_000;
+/// How far the two frames of a pair are apart, in ns: longer than a node that spins takes for one, and much shorter than
+/// what holds a host up.
+const PAIR_NS: u64 = 20_000;
 /// How long to leave a full queue alone.
 const NAP: Duration = Duration::from_micros(50);
 
@@ -31,32 +34,42 @@ const NAP: Duration = Duration::from_micros(50);
 /// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs
 /// is in [`Sent::failure`].
 pub fn send(socket: &UdpSocket, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
-    send_beside(socket, offer, None, live, cancel)
+    send_beside((socket, None), offer, None, live, cancel)
 }
 
 /// The same with a background, which the flow goes before: it is sent in the gaps of a flow with a pace, and not at all
-/// beside one without.
+/// beside one without. With a second socket the frames of a flow with a pace leave in pairs, one by each socket
+/// ([`is_second`]), [`PAIR_NS`] apart, and no departures are stamped.
 ///
 /// # Errors
 /// As [`send`].
 pub fn send_beside(
-    socket: &UdpSocket,
+    (socket, second): (&UdpSocket, Option<&UdpSocket>),
     offer: &Offer,
     background: Option<&mut Background<'_>>,
     live: &Live,
     cancel: &Cancel,
 ) -> io::Result<Sent> {
     let bytes = checked(offer.datagram_bytes)?;
-    socket.set_nonblocking(false)?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+    for socket in [Some(socket), second].into_iter().flatten() {
+        socket.set_nonblocking(false)?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+    }
     let frames = Frames::new(offer, bytes);
     match offer.pace {
         Pace::Max => Ok(at_once(socket, offer, frames, bytes, live, cancel)),
         Pace::Interval { ps } => {
-            let stamps = Departures::new(socket, ps >= STAMPED_PS);
-            Ok(Paced::new(socket, offer, frames, bytes, stamps).run(background, live, cancel))
+            let stamps = Departures::new(socket, ps >= STAMPED_PS && second.is_none());
+            Ok(Paced::new((socket, second), offer, frames, bytes, stamps)
+                .run(background, live, cancel))
         }
     }
+}
+
+/// Whether a frame of a flow in pairs leaves by the second socket. Which of a pair goes first changes from pair to pair,
+/// so that neither socket has an advantage.
+pub const fn is_second(sequence: u32) -> bool {
+    (sequence ^ (sequence >> 1)) & 1 == 1
 }
 
 /// Without a pace: batch after batch.
@@ -113,6 +126,7 @@ fn at_once(
 /// A flow with a pace: each datagram when it is due.
 struct Paced<'a> {
     socket: &'a UdpSocket,
+    second: Option<&'a UdpSocket>,
     frames: Frames,
     buf: Vec<u8>,
     run: Progressing,
@@ -121,7 +135,7 @@ struct Paced<'a> {
 
 impl<'a> Paced<'a> {
     fn new(
-        socket: &'a UdpSocket,
+        (socket, second): (&'a UdpSocket, Option<&'a UdpSocket>),
         offer: &Offer,
         frames: Frames,
         bytes: usize,
@@ -129,6 +143,7 @@ impl<'a> Paced<'a> {
     ) -> Paced<'a> {
         Paced {
             socket,
+            second,
             frames,
             buf: vec![0; bytes],
             stamps,
@@ -143,9 +158,13 @@ impl<'a> Paced<'a> {
         live: &Live,
         cancel: &Cancel,
     ) -> Sent {
-        let mut failure = None;
+        let (mut failure, mut last_ns) = (None, 0);
         while let Some(due) = self.run.due_ns().filter(|_| !cancel.is_cancelled()) {
             let sequence = self.run.sequences as u32;
+            let due = match self.second {
+                Some(_) if sequence % 2 == 1 => due.min(last_ns + PAIR_NS),
+                _ => due,
+            };
             self.frames.write_content(&mut self.buf, sequence);
             let now = match &mut background {
                 Some(background) => background.until(due, cancel),
@@ -156,7 +175,9 @@ impl<'a> Paced<'a> {
             }
             self.run.start(now);
             self.frames.write_header(&mut self.buf, sequence, now);
-            match self.socket.send(&self.buf) {
+            last_ns = now;
+            let second = self.second.filter(|_| is_second(sequence));
+            match second.unwrap_or(self.socket).send(&self.buf) {
                 Ok(_) => self.stamps.sent(sequence, now),
                 // Its time has passed: it is not tried again.
                 Err(error) if is_full(&error) => self.run.report.refused_frames += 1,

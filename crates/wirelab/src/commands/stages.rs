@@ -111,6 +111,13 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
         let ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok(Measured::whole(plan, ran));
     }
+    if ways.rule.is_some() && !able.paths.contains(&wirelab_trial::Path::FastTrack) {
+        let why = description.setup.get("xdp").map_or("none", String::as_str);
+        return Err(Failure::usage(format!(
+            "{}: this node has no path fast-track (XDP: {why}): see what it says when it starts, or leave --fast-track out",
+            args.node
+        )));
+    }
     let (mut notes, mut searched) = (Vec::new(), None);
     let background = match ways.background {
         Offered::Nothing => None,

@@ -1,0 +1,187 @@
+//! Two ways of one trial by turns: frames of a fast track's flow beside a background in pairs, one of each through the
+//! stack, so that whatever holds the node up holds both ways up.
+
+use wirelab_socket::udp::is_second;
+use wirelab_trial::stage::{self, PointTimes};
+use wirelab_trial::{
+    Counts, Extent, Field, FlowObservation, Layer, Load, Observation, Path, Tracker, Trial,
+    Warning, unseen,
+};
+
+use super::plan::TO_NODE;
+use super::ways::rule_ports;
+
+/// Ways that take turns.
+const WAYS: u64 = 2;
+/// Who receives the frames.
+const RECEIVER: &str = "node; frames by turns with the other way";
+/// Why figures of a single way are not there.
+const BY_TURNS: &str = "frames of two ways were sent by turns";
+/// The counter of how often a trial was asked: one that has it is not asked again.
+const ATTEMPTS: &str = "tester_attempts";
+/// Counters that are not of what goes through the stack.
+const OF_FAST_TRACK: &str = "fast_track_";
+/// Counters of the capture points, which see both ways: told once.
+const OF_POINTS: &str = "probe_";
+
+/// The way of a frame.
+const fn way(sequence: u32) -> Path {
+    match is_second(sequence) {
+        false => Path::Stack,
+        true => Path::FastTrack,
+    }
+}
+
+/// The trial that runs this one and the same on the other way by turns, at twice the rate; `None` where it is none of
+/// a pair: without a rule of a UDP port, a background and a rate, or of more frames than a node keeps the times of.
+pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
+    let paired = matches!(trial.path, Some(Path::Stack | Path::FastTrack));
+    let udp = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
+    let (Load::FrameRate { frames_per_s }, Extent::Frames { frames }) = (trial.load, trial.extent)
+    else {
+        return None;
+    };
+    let named = !rule_ports(trial).ok()?.is_empty();
+    let frames = frames.checked_mul(WAYS)?;
+    let asked = paired && udp && named && trial.background.is_some();
+    (asked && frames <= u64::from(captures)).then(|| Trial {
+        path: Some(Path::FastTrack),
+        load: Load::FrameRate {
+            frames_per_s: frames_per_s * WAYS as f64,
+        },
+        extent: Extent::Frames { frames },
+        ..trial.clone()
+    })
+}
+
+/// The observations of both ways, that of `trial` first.
+pub fn split(trial: &Trial, both: &Observation, points: &[PointTimes]) -> [Observation; 2] {
+    let other = match trial.path {
+        Some(Path::Stack) => Path::FastTrack,
+        _ => Path::Stack,
+    };
+    let on = |path| Trial {
+        path: Some(path),
+        ..trial.clone()
+    };
+    let [asked, mut kept] = [trial.clone(), on(other)].map(|trial| one(trial, both, points));
+    // One half of a pair is not asked again without the other, however the tester was held up.
+    let attempts = Field::measured(1);
+    kept.counters.insert(ATTEMPTS.to_owned(), attempts);
+    [asked, kept]
+}
+
+/// What of an observation of both ways is that of one.
+fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
+    let path = trial.path.unwrap_or(Path::Stack);
+    let mut mine = both.clone();
+    mine.trial = trial;
+    mine.cpu_load = Field::absent(BY_TURNS);
+    let is_mine = |name: &str| {
+        let foreign = name.starts_with(OF_FAST_TRACK) || name.starts_with(OF_POINTS);
+        path == Path::FastTrack || !(foreign || name == unseen::UNSEEN)
+    };
+    mine.counters.retain(|name, _| is_mine(name));
+    let points: Vec<PointTimes> = points.iter().map(|point| of_way(point, path)).collect();
+    let mut notes = Vec::new();
+    for flow in mine.flows.iter_mut().filter(|f| f.stream == TO_NODE) {
+        flow.counters.retain(|name, _| is_mine(name));
+        tell(flow, path, &points, &mut notes);
+    }
+    mine.warnings
+        .extend(notes.into_iter().map(Warning::of_node));
+    mine
+}
+
+fn of_way(point: &PointTimes, path: Path) -> PointTimes {
+    let mut mine = point.clone();
+    mine.times.retain(|(sequence, _)| way(*sequence) == path);
+    mine
+}
+
+/// The stages of a way, and what became of its frames.
+fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &mut Vec<String>) {
+    let mine: Vec<PointTimes> = points
+        .iter()
+        .filter(|point| point.stream == flow.stream && !point.times.is_empty())
+        .cloned()
+        .collect();
+    let stages = stage::between(&mine, notes).into_iter();
+    flow.series = stages.map(|(_, series)| series).collect();
+    RECEIVER.clone_into(&mut flow.receiver_path);
+    flow.without_rates(BY_TURNS);
+    flow.jitter_ps = Field::absent(BY_TURNS);
+    flow.sender = Field::absent(BY_TURNS);
+    flow.sent_frames = flow.sent_frames.clone().map(|sent| sent_of(sent, path));
+    let application = mine.iter().rev().find(|point| point.name == "application");
+    let taken = application.map_or(&[][..], |point| &point.times);
+    flow.counts = counts(flow, taken);
+    flow.loss_ratio = match (flow.counts.value(), flow.sent_frames.value()) {
+        (Some(counts), Some(sent)) if *sent > 0 => {
+            Field::measured(counts.lost_frames as f64 / *sent as f64)
+        }
+        _ => Field::absent(BY_TURNS),
+    };
+}
+
+/// How many of so many frames, from the first on, are of a way: a pair has one of each.
+fn sent_of(sent: u64, path: Path) -> u64 {
+    let odd_one = u32::try_from(sent).ok().and_then(|n| n.checked_sub(1));
+    let is_left = sent % WAYS == 1 && odd_one.is_some_and(|last| way(last) == path);
+    sent / WAYS + u64::from(is_left)
+}
+
+/// What became of a way's frames, by the order in which the application had them. The node verified them all.
+fn counts(flow: &FlowObservation, taken: &[(u32, u64)]) -> Field<Counts> {
+    let (both, sent) = match (flow.counts.value(), flow.sent_frames.value()) {
+        (Some(both), Some(sent)) => (*both, *sent),
+        _ => return flow.counts.clone(),
+    };
+    if both.good_frames != both.received_frames {
+        return Field::absent("frames were damaged, and of which way they were is not known");
+    }
+    let mut tracker = Tracker::new();
+    for (sequence, _) in taken {
+        tracker.observe(sequence / WAYS as u32);
+    }
+    let received = taken.len() as u64;
+    let bytes = both.verified_payload_bytes / both.received_frames.max(1);
+    Field::measured(Counts {
+        received_frames: received,
+        good_frames: received,
+        distinct_sequences: tracker.distinct(),
+        duplicated_frames: tracker.duplicated(),
+        reordered_frames: tracker.reordered(),
+        reordering_extent_frames: tracker.max_extent(),
+        too_late_frames: tracker.too_late(),
+        lost_frames: sent.saturating_sub(tracker.distinct()),
+        verified_payload_bytes: bytes * received,
+        ..Counts::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_pair_has_a_frame_of_either_way_and_which_is_first_changes() {
+        let ways: Vec<Path> = (0..8).map(way).collect();
+        for pair in ways.chunks(2) {
+            assert_ne!(pair[0], pair[1]);
+        }
+        assert_eq!(
+            ways.iter()
+                .step_by(2)
+                .filter(|w| **w == Path::Stack)
+                .count(),
+            2
+        );
+        for sent in 0..=8 {
+            for path in [Path::Stack, Path::FastTrack] {
+                let mine = ways.iter().take(sent).filter(|w| **w == path).count();
+                assert_eq!(sent_of(sent as u64, path), mine as u64, "{sent}, {path}");
+            }
+        }
+    }
+}
