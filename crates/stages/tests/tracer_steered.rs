@@ -3,23 +3,33 @@
 
 mod rig;
 
+use std::io::Write as _;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rig::{PORT, datagram, info, lab, node, options, sequences, socket, until};
-use wirelab_cores::{Cores, Steering, allowed};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
+use rig::{PORT, RawSocket, datagram, info, lab, node, options, sequences, socket, until};
+use wirelab_cores::{Cores, Steering, allowed, pin_thread};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_stages::{Point, Tracer};
 
 /// Send frames `from` to `to` to the node, `pause` apart.
 fn send(lab: &EphemeralLab, tester: &UdpSocket, frames: std::ops::Range<u32>, pause: Duration) {
+    for sequence in frames {
+        send_at_once(lab, tester, sequence..sequence + 1);
+        thread::sleep(pause);
+    }
+}
+
+/// The same without a pause, as fast as one thread can.
+fn send_at_once(lab: &EphemeralLab, tester: &UdpSocket, frames: std::ops::Range<u32>) {
     let to = SocketAddr::from((lab.address(0, Side::Node), PORT));
     for sequence in frames {
         tester.send_to(&datagram(0, sequence, 64), to).unwrap();
-        thread::sleep(pause);
     }
 }
 
@@ -73,6 +83,81 @@ fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
         "{copy:?}"
     );
     assert!(copy.counts.unmatched >= u64::from(UNSEEN), "{copy:?}");
+}
+
+/// Frames that the kernel dropped since it runs because a core's queue of receive work was full: the second column of
+/// softnet_stat, of all cores together.
+fn dropped_by_full_queues() -> u64 {
+    let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
+    let of = |line: &str| {
+        let column = line.split_whitespace().nth(1).unwrap();
+        u64::from_str_radix(column, 16).unwrap()
+    };
+    text.lines().map(of).sum()
+}
+
+/// Every frame costs the core that it is steered to much more than the one that sends it, so that the queue between
+/// them fills.
+#[test]
+fn a_frame_that_a_full_queue_of_receive_work_drops_is_counted_at_the_stack() {
+    const TAPS: usize = 500;
+    const AT_ONCE: u32 = 2_000;
+    const MOST: u32 = 100 * AT_ONCE;
+    let Some(lab) = lab() else { return };
+    let cores = allowed().unwrap();
+    let &[first, .., last] = cores.numbers() else {
+        let why = "what is steered to the core that sends never waits";
+        let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP two-cores: {why}");
+        return;
+    };
+    let here = node(&lab);
+    let to_last = || Steering::to(&here.interface, &Cores::new([last]).unwrap()).unwrap();
+    let steering = lab.netns(Side::Node).unwrap().run_in(to_last).unwrap();
+    let tap = |_| {
+        let tap = RawSocket::open(&here, 3);
+        // Full at once, so that the frames that nobody reads take no memory.
+        setsockopt(&tap, RcvBuf, &1).unwrap();
+        tap
+    };
+    let _taps: Vec<RawSocket> = (0..TAPS).map(tap).collect();
+    let app = socket(&lab, Side::Node, PORT);
+    // Nothing is lost behind the queue.
+    setsockopt(&app, RcvBufForce, &(256 << 20)).unwrap();
+    let tester = socket(&lab, Side::Tester, 4000);
+    let tracer = Tracer::attach(&options(&here)).unwrap();
+    tracer.store().set_socket(app.as_fd()).unwrap();
+    let before = dropped_by_full_queues();
+    let sent = thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            pin_thread(&Cores::new([first]).unwrap()).unwrap();
+            let mut sent = 0;
+            while sent < MOST && info(&tracer, Point::InStack).counts.dropped == 0 {
+                send_at_once(&lab, &tester, sent..sent + AT_ONCE);
+                sent += AT_ONCE;
+            }
+            sent
+        });
+        sender.join().unwrap()
+    });
+    app.set_nonblocking(true).unwrap();
+    let mut received = 0;
+    until("the frames that wait", || {
+        while app.recv(&mut [0; 256]).is_ok() {
+            received += 1;
+        }
+        let [stack, driver] = [Point::InStack, Point::InDriver].map(|point| info(&tracer, point));
+        received == driver.counts.taken - stack.counts.dropped
+    });
+    drop(steering);
+    rig::print(&tracer);
+    let stack = info(&tracer, Point::InStack);
+    let by_kernel = dropped_by_full_queues() - before;
+    println!("{received} of {sent} frames arrived, {by_kernel} dropped by the kernel");
+    assert!(stack.counts.dropped > 0, "no queue was full: {stack:?}");
+    // Others on this machine may have full queues too.
+    assert!(stack.counts.dropped <= by_kernel, "{stack:?}, {by_kernel}");
+    // Of frames that are read so late nobody can tell which passed unseen: on some hosts some do.
+    assert!(passed(&tracer, Point::InStack) <= received, "{stack:?}");
 }
 
 /// Frames cross to the node's core through a queue of the kernel's, while other work wants both cores.

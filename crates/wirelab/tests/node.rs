@@ -38,7 +38,15 @@ impl Drop for Node {
 
 /// Starts a node in the lab and waits for what it says when it is ready.
 fn serve(lab: &EphemeralLab, options: &[&str]) -> (Node, serde_json::Value) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
+    serve_by(lab, Command::new(env!("CARGO_BIN_EXE_wirelab")), options)
+}
+
+/// The same by a command that ends in this program.
+fn serve_by(
+    lab: &EphemeralLab,
+    mut command: Command,
+    options: &[&str],
+) -> (Node, serde_json::Value) {
     command
         .args(["node", "serve", "--listen", ADDRESS, "--json"])
         .args(options);
@@ -192,4 +200,60 @@ fn what_cannot_be_served_is_named_with_the_way_out() {
     said(&["--name", "Bad Name"], "Bad Name");
     said(&["--max-rate", "fast"], "--max-rate");
     said(&["--allow-mac", "x"], "--allow-mac");
+}
+
+/// `wirelab stages` of the node, asked in the tester's namespace: its status, rows and what it complained of.
+fn stages(lab: &EphemeralLab, options: &[&str]) -> (Option<i32>, Vec<String>, String) {
+    let host = format!("node:{ADDRESS}");
+    let asked = ["stages", &host, "--length", "64", "--count", "32", "--json"];
+    let output = on_tester(
+        lab,
+        env!("CARGO_BIN_EXE_wirelab"),
+        &[&asked[..], options].concat(),
+    );
+    let all: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let rows = all["stages"].as_array().cloned().unwrap_or_default();
+    let name = |row: &serde_json::Value| {
+        let word = |name: &str| row[name].as_str().unwrap().to_owned();
+        format!("{}, {} to {}", word("direction"), word("from"), word("to"))
+    };
+    let rows = rows.iter().map(name).collect();
+    (output.status.code(), rows, stderr(&output))
+}
+
+#[test]
+fn the_stages_of_a_node_are_asked_from_elsewhere_and_without_privilege_it_has_those_of_its_sockets()
+{
+    let Some(lab) = lab() else { return };
+    let (node, said) = serve(&lab, &["--no-iperf"]);
+    if said["setup"]["probes"] != "none" {
+        let (status, rows, told) = stages(&lab, &[]);
+        // A loss is a finding and ends with 1.
+        assert!([Some(0), Some(1)].contains(&status), "{told}");
+        for wanted in ["receive, wire to application", "transmit, queue to driver"] {
+            assert!(
+                rows.iter().any(|row| row == wanted),
+                "{wanted}: {rows:?} {told}"
+            );
+        }
+    }
+    drop(node);
+    let mut without = Command::new("setpriv");
+    without
+        .arg("--bounding-set=-bpf,-perfmon,-sys_admin,-net_admin,-net_raw")
+        .arg(env!("CARGO_BIN_EXE_wirelab"));
+    let (_node, said) = serve_by(&lab, without, &["--no-iperf"]);
+    assert_eq!(said["setup"]["probes"], "none", "{said:#}");
+    let (status, rows, told) = stages(&lab, &[]);
+    assert!([Some(0), Some(1)].contains(&status), "{told}");
+    assert!(
+        rows.contains(&"receive, driver to application".to_owned()),
+        "{rows:?}"
+    );
+    let (status, rows, told) = stages(&lab, &["--fast-track", "port=1026"]);
+    assert_eq!((status, rows.len()), (Some(2), 0), "{told}");
+    assert!(
+        told.contains("no path fast-track") && told.contains("CAP_BPF"),
+        "{told}"
+    );
 }
