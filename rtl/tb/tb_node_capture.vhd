@@ -1,0 +1,172 @@
+-- Tests of node_capture: each edge that the registers name, counts read through them, and what control says.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+library vunit_lib;
+context vunit_lib.vunit_context;
+library osvvm;
+use osvvm.RandomPkg.all;
+
+use work.reference_node_pkg.all;
+
+entity tb_node_capture is
+  generic (runner_cfg : string);
+end entity;
+
+architecture test of tb_node_capture is
+  constant PERIOD : time := 10 ns;
+
+  signal clk : std_logic := '0';
+  signal rst : std_logic := '1';
+  signal rx_dv, tx_en, wanted, s_access, s_write : std_logic := '0';
+  signal s_address : std_logic_vector(13 downto 0) := (others => '0');
+  signal s_wdata, s_rdata : std_logic_vector(31 downto 0) := (others => '0');
+begin
+  clk <= not clk after PERIOD / 2;
+
+  unit : entity work.node_capture
+    port map (clk, rst, rx_dv, tx_en, wanted, s_access, s_write, s_address, s_wdata, s_rdata);
+
+  main : process
+    variable random : RandomPType;
+    variable length : natural;
+
+    procedure cycles(count : natural) is
+    begin
+      for i in 1 to count loop
+        wait until rising_edge(clk);
+      end loop;
+    end procedure;
+
+    procedure write(value : natural) is
+    begin
+      s_access  <= '1';
+      s_write   <= '1';
+      s_address <= std_logic_vector(to_unsigned(CAPTURE_CONTROL / 4, 14));
+      s_wdata   <= std_logic_vector(to_unsigned(value, 32));
+      cycles(1);
+      s_access <= '0';
+      cycles(1);
+    end procedure;
+
+    procedure expect(address, value : natural; what : string) is
+    begin
+      s_access  <= '1';
+      s_write   <= '0';
+      s_address <= std_logic_vector(to_unsigned(address / 4, 14));
+      cycles(1);
+      s_access <= '0';
+      cycles(1);
+      check_equal(to_integer(unsigned(s_rdata)), value, what);
+    end procedure;
+
+    -- One of the edges of edge_t happens; that of software by a write, which takes a clock to be one.
+    procedure make(edge, control : natural; software : natural) is
+    begin
+      case edge is
+        when 0 => write(control + 2**software);
+        when 1 => rx_dv <= '1';
+        when 2 => rx_dv <= '0';
+        when 3 => tx_en <= '1';
+        when others => wanted <= '1';
+      end case;
+    end procedure;
+
+    procedure rest(edge, control : natural) is
+    begin
+      case edge is
+        when 0 => write(control);
+        when 1 => rx_dv <= '0';
+        when 2 => rx_dv <= '1';
+        when 3 => tx_en <= '0';
+        when others => wanted <= '0';
+      end case;
+    end procedure;
+
+    procedure measure(start, stop, control, length : natural) is
+    begin
+      -- A write stands for a clock before its bit is there, and makes the writer wait for two.
+      make(start, control, CAPTURE_CONTROL_SOFTWARE_START);
+      if start = 0 then
+        cycles(length - 1);
+      else
+        cycles(length);
+      end if;
+      make(stop, control, CAPTURE_CONTROL_SOFTWARE_STOP);
+      cycles(8);
+      rest(start, control);
+      if stop /= start then
+        rest(stop, control);
+      end if;
+      cycles(8);
+    end procedure;
+  begin
+    test_runner_setup(runner, runner_cfg);
+    random.InitSeed("capture");
+    cycles(4);
+    rst <= '0';
+    cycles(4);
+    while test_suite loop
+      if run("from every edge to every other, exact") then
+        for start in 0 to 4 loop
+          for stop in 0 to 4 loop
+            next when start = stop or (start = 1 and stop = 2) or (start = 2 and stop = 1);
+            write(start * 2**8 + stop * 2**12);
+            rest(start, start * 2**8 + stop * 2**12);
+            rest(stop, start * 2**8 + stop * 2**12);
+            cycles(8);
+            write(2**CAPTURE_CONTROL_CLEAR + start * 2**8 + stop * 2**12);
+            write(2**CAPTURE_CONTROL_ENABLE + start * 2**8 + stop * 2**12);
+            for turn in 1 to 5 loop
+              length := random.RandInt(5, 300);
+              measure(start, stop, 1 + start * 2**8 + stop * 2**12, length);
+              expect(CAPTURE_STATUS, 1, "status");
+              -- The bit of software is there a clock after the write: earlier as a start, later as a stop.
+              if start = 0 then
+                expect(CAPTURE_OLDEST, length, "from software to " & to_string(stop));
+              elsif stop = 0 then
+                expect(CAPTURE_OLDEST, length + 1, "from " & to_string(start) & " to software");
+              else
+                expect(CAPTURE_OLDEST, length, "from " & to_string(start) & " to " & to_string(stop));
+              end if;
+              cycles(3);
+              expect(CAPTURE_STATUS, 0, "status");
+            end loop;
+            expect(CAPTURE_MISSED, 0, "missed");
+          end loop;
+        end loop;
+
+      elsif run("records are taken in order, one a read, and control is read as it was written") then
+        write(2**8 * 3 + 2**12 * 4);
+        write(1 + 2**8 * 3 + 2**12 * 4);
+        expect(CAPTURE_CONTROL, 1 + 2**8 * 3 + 2**12 * 4, "control");
+        for turn in 1 to 20 loop
+          measure(3, 4, 1 + 2**8 * 3 + 2**12 * 4, 10 * turn);
+        end loop;
+        expect(CAPTURE_STATUS, 20, "status");
+        for turn in 1 to 20 loop
+          expect(CAPTURE_OLDEST, 10 * turn, "record " & to_string(turn));
+        end loop;
+        cycles(3);
+        expect(CAPTURE_STATUS, 0, "status");
+        -- A start while one runs.
+        tx_en <= '1';
+        cycles(4);
+        tx_en <= '0';
+        cycles(4);
+        tx_en <= '1';
+        cycles(4);
+        expect(CAPTURE_MISSED, 1, "missed");
+        expect(CAPTURE_STATUS, 2**CAPTURE_STATUS_BUSY, "status");
+        write(2 + 2**8 * 3 + 2**12 * 4);
+        cycles(4);
+        expect(CAPTURE_MISSED, 0, "missed");
+        expect(CAPTURE_STATUS, 0, "status");
+        expect(CAPTURE_CONTROL, 2**8 * 3 + 2**12 * 4, "control");
+      end if;
+    end loop;
+    test_runner_cleanup(runner);
+  end process;
+
+  test_runner_watchdog(runner, 5 ms);
+end architecture;

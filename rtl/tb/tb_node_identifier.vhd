@@ -1,0 +1,173 @@
+-- Tests of node_identifier: settings that hold their bits alone, and frames that the rules in them want, with their counts.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+library vunit_lib;
+context vunit_lib.vunit_context;
+library osvvm;
+use osvvm.RandomPkg.all;
+
+use work.line_pkg.all;
+use work.reference_node_pkg.all;
+
+entity tb_node_identifier is
+  generic (runner_cfg : string);
+end entity;
+
+architecture test of tb_node_identifier is
+  constant PERIOD : time := 10 ns;
+
+  signal clk : std_logic := '0';
+  signal rst : std_logic := '1';
+  signal tap_tdata : std_logic_vector(7 downto 0) := x"00";
+  signal tap_tvalid, tap_start, tap_end, wanted, result_valid, result_wanted : std_logic := '0';
+  signal result_rules : std_logic_vector(3 downto 0);
+  signal s_access, s_write : std_logic := '0';
+  signal s_address : std_logic_vector(13 downto 0) := (others => '0');
+  signal s_wdata, s_rdata : std_logic_vector(31 downto 0) := (others => '0');
+begin
+  clk <= not clk after PERIOD / 2;
+
+  unit : entity work.node_identifier
+    port map (
+      clk, rst, tap_tdata, tap_tvalid, tap_start, tap_end, wanted, result_valid, result_wanted, result_rules,
+      s_access, s_write, s_address, s_wdata, s_rdata
+    );
+
+  main : process
+    variable random : RandomPType;
+    variable word, expected : std_logic_vector(31 downto 0);
+
+    procedure cycles(count : natural) is
+    begin
+      for i in 1 to count loop
+        wait until rising_edge(clk);
+      end loop;
+    end procedure;
+
+    procedure write(address : natural; value : std_logic_vector(31 downto 0)) is
+    begin
+      s_access  <= '1';
+      s_write   <= '1';
+      s_address <= std_logic_vector(to_unsigned(address / 4, 14));
+      s_wdata   <= value;
+      cycles(1);
+      s_access <= '0';
+      cycles(1);
+    end procedure;
+
+    procedure expect(address : natural; value : std_logic_vector(31 downto 0); what : string) is
+    begin
+      s_access  <= '1';
+      s_write   <= '0';
+      s_address <= std_logic_vector(to_unsigned(address / 4, 14));
+      cycles(1);
+      s_access <= '0';
+      cycles(1);
+      check_equal(s_rdata, value, what);
+    end procedure;
+
+    -- What a frame without FCS makes of the result.
+    procedure see(frame : integer_vector; rules : std_logic_vector(3 downto 0)) is
+      constant WHOLE : integer_vector := with_fcs(padded(frame));
+    begin
+      for i in WHOLE'range loop
+        tap_tdata  <= octet(WHOLE(i));
+        tap_tvalid <= '1';
+        tap_start  <= '1' when i = WHOLE'left else '0';
+        cycles(1);
+        tap_tvalid <= '0';
+        tap_start  <= '0';
+        cycles(7);
+      end loop;
+      check_equal(wanted, or rules, "verdict");
+      tap_end <= '1';
+      cycles(1);
+      tap_end <= '0';
+      wait until rising_edge(clk) and result_valid = '1' for 10 * PERIOD;
+      check_equal(result_valid, '1', "a result");
+      check_equal(result_wanted, or rules, "wanted");
+      check_equal(result_rules, rules, "rules");
+      cycles(2);
+    end procedure;
+
+    -- UDP over IPv4 to a port of 10.0.0.1, whose header checksum is right, with 14 bytes behind it.
+    impure function datagram(udp_port : natural) return integer_vector is
+      variable frame : integer_vector(0 to 55) := (others => 0);
+      variable sum   : natural := 0;
+    begin
+      frame(0 to 5)   := (2, 0, 16#5E#, 16#10#, 0, 1);
+      frame(6 to 11)  := (2, 0, 16#5E#, 16#10#, 0, 2);
+      frame(12 to 13) := (8, 0);
+      frame(14 to 33) := (16#45#, 0, 0, 42, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1);
+      for i in 0 to 9 loop
+        sum := sum + frame(14 + 2 * i) * 256 + frame(15 + 2 * i);
+      end loop;
+      sum := 65535 - (sum mod 65536 + sum / 65536);
+      frame(24 to 25) := (sum / 256, sum mod 256);
+      frame(34 to 41) := (16#13#, 16#8B#, udp_port / 256, udp_port mod 256, 0, 22, 0, 0);
+      return frame;
+    end function;
+  begin
+    test_runner_setup(runner, runner_cfg);
+    random.InitSeed("identifier");
+    cycles(4);
+    rst <= '0';
+    cycles(1);
+    while test_suite loop
+      if run("settings hold their own bits, and no other register changes") then
+        for number in 0 to 3 loop
+          expect(IDENTIFIER_UDP_PORT0 + 4 * number, x"FFFF0000", "mask after a reset");
+        end loop;
+        for at in 0 to IDENTIFIER_UDP_PORT3 / 4 loop
+          write(4 * at, x"FFFFFFFF");
+          expected := x"FFFFFFFF";
+          if 4 * at = IDENTIFIER_OWN + 4 then
+            expected := x"0000FFFF";
+          elsif 4 * at = IDENTIFIER_ADDRESS_ENABLE then
+            expected := x"00000003";
+          elsif 4 * at = IDENTIFIER_STATUS then
+            expected := x"00000000";
+          elsif 4 * at >= IDENTIFIER_RULE0_WHAT and 4 * at < IDENTIFIER_UDP_PORT0 then
+            expected := x"000F071F" when at mod 2 = 0 else x"00FFFFFF";
+          end if;
+          expect(4 * at, expected, "word " & to_string(at));
+          if at < IDENTIFIER_UDP_PORT3 / 4 then
+            word := x"FFFF0000" when at + 1 >= IDENTIFIER_UDP_PORT0 / 4 else x"00000000";
+            expect(4 * at + 4, word, "the next one");
+          end if;
+        end loop;
+        write(IDENTIFIER_FRAMES, x"FFFFFFFF");
+        expect(IDENTIFIER_FRAMES, x"00000000", "a count that is only read");
+
+      elsif run("a rule wants datagrams to its port, and the counts and the last verdict say so") then
+        write(IDENTIFIER_OWN, x"5E100001");
+        write(IDENTIFIER_OWN + 4, x"00000200");
+        write(IDENTIFIER_ADDRESS0_WORD0, x"0A000001");
+        write(IDENTIFIER_ADDRESS0_WORD1, x"0000FFFF");
+        write(IDENTIFIER_ADDRESS_ENABLE, x"00000001");
+        write(IDENTIFIER_UDP_PORT2, x"FFFF0402");
+        -- Rule 1: own address, and the third of the ports.
+        word := (others => '0');
+        word(IDENTIFIER_RULE0_WHAT_ENABLE)   := '1';
+        word(IDENTIFIER_RULE0_WHAT_ASKS_OWN) := '1';
+        word(IDENTIFIER_RULE0_WHAT_PORTS)    := "0100";
+        write(IDENTIFIER_RULE1_WHAT, word);
+        see(datagram(1026), "0010");
+        expect(IDENTIFIER_STATUS, x"00000021", "status");
+        see(datagram(1027), "0000");
+        expect(IDENTIFIER_STATUS, x"00000000", "status");
+        -- Another address is not the own one.
+        write(IDENTIFIER_ADDRESS0_WORD0, x"0A000003");
+        see(datagram(1026), "0000");
+        write(IDENTIFIER_ADDRESS0_WORD0, x"0A000001");
+        see(datagram(1026), "0010");
+        expect(IDENTIFIER_FRAMES, x"00000004", "frames");
+        expect(IDENTIFIER_WANTED, x"00000002", "wanted");
+      end if;
+    end loop;
+    test_runner_cleanup(runner);
+  end process;
+
+  test_runner_watchdog(runner, 5 ms);
+end architecture;
