@@ -6,6 +6,8 @@ WIRELAB_SAY=firmware
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 firmware="$WIRELAB_TREE/firmware"
 out="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/firmware"
+# What rtl/tools/registers.py makes of the register maps, for boards with blocks of rtl/.
+registers="$out/registers"
 # The folder `src` of lwIP 2.2.1, for machines that cannot fetch it.
 lwip="${LWIP_DIR:-$out/lwip/src}"
 
@@ -37,7 +39,7 @@ build() {
     fi
     if ! { [ -f "$build/build.ninja" ] ||
         cmake -G Ninja -S "$firmware" -B "$build" -DWL_BOARD="$board" -DLWIP_DIR:PATH="$lwip" \
-            -DCMAKE_TOOLCHAIN_FILE="$firmware/cmake/$toolchain.cmake"; } >"$log" 2>&1 ||
+            -DWL_REGISTERS_DIR:PATH="$registers" -DCMAKE_TOOLCHAIN_FILE="$firmware/cmake/$toolchain.cmake"; } >"$log" 2>&1 ||
         ! ninja -C "$build" >>"$log" 2>&1; then
         tail -n 40 "$log" >&2
         die "$board does not build"
@@ -58,6 +60,7 @@ footprint() {
 main() {
     local boards=("$@") board
     have arm-none-eabi-gcc || die "there is no arm-none-eabi-gcc; install gcc-arm-none-eabi and libnewlib-arm-none-eabi"
+    have riscv64-unknown-elf-gcc || die "there is no riscv64-unknown-elf-gcc; install gcc-riscv64-unknown-elf"
     have ninja || die "there is no ninja; install ninja-build"
     if [ $# -eq 0 ]; then
         for board in "$firmware"/boards/*/board.cmake; do boards+=("$(basename "$(dirname "$board")")"); done
@@ -67,6 +70,7 @@ main() {
     exec 9>"$out/.lock"
     flock 9
     fetch_lwip
+    python3 -B "$WIRELAB_TREE/rtl/tools/registers.py" -o "$registers" >/dev/null
     for board in "${boards[@]}"; do
         [ -f "$firmware/boards/$board/board.cmake" ] || die "there is no board '$board' in firmware/boards"
         build "$board"

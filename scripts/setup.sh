@@ -34,7 +34,7 @@ test|ninja-build|cmd:ninja|!the boards' images are not built
 test|gcc-arm-none-eabi|cmd:arm-none-eabi-gcc|the firmware library is not compiled for microcontrollers
 test|libnewlib-arm-none-eabi|file:/usr/lib/arm-none-eabi/newlib/libc.a|!the boards' images are not linked
 test|qemu-system-arm|cmd:qemu-system-arm|tests on emulated boards are skipped
-test|gcc-riscv64-unknown-elf|cmd:riscv64-unknown-elf-gcc|the firmware library is not compiled for RISC-V
+test|gcc-riscv64-unknown-elf|cmd:riscv64-unknown-elf-gcc|!the reference node's image is not linked
 test|ghdl-mcode|cmd:ghdl-mcode|!the hardware is neither simulated nor translated
 test|g++|cmd:c++|!the translated hardware is not compiled
 test|perl|cmd:perl|!Verilator does not start

@@ -89,6 +89,7 @@ main() {
     run test_blast
     run test_blast_frame
     run test_probes
+    run test_memory
     run test_line "$tree/spec/vectors/node-control.txt"
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control

@@ -1,0 +1,307 @@
+//! The firmware of the reference node on its model: a tester that asks over the debug link, and sends and takes frames.
+
+use std::io::{self, Write as _};
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use wirelab_control::client::{Client, Patience};
+use wirelab_control::line::MAX_LINE;
+use wirelab_control::message::{Start, Started, Status};
+use wirelab_control::transport::Transport;
+use wirelab_control::value::{Extent, State, UnitPoint};
+use wirelab_hdl::reference::{LineFrame, REFERENCE_CLOCK_PS, Reference, Straps};
+use wirelab_trial::Direction;
+use wirelab_wire::{Flags, Flow, FrameSpec, Header, Layer, Size, SizeUnit, Verdict, classify, frame};
+
+pub const NODE_MAC: [u8; 6] = [0x02, 0, 0x0A, 0x37, 0, 2];
+pub const NODE_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 2);
+pub const TESTER_MAC: [u8; 6] = [0x02, 0, 0x0A, 0x37, 0, 1];
+pub const TESTER_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 1);
+const PORT: u16 = 5003;
+/// The program clears half of the memory and sets lwIP up before it says READY.
+const START_CLOCKS: u64 = 20_000_000;
+/// No frame takes a millisecond to be answered.
+const ANSWER_CLOCKS: u64 = 200_000;
+/// Clocks between two looks at what has come.
+const LOOK_CLOCKS: u64 = 200;
+
+/// The node's debug link as a transport of the control protocol, whose time is the simulated one.
+pub struct Link {
+    pub node: Reference,
+    line: Vec<u8>,
+    /// What the node said by itself.
+    pub console: String,
+}
+
+impl Link {
+    /// Take what came; a whole line of the protocol.
+    fn look(&mut self) -> Option<Vec<u8>> {
+        let mut answer = None;
+        for byte in self.node.uart_read() {
+            self.line.push(byte);
+            if byte != b'\n' {
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            match line[0] {
+                b'=' | b'!' => answer = Some(line),
+                _ => self.console.push_str(&String::from_utf8_lossy(&line)),
+            }
+        }
+        answer
+    }
+}
+
+impl Transport for Link {
+    fn send(&mut self, line: &[u8]) -> io::Result<()> {
+        self.node.uart_write(line);
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        line: &mut [u8; MAX_LINE],
+        deadline: Duration,
+    ) -> io::Result<Option<usize>> {
+        while self.now() < deadline {
+            self.node.run(LOOK_CLOCKS);
+            if let Some(answer) = self.look() {
+                line[..answer.len()].copy_from_slice(&answer);
+                return Ok(Some(answer.len()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.node.now_ps() / 1000)
+    }
+
+    fn needs_check(&self) -> bool {
+        true
+    }
+}
+
+/// A node that runs the firmware, and its tester.
+pub struct Bench {
+    pub control: Client<Link>,
+}
+
+/// The image, or nothing and a word for the test runner: `scripts/firmware.sh` makes it.
+fn image() -> Option<Vec<u8>> {
+    let program = std::env::current_exe().expect("a test knows where it is");
+    let found = program
+        .ancestors()
+        .map(|folder| folder.join("firmware/reference.elf"))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        // Directly, because the test harness swallows what is printed otherwise.
+        let _ = writeln!(
+            io::stderr(),
+            "WIRELAB-SKIP firmware: there is no firmware/reference.elf beside the build: run scripts/firmware.sh"
+        );
+    }
+    Some(std::fs::read(found?).expect("the image can be read"))
+}
+
+impl Bench {
+    /// Start the node and open a session; nothing where there is no image.
+    pub fn start(straps: Straps) -> Option<Bench> {
+        let mut link = Link {
+            node: Reference::new(straps),
+            line: Vec::new(),
+            console: String::new(),
+        };
+        link.node.load(&image()?).expect("the image is a program");
+        while !link.console.contains("READY") {
+            assert!(
+                link.node.clocks() < START_CLOCKS && link.node.exit_status().is_none(),
+                "the node does not get ready; it said: {}{}",
+                link.console,
+                String::from_utf8_lossy(&link.line)
+            );
+            link.node.run(LOOK_CLOCKS);
+            link.look();
+        }
+        let control = Client::open(link, Patience::default()).expect("the node opens a session");
+        Some(Bench { control })
+    }
+
+    pub fn node(&mut self) -> &mut Reference {
+        &mut self.control.transport().node
+    }
+
+    /// The next frame that the node sends, without its FCS; `None` where none comes.
+    pub fn answer(&mut self) -> Option<LineFrame> {
+        let node = self.node();
+        node.run_until(ANSWER_CLOCKS, |it| it.sent_frames() > 0);
+        let mut frame = node.take_sent()?;
+        assert!(!frame.damaged);
+        let fcs = frame.bytes.split_off(frame.bytes.len() - 4);
+        assert_eq!(crc32(&frame.bytes), fcs[..], "the frame's FCS is wrong");
+        Some(frame)
+    }
+
+    /// Send a frame without FCS, and let it go over the line.
+    pub fn send(&mut self, frame: &[u8]) {
+        let mut whole = frame.to_vec();
+        whole.extend(crc32(frame));
+        self.node().send(&whole);
+    }
+
+    /// Ask for the node's link-layer address, as a host does first: the node then knows the tester's.
+    pub fn resolve(&mut self) {
+        let mut arp = [[0xFF; 6], TESTER_MAC].concat();
+        arp.extend([0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
+        arp.extend(TESTER_MAC);
+        arp.extend(TESTER_IP.octets());
+        arp.extend([0; 6]);
+        arp.extend(NODE_IP.octets());
+        arp.resize(60, 0);
+        // It has announced itself when it came up.
+        while self.node().take_sent().is_some() {}
+        self.send(&arp);
+        let reply = self.answer().expect("the node answers ARP").bytes;
+        assert_eq!(reply[..6], TESTER_MAC);
+        assert_eq!(reply[20..28], [&[0, 2][..], &NODE_MAC].concat());
+        assert_eq!(reply[28..32], NODE_IP.octets());
+    }
+
+    /// Start a trial of `frames` UDP frames of a length.
+    pub fn trial(&mut self, direction: Direction, frames: u32, fill: impl FnOnce(&mut Start)) -> Started {
+        let mut start = Start {
+            direction,
+            layer: Layer::UdpIpv4,
+            vlan_tags: None,
+            traffic: None,
+            path: None,
+            size: None,
+            load: None,
+            extent: Extent::Frames(u64::from(frames)),
+            limit_ps: None,
+            ports: None,
+            tx_stream: None,
+            rx_stream: None,
+            buffers: None,
+            descriptors: None,
+            captures: None,
+            capture_unit: None,
+            wait: None,
+            rule: None,
+            probes: None,
+            background_port: None,
+            clock_id: None,
+            node_port: None,
+            peer_port: None,
+            peer_mac: None,
+            peer_ip: Some(TESTER_IP.into()),
+        };
+        fill(&mut start);
+        self.control.start(start).expect("the trial starts")
+    }
+
+    /// Wait until the trial has ended.
+    pub fn ended(&mut self, trial: u32) -> Status {
+        for _ in 0..100 {
+            let status = self.control.status(Some(trial)).expect("the node tells");
+            if status.state != State::Running {
+                return status;
+            }
+            self.node().run(500_000);
+        }
+        panic!("the trial does not end");
+    }
+
+    /// An echo trial of frames of one length, one at a time, every byte verified; the records of a point by the unit:
+    /// clocks by sequence.
+    pub fn echoes(&mut self, length: u32, frames: u32, unit: Option<UnitPoint>, fast: bool) -> Vec<(u32, u64)> {
+        let started = self.trial(Direction::Echo, frames, |start| {
+            start.capture_unit = unit;
+            start.captures = unit.map(|_| frames);
+            start.path = fast.then_some(wirelab_control::value::Path::FastTrack);
+        });
+        for sequence in 0..frames {
+            let sent = test_frame(length, sequence, 9);
+            // At another place of the byte clock and of the node's main loop each time.
+            self.node().run(u64::from(sequence * 37 % 101));
+            self.send(&sent);
+            let back = self.answer().expect("the frame comes back");
+            self.check_echo(&sent, &back.bytes, sequence);
+        }
+        let status = self.ended(started.trial);
+        assert_eq!((status.state, status.rx_frames), (State::Done, Some(u64::from(frames))));
+        unit.map(|_| self.counts(started.trial)).unwrap_or_default()
+    }
+
+    fn check_echo(&self, sent: &[u8], back: &[u8], sequence: u32) {
+        assert_eq!((&back[..6], &back[6..12]), (&TESTER_MAC[..], &NODE_MAC[..]));
+        let flow = Flow {
+            source: Some(NODE_MAC),
+            udp_port: 40_001,
+            ..Flow::default()
+        };
+        assert!(
+            matches!(classify(back, &flow), Verdict::Good(header) if header.sequence == sequence),
+            "{:?} of {back:02x?}",
+            classify(back, &flow)
+        );
+        assert_eq!(back.len(), sent.len());
+        assert_eq!(back[42..], sent[42..]);
+    }
+
+    /// What the unit counted of each frame of a trial.
+    pub fn counts(&mut self, trial: u32) -> Vec<(u32, u64)> {
+        let points = wirelab_control::told::points(&mut self.control, trial).expect("the node tells");
+        assert_eq!(points.len(), 2);
+        let (first, second) = (&points[0], &points[1]);
+        assert_eq!(first.point.lost, 0, "frames have no record");
+        assert_eq!(first.point.tick_ps, Some(REFERENCE_CLOCK_PS));
+        first
+            .records
+            .iter()
+            .zip(&second.records)
+            .map(|(begin, end)| {
+                assert_eq!(begin.sequence, end.sequence);
+                (begin.sequence, end.ticks - begin.ticks)
+            })
+            .collect()
+    }
+}
+
+/// A test frame of so many bytes without FCS to the node's port.
+pub fn test_frame(length: u32, sequence: u32, stream: u8) -> Vec<u8> {
+    let spec = FrameSpec {
+        destination: NODE_MAC,
+        source: TESTER_MAC,
+        vlans: [None; 2],
+        transport: frame::Transport::UdpIpv4 {
+            addresses: [TESTER_IP, NODE_IP],
+            ports: [40_001, PORT],
+        },
+    };
+    let sizes = Size::new(SizeUnit::Length, length)
+        .resolve_test(spec.framing())
+        .expect("a length of a test frame");
+    let mut bytes = vec![0; length as usize];
+    let header = Header {
+        flags: Flags::NONE,
+        stream,
+        sequence,
+        time_ns: 0,
+        lfsr_len: 0,
+    };
+    spec.build(&sizes, &header, &mut bytes);
+    bytes
+}
+
+/// CRC-32 of IEEE 802.3, bit by bit.
+fn crc32(bytes: &[u8]) -> [u8; 4] {
+    let mut crc = u32::MAX;
+    for &byte in bytes {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xEDB8_8320 & 0_u32.wrapping_sub(crc & 1));
+        }
+    }
+    (!crc).to_le_bytes()
+}

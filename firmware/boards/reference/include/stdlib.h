@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The one function that lwIP wants of it: the number of an interface's name. */
+#ifndef REFERENCE_STDLIB_H
+#define REFERENCE_STDLIB_H
+
+int atoi(const char *text);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How the files of this board reach the registers of the reference node (rtl/registers/reference_node.rdl), and what they
+ * give each other.
+ */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reference_node_registers.h"
+#include "wirelab/piece.h"
+
+#define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
+
+/* A register of the map and the bits of a field, by their names there. The generated structures are packed, so they give
+ * places and nothing else. */
+#define PLACE(name) (0x80000000u + offsetof(reference_node_registers_t, name))
+#define NODE(name) REGISTER(PLACE(name))
+#define BITS(field) REFERENCE_NODE_REGISTERS__##field##_bm
+#define VALUE(word, field) (((word)&BITS(field)) >> REFERENCE_NODE_REGISTERS__##field##_bp)
+
+#define ATTACHMENT_RING 2u
+
+/* The same RAM, past the data cache. */
+#define UNCACHED(address) ((uint32_t)(uintptr_t)(address) | 0xC0000000u)
+
+/* Of irq_pending and irq_enable, and of the core's own word of them. */
+#define IRQ_MAC BITS(SYSTEM__IRQ_ENABLE__MAC)
+#define IRQ_UART BITS(SYSTEM__IRQ_ENABLE__UART)
+#define IRQ_TIMER BITS(SYSTEM__IRQ_ENABLE__TIMER)
+
+/* In front of each frame, in slots and buffers alike: ETH_PAD_SIZE of lwIP. */
+#define PAD 2u
+#define ETHERNET_HEADER_BYTES 14u
+#define LEAST_BYTES 60u
+
+/* VexRiscv's data cache writes through and has one command: forget all. Then what the MAC wrote is read from RAM. */
+static inline void cache_forget(void)
+{
+	__asm__ volatile(".word 0x500F" ::: "memory");
+}
+
+void interrupts_init(void);
+void interrupts_enable(uint32_t bits);
+void interrupts_disable(uint32_t bits);
+void uart_interrupt(void);
+void timer_interrupt(void);
+void mac_interrupt(void);
+
+/* --- buffers of received frames (receive.c) ------------------------------------------------------------------------ */
+
+/* Once, before the MAC starts. */
+void receive_init(void);
+/* A buffer for a frame, in an interrupt or before there are any; 0, and counted, where none is free. */
+uint8_t *receive_spare(void);
+/* The frame that lies in it behind PAD goes to the main loop, past the stack where the identifier wants it. */
+void receive_queue(uint8_t *buffer, uint32_t length, bool wanted);
+
+/* --- the two MACs (slot_mac.c, ring_mac.c) ------------------------------------------------------------------------- */
+
+enum {
+	RX_FRAMES,
+	RX_BYTES,
+	RX_ODD,
+	INTERRUPTS,
+	TX_FRAMES,
+	TX_BYTES,
+	TX_FULL,
+	TX_TOO_LONG,
+	TX_GATHERED,
+	COUNTERS
+};
+extern uint64_t counters[COUNTERS];
+
+/* Whether the straps attach the ring MAC. */
+bool mac_is_ring(void);
+
+/* Whether a received frame of this length can be one; counts it. */
+bool mac_takes(uint32_t length);
+
+void slot_start(void);
+void slot_interrupt(void);
+bool slot_send(const struct wl_piece *pieces, unsigned count, uint32_t length);
+
+void ring_start(void);
+void ring_interrupt(void);
+bool ring_send(const struct wl_piece *pieces, unsigned count, uint32_t length);
+
+/* The identifier's own addresses, once, and the rule of the fast track, or 0 for none. */
+struct wl_rule;
+void identifier_start(const uint8_t mac[6], const uint8_t ip[4]);
+void identifier_rule(const struct wl_rule *rule);
+
+/* --- the capture unit in hardware (unit.c) -------------------------------------------------------------------------- */
+
+struct wl_unit;
+extern const struct wl_unit unit;
+
+/* Whether it takes records. */
+bool unit_is_on(void);
+/* An interrupt that may have told it is over: the next one tells it again. */
+void unit_again(void);
+/* A received frame was handled, behind which so many wait; or one was given to the MAC. What it was is found out outside of
+ * what is timed. */
+void unit_received(bool test, uint32_t sequence, uint32_t queued);
+void unit_sent(const struct wl_piece *pieces, unsigned count);
+/* Before each frame, and in each round of the main loop: takes the count of the frame that was sent last. */
+void unit_poll(void);
+
+#endif
