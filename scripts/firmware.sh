@@ -6,8 +6,6 @@ WIRELAB_SAY=firmware
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 firmware="$WIRELAB_TREE/firmware"
 out="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/firmware"
-# What rtl/tools/registers.py makes of the register maps, for boards with blocks of rtl/.
-registers="$out/registers"
 # The folder `src` of lwIP 2.2.1, for machines that cannot fetch it.
 lwip="${LWIP_DIR:-$out/lwip/src}"
 
@@ -58,7 +56,7 @@ footprint() {
 }
 
 main() {
-    local boards=("$@") board
+    local boards=("$@") board registers
     have arm-none-eabi-gcc || die "there is no arm-none-eabi-gcc; install gcc-arm-none-eabi and libnewlib-arm-none-eabi"
     have riscv64-unknown-elf-gcc || die "there is no riscv64-unknown-elf-gcc; install gcc-riscv64-unknown-elf"
     have ninja || die "there is no ninja; install ninja-build"
@@ -70,7 +68,9 @@ main() {
     exec 9>"$out/.lock"
     flock 9
     fetch_lwip
-    python3 -B "$WIRELAB_TREE/rtl/tools/registers.py" -o "$registers" >/dev/null
+    # The headers of the register maps, for boards with blocks of rtl/.
+    registers=$(python3 -B "$WIRELAB_TREE/rtl/tools/registers.py") ||
+        die "the register maps of rtl/registers give no headers: run scripts/setup.sh test"
     for board in "${boards[@]}"; do
         [ -f "$firmware/boards/$board/board.cmake" ] || die "there is no board '$board' in firmware/boards"
         build "$board"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 # A section with its address, its bytes and its file; the linker breaks the line after a long name.
 PLACED = re.compile(r"^ (\.?[\w.$-]+)[ \t]+0x([0-9a-f]+)[ \t]+0x([0-9a-f]+)[ \t]+(\S.*)$", re.M)
-CODE = (".text", ".rodata", ".vectors", ".isr_vector", ".ARM.ex")
-DATA = (".data",)
+CODE = (".text", ".rodata", ".srodata", ".vectors", ".reset", ".isr_vector", ".ARM.ex")
+DATA = (".data", ".sdata")
 # In the file, but not in the board's memory.
 BESIDE = (".debug", ".comment", ".ARM.attributes", ".note")
 

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The MAC of board.h: the one of the two that the straps attach. */
+/* The MAC of board.h, where the straps attach the slot MAC. */
 #include "board.h"
 #include "board_config.h"
 #include "hooks.h"
 #include "reference.h"
 #include "wirelab/points.h"
 
-/* Of either block. */
-#define MAC_COUNTERS (PLACE(slot_mac.counts) - PLACE(slot_mac))
-#define OWN_LOW (PLACE(slot_mac.own) - PLACE(slot_mac))
+#define OWN_LOW PLACE(slot_mac.own)
 #define OWN_HIGH (OWN_LOW + 4)
 
 static const char *const counter_names[COUNTERS] = {
-	"rx_frames", "rx_bytes", "rx_odd_frames", "interrupts",	 "tx_frames",
-	"tx_bytes",  "tx_full",	 "tx_too_long",	  "tx_gathered",
+	"rx_frames", "rx_bytes", "rx_odd_frames", "interrupts",
+	"tx_frames", "tx_bytes", "tx_full",	  "tx_too_long",
 };
 /* What the block counts itself, in the order of its registers. */
 static const char *const block_names[] = { "mac_received_frames", "mac_dropped_frames", "mac_bad_fcs_frames",
@@ -23,30 +21,18 @@ static const char *const block_names[] = { "mac_received_frames", "mac_dropped_f
 
 uint64_t counters[COUNTERS];
 
-static bool ring;
-
-bool mac_is_ring(void)
-{
-	return ring;
-}
-
-static uint32_t block(void)
-{
-	return ring ? PLACE(ring_mac) : PLACE(slot_mac);
-}
-
 /* The address that is in the block, or else the board's; the low word has the last four bytes, the first highest. */
 static void address_init(uint8_t address[6])
 {
 	static const uint8_t own[6] = BOARD_MAC;
-	uint32_t low = REGISTER(block() + OWN_LOW), high = REGISTER(block() + OWN_HIGH) & 0xFFFFu;
+	uint32_t low = REGISTER(OWN_LOW), high = REGISTER(OWN_HIGH) & 0xFFFFu;
 
 	if (low == 0 && high == 0) {
 		low = (uint32_t)own[2] << 24 | (uint32_t)own[3] << 16 | (uint32_t)own[4] << 8 | own[5];
 		high = (uint32_t)own[0] << 8 | own[1];
 	}
-	REGISTER(block() + OWN_LOW) = low;
-	REGISTER(block() + OWN_HIGH) = high;
+	REGISTER(OWN_LOW) = low;
+	REGISTER(OWN_HIGH) = high;
 	for (unsigned n = 0; n < 4; n++)
 		address[2 + n] = (uint8_t)(low >> (24 - 8 * n));
 	address[0] = (uint8_t)(high >> 8);
@@ -55,16 +41,15 @@ static void address_init(uint8_t address[6])
 
 bool mac_init(uint8_t address[6])
 {
-	uint32_t was = board_irq_off();
+	uint32_t was;
 
-	ring = VALUE(NODE(system.straps), SYSTEM__STRAPS__ATTACHMENT) == ATTACHMENT_RING;
+	if (VALUE(NODE(system.straps), SYSTEM__STRAPS__ATTACHMENT) == ATTACHMENT_RING)
+		return false;
+	was = board_irq_off();
 	receive_init();
 	address_init(address);
 	identifier_start(address, address + 2);
-	if (ring)
-		ring_start();
-	else
-		slot_start();
+	slot_start();
 	interrupts_enable(IRQ_MAC);
 	board_irq_on(was);
 	return true;
@@ -75,10 +60,7 @@ void mac_interrupt(void)
 	WL_MARK(WL_RX_INTERRUPT);
 	BOARD_ON_MAC_INTERRUPT();
 	counters[INTERRUPTS]++;
-	if (ring)
-		ring_interrupt();
-	else
-		slot_interrupt();
+	slot_interrupt();
 	unit_again();
 }
 
@@ -106,7 +88,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 		}
 		length += (uint32_t)pieces[n].count;
 	}
-	sent = ring ? ring_send(pieces, count, length) : slot_send(pieces, count, length);
+	sent = slot_send(pieces, count, length);
 	if (!sent) {
 		counters[TX_FULL]++;
 		return false;
@@ -142,7 +124,7 @@ bool mac_counter(uint32_t index, const char **name, uint64_t *value)
 		return false;
 	if (index >= COUNTERS) {
 		*name = block_names[index - COUNTERS];
-		*value = REGISTER(block() + MAC_COUNTERS + 4 * (index - COUNTERS));
+		*value = REGISTER(PLACE(slot_mac.counts) + 4 * (index - COUNTERS));
 		return true;
 	}
 	*name = counter_names[index];

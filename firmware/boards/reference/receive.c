@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Buffers of received frames, between the MAC's interrupt and the main loop.
  *
- * Each buffer is one pbuf of lwIP, made before there is a frame: the interrupt takes a free one, fills it (slot MAC) or
- * finds it filled (ring MAC), and queues it, as the receive handler of the source document does; the stack has it outside
- * of the interrupt. Both queues are counted without end, and each end is written by one side alone.
+ * Each buffer is one pbuf of lwIP, made before there is a frame: the interrupt copies the frame into a free one and queues
+ * it, as the receive handler of the source document does; the stack has it outside of the interrupt. Both queues are counted without end, and each end is written by one side alone.
  */
 #include "app.h"
 #include "board.h"
@@ -20,7 +19,6 @@
 #define SERVICE_VLAN 0x88A8u
 #define IPV4 0x0800u
 
-_Static_assert(BUFFER_BYTES % 32 == 0, "no two buffers share a line of the cache");
 _Static_assert(PAD == ETH_PAD_SIZE, "a frame lies where lwIP expects it");
 
 struct queued {
@@ -41,12 +39,9 @@ static void give_back(unsigned buffer)
 	spare_in = spare_in + 1;
 }
 
-/* lwIP has no more use for it. What the cache has of a buffer that the ring MAC will write is forgotten here, and not
- * while a frame waits. */
+/* lwIP has no more use for it. */
 static void freed(struct pbuf *pbuf)
 {
-	if (mac_is_ring())
-		cache_forget();
 	give_back((unsigned)((struct pbuf_custom *)(void *)pbuf - pbufs));
 }
 
@@ -71,7 +66,7 @@ uint8_t *receive_spare(void)
 	return buffer;
 }
 
-void receive_queue(uint8_t *buffer, uint32_t length, bool wanted)
+void receive_queue(const uint8_t *buffer, uint32_t length, bool wanted)
 {
 	struct queued *at = &queue[queue_in % BOARD_RX_BUFFERS];
 

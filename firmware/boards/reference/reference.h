@@ -23,9 +23,6 @@
 
 #define ATTACHMENT_RING 2u
 
-/* The same RAM, past the data cache. */
-#define UNCACHED(address) ((uint32_t)(uintptr_t)(address) | 0xC0000000u)
-
 /* Of irq_pending and irq_enable, and of the core's own word of them. */
 #define IRQ_MAC BITS(SYSTEM__IRQ_ENABLE__MAC)
 #define IRQ_UART BITS(SYSTEM__IRQ_ENABLE__UART)
@@ -35,12 +32,6 @@
 #define PAD 2u
 #define ETHERNET_HEADER_BYTES 14u
 #define LEAST_BYTES 60u
-
-/* VexRiscv's data cache writes through and has one command: forget all. Then what the MAC wrote is read from RAM. */
-static inline void cache_forget(void)
-{
-	__asm__ volatile(".word 0x500F" ::: "memory");
-}
 
 void interrupts_init(void);
 void interrupts_enable(uint32_t bits);
@@ -56,26 +47,12 @@ void receive_init(void);
 /* A buffer for a frame, in an interrupt or before there are any; 0, and counted, where none is free. */
 uint8_t *receive_spare(void);
 /* The frame that lies in it behind PAD goes to the main loop, past the stack where the identifier wants it. */
-void receive_queue(uint8_t *buffer, uint32_t length, bool wanted);
+void receive_queue(const uint8_t *buffer, uint32_t length, bool wanted);
 
-/* --- the two MACs (slot_mac.c, ring_mac.c) ------------------------------------------------------------------------- */
+/* --- the slot MAC (slot_mac.c) and its side of board.h (mac.c) ------------------------------------------------------------------------- */
 
-enum {
-	RX_FRAMES,
-	RX_BYTES,
-	RX_ODD,
-	INTERRUPTS,
-	TX_FRAMES,
-	TX_BYTES,
-	TX_FULL,
-	TX_TOO_LONG,
-	TX_GATHERED,
-	COUNTERS
-};
+enum { RX_FRAMES, RX_BYTES, RX_ODD, INTERRUPTS, TX_FRAMES, TX_BYTES, TX_FULL, TX_TOO_LONG, COUNTERS };
 extern uint64_t counters[COUNTERS];
-
-/* Whether the straps attach the ring MAC. */
-bool mac_is_ring(void);
 
 /* Whether a received frame of this length can be one; counts it. */
 bool mac_takes(uint32_t length);
@@ -83,10 +60,6 @@ bool mac_takes(uint32_t length);
 void slot_start(void);
 void slot_interrupt(void);
 bool slot_send(const struct wl_piece *pieces, unsigned count, uint32_t length);
-
-void ring_start(void);
-void ring_interrupt(void);
-bool ring_send(const struct wl_piece *pieces, unsigned count, uint32_t length);
 
 /* The identifier's own addresses, once, and the rule of the fast track, or 0 for none. */
 struct wl_rule;

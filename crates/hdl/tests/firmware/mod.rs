@@ -9,9 +9,11 @@ use wirelab_control::line::MAX_LINE;
 use wirelab_control::message::{Start, Started, Status};
 use wirelab_control::transport::Transport;
 use wirelab_control::value::{Extent, State, UnitPoint};
-use wirelab_hdl::reference::{LineFrame, REFERENCE_CLOCK_PS, Reference, Straps};
+use wirelab_hdl::reference::{REFERENCE_CLOCK_PS, Reference, Straps, TimedFrame};
 use wirelab_trial::Direction;
-use wirelab_wire::{Flags, Flow, FrameSpec, Header, Layer, Size, SizeUnit, Verdict, classify, frame};
+use wirelab_wire::{
+    Flags, Flow, FrameSpec, Header, Layer, Size, SizeUnit, Verdict, classify, fcs, frame,
+};
 
 pub const NODE_MAC: [u8; 6] = [0x02, 0, 0x0A, 0x37, 0, 2];
 pub const NODE_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 2);
@@ -22,6 +24,8 @@ const PORT: u16 = 5003;
 const START_CLOCKS: u64 = 20_000_000;
 /// No frame takes a millisecond to be answered.
 const ANSWER_CLOCKS: u64 = 200_000;
+/// From the end of an answer to the next frame: the node still judges the bytes of the one before.
+const GAP_CLOCKS: u32 = 15_000;
 /// Clocks between two looks at what has come.
 const LOOK_CLOCKS: u64 = 200;
 
@@ -132,20 +136,20 @@ impl Bench {
     }
 
     /// The next frame that the node sends, without its FCS; `None` where none comes.
-    pub fn answer(&mut self) -> Option<LineFrame> {
+    pub fn answer(&mut self) -> Option<TimedFrame> {
         let node = self.node();
         node.run_until(ANSWER_CLOCKS, |it| it.sent_frames() > 0);
         let mut frame = node.take_sent()?;
-        assert!(!frame.damaged);
-        let fcs = frame.bytes.split_off(frame.bytes.len() - 4);
-        assert_eq!(crc32(&frame.bytes), fcs[..], "the frame's FCS is wrong");
+        assert!(!frame.marked);
+        let end = frame.bytes.split_off(frame.bytes.len() - 4);
+        assert_eq!(fcs::fcs(&frame.bytes), end[..], "the frame's FCS is wrong");
         Some(frame)
     }
 
     /// Send a frame without FCS, and let it go over the line.
     pub fn send(&mut self, frame: &[u8]) {
         let mut whole = frame.to_vec();
-        whole.extend(crc32(frame));
+        whole.extend(fcs::fcs(frame));
         self.node().send(&whole);
     }
 
@@ -168,7 +172,12 @@ impl Bench {
     }
 
     /// Start a trial of `frames` UDP frames of a length.
-    pub fn trial(&mut self, direction: Direction, frames: u32, fill: impl FnOnce(&mut Start)) -> Started {
+    pub fn trial(
+        &mut self,
+        direction: Direction,
+        frames: u32,
+        fill: impl FnOnce(&mut Start),
+    ) -> Started {
         let mut start = Start {
             direction,
             layer: Layer::UdpIpv4,
@@ -214,7 +223,13 @@ impl Bench {
 
     /// An echo trial of frames of one length, one at a time, every byte verified; the records of a point by the unit:
     /// clocks by sequence.
-    pub fn echoes(&mut self, length: u32, frames: u32, unit: Option<UnitPoint>, fast: bool) -> Vec<(u32, u64)> {
+    pub fn echoes(
+        &mut self,
+        length: u32,
+        frames: u32,
+        unit: Option<UnitPoint>,
+        fast: bool,
+    ) -> Vec<(u32, u64)> {
         let started = self.trial(Direction::Echo, frames, |start| {
             start.capture_unit = unit;
             start.captures = unit.map(|_| frames);
@@ -222,14 +237,17 @@ impl Bench {
         });
         for sequence in 0..frames {
             let sent = test_frame(length, sequence, 9);
-            // At another place of the byte clock and of the node's main loop each time.
-            self.node().run(u64::from(sequence * 37 % 101));
+            // The node has done with the frame before, and is at another place of its main loop each time.
+            self.node().run(u64::from(GAP_CLOCKS + sequence * 37 % 101));
             self.send(&sent);
             let back = self.answer().expect("the frame comes back");
             self.check_echo(&sent, &back.bytes, sequence);
         }
         let status = self.ended(started.trial);
-        assert_eq!((status.state, status.rx_frames), (State::Done, Some(u64::from(frames))));
+        assert_eq!(
+            (status.state, status.rx_frames),
+            (State::Done, Some(u64::from(frames)))
+        );
         unit.map(|_| self.counts(started.trial)).unwrap_or_default()
     }
 
@@ -251,7 +269,8 @@ impl Bench {
 
     /// What the unit counted of each frame of a trial.
     pub fn counts(&mut self, trial: u32) -> Vec<(u32, u64)> {
-        let points = wirelab_control::told::points(&mut self.control, trial).expect("the node tells");
+        let points =
+            wirelab_control::told::points(&mut self.control, trial).expect("the node tells");
         assert_eq!(points.len(), 2);
         let (first, second) = (&points[0], &points[1]);
         assert_eq!(first.point.lost, 0, "frames have no record");
@@ -292,16 +311,4 @@ pub fn test_frame(length: u32, sequence: u32, stream: u8) -> Vec<u8> {
     };
     spec.build(&sizes, &header, &mut bytes);
     bytes
-}
-
-/// CRC-32 of IEEE 802.3, bit by bit.
-fn crc32(bytes: &[u8]) -> [u8; 4] {
-    let mut crc = u32::MAX;
-    for &byte in bytes {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = (crc >> 1) ^ (0xEDB8_8320 & 0_u32.wrapping_sub(crc & 1));
-        }
-    }
-    (!crc).to_le_bytes()
 }
