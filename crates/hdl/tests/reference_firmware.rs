@@ -55,24 +55,30 @@ fn it_comes_up_and_says_what_it_is() {
 fn every_byte_comes_back() {
     each(|_, bench| {
         bench.resolve();
-        for length in [64, 65, 66, 67, 68, 255, 256, 1024, 1514] {
-            bench.echoes(length, 3, None, false);
-        }
+        let lengths = [64, 65, 66, 67, 68, 255, 256, 1024, 1514];
+        bench.echoes(&lengths.repeat(2), None, false);
     });
 }
 
-/// The mean of a point's counts in clocks of 10 ns, over frames of a length.
-fn mean(bench: &mut Bench, length: u32, point: UnitPoint, fast: bool) -> f64 {
-    const FRAMES: u32 = 8;
-    let counts = bench.echoes(length, FRAMES, Some(point), fast);
-    assert_eq!(counts.len(), FRAMES as usize);
-    assert!(counts.iter().map(|(sequence, _)| *sequence).eq(0..FRAMES));
+/// The means of a point's counts for each of some lengths, in clocks of 10 ns.
+fn means<const N: usize>(
+    bench: &mut Bench,
+    lengths: [u32; N],
+    point: UnitPoint,
+    fast: bool,
+) -> [f64; N] {
+    const EACH: usize = 8;
     // The first frame waits for the instruction cache, after the control lines.
-    counts[1..]
-        .iter()
-        .map(|(_, count)| *count as f64)
-        .sum::<f64>()
-        / f64::from(FRAMES - 1)
+    let mut sent = vec![lengths[0]];
+    sent.extend(lengths.iter().flat_map(|&length| [length; EACH]));
+    let counts = bench.echoes(&sent, Some(point), fast);
+    let sequences = counts.iter().map(|(sequence, _)| *sequence);
+    assert!(sequences.eq(0..sent.len() as u32), "{counts:?}");
+    let mut of_each = counts[1..].chunks_exact(EACH);
+    lengths.map(|_| {
+        let counts = of_each.next().expect("there is a record for each frame");
+        counts.iter().map(|(_, count)| *count as f64).sum::<f64>() / EACH as f64
+    })
 }
 
 #[test]
@@ -81,7 +87,7 @@ fn each_point_shows_what_the_zynq_document_found() {
     let mut slowest = Vec::new();
     each(|attachment, bench| {
         bench.resolve();
-        let mut clocks = |point| LENGTHS.map(|length| mean(bench, length, point, false));
+        let mut clocks = |point| means(bench, LENGTHS, point, false);
         let [interrupt, driver, application] =
             [InInterrupt, InDriver, InApplication].map(&mut clocks);
         let [call, copy, start] = [OutApplication, OutDriver, OutMac].map(&mut clocks);
@@ -126,8 +132,8 @@ fn each_point_shows_what_the_zynq_document_found() {
 fn the_fast_track_takes_at_most_half_of_the_stacks_way() {
     each(|attachment, bench| {
         bench.resolve();
-        let [stack, fast] =
-            [false, true].map(|fast| mean(bench, 64, UnitPoint::InApplication, fast));
+        let [[stack], [fast]] =
+            [false, true].map(|fast| means(bench, [64], UnitPoint::InApplication, fast));
         println!("{attachment:?}: {fast:.0} of {stack:.0} clocks");
         assert!(2.0 * fast <= stack, "{fast} of {stack}");
     });

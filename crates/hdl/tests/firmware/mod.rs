@@ -221,50 +221,32 @@ impl Bench {
         panic!("the trial does not end");
     }
 
-    /// An echo trial of frames of one length, one at a time, every byte verified; the records of a point by the unit:
+    /// An echo trial of frames of these lengths, one at a time, every byte verified; the records of a point by the unit:
     /// clocks by sequence.
     pub fn echoes(
         &mut self,
-        length: u32,
-        frames: u32,
+        lengths: &[u32],
         unit: Option<UnitPoint>,
         fast: bool,
     ) -> Vec<(u32, u64)> {
+        let frames = lengths.len() as u32;
         let started = self.trial(Direction::Echo, frames, |start| {
             start.capture_unit = unit;
             start.captures = unit.map(|_| frames);
             start.path = fast.then_some(wirelab_control::value::Path::FastTrack);
         });
-        for sequence in 0..frames {
+        for (sequence, &length) in (0..).zip(lengths) {
             let sent = test_frame(length, sequence, 9);
             // The node has done with the frame before, and is at another place of its main loop each time.
             self.node().run(u64::from(GAP_CLOCKS + sequence * 37 % 101));
             self.send(&sent);
             let back = self.answer().expect("the frame comes back");
-            self.check_echo(&sent, &back.bytes, sequence);
+            check_echo(&sent, &back.bytes, sequence);
         }
         let status = self.ended(started.trial);
-        assert_eq!(
-            (status.state, status.rx_frames),
-            (State::Done, Some(u64::from(frames)))
-        );
+        let all = Some(u64::from(frames));
+        assert_eq!((status.state, status.rx_frames), (State::Done, all));
         unit.map(|_| self.counts(started.trial)).unwrap_or_default()
-    }
-
-    fn check_echo(&self, sent: &[u8], back: &[u8], sequence: u32) {
-        assert_eq!((&back[..6], &back[6..12]), (&TESTER_MAC[..], &NODE_MAC[..]));
-        let flow = Flow {
-            source: Some(NODE_MAC),
-            udp_port: 40_001,
-            ..Flow::default()
-        };
-        assert!(
-            matches!(classify(back, &flow), Verdict::Good(header) if header.sequence == sequence),
-            "{:?} of {back:02x?}",
-            classify(back, &flow)
-        );
-        assert_eq!(back.len(), sent.len());
-        assert_eq!(back[42..], sent[42..]);
     }
 
     /// What the unit counted of each frame of a trial.
@@ -285,6 +267,23 @@ impl Bench {
             })
             .collect()
     }
+}
+
+/// Whether a frame is the echo of another: addresses turned around, and each byte of the datagram.
+fn check_echo(sent: &[u8], back: &[u8], sequence: u32) {
+    assert_eq!((&back[..6], &back[6..12]), (&TESTER_MAC[..], &NODE_MAC[..]));
+    let flow = Flow {
+        source: Some(NODE_MAC),
+        udp_port: 40_001,
+        ..Flow::default()
+    };
+    assert!(
+        matches!(classify(back, &flow), Verdict::Good(header) if header.sequence == sequence),
+        "{:?} of {back:02x?}",
+        classify(back, &flow)
+    );
+    assert_eq!(back.len(), sent.len());
+    assert_eq!(back[42..], sent[42..]);
 }
 
 /// A test frame of so many bytes without FCS to the node's port.
