@@ -9,6 +9,7 @@ mod bench;
 mod node;
 mod port;
 pub mod reference;
+pub mod reference_node;
 mod sys;
 mod tap;
 mod wire;

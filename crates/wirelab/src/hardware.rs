@@ -1,9 +1,17 @@
-//! Ports of hardware in simulation as a node, where this program was built with them (cargo feature `hdl`).
+//! Hardware in simulation as nodes, where this program was built with it (cargo feature `hdl`).
+
+use std::path::Path;
 
 #[cfg(feature = "hdl")]
 use crate::exit::Failure;
 #[cfg(feature = "hdl")]
 pub use wirelab_hdl::HdlNode;
+#[cfg(feature = "hdl")]
+pub use wirelab_hdl::reference_node::ReferenceNode;
+
+/// The image of the reference node, as `scripts/firmware.sh` makes it.
+#[cfg(feature = "hdl")]
+const IMAGE: &str = "reference.elf";
 
 /// The node that `hdl:` and `rest` stand for; `name` is both.
 #[cfg(feature = "hdl")]
@@ -12,11 +20,38 @@ pub fn start(name: &str, rest: &str) -> Result<HdlNode, Failure> {
     HdlNode::start(name, options).map_err(Failure::failed)
 }
 
+/// The node that `hdl:reference` and `rest` stand for, with its own program or that of a file.
+#[cfg(feature = "hdl")]
+pub fn reference(name: &str, rest: &str, image: Option<&Path>) -> Result<ReferenceNode, Failure> {
+    let attachment = wirelab_hdl::reference_node::attachment(rest).map_err(Failure::usage)?;
+    let path = match image {
+        Some(path) => path.to_owned(),
+        None => installed()?,
+    };
+    let elf = std::fs::read(&path)
+        .map_err(|error| Failure::usage(format!("{name}: {}: {error}", path.display())))?;
+    ReferenceNode::start(name, attachment, &elf).map_err(Failure::failed)
+}
+
+#[cfg(feature = "hdl")]
+fn installed() -> Result<std::path::PathBuf, Failure> {
+    let folders = wirelab_board::image::folders();
+    let mut paths = folders.iter().map(|folder| folder.join(IMAGE));
+    paths.find(|path| path.is_file()).ok_or_else(|| {
+        let searched: Vec<String> = folders.iter().map(|f| f.display().to_string()).collect();
+        Failure::usage(format!(
+            "hdl:reference: its program {IMAGE} is not in {}: run `make firmware`, or name a file with --image",
+            searched.join(", ")
+        ))
+    })
+}
+
 #[cfg(not(feature = "hdl"))]
-pub use left_out::{HdlNode, start};
+pub use left_out::{HdlNode, ReferenceNode, reference, start};
 
 #[cfg(not(feature = "hdl"))]
 mod left_out {
+    use std::path::Path;
     use std::sync::{Arc, Mutex};
 
     use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec};
@@ -26,6 +61,14 @@ mod left_out {
 
     /// There is none.
     pub enum HdlNode {}
+
+    /// There is none.
+    pub type ReferenceNode = HdlNode;
+
+    /// Says what is missing.
+    pub fn reference(name: &str, rest: &str, _: Option<&Path>) -> Result<ReferenceNode, Failure> {
+        start(name, rest)
+    }
 
     /// Says what is missing.
     pub fn start(name: &str, _: &str) -> Result<HdlNode, Failure> {

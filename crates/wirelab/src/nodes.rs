@@ -19,7 +19,7 @@ use wirelab_trial::{
 use crate::ask::lab_failure;
 use crate::boards::{BoardNode, failure};
 use crate::exit::Failure;
-use crate::hardware::{self, HdlNode};
+use crate::hardware::{self, HdlNode, ReferenceNode};
 
 type Asked<T> = Result<T, Failure>;
 
@@ -39,6 +39,8 @@ pub enum AnyNode {
     Lpc1768(Box<Lpc1768Node>),
     /// Ports of hardware in simulation.
     Hdl(Box<HdlNode>),
+    /// The reference node in simulation.
+    Reference(Box<ReferenceNode>),
 }
 
 /// With what a kind of node is asked, so that the tester can ask itself the same.
@@ -87,7 +89,7 @@ impl AnyNode {
             AnyNode::Model(_) => Tester::Nobody,
             AnyNode::Iperf(_) => Tester::Iperf,
             AnyNode::Control(node) => Tester::Sockets(node.tester_cores().cloned()),
-            AnyNode::Lpc1768(_) | AnyNode::Hdl(_) => Tester::Simulated,
+            AnyNode::Lpc1768(_) | AnyNode::Hdl(_) | AnyNode::Reference(_) => Tester::Simulated,
             AnyNode::Board(node) if node.is_on_wire() => Tester::Wire,
             AnyNode::Board(_) => Tester::Sockets(None),
         }
@@ -120,6 +122,7 @@ impl Node for AnyNode {
             AnyNode::Board(node) => node.describe(),
             AnyNode::Lpc1768(node) => node.describe(),
             AnyNode::Hdl(node) => node.describe(),
+            AnyNode::Reference(node) => node.describe(),
         }
     }
 
@@ -137,6 +140,7 @@ impl Node for AnyNode {
             AnyNode::Board(node) => node.run(trial, progress, cancel),
             AnyNode::Lpc1768(node) => node.run(trial, progress, cancel),
             AnyNode::Hdl(node) => node.run(trial, progress, cancel),
+            AnyNode::Reference(node) => node.run(trial, progress, cancel),
         }
     }
 }
@@ -164,6 +168,10 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
         let node = Lpc1768Node::start(name, &options).map_err(failure)?;
         return Ok(AnyNode::Lpc1768(Box::new(node)));
     }
+    if let Some(rest) = name.strip_prefix(REFERENCE) {
+        let node = hardware::reference(name, rest, None)?;
+        return Ok(AnyNode::Reference(Box::new(node)));
+    }
     if let Some(rest) = name.strip_prefix("hdl:") {
         let node = hardware::start(name, rest)?;
         return Ok(AnyNode::Hdl(Box::new(node)));
@@ -186,6 +194,10 @@ pub fn with_image(
     let Some(image) = image else {
         return node(name, options, payload);
     };
+    if let Some(rest) = name.strip_prefix(REFERENCE) {
+        let node = hardware::reference(name, rest, Some(image))?;
+        return Ok(AnyNode::Reference(Box::new(node)));
+    }
     let Some(board) = name.strip_prefix("board:") else {
         return Err(Failure::usage(
             "--image is the firmware of a board: measure board:NAME (wirelab board list)",
@@ -234,7 +246,8 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
     let kinds = "a model by its name or file, lab:N for a lab of N pairs, lab:NAME for one that is up, or \
                  ports:[NS/]A:[NS/]B,… for ports of this host, iperf:HOST[:PORT] for an iperf 2 server, \
                  node:HOST[:PORT] for 'wirelab node serve' and firmware that speaks its protocol, board:NAME for \
-                 firmware on an emulated board (wirelab board list), or hdl:N for N ports of hardware in simulation";
+                 firmware on an emulated board (wirelab board list), or hdl:N for N ports of hardware in \
+                 simulation, and hdl:reference for the reference node";
     let mut file = library::open(bare).map_err(|error| match error {
         library::OpenError::Unknown { .. } if bare == name => {
             Failure::usage(format!("{error}. A node is {kinds}"))
@@ -246,6 +259,9 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
     }
     Ok(file)
 }
+
+/// How names of the reference node begin.
+pub const REFERENCE: &str = "hdl:reference";
 
 /// How names of nodes begin that are measured.
 const KINDS: [&str; 6] = ["lab:", "ports:", "iperf:", "node:", "board:", "hdl:"];

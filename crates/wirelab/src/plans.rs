@@ -7,6 +7,7 @@ use wirelab_trial::{Direction, Extent, Layer, Path};
 use crate::args::{MeasureArgs, SearchArgs};
 use crate::ask;
 use crate::exit::Failure;
+use crate::nodes::REFERENCE;
 
 type Asked<T> = Result<T, Failure>;
 
@@ -37,18 +38,27 @@ pub fn plan(args: &MeasureArgs) -> Asked<Plan> {
 
 fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
     let extent = &args.offer.extent;
+    let reference = args.node.starts_with(REFERENCE);
     let simulated = args.node.starts_with("hdl:");
     let default = match (simulated, args.search.is_asked()) {
         (false, _) => ask::SECOND,
+        (true, false) if reference => Extent::Frames { frames: 512 },
         // A second of simulated time takes minutes; some frames are exact already.
         (true, false) => Extent::Frames { frames: 2000 },
         (true, true) => Extent::Time {
             time_ps: 10_000_000_000,
         },
     };
-    let mut matrix = ask::matrix(&args.matrix, extent, Layer::Ethernet, default)?;
+    let layer = match reference {
+        true => Layer::UdpIpv4,
+        false => Layer::Ethernet,
+    };
+    let mut matrix = ask::matrix(&args.matrix, extent, layer, default)?;
     if simulated && args.matrix.direction.is_empty() {
-        matrix.directions = vec![Direction::Both];
+        matrix.directions = vec![match reference {
+            true => Direction::Echo,
+            false => Direction::Both,
+        }];
     }
     matrix.faults = ask::faults(args.offer.inject.as_deref())?;
     matrix.warmup_ps = warm_up_ps(args)?;

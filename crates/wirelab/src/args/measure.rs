@@ -15,7 +15,7 @@ use super::{MatrixArgs, OfferArgs};
 pub struct MeasureArgs {
     /// lab:N (N veth pairs of its own), ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side),
     /// iperf:HOST[:PORT], node:HOST[:PORT], board:NAME (wirelab board list), hdl:N (N ports of hardware in simulation),
-    /// or the name or file of a node model
+    /// hdl:reference[,mac=…] (a SoC in simulation), or the name or file of a node model
     pub node: String,
     /// Firmware of a board:NAME in place of its own
     #[arg(long, value_name = "FILE")]

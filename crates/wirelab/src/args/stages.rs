@@ -18,8 +18,12 @@ emulation. docs/stages.md tells more.
 
 Exit status: 0 done; 1 a trial failed, or a stage grew or is gone (--against); 2 bad usage or missing privilege.")]
 pub struct StagesArgs {
-    /// lab: (a lab made for it), lab:NAME, node:HOST[:PORT], here:IFACE, board:NAME, or a results file (.json)
+    /// lab: (a lab made for it), lab:NAME, node:HOST[:PORT], here:IFACE, board:NAME, hdl:reference, or a results file (.json)
     pub node: String,
+    /// hdl:reference: how the MAC is attached: lite-device (slots, posted writes), lite-ordered (slots, every access
+    /// answered) or dma
+    #[arg(long, value_name = "MAC")]
+    pub mac: Option<String>,
     /// Lengths of the frames in bytes, without FCS
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,

@@ -19,7 +19,7 @@ use crate::commands::report::{on_paper, read, save};
 use crate::commands::trials::{Outputs, Ran};
 use crate::exit::{Failure, Outcome, Result};
 use crate::labs::LabNode;
-use crate::nodes;
+use crate::nodes::{self, REFERENCE};
 use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
 
 mod alone;
@@ -105,6 +105,11 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
     let description = node.describe();
     let able = &description.capabilities;
     let frames = frames(args.count, most.in_all)?;
+    if args.node.starts_with(REFERENCE) {
+        let plan = plan::reference(args, able, frames, &ways)?;
+        let ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
+        return Ok(Measured::whole(plan, ran));
+    }
     if !description.setup.contains_key(TRACES) {
         refuse(args, &ways)?;
         let plan = plan::plain(args, able, frames, Some(most.of_a_trial))?;
@@ -186,7 +191,11 @@ fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
         return Ok((Box::new(node), kept));
     }
     let image = args.image.as_deref();
-    let node = nodes::with_image(&args.node, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
+    let name = match &args.mac {
+        Some(mac) => format!("{},mac={mac}", args.node),
+        None => args.node.clone(),
+    };
+    let node = nodes::with_image(&name, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
     let kept = Kept {
         of_a_trial: node.captures_of_a_trial(),
         in_all: node.most_captures(),

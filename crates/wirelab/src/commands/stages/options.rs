@@ -8,6 +8,7 @@ use wirelab_trial::{Framing, Layer, Size, SizeUnit};
 use super::LARGEST_PAYLOAD;
 use crate::args::{Cli, StagesArgs};
 use crate::exit::Failure;
+use crate::nodes::REFERENCE;
 
 /// What kind of thing is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,24 +21,26 @@ enum Kind {
     Lab,
     /// An emulated board.
     Board,
+    /// The reference node, in simulation.
+    Reference,
     /// A node elsewhere.
     Node,
 }
 
-use Kind::{Board, File, Here, Lab, Node};
+use Kind::{Board, File, Here, Lab, Node, Reference};
 
 /// An option, the kinds that it has a meaning for, and what to do elsewhere.
-const OPTIONS: [(&str, &[Kind], &str); 17] = [
-    ("length", &[Here, Lab, Board, Node], ASK_AGAIN),
-    ("count", &[Here, Lab, Board, Node], ASK_AGAIN),
+const OPTIONS: [(&str, &[Kind], &str); 18] = [
+    ("length", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
+    ("count", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
     (
         "load",
         &[Lab, Board, Node],
         "give it to 'wirelab send', or ask lab: or node:HOST",
     ),
-    ("wait", &[Here, Lab, Board, Node], ASK_AGAIN),
-    ("probes", &[Here, Lab, Board, Node], ASK_AGAIN),
-    ("fast-track", &[Lab, Board, Node], ASK_LAB),
+    ("wait", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
+    ("probes", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
+    ("fast-track", &[Lab, Board, Reference, Node], ASK_LAB),
     ("background", &[Lab, Board, Node], ASK_LAB),
     (
         "xdp",
@@ -72,16 +75,21 @@ const OPTIONS: [(&str, &[Kind], &str); 17] = [
     (
         "image",
         // A node elsewhere may be a board with a firmware of its own, which has its own words for it.
-        &[Board, Node],
+        &[Board, Reference, Node],
         "only an emulated board is given a firmware: ask board:NAME, or leave it out",
+    ),
+    (
+        "mac",
+        &[Reference],
+        "only the reference node's MAC is attached in one way or another: ask hdl:reference",
     ),
     (
         "against",
         &[File, Board],
         "what is compared are counted instructions, and here are times: ask board:NAME",
     ),
-    ("output", &[File, Here, Lab, Board, Node], ""),
-    ("json", &[File, Here, Lab, Board, Node], ""),
+    ("output", &[File, Here, Lab, Board, Reference, Node], ""),
+    ("json", &[File, Here, Lab, Board, Reference, Node], ""),
 ];
 
 const ASK_AGAIN: &str =
@@ -111,6 +119,8 @@ fn kind(args: &StagesArgs) -> Kind {
         Lab
     } else if is("board:") {
         Board
+    } else if is(REFERENCE) {
+        Reference
     } else {
         Node
     }
@@ -206,6 +216,8 @@ mod tests {
             ("lab:", "wall", "leave it out"),
             ("lab:", "image", "board:NAME"),
             ("lab:", "against", "board:NAME"),
+            ("lab:", "mac", "hdl:reference"),
+            ("hdl:reference", "load", "lab:"),
             ("here:eth0", "load", "wirelab send"),
             ("here:eth0", "fast-track", "ask lab:"),
             ("node:192.0.2.1", "xdp", "wirelab node serve"),

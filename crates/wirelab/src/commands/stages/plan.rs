@@ -139,6 +139,27 @@ pub fn plain(
     Ok(Plan::of(Section::Matrix(matrix)))
 }
 
+/// The trials of the reference node: each length both ways, a frame when the one before is back; with a rule the stack
+/// and the fast track beside each other.
+pub fn reference(args: &StagesArgs, able: &Capabilities, frames: u64, ways: &Ways) -> Asked<Plan> {
+    if ways.probes != Probes::Auto || args.wait.is_some() {
+        return Err(Failure::usage(
+            "hdl:reference: --wait and --probes are for Linux nodes: leave them out",
+        ));
+    }
+    let mut matrix = matrix("stages", args, able);
+    matrix.extent = Extent::Frames { frames };
+    matrix.loads = vec![Load::Max];
+    matrix.directions = both_ways(able);
+    if ways.rule.is_some() {
+        // What goes past the stack is received; the way out is the same.
+        matrix.directions = vec![Direction::Receive];
+        matrix.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
+        matrix.rule.clone_from(&ways.rule);
+    }
+    Ok(Plan::of(Section::Matrix(matrix)))
+}
+
 /// The trials of a Linux node: each length both ways with the probes on and off in turn, and the fast track beside the
 /// stack, unloaded and with the background.
 pub fn linux(

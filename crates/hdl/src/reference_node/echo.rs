@@ -1,0 +1,227 @@
+//! The tester at line 0: it sends a frame, waits for its echo, and looks at every byte of it.
+
+use std::net::Ipv4Addr;
+
+use wirelab_trial::job::{CheckReport, Judge, SendReport};
+use wirelab_trial::series::{HistogramBuilder, SeriesBuilder};
+use wirelab_trial::{Cancel, Clock, ClockKind, NodeError, Owner, Sizes};
+use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, Verdict, classify, fcs};
+
+use super::plan::Plan;
+use crate::reference::{REFERENCE_CLOCK_PS, Reference, TimedFrame};
+
+/// The tester's addresses; they are on no line but this one.
+const TESTER_MAC: [u8; 6] = [0x02, 0x57, 0x4C, 55, 0, 1];
+/// The tester's IPv4 address.
+pub const TESTER_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 1);
+/// The tester's UDP port.
+const TESTER_PORT: u16 = 40_001;
+/// Stream of the tester's frames.
+pub const STREAM: u8 = 0;
+/// Clocks after which a frame is taken for lost: 10 ms, a hundred times what an echo takes.
+const ANSWER_CLOCKS: u64 = 1_000_000;
+/// The line's clock as the tester reads it.
+const SIMULATED: Clock = Clock {
+    kind: ClockKind::Simulated,
+    tick_ps: Some(REFERENCE_CLOCK_PS),
+    resolution_ticks: 1,
+    owner: Owner::Tester,
+};
+
+/// Where the node is on the line.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeAddress {
+    /// Its Ethernet address.
+    pub mac: [u8; 6],
+    /// Its IPv4 address.
+    pub ip: Ipv4Addr,
+}
+
+/// Echoes, one after the other.
+pub struct Echoes {
+    spec: FrameSpec,
+    sizes: Sizes,
+    interval_clocks: u64,
+    flow: Flow,
+    judge: Judge,
+    latency: SeriesBuilder,
+    gaps: HistogramBuilder,
+    /// Sequences that were used.
+    pub sent: u64,
+    first_ps: Option<u64>,
+    last_ps: u64,
+}
+
+impl Echoes {
+    /// Nothing has been sent yet.
+    pub fn new(plan: &Plan, to: NodeAddress) -> Echoes {
+        Echoes {
+            spec: FrameSpec {
+                destination: to.mac,
+                source: TESTER_MAC,
+                vlans: [None; 2],
+                transport: Transport::UdpIpv4 {
+                    addresses: [TESTER_IP, to.ip],
+                    ports: [TESTER_PORT, plan.node_port],
+                },
+            },
+            sizes: plan.sizes,
+            interval_clocks: plan.interval_clocks,
+            flow: Flow {
+                source: Some(to.mac),
+                udp_port: TESTER_PORT,
+                stream: Some(STREAM),
+            },
+            judge: Judge::new(None, 1),
+            latency: SeriesBuilder::new("latency", SIMULATED, 0),
+            gaps: HistogramBuilder::new(),
+            sent: 0,
+            first_ps: None,
+            last_ps: 0,
+        }
+    }
+
+    /// Sends the next frame, and waits until it is back or lost.
+    pub fn next(&mut self, node: &mut Reference) {
+        let sequence = self.sent as u32;
+        let begun = node.clocks();
+        let header = Header {
+            flags: Flags::TIME_VALID,
+            stream: STREAM,
+            sequence,
+            time_ns: node.now_ps() / 1000 % wirelab_wire::header::TIME_MODULUS,
+            lfsr_len: 0,
+        };
+        let mut frame = vec![0; self.sizes.length as usize];
+        self.spec.build(&self.sizes, &header, &mut frame);
+        let content = frame[self.spec.header_offset()..].to_vec();
+        frame.extend(fcs::fcs(&frame));
+        while node.take_received().is_some() {}
+        node.send(&frame);
+        self.sent += 1;
+        let until = begun + ANSWER_CLOCKS;
+        while node.clocks() < until {
+            node.run_until(until - node.clocks(), |node| node.sent_frames() > 0);
+            let Some(back) = node.take_sent() else { break };
+            if self.take(node, &back, sequence, &content) {
+                break;
+            }
+        }
+        // Frames come at other places of the byte clock and of the program's loop each time.
+        let dither = u64::from(sequence) * 37 % 101;
+        let next = (begun + self.interval_clocks).max(node.clocks()) + dither;
+        node.run(next - node.clocks());
+    }
+
+    /// Whether a frame is the echo that is waited for.
+    fn take(
+        &mut self,
+        node: &mut Reference,
+        back: &TimedFrame,
+        sequence: u32,
+        content: &[u8],
+    ) -> bool {
+        if back.marked || !fcs::is_right(&back.bytes) {
+            return false;
+        }
+        let bytes = &back.bytes[..back.bytes.len() - 4];
+        let offset = self.spec.header_offset();
+        let verdict = match classify(bytes, &self.flow) {
+            // What came back must be what was sent, to the last byte.
+            Verdict::Good(header) if bytes.get(offset..) != Some(content) => {
+                Verdict::Corrupted(header)
+            }
+            verdict => verdict,
+        };
+        let payload = u64::from(self.sizes.payload);
+        if !self
+            .judge
+            .take(verdict, payload, Some(back.start_ps / 1000))
+        {
+            return false;
+        }
+        match self.first_ps {
+            None => self.first_ps = Some(back.start_ps),
+            Some(_) => self.gaps.record((back.start_ps - self.last_ps) / 1000),
+        }
+        self.last_ps = back.start_ps;
+        let sent = node.take_received();
+        if let Some(sent) =
+            sent.filter(|_| matches!(verdict, Verdict::Good(h) if h.sequence == sequence))
+        {
+            // From the last bit in to the first bit out (RFC 1242, 3.8: store and forward).
+            let ps = back.start_ps.saturating_sub(sent.end_ps);
+            self.latency.push(ps / REFERENCE_CLOCK_PS);
+        }
+        true
+    }
+
+    /// What was sent, and what came back.
+    pub fn finish(self) -> (SendReport, CheckReport) {
+        let sent = SendReport {
+            emitted_frames: self.sent,
+            sequences: self.sent,
+            first_ns: self.first_ps.unwrap_or(0) / 1000,
+            last_ns: self.last_ps / 1000,
+            gap: self.gaps.finish(Some(1000)),
+            ..SendReport::default()
+        };
+        let mut seen = self.judge.finish_apart();
+        if self.latency.count() > 0 {
+            seen.series.push(self.latency.finish());
+        }
+        (sent, seen)
+    }
+}
+
+/// Sends all frames of a trial; whether the user ended it.
+pub fn run(
+    node: &mut Reference,
+    echoes: &mut Echoes,
+    frames: u64,
+    report: &dyn Fn(u64),
+    cancel: &Cancel,
+) -> bool {
+    while echoes.sent < frames {
+        if cancel.is_cancelled() {
+            return true;
+        }
+        echoes.next(node);
+        report(echoes.sent);
+    }
+    false
+}
+
+/// Asks for the node's Ethernet address, as a host does first: the node then knows the tester's.
+///
+/// # Errors
+/// Where no answer comes.
+pub fn resolve(node: &mut Reference, ip: Ipv4Addr) -> Result<NodeAddress, NodeError> {
+    // ARP (RFC 826): a request for IPv4 over Ethernet.
+    let mut request = [[0xFF; 6], TESTER_MAC].concat();
+    request.extend([0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
+    request.extend(TESTER_MAC);
+    request.extend(TESTER_IP.octets());
+    request.extend([0; 6]);
+    request.extend(ip.octets());
+    request.resize(60, 0);
+    request.extend(fcs::fcs(&request));
+    node.send(&request);
+    let until = node.clocks() + ANSWER_CLOCKS;
+    while node.clocks() < until {
+        node.run_until(until - node.clocks(), |node| node.sent_frames() > 0);
+        let Some(frame) = node.take_sent() else { break };
+        let Some(reply) = frame.bytes.get(..42) else {
+            continue;
+        };
+        let is_reply = reply[12..14] == [0x08, 0x06] && reply[20..22] == [0, 2];
+        if is_reply && reply[28..32] == ip.octets() {
+            let mut mac = [0; 6];
+            mac.copy_from_slice(&reply[22..28]);
+            return Ok(NodeAddress { mac, ip });
+        }
+    }
+    Err(NodeError::Failed(format!(
+        "hdl:reference: the program does not answer ARP for {ip}: is it a node of the control protocol with a stack?"
+    )))
+}

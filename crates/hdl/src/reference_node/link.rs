@@ -1,0 +1,93 @@
+//! The node's debug link: a transport of the control protocol that lets the node run while it waits.
+
+use std::io;
+use std::time::Duration;
+
+use wirelab_control::line::MAX_LINE;
+use wirelab_control::transport::Transport;
+
+use crate::reference::Reference;
+
+/// Clocks between two looks at the link: 2 µs of simulated time.
+const LOOK_CLOCKS: u64 = 200;
+/// Most bytes of what the program prints for people that are kept.
+const MOST_CONSOLE: usize = 64 * 1024;
+
+/// A node with its debug link.
+pub struct Link {
+    /// The node.
+    pub node: Reference,
+    line: Vec<u8>,
+    console: Vec<u8>,
+}
+
+impl Link {
+    /// The link of a node.
+    pub fn new(node: Reference) -> Link {
+        Link {
+            node,
+            line: Vec::new(),
+            console: Vec::new(),
+        }
+    }
+
+    /// What the program printed that is no part of the protocol, and the line that has not ended.
+    pub fn console(&self) -> String {
+        let all = [&self.console[..], &self.line[..]].concat();
+        String::from_utf8_lossy(&all).into_owned()
+    }
+
+    /// Runs for a while; a whole line of the protocol, if one came.
+    pub fn look(&mut self) -> Option<Vec<u8>> {
+        self.node.run(LOOK_CLOCKS);
+        let mut answer = None;
+        for byte in self.node.uart_read() {
+            if byte != b'\n' {
+                // What is longer than a line of the protocol is none: its beginning says what it is.
+                if self.line.len() < MAX_LINE {
+                    self.line.push(byte);
+                }
+                continue;
+            }
+            let line = std::mem::take(&mut self.line);
+            if matches!(line.first(), Some(b'=' | b'!')) {
+                answer = Some(line);
+            } else if self.console.len() < MOST_CONSOLE {
+                self.console.extend(line);
+                self.console.push(byte);
+            }
+        }
+        answer
+    }
+}
+
+impl Transport for Link {
+    fn send(&mut self, line: &[u8]) -> io::Result<()> {
+        self.node.uart_write(line);
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        line: &mut [u8; MAX_LINE],
+        deadline: Duration,
+    ) -> io::Result<Option<usize>> {
+        while self.now() < deadline {
+            let Some(heard) = self.look() else { continue };
+            if let Some(place) = line.get_mut(..heard.len()) {
+                place.copy_from_slice(&heard);
+                return Ok(Some(heard.len()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Simulated time.
+    fn now(&self) -> Duration {
+        Duration::from_nanos(self.node.now_ps() / 1000)
+    }
+
+    fn needs_check(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,186 @@
+//! From a trial to what the node is asked, checked before anything happens.
+
+use wirelab_control::message::{Identity, Start};
+use wirelab_control::value::{Extent as Until, Path as AskedPath, UnitPoint};
+use wirelab_trial::{Direction, Extent, Layer, NodeError, Path, Sizes, Trial};
+use wirelab_wire::{LineRate, header};
+
+use super::echo::TESTER_IP;
+use crate::reference::REFERENCE_CLOCK_PS;
+
+/// The link in bit/s: a byte of line 0 every eight clocks of 100 MHz.
+pub const LINK_BITS_PER_S: u64 = 100_000_000;
+
+/// A trial made ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What was asked.
+    pub trial: Trial,
+    /// All four sizes.
+    pub sizes: Sizes,
+    /// The link.
+    pub link: LineRate,
+    /// Frames/s asked; `None` for the next frame as soon as the one before is back.
+    pub frames_per_s: Option<f64>,
+    /// Clocks from one frame to the next, at least.
+    pub interval_clocks: u64,
+    /// Frames.
+    pub frames: u64,
+    /// UDP port of the node that the frames go to.
+    pub node_port: u16,
+    /// Points that the capture unit takes, a run of all frames for each; none: one run without.
+    pub points: Vec<UnitPoint>,
+}
+
+impl Plan {
+    /// What the node is asked for one run.
+    pub fn start(&self, point: Option<UnitPoint>) -> Start {
+        let fast = self.trial.path == Some(Path::FastTrack);
+        Start {
+            direction: Direction::Echo,
+            layer: Layer::UdpIpv4,
+            vlan_tags: None,
+            traffic: None,
+            path: fast.then_some(AskedPath::FastTrack),
+            size: None,
+            load: None,
+            extent: Until::Frames(self.frames),
+            limit_ps: None,
+            ports: None,
+            tx_stream: None,
+            rx_stream: None,
+            buffers: None,
+            descriptors: None,
+            captures: point.map(|_| self.frames as u32),
+            capture_unit: point,
+            wait: None,
+            rule: None,
+            probes: None,
+            background_port: None,
+            clock_id: None,
+            node_port: (self.node_port != header::UDP_PORT).then_some(self.node_port),
+            peer_port: None,
+            peer_mac: None,
+            peer_ip: Some(TESTER_IP.into()),
+        }
+    }
+}
+
+/// Check the trial against what the node is, and lay it out.
+pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
+    decline(trial)?;
+    let sizes = trial.sizes().map_err(NodeError::bad)?;
+    let link =
+        LineRate::new(LINK_BITS_PER_S).ok_or_else(|| NodeError::bad("a link needs a rate"))?;
+    let asked = trial.load.frames_per_s(&sizes, Layer::UdpIpv4, Some(link));
+    let frames_per_s = asked.map_err(NodeError::bad)?;
+    let frames = match trial.extent {
+        Extent::Frames { frames } => frames,
+        Extent::Time { .. } => {
+            let why = "each frame waits for the one before, so how many a time holds is not known: ask --frames";
+            return Err(NodeError::unsupported("extent", why));
+        }
+    };
+    let points = match trial.direction {
+        Direction::Receive => vec![
+            UnitPoint::InInterrupt,
+            UnitPoint::InDriver,
+            UnitPoint::InApplication,
+        ],
+        Direction::Transmit => vec![
+            UnitPoint::OutApplication,
+            UnitPoint::OutDriver,
+            UnitPoint::OutMac,
+        ],
+        _ => Vec::new(),
+    };
+    let most = u64::from(node.max_captures);
+    if !points.is_empty() && frames > most {
+        let why = format!(
+            "the capture unit keeps {most} records: ask {most} frames or fewer, several times for more"
+        );
+        return Err(NodeError::unsupported("extent", why));
+    }
+    let clocks_per_s = 1e12 / REFERENCE_CLOCK_PS as f64;
+    Ok(Plan {
+        trial: trial.clone(),
+        sizes,
+        link,
+        frames_per_s,
+        interval_clocks: frames_per_s.map_or(0, |rate| (clocks_per_s / rate).round() as u64),
+        frames,
+        node_port: port(trial)?,
+        points,
+    })
+}
+
+fn decline(trial: &Trial) -> Result<(), NodeError> {
+    let no = |field, why: &str| Err(NodeError::unsupported(field, why));
+    if trial.framing.layer != Layer::UdpIpv4 {
+        return no(
+            "layer",
+            "what is asked of the reference node is its UDP echo: ask --layer udp4",
+        );
+    }
+    if trial.framing.vlan_tags > 0 {
+        return no("vlan_tags", "its stack takes no tags: leave them out");
+    }
+    if trial.direction == Direction::Both {
+        return no(
+            "direction",
+            "each frame goes in and out: ask echo, or receive or transmit for the stages of one way",
+        );
+    }
+    if trial.ports != 1 {
+        return no("ports", "it has one line for this: ask --ports 1");
+    }
+    if trial.buffers.is_some() {
+        return no(
+            "buffers",
+            "its program has one kind: leave them out, and choose the attachment of the MAC instead",
+        );
+    }
+    if !trial.faults.is_clean() {
+        return no(
+            "faults",
+            "a frame that is not sent back ends what is measured: leave faults out",
+        );
+    }
+    if trial
+        .link_bits_per_s
+        .is_some_and(|rate| rate != LINK_BITS_PER_S)
+    {
+        return no(
+            "link_bits_per_s",
+            "its line carries 100 Mbit/s: leave --rate out",
+        );
+    }
+    if !matches!(trial.path, None | Some(Path::Stack | Path::FastTrack)) {
+        return no(
+            "path",
+            "it has its stack and the fast track: ask stack or fast-track",
+        );
+    }
+    let plain = Trial {
+        path: None,
+        rule: None,
+        ..trial.clone()
+    };
+    plain.decline_ways("the reference node has no such choice: leave it out")
+}
+
+/// The UDP port of the node: that of the rule, where there is one, on both ways, so that they differ in nothing else.
+fn port(trial: &Trial) -> Result<u16, NodeError> {
+    let Some(rule) = &trial.rule else {
+        return Ok(header::UDP_PORT);
+    };
+    let port = rule
+        .strip_prefix("port=")
+        .and_then(|port| port.parse().ok());
+    port.filter(|port| *port > 0).ok_or_else(|| {
+        let why = format!(
+            "'{rule}' is not what its identifier is set to here: write port=N, e.g. port=1026"
+        );
+        NodeError::unsupported("rule", why)
+    })
+}
