@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The MAC of board.h, where the straps attach the slot MAC. */
+/* The MAC of board.h: the one of the two that the straps attach. */
 #include "board.h"
 #include "board_config.h"
 #include "hooks.h"
 #include "reference.h"
 #include "wirelab/points.h"
 
-#define OWN_LOW PLACE(slot_mac.own)
+/* Of either block. */
+#define COUNTS (PLACE(slot_mac.counts) - PLACE(slot_mac))
+#define OWN_LOW (PLACE(slot_mac.own) - PLACE(slot_mac))
 #define OWN_HIGH (OWN_LOW + 4)
 
 static const char *const counter_names[COUNTERS] = {
@@ -21,18 +23,25 @@ static const char *const block_names[] = { "mac_received_frames", "mac_dropped_f
 
 uint64_t counters[COUNTERS];
 
+static bool ring;
+
+static uint32_t block(void)
+{
+	return ring ? PLACE(ring_mac) : PLACE(slot_mac);
+}
+
 /* The address that is in the block, or else the board's; the low word has the last four bytes, the first highest. */
 static void address_init(uint8_t address[6])
 {
 	static const uint8_t own[6] = BOARD_MAC;
-	uint32_t low = REGISTER(OWN_LOW), high = REGISTER(OWN_HIGH) & 0xFFFFu;
+	uint32_t low = REGISTER(block() + OWN_LOW), high = REGISTER(block() + OWN_HIGH) & 0xFFFFu;
 
 	if (low == 0 && high == 0) {
 		low = (uint32_t)own[2] << 24 | (uint32_t)own[3] << 16 | (uint32_t)own[4] << 8 | own[5];
 		high = (uint32_t)own[0] << 8 | own[1];
 	}
-	REGISTER(OWN_LOW) = low;
-	REGISTER(OWN_HIGH) = high;
+	REGISTER(block() + OWN_LOW) = low;
+	REGISTER(block() + OWN_HIGH) = high;
 	for (unsigned n = 0; n < 4; n++)
 		address[2 + n] = (uint8_t)(low >> (24 - 8 * n));
 	address[0] = (uint8_t)(high >> 8);
@@ -41,15 +50,16 @@ static void address_init(uint8_t address[6])
 
 bool mac_init(uint8_t address[6])
 {
-	uint32_t was;
+	uint32_t was = board_irq_off();
 
-	if (VALUE(NODE(system.straps), SYSTEM__STRAPS__ATTACHMENT) == ATTACHMENT_RING)
-		return false;
-	was = board_irq_off();
+	ring = VALUE(NODE(system.straps), SYSTEM__STRAPS__ATTACHMENT) == ATTACHMENT_RING;
 	receive_init();
 	address_init(address);
 	identifier_start(address, address + 2);
-	slot_start();
+	if (ring)
+		ring_start();
+	else
+		slot_start();
 	interrupts_enable(IRQ_MAC);
 	board_irq_on(was);
 	return true;
@@ -60,7 +70,10 @@ void mac_interrupt(void)
 	WL_MARK(WL_RX_INTERRUPT);
 	BOARD_ON_MAC_INTERRUPT();
 	counters[INTERRUPTS]++;
-	slot_interrupt();
+	if (ring)
+		ring_interrupt();
+	else
+		slot_interrupt();
 	unit_again();
 }
 
@@ -73,6 +86,32 @@ bool mac_takes(uint32_t length)
 	counters[RX_FRAMES]++;
 	counters[RX_BYTES] += length;
 	return true;
+}
+
+/* Each word of the buffer is made of halves of two of the frame. Four a round, so that little is done beside the reading. */
+void mac_read_frame(uint32_t *to, const volatile uint32_t *from, uint32_t length)
+{
+	uint32_t words = (length + 3) / 4, before = 0;
+
+	for (; words >= 4; words -= 4, to += 4, from += 4) {
+		uint32_t a = from[0], b, c, d;
+
+		to[0] = before >> 16 | a << 16;
+		b = from[1];
+		to[1] = a >> 16 | b << 16;
+		c = from[2];
+		to[2] = b >> 16 | c << 16;
+		d = from[3];
+		to[3] = c >> 16 | d << 16;
+		before = d;
+	}
+	for (; words > 0; words--) {
+		uint32_t next = *from++;
+
+		*to++ = before >> 16 | next << 16;
+		before = next;
+	}
+	*to = before >> 16;
 }
 
 bool mac_send(const struct wl_piece *pieces, unsigned count)
@@ -88,7 +127,7 @@ bool mac_send(const struct wl_piece *pieces, unsigned count)
 		}
 		length += (uint32_t)pieces[n].count;
 	}
-	sent = slot_send(pieces, count, length);
+	sent = ring ? ring_send(pieces, count) : slot_send(pieces, count, length);
 	if (!sent) {
 		counters[TX_FULL]++;
 		return false;
@@ -124,7 +163,7 @@ bool mac_counter(uint32_t index, const char **name, uint64_t *value)
 		return false;
 	if (index >= COUNTERS) {
 		*name = block_names[index - COUNTERS];
-		*value = REGISTER(PLACE(slot_mac.counts) + 4 * (index - COUNTERS));
+		*value = REGISTER(block() + COUNTS + 4 * (index - COUNTERS));
 		return true;
 	}
 	*name = counter_names[index];

@@ -23,6 +23,9 @@
 
 #define ATTACHMENT_RING 2u
 
+/* The same RAM, past the data cache. */
+#define UNCACHED(address) ((uint32_t)(uintptr_t)(address) | 0xC0000000u)
+
 /* Of irq_pending and irq_enable, and of the core's own word of them. */
 #define IRQ_MAC BITS(SYSTEM__IRQ_ENABLE__MAC)
 #define IRQ_UART BITS(SYSTEM__IRQ_ENABLE__UART)
@@ -49,7 +52,7 @@ uint8_t *receive_spare(void);
 /* The frame that lies in it behind PAD goes to the main loop, past the stack where the identifier wants it. */
 void receive_queue(const uint8_t *buffer, uint32_t length, bool wanted);
 
-/* --- the slot MAC (slot_mac.c) and its side of board.h (mac.c) ------------------------------------------------------------------------- */
+/* --- the two MACs (slot_mac.c, ring_mac.c), and what they share (mac.c) ------------------------------------------------------------------------- */
 
 enum { RX_FRAMES, RX_BYTES, RX_ODD, INTERRUPTS, TX_FRAMES, TX_BYTES, TX_FULL, TX_TOO_LONG, COUNTERS };
 extern uint64_t counters[COUNTERS];
@@ -60,6 +63,13 @@ bool mac_takes(uint32_t length);
 void slot_start(void);
 void slot_interrupt(void);
 bool slot_send(const struct wl_piece *pieces, unsigned count, uint32_t length);
+
+void ring_start(void);
+void ring_interrupt(void);
+bool ring_send(const struct wl_piece *pieces, unsigned count);
+
+/* A frame that begins with a word to behind the pad of a buffer. */
+void mac_read_frame(uint32_t *to, const volatile uint32_t *from, uint32_t length);
 
 /* The identifier's own addresses, once, and the rule of the fast track, or 0 for none. */
 struct wl_rule;

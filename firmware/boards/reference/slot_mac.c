@@ -23,33 +23,6 @@ void slot_start(void)
 	NODE(slot_mac.control) = BITS(SLOT_MAC__CONTROL__ENABLE) | BITS(SLOT_MAC__CONTROL__IRQ_ENABLE);
 }
 
-/* A frame of a slot to behind the pad of a buffer: each word of the buffer is made of halves of two of the slot. Four a
- * round, so that little is done beside the reading. */
-static void read_frame(uint32_t *to, const volatile uint32_t *from, uint32_t length)
-{
-	uint32_t words = (length + 3) / 4, before = 0;
-
-	for (; words >= 4; words -= 4, to += 4, from += 4) {
-		uint32_t a = from[0], b, c, d;
-
-		to[0] = before >> 16 | a << 16;
-		b = from[1];
-		to[1] = a >> 16 | b << 16;
-		c = from[2];
-		to[2] = b >> 16 | c << 16;
-		d = from[3];
-		to[3] = c >> 16 | d << 16;
-		before = d;
-	}
-	for (; words > 0; words--) {
-		uint32_t next = *from++;
-
-		*to++ = before >> 16 | next << 16;
-		before = next;
-	}
-	*to = before >> 16;
-}
-
 static void take(uint32_t slot, uint32_t status)
 {
 	uint32_t length = VALUE(status, SLOT_MAC__RX_STATUSX__LENGTH);
@@ -60,7 +33,7 @@ static void take(uint32_t slot, uint32_t status)
 	buffer = receive_spare();
 	if (buffer == 0)
 		return;
-	read_frame((uint32_t *)(void *)buffer, RX_SLOT(slot), length);
+	mac_read_frame((uint32_t *)(void *)buffer, RX_SLOT(slot), length);
 	receive_queue(buffer, length, (status & BITS(SLOT_MAC__RX_STATUSX__WANTED)) != 0);
 	WL_MARK(WL_RX_DRIVER);
 }

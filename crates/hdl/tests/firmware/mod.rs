@@ -38,6 +38,35 @@ pub struct Link {
 }
 
 impl Link {
+    /// A node with an image that has said READY; nothing where there is none.
+    pub fn start(straps: Straps, name: &str) -> Option<Link> {
+        let mut link = Link {
+            node: Reference::new(straps),
+            line: Vec::new(),
+            console: String::new(),
+        };
+        link.node
+            .load(&image(name)?)
+            .expect("the image is a program");
+        link.until("READY");
+        Some(link)
+    }
+
+    /// Run until the node has said something by itself.
+    pub fn until(&mut self, text: &str) {
+        let begin = self.node.clocks();
+        while !self.console.contains(text) {
+            assert!(
+                self.node.clocks() - begin < START_CLOCKS && self.node.exit_status().is_none(),
+                "the node does not say {text:?}; it said: {}{}",
+                self.console,
+                String::from_utf8_lossy(&self.line)
+            );
+            self.node.run(LOOK_CLOCKS);
+            self.look();
+        }
+    }
+
     /// Take what came; a whole line of the protocol.
     fn look(&mut self) -> Option<Vec<u8>> {
         let mut answer = None;
@@ -91,18 +120,18 @@ pub struct Bench {
     pub control: Client<Link>,
 }
 
-/// The image, or nothing and a word for the test runner: `scripts/firmware.sh` makes it.
-fn image() -> Option<Vec<u8>> {
+/// An image, or nothing and a word for the test runner: `scripts/firmware.sh` makes it.
+fn image(name: &str) -> Option<Vec<u8>> {
     let program = std::env::current_exe().expect("a test knows where it is");
     let found = program
         .ancestors()
-        .map(|folder| folder.join("firmware/reference.elf"))
+        .map(|folder| folder.join("firmware").join(name))
         .find(|path| path.is_file());
     if found.is_none() {
         // Directly, because the test harness swallows what is printed otherwise.
         let _ = writeln!(
             io::stderr(),
-            "WIRELAB-SKIP firmware: there is no firmware/reference.elf beside the build: run scripts/firmware.sh"
+            "WIRELAB-SKIP firmware: there is no firmware/{name} beside the build: run scripts/firmware.sh"
         );
     }
     Some(std::fs::read(found?).expect("the image can be read"))
@@ -111,22 +140,7 @@ fn image() -> Option<Vec<u8>> {
 impl Bench {
     /// Start the node and open a session; nothing where there is no image.
     pub fn start(straps: Straps) -> Option<Bench> {
-        let mut link = Link {
-            node: Reference::new(straps),
-            line: Vec::new(),
-            console: String::new(),
-        };
-        link.node.load(&image()?).expect("the image is a program");
-        while !link.console.contains("READY") {
-            assert!(
-                link.node.clocks() < START_CLOCKS && link.node.exit_status().is_none(),
-                "the node does not get ready; it said: {}{}",
-                link.console,
-                String::from_utf8_lossy(&link.line)
-            );
-            link.node.run(LOOK_CLOCKS);
-            link.look();
-        }
+        let link = Link::start(straps, "reference.elf")?;
         let control = Client::open(link, Patience::default()).expect("the node opens a session");
         Some(Bench { control })
     }
