@@ -58,6 +58,14 @@ architecture rtl of ethernet_port is
   signal seen : ethernet_port_registers_in_t;
   signal set  : ethernet_port_registers_out_t;
 
+  -- One access at a time, so that the block's stalls never come.
+  signal register_request, register_is_write              : std_logic;
+  signal register_address                                 : std_logic_vector(10 downto 0);
+  signal register_write_data, register_write_bits         : std_logic_vector(31 downto 0);
+  signal register_read_done, register_read_error          : std_logic;
+  signal register_read_data                               : std_logic_vector(31 downto 0);
+  signal register_write_done, register_write_error        : std_logic;
+
   signal time_ns : unsigned(47 downto 0);
 
   -- Generator to MAC, and MAC to the receiving blocks.
@@ -114,16 +122,31 @@ architecture rtl of ethernet_port is
     end case;
   end function;
 begin
-  registers : entity work.ethernet_port_registers
+  access_to_registers : entity work.register_access
+    generic map (ADDRESS_BITS => 11)
     port map (
-      clk => clk, rst => rst, hwif_in => seen, hwif_out => set,
+      clk => clk, rst => rst,
       s_axil_awvalid => s_axil_awvalid, s_axil_awready => s_axil_awready, s_axil_awaddr => s_axil_awaddr,
       s_axil_awprot => s_axil_awprot, s_axil_wvalid => s_axil_wvalid, s_axil_wready => s_axil_wready,
       s_axil_wdata => s_axil_wdata, s_axil_wstrb => s_axil_wstrb, s_axil_bvalid => s_axil_bvalid,
       s_axil_bready => s_axil_bready, s_axil_bresp => s_axil_bresp, s_axil_arvalid => s_axil_arvalid,
       s_axil_arready => s_axil_arready, s_axil_araddr => s_axil_araddr, s_axil_arprot => s_axil_arprot,
       s_axil_rvalid => s_axil_rvalid, s_axil_rready => s_axil_rready, s_axil_rdata => s_axil_rdata,
-      s_axil_rresp => s_axil_rresp
+      s_axil_rresp => s_axil_rresp,
+      request => register_request, is_write => register_is_write, address => register_address,
+      write_data => register_write_data, write_bits => register_write_bits,
+      read_done => register_read_done, read_error => register_read_error, read_data => register_read_data,
+      write_done => register_write_done, write_error => register_write_error
+    );
+
+  registers : entity work.ethernet_port_registers
+    port map (
+      clk => clk, rst => rst, hwif_in => seen, hwif_out => set,
+      s_cpuif_req => register_request, s_cpuif_req_is_wr => register_is_write, s_cpuif_addr => register_address,
+      s_cpuif_wr_data => register_write_data, s_cpuif_wr_biten => register_write_bits,
+      s_cpuif_req_stall_wr => open, s_cpuif_req_stall_rd => open,
+      s_cpuif_rd_ack => register_read_done, s_cpuif_rd_err => register_read_error, s_cpuif_rd_data => register_read_data,
+      s_cpuif_wr_ack => register_write_done, s_cpuif_wr_err => register_write_error
     );
 
   timekeeper : process (clk)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Registers from rtl/registers/*.rdl by PeakRDL: `registers.py [-o FOLDER]` (target/rtl/registers).
 
-Writes for each map a VHDL block with its package behind AXI4-Lite (of a map in BY_HAND a package of places alone), a C header, constants for
+Writes for each map a VHDL block with its package, for rtl/src/register_access.vhd (of a map in BY_HAND a package of places alone), a C header, constants for
 Rust, and a folder of HTML; nothing if they are newer than their source. Generated files are longer than anybody reads, so that they are not kept in the repository.
 """
 
@@ -18,7 +18,7 @@ import verilog
 
 MAPS = toolchain.TREE / "rtl/registers"
 LISTS = toolchain.TREE / "rtl/tools/requirements.txt"
-VHDL = "--cpuif axi4-lite-flat --default-reset rst --type-style lexical --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw --rt-read-fanin --rt-read-response".split()
+VHDL = "--cpuif passthrough --default-reset rst --type-style lexical --copy-utils-pkg --err-if-bad-addr --err-if-bad-rw --rt-read-fanin --rt-read-response".split()
 HEADER = "--std gnu11 --bitfields none".split()
 # Maps whose blocks are VHDL of rtl/reference: they answer in two clocks, which a block behind AXI4-Lite does not.
 BY_HAND = {"reference_node"}
@@ -28,6 +28,24 @@ def properties():
     """The file that tells SystemRDL the properties of PeakRDL, as buffer_reads."""
     (found,) = (toolchain.ENVIRONMENT / "lib").glob("python3*/site-packages/peakrdl_regblock_vhdl/hdl_src/regblock_udps.rdl")
     return str(found)
+
+
+def decode_ahead(text):
+    """A register block whose addresses are decoded a clock before they are used. Raises ToolError if it is not as known.
+
+    PeakRDL decodes an address and answers, or writes the field, in the same clock; with a hundred registers that is too long.
+    """
+    for old, new in (
+        ("    -- Address Decode\n    %s\n    process(all)\n" % ("-" * 76), "    -- Address Decode\n    %s\n    process(clk)\n" % ("-" * 76)),
+        ("    begin\n        is_valid_addr := '0';\n", "    begin\n        if rising_edge(clk) then\n        is_valid_addr := '0';\n"),
+        ("and not is_valid_rw)) and decoded_req;\n", "and not is_valid_rw)) and cpuif_req_masked;\n        end if;\n"),
+        ("    -- Pass down signals to next stage\n    process(all) begin\n", "    -- Pass down signals to next stage\n    process(clk) begin\n        if rising_edge(clk) then\n"),
+        ("        decoded_wr_biten <= cpuif_wr_biten;\n", "        decoded_wr_biten <= cpuif_wr_biten;\n        end if;\n"),
+    ):
+        if text.count(old) != 1:
+            raise toolchain.ToolError(f"PeakRDL's VHDL has not once what rtl/tools/registers.py changes: {old.strip()}")
+        text = text.replace(old, new)
+    return text
 
 
 def export(path, folder):
@@ -40,7 +58,8 @@ def export(path, folder):
         toolchain.run([peakrdl, "regblock-vhdl", *common, *VHDL, "-o", str(folder)])
     for file in folder.glob("*.vhd"):
         # PeakRDL joins the names of types by dots, which only extended identifiers may have, and VUnit cannot read those.
-        file.write_text(re.sub(r"\\([\w.]+\.\w+)\\", lambda name: name[1].replace(".", "_"), file.read_text()))
+        text = re.sub(r"\\([\w.]+\.\w+)\\", lambda name: name[1].replace(".", "_"), file.read_text())
+        file.write_text(decode_ahead(text) if file.stem == f"{path.stem}_registers" else text)
     # A map that has another one's parts names its types by their places, so that a program may include both headers.
     style = ["--type-style", "hier"] if by_hand else []
     header = folder / f"{path.stem}_registers.h"

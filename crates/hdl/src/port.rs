@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::sys::{Inputs, Model, Outputs};
 
-/// Clocks within which a register answers; it takes four to six.
+/// Clocks within which a register answers; it takes four to seven.
 const BUS_PATIENCE: u32 = 64;
 
 /// What a line carries during one clock (GMII, IEEE 802.3, clause 35).

@@ -56,6 +56,12 @@ class Registers(unittest.TestCase):
         done = subprocess.run([compiler, *words, *folders, *files], text=True, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_vhdl_whose_decoding_is_not_as_known_is_refused(self):
+        vhdl = (self.folder / "ethernet_port_registers.vhd").read_text()
+        # It is decoded ahead already.
+        with self.assertRaisesRegex(toolchain.ToolError, "Address Decode"):
+            registers.decode_ahead(vhdl)
+
     def test_what_is_newer_than_its_map_is_not_made_again(self):
         with mock.patch.object(registers, "export", side_effect=AssertionError("made again")):
             self.assertEqual(registers.generate(), self.folder)
