@@ -68,7 +68,6 @@ begin
         stop_seen    <= (others => '1');
         running      <= '0';
         count        <= (others => '0');
-        record_value <= (others => '0');
         misses       <= (others => '0');
         saturated    <= '0';
       else
@@ -77,12 +76,7 @@ begin
         end if;
         if stopped = '1' and (running = '1' or started = '1') then
           record_ready <= '1';
-          record_value <= count;
           running      <= '0';
-          -- Both edges in one clock, and nothing ran: they are no clock apart.
-          if running = '0' then
-            record_value <= (others => '0');
-          end if;
         end if;
         if started = '1' and (running = '0' or stopped = '1') then
           count   <= to_unsigned(1, 32);
@@ -102,6 +96,18 @@ begin
             saturated <= '1';
           end if;
         end if;
+      end if;
+    end if;
+  end process;
+
+  -- Both edges in one clock, and nothing ran: they are no clock apart.
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      if running = '0' then
+        record_value <= (others => '0');
+      else
+        record_value <= count;
       end if;
     end if;
   end process;

@@ -1,11 +1,12 @@
 -- Compares the LFSR part of a frame with what its sequence asks for, and with itself: content that goes on as the LFSR
 -- does, from another word than its own, may be that of another sequence.
 --
--- `start_word` stands before the first byte and through the first four. The findings are one clock behind the byte and
+-- `start_word` stands in the clock before the first byte. The findings are one clock behind the byte and
 -- stand until the next `start`.
 library ieee;
 use ieee.std_logic_1164.all;
 use work.ethernet_pkg.all;
+use work.quarter_pkg.all;
 
 entity content_checker is
   port (
@@ -26,10 +27,11 @@ end entity;
 
 architecture rtl of content_checker is
   signal index                : natural range 0 to 3;
-  signal in_first             : std_logic;
-  signal wanted               : word_t;
-  -- The content's own word: shifted in at first, then stepped.
-  signal own                  : word_t;
+  signal begun, in_first      : std_logic;
+  -- The word that is asked for and the content's own, a quarter of the way to the next with each byte; and byte 0 of both.
+  signal wanted, own          : word_t;
+  signal wanted_0, own_0      : octet_t;
+  signal wanted_now, own_now  : octet_t;
   signal wrong, inconsistent  : std_logic;
   signal has_word             : std_logic;
 begin
@@ -37,45 +39,53 @@ begin
   may_be_stale <= wrong and has_word and not inconsistent;
   following <= own;
 
+  wanted_now <= last_byte(wanted(31 downto 24), wanted_0) when index = 3 else wanted(31 downto 24);
+  own_now <= last_byte(own(31 downto 24), own_0) when index = 3 else own(31 downto 24);
+
   process (clk)
-    variable word  : word_t;
     variable match : boolean;
+    variable taken : word_t;
   begin
     if rising_edge(clk) then
       search_request <= '0';
       if valid = '1' then
-        word := wanted;
-        if in_first = '1' then
-          word := start_word;
-        end if;
-        match := data = byte_of(word, index);
+        match := data = wanted_now;
         if not match then
           wrong <= '1';
         end if;
-        index <= (index + 1) mod 4;
-        if index = 3 then
-          wanted <= next_word(word);
-          in_first <= '0';
+        if in_first = '0' and data /= own_now then
+          inconsistent <= '1';
         end if;
+        index <= (index + 1) mod 4;
+        if index = 0 then
+          wanted_0 <= wanted(31 downto 24);
+          own_0 <= own(31 downto 24);
+        end if;
+        begun <= '1';
+        -- A word whose bytes come in at the top, into nothing, is the word that follows it when the last is in.
+        taken := own;
         if in_first = '1' then
-          own <= own(23 downto 0) & data;
-          if index = 3 then
-            own <= next_word(own(23 downto 0) & data);
+          taken(31 downto 24) := own(31 downto 24) xor data;
+        end if;
+        own <= quarter_word(taken);
+        if index = 3 then
+          in_first <= '0';
+          if in_first = '1' then
             has_word <= '1';
             search_request <= to_std_logic(wrong = '1' or not match);
           end if;
-        else
-          if data /= byte_of(own, index) then
-            inconsistent <= '1';
-          end if;
-          if index = 3 then
-            own <= next_word(own);
-          end if;
         end if;
+      end if;
+      if begun = '0' and valid = '0' then
+        wanted <= start_word;
+      elsif valid = '1' then
+        wanted <= quarter_word(wanted);
       end if;
       if rst = '1' or start = '1' then
         index <= 0;
+        begun <= '0';
         in_first <= '1';
+        own <= (others => '0');
         wrong <= '0';
         inconsistent <= '0';
         has_word <= '0';

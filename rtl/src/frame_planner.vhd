@@ -9,6 +9,7 @@ library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
 use work.ethernet_pkg.all;
+use work.quarter_pkg.all;
 
 entity frame_planner is
   port (
@@ -36,42 +37,137 @@ entity frame_planner is
 end entity;
 
 architecture rtl of frame_planner is
-  type state_t is (OFF, DECIDE, WAITING, SECOND, ADVANCE, SETTLE, EMPTY);
+  type state_t is (OFF, PREPARE, DECIDE, WAITING, SECOND, ADVANCE, SETTLE, EMPTY);
   type pair_t is (NONE, SAME_AGAIN, SMALLER_ONE);
   signal state               : state_t;
   signal pair                : pair_t;
-  signal number, left      : unsigned(31 downto 0);
-  signal word, word_prior    : word_t;
-  signal word_next           : word_t;
-  signal endless             : std_logic;
+  -- The sequence that is next and the one behind it, with the words of both, and the word before. The counters below
+  -- count up to what was set, too: a comparison of equality is much smaller than what loads a counter that counts down.
+  signal number, ahead       : unsigned(31 downto 0);
+  signal word_prior, word    : word_t;
+  signal word_ahead          : word_t;
+  -- The word behind that of `ahead`, made in four quarters while the one before it is planned.
+  signal word_made           : word_t;
+  signal quarters_left       : natural range 0 to 4;
+  signal advances, makes     : std_logic;
+  signal makes_first         : std_logic;
+  signal every_clear         : std_logic;
+  signal plans, is_faulty    : std_logic;
+  signal plans_ahead         : std_logic;
+  signal plans_prior         : std_logic;
+  -- `ahead` went over the largest sequence: it is no count of frames.
+  signal ahead_wrapped       : std_logic;
+  signal at_count            : std_logic;
   signal left_none, left_one : std_logic;
   signal twice, drops        : std_logic;
   signal faulty              : std_logic;
   signal pending             : std_logic;
-  signal every_left          : unsigned(31 downto 0);
-  signal every_on, every_due : std_logic;
-  signal interval_left       : natural;
-  signal interval_on         : std_logic;
+  signal every_at            : unsigned(31 downto 0);
+  signal every_wrapped       : std_logic;
+  signal every_due           : std_logic;
+  signal interval_at         : unsigned(30 downto 0);
+  signal interval_wrapped    : std_logic;
   signal interval_due        : std_logic;
   constant LAST_WORD         : word_t := stream_word(START_WORDS - 1);
 begin
-  word_next <= LFSR_SEED when number(11 downto 0) = START_WORDS - 1 else next_word(word);
   exhausted <= to_std_logic(state = EMPTY);
+  at_count <= to_std_logic(ahead = unsigned(frame_count)) and not ahead_wrapped;
+  interval_due <= to_std_logic(interval_at = unsigned(fault_interval)) and not interval_wrapped;
+
+  advances <= to_std_logic((state = PREPARE or state = ADVANCE) and quarters_left = 0);
+  makes <= advances or to_std_logic(quarters_left /= 0);
+  -- The word behind the last one is the first.
+  makes_first <= to_std_logic(quarters_left = 1 and ahead(11 downto 0) = START_WORDS - 1);
+  every_clear <= start or (to_std_logic(state = DECIDE) and every_due);
+
+  words : process (clk)
+  begin
+    if rising_edge(clk) then
+      if start = '1' or makes_first = '1' then
+        word_made <= LFSR_SEED;
+      elsif makes = '1' then
+        word_made <= quarter_word(word_made);
+      end if;
+      if start = '1' then
+        word <= LAST_WORD;
+        word_ahead <= LFSR_SEED;
+      elsif advances = '1' then
+        word_prior <= word;
+        word <= word_ahead;
+        word_ahead <= word_made;
+      end if;
+      if start = '1' then
+        quarters_left <= 4;
+      elsif advances = '1' then
+        quarters_left <= 3;
+      elsif quarters_left /= 0 then
+        quarters_left <= quarters_left - 1;
+      end if;
+      if rst = '1' then
+        quarters_left <= 0;
+      end if;
+    end if;
+  end process;
+
+  -- They wrap around long after what they count; then they are at nothing any more.
+  faults : process (clk)
+    variable sum : unsigned(32 downto 0);
+  begin
+    if rising_edge(clk) then
+      if every_clear = '1' then
+        every_at <= to_unsigned(1, 32);
+        every_wrapped <= '0';
+      elsif state = DECIDE then
+        sum := ('0' & every_at) + 1;
+        every_at <= sum(31 downto 0);
+        every_wrapped <= every_wrapped or sum(32);
+      end if;
+      if start = '1' or interval_due = '1' then
+        interval_at <= to_unsigned(1, 31);
+        interval_wrapped <= '0';
+      else
+        sum := ("00" & interval_at) + 1;
+        interval_at <= sum(30 downto 0);
+        interval_wrapped <= interval_wrapped or sum(31);
+      end if;
+    end if;
+  end process;
+
+  -- The first of a swapped pair is the one behind, and a stale frame has the word of the one before.
+  is_faulty <= to_std_logic(state = DECIDE) and (pending or every_due);
+  plans_ahead <= is_faulty and not left_one and to_std_logic(fault_kind = FAULT_SWAP);
+  plans_prior <= is_faulty and to_std_logic(fault_kind = FAULT_STALE);
+  plans <= to_std_logic(state = DECIDE or state = SECOND);
+
+  frame : process (clk)
+  begin
+    if rising_edge(clk) then
+      if plans = '1' then
+        plan_sequence <= std_logic_vector(number);
+        plan_word <= word;
+        if plans_ahead = '1' then
+          plan_sequence <= std_logic_vector(ahead);
+          plan_word <= word_ahead;
+        end if;
+        if plans_prior = '1' then
+          plan_word <= word_prior;
+        end if;
+      end if;
+    end if;
+  end process;
 
   plan : process (clk)
+    variable sum : unsigned(32 downto 0);
   begin
     if rising_edge(clk) then
       used <= '0';
       injected <= '0';
       -- Known a clock ahead of their use: there are clocks enough between two decisions.
-      left_none <= not endless and to_std_logic(left = 0);
-      left_one <= not endless and to_std_logic(left = 1);
-      every_due <= every_on and to_std_logic(every_left = 1);
+      left_one <= at_count;
+      every_due <= to_std_logic(every_at = unsigned(fault_every)) and not every_wrapped;
 
       case state is
         when DECIDE =>
-          plan_sequence <= std_logic_vector(number);
-          plan_word <= word;
           plan_bit_error <= '0';
           plan_bad_fcs <= '0';
           plan_truncated <= '0';
@@ -80,11 +176,6 @@ begin
           twice <= '0';
           drops <= '0';
           state <= WAITING;
-          if every_due = '1' then
-            every_left <= unsigned(fault_every);
-          else
-            every_left <= every_left - 1;
-          end if;
           if left_none = '1' then
             state <= EMPTY;
           elsif pending = '1' or every_due = '1' then
@@ -103,14 +194,12 @@ begin
                   pending <= '1';
                   faulty <= '0';
                 else
-                  plan_sequence <= std_logic_vector(number + 1);
-                  plan_word <= word_next;
                   pair <= SMALLER_ONE;
                 end if;
               when FAULT_BAD_FCS =>
                 plan_bad_fcs <= '1';
               when FAULT_STALE =>
-                plan_word <= word_prior;
+                null;
               when FAULT_TRUNCATED =>
                 plan_truncated <= '1';
               when others =>
@@ -133,23 +222,24 @@ begin
           end if;
 
         when SECOND =>
-          plan_sequence <= std_logic_vector(number);
-          plan_word <= word;
           plan_valid <= '1';
           pair_open <= '1';
           twice <= to_std_logic(pair = SMALLER_ONE);
           pair <= NONE;
           state <= WAITING;
 
-        when ADVANCE =>
-          number <= number + 1;
-          word <= word_next;
-          word_prior <= word;
-          left <= left - 1;
-          used <= '1';
-          twice <= '0';
-          if twice = '0' then
-            state <= SETTLE;
+        when PREPARE | ADVANCE =>
+          if advances = '1' then
+            number <= ahead;
+            sum := ('0' & ahead) + 1;
+            ahead <= sum(31 downto 0);
+            ahead_wrapped <= sum(32);
+            left_none <= at_count;
+            used <= to_std_logic(state = ADVANCE);
+            twice <= '0';
+            if twice = '0' then
+              state <= SETTLE;
+            end if;
           end if;
 
         when SETTLE =>
@@ -159,41 +249,22 @@ begin
           null;
       end case;
 
-      if interval_due = '1' then
-        interval_left <= to_integer(unsigned(fault_interval));
-      elsif interval_on = '1' then
-        interval_left <= interval_left - 1;
-      end if;
-      interval_due <= interval_on and to_std_logic(interval_left <= 2);
       if state /= OFF and (interval_due = '1' or fault_once = '1') then
         pending <= '1';
       end if;
 
       if start = '1' then
-        state <= SETTLE;
-        number <= (others => '0');
-        word <= LFSR_SEED;
-        word_prior <= LAST_WORD;
-        left <= unsigned(frame_count);
-        endless <= to_std_logic(unsigned(frame_count) = 0);
-        every_left <= unsigned(fault_every);
-        every_on <= to_std_logic(unsigned(fault_every) /= 0);
-        interval_left <= to_integer(unsigned(fault_interval));
-        interval_on <= to_std_logic(unsigned(fault_interval) /= 0);
-        interval_due <= '0';
+        -- One sequence before the first; no run is of as many frames as come before that.
+        state <= PREPARE;
+        ahead <= (others => '0');
+        ahead_wrapped <= '1';
         pending <= '0';
+        twice <= '0';
       end if;
       if rst = '1' or stop = '1' then
         state <= OFF;
-        interval_on <= '0';
-        interval_left <= 0;
-        every_on <= '0';
       end if;
       if rst = '1' then
-        number <= (others => '0');
-        left <= (others => '0');
-        every_left <= (others => '0');
-        endless <= '0';
         used <= '0';
         injected <= '0';
       end if;

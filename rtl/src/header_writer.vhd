@@ -2,8 +2,9 @@
 -- header, and the two checksums in them.
 --
 -- `position` counts through a frame that has it all; the generator leaves out what its frames do not have. The byte
--- comes two steps later: `octet` is combinational from what the first step registered. Both checksums go through one
--- adder: `sum_ipv4` starts that of the IPv4 header, `sum_test` that of the test header, each is ready in 11 clocks.
+-- comes two steps later: `octet` is combinational from what the first step registered. Both checksums are added up byte
+-- by byte by one adder (RFC 1071): that of the test header as it goes by, that of the IPv4 header before the run. Then,
+-- after a clock of `start`, `sum_ipv4` stands while `position` goes over 20, 21, 28 to 37, 44 and 45.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -30,128 +31,108 @@ entity header_writer is
     number      : in  std_logic_vector(31 downto 0);
     time_valid  : in  std_logic;
     time_ns     : in  std_logic_vector(47 downto 0);
+    start       : in  std_logic;
     sum_ipv4    : in  std_logic;
-    sum_test    : in  std_logic;
     octet       : out std_logic_vector(7 downto 0)
   );
 end entity;
 
 architecture rtl of header_writer is
-  -- What the first word of an IPv4 header without options, its flags, time to live and protocol are: do not fragment, 64, UDP.
+  -- What the first word of an IPv4 header without options, its flags, time to live and protocol are: do not fragment,
+  -- 64, UDP; and the sum of these three.
   constant IPV4_FIRST  : half_t := x"4500";
   constant IPV4_FLAGS  : half_t := x"4000";
   constant IPV4_TTL    : half_t := x"4011";
+  constant IPV4_SUM    : half_t := x"C511";
 
-  -- Half number `at` of sixteen: a tree of two-way selectors, which becomes much smaller than an indexed array.
-  subtype sixteen_t is std_logic_vector(255 downto 0);
-  function half_of(halves : sixteen_t; at : std_logic_vector(3 downto 0)) return half_t is
-    variable v : sixteen_t := halves;
+  -- Byte `at` of sixteen: a tree of two-way selectors, which becomes much smaller than an indexed array.
+  subtype sixteen_t is std_logic_vector(127 downto 0);
+  function octet_at(octets : sixteen_t; at : std_logic_vector(3 downto 0)) return octet_t is
+    variable v : sixteen_t := octets;
   begin
     if at(3) = '0' then
-      v(127 downto 0) := v(255 downto 128);
-    end if;
-    if at(2) = '0' then
       v(63 downto 0) := v(127 downto 64);
     end if;
-    if at(1) = '0' then
+    if at(2) = '0' then
       v(31 downto 0) := v(63 downto 32);
     end if;
-    if at(0) = '0' then
+    if at(1) = '0' then
       v(15 downto 0) := v(31 downto 16);
     end if;
-    return v(15 downto 0);
+    if at(0) = '0' then
+      v(7 downto 0) := v(15 downto 8);
+    end if;
+    return v(7 downto 0);
   end function;
 
+  type quarters_t is array (0 to 3) of octet_t;
   signal header                 : std_logic_vector(511 downto 0);
-  signal early, late            : half_t;
-  signal in_late, second_octet  : std_logic;
+  signal quarters               : quarters_t;
+  signal quarter                : std_logic_vector(1 downto 0);
+  signal plain                  : octet_t;
   signal ether_type             : half_t;
-  signal test_first             : half_t;
   signal ipv4_checksum          : half_t;
-  signal test_checksum          : half_t;
-  -- The adder: eight words, then two clocks for the carries.
-  signal halves                 : sixteen_t;
-  signal of_test, adding        : std_logic;
-  signal count                  : natural range 0 to 10;
-  signal half_number            : unsigned(3 downto 0);
-  signal addend                 : half_t;
-  signal total                  : unsigned(16 downto 0);
+  -- The halves of the sum take turns, and the carry of one goes into the other. Behind the last byte two zeros let the
+  -- carries settle, and what the adder then gives is the sum. A third carry would need both halves at 0xFF and one more to
+  -- come, which only the addend 0xFFFF to a sum like that makes, and the first sum is 0.
+  signal older, newer           : unsigned(7 downto 0);
+  signal carry                  : unsigned(0 downto 0);
+  signal sum                    : unsigned(8 downto 0);
+  signal in_sum, at_checksum    : std_logic;
+  signal of_ipv4                : std_logic;
 begin
   ether_type <= TYPE_IPV4 when udp = '1' else TYPE_TEST;
-  test_first <= HEADER_VERSION & "000" & time_valid & stream;
 
+  -- Where the test header's checksum is, the adder gives it; until the one of IPv4 is known, its place has what is constant.
   header <= destination & source & TPID_CUSTOMER & vlan_tci & ether_type
             & IPV4_FIRST & ipv4_bytes & x"0000" & IPV4_FLAGS & IPV4_TTL & ipv4_checksum & ipv4_from & ipv4_to
             & port_from & port_to & udp_bytes & x"0000"
-            & HEADER_MAGIC & test_first & number & time_ns & lfsr_bytes & test_checksum;
+            & HEADER_MAGIC & HEADER_VERSION & "000" & time_valid & stream & number & time_ns & lfsr_bytes & x"0000";
 
-  select_octet : process (all)
-    variable half : half_t;
-  begin
-    half := early;
-    if in_late = '1' then
-      half := late;
-    end if;
-    octet <= half(15 downto 8);
-    if second_octet = '1' then
-      octet <= half(7 downto 0);
-    end if;
-  end process;
+  plain <= quarters(to_integer(unsigned(quarter)));
+  octet <= not std_logic_vector(sum(7 downto 0)) when at_checksum = '1' else plain;
 
-  process (clk)
+  first_step : process (clk)
   begin
     if rising_edge(clk) then
       if step = '1' then
-        early <= half_of(header(511 downto 256), position(4 downto 1));
-        late <= half_of(header(255 downto 0), position(4 downto 1));
-        in_late <= position(5);
-        second_octet <= position(0);
+        for i in quarters'range loop
+          quarters(i) <= octet_at(header(511 - 128 * i downto 384 - 128 * i), position(3 downto 0));
+        end loop;
+        quarter <= position(5 downto 4);
+        in_sum <= sum_ipv4 or (position(5) and (position(4) or and position(3 downto 1)));
+        at_checksum <= (sum_ipv4 and to_std_logic(position(5 downto 1) = "10110"))
+                       or to_std_logic(position(5 downto 1) = "11111");
+        of_ipv4 <= sum_ipv4;
+      end if;
+      if rst = '1' or start = '1' then
+        in_sum <= '0';
+        at_checksum <= '0';
+        of_ipv4 <= '0';
       end if;
     end if;
   end process;
 
-  halves <= HEADER_MAGIC & test_first & number & time_ns & lfsr_bytes
-            & IPV4_FIRST & ipv4_bytes & IPV4_FLAGS & IPV4_TTL & ipv4_from & ipv4_to;
+  sum <= resize(older, 9) + unsigned(plain) + carry;
 
-  process (clk)
+  second_step : process (clk)
   begin
     if rising_edge(clk) then
-      if adding = '1' then
-        total <= ('0' & total(15 downto 0)) + unsigned(addend) + total(16 downto 16);
-        addend <= (others => '0');
-        if count < 7 then
-          addend <= half_of(halves, std_logic_vector(half_number));
-          half_number <= half_number + 1;
-        end if;
-        if count /= 10 then
-          count <= count + 1;
-        else
-          adding <= '0';
-          if of_test = '1' then
-            test_checksum <= not std_logic_vector(total(15 downto 0));
-          else
-            ipv4_checksum <= not std_logic_vector(total(15 downto 0));
-          end if;
-        end if;
-      elsif sum_ipv4 = '1' or sum_test = '1' then
-        adding <= '1';
-        of_test <= sum_test;
-        count <= 0;
-        total <= (others => '0');
-        if sum_test = '1' then
-          addend <= HEADER_MAGIC;
-          half_number <= x"1";
-        else
-          addend <= IPV4_FIRST;
-          half_number <= x"9";
+      if step = '1' then
+        older <= newer;
+        newer <= sum(7 downto 0);
+        carry <= sum(8 downto 8);
+        if of_ipv4 = '1' and at_checksum = '1' then
+          ipv4_checksum <= ipv4_checksum(7 downto 0) & not std_logic_vector(sum(7 downto 0));
         end if;
       end if;
-      if rst = '1' then
-        adding <= '0';
-        count <= 0;
-        half_number <= x"0";
-        ipv4_checksum <= (others => '0');
-        test_checksum <= (others => '0');
+      if in_sum = '0' then
+        older <= x"00";
+        newer <= x"00";
+        carry <= "0";
+      end if;
+      if rst = '1' or start = '1' then
+        ipv4_checksum <= IPV4_SUM;
       end if;
     end if;
   end process;

@@ -7,6 +7,7 @@ library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
 use work.ethernet_pkg.all;
+use work.quarter_pkg.all;
 
 entity packet_generator is
   port (
@@ -63,7 +64,10 @@ architecture rtl of packet_generator is
   constant LAST_ADDRESS  : natural := 11;
   constant FIRST_TYPE    : natural := 16;
   constant LAST_TYPE     : natural := 17;
-  constant FIRST_IPV4    : natural := 18;
+  constant IPV4_LENGTH   : natural := 20;
+  constant IPV4_CHECKSUM : natural := 28;
+  constant LAST_IPV4     : natural := 37;
+  constant UDP_CHECKSUM  : natural := 44;
   constant FIRST_TEST    : natural := 46;
   constant LAST_TEST     : natural := 63;
 
@@ -80,7 +84,8 @@ architecture rtl of packet_generator is
   signal cfg_kind                           : fault_t;
   signal cfg_every                          : std_logic_vector(31 downto 0);
   signal cfg_interval                       : std_logic_vector(30 downto 0);
-  signal cfg_flip_byte                      : natural range 0 to 16383;
+  signal cfg_flip_byte                      : unsigned(13 downto 0);
+  signal cfg_flip_first                     : std_logic;
   signal cfg_flip_mask                      : octet_t;
   signal cfg_cut                            : natural range 0 to 16383;
 
@@ -88,10 +93,11 @@ architecture rtl of packet_generator is
   signal in_limits                          : boolean;
   signal state                              : state_t;
   signal wait_left                          : natural range 0 to 15;
+  signal all_headers                        : natural range 0 to 63;
   signal lfsr_bytes, short_bytes            : natural range 0 to 16383;
   signal short_payload                      : natural range 0 to 16383;
   signal ipv4_half, udp_half, lfsr_half     : half_t;
-  signal start, stop, sum_ipv4              : std_logic;
+  signal start, stop, summing               : std_logic;
 
   signal plan_valid, take, pair_open        : std_logic;
   signal exhausted, used, injected          : std_logic;
@@ -104,17 +110,21 @@ architecture rtl of packet_generator is
   signal position                           : natural range 0 to 63;
   signal position_bits                      : std_logic_vector(5 downto 0);
   signal last_here                          : std_logic;
-  signal content_left                       : natural range 0 to 16383;
+  -- The byte of the LFSR part that is next but one, and how many there are; before it, what none and one are told by.
+  signal content_at                         : unsigned(13 downto 0);
+  signal content_bytes                      : unsigned(13 downto 0);
+  signal content_ends                       : std_logic;
   signal content_none, content_one          : std_logic;
   signal word                               : word_t;
   signal word_byte                          : natural range 0 to 3;
+  signal byte_0                             : octet_t;
   signal number                             : word_t;
   signal bad_fcs, truncated                 : std_logic;
-  signal flip_left                          : natural range 0 to 16383;
+  signal flip_at                            : unsigned(13 downto 0);
   signal flip_here, flip_armed              : std_logic;
   signal stamp                              : std_logic_vector(47 downto 0);
-  signal stamp_valid, sum_test              : std_logic;
-  signal finished_payload                   : natural range 0 to 16383;
+  signal stamp_valid                        : std_logic;
+  signal finished_short                     : std_logic;
   signal may_go                             : std_logic;
 
   -- The byte one and two steps on.
@@ -139,12 +149,14 @@ begin
                and (unsigned(payload_bytes) >= MIN_PAYLOAD
                     or (vlan_enable = '1' and udp_mode = '0' and unsigned(payload_bytes) >= MIN_TAGGED));
 
+  all_headers <= HEADER_BYTES + IPV4_BYTES + UDP_BYTES when cfg_udp = '1' else HEADER_BYTES;
+
   control : process (clk)
+    variable difference : signed(14 downto 0);
   begin
     if rising_edge(clk) then
       start <= '0';
       stop <= '0';
-      sum_ipv4 <= '0';
       case state is
         when IDLE =>
           if enable = '1' then
@@ -170,30 +182,27 @@ begin
             cfg_kind <= fault_kind;
             cfg_every <= fault_every;
             cfg_interval <= fault_interval;
-            cfg_flip_byte <= to_integer(unsigned(fault_position(16 downto 3)));
+            cfg_flip_byte <= unsigned(fault_position(16 downto 3));
+            cfg_flip_first <= to_std_logic(unsigned(fault_position(16 downto 3)) = 0);
             cfg_flip_mask <= (others => '0');
             cfg_flip_mask(7 - to_integer(unsigned(fault_position(2 downto 0)))) <= '1';
             cfg_cut <= to_integer(unsigned(fault_cut));
           end if;
 
         when LENGTHS =>
-          lfsr_bytes <= cfg_payload - HEADER_BYTES;
-          if cfg_udp = '1' then
-            lfsr_bytes <= cfg_payload - HEADER_BYTES - IPV4_BYTES - UDP_BYTES;
-          end if;
-          ipv4_half <= std_logic_vector(to_unsigned(cfg_payload, 16));
+          lfsr_bytes <= cfg_payload - all_headers;
           udp_half <= std_logic_vector(to_unsigned(cfg_payload, 16) - IPV4_BYTES);
-          sum_ipv4 <= '1';
           wait_left <= 15;
           state <= CHECKSUM;
 
         when CHECKSUM =>
           lfsr_half <= std_logic_vector(to_unsigned(lfsr_bytes, 16));
-          short_bytes <= 0;
-          if lfsr_bytes > cfg_cut then
-            short_bytes <= lfsr_bytes - cfg_cut;
+          difference := to_signed(lfsr_bytes, 15) - to_signed(cfg_cut, 15);
+          short_bytes <= to_integer(unsigned(difference(13 downto 0)));
+          if difference(14) = '1' then
+            short_bytes <= 0;
           end if;
-          short_payload <= cfg_payload - lfsr_bytes + short_bytes;
+          short_payload <= short_bytes + all_headers;
           wait_left <= wait_left - 1;
           if wait_left = 1 then
             state <= RUNNING;
@@ -220,6 +229,8 @@ begin
     end if;
   end process;
 
+  ipv4_half <= std_logic_vector(to_unsigned(cfg_payload, 16));
+  summing <= to_std_logic(state = CHECKSUM);
   busy <= to_std_logic(state = LENGTHS or state = CHECKSUM or state = RUNNING);
   config_error <= to_std_logic(state = REFUSED);
 
@@ -235,12 +246,14 @@ begin
   -- The frame begun last is finished, and so is the pair, when `enable` has fallen.
   may_go <= plan_valid and not take and (enable or pair_open) when state = RUNNING else '0';
 
+  content_bytes <= to_unsigned(short_bytes, 14) when truncated = '1' else to_unsigned(lfsr_bytes, 14);
+  content_ends <= to_std_logic(content_at = content_bytes);
+
   sequencer : process (clk)
     variable flips, ends : std_logic;
   begin
     if rising_edge(clk) then
       take <= '0';
-      sum_test <= '0';
       if step = '1' then
         flips := flip_armed and (flip_here or last_here);
         ends := last_here;
@@ -248,19 +261,25 @@ begin
         one_last <= last_here;
         one_user <= last_here and bad_fcs;
         one_content <= to_std_logic(section = CONTENT);
-        one_octet <= byte_of(word, word_byte);
+        one_octet <= word(31 downto 24);
+        if word_byte = 3 then
+          one_octet <= last_byte(word(31 downto 24), byte_0);
+        end if;
         one_flip <= flips;
         flip_armed <= flip_armed and not flips;
-        flip_here <= to_std_logic(flip_left = 1);
-        if flip_left /= 0 then
-          flip_left <= flip_left - 1;
-        end if;
+        flip_here <= to_std_logic(flip_at = cfg_flip_byte);
+        flip_at <= flip_at + 1;
         last_here <= '0';
 
         case section is
           when HEAD =>
-            content_none <= to_std_logic(content_left = 0);
-            content_one <= to_std_logic(content_left = 1);
+            content_one <= content_ends;
+            if position = 0 then
+              content_none <= content_ends;
+            end if;
+            if position = 0 or position = LAST_TEST then
+              content_at <= content_at + 1;
+            end if;
             if position = FIRST_TEST then
               -- So late that the MAC takes bytes of this frame already: the stamp is at a constant distance of the wire.
               stamp_valid <= time_valid;
@@ -268,7 +287,6 @@ begin
               if time_valid = '1' then
                 stamp <= time_ns;
               end if;
-              sum_test <= '1';
             end if;
             if position = LAST_TEST then
               section <= CONTENT;
@@ -284,24 +302,34 @@ begin
             end if;
 
           when CONTENT =>
-            content_left <= content_left - 1;
-            last_here <= to_std_logic(content_left = 2);
+            content_at <= content_at + 1;
+            last_here <= content_ends;
             if word_byte = 3 then
-              word <= next_word(word);
               word_byte <= 0;
             else
               word_byte <= word_byte + 1;
             end if;
+            if word_byte = 0 then
+              byte_0 <= word(31 downto 24);
+            end if;
+            word <= quarter_word(word);
 
           when others =>
             ends := '1';
+            -- Before the first frame the checksum of the IPv4 header is added up, over what is not constant and two zeros.
+            if start = '1' then
+              position <= IPV4_LENGTH;
+            elsif position = IPV4_LENGTH + 1 then
+              position <= IPV4_CHECKSUM;
+            elsif position = LAST_IPV4 then
+              position <= UDP_CHECKSUM;
+            elsif position /= LAST_TEST then
+              position <= position + 1;
+            end if;
         end case;
 
         if last_here = '1' then
-          finished_payload <= cfg_payload;
-          if truncated = '1' then
-            finished_payload <= short_payload;
-          end if;
+          finished_short <= truncated;
         end if;
         if ends = '1' then
           section <= NOTHING;
@@ -314,13 +342,10 @@ begin
             word_byte <= 0;
             bad_fcs <= plan_bad_fcs;
             truncated <= plan_truncated;
-            content_left <= lfsr_bytes;
-            if plan_truncated = '1' then
-              content_left <= short_bytes;
-            end if;
+            content_at <= to_unsigned(0, 14);
             flip_armed <= plan_bit_error;
-            flip_left <= cfg_flip_byte;
-            flip_here <= to_std_logic(cfg_flip_byte = 0);
+            flip_at <= to_unsigned(1, 14);
+            flip_here <= cfg_flip_first;
           end if;
         end if;
       end if;
@@ -329,7 +354,6 @@ begin
         position <= 0;
         last_here <= '0';
         flip_armed <= '0';
-        flip_left <= 0;
         one_valid <= '0';
       end if;
     end if;
@@ -344,7 +368,7 @@ begin
       ipv4_from => cfg_ipv4_from, ipv4_to => cfg_ipv4_to, port_from => cfg_port_from, port_to => cfg_port_to,
       ipv4_bytes => ipv4_half, udp_bytes => udp_half, lfsr_bytes => lfsr_half, stream => cfg_stream,
       number => number, time_valid => stamp_valid, time_ns => stamp,
-      sum_ipv4 => sum_ipv4, sum_test => sum_test, octet => header_octet);
+      start => start, sum_ipv4 => summing, octet => header_octet);
 
   second_step : process (clk)
     variable octet : octet_t;
@@ -380,6 +404,7 @@ begin
 
   accounts : process (clk)
     variable sum : unsigned(48 downto 0);
+    variable finished : unsigned(13 downto 0);
   begin
     if rising_edge(clk) then
       frame_left <= out_valid and m_tready and out_last;
@@ -394,7 +419,11 @@ begin
         in_flight <= in_flight - 1;
       end if;
       if frame_left = '1' then
-        sum := ('0' & bytes) + finished_payload;
+        finished := to_unsigned(cfg_payload, 14);
+        if finished_short = '1' then
+          finished := to_unsigned(short_payload, 14);
+        end if;
+        sum := ('0' & bytes) + finished;
         bytes <= sum(47 downto 0);
         bytes_over <= bytes_over or sum(48);
       end if;

@@ -44,12 +44,15 @@ architecture rtl of sequence_window is
   signal expected, located      : unsigned(32 downto 0);
   signal behind                 : signed(31 downto 0);
   signal past_window            : std_logic;
-  signal late                   : std_logic;
-  signal marks, mark            : half_t;
+  signal late, is_smaller       : std_logic;
+  signal marks                  : half_t;
+  signal marked                 : half_t;
+  signal is_marked              : std_logic;
   signal missed                 : unsigned(31 downto 0);
   signal missed_over            : std_logic;
+  -- What the count of the missing changes by; all ones take one away.
   signal adding                 : unsigned(31 downto 0);
-  signal removing               : std_logic;
+  signal changing, removing     : std_logic;
 begin
   ready <= to_std_logic(state /= EMPTYING);
   next_number <= std_logic_vector(expected(31 downto 0));
@@ -71,7 +74,14 @@ begin
     end if;
   end process;
 
+  is_marked <= marks(to_integer(located(3 downto 0)));
+
+  mark : for i in marked'range generate
+    marked(i) <= marks(i) or to_std_logic(located(3 downto 0) = i);
+  end generate;
+
   track : process (clk)
+    variable difference : unsigned(32 downto 0);
   begin
     if rising_edge(clk) then
       write <= '0';
@@ -79,7 +89,8 @@ begin
       is_duplicated <= '0';
       is_reordered <= '0';
       is_too_late <= '0';
-      adding <= (others => '0');
+      adding <= unsigned(behind);
+      changing <= '0';
       removing <= '0';
       case state is
         when EMPTYING =>
@@ -93,12 +104,16 @@ begin
 
         when WAITING =>
           if request = '1' then
-            behind <= signed(number) - signed(expected(31 downto 0));
+            difference := ('0' & unsigned(number)) - ('0' & expected(31 downto 0));
+            behind <= signed(difference(31 downto 0));
+            is_smaller <= difference(32);
+            located(31 downto 0) <= unsigned(number);
             state <= LOCATE;
           end if;
 
         when LOCATE =>
-          located <= unsigned(signed(expected) + behind);
+          -- The sequence itself, and whether the way to it goes over the largest one, forwards or back.
+          located(32) <= expected(32) xor behind(31) xor is_smaller;
           state <= AIM;
 
         when AIM =>
@@ -106,8 +121,6 @@ begin
           -- More than 4,096 behind, or before sequence 0.
           late <= behind(31) and (to_std_logic(behind(31 downto 12) /= x"FFFFF")
                                   or (located(31) and not past_window));
-          mark <= (others => '0');
-          mark(to_integer(located(3 downto 0))) <= '1';
           state <= FETCH;
 
         when FETCH =>
@@ -128,21 +141,23 @@ begin
 
         when others =>
           state <= WAITING;
-          written <= std_logic_vector(located(32 downto 13)) & (marks or mark);
+          written <= std_logic_vector(located(32 downto 13)) & marked;
           if behind(31) = '0' then
             is_new <= '1';
             write <= '1';
-            adding <= unsigned(behind);
+            changing <= '1';
             expected <= located + 1;
             past_window <= past_window or to_std_logic(located(31 downto 12) /= x"00000");
           elsif late = '1' then
             is_too_late <= '1';
-          elsif (marks and mark) /= x"0000" then
+          elsif is_marked = '1' then
             is_duplicated <= '1';
           else
             is_new <= '1';
             is_reordered <= '1';
             write <= '1';
+            adding <= (others => '1');
+            changing <= '1';
             removing <= '1';
           end if;
       end case;
@@ -161,11 +176,9 @@ begin
   begin
     if rising_edge(clk) then
       sum := ('0' & missed) + adding;
-      if removing = '1' then
-        missed <= missed - 1;
-      else
+      if changing = '1' then
         missed <= sum(31 downto 0);
-        missed_over <= missed_over or sum(32);
+        missed_over <= missed_over or (sum(32) and not removing);
       end if;
       if rst = '1' then
         missed <= (others => '0');

@@ -28,8 +28,10 @@ architecture rtl of stream_slice is
   subtype beat_t is std_logic_vector(9 downto 0);
   signal front, spare             : beat_t;
   signal front_valid, spare_valid : std_logic;
-  signal gap_left                 : natural range 0 to 2 ** 24 - 1;
-  signal waiting                  : std_logic;
+  -- The gap that is being waited for, and its clock that runs, from the second on.
+  signal gap                      : std_logic_vector(23 downto 0);
+  signal gap_at                   : unsigned(23 downto 0);
+  signal waiting, gap_waits       : std_logic;
   signal arrives, leaves, frees   : std_logic;
   signal s_beat                   : beat_t;
   signal gap_wanted               : std_logic;
@@ -50,6 +52,7 @@ begin
   begin
     if rising_edge(clk) then
       gap_wanted <= to_std_logic(gap_cycles /= (gap_cycles'range => '0'));
+      gap_waits <= to_std_logic(gap_cycles(23 downto 1) /= (22 downto 0 => '0'));
       if frees = '1' then
         front_valid <= spare_valid or arrives;
         if spare_valid = '1' then
@@ -67,19 +70,21 @@ begin
           spare_valid <= '1';
         end if;
       end if;
+      if waiting = '0' then
+        gap <= gap_cycles;
+      end if;
+      gap_at <= gap_at + 1;
       if leaves = '1' and front(8) = '1' then
-        gap_left <= to_integer(unsigned(gap_cycles));
-        waiting <= to_std_logic(unsigned(gap_cycles) > 1);
-      elsif waiting = '1' then
-        gap_left <= gap_left - 1;
-        waiting <= to_std_logic(gap_left > 2);
+        gap_at <= to_unsigned(2, 24);
+        waiting <= gap_waits;
+      elsif gap_at = unsigned(gap) then
+        waiting <= '0';
       end if;
       if rst = '1' then
         front <= (others => '0');
         spare <= (others => '0');
         front_valid <= '0';
         spare_valid <= '0';
-        gap_left <= 0;
         waiting <= '0';
       end if;
     end if;
