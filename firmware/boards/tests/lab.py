@@ -38,6 +38,7 @@ def need(*features):
     """Raises SkipTest where something that tests/skips.toml lists is missing; without names all that a board needs."""
     probes = {
         "arm-none-eabi-gcc": ["sh", "-c", "command -v arm-none-eabi-gcc"],
+        "riscv64-unknown-elf-gcc": ["sh", "-c", "command -v riscv64-unknown-elf-gcc"],
         "qemu": ["sh", "-c", "command -v qemu-system-arm"],
         "root": ["unshare", "--net", "true"],
         "tun": ["unshare", "--net", "ip", "tuntap", "add", "dev", "probe", "mode", "tap"],
