@@ -62,6 +62,25 @@ class Registers(unittest.TestCase):
         with self.assertRaisesRegex(toolchain.ToolError, "Address Decode"):
             registers.decode_ahead(vhdl)
 
+    def test_the_reference_node_has_its_places_alike_in_vhdl_c_and_rust(self):
+        package = (self.folder / "reference_node_pkg.vhd").read_text()
+        places = {name: int(place, 16) for name, place in re.findall(r"constant (\w+) : natural := 16#(\w+)#;", package)}
+        rust = (self.folder / "reference_node_registers.rs").read_text()
+        lines = []
+        for path, name, place in re.findall(r"/// reference_node_registers\.([\w.\[\]]+)\npub const (\w+): u32 = 0x(\w+);", rust):
+            block = path.split(".")[0]
+            if block != "port_1":
+                lines.append(f'_Static_assert(offsetof(reference_node_registers_t, {path}) == 0x{place}, "{name}");')
+                base = f"offsetof(reference_node_registers_t, {block})"
+                lines.append(f'_Static_assert({base} + {places[name]} == 0x{place}, "{name} in VHDL");')
+        self.assertGreater(len(lines), 150)
+        # A program may have both headers.
+        includes = "".join(f'#include "{self.folder / name}_registers.h"\n' for name in ("reference_node", "ethernet_port"))
+        text = f"#include <stddef.h>\n{includes}" + "\n".join(lines) + "\n"
+        words = ["cc", "-std=c11", "-Wall", "-Werror", "-fsyntax-only", "-x", "c", "-"]
+        done = subprocess.run(words, input=text, text=True, stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_what_is_newer_than_its_map_is_not_made_again(self):
         with mock.patch.object(registers, "export", side_effect=AssertionError("made again")):
             self.assertEqual(registers.generate(), self.folder)
