@@ -1,7 +1,7 @@
 -- From the CPU's bus to a port's registers behind AXI4-Lite; while the port's clock stands, accesses are refused.
 --
 -- The port has its clock from the same edges, if it has one. It is held in reset while its clock stands, and for some clocks
--- after that, during which an access waits.
+-- after that, during which an access waits. All that goes to the port moves with the port's clock.
 library ieee;
 use ieee.std_logic_1164.all;
 
@@ -9,7 +9,8 @@ entity axi_bridge is
   port (
     clk            : in  std_logic;
     rst            : in  std_logic;
-    -- The port's clock runs.
+    port_clk       : in  std_logic;
+    -- The port's clock runs; it may stop where no access waits.
     running        : in  std_logic;
     port_rst       : out std_logic;
     -- A request stands until its answer, one clock; refused: the word is none, and nothing was written.
@@ -41,21 +42,41 @@ architecture rtl of axi_bridge is
   -- The reset of PeakRDL's block and of the blocks behind it is through by then.
   constant RESET_CLOCKS : natural := 8;
 
-  signal waiting, answer : std_logic;
-  signal warming         : natural range 0 to RESET_CLOCKS;
+  signal waiting, answer, refused : std_logic;
+  signal refuses                  : std_logic;
+  signal warming                  : natural range 0 to RESET_CLOCKS;
+  signal cold                     : std_logic;
+  signal word                     : std_logic_vector(31 downto 0);
 begin
-  s_answer <= answer;
-  port_rst <= '0' when warming = 0 else '1';
+  -- What the port's clock moves says nothing before its reset.
+  s_answer  <= (answer and not cold) or refuses;
+  s_refused <= (refused and not cold) or refuses;
+  s_rdata   <= word when cold = '0' else (others => '0');
+  cold      <= '0' when warming = 0 else '1';
+  port_rst  <= cold;
 
   process (clk)
   begin
     if rising_edge(clk) then
-      answer    <= '0';
-      s_refused <= '0';
-      s_rdata   <= (others => '0');
+      refuses <= s_request and not running and not refuses;
       if warming /= 0 then
         warming <= warming - 1;
       end if;
+      if rst = '1' or running = '0' then
+        warming <= RESET_CLOCKS;
+      end if;
+      if rst = '1' then
+        refuses <= '0';
+      end if;
+    end if;
+  end process;
+
+  process (port_clk)
+  begin
+    if rising_edge(port_clk) then
+      answer  <= '0';
+      refused <= '0';
+      word    <= (others => '0');
       if m_axil_awready = '1' then
         m_axil_awvalid <= '0';
       end if;
@@ -66,38 +87,32 @@ begin
         m_axil_arvalid <= '0';
       end if;
       if waiting = '1' and m_axil_rvalid = '1' then
-        waiting   <= '0';
-        answer    <= '1';
-        s_rdata   <= m_axil_rdata;
-        s_refused <= m_axil_rresp(1);
+        waiting <= '0';
+        answer  <= '1';
+        word    <= m_axil_rdata;
+        refused <= m_axil_rresp(1);
       elsif waiting = '1' and m_axil_bvalid = '1' then
-        waiting   <= '0';
-        answer    <= '1';
-        s_refused <= m_axil_bresp(1);
-      elsif waiting = '0' and answer = '0' and s_request = '1' and running = '1' and warming = 0 then
+        waiting <= '0';
+        answer  <= '1';
+        refused <= m_axil_bresp(1);
+      elsif waiting = '0' and answer = '0' and s_request = '1' and refuses = '0' then
         waiting        <= '1';
         m_axil_addr    <= s_address & "00";
         m_axil_wdata   <= s_wdata;
         m_axil_awvalid <= s_write;
         m_axil_wvalid  <= s_write;
         m_axil_arvalid <= not s_write;
-      elsif answer = '0' and s_request = '1' and running = '0' then
-        answer    <= '1';
-        s_refused <= '1';
       end if;
-      if rst = '1' or running = '0' then
+      if cold = '1' then
         waiting        <= '0';
+        answer         <= '0';
+        refused        <= '0';
         m_axil_awvalid <= '0';
         m_axil_wvalid  <= '0';
         m_axil_arvalid <= '0';
         m_axil_addr    <= (others => '0');
         m_axil_wdata   <= (others => '0');
-        warming        <= RESET_CLOCKS;
-      end if;
-      if rst = '1' then
-        answer    <= '0';
-        s_refused <= '0';
-        s_rdata   <= (others => '0');
+        word           <= (others => '0');
       end if;
     end if;
   end process;

@@ -33,12 +33,11 @@ architecture rtl of node_identifier is
   constant RULES     : natural := 4;
   constant UDP_PORTS : natural := 4;
   constant ADDRESSES : natural := 2;
-  -- Settings are the words from the start to the last UDP port.
-  constant SETTINGS  : natural := IDENTIFIER_UDP_PORT3 / 4 + 1;
-  type words_t is array (0 to SETTINGS - 1) of std_logic_vector(31 downto 0);
 
-  signal words          : words_t;
   signal place          : natural range 0 to 2**14 - 1;
+  -- The settings as the identifier has them; the words of the registers are made of them where they are read.
+  signal own_mac        : std_logic_vector(47 downto 0);
+  signal address_enable : std_logic_vector(ADDRESSES - 1 downto 0);
   signal own_addresses  : std_logic_vector(128 * ADDRESSES - 1 downto 0);
   signal rule_enable, rule_own, rule_typed, rule_protocolled, rule_ordered : std_logic_vector(RULES - 1 downto 0);
   signal rule_ports     : std_logic_vector(RULES * UDP_PORTS - 1 downto 0);
@@ -46,67 +45,21 @@ architecture rtl of node_identifier is
   signal rule_protocol  : std_logic_vector(8 * RULES - 1 downto 0);
   signal rule_priority  : std_logic_vector(3 * RULES - 1 downto 0);
   signal ports, masks   : std_logic_vector(16 * UDP_PORTS - 1 downto 0);
-  signal own_mac        : std_logic_vector(47 downto 0);
   signal ended, is_wanted : std_logic;
   signal hits           : std_logic_vector(RULES - 1 downto 0);
   signal frames, wanted_frames : unsigned(31 downto 0);
-
-  -- The bits of a setting that are there; the others read as 0.
-  function kept(index : natural; word : std_logic_vector(31 downto 0)) return std_logic_vector is
-    variable bits : std_logic_vector(31 downto 0);
-  begin
-    bits := word;
-    if index = IDENTIFIER_OWN / 4 + 1 then
-      bits(31 downto 16) := (others => '0');
-    elsif index = IDENTIFIER_ADDRESS_ENABLE / 4 then
-      bits(31 downto ADDRESSES) := (others => '0');
-    elsif index = IDENTIFIER_STATUS / 4 then
-      bits := (others => '0');
-    elsif index >= IDENTIFIER_RULE0_WHAT / 4 and index < IDENTIFIER_UDP_PORT0 / 4 and index mod 2 = 0 then
-      bits := word and x"000F071F";
-    elsif index >= IDENTIFIER_RULE0_WHAT / 4 and index < IDENTIFIER_UDP_PORT0 / 4 then
-      bits(31 downto 24) := (others => '0');
-    end if;
-    return bits;
-  end function;
 begin
   place         <= to_integer(unsigned(s_address));
   result_valid  <= ended;
   result_wanted <= is_wanted;
   result_rules  <= hits;
-  own_mac       <= words(IDENTIFIER_OWN / 4 + 1)(15 downto 0) & words(IDENTIFIER_OWN / 4);
-
-  own_words : for number in 0 to 4 * ADDRESSES - 1 generate
-    own_addresses(32 * number + 31 downto 32 * number) <= words(IDENTIFIER_ADDRESS0_WORD0 / 4 + number);
-  end generate;
-
-  rules_of : for rule in 0 to RULES - 1 generate
-    constant WHAT   : natural := IDENTIFIER_RULE0_WHAT / 4 + 2 * rule;
-    constant VALUES : natural := IDENTIFIER_RULE0_VALUES / 4 + 2 * rule;
-  begin
-    rule_enable(rule)      <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ENABLE);
-    rule_own(rule)         <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_OWN);
-    rule_typed(rule)       <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_TYPE);
-    rule_protocolled(rule) <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_PROTOCOL);
-    rule_ordered(rule)     <= words(WHAT)(IDENTIFIER_RULE0_WHAT_ASKS_PRIORITY);
-    rule_ports(UDP_PORTS * rule + UDP_PORTS - 1 downto UDP_PORTS * rule) <= words(WHAT)(IDENTIFIER_RULE0_WHAT_PORTS);
-    rule_priority(3 * rule + 2 downto 3 * rule)   <= words(WHAT)(IDENTIFIER_RULE0_WHAT_PRIORITY);
-    rule_type(16 * rule + 15 downto 16 * rule)    <= words(VALUES)(IDENTIFIER_RULE0_VALUES_ETHERTYPE);
-    rule_protocol(8 * rule + 7 downto 8 * rule)   <= words(VALUES)(IDENTIFIER_RULE0_VALUES_PROTOCOL);
-  end generate;
-
-  ports_of : for number in 0 to UDP_PORTS - 1 generate
-    ports(16 * number + 15 downto 16 * number) <= words(IDENTIFIER_UDP_PORT0 / 4 + number)(IDENTIFIER_UDP_PORT0_PORT_NUMBER);
-    masks(16 * number + 15 downto 16 * number) <= words(IDENTIFIER_UDP_PORT0 / 4 + number)(IDENTIFIER_UDP_PORT0_MASK);
-  end generate;
 
   unit : entity work.packet_identifier
     generic map (RULES => RULES, PORTS => UDP_PORTS, ADDRESSES => ADDRESSES)
     port map (
       clk => clk, rst => rst,
       tap_tdata => tap_tdata, tap_tvalid => tap_tvalid, tap_start => tap_start, tap_end => tap_end,
-      own_mac => own_mac, address_enable => words(IDENTIFIER_ADDRESS_ENABLE / 4)(ADDRESSES - 1 downto 0),
-      own_addresses => own_addresses,
+      own_mac => own_mac, address_enable => address_enable, own_addresses => own_addresses,
       rule_enable => rule_enable, rule_asks_own => rule_own, rule_asks_type => rule_typed,
       rule_asks_protocol => rule_protocolled, rule_asks_priority => rule_ordered, rule_asks_port => rule_ports,
       rule_type => rule_type, rule_protocol => rule_protocol, rule_priority => rule_priority,
@@ -124,30 +77,97 @@ begin
           wanted_frames <= wanted_frames + 1;
         end if;
       end if;
-      for index in words'range loop
-        if s_access = '1' and s_write = '1' and place = index then
-          words(index) <= kept(index, s_wdata);
-        end if;
-      end loop;
+      if s_access = '1' and s_write = '1' then
+        case place is
+          when IDENTIFIER_OWN / 4            => own_mac(31 downto 0) <= s_wdata;
+          when IDENTIFIER_OWN / 4 + 1        => own_mac(47 downto 32) <= s_wdata(15 downto 0);
+          when IDENTIFIER_ADDRESS_ENABLE / 4 => address_enable <= s_wdata(ADDRESSES - 1 downto 0);
+          when others => null;
+        end case;
+        for number in 0 to 4 * ADDRESSES - 1 loop
+          if place = IDENTIFIER_ADDRESS0_WORD0 / 4 + number then
+            own_addresses(32 * number + 31 downto 32 * number) <= s_wdata;
+          end if;
+        end loop;
+        for rule in 0 to RULES - 1 loop
+          if place = IDENTIFIER_RULE0_WHAT / 4 + 2 * rule then
+            rule_enable(rule)      <= s_wdata(IDENTIFIER_RULE0_WHAT_ENABLE);
+            rule_own(rule)         <= s_wdata(IDENTIFIER_RULE0_WHAT_ASKS_OWN);
+            rule_typed(rule)       <= s_wdata(IDENTIFIER_RULE0_WHAT_ASKS_TYPE);
+            rule_protocolled(rule) <= s_wdata(IDENTIFIER_RULE0_WHAT_ASKS_PROTOCOL);
+            rule_ordered(rule)     <= s_wdata(IDENTIFIER_RULE0_WHAT_ASKS_PRIORITY);
+            rule_priority(3 * rule + 2 downto 3 * rule) <= s_wdata(IDENTIFIER_RULE0_WHAT_PRIORITY);
+            rule_ports(UDP_PORTS * rule + UDP_PORTS - 1 downto UDP_PORTS * rule) <= s_wdata(IDENTIFIER_RULE0_WHAT_PORTS);
+          end if;
+          if place = IDENTIFIER_RULE0_VALUES / 4 + 2 * rule then
+            rule_type(16 * rule + 15 downto 16 * rule)  <= s_wdata(IDENTIFIER_RULE0_VALUES_ETHERTYPE);
+            rule_protocol(8 * rule + 7 downto 8 * rule) <= s_wdata(IDENTIFIER_RULE0_VALUES_PROTOCOL);
+          end if;
+        end loop;
+        for number in 0 to UDP_PORTS - 1 loop
+          if place = IDENTIFIER_UDP_PORT0 / 4 + number then
+            ports(16 * number + 15 downto 16 * number) <= s_wdata(IDENTIFIER_UDP_PORT0_PORT_NUMBER);
+            masks(16 * number + 15 downto 16 * number) <= s_wdata(IDENTIFIER_UDP_PORT0_MASK);
+          end if;
+        end loop;
+      end if;
+
       if s_access = '1' and s_write = '0' then
         s_rdata <= (others => '0');
-        if place < SETTINGS then
-          s_rdata <= words(place);
-        end if;
-        if place = IDENTIFIER_STATUS / 4 then
-          s_rdata(IDENTIFIER_STATUS_WANTED) <= is_wanted;
-          s_rdata(IDENTIFIER_STATUS_RULES)  <= hits;
-        elsif place = IDENTIFIER_FRAMES / 4 then
-          s_rdata <= std_logic_vector(frames);
-        elsif place = IDENTIFIER_WANTED / 4 then
-          s_rdata <= std_logic_vector(wanted_frames);
-        end if;
+        case place is
+          when IDENTIFIER_OWN / 4            => s_rdata <= own_mac(31 downto 0);
+          when IDENTIFIER_OWN / 4 + 1        => s_rdata(15 downto 0) <= own_mac(47 downto 32);
+          when IDENTIFIER_ADDRESS_ENABLE / 4 => s_rdata(ADDRESSES - 1 downto 0) <= address_enable;
+          when IDENTIFIER_STATUS / 4 =>
+            s_rdata(IDENTIFIER_STATUS_WANTED) <= is_wanted;
+            s_rdata(IDENTIFIER_STATUS_RULES)  <= hits;
+          when IDENTIFIER_FRAMES / 4 => s_rdata <= std_logic_vector(frames);
+          when IDENTIFIER_WANTED / 4 => s_rdata <= std_logic_vector(wanted_frames);
+          when others => null;
+        end case;
+        for number in 0 to 4 * ADDRESSES - 1 loop
+          if place = IDENTIFIER_ADDRESS0_WORD0 / 4 + number then
+            s_rdata <= own_addresses(32 * number + 31 downto 32 * number);
+          end if;
+        end loop;
+        for rule in 0 to RULES - 1 loop
+          if place = IDENTIFIER_RULE0_WHAT / 4 + 2 * rule then
+            s_rdata(IDENTIFIER_RULE0_WHAT_ENABLE)        <= rule_enable(rule);
+            s_rdata(IDENTIFIER_RULE0_WHAT_ASKS_OWN)      <= rule_own(rule);
+            s_rdata(IDENTIFIER_RULE0_WHAT_ASKS_TYPE)     <= rule_typed(rule);
+            s_rdata(IDENTIFIER_RULE0_WHAT_ASKS_PROTOCOL) <= rule_protocolled(rule);
+            s_rdata(IDENTIFIER_RULE0_WHAT_ASKS_PRIORITY) <= rule_ordered(rule);
+            s_rdata(IDENTIFIER_RULE0_WHAT_PRIORITY)      <= rule_priority(3 * rule + 2 downto 3 * rule);
+            s_rdata(IDENTIFIER_RULE0_WHAT_PORTS)
+              <= rule_ports(UDP_PORTS * rule + UDP_PORTS - 1 downto UDP_PORTS * rule);
+          end if;
+          if place = IDENTIFIER_RULE0_VALUES / 4 + 2 * rule then
+            s_rdata(IDENTIFIER_RULE0_VALUES_ETHERTYPE) <= rule_type(16 * rule + 15 downto 16 * rule);
+            s_rdata(IDENTIFIER_RULE0_VALUES_PROTOCOL)  <= rule_protocol(8 * rule + 7 downto 8 * rule);
+          end if;
+        end loop;
+        for number in 0 to UDP_PORTS - 1 loop
+          if place = IDENTIFIER_UDP_PORT0 / 4 + number then
+            s_rdata(IDENTIFIER_UDP_PORT0_PORT_NUMBER) <= ports(16 * number + 15 downto 16 * number);
+            s_rdata(IDENTIFIER_UDP_PORT0_MASK)        <= masks(16 * number + 15 downto 16 * number);
+          end if;
+        end loop;
       end if;
       if rst = '1' then
-        words <= (others => (others => '0'));
-        for number in 0 to UDP_PORTS - 1 loop
-          words(IDENTIFIER_UDP_PORT0 / 4 + number) <= x"FFFF0000";
-        end loop;
+        own_mac          <= (others => '0');
+        address_enable   <= (others => '0');
+        own_addresses    <= (others => '0');
+        rule_enable      <= (others => '0');
+        rule_own         <= (others => '0');
+        rule_typed       <= (others => '0');
+        rule_protocolled <= (others => '0');
+        rule_ordered     <= (others => '0');
+        rule_ports       <= (others => '0');
+        rule_type        <= (others => '0');
+        rule_protocol    <= (others => '0');
+        rule_priority    <= (others => '0');
+        ports            <= (others => '0');
+        masks            <= (others => '1');
         frames        <= (others => '0');
         wanted_frames <= (others => '0');
         s_rdata       <= (others => '0');

@@ -15,7 +15,7 @@ entity reference_node is
     clk            : in  std_logic;
     -- While it is 1, the loader fills the memory, and everything else waits.
     rst            : in  std_logic;
-    -- Straps, which stay as they are.
+    -- Straps, which are taken during the reset.
     attachment     : in  std_logic_vector(1 downto 0);
     fast_track     : in  std_logic;
     loopback_1     : in  std_logic;
@@ -84,6 +84,12 @@ architecture rtl of reference_node is
   constant GAP        : std_logic_vector(7 downto 0) := x"0C";
   constant ORDERED    : std_logic_vector(1 downto 0) := "01";
   constant DMA        : std_logic_vector(1 downto 0) := "10";
+
+  signal reset                                : std_logic;
+  -- The straps as they were taken.
+  signal attached                             : std_logic_vector(1 downto 0);
+  signal tracks, looped                       : std_logic;
+  signal read_clocks, write_clocks            : std_logic_vector(7 downto 0);
 
   -- The CPU's buses.
   signal interrupts                           : std_logic_vector(31 downto 0);
@@ -160,11 +166,26 @@ architecture rtl of reference_node is
   signal slot_sent, ring_sent                 : std_logic;
   signal sent                                 : std_logic;
 begin
+  -- What comes from outside is registered: nothing inside hangs on it between two clocks, in an FPGA or in a simulation.
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      reset <= rst;
+      if rst = '1' then
+        attached     <= attachment;
+        tracks       <= fast_track;
+        looped       <= loopback_1;
+        read_clocks  <= reading;
+        write_clocks <= writing;
+      end if;
+    end if;
+  end process;
+
   interrupts <= (31 downto 3 => '0') & irq;
 
   cpu : component riscv_cpu
     port map (
-      clk => clk, rst => rst, interrupts => interrupts,
+      clk => clk, rst => reset, interrupts => interrupts,
       code_request => fetch_request, code_burst => fetch_burst, code_address => fetch_address,
       code_answer => fetch_answer, code_rdata => fetch_rdata,
       data_request => bus_request, data_write => bus_write, data_burst => bus_burst, data_address => bus_address,
@@ -183,7 +204,7 @@ begin
       if fetch_request = '1' and fetch_astray = '1' then
         trap <= '1';
       end if;
-      if rst = '1' then
+      if reset = '1' then
         trap <= '0';
       end if;
     end if;
@@ -194,7 +215,7 @@ begin
   decoder : entity work.address_decoder
     generic map (RAM_BITS => RAM_BITS)
     port map (
-      clk => clk, rst => rst, s_request => bus_request, s_address => bus_address, s_answer => bus_answer,
+      clk => clk, rst => reset, s_request => bus_request, s_address => bus_address, s_answer => bus_answer,
       s_rdata => bus_rdata, fault => fault, fault_address => fault_address,
       ram_request => ram_bus, ram_answer => ram_bus_answer, ram_rdata => ram_rdata,
       system_access => at_system, system_rdata => system_rdata,
@@ -209,7 +230,7 @@ begin
   arbiter : entity work.ram_arbiter
     generic map (ADDRESS_BITS => RAM_BITS)
     port map (
-      clk => clk, rst => rst,
+      clk => clk, rst => reset,
       code_request => ram_fetch, code_burst => fetch_burst, code_address => fetch_address(RAM_BITS - 1 downto 0),
       code_answer => ram_fetch_answer,
       data_request => ram_bus, data_write => bus_write, data_burst => bus_burst,
@@ -224,15 +245,15 @@ begin
   memory : entity work.node_ram
     generic map (ADDRESS_BITS => RAM_BITS)
     port map (
-      clk => clk, rst => rst, load_enable => load_enable, load_address => load_address, load_data => load_data,
+      clk => clk, rst => reset, load_enable => load_enable, load_address => load_address, load_data => load_data,
       s_request => ram_request, s_write => ram_write, s_burst => ram_burst, s_address => ram_address,
       s_wdata => ram_wdata, s_bytes => ram_bytes, s_answer => ram_answer, s_rdata => ram_rdata
     );
 
   system : entity work.node_system
     port map (
-      clk => clk, rst => rst, attachment => attachment, fast_track => fast_track, loopback_1 => loopback_1,
-      reading => reading, writing => writing, fault => fault, fault_address => fault_address, mac_irq => mac_irq,
+      clk => clk, rst => reset, attachment => attached, fast_track => tracks, loopback_1 => looped,
+      reading => read_clocks, writing => write_clocks, fault => fault, fault_address => fault_address, mac_irq => mac_irq,
       s_access => at_system, s_write => bus_write, s_address => place, s_wdata => bus_wdata, s_rdata => system_rdata,
       irq => irq, uart_out_data => uart_out_data, uart_out_valid => uart_out_valid, uart_out_ready => uart_out_ready,
       uart_in_data => uart_in_data, uart_in_valid => uart_in_valid, uart_in_ready => uart_in_ready,
@@ -240,7 +261,7 @@ begin
     );
 
   -- The MAC that is not attached hears and says nothing.
-  is_dma         <= '1' when attachment = DMA else '0';
+  is_dma         <= '1' when attached = DMA else '0';
   mac_irq        <= ring_irq when is_dma = '1' else slot_irq;
   slot_tvalid_in <= in_tvalid and not is_dma;
   ring_tvalid_in <= in_tvalid and is_dma;
@@ -263,7 +284,7 @@ begin
       else
         line_step <= line_step + 1;
       end if;
-      if rst = '1' then
+      if reset = '1' then
         line_step   <= 0;
         line_enable <= '0';
       end if;
@@ -275,7 +296,7 @@ begin
 
   receiver : entity work.mac_rx
     port map (
-      clk => clk, rst => rst, ce => line_enable, max_frame => MAX_FRAME,
+      clk => clk, rst => reset, ce => line_enable, max_frame => MAX_FRAME,
       gmii_rxd => rxd, gmii_rx_dv => rx_dv, gmii_rx_er => rx_er,
       m_tdata => in_tdata, m_tvalid => in_tvalid, m_tlast => in_tlast, m_tuser => in_tuser, m_bad_fcs => in_bad_fcs,
       m_rx_error => in_rx_error, m_runt => in_runt, m_oversize => in_oversize,
@@ -285,14 +306,14 @@ begin
 
   transmitter : entity work.mac_tx
     port map (
-      clk => clk, rst => rst, ce => line_enable, gap => GAP,
+      clk => clk, rst => reset, ce => line_enable, gap => GAP,
       s_tdata => out_tdata, s_tvalid => out_tvalid, s_tready => out_tready, s_tlast => out_tlast, s_tuser => '0',
       gmii_txd => txd, gmii_tx_en => line_tx_en, gmii_tx_er => tx_er, sent => sent, underrun => open
     );
 
   identifier : entity work.node_identifier
     port map (
-      clk => clk, rst => rst, tap_tdata => tap_tdata, tap_tvalid => tap_tvalid, tap_start => tap_start,
+      clk => clk, rst => reset, tap_tdata => tap_tdata, tap_tvalid => tap_tvalid, tap_start => tap_start,
       tap_end => tap_end, wanted => wanted, result_valid => result_valid, result_wanted => result_wanted,
       result_rules => result_rules, s_access => at_identifier, s_write => bus_write, s_address => place,
       s_wdata => bus_wdata, s_rdata => identifier_rdata
@@ -300,21 +321,21 @@ begin
 
   capture : entity work.node_capture
     port map (
-      clk => clk, rst => rst, rx_dv => rx_dv, tx_en => line_tx_en, wanted => wanted,
+      clk => clk, rst => reset, rx_dv => rx_dv, tx_en => line_tx_en, wanted => wanted,
       s_access => at_capture, s_write => bus_write, s_address => place, s_wdata => bus_wdata, s_rdata => capture_rdata
     );
 
-  posted <= '0' when attachment = ORDERED else '1';
+  posted <= '0' when attached = ORDERED else '1';
 
   bridge : entity work.bus_bridge
     port map (
-      clk => clk, rst => rst, posted => posted, reading => reading, writing => writing,
+      clk => clk, rst => reset, posted => posted, reading => read_clocks, writing => write_clocks,
       s_request => slot_request, s_write => bus_write, s_answer => slot_answer, m_access => at_slot
     );
 
   slots : entity work.slot_mac
     port map (
-      clk => clk, rst => rst,
+      clk => clk, rst => reset,
       s_tdata => in_tdata, s_tvalid => slot_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
       s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
       result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
@@ -326,7 +347,7 @@ begin
   rings : entity work.ring_mac
     generic map (RAM_BITS => RAM_BITS)
     port map (
-      clk => clk, rst => rst,
+      clk => clk, rst => reset,
       s_tdata => in_tdata, s_tvalid => ring_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
       s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
       result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
@@ -341,7 +362,7 @@ begin
 
   to_port : entity work.axi_bridge
     port map (
-      clk => clk, rst => rst, running => port_running, port_rst => port_rst,
+      clk => clk, rst => reset, port_clk => port_1_clk, running => port_running, port_rst => port_rst,
       s_request => port_request, s_write => bus_write, s_address => bus_address(8 downto 0), s_wdata => bus_wdata,
       s_answer => port_answer, s_refused => port_refused, s_rdata => port_rdata,
       m_axil_awvalid => axil_awvalid, m_axil_awready => axil_awready, m_axil_addr => axil_addr,
@@ -351,9 +372,9 @@ begin
       m_axil_rdata => axil_rdata, m_axil_rresp => axil_rresp
     );
 
-  port_rxd     <= port_txd when loopback_1 = '1' else line_1_rxd;
-  port_rx_dv   <= port_tx_en when loopback_1 = '1' else line_1_rx_dv;
-  port_rx_er   <= port_tx_er when loopback_1 = '1' else line_1_rx_er;
+  port_rxd     <= port_txd when looped = '1' else line_1_rxd;
+  port_rx_dv   <= port_tx_en when looped = '1' else line_1_rx_dv;
+  port_rx_er   <= port_tx_er when looped = '1' else line_1_rx_er;
   line_1_txd   <= port_txd;
   line_1_tx_en <= port_tx_en;
   line_1_tx_er <= port_tx_er;
