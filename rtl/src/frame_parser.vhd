@@ -41,7 +41,6 @@ architecture rtl of frame_parser is
   type section_t is (ADDRESSES, ETHER_TYPE, TAG, IPV4, IPV6, UDP, HEADER, CONTENT, REST);
   signal section                       : section_t;
   signal index                         : natural range 0 to 63;
-  signal source_octet                  : octet_t;
   signal prior                         : octet_t;
   signal tags                          : natural range 0 to 2;
   signal ours, located                 : std_logic;
@@ -88,14 +87,6 @@ architecture rtl of frame_parser is
 begin
   frame_number <= number;
 
-  with index select source_octet <=
-    source(47 downto 40) when 6,
-    source(39 downto 32) when 7,
-    source(31 downto 24) when 8,
-    source(23 downto 16) when 9,
-    source(15 downto 8) when 10,
-    source(7 downto 0) when others;
-
   parse : process (clk)
     variable pair      : half_t;
     variable following : section_t;
@@ -129,9 +120,11 @@ begin
               content_whole <= '0';
               magic_right <= '1';
             end if;
-            if index >= ADDRESS_BYTES and s_tdata /= source_octet then
-              ours <= '0';
-            end if;
+            for i in 0 to ADDRESS_BYTES - 1 loop
+              if index = ADDRESS_BYTES + i and s_tdata /= source(47 - 8 * i downto 40 - 8 * i) then
+                ours <= '0';
+              end if;
+            end loop;
             if index = 11 then
               section <= ETHER_TYPE;
               index <= 0;
