@@ -24,7 +24,7 @@ project(mine C ASM)
 set(CMAKE_C_STANDARD 11)
 file(GLOB LWIP {lwip}/core/*.c {lwip}/core/ipv4/*.c {lwip}/netif/ethernet.c)
 file(GLOB BOARD {board}/*.c {board}/*.S)
-add_executable(my_firmware ${{LWIP}} ${{BOARD}} {firmware}/boards/common/loop.c {firmware}/boards/common/print.c
+add_executable(my_firmware ${{LWIP}} ${{BOARD}} {firmware}/boards/common/loop.c {firmware}/boards/common/receive.c {firmware}/boards/common/print.c
     {firmware}/boards/common/panic.c {firmware}/boards/common/uart_ring.c {port}/sys_now.c {port}/checksum.c mine.c)
 target_include_directories(my_firmware PRIVATE . {board} {firmware}/boards/common {firmware}/lib/include {port} {lwip}/include)
 target_compile_options(my_firmware PRIVATE -O2 -fno-strict-aliasing)

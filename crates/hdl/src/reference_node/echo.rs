@@ -20,6 +20,9 @@ const TESTER_PORT: u16 = 40_001;
 pub const STREAM: u8 = 0;
 /// Clocks after which a frame is taken for lost: 10 ms, a hundred times what an echo takes.
 const ANSWER_CLOCKS: u64 = 1_000_000;
+/// Silence between an echo and the next frame, 100 µs: the program's loop has come to rest by then, so that a delay is that of
+/// an idle node, as it is where a host sends a frame now and then.
+const REST_CLOCKS: u64 = 10_000;
 /// The line's clock as the tester reads it.
 const SIMULATED: Clock = Clock {
     kind: ClockKind::Simulated,
@@ -109,7 +112,7 @@ impl Echoes {
         }
         // Frames come at other places of the byte clock and of the program's loop each time.
         let dither = u64::from(sequence) * 37 % 101;
-        let next = (begun + self.interval_clocks).max(node.clocks()) + dither;
+        let next = (begun + self.interval_clocks).max(node.clocks() + REST_CLOCKS) + dither;
         node.run(next - node.clocks());
     }
 
