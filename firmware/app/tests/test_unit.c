@@ -35,7 +35,7 @@ static void stop(void)
 	unit.on = false;
 }
 
-static uint32_t count(void)
+static uint32_t taken(void)
 {
 	return unit.count;
 }
@@ -58,7 +58,7 @@ static void record(uint32_t index, uint32_t *sequence, uint64_t *total_ticks)
 
 static void begin_with_unit(void)
 {
-	static const struct wl_unit table = { 10000, start, stop, count, lost, cost_ticks, record };
+	static const struct wl_unit table = { 10000, start, stop, taken, lost, cost_ticks, record };
 	static struct wl_identity identity;
 
 	begin();
