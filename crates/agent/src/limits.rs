@@ -67,31 +67,8 @@ mod tests {
 
     fn start(load: Load) -> Start {
         Start {
-            direction: Direction::Transmit,
-            layer: Layer::UdpIpv4,
-            vlan_tags: None,
-            traffic: None,
-            path: None,
-            size: None,
             load: Some(load),
-            extent: Extent::Frames(1),
-            limit_ps: None,
-            ports: None,
-            tx_stream: None,
-            rx_stream: None,
-            buffers: None,
-            descriptors: None,
-            captures: None,
-            capture_unit: None,
-            wait: None,
-            rule: None,
-            probes: None,
-            background_port: None,
-            clock_id: None,
-            node_port: None,
-            peer_port: None,
-            peer_mac: None,
-            peer_ip: None,
+            ..Start::new(Direction::Transmit, Layer::UdpIpv4, Extent::Frames(1))
         }
     }
 

@@ -110,31 +110,13 @@ impl CountNode {
             return Err(NodeError::unsupported("direction", why));
         }
         let start = Start {
-            direction: Direction::Both,
-            layer: Layer::UdpIpv4,
-            vlan_tags: None,
-            traffic: None,
             path: Some(Path::Loopback),
             size: Some(trial.size),
             load: Some(Load::Max),
-            extent: Until::Frames(frames),
             limit_ps: Some(self.identity.max_time_ps),
-            ports: None,
             tx_stream: Some(STREAM),
-            rx_stream: None,
-            buffers: None,
-            descriptors: None,
             captures: Some(frames as u32),
-            capture_unit: None,
-            wait: None,
-            rule: None,
-            probes: None,
-            background_port: None,
-            clock_id: None,
-            node_port: None,
-            peer_port: None,
-            peer_mac: None,
-            peer_ip: None,
+            ..Start::new(Direction::Both, Layer::UdpIpv4, Until::Frames(frames))
         };
         Ok((start, frames))
     }

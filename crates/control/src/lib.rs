@@ -25,6 +25,7 @@ pub mod value;
 
 mod fuzz;
 mod linebuf;
+mod start;
 
 pub use client::{Client, ClientError};
 pub use fuzz::{fuzz_line, fuzz_server, fuzz_stages};

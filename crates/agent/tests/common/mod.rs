@@ -148,34 +148,15 @@ pub fn client(lab: &EphemeralLab, to: SocketAddr) -> Client<TcpTransport> {
 pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
     let sends = matches!(direction, Direction::Transmit | Direction::Both);
     Start {
-        direction,
-        layer,
-        vlan_tags: None,
-        traffic: None,
-        path: None,
         size: Some(match layer {
             Layer::Ethernet => Size::new(SizeUnit::Length, 200),
             _ => Size::new(SizeUnit::Datagram, DATAGRAM),
         }),
         load: sends.then_some(Load::MilliframesPerS(2_000_000)),
-        extent: Extent::Frames(frames),
         limit_ps: Some(60_000_000_000_000),
-        ports: None,
         tx_stream: Some(7),
         rx_stream: Some(3),
-        buffers: None,
-        descriptors: None,
-        captures: None,
-        capture_unit: None,
-        wait: None,
-        rule: None,
-        probes: None,
-        background_port: None,
-        clock_id: None,
-        node_port: None,
-        peer_port: None,
-        peer_mac: None,
-        peer_ip: None,
+        ..Start::new(direction, layer, Extent::Frames(frames))
     }
 }
 

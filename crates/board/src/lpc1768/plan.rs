@@ -162,30 +162,14 @@ fn start(
         _ => node.max_captures,
     };
     Start {
-        direction: trial.direction,
-        layer: trial.framing.layer,
-        vlan_tags: None,
-        traffic: None,
-        path: None,
         size: Some(trial.size),
         load: sends.then_some(load),
-        extent,
-        limit_ps: None,
-        ports: None,
         tx_stream: Some(FROM_NODE),
         rx_stream: Some(TO_NODE),
         buffers: trial.buffers.filter(|_| sends),
         descriptors: descriptors.filter(|_| sends),
         captures: (captures > 0).then_some(captures),
-        capture_unit: None,
-        wait: None,
-        rule: None,
-        probes: None,
-        background_port: None,
-        clock_id: None,
-        node_port: None,
-        peer_port: None,
         peer_mac: Some(Mac(TESTER)),
-        peer_ip: None,
+        ..Start::new(trial.direction, trial.framing.layer, extent)
     }
 }

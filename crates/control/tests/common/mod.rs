@@ -165,30 +165,9 @@ pub fn many_tries() -> Patience {
 
 pub fn transmit(frames: u64) -> Start {
     Start {
-        direction: Direction::Transmit,
-        layer: Layer::Ethernet,
-        vlan_tags: None,
-        traffic: None,
-        path: None,
         size: Some(Size::new(SizeUnit::Length, 1514)),
         load: Some(Load::Max),
-        extent: Extent::Frames(frames),
-        limit_ps: None,
-        ports: None,
-        tx_stream: None,
-        rx_stream: None,
-        buffers: None,
-        descriptors: None,
-        captures: None,
-        capture_unit: None,
-        wait: None,
-        rule: None,
-        probes: None,
-        background_port: None,
-        clock_id: None,
-        node_port: None,
-        peer_port: None,
         peer_mac: Some(wirelab_control::value::Mac([2, 0, 0, 0, 0, 1])),
-        peer_ip: None,
+        ..Start::new(Direction::Transmit, Layer::Ethernet, Extent::Frames(frames))
     }
 }

@@ -37,31 +37,12 @@ impl Plan {
     pub fn start(&self, point: Option<UnitPoint>) -> Start {
         let fast = self.trial.path == Some(Path::FastTrack);
         Start {
-            direction: Direction::Echo,
-            layer: Layer::UdpIpv4,
-            vlan_tags: None,
-            traffic: None,
             path: fast.then_some(AskedPath::FastTrack),
-            size: None,
-            load: None,
-            extent: Until::Frames(self.frames),
-            limit_ps: None,
-            ports: None,
-            tx_stream: None,
-            rx_stream: None,
-            buffers: None,
-            descriptors: None,
             captures: point.map(|_| self.frames as u32),
             capture_unit: point,
-            wait: None,
-            rule: None,
-            probes: None,
-            background_port: None,
-            clock_id: None,
             node_port: (self.node_port != header::UDP_PORT).then_some(self.node_port),
-            peer_port: None,
-            peer_mac: None,
             peer_ip: Some(TESTER_IP.into()),
+            ..Start::new(Direction::Echo, Layer::UdpIpv4, Until::Frames(self.frames))
         }
     }
 }

@@ -193,31 +193,8 @@ impl Bench {
         fill: impl FnOnce(&mut Start),
     ) -> Started {
         let mut start = Start {
-            direction,
-            layer: Layer::UdpIpv4,
-            vlan_tags: None,
-            traffic: None,
-            path: None,
-            size: None,
-            load: None,
-            extent: Extent::Frames(u64::from(frames)),
-            limit_ps: None,
-            ports: None,
-            tx_stream: None,
-            rx_stream: None,
-            buffers: None,
-            descriptors: None,
-            captures: None,
-            capture_unit: None,
-            wait: None,
-            rule: None,
-            probes: None,
-            background_port: None,
-            clock_id: None,
-            node_port: None,
-            peer_port: None,
-            peer_mac: None,
             peer_ip: Some(TESTER_IP.into()),
+            ..Start::new(direction, Layer::UdpIpv4, Extent::Frames(u64::from(frames)))
         };
         fill(&mut start);
         self.control.start(start).expect("the trial starts")

@@ -222,31 +222,15 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         0
     };
     Ok(Start {
-        direction: trial.direction,
-        layer: trial.framing.layer,
         vlan_tags: (trial.framing.vlan_tags > 0).then_some(trial.framing.vlan_tags),
-        traffic: None,
-        path: None,
         size: Some(trial.size),
         load: sends.then_some(load),
-        extent,
         limit_ps: Some(long_ps.saturating_add(MARGIN_PS).min(node.max_time_ps)),
-        ports: None,
         tx_stream: Some(FROM_NODE),
         rx_stream: Some(TO_NODE),
         buffers: trial.buffers,
-        descriptors: None,
         captures: (captures > 0 && trial.direction != Direction::Echo).then_some(captures),
-        capture_unit: None,
-        wait: None,
-        rule: None,
-        probes: None,
-        background_port: None,
-        clock_id: None,
-        node_port: None,
-        peer_port: None,
-        peer_mac: None,
-        peer_ip: None,
+        ..Start::new(trial.direction, trial.framing.layer, extent)
     })
 }
 
