@@ -251,7 +251,7 @@ begin
 
   start_word_table : entity work.start_words
     port map (
-      clk => clk, rst => rst, a_request => word_request, a_number => word_number, a_word => word,
+      clk => clk, a_request => word_request, a_number => word_number, a_word => word,
       b_request => '0', b_number => (others => '0'), b_word => open
     );
 

@@ -90,7 +90,7 @@ begin
 
   words : entity work.start_words
     port map (
-      clk => clk, rst => rst, a_request => word_request, a_number => word_number, a_word => word,
+      clk => clk, a_request => word_request, a_number => word_number, a_word => word,
       b_request => '0', b_number => (others => '0'), b_word => open);
 
   -- Clocks from the beginning of a frame on the line to that of the next: the longest and the shortest.

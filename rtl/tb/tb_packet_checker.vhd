@@ -88,7 +88,7 @@ begin
   -- The other side of the start words asks as often as it can.
   words : entity work.start_words
     port map (
-      clk => clk, rst => rst,
+      clk => clk,
       a_request => word_request, a_number => word_number, a_word => word,
       b_request => '1', b_number => time_ns(11 downto 0), b_word => open);
 
