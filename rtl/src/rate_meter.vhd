@@ -51,14 +51,22 @@ architecture rtl of rate_meter is
   signal valid_before : std_logic;
   signal in_frame     : std_logic;
   signal frame_seen   : std_logic;
-  -- Whether a frame opened the period that runs, and its ticks so far.
+  -- Whether a frame opened the period that runs, and its ticks so far; still: none.
   signal running      : std_logic;
   signal ticks        : unsigned(BITS - 1 downto 0);
-  -- A period on its way into the results.
+  signal still        : std_logic;
+  -- The period a clock later; whether it has ended, and counts.
   signal period       : unsigned(BITS - 1 downto 0);
+  signal period_zero  : std_logic;
+  signal period_ended : std_logic;
   signal period_ready : std_logic;
   signal count, last, least, greatest : unsigned(BITS - 1 downto 0);
   signal sum          : unsigned(BITS + 15 downto 0);
+  -- A period goes up by one: what it has met is not above it. So equality tells what is shorter and what is longer, in a
+  -- third of the LUTs of an order. Nothing is below zero, which a period may begin above.
+  signal at_least, at_greatest             : std_logic;
+  signal met_least, met_greatest           : std_logic;
+  signal least_is_zero, greatest_not_zero  : std_logic;
 begin
   periods     <= std_logic_vector(count);
   last_period <= std_logic_vector(last);
@@ -110,34 +118,79 @@ begin
 
   -- What lies between them.
   process (clk)
-    variable now : unsigned(BITS - 1 downto 0);
+    variable more : unsigned(BITS downto 0);
   begin
     if rising_edge(clk) then
-      period_ready <= '0';
-      if rst = '1' or clear = '1' or enable = '0' then
-        running <= '0';
-        ticks   <= (others => '0');
-        period  <= (others => '0');
+      period_ended <= frame_seen;
+      period_ready <= frame_seen and running;
+      period_zero  <= still and not tick;
+      -- The largest period is where the count stays.
+      more   := ('0' & ticks) + unsigned'("" & tick);
+      period <= more(BITS - 1 downto 0);
+      if more(BITS) = '1' then
+        period <= ALL_ONES;
       else
-        now := ticks;
-        if tick = '1' and ticks /= ALL_ONES then
-          now := ticks + 1;
-        end if;
-        ticks <= now;
-        if frame_seen = '1' then
-          running      <= '1';
-          period_ready <= running;
-          period       <= now;
-          ticks        <= (others => '0');
-        end if;
+        ticks <= more(BITS - 1 downto 0);
+      end if;
+      still <= still and not tick;
+      if frame_seen = '1' then
+        running <= '1';
+        ticks   <= (others => '0');
+        still   <= '1';
+      end if;
+      if rst = '1' or clear = '1' or enable = '0' then
+        period_ended <= '0';
+        period_ready <= '0';
+        running      <= '0';
+        ticks        <= (others => '0');
+      end if;
+    end if;
+  end process;
+
+  at_least    <= '1' when period = least else '0';
+  at_greatest <= '1' when period = greatest else '0';
+
+  compare : process (clk)
+  begin
+    if rising_edge(clk) then
+      met_least    <= met_least or at_least;
+      met_greatest <= met_greatest or at_greatest;
+      if period_ended = '1' then
+        met_least    <= least_is_zero or (period_ready and period_zero);
+        met_greatest <= not greatest_not_zero and not (period_ready and not period_zero);
+      end if;
+      if period_ready = '1' then
+        least_is_zero     <= least_is_zero or period_zero;
+        greatest_not_zero <= greatest_not_zero or not period_zero;
+      end if;
+      if rst = '1' or clear = '1' then
+        least_is_zero     <= '0';
+        greatest_not_zero <= '0';
       end if;
     end if;
   end process;
 
   process (clk)
-    variable longer_sum : unsigned(BITS + 16 downto 0);
+    variable longer_sum   : unsigned(BITS + 16 downto 0);
+    variable longer_count : unsigned(BITS downto 0);
   begin
     if rising_edge(clk) then
+      longer_sum   := resize(sum, BITS + 17) + period;
+      longer_count := ('0' & count) + 1;
+      if period_ready = '1' then
+        count <= longer_count(BITS - 1 downto 0);
+        last  <= period;
+        sum   <= longer_sum(BITS + 15 downto 0);
+        if met_least = '0' and at_least = '0' then
+          least <= period;
+        end if;
+        if met_greatest = '1' and at_greatest = '0' then
+          greatest <= period;
+        end if;
+        if period = ALL_ONES or longer_count(BITS) = '1' or longer_sum(BITS + 16) = '1' then
+          overflow <= '1';
+        end if;
+      end if;
       if rst = '1' or clear = '1' then
         count    <= (others => '0');
         last     <= (others => '0');
@@ -145,20 +198,6 @@ begin
         greatest <= (others => '0');
         sum      <= (others => '0');
         overflow <= '0';
-      elsif period_ready = '1' then
-        longer_sum := resize(sum, BITS + 17) + period;
-        count      <= count + 1;
-        last       <= period;
-        sum        <= longer_sum(BITS + 15 downto 0);
-        if period < least then
-          least <= period;
-        end if;
-        if period > greatest then
-          greatest <= period;
-        end if;
-        if period = ALL_ONES or count = ALL_ONES or longer_sum(BITS + 16) = '1' then
-          overflow <= '1';
-        end if;
       end if;
     end if;
   end process;
