@@ -33,6 +33,10 @@ architecture rtl of node_capture is
   signal level             : std_logic_vector(9 downto 0);
   signal running           : std_logic;
   signal lost, longest     : std_logic;
+  -- What was read: the record apart, for out of a block RAM it comes late in the clock.
+  signal from_records      : std_logic;
+  signal record_word       : std_logic_vector(31 downto 0);
+  signal register_word     : std_logic_vector(31 downto 0);
 
   -- One of the edges that edge_t of the registers names.
   function chosen(which : std_logic_vector(2 downto 0); software, receiving, sending, is_wanted : std_logic) return std_logic is
@@ -50,6 +54,7 @@ begin
   start <= chosen(control(CAPTURE_CONTROL_START), control(CAPTURE_CONTROL_SOFTWARE_START), rx_dv, tx_en, wanted);
   stop  <= chosen(control(CAPTURE_CONTROL_STOP), control(CAPTURE_CONTROL_SOFTWARE_STOP), rx_dv, tx_en, wanted);
 
+  s_rdata   <= record_word when from_records = '1' else register_word;
   read_next <= s_access and not s_write when unsigned(s_address) = CAPTURE_OLDEST / 4 else '0';
 
   unit : entity work.capture_unit
@@ -68,25 +73,28 @@ begin
         clear   <= s_wdata(CAPTURE_CONTROL_CLEAR);
       end if;
       if s_access = '1' and s_write = '0' then
-        s_rdata <= (others => '0');
+        from_records  <= '0';
+        record_word   <= oldest;
+        register_word <= (others => '0');
         case to_integer(unsigned(s_address)) is
           when CAPTURE_CONTROL / 4 =>
-            s_rdata(14 downto 0)           <= control;
-            s_rdata(CAPTURE_CONTROL_CLEAR) <= '0';
+            register_word(14 downto 0)           <= control;
+            register_word(CAPTURE_CONTROL_CLEAR) <= '0';
           when CAPTURE_STATUS / 4 =>
-            s_rdata(CAPTURE_STATUS_WAITING)   <= level;
-            s_rdata(CAPTURE_STATUS_BUSY)      <= running;
-            s_rdata(CAPTURE_STATUS_OVERFLOW)  <= lost;
-            s_rdata(CAPTURE_STATUS_SATURATED) <= longest;
-          when CAPTURE_OLDEST / 4 => s_rdata <= oldest;
-          when CAPTURE_MISSED / 4 => s_rdata <= missed;
+            register_word(CAPTURE_STATUS_WAITING)   <= level;
+            register_word(CAPTURE_STATUS_BUSY)      <= running;
+            register_word(CAPTURE_STATUS_OVERFLOW)  <= lost;
+            register_word(CAPTURE_STATUS_SATURATED) <= longest;
+          when CAPTURE_OLDEST / 4 => from_records <= '1';
+          when CAPTURE_MISSED / 4 => register_word <= missed;
           when others => null;
         end case;
       end if;
       if rst = '1' then
         control <= (others => '0');
         clear   <= '0';
-        s_rdata <= (others => '0');
+        from_records  <= '0';
+        register_word <= (others => '0');
       end if;
     end if;
   end process;

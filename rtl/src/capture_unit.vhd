@@ -16,7 +16,7 @@ entity capture_unit is
     clear     : in  std_logic;
     start     : in  std_logic;
     stop      : in  std_logic;
-    -- The oldest record, while level is not 0. read_next takes it away; the next one shows two clocks later.
+    -- The oldest record, while level is not 0. read_next takes it away; the next one shows two clocks later at the latest.
     read_data : out std_logic_vector(31 downto 0);
     read_next : in  std_logic;
     -- Records that wait, 0 to 512.
@@ -37,7 +37,7 @@ architecture rtl of capture_unit is
   type memory_t is array (0 to PLACES - 1) of std_logic_vector(31 downto 0);
 
   signal memory : memory_t;
-  signal write_at, read_at : unsigned(8 downto 0);
+  signal write_at, read_at, reads_at : unsigned(8 downto 0);
   signal waiting : unsigned(9 downto 0);
   signal start_seen, stop_seen : std_logic_vector(2 downto 0);
   signal started, stopped : std_logic;
@@ -112,16 +112,20 @@ begin
     end if;
   end process;
 
-  -- The records, in block RAM.
+  -- The records, in block RAM. It need not say what is read where a record is just written: two of these are never in
+  -- clocks that follow each other, since edges are not, so that the read comes in the clock behind.
   process (clk)
   begin
     if rising_edge(clk) then
       if store = '1' then
         memory(to_integer(write_at)) <= std_logic_vector(record_value);
+      else
+        read_data <= memory(to_integer(reads_at));
       end if;
-      read_data <= memory(to_integer(read_at));
     end if;
   end process;
+
+  reads_at <= read_at + unsigned'("" & take);
 
   process (clk)
   begin
@@ -138,9 +142,7 @@ begin
         if store = '1' then
           write_at <= write_at + 1;
         end if;
-        if take = '1' then
-          read_at <= read_at + 1;
-        end if;
+        read_at <= reads_at;
         if store = '1' and take = '0' then
           waiting <= waiting + 1;
         elsif store = '0' and take = '1' then
