@@ -71,14 +71,14 @@ architecture rtl of packet_identifier is
   signal has_priority : std_logic;
   signal tag_priority : std_logic_vector(2 downto 0);
   signal header_last  : natural range 0 to 63;
-  signal header_size  : unsigned(5 downto 0);
   signal header_read  : std_logic;
   signal header_fault : std_logic;
-  signal ip_size      : unsigned(15 downto 0);
-  -- Bytes that the frame still needs to hold its whole packet; of IPv4 four less, which are the FCS.
+  signal size_high    : unsigned(7 downto 0);
+  -- Bytes that the frame still needs to hold its whole packet, and as it was one and two bytes before; of IPv4 four less,
+  -- which are the FCS. IPv6 tells the length behind its header, so that the first four bytes there do not count.
   signal missing      : unsigned(15 downto 0);
-  -- Bytes behind the packet, of which IPv6 needs the four of the FCS.
-  signal since_packet : natural range 0 to FCS_BYTES;
+  signal missing_one, missing_two : unsigned(15 downto 0);
+  signal uncounted    : natural range 0 to FCS_BYTES;
   -- The header checksum (RFC 1071), byte by byte: the halves of the sum take turns, and the carry of one goes into the
   -- other.
   signal sum_older, sum_newer : unsigned(7 downto 0);
@@ -89,11 +89,11 @@ architecture rtl of packet_identifier is
   signal address_octet : octets_t(ADDRESSES - 1 downto 0);
   signal address_same : std_logic_vector(ADDRESSES - 1 downto 0);
   signal udp_size     : unsigned(15 downto 0);
-  signal udp_read     : std_logic;
+  -- The clock behind its last byte, and from then on.
+  signal udp_comes, udp_read : std_logic;
   signal port_same    : std_logic_vector(PORTS - 1 downto 0);
 
   -- What follows from it, one clock behind.
-  signal data_size    : unsigned(16 downto 0);
   signal ended        : std_logic;
   signal facts_done, facts_end : std_logic;
   signal found, ip_good, udp_good, is_own : std_logic;
@@ -186,6 +186,7 @@ begin
     end procedure;
   begin
     if rising_edge(clk) then
+      udp_comes <= '0';
       if rst = '1' then
         layer        <= rest;
         place        <= 0;
@@ -201,12 +202,10 @@ begin
         has_priority <= '0';
         tag_priority <= (others => '0');
         header_last  <= 0;
-        header_size  <= (others => '0');
         header_read  <= '0';
         header_fault <= '0';
-        ip_size      <= (others => '0');
         missing      <= (others => '0');
-        since_packet <= 0;
+        uncounted    <= 0;
         sum_older    <= (others => '0');
         sum_newer    <= (others => '0');
         sum_carry    <= "0";
@@ -232,7 +231,7 @@ begin
         header_fault <= '0';
         address_at   <= x"0";
         missing      <= (others => '0');
-        since_packet <= 0;
+        uncounted    <= 0;
         sum_older    <= (others => '0');
         sum_newer    <= (others => '0');
         sum_carry    <= "0";
@@ -246,13 +245,12 @@ begin
         if typed = '1' and since_type < FCS_BYTES then
           since_type <= since_type + 1;
         end if;
-        if missing /= 0 then
-          -- What IPv6 tells is the length behind its header.
-          if layer /= ipv6 then
-            missing <= missing - 1;
-          end if;
-        elsif layer /= ipv6 and since_packet < FCS_BYTES then
-          since_packet <= since_packet + 1;
+        missing_one <= missing;
+        missing_two <= missing_one;
+        if layer /= ipv6 and uncounted /= 0 then
+          uncounted <= uncounted - 1;
+        elsif layer /= ipv6 and missing /= 0 then
+          missing <= missing - 1;
         end if;
         kind := high_byte & tap_tdata;
         case place is
@@ -302,17 +300,15 @@ begin
             sum_carry <= sum(8 downto 8);
             case place is
               when 0 =>
-                header_size <= unsigned(tap_tdata(3 downto 0)) & "00";
                 header_last <= to_integer((unsigned(tap_tdata(3 downto 0)) - 1) & "11");
                 if tap_tdata(7 downto 4) /= x"4" or unsigned(tap_tdata(3 downto 0)) < 5 then
                   header_fault <= '1';
                   finish;
                 end if;
-              when 2 => ip_size(15 downto 8) <= unsigned(tap_tdata);
+              when 2 => size_high <= unsigned(tap_tdata);
               when 3 =>
-                ip_size(7 downto 0) <= unsigned(tap_tdata);
                 -- Four bytes are there, and the FCS is four more.
-                missing <= ip_size(15 downto 8) & unsigned(tap_tdata);
+                missing <= size_high & unsigned(tap_tdata);
               when 6 | 7 =>
                 -- More fragments, or an offset. "Don't fragment" is none.
                 if (place = 6 and tap_tdata(5 downto 0) /= "000000") or (place = 7 and tap_tdata /= x"00") then
@@ -333,6 +329,10 @@ begin
               end if;
             end if;
             if place = header_last and place /= 0 then
+              -- The header is longer than its packet: of a packet that ends with it four bytes of FCS and this one are missing.
+              if missing <= FCS_BYTES then
+                header_fault <= '1';
+              end if;
               leave_ip;
             end if;
 
@@ -343,11 +343,10 @@ begin
                   header_fault <= '1';
                   finish;
                 end if;
-              when 4 => ip_size(15 downto 8) <= unsigned(tap_tdata);
+              when 4 => size_high <= unsigned(tap_tdata);
               when 5 =>
-                ip_size(7 downto 0) <= unsigned(tap_tdata);
-                missing <= ip_size(15 downto 8) & unsigned(tap_tdata);
-                since_packet <= 0;
+                missing <= size_high & unsigned(tap_tdata);
+                uncounted <= FCS_BYTES;
               when 6 => protocol <= tap_tdata;
               when others => null;
             end case;
@@ -367,7 +366,8 @@ begin
               udp_size(15 downto 8) <= unsigned(tap_tdata);
             elsif place = 5 then
               udp_size(7 downto 0) <= unsigned(tap_tdata);
-              udp_read <= '1';
+              udp_comes <= '1';
+              udp_read  <= '1';
               finish;
             end if;
 
@@ -382,22 +382,15 @@ begin
     variable whole : boolean;
     variable good  : boolean;
     variable own   : std_logic;
-    variable header : unsigned(5 downto 0);
   begin
     if rising_edge(clk) then
-      -- Of the packet behind its header; the top bit shows that the header is longer than the packet.
-      header := header_size;
-      if is_ipv6 = '1' then
-        header := (others => '0');
-      end if;
-      data_size <= resize(ip_size, 17) - header;
       -- Until its end a frame counts as whole.
       over  := tap_end or ended;
       ended <= over and not tap_tvalid and not rst;
-      whole := over = '0' or (missing = 0 and (is_ipv6 = '0' or since_packet = FCS_BYTES));
+      whole := over = '0' or (missing = 0 and uncounted = 0);
       good  := header_read = '1' and header_fault = '0' and whole;
       if is_ipv6 = '0' then
-        good := good and data_size(16) = '0' and sum_newer = x"FF"
+        good := good and sum_newer = x"FF"
                 and ((sum_carry = "0" and sum_older = x"FF") or (sum_carry = "1" and sum_older = x"FE"));
       end if;
       own := '0';
@@ -410,7 +403,12 @@ begin
       found      <= typed and (not over or to_std_logic(since_type = FCS_BYTES));
       ip_good    <= is_ip and to_std_logic(good);
       is_own     <= mac_same and (not is_ip or (own and to_std_logic(good)));
-      udp_good   <= udp_read and to_std_logic(udp_size >= UDP_BYTES and udp_size <= data_size(15 downto 0));
+      -- Of its six bytes four are among what the packet's end is counted by: before the last two all behind IP was missing.
+      if udp_read = '0' then
+        udp_good <= '0';
+      elsif udp_comes = '1' then
+        udp_good <= to_std_logic(udp_size >= UDP_BYTES and udp_size <= missing_two);
+      end if;
       for i in rule_enable'range loop
         type_same(i)     <= to_std_logic(ether_type = rule_type(16 * i + 15 downto 16 * i));
         protocol_same(i) <= to_std_logic(protocol = octet_in(rule_protocol, i));
