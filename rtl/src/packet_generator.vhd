@@ -95,7 +95,6 @@ architecture rtl of packet_generator is
   signal wait_left                          : natural range 0 to 15;
   signal all_headers                        : natural range 0 to 63;
   signal lfsr_bytes, short_bytes            : natural range 0 to 16383;
-  signal short_payload                      : natural range 0 to 16383;
   signal ipv4_half, udp_half, lfsr_half     : half_t;
   signal start, stop, summing               : std_logic;
 
@@ -124,13 +123,13 @@ architecture rtl of packet_generator is
   signal flip_here, flip_armed              : std_logic;
   signal stamp                              : std_logic_vector(47 downto 0);
   signal stamp_valid                        : std_logic;
-  signal finished_short                     : std_logic;
   signal may_go                             : std_logic;
 
   -- The byte one and two steps on.
   signal step                               : std_logic;
   signal one_valid, one_last, one_user      : std_logic;
   signal one_content, one_flip              : std_logic;
+  signal one_payload                        : std_logic;
   signal one_octet, header_octet            : octet_t;
   signal two_valid, two_last, two_user      : std_logic;
   signal two_octet                          : octet_t;
@@ -138,8 +137,9 @@ architecture rtl of packet_generator is
   signal out_valid, out_last                : std_logic;
   signal frame_left, mid_frame              : std_logic;
   signal in_flight                          : natural range 0 to 3;
-  signal bytes                              : unsigned(47 downto 0);
-  signal bytes_over                         : std_logic;
+  -- Payload bytes that have gone by, and as many as there were when the last frame had left.
+  signal passing_bytes, bytes               : unsigned(47 downto 0);
+  signal passing_over, bytes_over           : std_logic;
   signal counters_rst                       : std_logic;
   signal count_events                       : std_logic_vector(2 downto 0);
   signal counts                             : std_logic_vector(95 downto 0);
@@ -202,7 +202,6 @@ begin
           if difference(14) = '1' then
             short_bytes <= 0;
           end if;
-          short_payload <= short_bytes + all_headers;
           wait_left <= wait_left - 1;
           if wait_left = 1 then
             state <= RUNNING;
@@ -261,6 +260,7 @@ begin
         one_last <= last_here;
         one_user <= last_here and bad_fcs;
         one_content <= to_std_logic(section = CONTENT);
+        one_payload <= to_std_logic(section = CONTENT or (section = HEAD and position > LAST_TYPE));
         one_octet <= word(31 downto 24);
         if word_byte = 3 then
           one_octet <= last_byte(word(31 downto 24), byte_0);
@@ -328,9 +328,6 @@ begin
             end if;
         end case;
 
-        if last_here = '1' then
-          finished_short <= truncated;
-        end if;
         if ends = '1' then
           section <= NOTHING;
           if may_go = '1' then
@@ -404,7 +401,6 @@ begin
 
   accounts : process (clk)
     variable sum : unsigned(48 downto 0);
-    variable finished : unsigned(13 downto 0);
   begin
     if rising_edge(clk) then
       frame_left <= out_valid and m_tready and out_last;
@@ -418,20 +414,23 @@ begin
       elsif take = '0' and frame_left = '1' then
         in_flight <= in_flight - 1;
       end if;
+      -- A frame has left before the payload of the next one comes, for there is a header between.
+      sum := ('0' & passing_bytes) + 1;
+      if step = '1' and one_payload = '1' then
+        passing_bytes <= sum(47 downto 0);
+        passing_over <= passing_over or sum(48);
+      end if;
       if frame_left = '1' then
-        finished := to_unsigned(cfg_payload, 14);
-        if finished_short = '1' then
-          finished := to_unsigned(short_payload, 14);
-        end if;
-        sum := ('0' & bytes) + finished;
-        bytes <= sum(47 downto 0);
-        bytes_over <= bytes_over or sum(48);
+        bytes <= passing_bytes;
+        bytes_over <= passing_over;
       end if;
       if rst = '1' or start = '1' then
         frame_left <= '0';
         mid_frame <= '0';
         underrun <= '0';
         in_flight <= 0;
+        passing_bytes <= (others => '0');
+        passing_over <= '0';
         bytes <= (others => '0');
         bytes_over <= '0';
       end if;
