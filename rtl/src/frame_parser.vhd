@@ -43,8 +43,10 @@ architecture rtl of frame_parser is
   signal index                         : natural range 0 to 63;
   signal prior                         : octet_t;
   signal tags                          : natural range 0 to 2;
+  signal begins                        : std_logic;
+  signal source_octet                  : octet_t;
   signal ours, located                 : std_logic;
-  signal payload                       : natural range 0 to 65535;
+  signal payload                       : unsigned(15 downto 0);
   signal in_payload                    : std_logic;
   -- IPv4: the last byte of its header.
   signal ipv4_last                     : natural range 0 to 63;
@@ -87,9 +89,21 @@ architecture rtl of frame_parser is
 begin
   frame_number <= number;
 
+  -- With the first byte, when what was found of the frame before is asked for last: a reset, which costs no logic.
+  begins <= s_tvalid and to_std_logic(section = ADDRESSES and index = 0);
+
+  with index select
+    source_octet <= source(47 downto 40) when ADDRESS_BYTES,
+                    source(39 downto 32) when ADDRESS_BYTES + 1,
+                    source(31 downto 24) when ADDRESS_BYTES + 2,
+                    source(23 downto 16) when ADDRESS_BYTES + 3,
+                    source(15 downto 8) when ADDRESS_BYTES + 4,
+                    source(7 downto 0) when others;
+
   parse : process (clk)
     variable pair      : half_t;
     variable following : section_t;
+    variable longer    : unsigned(16 downto 0);
   begin
     if rising_edge(clk) then
       word_request <= '0';
@@ -103,28 +117,16 @@ begin
         content_data <= s_tdata;
         ended <= s_tlast;
         index <= (index + 1) mod 64;
-        if in_payload = '1' and payload /= 65535 then
-          payload <= payload + 1;
+        longer := ('0' & payload) + 1;
+        if in_payload = '1' and longer(16) = '0' then
+          payload <= longer(15 downto 0);
         end if;
 
         case section is
           when ADDRESSES =>
-            if index = 0 then
-              ours <= source_known;
-              located <= '0';
-              tags <= 0;
-              payload <= 0;
-              bounded <= '0';
-              nothing_left <= '0';
-              header_whole <= '0';
-              content_whole <= '0';
-              magic_right <= '1';
+            if index >= ADDRESS_BYTES and s_tdata /= source_octet then
+              ours <= '0';
             end if;
-            for i in 0 to ADDRESS_BYTES - 1 loop
-              if index = ADDRESS_BYTES + i and s_tdata /= source(47 - 8 * i downto 40 - 8 * i) then
-                ours <= '0';
-              end if;
-            end loop;
             if index = 11 then
               section <= ETHER_TYPE;
               index <= 0;
@@ -248,6 +250,17 @@ begin
           in_payload <= '0';
         end if;
       end if;
+      if begins = '1' then
+        ours <= source_known;
+        located <= '0';
+        tags <= 0;
+        payload <= (others => '0');
+        bounded <= '0';
+        nothing_left <= '0';
+        header_whole <= '0';
+        content_whole <= '0';
+        magic_right <= '1';
+      end if;
       if rst = '1' then
         section <= ADDRESSES;
         index <= 0;
@@ -301,7 +314,7 @@ begin
   judge : process (all)
   begin
     end_valid <= ended;
-    end_payload <= std_logic_vector(to_unsigned(payload, 16));
+    end_payload <= std_logic_vector(payload);
     end_foreign <= '0';
     end_bad_header <= '0';
     end_truncated <= '0';

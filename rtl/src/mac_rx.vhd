@@ -47,8 +47,9 @@ architecture rtl of mac_rx is
   signal state : state_t;
   -- The latest bytes, 0 the newest: FCS_BYTES of them are the FCS where the carrier ends.
   signal latest : delay_t;
-  -- Bytes behind the SFD so far.
-  signal count     : natural range 0 to 2**14 - 1;
+  -- Bytes behind the SFD so far, with the next one.
+  signal count     : unsigned(13 downto 0);
+  signal begins    : std_logic;
   signal filled    : std_logic;
   signal at_limit  : std_logic;
   signal long_enough : std_logic;
@@ -58,7 +59,44 @@ architecture rtl of mac_rx is
   signal carrier    : std_logic;
   signal damaged    : std_logic;
   signal sfd_may_come : std_logic;
+  -- A byte of a frame.
+  signal goes_on    : std_logic;
 begin
+  goes_on <= ce and gmii_rx_dv and not at_limit when state = data else '0';
+
+  -- What a frame begins with is set outside of frames, whatever the line does: so it is the reset of these registers.
+  content : process (clk)
+  begin
+    if rising_edge(clk) then
+      if goes_on = '1' then
+        crc       <= crc32_byte(crc, gmii_rxd);
+        any_error <= any_error or gmii_rx_er;
+        count     <= count + 1;
+        begins    <= '0';
+        -- The first time alone tells, so that the low bits of the count do.
+        if count(2 downto 0) = FCS_BYTES + 1 then
+          filled <= '1';
+        end if;
+        if count(5 downto 0) = (MIN_FRAME_BYTES + FCS_BYTES) mod 64 then
+          long_enough <= '1';
+        end if;
+        -- A limit that is set below what has come is met when the count has come round.
+        if count = unsigned(max_frame) then
+          at_limit <= '1';
+        end if;
+      end if;
+      if state /= data then
+        crc         <= CRC_START;
+        any_error   <= '0';
+        count       <= to_unsigned(1, 14);
+        begins      <= '1';
+        filled      <= '0';
+        long_enough <= '0';
+        at_limit    <= '0';
+      end if;
+    end if;
+  end process;
+
   process (clk)
     variable good_byte : boolean;
     variable wrong_fcs : std_logic;
@@ -83,12 +121,6 @@ begin
         latest       <= (others => x"00");
         m_tdata      <= x"00";
         tap_tdata    <= x"00";
-        count        <= 0;
-        filled       <= '0';
-        at_limit     <= '0';
-        long_enough  <= '0';
-        crc          <= (others => '1');
-        any_error    <= '0';
         carrier      <= '0';
         damaged      <= '0';
         sfd_may_come <= '1';
@@ -96,12 +128,6 @@ begin
         good_byte := gmii_rx_dv = '1' and gmii_rx_er = '0';
         case state is
           when hunt =>
-            count       <= 0;
-            filled      <= '0';
-            at_limit    <= '0';
-            long_enough <= '0';
-            any_error   <= '0';
-            crc         <= CRC_START;
             if good_byte and gmii_rxd = START_DELIMITER and sfd_may_come = '1' then
               state        <= data;
               bad_preamble <= damaged;
@@ -148,24 +174,10 @@ begin
               m_rx_error <= filled and any_error;
             else
               latest     <= gmii_rxd & latest(0 to FCS_BYTES - 1);
-              crc        <= crc32_byte(crc, gmii_rxd);
-              any_error  <= any_error or gmii_rx_er;
-              count      <= count + 1;
               m_tvalid   <= filled;
               tap_tdata  <= gmii_rxd;
               tap_tvalid <= '1';
-              if count = 0 then
-                tap_start <= '1';
-              end if;
-              if count = FCS_BYTES then
-                filled <= '1';
-              end if;
-              if count = MIN_FRAME_BYTES + FCS_BYTES - 1 then
-                long_enough <= '1';
-              end if;
-              if count + 1 >= to_integer(unsigned(max_frame)) then
-                at_limit <= '1';
-              end if;
+              tap_start  <= begins;
             end if;
 
           when others =>

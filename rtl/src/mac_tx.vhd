@@ -39,14 +39,30 @@ architecture rtl of mac_tx is
   signal gap_left  : natural range 0 to 255;
   signal crc       : std_logic_vector(31 downto 0);
   signal wrong_fcs : std_logic;
+  -- The byte that goes to the line next, and into its check sequence. With its own last byte that does nothing but move on.
+  signal octet     : std_logic_vector(7 downto 0);
 begin
+  octet <= s_tdata when state = data else
+           crc(7 downto 0) when state = fcs else
+           x"00";
+
+  check : process (clk)
+  begin
+    if rising_edge(clk) then
+      if ce = '1' then
+        crc <= crc32_byte(crc, octet);
+      end if;
+      if state = lead_in then
+        crc <= CRC_START;
+      end if;
+    end if;
+  end process;
+
   s_tready <= (ce and not rst) when state = data else
               not rst when state = drain else
               '0';
 
   process (clk)
-    variable octet : std_logic_vector(7 downto 0);
-
     procedure begin_gap is
     begin
       state    <= gap_time;
@@ -59,7 +75,6 @@ begin
       if rst = '1' then
         begin_gap;
         place      <= 0;
-        crc        <= CRC_START;
         wrong_fcs  <= '0';
         gmii_txd   <= (others => '0');
         gmii_tx_en <= '0';
@@ -79,7 +94,6 @@ begin
 
             when idle =>
               place <= 1;
-              crc   <= CRC_START;
               if s_tvalid = '1' then
                 gmii_txd   <= PREAMBLE;
                 gmii_tx_en <= '1';
@@ -99,12 +113,7 @@ begin
 
             when data | padding =>
               gmii_tx_en <= '1';
-              octet      := s_tdata;
-              if state = padding then
-                octet := x"00";
-              end if;
-              gmii_txd <= octet;
-              crc      <= crc32_byte(crc, octet);
+              gmii_txd   <= octet;
               if place < MIN_FRAME_BYTES - 1 then
                 place <= place + 1;
               end if;
@@ -127,8 +136,7 @@ begin
             when fcs =>
               gmii_tx_en <= '1';
               -- A wrong FCS is the right one with every bit turned over.
-              gmii_txd <= crc(7 downto 0) xor (7 downto 0 => not wrong_fcs);
-              crc      <= x"00" & crc(31 downto 8);
+              gmii_txd <= octet xor (7 downto 0 => not wrong_fcs);
               if place = FCS_BYTES - 1 then
                 sent <= '1';
                 begin_gap;
