@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::counter::ATTEMPTS;
 use wirelab_trial::{
     Description, Extent, FaultRates, Field, Load, Node, NodeError, Observation, Progress, Sizes,
     Status, TesterObservation, Trial, Unsupported, Warning,
@@ -19,8 +20,6 @@ const TESTER_ATTEMPTS: u64 = 3;
 const REPEATS_SHARE: u64 = 20;
 /// Repeats that are made in any case.
 const FREE_REPEATS: u64 = TESTER_ATTEMPTS - 1;
-/// The counter that says how often it was; some kinds of node ask again by themselves.
-const ATTEMPTS: &str = "tester_attempts";
 
 /// Whether a trial says nothing of the node, since the tester was held up by other work and offered less than was
 /// asked. One with a finding is none: what it found must not be thrown away with it. A search decides by itself.

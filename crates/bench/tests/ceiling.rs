@@ -124,7 +124,7 @@ fn an_unknown_ceiling_is_absent_and_no_verdict() {
 /// The directions asked, and how often the trials that were kept say that they were asked.
 fn repeated(node: &mut SimulatedNode, text: &str) -> (usize, Vec<Option<u64>>) {
     let (kept, _) = run(node, 9e9, text);
-    let counter = |o: &Observation| Some(*o.counters.get("tester_attempts")?.value().unwrap());
+    let counter = |o: &Observation| Some(*o.counters.get(counter::ATTEMPTS)?.value().unwrap());
     (node.asked.len(), kept.iter().map(counter).collect())
 }
 
@@ -149,4 +149,13 @@ fn a_trial_that_the_tester_spoilt_is_asked_again_and_says_so() {
     let (trials, kept) = repeated(&mut slow(1e6), &many);
     assert_eq!(kept.len(), 100);
     assert!((102..=106).contains(&trials), "{trials}");
+}
+
+#[test]
+fn a_spoilt_trial_that_the_node_asked_again_by_itself_is_kept_as_it_is() {
+    let mut node = SimulatedNode::new(1e6);
+    node.keeps_rate = false;
+    node.attempts = Some(1);
+    let paced = "[[matrix]]\nframe = 64\ntime = \"1s\"\ndirection = \"rx\"\nload = \"1kpps\"";
+    assert_eq!(repeated(&mut node, paced), (1, vec![Some(1)]));
 }

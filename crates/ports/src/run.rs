@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_port::packet::{self, CaptureSink, FrameSink, PacketError};
 use wirelab_port::xdp::{self, Generator, GeneratorOptions, XdpError};
+use wirelab_trial::counter::ATTEMPTS;
 use wirelab_trial::{
     Cancel, Extent, Field, FlowObservation, NodeError, Observation, Progress, Warning,
 };
@@ -353,9 +354,7 @@ pub fn run(
         if !spoilt || attempt >= node.options.attempts {
             if attempt > 1 {
                 let attempts = Field::measured(u64::from(attempt));
-                observation
-                    .counters
-                    .insert("tester_attempts".to_owned(), attempts);
+                observation.counters.insert(ATTEMPTS.to_owned(), attempts);
             }
             return Ok(observation);
         }

@@ -3,6 +3,10 @@
 use crate::format::{decimal, integer, time};
 use crate::unseen::UNSEEN;
 
+/// How often a trial was asked until the tester had kept its rate. A kind of node that counts it has asked again by
+/// itself, and is not asked again.
+pub const ATTEMPTS: &str = "tester_attempts";
+
 /// Counters and their words, in the order of a frame's way.
 const WORDS: [(&str, &str); 21] = [
     ("napi_polls", "polls of the driver that brought frames"),

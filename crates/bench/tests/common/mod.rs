@@ -26,6 +26,8 @@ pub struct SimulatedNode {
     pub troubles: BTreeMap<u64, Trouble>,
     /// Whether its sender can keep a rate that was asked.
     pub keeps_rate: bool,
+    /// How often it says that it asked by itself, where it does.
+    pub attempts: Option<u64>,
     /// Trials it was asked, warm-ups included.
     pub asked: Vec<Trial>,
 }
@@ -41,6 +43,7 @@ impl SimulatedNode {
             unsupported: None,
             troubles: BTreeMap::new(),
             keeps_rate: true,
+            attempts: None,
             asked: Vec::new(),
         }
     }
@@ -152,6 +155,8 @@ impl Node for SimulatedNode {
                 flows.push(self.flow(trial, &sizes, port, *way));
             }
         }
+        let attempts = self.attempts.map(Field::measured);
+        let counters = attempts.map(|n| (counter::ATTEMPTS.to_owned(), n));
         Ok(Observation {
             trial: trial.clone(),
             sizes,
@@ -161,7 +166,7 @@ impl Node for SimulatedNode {
             flows,
             cpu_load: Field::absent("not simulated"),
             series: Vec::new(),
-            counters: BTreeMap::new(),
+            counters: counters.into_iter().collect(),
             tester: TesterObservation {
                 ceiling_frames_per_s: Field::absent("not measured in this run"),
                 was_limit: Field::absent("needs the tester's ceiling"),

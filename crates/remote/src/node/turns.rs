@@ -2,6 +2,7 @@
 //! stack, so that whatever holds the node up holds both ways up.
 
 use wirelab_socket::udp::is_second;
+use wirelab_trial::counter::ATTEMPTS;
 use wirelab_trial::stage::{self, PointTimes};
 use wirelab_trial::{
     Counts, Extent, Field, FlowObservation, Layer, Load, Observation, Path, Tracker, Trial,
@@ -17,8 +18,6 @@ const WAYS: u64 = 2;
 const RECEIVER: &str = "node; frames by turns with the other way";
 /// Why figures of a single way are not there.
 const BY_TURNS: &str = "frames of two ways were sent by turns";
-/// The counter of how often a trial was asked: one that has it is not asked again.
-const ATTEMPTS: &str = "tester_attempts";
 /// Counters that are not of what goes through the stack.
 const OF_FAST_TRACK: &str = "fast_track_";
 /// Counters of the capture points, which see both ways: told once.
@@ -162,7 +161,26 @@ fn counts(flow: &FlowObservation, taken: &[(u32, u64)]) -> Field<Counts> {
 
 #[cfg(test)]
 mod tests {
+    use wirelab_trial::ResultsFile;
+
     use super::*;
+
+    #[test]
+    fn the_half_of_a_pair_that_is_kept_is_not_asked_again_and_the_other_may_be() {
+        let text = include_str!("../../../../spec/examples/iperf.json");
+        let both = &ResultsFile::parse(text).unwrap().observations[0];
+        for path in [Path::Stack, Path::FastTrack] {
+            let trial = Trial {
+                path: Some(path),
+                ..both.trial.clone()
+            };
+            let [asked, kept] = split(&trial, both, &[]);
+            assert_eq!(asked.trial, trial);
+            assert_eq!(asked.counters.get(ATTEMPTS), None);
+            assert_ne!(kept.trial.path, asked.trial.path);
+            assert_eq!(kept.counters.get(ATTEMPTS), Some(&Field::measured(1)));
+        }
+    }
 
     #[test]
     fn each_pair_has_a_frame_of_either_way_and_which_is_first_changes() {
