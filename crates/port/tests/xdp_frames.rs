@@ -13,8 +13,8 @@ use common::{lab, lab_of};
 use fast::{FAULTS, rates, verdict, with_faults};
 use rig::{Rig, job, sizes};
 use serde_json::Value;
-use wirelab_port::inject::Mutation;
-use wirelab_port::job::{CheckJob, SendJob};
+use wirelab_port::inject::{Mutation, Schedule, Step};
+use wirelab_port::job::{CheckJob, SendJob, SendReport};
 use wirelab_port::lab::{LabSpec, Side};
 use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{
@@ -26,6 +26,8 @@ use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, header, lfsr};
 const DESTINATION: [u8; 6] = [0x02, 0x57, 0x4c, 0, 0, 2];
 const SOURCE: [u8; 6] = [0x02, 0x57, 0x4c, 0, 0, 1];
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Frames of one direction that a veth pair holds (VETH_RING_SIZE, drivers/net/veth.c).
+const RING: u64 = 256;
 
 fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len())
@@ -178,6 +180,14 @@ fn expected(job: &SendJob, sequence: u32, mutation: Mutation, frame: &[u8]) -> V
     out
 }
 
+/// Send a job of no more frames than the ring of a veth pair holds. The other end may come to them late, as kernels before
+/// 6.5 leave receive work to a thread that waits for its turn, and of more the link would drop the last.
+fn at_once(rig: &Rig, job: &SendJob) -> SendReport {
+    let sent = fast::send(rig, job);
+    assert!(sent.emitted_frames <= RING, "{}", sent.emitted_frames);
+    sent
+}
+
 fn passing(rig: &Rig) -> Checker {
     let options = CheckerOptions {
         pass: true,
@@ -256,13 +266,22 @@ fn sequences_beyond_the_window_start_over_in_the_stream() {
     let socket = RawSocket::open(&rig.tester, 3);
     let _checker = passing(&rig);
     let spec = udp4(rig.spec, 3);
+    let left_out = Step {
+        emission: 50,
+        sequence: 4000,
+        mutation: Mutation::None,
+        offset_after: 3950,
+    };
     let job = SendJob {
         frame: spec,
         sizes: sizes(&spec, 129),
+        faults: Schedule {
+            steps: vec![left_out],
+        },
         ..job(rig.spec, 64, 4200)
     };
-    fast::send(&rig, &job);
-    for sequence in 0..4200 {
+    assert_eq!(at_once(&rig, &job).sequences, 4200);
+    for sequence in (0..50).chain(4000..4200) {
         let frame = captured(&socket, &spec);
         assert_eq!(frame, expected(&job, sequence, Mutation::None, &frame));
     }
@@ -274,17 +293,18 @@ fn faults_on_the_wire_are_those_of_the_schedule() {
     let rig = Rig::new(&lab);
     let socket = RawSocket::open(&rig.tester, 3);
     let _checker = passing(&rig);
-    for (spec, frame) in [(rig.spec, 131), (udp4(rig.spec, 4), 200)] {
+    let specs = [(rig.spec, 131), (udp4(rig.spec, 4), 200)];
+    for ((spec, frame), seed) in specs.into_iter().flat_map(|s| [5, 6, 7].map(|n| (s, n))) {
         let plain = SendJob {
             frame: spec,
             sizes: sizes(&spec, frame),
-            ..job(rig.spec, 64, 600)
+            ..job(rig.spec, 64, 200)
         };
-        let job = with_faults(plain, &rates(&FAULTS, 0.1, 5), 600);
-        let sent = fast::send(&rig, &job);
+        let job = with_faults(plain, &rates(&FAULTS, 0.1, seed), 200);
+        let sent = at_once(&rig, &job);
         assert_eq!(
             (sent.sequences, sent.emitted_frames),
-            (600, job.faults.emissions(600))
+            (200, job.faults.emissions(200))
         );
         let mut cursor = job.faults.cursor();
         for emission in 0..sent.emitted_frames {
