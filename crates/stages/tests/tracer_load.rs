@@ -11,9 +11,11 @@ use std::thread;
 use std::time::Duration;
 
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg};
-use rig::{Echo, OTHER, PORT, datagram, info, lab, node, options, print, sequences, socket, until};
+use rig::{
+    Echo, OTHER, PORT, datagram, every_point, info, lab, node, print, sequences, socket, until,
+};
 use wirelab_port::lab::{EphemeralLab, Side};
-use wirelab_stages::{Choice, Point, Tracer, TracerOptions};
+use wirelab_stages::{Point, Tracer};
 use wirelab_wire::Header;
 
 const FRAMES: u32 = 24_000;
@@ -94,20 +96,12 @@ fn offer(lab: &EphemeralLab, tester: &UdpSocket, answers: &AtomicU64) {
     drain();
 }
 
-/// Kernels before 6.3 see each frame at its socket by functions alone.
-fn every_point(lab: &EphemeralLab) -> TracerOptions {
-    TracerOptions {
-        choice: Choice::Auto,
-        ..options(&node(lab))
-    }
-}
-
 #[test]
 fn no_frame_is_lost_or_taken_twice_between_stages() {
     let Some(lab) = lab() else { return };
     let app = Echo::start(socket(&lab, Side::Node, PORT), false);
     let tester = socket(&lab, Side::Tester, 4000);
-    let tracer = Tracer::attach(&every_point(&lab)).unwrap();
+    let tracer = Tracer::attach(&every_point(&node(&lab))).unwrap();
     let (stop, answers) = (AtomicBool::new(false), AtomicU64::new(0));
     let (sent, arrived) = thread::scope(|scope| {
         let background = scope.spawn(|| others(&lab, &stop));
@@ -169,7 +163,7 @@ fn each_frame_of_a_batch_has_the_time_of_its_call() {
         socket(&lab, Side::Node, PORT),
         socket(&lab, Side::Tester, 4000),
     );
-    let tracer = Tracer::attach(&every_point(&lab)).unwrap();
+    let tracer = Tracer::attach(&every_point(&node(&lab))).unwrap();
     for sequence in 0..BATCH {
         let to = address(&lab, Side::Node, PORT);
         tester.send_to(&datagram(0, sequence, 64), to).unwrap();

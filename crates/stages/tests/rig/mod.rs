@@ -54,6 +54,14 @@ pub fn options(port: &PortName) -> TracerOptions {
     }
 }
 
+/// The set that sees each frame at its socket: before Linux 6.3 the functions alone.
+pub fn every_point(port: &PortName) -> TracerOptions {
+    TracerOptions {
+        choice: Choice::Auto,
+        ..options(port)
+    }
+}
+
 pub fn socket(lab: &EphemeralLab, side: Side, port: u16) -> UdpSocket {
     let address = SocketAddr::from((lab.address(0, side), port));
     let bound = lab.netns(side).unwrap();
