@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import sys
 import tempfile
 import unittest
@@ -152,6 +153,24 @@ class Libtest(unittest.TestCase):
         shown = [line for line in text.splitlines() if reader.feed(line + "\n")]
         self.assertNotIn("chatter", shown)
         self.assertIn("WIRELAB-SKIP tap: why", shown)
+
+
+class Build(unittest.TestCase):
+    """How the Rust tests are built."""
+
+    def asked(self, tree):
+        """What cargo is told of building change by change."""
+        with unittest.mock.patch.dict(os.environ), unittest.mock.patch.object(suites, "cargo_json", return_value=[]):
+            for name in ("CARGO_INCREMENTAL", "CARGO_TARGET_DIR"):
+                os.environ.pop(name, None)
+            suites.built(tree, [])
+            return os.environ.get("CARGO_INCREMENTAL")
+
+    def test_only_who_builds_change_by_change_pays_for_it(self):
+        with tempfile.TemporaryDirectory() as tree:
+            self.assertEqual(self.asked(tree), "0")
+            Path(tree, "target/debug/incremental").mkdir(parents=True)
+            self.assertIsNone(self.asked(tree))
 
 
 class BinaryByBinary(unittest.TestCase):
