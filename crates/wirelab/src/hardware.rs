@@ -1,5 +1,6 @@
 //! Hardware in simulation as nodes, where this program was built with it (cargo feature `hdl`).
 
+#[cfg(feature = "hdl")]
 use std::path::Path;
 
 #[cfg(feature = "hdl")]

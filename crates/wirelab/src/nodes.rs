@@ -43,6 +43,22 @@ pub enum AnyNode {
     Reference(Box<ReferenceNode>),
 }
 
+/// The same asked of a node of any kind.
+macro_rules! of_any {
+    ($any:expr, $node:ident => $asked:expr) => {
+        match $any {
+            AnyNode::Ports($node) => $asked,
+            AnyNode::Model($node) => $asked,
+            AnyNode::Iperf($node) => $asked,
+            AnyNode::Control($node) => $asked,
+            AnyNode::Board($node) => $asked,
+            AnyNode::Lpc1768($node) => $asked,
+            AnyNode::Hdl($node) => $asked,
+            AnyNode::Reference($node) => $asked,
+        }
+    };
+}
+
 /// With what a kind of node is asked, so that the tester can ask itself the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tester {
@@ -114,16 +130,7 @@ impl AnyNode {
 
 impl Node for AnyNode {
     fn describe(&self) -> Description {
-        match self {
-            AnyNode::Ports(node) => node.describe(),
-            AnyNode::Model(node) => node.describe(),
-            AnyNode::Iperf(node) => node.describe(),
-            AnyNode::Control(node) => node.describe(),
-            AnyNode::Board(node) => node.describe(),
-            AnyNode::Lpc1768(node) => node.describe(),
-            AnyNode::Hdl(node) => node.describe(),
-            AnyNode::Reference(node) => node.describe(),
-        }
+        of_any!(self, node => node.describe())
     }
 
     fn run(
@@ -132,16 +139,7 @@ impl Node for AnyNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        match self {
-            AnyNode::Ports(node) => node.run(trial, progress, cancel),
-            AnyNode::Model(node) => node.run(trial, progress, cancel),
-            AnyNode::Iperf(node) => node.run(trial, progress, cancel),
-            AnyNode::Control(node) => node.run(trial, progress, cancel),
-            AnyNode::Board(node) => node.run(trial, progress, cancel),
-            AnyNode::Lpc1768(node) => node.run(trial, progress, cancel),
-            AnyNode::Hdl(node) => node.run(trial, progress, cancel),
-            AnyNode::Reference(node) => node.run(trial, progress, cancel),
-        }
+        of_any!(self, node => node.run(trial, progress, cancel))
     }
 }
 
