@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{NODE_IPV4, Serving, has_warning, lab, on_tester, receiver, receives_at, trial};
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
@@ -38,6 +38,9 @@ struct Scripted {
     shared: bool,
     live: Arc<Live>,
     receiving: Option<Receiving>,
+    /// How long it takes to end, and when it was told to.
+    tail: Duration,
+    told: Option<Instant>,
     seen: Seen,
     bytes: u64,
 }
@@ -49,6 +52,8 @@ impl Scripted {
             shared,
             live: Arc::default(),
             receiving: None,
+            tail: Duration::ZERO,
+            told: None,
             seen: Seen::default(),
             bytes: 0,
         }
@@ -94,6 +99,7 @@ impl NodeHandler for Scripted {
         let receive =
             move || wirelab_socket::udp::receive(&socket, None, &expect, &live, &flag).unwrap();
         self.receiving = Some((cancel, std::thread::spawn(receive)));
+        self.told = None;
         // Not the node's: a tester must not be sent elsewhere.
         Ok(receives_at(Some([192, 0, 2, 99].into()), node_port))
     }
@@ -101,9 +107,9 @@ impl NodeHandler for Scripted {
     fn status(&mut self, _: Duration) -> Last {
         Last {
             trial: 0,
-            state: match self.receiving {
-                Some(_) => State::Running,
-                None => State::Stopped,
+            state: match self.told {
+                Some(told) if told.elapsed() >= self.tail => State::Stopped,
+                _ => State::Running,
             },
             tx_frames: None,
             rx_frames: None,
@@ -117,6 +123,7 @@ impl NodeHandler for Scripted {
     }
 
     fn stop(&mut self, _: State, _: Duration) {
+        self.told.get_or_insert_with(Instant::now);
         if let Some((cancel, thread)) = self.receiving.take() {
             cancel.cancel();
             self.seen = thread.join().unwrap();
@@ -174,11 +181,11 @@ impl NodeHandler for Scripted {
 }
 
 /// Control over TCP alone, as where a firewall lets no datagrams through.
-fn serve_over_tcp(lab: &EphemeralLab) -> Serving<Scripted> {
+fn serve_over_tcp(lab: &EphemeralLab, node: Scripted) -> Serving<Scripted> {
     let serve = || {
         let address = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
         let listener = TcpListener::bind(address).unwrap();
-        let server = Shared::new(Server::new(Scripted::new(false), Config::random()));
+        let server = Shared::new(Server::new(node, Config::random()));
         Serving::start(server, move |own| own.serve_tcp(&listener).unwrap())
     };
     lab.netns(Side::Node).unwrap().run_in(serve).unwrap()
@@ -268,12 +275,29 @@ fn a_shared_load_is_kept_out_of_fit() {
 #[test]
 fn a_node_that_no_datagram_reaches_is_asked_over_tcp() {
     let Some(lab) = lab() else { return };
-    let _node = serve_over_tcp(&lab);
-    let observation = on_tester(&lab, || {
+    let _node = serve_over_tcp(&lab, Scripted::new(false));
+    is_received(&lab);
+}
+
+/// A trial gives counts, and is whole.
+fn is_received(lab: &EphemeralLab) {
+    let observation = on_tester(lab, || {
         let mut node = ControlNode::open("node:198.18.0.1", NODE_IPV4).unwrap();
         let trial = trial(Layer::UdpIpv4, Direction::Receive);
         node.run(&trial, &(), &Cancel::new()).unwrap()
     });
     assert_eq!(observation.status, Status::Complete);
     assert!(observation.flows[0].counts.value().unwrap().good_frames > 0);
+}
+
+/// As one does whose kernel is slow to take programs from its functions.
+#[test]
+fn a_node_that_takes_seconds_to_end_is_waited_for_and_has_its_counts() {
+    let Some(lab) = lab() else { return };
+    let slow = Scripted {
+        tail: Duration::from_secs(4),
+        ..Scripted::new(false)
+    };
+    let _node = serve_over_tcp(&lab, slow);
+    is_received(&lab);
 }

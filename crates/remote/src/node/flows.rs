@@ -19,8 +19,11 @@ const LOOK: Duration = Duration::from_millis(5);
 const ASK: Duration = Duration::from_millis(50);
 /// How often while the tester sends.
 const SELDOM: Duration = Duration::from_secs(1);
-/// How long a node may take to end when it was told to.
-const LONGEST_TAIL: Duration = Duration::from_secs(3);
+/// How long a node that answers may take to end when it was told to: the kernel of a slow host needs many seconds to take
+/// programs from its functions.
+const LONGEST_TAIL: Duration = Duration::from_secs(60);
+/// And how long where the user wants the end.
+const CANCELLED_TAIL: Duration = Duration::from_secs(3);
 
 /// What a piece of the tester's work gives.
 #[derive(Debug, Default)]
@@ -235,7 +238,7 @@ impl Watch<'_> {
                 .status
                 .as_ref()
                 .is_some_and(|s| s.state == State::Running)
-            && since.elapsed() < LONGEST_TAIL
+            && since.elapsed() < self.longest_tail()
         {
             std::thread::sleep(4 * LOOK);
             on = self.ask(control, ran);
@@ -251,6 +254,13 @@ impl Watch<'_> {
         let more = status.why.as_ref().map(|w| format!(": {w}"));
         ran.trouble
             .get_or_insert(format!("{why}{}", more.unwrap_or_default()));
+    }
+
+    fn longest_tail(&self) -> Duration {
+        match self.cancel.is_cancelled() {
+            true => CANCELLED_TAIL,
+            false => LONGEST_TAIL,
+        }
     }
 
     fn heard(&self, answer: Result<Status, ClientError>, ran: &mut Ran) -> bool {
