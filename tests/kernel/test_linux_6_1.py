@@ -115,6 +115,12 @@ class OnLinux61(unittest.TestCase):
     def test_both_sets_of_probes_trace(self):
         self.tests_pass("stages", "tracer")
 
+    def test_no_frame_is_lost_or_counted_twice_under_load(self):
+        self.tests_pass("stages", "tracer_load")
+
+    def test_steered_receive_work_and_frames_that_nobody_traced(self):
+        self.tests_pass("stages", "tracer_steered")
+
     def test_bad_days_of_tracing(self):
         self.tests_pass("stages", "tracer_trouble")
 
