@@ -16,8 +16,11 @@ int memcmp(const void *one, const void *other, size_t count);
 #define CONNECT_MS 5000
 /* A trial by time reaches its end before the limit ends it. */
 #define GRACE_MS 250
-/* A receiver that is to end goes on until nothing has come for so long, and no longer than that. */
-#define QUIET_MS 20
+/* A receiver that is to end goes on until nothing has come for so long, and no longer than that. A board whose peer is at
+ * the other end of its line may say that less is enough. */
+#ifndef WL_QUIET_MS
+#define WL_QUIET_MS 20
+#endif
 #define LONGEST_TAIL_MS 500
 /* Frames without a pace that are sent before the stack is polled again. */
 #define MOST_AT_ONCE 8
@@ -25,7 +28,7 @@ int memcmp(const void *one, const void *other, size_t count);
 
 extern const struct wl_node wl_app_node; /* without identity and context */
 
-/* Whether the trial's one point is the capture unit's. */
+/* Whether capture units in hardware take the trial's points. */
 static inline bool wl_app_has_unit(const struct wl_app *app)
 {
 	return (app->asked.has & WL_HAS_UNIT) != 0;

@@ -115,21 +115,30 @@ static void put_further(const struct wl_app *app, struct list *list)
 	}
 }
 
+static void put_all(const struct wl_app *app, struct list *list)
+{
+	list->count = 0;
+	if (app->sender.on)
+		put_sent(app, list);
+	if (app->receiver.on)
+		put_received(app, list);
+	if (app->asked.captures > 0)
+		put(list, "capture_point_ticks", app->point_ticks);
+	put_further(app, list);
+}
+
+/* They are asked one after the other, so that the list is made for the first alone. */
 static bool counter(void *context, uint32_t port, uint32_t index, const char **name, uint64_t *value)
 {
+	static const struct wl_app *whose;
+	static struct list list;
 	const struct wl_app *app = context;
-	struct list list;
 
-	list.count = 0;
 	if (port > 0 || app->state == WL_IDLE)
 		return false;
-	if (app->sender.on)
-		put_sent(app, &list);
-	if (app->receiver.on)
-		put_received(app, &list);
-	if (app->asked.captures > 0)
-		put(&list, "capture_point_ticks", app->point_ticks);
-	put_further(app, &list);
+	if (index == 0 || whose != app)
+		put_all(app, &list);
+	whose = app;
 	if (index >= list.count)
 		return false;
 	*name = list.all[index].name;
@@ -171,40 +180,53 @@ static uint8_t stream_at(const struct wl_app *app, uint8_t at)
 		       : app->sender.stream;
 }
 
-/* Of the two points of a capture unit the line comes first where frames are received, and last where they are sent. */
-static bool is_line(const struct wl_app *app, uint32_t index)
+/* Behind all points: the line, as it brings a frame and as it takes one. */
+enum { LINE_IN = WL_POINTS, LINE_OUT };
+
+/* What a capture unit's point of the list is: of wl_point, or the line, which comes first where frames are received and last
+ * where they are sent. */
+static unsigned unit_at(const struct wl_app *app, uint32_t index)
 {
-	return (index == 0) == (app->asked.unit_point <= WL_RX_APPLICATION);
+	uint8_t asked = app->asked.unit_point;
+
+	if (asked == WL_POINTS)
+		return index == 0 ? LINE_IN : index > WL_POINTS ? LINE_OUT : index - 1;
+	if (asked <= WL_RX_APPLICATION)
+		return index == 0 ? LINE_IN : asked;
+	return index == 0 ? asked : LINE_OUT;
 }
 
 static void unit_point(const struct wl_app *app, uint32_t index, struct wl_capture_point *about)
 {
 	const struct wl_unit *unit = app->config.unit;
-	uint8_t at = app->asked.unit_point;
+	unsigned at = unit_at(app, index);
 
 	*about = (struct wl_capture_point){
-		.name = is_line(app, index) ? "line" : wl_capture_name_of(at),
-		.points = 2,
+		.name = at >= WL_POINTS ? "line" : wl_capture_name_of((uint8_t)at),
+		.points = app->point_count,
 		.count = unit->count(),
 		.lost = unit->lost(),
 		.tick_ps = unit->tick_ps,
 		.resolution_ticks = 1,
 		.clock = WL_CLOCK_WALL,
-		.stream = stream_at(app, at),
+		.stream = stream_at(app, at == LINE_IN ? WL_RX_INTERRUPT : (uint8_t)at),
 	};
 }
 
-/* The unit's clock runs only while it counts: a frame passes its first point where the frame before passed its second. */
-static void unit_record(const struct wl_app *app, uint32_t index, uint32_t from, struct wl_record *record)
+/* The unit's clocks run only while it counts: a frame is at the first point of a way where the frame before was at the
+ * last. */
+static void unit_record(const struct wl_app *app, uint32_t index, uint32_t from, uint32_t *sequence,
+			uint64_t *ticks)
 {
-	uint32_t before;
+	const struct wl_unit_record *record = app->config.unit->record(from);
+	unsigned at = unit_at(app, index);
+	uint32_t apart = at >= WL_POINTS ? 0 : record->ticks[at];
 
-	app->config.unit->record(from, &record->sequence, &record->ticks);
-	if (index > 0)
-		return;
-	record->ticks = 0;
-	if (from > 0)
-		app->config.unit->record(from - 1, &before, &record->ticks);
+	*sequence = record->sequence;
+	if (at <= WL_RX_APPLICATION || at == LINE_IN)
+		*ticks = record->in_before + apart;
+	else
+		*ticks = record->out_before + wl_unit_longest(record, false) - apart;
 }
 
 static bool point(void *context, uint32_t index, struct wl_capture_point *about, struct wl_refusal *refusal)
@@ -245,9 +267,11 @@ static void record(void *context, uint32_t index, uint32_t from, uint32_t *seque
 	const struct wl_app *app = context;
 	struct wl_record record = { 0 };
 
-	if (index < app->point_count && wl_app_has_unit(app))
-		unit_record(app, index, from, &record);
-	else if (index < app->point_count)
+	if (index < app->point_count && wl_app_has_unit(app)) {
+		unit_record(app, index, from, sequence, ticks);
+		return;
+	}
+	if (index < app->point_count)
 		wl_capture_read(app->points[index], from, &record);
 	*sequence = record.sequence;
 	*ticks = record.ticks;

@@ -79,12 +79,14 @@ bool wl_app_interval(const struct wl_app *app, const struct wl_start *start, con
 	return true;
 }
 
-/* Whether frames of the trial pass the point of the capture unit. */
+/* Whether frames of the trial pass what the capture unit is to take. */
 static bool unit_can(const struct wl_start *start, struct wl_refusal *refusal)
 {
 	bool incoming = start->unit_point <= WL_RX_APPLICATION;
 	bool passes = incoming ? start->direction != WL_TRANSMIT : start->direction != WL_RECEIVE;
 
+	if (start->unit_point == WL_POINTS)
+		passes = start->direction == WL_ECHO;
 	if (start->captures == 0)
 		return wl_refuse(refusal, "missing-field", "captures", 0);
 	if (start->captures > WL_UNIT_RECORDS)

@@ -47,7 +47,8 @@ static void end_captures(struct wl_app *app)
 	app->point_count = 0;
 	if (wl_app_has_unit(app)) {
 		app->config.unit->stop();
-		app->point_count = app->config.unit->count() > 0 ? 2 : 0;
+		if (app->config.unit->count() > 0)
+			app->point_count = app->asked.unit_point == WL_POINTS ? WL_POINTS + 2 : 2;
 		return;
 	}
 	if (app->asked.captures > 0 && app->config.net->points != 0)
@@ -134,7 +135,7 @@ static bool is_quiet(const struct wl_app *app, uint64_t now)
 		return false;
 	if (!app->receiver.on || app->receiver.over)
 		return true;
-	return now - (last > since ? last : since) >= QUIET_MS * app->ms_ticks;
+	return now - (last > since ? last : since) >= WL_QUIET_MS * app->ms_ticks;
 }
 
 /* Whether the peer's address is known, and its connections are there. */

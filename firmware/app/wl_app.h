@@ -31,11 +31,20 @@
 /* Records that a capture unit keeps at most. */
 #define WL_UNIT_RECORDS 512
 
-/* A capture unit in hardware (spec/node-control.md): clocks between the line and one point of a frame's way, which is told
- * by WL_MARK. */
+/* What capture units took of one frame, in ticks: of a received one from the line to a point, of a sent one from a point
+ * to the line. Each way has a clock that runs only between its line and its farthest point. */
+struct wl_unit_record {
+	uint32_t sequence;
+	uint32_t ticks[WL_POINTS]; /* 0 where none was asked for */
+	uint64_t in_before, out_before; /* of those clocks, before this frame */
+};
+
+/* Capture units in hardware (spec/node-control.md): clocks between the line and points of a frame's way, which are told by
+ * WL_MARK. */
 struct wl_unit {
 	uint32_t tick_ps;
-	/* Forget all records, and take those of a point (of wl_point), at most so many; and take none any more. */
+	/* Forget all records, and take those of a point (of wl_point), or of all of an echo (WL_POINTS), at most so
+	 * many; and take none any more. */
 	void (*start)(uint8_t point, uint32_t records);
 	void (*stop)(void);
 	uint32_t (*count)(void);
@@ -43,9 +52,20 @@ struct wl_unit {
 	uint64_t (*lost)(void);
 	/* What telling it costs, as it was measured at the start. */
 	uint32_t (*cost_ticks)(void);
-	/* Record `index`, below the count: its frame, and the sum of all clocks up to its own. */
-	void (*record)(uint32_t index, uint32_t *sequence, uint64_t *total_ticks);
+	/* Record `index`, below the count. */
+	const struct wl_unit_record *(*record)(uint32_t index);
 };
+
+/* How far the farthest point of a way is from its line. */
+static inline uint32_t wl_unit_longest(const struct wl_unit_record *record, bool incoming)
+{
+	uint32_t longest = 0;
+
+	for (unsigned at = 0; at < WL_POINTS; at++)
+		if ((at <= WL_RX_APPLICATION) == incoming && record->ticks[at] > longest)
+			longest = record->ticks[at];
+	return longest;
+}
 
 struct wl_app_config {
 	const struct wl_identity *identity;

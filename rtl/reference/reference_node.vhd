@@ -84,6 +84,9 @@ architecture rtl of reference_node is
   constant GAP        : std_logic_vector(7 downto 0) := x"0C";
   constant ORDERED    : std_logic_vector(1 downto 0) := "01";
   constant DMA        : std_logic_vector(1 downto 0) := "10";
+  -- One for each point of a frame's way in, and for each of its way out.
+  constant CAPTURE_UNITS : positive := 3;
+  type words_t is array (0 to CAPTURE_UNITS - 1) of std_logic_vector(31 downto 0);
 
   signal reset                                : std_logic;
   -- The straps as they were taken.
@@ -118,6 +121,9 @@ architecture rtl of reference_node is
   -- The blocks with registers.
   signal at_system, at_capture, at_identifier : std_logic;
   signal system_rdata, capture_rdata          : std_logic_vector(31 downto 0);
+  signal unit_access                          : std_logic_vector(CAPTURE_UNITS - 1 downto 0);
+  signal unit_place                           : std_logic_vector(13 downto 0);
+  signal unit_rdata                           : words_t;
   signal identifier_rdata, slot_rdata         : std_logic_vector(31 downto 0);
   signal slot_request, slot_answer, at_slot   : std_logic;
   signal posted                               : std_logic;
@@ -319,11 +325,28 @@ begin
       s_wdata => bus_wdata, s_rdata => identifier_rdata
     );
 
-  capture : entity work.node_capture
-    port map (
-      clk => clk, rst => reset, rx_dv => rx_dv, tx_en => line_tx_en, wanted => wanted,
-      s_access => at_capture, s_write => bus_write, s_address => place, s_wdata => bus_wdata, s_rdata => capture_rdata
-    );
+  -- 4 KiB of registers each.
+  unit_place <= (13 downto 10 => '0') & place(9 downto 0);
+
+  captures : for n in 0 to CAPTURE_UNITS - 1 generate
+    unit_access(n) <= at_capture when unsigned(place(13 downto 10)) = n else '0';
+
+    capture : entity work.node_capture
+      port map (
+        clk => clk, rst => reset, rx_dv => rx_dv, tx_en => line_tx_en, wanted => wanted, s_access => unit_access(n),
+        s_write => bus_write, s_address => unit_place, s_wdata => bus_wdata, s_rdata => unit_rdata(n)
+      );
+  end generate;
+
+  process (all)
+  begin
+    capture_rdata <= (others => '0');
+    for n in words_t'range loop
+      if unsigned(place(13 downto 10)) = n then
+        capture_rdata <= unit_rdata(n);
+      end if;
+    end loop;
+  end process;
 
   posted <= '0' when attached = ORDERED else '1';
 

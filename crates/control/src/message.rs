@@ -87,7 +87,7 @@ message! {
         descriptors: Option<u16>,
         /// Frames whose capture points are to be recorded, 0 (none) where absent.
         captures: Option<u32>,
-        /// The one point that the node's capture unit takes instead, of that many frames.
+        /// What the node's capture units take instead, of that many frames.
         capture_unit: Option<UnitPoint>,
         /// How the application waits for frames; it sleeps where absent.
         wait: Option<Wait>,

@@ -243,7 +243,7 @@ impl From<wirelab_trial::Path> for Path {
     }
 }
 
-/// The one point of a frame's way that a capture unit in hardware takes, from the line or to it.
+/// What capture units in hardware take of a frame's way: a point, from the line or to it, or all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnitPoint {
     /// From the end of a received frame until the interrupt's function is entered.
@@ -258,6 +258,8 @@ pub enum UnitPoint {
     OutDriver,
     /// From the write that starts the MAC.
     OutMac,
+    /// All of these, of each frame of an echo.
+    All,
 }
 
 /// How far the last trial is.
@@ -297,7 +299,8 @@ words! {
     Probes { Probes::Auto = "auto", Probes::Fentry = "fentry", Probes::Raw = "raw", Probes::Off = "off" }
     UnitPoint { UnitPoint::InInterrupt = "in.interrupt", UnitPoint::InDriver = "in.driver",
         UnitPoint::InApplication = "in.application", UnitPoint::OutApplication = "out.application",
-        UnitPoint::OutDriver = "out.driver", UnitPoint::OutMac = "out.mac" }
+        UnitPoint::OutDriver = "out.driver", UnitPoint::OutMac = "out.mac",
+        UnitPoint::All = "all" }
     Spans { Spans::Wire = "wire", Spans::Pin = "pin", Spans::Call = "call" }
 }
 

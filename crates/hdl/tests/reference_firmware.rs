@@ -142,6 +142,36 @@ fn each_point_shows_what_the_zynq_document_found() {
 }
 
 #[test]
+fn points_taken_together_have_the_writes_of_earlier_ones_and_nothing_else() {
+    use UnitPoint::{InApplication, InDriver, InInterrupt, OutApplication, OutDriver, OutMac};
+    const FRAMES: usize = 9;
+    let Some(mut bench) = Bench::start(Straps::new(Attachment::LiteDevice)) else {
+        return;
+    };
+    bench.resolve();
+    let mean = |counts: &[(u32, u64)]| {
+        assert_eq!(counts.len(), FRAMES, "{counts:?}");
+        counts[1..].iter().map(|(_, count)| *count).sum::<u64>() as f64 / (FRAMES - 1) as f64
+    };
+    let together = bench.all_points(&[64; FRAMES]).map(|counts| mean(&counts));
+    let alone = [
+        InInterrupt,
+        InDriver,
+        InApplication,
+        OutApplication,
+        OutDriver,
+        OutMac,
+    ]
+    .map(|point| mean(&bench.echoes(&[64; FRAMES], Some(point), false)));
+    println!("together {together:.1?}, alone {alone:.1?} clocks");
+    // A write, and another line of the instruction cache now and then.
+    const MOST_CLOCKS: f64 = 40.0;
+    for (together, alone) in together.iter().zip(alone) {
+        assert!((together - alone).abs() < MOST_CLOCKS, "{together} {alone}");
+    }
+}
+
+#[test]
 fn the_fast_track_takes_at_most_half_of_the_stacks_way() {
     each(|attachment, bench| {
         bench.resolve();

@@ -4,21 +4,30 @@
 
 #define RECEIVE "start direction=receive layer=udp-ipv4 frames=3 captures=64 capture_unit="
 
-/* A unit that counts 100 clocks for the first frame, one more for each further one. */
+/* A unit that counts 100 clocks for the first frame, one more for each further one; of all points, so many at each. */
 static struct {
 	uint8_t point;
 	bool on;
-	uint32_t most, count, told[WL_POINTS], sequences[64];
-	uint64_t totals[64];
+	uint32_t most, count, told[WL_POINTS];
+	struct wl_unit_record records[64];
 } unit;
 
 void unit_told(unsigned point)
 {
+	struct wl_unit_record *record = &unit.records[unit.count];
+	bool last = unit.point == WL_POINTS ? point == WL_TX_APPLICATION : point == unit.point;
+
 	unit.told[point]++;
-	if (!unit.on || unit.point != point || unit.count == unit.most)
+	if (!unit.on || !last || unit.count == unit.most)
 		return;
-	unit.sequences[unit.count] = 1000 + unit.count;
-	unit.totals[unit.count] = 100 + unit.count + (unit.count > 0 ? unit.totals[unit.count - 1] : 0);
+	*record = (struct wl_unit_record){ .sequence = 1000 + unit.count };
+	for (unsigned at = 0; at < WL_POINTS; at++)
+		if (unit.point == at || unit.point == WL_POINTS)
+			record->ticks[at] = (unit.point == at ? 100 : 10 * (at + 1)) + unit.count;
+	if (unit.count > 0) {
+		record->in_before = record[-1].in_before + wl_unit_longest(record - 1, true);
+		record->out_before = record[-1].out_before + wl_unit_longest(record - 1, false);
+	}
 	unit.count++;
 }
 
@@ -50,10 +59,9 @@ static uint32_t cost_ticks(void)
 	return 7;
 }
 
-static void record(uint32_t index, uint32_t *sequence, uint64_t *total_ticks)
+static const struct wl_unit_record *record(uint32_t index)
 {
-	*sequence = unit.sequences[index];
-	*total_ticks = unit.totals[index];
+	return &unit.records[index];
 }
 
 static void begin_with_unit(void)
@@ -115,6 +123,37 @@ static void an_echo_tells_both_ways(void)
 	EQUAL(unit.count, 2);
 }
 
+static void all_points_of_an_echo_are_told_in_the_order_of_its_way(void)
+{
+	static const struct {
+		const char *name, *ticks;
+	} points[] = {
+		{ "line", "base_ticks=0 from=0 count=2 data=0:0,1:30 " },
+		{ "interrupt", "base_ticks=10 from=0 count=2 data=0:0,1:31 " },
+		{ "driver", "base_ticks=20 from=0 count=2 data=0:0,1:31 " },
+		{ "application", "base_ticks=30 from=0 count=2 data=0:0,1:31 " },
+		/* The longest way to the line is that of the last of them. */
+		{ "application", "base_ticks=20 from=0 count=2 data=0:0,1:60 " },
+		{ "driver", "base_ticks=10 from=0 count=2 data=0:0,1:60 " },
+		{ "mac", "base_ticks=0 from=0 count=2 data=0:0,1:60 " },
+		{ "line", "base_ticks=60 from=0 count=2 data=0:0,1:61 " },
+	};
+	char asked[64];
+
+	begin_with_unit();
+	ask("start direction=echo layer=udp-ipv4 frames=2 captures=64 capture_unit=all");
+	arrive(0);
+	arrive(1);
+	pass(100);
+	for (unsigned n = 0; n < sizeof points / sizeof points[0]; n++) {
+		snprintf(asked, sizeof asked, "captures trial=1 point=%u from=0", n);
+		CHECK(says(asked, "points=8 name="));
+		CHECK(strstr(answer, points[n].name) != NULL);
+		CHECK(strstr(answer, points[n].ticks) != NULL);
+	}
+	CHECK(says("captures trial=1 point=8 from=0", "limit field=point limit=7"));
+}
+
 static void the_points_of_software_are_off_meanwhile(void)
 {
 	begin_with_unit();
@@ -139,6 +178,7 @@ static void what_it_cannot_take_is_said(void)
 	begin_with_unit();
 	CHECK(says(RECEIVE "out.mac", "unsupported field=capture_unit"));
 	CHECK(says(RECEIVE "in.stack", "bad-value field=capture_unit"));
+	CHECK(says(RECEIVE "all", "unsupported field=capture_unit"));
 	CHECK(says("start direction=transmit layer=udp-ipv4 datagram_bytes=118 load=max frames=2 captures=4 "
 		   "capture_unit=in.driver",
 		   "unsupported field=capture_unit"));
@@ -155,6 +195,7 @@ int main(void)
 	RUN(a_point_of_received_frames_lies_behind_the_line);
 	RUN(a_point_of_sent_frames_lies_before_the_line);
 	RUN(an_echo_tells_both_ways);
+	RUN(all_points_of_an_echo_are_told_in_the_order_of_its_way);
 	RUN(the_points_of_software_are_off_meanwhile);
 	RUN(what_it_cannot_take_is_said);
 	return tap_end();

@@ -28,7 +28,7 @@ static const char *const setup[][2] = {
 	{ "checksum_rx", "software" },
 	{ "interrupt_pacing", "no" },
 	{ "rx_buffers", TEXT(BOARD_RX_BUFFERS) },
-	{ "capture_unit", "10 ns, 512 records" },
+	{ "capture_units", "3 of 10 ns, 512 records" },
 	{ "packet_identifier", "hardware" },
 	{ "os", "none" },
 };

@@ -76,13 +76,18 @@ struct wl_rule;
 void identifier_start(const uint8_t mac[6], const uint8_t ip[4]);
 void identifier_rule(const struct wl_rule *rule);
 
-/* --- the capture unit in hardware (unit.c) -------------------------------------------------------------------------- */
+/* --- the capture units in hardware (unit.c) ------------------------------------------------------------------------- */
 
 struct wl_unit;
 extern const struct wl_unit unit;
 
-/* Whether it takes records. */
-bool unit_is_on(void);
+/* Whether they take records, and whether that of a frame that was sent is still to be looked for: asked within what is
+ * timed, so it costs no call. */
+extern bool unit_on, unit_pending;
+static inline bool unit_is_on(void)
+{
+	return unit_on;
+}
 /* An interrupt that may have told it is over: the next one tells it again. */
 void unit_again(void);
 /* A received frame was handled, behind which so many wait; or one was given to the MAC. What it was is found out outside of
@@ -90,6 +95,11 @@ void unit_again(void);
 void unit_received(bool test, uint32_t sequence, uint32_t queued);
 void unit_sent(const struct wl_piece *pieces, unsigned count);
 /* Before each frame, and in each round of the main loop: takes the count of the frame that was sent last. */
-void unit_poll(void);
+void unit_look(void);
+static inline void unit_poll(void)
+{
+	if (unit_pending)
+		unit_look();
+}
 
 #endif

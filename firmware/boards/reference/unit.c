@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* One point of the way, taken by the capture unit: clocks from the end of a frame on the line to the point, or from the
- * point to the first byte of a frame on the line.
+/* The points of a frame's way by the capture units: clocks from the end of a frame on the line to the point, or from the
+ * point to the first byte of a frame on the line. One unit takes one point, or three take six of each frame that goes back:
+ * each one of the way in, and then one of the way out.
  *
  * A point is one write to the bus (WL_MARK of wirelab_options.h). All else is done when the frame is through: the record is
  * read and given the frame's sequence. A record that may be of another frame, since more than one was under way, is lost
@@ -12,26 +13,41 @@
 #include "wl_app.h"
 #include "wl_capture_unit.h"
 
-#define OFF WL_POINTS
+#include <string.h>
+
 #define PS_PER_TICK 10000u
 #define CALIBRATIONS 4
+#define UNITS 3
 
-struct unit_mark unit_mark = { .point = OFF };
+struct unit_mark unit_marks[WL_POINTS];
+bool unit_takes_both, unit_on, unit_pending;
 
-static struct wl_capture_unit driver;
+/* Each unit as it takes a received frame, and as it takes one that is sent. */
+static struct wl_capture_unit in[UNITS], out[UNITS];
 static struct {
-	uint32_t most, count, missed, cost_ticks, sequence;
+	uint8_t point; /* of wl_point, or WL_POINTS for all */
+	uint32_t most, count, missed[UNITS], cost_ticks, sequence;
 	uint32_t skip; /* received frames whose record is gone */
 	uint64_t lost;
-	bool incoming;
-	bool pending, test; /* a frame was given to the MAC, and its record has not been looked for yet */
-	uint32_t sequences[WL_UNIT_RECORDS];
-	uint64_t totals[WL_UNIT_RECORDS];
+	bool test; /* of the frame whose record is pending */
 } taken;
+static struct wl_unit_record records[WL_UNIT_RECORDS];
+
+static bool is_incoming(void)
+{
+	return taken.point <= WL_RX_APPLICATION;
+}
+
+/* The unit that takes the one point. */
+static const struct wl_capture_unit *single(void)
+{
+	return is_incoming() ? &in[0] : &out[0];
+}
 
 /* Clocks from one mark to the next: the write that each point is. */
 static uint32_t calibrate(void)
 {
+	struct wl_capture_unit driver;
 	uint32_t clocks = 0;
 
 	wl_capture_unit_start(&driver, PLACE(capture), WL_EDGE_SOFTWARE, WL_EDGE_SOFTWARE);
@@ -47,100 +63,173 @@ static uint32_t calibrate(void)
 	return clocks;
 }
 
-static void start(uint8_t point, uint32_t records)
+static void marks_off(void)
 {
-	bool incoming = point <= WL_RX_APPLICATION;
+	unit_takes_both = unit_on = unit_pending = false;
+	for (unsigned at = 0; at < WL_POINTS; at++)
+		unit_marks[at].control = 0;
+}
 
-	unit_mark.point = OFF;
-	taken.most = records;
-	taken.count = 0;
-	taken.lost = 0;
-	taken.missed = 0;
-	taken.skip = 0;
-	taken.pending = false;
-	taken.incoming = incoming;
+static void mark(unsigned at, const struct wl_capture_unit *driver, uint32_t value)
+{
+	unit_marks[at] = (struct unit_mark){ .control = &REGISTER(driver->control), .value = value };
+}
+
+/* Every unit is of the way in at first. */
+static void start_units(void)
+{
+	static const uint32_t places[UNITS] = { PLACE(capture), PLACE(capture_2), PLACE(capture_3) };
+
+	for (unsigned n = 0; n < UNITS; n++) {
+		wl_capture_unit_start(&out[n], places[n], WL_EDGE_SOFTWARE, WL_EDGE_TRANSMITTING);
+		wl_capture_unit_start(&in[n], places[n], WL_EDGE_RECEIVED, WL_EDGE_SOFTWARE);
+	}
+}
+
+static void start(uint8_t point, uint32_t most)
+{
+	marks_off();
+	memset(&taken, 0, sizeof taken);
+	taken.point = point;
+	taken.most = most;
 	taken.cost_ticks = calibrate();
-	wl_capture_unit_start(&driver, PLACE(capture), incoming ? WL_EDGE_RECEIVED : WL_EDGE_SOFTWARE,
-			      incoming ? WL_EDGE_SOFTWARE : WL_EDGE_TRANSMITTING);
-	unit_mark.control = &REGISTER(driver.control);
-	unit_mark.value = incoming ? driver.stop : driver.start;
-	unit_mark.point = point;
+	start_units();
+	unit_on = true;
+	if (point == WL_POINTS) {
+		for (unsigned n = 0; n < UNITS; n++) {
+			mark(WL_RX_INTERRUPT + n, &in[n], in[n].stop);
+			mark(WL_TX_APPLICATION + n, &out[n], out[n].start);
+		}
+		unit_takes_both = true;
+		return;
+	}
+	if (!is_incoming())
+		wl_capture_unit_start(&out[0], PLACE(capture), WL_EDGE_SOFTWARE, WL_EDGE_TRANSMITTING);
+	mark(point, single(), is_incoming() ? in[0].stop : out[0].start);
 }
 
 static void stop(void)
 {
-	unit_mark.point = OFF;
-	wl_capture_unit_stop(&driver);
-}
-
-bool unit_is_on(void)
-{
-	return unit_mark.point != OFF;
+	marks_off();
+	for (unsigned n = 0; n < UNITS; n++)
+		wl_capture_unit_stop(&in[n]);
 }
 
 void unit_again(void)
 {
-	if (unit_mark.point < WL_RX_APPLICATION)
-		wl_capture_unit_rearm(&driver);
+	if (unit_on && taken.point < WL_RX_APPLICATION)
+		wl_capture_unit_rearm(&in[0]);
 }
 
-/* A count that nothing will end is given up. */
-static void give_up(void)
+void unit_turn(void)
 {
-	wl_capture_unit_stop(&driver);
-	wl_capture_unit_rearm(&driver);
+	for (unsigned n = 0; n < UNITS; n++)
+		wl_capture_unit_rearm(&out[n]);
 }
 
-static void keep(uint32_t sequence, uint32_t clocks)
+/* The next record, for the counts of a frame; 0 where all that were asked for are taken. */
+static struct wl_unit_record *next_record(uint32_t sequence)
 {
+	struct wl_unit_record *next = &records[taken.count];
+
 	if (taken.count == taken.most)
-		return;
-	taken.sequences[taken.count] = sequence;
-	taken.totals[taken.count] = clocks + (taken.count > 0 ? taken.totals[taken.count - 1] : 0);
+		return 0;
+	*next = (struct wl_unit_record){ .sequence = sequence };
+	if (taken.count > 0) {
+		next->in_before = next[-1].in_before + wl_unit_longest(next - 1, true);
+		next->out_before = next[-1].out_before + wl_unit_longest(next - 1, false);
+	}
 	taken.count++;
+	return next;
 }
 
-/* All records that wait are nobody's: a start that the unit missed may be of any of their frames. */
-static void drop_all(const struct wl_capture_unit_state *state)
+/* What a unit holds is nobody's: a start that it missed may be of any of its frames. A count that nothing will end is given
+ * up. */
+static void drop_all(const struct wl_capture_unit *driver, uint32_t *missed)
 {
+	struct wl_capture_unit_state state;
 	uint32_t clocks;
 
-	taken.missed = state->missed;
-	while (wl_capture_unit_take(&driver, &clocks))
+	wl_capture_unit_read(driver, &state);
+	*missed = state.missed;
+	while (wl_capture_unit_take(driver, &clocks))
 		;
-	if (state->is_busy)
-		give_up();
+	if (state.is_busy)
+		wl_capture_unit_stop(driver);
+	wl_capture_unit_rearm(driver);
+}
+
+/* Whether a unit has so many records, and missed no start since the last look. */
+static bool has(const struct wl_capture_unit *driver, uint32_t waiting, uint32_t missed)
+{
+	struct wl_capture_unit_state state;
+
+	wl_capture_unit_read(driver, &state);
+	return state.waiting >= waiting && state.missed == missed;
 }
 
 /* The oldest record is this frame's. Whether it had one. */
 static bool take(bool test, uint32_t sequence)
 {
-	struct wl_capture_unit_state state;
-	uint32_t clocks;
+	struct wl_unit_record *record;
+	uint32_t clocks = 0;
 
-	wl_capture_unit_read(&driver, &state);
-	if (state.waiting == 0 || state.missed != taken.missed) {
-		drop_all(&state);
+	if (!has(single(), 1, taken.missed[0])) {
+		drop_all(single(), &taken.missed[0]);
 		taken.lost += test;
 		return false;
 	}
-	wl_capture_unit_take(&driver, &clocks);
-	if (test)
-		keep(sequence, clocks);
+	wl_capture_unit_take(single(), &clocks);
+	record = test ? next_record(sequence) : 0;
+	if (record != 0)
+		record->ticks[taken.point] = clocks;
 	return true;
+}
+
+/* The units wait for the next frame, whatever they hold. */
+static void begin_anew(void)
+{
+	for (unsigned n = 0; n < UNITS; n++)
+		drop_all(&in[n], &taken.missed[n]);
+}
+
+/* Of a frame that came and went back each unit has two records. */
+static void take_both(bool test, uint32_t sequence)
+{
+	struct wl_unit_record *record = 0;
+	bool whole = true;
+
+	for (unsigned n = 0; n < UNITS; n++)
+		whole = whole && has(&out[n], 2, taken.missed[n]);
+	taken.lost += test && !whole;
+	if (whole && test)
+		record = next_record(sequence);
+	for (unsigned n = 0; record != 0 && n < UNITS; n++) {
+		wl_capture_unit_take(&out[n], &record->ticks[WL_RX_INTERRUPT + n]);
+		wl_capture_unit_take(&out[n], &record->ticks[WL_TX_APPLICATION + n]);
+	}
+	begin_anew();
 }
 
 void unit_received(bool test, uint32_t sequence, uint32_t queued)
 {
-	if (!taken.incoming)
+	if (taken.point == WL_POINTS) {
+		/* Nothing goes back for it. */
+		if (!unit_pending) {
+			taken.lost += test;
+			begin_anew();
+		}
+		return;
+	}
+	if (!is_incoming())
 		return;
 	if (taken.skip > 0) {
 		taken.skip--;
 		taken.lost += test;
 		return;
 	}
-	if (unit_mark.point == WL_RX_APPLICATION) {
-		wl_capture_unit_rearm(&driver);
+	if (taken.point == WL_RX_APPLICATION) {
+		wl_capture_unit_rearm(&in[0]);
 		take(test, sequence);
 	} else if (!take(test, sequence)) {
 		/* Those of the frames that wait for the main loop went with it. */
@@ -150,27 +239,29 @@ void unit_received(bool test, uint32_t sequence, uint32_t queued)
 
 void unit_sent(const struct wl_piece *pieces, unsigned count)
 {
-	if (!unit_is_on() || taken.incoming)
+	if (!unit_on || is_incoming())
 		return;
 	/* The frame before has no record of its own any more. */
-	if (taken.pending && taken.test)
+	if (unit_pending && taken.test)
 		taken.lost++;
-	taken.pending = true;
+	unit_pending = true;
 	taken.test = wl_probe_sequence(pieces, count, &taken.sequence);
 }
 
-void unit_poll(void)
+void unit_look(void)
 {
 	struct wl_capture_unit_state state;
 
-	if (!unit_is_on() || !taken.pending)
-		return;
-	wl_capture_unit_read(&driver, &state);
+	wl_capture_unit_read(taken.point == WL_POINTS ? &out[UNITS - 1] : single(), &state);
 	/* The frame has not begun on the line yet. */
-	if (state.waiting == 0 && state.is_busy)
+	if (state.is_busy && state.waiting < (taken.point == WL_POINTS ? 2u : 1u))
 		return;
-	wl_capture_unit_rearm(&driver);
-	taken.pending = false;
+	unit_pending = false;
+	if (taken.point == WL_POINTS) {
+		take_both(taken.test, taken.sequence);
+		return;
+	}
+	wl_capture_unit_rearm(&out[0]);
 	take(taken.test, taken.sequence);
 }
 
@@ -189,10 +280,9 @@ static uint32_t cost_ticks(void)
 	return taken.cost_ticks;
 }
 
-static void record(uint32_t index, uint32_t *sequence, uint64_t *total_ticks)
+static const struct wl_unit_record *record(uint32_t index)
 {
-	*sequence = taken.sequences[index];
-	*total_ticks = taken.totals[index];
+	return &records[index];
 }
 
 const struct wl_unit unit = {

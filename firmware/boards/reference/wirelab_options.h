@@ -1,29 +1,42 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The library's options on the reference node: an LFSR window and records for 512 frames in 1 MiB of RAM, points that
- * interrupts share, and the capture unit in hardware.
+ * interrupts share, and the capture units in hardware.
  */
 #ifndef WIRELAB_REFERENCE_OPTIONS_H
 #define WIRELAB_REFERENCE_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define WL_LFSR_WINDOW 1
 #define WL_LFSR_MAX_BYTES 1482
 #define WL_CAPTURE_RECORDS 4096
 #define WL_TRACK_WINDOW 4096
+/* Each frame on its line is answered before the next, and each millisecond is simulated. */
+#define WL_QUIET_MS 1
 
 uint32_t board_irq_off(void);
 void board_irq_on(uint32_t was);
 #define WL_LOCK() uint32_t wl_was = board_irq_off()
 #define WL_UNLOCK() board_irq_on(wl_was)
 
-/* The point at which the capture unit is told, as a number behind all points where it is off; and what tells it. */
+/* What each point tells its capture unit, one write to the bus: nothing where there is no register. */
 struct unit_mark {
-	uint32_t point, value;
 	volatile uint32_t *control;
+	uint32_t value;
 };
-extern struct unit_mark unit_mark;
+extern struct unit_mark unit_marks[];
+/* Between the last point of a received frame and the first of one that is sent, where the units take both: each takes the
+ * other way from now on. */
+extern bool unit_takes_both;
+void unit_turn(void);
 
-#define WL_MARK(at) ((void)(unit_mark.point == (at) && (*unit_mark.control = unit_mark.value, 1)))
+#define WL_MARK(at)                                                                                          \
+	do {                                                                                                 \
+		if ((at) == WL_TX_APPLICATION && unit_takes_both)                                            \
+			unit_turn();                                                                         \
+		if (unit_marks[at].control)                                                                  \
+			*unit_marks[at].control = unit_marks[at].value;                                      \
+	} while (0)
 
 #endif

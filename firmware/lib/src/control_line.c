@@ -3,14 +3,19 @@
 #include "bytes.h"
 #include "wirelab/line.h"
 
+/* The remainders of four bits, which a line of 512 bytes has a thousand of. */
+static const uint16_t crc_of_4[16] = { 0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50A5, 0x60C6, 0x70E7,
+				       0x8108, 0x9129, 0xA14A, 0xB16B, 0xC18C, 0xD1AD, 0xE1CE, 0xF1EF };
+
 uint16_t wl_crc16(const char *bytes, size_t count)
 {
 	uint16_t crc = 0xFFFF;
 
-	while (count-- > 0) {
-		crc ^= (uint16_t)((uint8_t)*bytes++ << 8);
-		for (int bit = 0; bit < 8; bit++)
-			crc = (uint16_t)(crc << 1 ^ (crc & 0x8000 ? 0x1021 : 0));
+	for (; count > 0; bytes++, count--) {
+		uint8_t byte = (uint8_t)*bytes;
+
+		crc = (uint16_t)(crc << 4 ^ crc_of_4[crc >> 12 ^ byte >> 4]);
+		crc = (uint16_t)(crc << 4 ^ crc_of_4[crc >> 12 ^ (byte & 15)]);
 	}
 	return crc;
 }

@@ -9,9 +9,9 @@ const char *const wl_words_buffers[] = { "prefilled", "copied", "dma-copied", "c
 const char *const wl_words_traffic[] = { "test", "iperf2", 0 };
 const char *const wl_words_path[] = { "stack", "driver", "fast-track", "loopback", 0 };
 static const char *const words_wait[] = { "sleep", "spin", 0 };
-/* In the order of wl_point (wirelab/points.h). */
+/* In the order of wl_point (wirelab/points.h), and behind them all of them. */
 static const char *const words_unit[] = {
-	"in.interrupt", "in.driver", "in.application", "out.application", "out.driver", "out.mac", 0
+	"in.interrupt", "in.driver", "in.application", "out.application", "out.driver", "out.mac", "all", 0
 };
 static const char *const words_probes[] = { "auto", "fentry", "raw", "off", 0 };
 const char *const wl_words_state[] = { "idle", "running", "done", "stopped", "abandoned", "failed", 0 };

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use wirelab_control::client::{Client, Patience};
+use wirelab_control::client::{Client, Patience, PointRecords};
 use wirelab_control::line::MAX_LINE;
 use wirelab_control::message::{Start, Started, Status};
 use wirelab_control::transport::Transport;
@@ -220,6 +220,24 @@ impl Bench {
         unit: Option<UnitPoint>,
         fast: bool,
     ) -> Vec<(u32, u64)> {
+        let trial = self.echo_trial(lengths, unit, fast);
+        unit.map(|_| self.counts(trial)).unwrap_or_default()
+    }
+
+    /// The same trial with the records of all points by the units, from the line to each, and from each to the line.
+    pub fn all_points(&mut self, lengths: &[u32]) -> [Vec<(u32, u64)>; 6] {
+        let trial = self.echo_trial(lengths, Some(UnitPoint::All), false);
+        let points = wirelab_control::told::points(&mut self.control, trial);
+        let points = points.expect("the node tells");
+        let names: Vec<&str> = points.iter().map(|p| p.point.name.as_str()).collect();
+        let received = ["line", "interrupt", "driver", "application"];
+        assert_eq!(names[..4], received);
+        assert_eq!(names[4..], ["application", "driver", "mac", "line"]);
+        [(0, 1), (0, 2), (0, 3), (4, 7), (5, 7), (6, 7)]
+            .map(|(from, to)| apart(&points[from], &points[to]))
+    }
+
+    fn echo_trial(&mut self, lengths: &[u32], unit: Option<UnitPoint>, fast: bool) -> u32 {
         let frames = lengths.len() as u32;
         let started = self.trial(Direction::Echo, frames, |start| {
             start.capture_unit = unit;
@@ -237,7 +255,7 @@ impl Bench {
         let status = self.ended(started.trial);
         let all = Some(u64::from(frames));
         assert_eq!((status.state, status.rx_frames), (State::Done, all));
-        unit.map(|_| self.counts(started.trial)).unwrap_or_default()
+        started.trial
     }
 
     /// What the unit counted of each frame of a trial.
@@ -245,19 +263,23 @@ impl Bench {
         let points =
             wirelab_control::told::points(&mut self.control, trial).expect("the node tells");
         assert_eq!(points.len(), 2);
-        let (first, second) = (&points[0], &points[1]);
-        assert_eq!(first.point.lost, 0, "frames have no record");
-        assert_eq!(first.point.tick_ps, Some(REFERENCE_CLOCK_PS));
-        first
-            .records
-            .iter()
-            .zip(&second.records)
-            .map(|(begin, end)| {
-                assert_eq!(begin.sequence, end.sequence);
-                (begin.sequence, end.ticks - begin.ticks)
-            })
-            .collect()
+        apart(&points[0], &points[1])
     }
+}
+
+/// Clocks from one point to another, by sequence.
+pub fn apart(first: &PointRecords, second: &PointRecords) -> Vec<(u32, u64)> {
+    assert_eq!(first.point.lost, 0, "frames have no record");
+    assert_eq!(first.point.tick_ps, Some(REFERENCE_CLOCK_PS));
+    first
+        .records
+        .iter()
+        .zip(&second.records)
+        .map(|(begin, end)| {
+            assert_eq!(begin.sequence, end.sequence);
+            (begin.sequence, end.ticks - begin.ticks)
+        })
+        .collect()
 }
 
 /// Whether a frame is the echo of another: addresses turned around, and each byte of the datagram.

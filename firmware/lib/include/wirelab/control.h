@@ -84,7 +84,7 @@ struct wl_start {
 	uint64_t limit_ps; /* when the trial must have ended at the latest, after its start */
 	uint32_t ports, captures;
 	uint16_t descriptors, node_port, peer_port;
-	uint8_t unit_point; /* of wl_point (wirelab/points.h), for the capture unit in hardware */
+	uint8_t unit_point; /* of wl_point (wirelab/points.h), for capture units in hardware; WL_POINTS: all */
 	uint8_t peer_mac[6];
 	struct wl_ip peer_ip;
 	const char *beyond; /* a field that asks for what only an operating system has, or 0 */
