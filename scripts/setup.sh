@@ -43,6 +43,7 @@ test|iputils-ping|cmd:ping|!boards are not pinged
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
+test|tshark|cmd:tshark|the captures of hardware are not judged by tshark
 long|qemu-system-x86|cmd:qemu-system-x86_64|tests on Linux 6.1 are skipped
 bench|python3|cmd:python3|!the figures are not evaluated
 bench|python3-venv|python:ensurepip|SimPy is left out of the comparison

@@ -59,7 +59,7 @@ impl HdlNode {
         })
     }
 
-    /// Write every intact frame that arrives at a port into `capture` from now on, with the simulated time at which its
+    /// Write every intact frame that arrives at a port, with its FCS, into `capture` from now on, with the simulated time at which its
     /// preamble began, counted from the reset of the ports. Its interfaces are [`HdlNode::capture_interfaces`]; whoever
     /// made it finishes it.
     pub fn capture_into(&mut self, capture: Arc<Mutex<CaptureWriter>>) {
@@ -76,6 +76,8 @@ impl HdlNode {
     pub fn capture_interfaces(&self) -> Vec<InterfaceSpec> {
         let of = |port| InterfaceSpec {
             link_rate_bits_per_s: Some(plan::LINK_BITS_PER_S),
+            // What the hardware computed is there to be judged.
+            fcs_bytes: 4,
             ..InterfaceSpec::named(format!("port {port}"))
         };
         (0..self.options.ports).map(of).collect()
@@ -113,10 +115,10 @@ impl HdlNode {
         arrived.sort_by_key(|(port, frame)| (frame.start_clock, *port));
         let mut writer = capture.lock().unwrap_or_else(PoisonError::into_inner);
         for (port, frame) in &arrived {
-            if let Some(bytes) = frame.intact() {
+            if frame.intact().is_some() {
                 let time_ns = frame.start_clock * CLOCK_PS / 1000;
                 writer
-                    .write_frame(*port as u32, time_ns, bytes)
+                    .write_frame(*port as u32, time_ns, &frame.bytes)
                     .map_err(|error| NodeError::Failed(error.to_string()))?;
             }
         }

@@ -43,6 +43,8 @@ pub struct InterfaceSpec {
     pub link_rate_bits_per_s: Option<u64>,
     /// Most bytes kept of a frame; 0 for all of them.
     pub snap_len: u32,
+    /// Bytes of FCS at the end of each frame that is written.
+    pub fcs_bytes: u8,
 }
 
 impl InterfaceSpec {
@@ -90,7 +92,7 @@ pub(super) fn section_header(out: &mut Vec<u8>, application: &str) {
     });
 }
 
-/// Interface Description Block: Ethernet, times in ns, no FCS.
+/// Interface Description Block: Ethernet, times in ns.
 pub(super) fn interface_description(out: &mut Vec<u8>, spec: &InterfaceSpec) {
     block(out, kind::INTERFACE_DESCRIPTION, |out| {
         out.extend_from_slice(&(super::LINKTYPE_ETHERNET as u16).to_le_bytes());
@@ -101,12 +103,13 @@ pub(super) fn interface_description(out: &mut Vec<u8>, spec: &InterfaceSpec) {
             put_option(out, option::IF_SPEED, &rate.to_le_bytes());
         }
         put_option(out, option::IF_TSRESOL, &[super::Resolution::NANOSECOND.0]);
-        put_option(out, option::IF_FCSLEN, &[0]);
+        put_option(out, option::IF_FCSLEN, &[spec.fcs_bytes]);
         put_option(out, option::END, &[]);
     });
 }
 
-/// Enhanced Packet Block of `frame`, of which the link carried `original_len` bytes (without FCS).
+/// Enhanced Packet Block of `frame`, of which the link carried `original_len` bytes (both without FCS, unless the interface says
+/// that there is one).
 pub(super) fn enhanced_packet(
     out: &mut Vec<u8>,
     interface: u32,
