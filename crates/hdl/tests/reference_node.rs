@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use wirelab_hdl::reference::Attachment;
+use wirelab_hdl::reference::{Attachment, Straps};
 use wirelab_hdl::reference_node::{ReferenceNode, StartError};
 use wirelab_trial::{
     Cancel, ClockKind, Direction, Extent, Framing, Layer, Load, Node, Observation, Path, Size,
@@ -44,13 +44,19 @@ fn run(node: &mut ReferenceNode, trial: &Trial) -> Observation {
     came
 }
 
+fn start(attachment: Attachment, elf: &[u8]) -> ReferenceNode {
+    ReferenceNode::start("hdl:reference", Straps::new(attachment), elf).unwrap()
+}
+
 /// Mean of a stage in clocks of 10 ns.
-fn mean(came: &Observation, stage: &str) -> f64 {
-    let series = came.flows[0].series.iter().find(|s| s.name == stage);
-    let series = series.unwrap_or_else(|| panic!("there is {stage}: {:?}", came.flows[0].series));
+fn mean(came: &Observation, direction: Direction, stage: &str) -> f64 {
+    let mut flows = came.flows.iter();
+    let flow = flows.find(|flow| flow.direction == direction).unwrap();
+    let series = flow.series.iter().find(|s| s.name == stage);
+    let series = series.unwrap_or_else(|| panic!("there is {stage}: {:?}", flow.series));
     assert_eq!(series.clock.kind, ClockKind::Simulated);
     assert_eq!(series.clock.tick_ps, Some(10_000));
-    let frames = came.flows[0].sent_frames.value().copied().unwrap();
+    let frames = flow.sent_frames.value().copied().unwrap();
     assert_eq!(series.histogram.count, frames, "{stage}");
     series.histogram.mean_ticks
 }
@@ -58,31 +64,49 @@ fn mean(came: &Observation, stage: &str) -> f64 {
 #[test]
 fn stages_are_what_the_document_found() {
     let Some(elf) = image() else { return };
-    let mut node = ReferenceNode::start("hdl:reference", Attachment::LiteDevice, &elf).unwrap();
-    let short = run(&mut node, &trial(Direction::Receive, 64, 4));
-    let long = run(&mut node, &trial(Direction::Receive, 1024, 4));
-    let of = |stage| (mean(&short, stage), mean(&long, stage));
-    let interrupt = of("line to interrupt");
+    let mut node = start(Attachment::LiteDevice, &elf);
+    let short = run(&mut node, &trial(Direction::Both, 64, 4));
+    let long = run(&mut node, &trial(Direction::Both, 1024, 4));
+    let of = |way, stage| (mean(&short, way, stage), mean(&long, way, stage));
+    let received = |stage| of(Direction::Receive, stage);
+    let interrupt = received("line to interrupt");
     assert!(
         (interrupt.0 - interrupt.1).abs() < 50.0,
         "independent of the size: {interrupt:?}"
     );
-    let copied = of("line to driver");
+    let copied = received("line to driver");
     assert!(
         copied.1 > 3.0 * copied.0,
         "a copy grows with the size: {copied:?}"
     );
-    let called = of("line to application");
+    let called = received("line to application");
     assert!(called.0 > copied.0 && called.1 > copied.1, "{called:?}");
-    let out = run(&mut node, &trial(Direction::Transmit, 64, 4));
-    assert!(mean(&out, "application to line") > mean(&out, "driver to line"));
-    assert!(mean(&out, "driver to line") > mean(&out, "mac to line"));
+    let out = |stage| mean(&short, Direction::Transmit, stage);
+    assert!(out("application to line") > out("driver to line"));
+    assert!(out("driver to line") > out("mac to line"));
+    // Stages and their sums are of the same frames.
+    let stack = received("driver to application").0;
+    assert!((copied.0 + stack - called.0).abs() < 1e-6);
+}
+
+#[test]
+fn frames_of_two_nodes_side_by_side_are_one_trial() {
+    let Some(elf) = image() else { return };
+    let trial = trial(Direction::Receive, 64, 32);
+    let ran = || run(&mut start(Attachment::Dma, &elf), &trial);
+    let (one, other) = (ran(), ran());
+    assert_eq!(one.trial, trial);
+    assert_eq!(one.flows.len(), 1);
+    assert_eq!(one.flows[0].sent_frames.value(), Some(&32));
+    assert!(mean(&one, Direction::Receive, "line to application") > 0.0);
+    // Simulated time does not depend on the host.
+    assert_eq!(one.flows[0].series, other.flows[0].series);
 }
 
 #[test]
 fn an_echo_has_its_latency_and_what_cannot_be_asked_is_named() {
     let Some(elf) = image() else { return };
-    let mut node = ReferenceNode::start("hdl:reference", Attachment::LiteOrdered, &elf).unwrap();
+    let mut node = start(Attachment::LiteOrdered, &elf);
     let echo = run(&mut node, &trial(Direction::Echo, 256, 5));
     let latency = &echo.flows[0].series[0];
     assert_eq!(
@@ -100,7 +124,6 @@ fn an_echo_has_its_latency_and_what_cannot_be_asked_is_named() {
     };
     for (field, trial) in [
         ("layer", asked(|t| t.framing.layer = Layer::Ethernet)),
-        ("direction", asked(|t| t.direction = Direction::Both)),
         ("ports", asked(|t| t.ports = 2)),
         ("faults", asked(|t| t.faults.drop = 0.1)),
         ("extent", asked(|t| t.extent = Extent::Time { time_ps: 1 })),
@@ -118,6 +141,7 @@ fn an_echo_has_its_latency_and_what_cannot_be_asked_is_named() {
 
 #[test]
 fn what_is_no_program_is_refused() {
-    let error = ReferenceNode::start("hdl:reference", Attachment::Dma, b"text").unwrap_err();
+    let straps = Straps::new(Attachment::Dma);
+    let error = ReferenceNode::start("hdl:reference", straps, b"text").unwrap_err();
     assert!(matches!(error, StartError::Image(_)), "{error}");
 }

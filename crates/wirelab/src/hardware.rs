@@ -24,14 +24,14 @@ pub fn start(name: &str, rest: &str) -> Result<HdlNode, Failure> {
 /// The node that `hdl:reference` and `rest` stand for, with its own program or that of a file.
 #[cfg(feature = "hdl")]
 pub fn reference(name: &str, rest: &str, image: Option<&Path>) -> Result<ReferenceNode, Failure> {
-    let attachment = wirelab_hdl::reference_node::attachment(rest).map_err(Failure::usage)?;
+    let straps = wirelab_hdl::reference_node::straps(rest).map_err(Failure::usage)?;
     let path = match image {
         Some(path) => path.to_owned(),
         None => installed()?,
     };
     let elf = std::fs::read(&path)
         .map_err(|error| Failure::usage(format!("{name}: {}: {error}", path.display())))?;
-    ReferenceNode::start(name, attachment, &elf).map_err(Failure::failed)
+    ReferenceNode::start(name, straps, &elf).map_err(Failure::failed)
 }
 
 #[cfg(feature = "hdl")]

@@ -4,11 +4,11 @@ use std::net::Ipv4Addr;
 
 use wirelab_trial::job::{CheckReport, Judge, SendReport};
 use wirelab_trial::series::{HistogramBuilder, SeriesBuilder};
-use wirelab_trial::{Cancel, Clock, ClockKind, NodeError, Owner, Sizes};
+use wirelab_trial::{Clock, ClockKind, NodeError, Owner, Sizes};
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, Verdict, classify, fcs};
 
 use super::plan::Plan;
-use crate::reference::{REFERENCE_CLOCK_PS, Reference, TimedFrame};
+use crate::reference::{CLOCKS_PER_BYTE, REFERENCE_CLOCK_PS, Reference, TimedFrame};
 
 /// The tester's addresses; they are on no line but this one.
 const TESTER_MAC: [u8; 6] = [0x02, 0x57, 0x4C, 55, 0, 1];
@@ -20,9 +20,12 @@ const TESTER_PORT: u16 = 40_001;
 pub const STREAM: u8 = 0;
 /// Clocks after which a frame is taken for lost: 10 ms, a hundred times what an echo takes.
 const ANSWER_CLOCKS: u64 = 1_000_000;
-/// Silence between an echo and the next frame, 100 µs: the program's loop has come to rest by then, so that a delay is that of
-/// an idle node, as it is where a host sends a frame now and then.
-const REST_CLOCKS: u64 = 10_000;
+/// Sequence of the frame that goes ahead of those that count.
+pub const WARM_UP: u32 = 0;
+/// Clocks from the beginning of an echo to the end of the next frame, at least: 120 µs. The program has judged the frame before
+/// and its loop has come to rest by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
+/// Delays at 256 bytes begin to change below 100 µs, those at 1024 not at all: the line itself takes long enough.
+const REST_CLOCKS: u64 = 12_000;
 /// The line's clock as the tester reads it.
 const SIMULATED: Clock = Clock {
     kind: ClockKind::Simulated,
@@ -45,6 +48,8 @@ pub struct Echoes {
     spec: FrameSpec,
     sizes: Sizes,
     interval_clocks: u64,
+    /// Clocks that a frame takes on the line.
+    line_clocks: u64,
     flow: Flow,
     judge: Judge,
     latency: SeriesBuilder,
@@ -70,6 +75,7 @@ impl Echoes {
             },
             sizes: plan.sizes,
             interval_clocks: plan.interval_clocks,
+            line_clocks: CLOCKS_PER_BYTE * plan.link.overhead.link_bytes(&plan.sizes),
             flow: Flow {
                 source: Some(to.mac),
                 udp_port: TESTER_PORT,
@@ -84,10 +90,46 @@ impl Echoes {
         }
     }
 
+    /// Sends a frame that is not counted.
+    ///
+    /// # Errors
+    /// Where it does not come back as it was sent.
+    pub fn warm_up(&mut self, node: &mut Reference) -> Result<(), NodeError> {
+        let begun = node.clocks();
+        let content = self.send(node, WARM_UP);
+        let back = self.wait(node, |echoes, back| {
+            is_good(echoes.verdict(back, &content), WARM_UP)
+        });
+        while node.take_received().is_some() {}
+        self.rest(node, begun, back.as_ref());
+        back.map(|_| ()).ok_or_else(|| {
+            NodeError::Failed(
+                "hdl:reference: the first frame does not come back as it was sent within 10 ms of simulated time"
+                    .to_owned(),
+            )
+        })
+    }
+
     /// Sends the next frame, and waits until it is back or lost.
     pub fn next(&mut self, node: &mut Reference) {
-        let sequence = self.sent as u32;
+        let sequence = WARM_UP + 1 + self.sent as u32;
         let begun = node.clocks();
+        let content = self.send(node, sequence);
+        self.sent += 1;
+        let mut good = false;
+        let back = self.wait(node, |echoes, back| {
+            let verdict = echoes.verdict(back, &content);
+            good = is_good(verdict, sequence);
+            verdict.is_some_and(|verdict| echoes.take(verdict, back))
+        });
+        if let Some(back) = back.as_ref().filter(|_| good) {
+            self.time(node, back);
+        }
+        self.rest(node, begun, back.as_ref());
+    }
+
+    /// Puts a frame on the line; gives what must come back of it.
+    fn send(&self, node: &mut Reference, sequence: u32) -> Vec<u8> {
         let header = Header {
             flags: Flags::TIME_VALID,
             stream: STREAM,
@@ -101,62 +143,72 @@ impl Echoes {
         frame.extend(fcs::fcs(&frame));
         while node.take_received().is_some() {}
         node.send(&frame);
-        self.sent += 1;
-        let until = begun + ANSWER_CLOCKS;
+        content
+    }
+
+    /// The first frame that comes back and `is_it`, if one comes in time.
+    fn wait(
+        &mut self,
+        node: &mut Reference,
+        mut is_it: impl FnMut(&mut Self, &TimedFrame) -> bool,
+    ) -> Option<TimedFrame> {
+        let until = node.clocks() + ANSWER_CLOCKS;
         while node.clocks() < until {
             node.run_until(until - node.clocks(), |node| node.sent_frames() > 0);
-            let Some(back) = node.take_sent() else { break };
-            if self.take(node, &back, sequence, &content) {
-                break;
+            let back = node.take_sent()?;
+            if is_it(self, &back) {
+                return Some(back);
             }
         }
-        // Frames come at other places of the byte clock and of the program's loop each time.
-        let dither = u64::from(sequence) * 37 % 101;
-        let next = (begun + self.interval_clocks).max(node.clocks() + REST_CLOCKS) + dither;
+        None
+    }
+
+    /// Leaves the node in peace until the next frame. Each comes at another place of the byte clock and of the program's loop.
+    fn rest(&self, node: &mut Reference, begun: u64, back: Option<&TimedFrame>) {
+        let answered = back.map_or(node.clocks(), |back| back.start_ps / REFERENCE_CLOCK_PS);
+        let next = (answered + REST_CLOCKS).saturating_sub(self.line_clocks);
+        let dither = self.sent * 37 % 101;
+        let next = next.max(begun + self.interval_clocks).max(node.clocks()) + dither;
         node.run(next - node.clocks());
     }
 
-    /// Whether a frame is the echo that is waited for.
-    fn take(
-        &mut self,
-        node: &mut Reference,
-        back: &TimedFrame,
-        sequence: u32,
-        content: &[u8],
-    ) -> bool {
+    /// What a frame that came back whole is, if it must be what was sent, to the last byte.
+    fn verdict(&self, back: &TimedFrame, content: &[u8]) -> Option<Verdict> {
         if back.marked || !fcs::is_right(&back.bytes) {
-            return false;
+            return None;
         }
         let bytes = &back.bytes[..back.bytes.len() - 4];
         let offset = self.spec.header_offset();
-        let verdict = match classify(bytes, &self.flow) {
-            // What came back must be what was sent, to the last byte.
+        Some(match classify(bytes, &self.flow) {
             Verdict::Good(header) if bytes.get(offset..) != Some(content) => {
                 Verdict::Corrupted(header)
             }
             verdict => verdict,
-        };
+        })
+    }
+
+    /// Counts a frame; whether it is of the flow.
+    fn take(&mut self, verdict: Verdict, back: &TimedFrame) -> bool {
         let payload = u64::from(self.sizes.payload);
-        if !self
+        let taken = self
             .judge
-            .take(verdict, payload, Some(back.start_ps / 1000))
-        {
-            return false;
+            .take(verdict, payload, Some(back.start_ps / 1000));
+        if taken {
+            match self.first_ps {
+                None => self.first_ps = Some(back.start_ps),
+                Some(_) => self.gaps.record((back.start_ps - self.last_ps) / 1000),
+            }
+            self.last_ps = back.start_ps;
         }
-        match self.first_ps {
-            None => self.first_ps = Some(back.start_ps),
-            Some(_) => self.gaps.record((back.start_ps - self.last_ps) / 1000),
-        }
-        self.last_ps = back.start_ps;
-        let sent = node.take_received();
-        if let Some(sent) =
-            sent.filter(|_| matches!(verdict, Verdict::Good(h) if h.sequence == sequence))
-        {
-            // From the last bit in to the first bit out (RFC 1242, 3.8: store and forward).
+        taken
+    }
+
+    /// How long after it was sent a frame came, from the last bit in to the first bit out (RFC 1242, 3.8: store and forward).
+    fn time(&mut self, node: &mut Reference, back: &TimedFrame) {
+        if let Some(sent) = node.take_received() {
             let ps = back.start_ps.saturating_sub(sent.end_ps);
             self.latency.push(ps / REFERENCE_CLOCK_PS);
         }
-        true
     }
 
     /// What was sent, and what came back.
@@ -177,22 +229,8 @@ impl Echoes {
     }
 }
 
-/// Sends all frames of a trial; whether the user ended it.
-pub fn run(
-    node: &mut Reference,
-    echoes: &mut Echoes,
-    frames: u64,
-    report: &dyn Fn(u64),
-    cancel: &Cancel,
-) -> bool {
-    while echoes.sent < frames {
-        if cancel.is_cancelled() {
-            return true;
-        }
-        echoes.next(node);
-        report(echoes.sent);
-    }
-    false
+fn is_good(verdict: Option<Verdict>, sequence: u32) -> bool {
+    matches!(verdict, Some(Verdict::Good(header)) if header.sequence == sequence)
 }
 
 /// Asks for the node's Ethernet address, as a host does first: the node then knows the tester's.

@@ -2,38 +2,31 @@
 //!
 //! The tester is at the other end of its line: it sends a frame, takes what comes back, and compares every byte. The
 //! program is asked over the debug link and does not know where it runs. Delays inside the node are counted by its capture
-//! unit, in clocks of 10 ns, one point a run, as in the document that this node follows. Time is simulated.
+//! units, in clocks of 10 ns, at the points of the document that this node follows. Time is simulated.
 
 mod echo;
 mod link;
 mod observe;
+mod options;
 mod plan;
+mod session;
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use thiserror::Error;
-use wirelab_control::client::{Client, ClientError, Patience};
-use wirelab_control::told::{self, Told};
-use wirelab_control::value::{State, UnitPoint};
+use wirelab_control::client::ClientError;
+use wirelab_control::told;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Cancel, Description, Direction, Node, NodeError, Observation, Progress, Trial,
 };
 
-use crate::reference::{Attachment, ImageError, Reference, Straps};
-use echo::{Echoes, NodeAddress};
-use link::Link;
+use crate::reference::{ImageError, Straps};
 use plan::Plan;
+use session::{Ran, Session};
 
-/// Clocks within which the program must say that it is up: 0.5 s of simulated time.
-const BOOT_CLOCKS: u64 = 50_000_000;
-/// Clocks between two questions whether a trial has ended.
-const LOOK_CLOCKS: u64 = 100_000;
-/// How often is asked.
-const MOST_LOOKS: u32 = 100;
-/// The nonce of the first request: nobody else is on this link, and one of another length would shift all times.
-const NONCE: u32 = 1;
+pub use options::straps;
 
 /// Why the node did not come up.
 #[derive(Debug, Error)]
@@ -57,138 +50,74 @@ pub enum StartError {
     Silent(#[from] NodeError),
 }
 
-/// How the attachment of the MAC is chosen behind the name: `hdl:reference,mac=dma`.
-///
-/// # Errors
-/// What is wrong, in words, and what there is.
-pub fn attachment(rest: &str) -> Result<Attachment, String> {
-    let Some(option) = rest.strip_prefix(',') else {
-        return match rest {
-            "" => Ok(Attachment::default()),
-            _ => Err(format!(
-                "hdl:reference{rest}: write hdl:reference, or hdl:reference,mac=dma"
-            )),
-        };
-    };
-    match option.strip_prefix("mac=") {
-        Some(name) => name
-            .parse()
-            .map_err(|error| format!("hdl:reference{rest}: {error}")),
-        None => Err(format!(
-            "hdl:reference{rest}: '{option}' is no option: there is mac=lite-device, lite-ordered or dma"
-        )),
-    }
-}
-
 /// The node with its program, up and in a session.
 pub struct ReferenceNode {
     name: String,
-    client: Client<Link>,
+    straps: Straps,
+    program: Vec<u8>,
     setup: BTreeMap<String, String>,
-    address: NodeAddress,
+    first: Session,
+    /// One more of the same, for trials in two parts, once there was one.
+    second: Option<Session>,
 }
 
 impl ReferenceNode {
-    /// Start a program (an ELF file) on the node with an attachment; `name` is how the node was asked for.
+    /// Start a program (an ELF file) on the node with these straps; `name` is how the node was asked for.
     ///
     /// # Errors
     /// [`StartError`].
-    pub fn start(
-        name: &str,
-        attachment: Attachment,
-        elf: &[u8],
-    ) -> Result<ReferenceNode, StartError> {
-        let mut node = Reference::new(Straps::new(attachment));
-        node.load(elf)?;
-        let mut link = Link::new(node);
-        let ip = wait_until_up(&mut link)?;
-        let mut client = Client::open_with(link, Patience::default(), NONCE)?;
-        let mut setup = told::setup(&mut client)?;
+    pub fn start(name: &str, straps: Straps, elf: &[u8]) -> Result<ReferenceNode, StartError> {
+        let mut first = Session::start(straps, elf)?;
+        let mut setup = first.setup()?;
         setup.insert(
             "simulator".to_owned(),
             "cycle by cycle, simulated time".to_owned(),
         );
-        let address = echo::resolve(&mut client.transport().node, ip)?;
         Ok(ReferenceNode {
             name: name.to_owned(),
-            client,
+            straps,
+            program: elf.to_vec(),
             setup,
-            address,
+            first,
+            second: None,
         })
     }
 
-    /// One run of a trial: its echoes, and what the capture unit took of them.
-    fn once(
+    /// The parts of a trial, side by side where there are two.
+    fn parts(
         &mut self,
         plan: &Plan,
-        point: Option<UnitPoint>,
-        report: &dyn Fn(u64),
+        progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<Ran, NodeError> {
-        let started = self.client.start(plan.start(point));
-        let started = started.map_err(|error| wirelab_control::refused::of_start(&error))?;
-        let mut echoes = Echoes::new(plan, self.address);
-        let node = &mut self.client.transport().node;
-        while node.take_sent().is_some() {}
-        let cancelled = echo::run(node, &mut echoes, plan.frames, report, cancel);
-        if node.has_strayed() || node.exit_status().is_some() {
-            return Err(NodeError::Failed(format!(
-                "the program of hdl:reference has ended; it said: {}",
-                self.client.transport().console()
-            )));
-        }
-        self.settle(started.trial)?;
-        let told = Told::ask(&mut self.client, started.trial, point.is_some());
-        Ok(Ran {
-            echoes,
-            told,
-            cancelled,
-        })
-    }
-
-    /// Has the program end a trial where it has not.
-    fn settle(&mut self, trial: u32) -> Result<(), NodeError> {
-        let broken = |error: ClientError| {
-            NodeError::Failed(format!("the program of hdl:reference: {error}"))
+    ) -> Result<Vec<Ran>, NodeError> {
+        let done = AtomicU64::new(0);
+        let report = || {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress.report(done, plan.frames, "echoes");
         };
-        let mut status = self.client.status(Some(trial)).map_err(broken)?;
-        if status.state == State::Running {
-            status = self.client.stop(trial).map_err(broken)?;
-        }
-        for _ in 0..MOST_LOOKS {
-            if status.state != State::Running {
-                return Ok(());
+        match plan.parts()[..] {
+            [first, second] => {
+                let (straps, program, other) = (self.straps, &self.program, &mut self.second);
+                std::thread::scope(|scope| {
+                    let beside = scope.spawn(|| {
+                        let session = match other {
+                            Some(session) => session,
+                            None => other.insert(
+                                Session::start(straps, program)
+                                    .map_err(|error| NodeError::Failed(error.to_string()))?,
+                            ),
+                        };
+                        session.run(plan, second, &report, cancel)
+                    });
+                    let first = self.first.run(plan, first, &report, cancel);
+                    let second = beside.join();
+                    let second = second.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    Ok(vec![first?, second?])
+                })
             }
-            self.client.transport().node.run(LOOK_CLOCKS);
-            status = self.client.status(Some(trial)).map_err(broken)?;
-        }
-        Err(NodeError::Failed(
-            "the program of hdl:reference does not end its trial".to_owned(),
-        ))
-    }
-}
-
-/// What came of one run.
-struct Ran {
-    echoes: Echoes,
-    told: Told,
-    cancelled: bool,
-}
-
-/// Waits for the line that says that the program is up, and gives the address that it names there.
-fn wait_until_up(link: &mut Link) -> Result<Ipv4Addr, StartError> {
-    while link.node.clocks() < BOOT_CLOCKS && link.node.exit_status().is_none() {
-        link.look();
-        let console = link.console();
-        let Some(line) = console.lines().find(|line| line.starts_with("READY")) else {
-            continue;
-        };
-        let ip = line.split(' ').find_map(|word| word.strip_prefix("ip="));
-        if let Some(ip) = ip.and_then(|ip| ip.parse().ok()) {
-            return Ok(ip);
+            _ => Ok(vec![self.first.run(plan, plan.frames, &report, cancel)?]),
         }
     }
-    Err(StartError::NeverUp(link.console()))
 }
 
 impl std::fmt::Debug for ReferenceNode {
@@ -200,9 +129,14 @@ impl std::fmt::Debug for ReferenceNode {
 
 impl Node for ReferenceNode {
     fn describe(&self) -> Description {
-        let identity = self.client.identity();
-        let mut capabilities = told::capabilities(identity, Some(plan::LINK_BITS_PER_S));
-        capabilities.directions = vec![Direction::Receive, Direction::Transmit, Direction::Echo];
+        let mut capabilities =
+            told::capabilities(self.first.identity(), Some(plan::LINK_BITS_PER_S));
+        capabilities.directions = vec![
+            Direction::Receive,
+            Direction::Transmit,
+            Direction::Both,
+            Direction::Echo,
+        ];
         capabilities.layers = vec![wirelab_trial::Layer::UdpIpv4];
         Description {
             name: self.name.clone(),
@@ -218,49 +152,14 @@ impl Node for ReferenceNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        let plan = plan::plan(trial, self.client.identity())?;
+        let plan = plan::plan(trial, self.first.identity())?;
         let started_unix_ns = unix_ns();
-        let points: Vec<Option<UnitPoint>> = match &plan.points[..] {
-            [] => vec![None],
-            points => points.iter().copied().map(Some).collect(),
-        };
-        let total = plan.frames * points.len() as u64;
-        let mut runs = Vec::new();
-        for (at, point) in points.into_iter().enumerate() {
-            let before = plan.frames * at as u64;
-            let report = |done: u64| progress.report(before + done, total, "echoes");
-            let ran = self.once(&plan, point, &report, cancel)?;
-            let cancelled = ran.cancelled;
-            runs.push(ran);
-            if cancelled {
-                break;
-            }
-        }
+        let runs = self.parts(&plan, progress, cancel)?;
         Ok(observe::observation(
             &plan,
-            self.describe(),
+            &self.describe(),
             runs,
             started_unix_ns,
         ))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_attachment_follows_the_name() {
-        assert_eq!(attachment("").unwrap(), Attachment::LiteDevice);
-        assert_eq!(attachment(",mac=dma").unwrap(), Attachment::Dma);
-        for (rest, words) in [
-            (",mac=gem", "lite-ordered"),
-            (",image=x", "there is mac="),
-            (",", "there is mac="),
-            ("s", "write hdl:reference"),
-        ] {
-            let error = attachment(rest).unwrap_err();
-            assert!(error.contains(words), "{error}");
-        }
     }
 }

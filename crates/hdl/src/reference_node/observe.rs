@@ -1,68 +1,79 @@
 //! From what the tester and the node saw to an observation, every figure with its unit or its reason.
 
-use std::collections::BTreeMap;
-
-use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
-use wirelab_trial::stage;
+use wirelab_trial::job::{self, FlowAsked};
+use wirelab_trial::stage::{self, PointTimes};
 use wirelab_trial::{
     ClockKind, Description, Direction, Field, Layer, Observation, Series, Status,
     TesterObservation, Warning,
 };
 
-use super::Ran;
 use super::echo::STREAM;
 use super::plan::Plan;
+use super::session::Ran;
 
 /// The counter of the protocol that says what a point costs, in clocks.
 const POINT_COST: &str = "capture_point_ticks";
 
-/// The observation of a trial: the runs of its points are one flow, whose frames were each sent so often.
+/// Why a figure of one node is not that of both.
+const SIDE_BY_SIDE: &str = "two simulated nodes sent a part of the frames each";
+
+/// The observation of a trial, whose parts are taken together.
 pub fn observation(
     plan: &Plan,
-    node: Description,
+    node: &Description,
     runs: Vec<Ran>,
     started_unix_ns: u64,
 ) -> Observation {
-    let cancelled = runs.iter().any(|ran| ran.cancelled);
-    let mut warnings = Vec::new();
-    let mut counters = BTreeMap::new();
-    let mut cpu_load = Field::absent("nothing was run");
-    let mut stages = Vec::new();
-    let mut lost = 0;
-    let mut seen: Option<(SendReport, CheckReport)> = None;
-    for mut ran in runs {
-        let points = std::mem::take(&mut ran.told.points);
-        stages.extend(series(&points, &mut ran.told.notes));
-        cpu_load = ran.told.load;
-        for (name, value) in ran.told.counters {
-            if name == POINT_COST || name.ends_with("_ticks") {
-                counters.insert(format!("node_{name}"), Field::measured(value));
-            }
-        }
-        warnings.extend(ran.told.notes.into_iter().map(Warning::of_node));
-        let (sent, came) = ran.echoes.finish();
-        let unanswered = sent.sequences.saturating_sub(came.counts.good_frames);
-        lost += unanswered;
-        // The worst run stands for all: each sends the same frames.
-        let worse = seen.as_ref().is_none_or(|(sent, came)| {
-            sent.sequences.saturating_sub(came.counts.good_frames) < unanswered
-        });
-        if worse {
-            seen = Some((sent, came));
-        }
+    let in_parts = runs.len() > 1;
+    let parts: Vec<Observation> = runs
+        .into_iter()
+        .map(|ran| part(plan, node, ran, started_unix_ns))
+        .collect();
+    let whole = wirelab_trial::pooled(&parts).into_iter().next();
+    let mut whole = whole.expect("a trial has a part, and the parts of one trial become one");
+    whole.trial = plan.trial.clone();
+    for flow in whole.flows.iter_mut().filter(|_| in_parts) {
+        flow.without_rates(SIDE_BY_SIDE);
     }
-    let (sent, came) = seen.unwrap_or_default();
-    let asked = asked(plan, &node.name);
-    warnings.extend(job::flow_warnings(&asked, &sent, &came));
-    let mut flow = job::flow_observation(&asked, &sent, came);
-    if let Field::Observed { value, .. } = &mut flow.elapsed {
-        value.clock = ClockKind::Simulated;
+    whole
+}
+
+fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Observation {
+    let Ran {
+        echoes,
+        mut told,
+        cancelled,
+    } = ran;
+    let (sent, came) = echoes.finish();
+    let lost = sent.sequences.saturating_sub(came.counts.good_frames);
+    let [received, sent_back] = stages(std::mem::take(&mut told.points), &mut told.notes);
+    let mut warnings: Vec<Warning> = told.notes.into_iter().map(Warning::of_node).collect();
+    let mut flows = Vec::new();
+    for (direction, stages) in match plan.trial.direction {
+        Direction::Both => vec![
+            (Direction::Receive, received),
+            (Direction::Transmit, sent_back),
+        ],
+        Direction::Receive => vec![(Direction::Receive, received)],
+        Direction::Transmit => vec![(Direction::Transmit, sent_back)],
+        Direction::Echo => vec![(Direction::Echo, Vec::new())],
+    } {
+        let asked = asked(plan, direction, &node.name);
+        warnings.extend(job::flow_warnings(&asked, &sent, &came));
+        let mut flow = job::flow_observation(&asked, &sent, came.clone());
+        if let Field::Observed { value, .. } = &mut flow.elapsed {
+            value.clock = ClockKind::Simulated;
+        }
+        flow.series.extend(stages);
+        flows.push(flow);
     }
-    flow.series.extend(stages);
+    warnings.dedup();
+    let points = |name: &String| name == POINT_COST || name.ends_with("_ticks");
+    let counters = told.counters.into_iter().filter(|(name, _)| points(name));
     Observation {
         trial: plan.trial.clone(),
         sizes: plan.sizes,
-        node,
+        node: node.clone(),
         status: match (cancelled, lost) {
             (true, _) => Status::cancelled(),
             (false, 0) => Status::Complete,
@@ -73,10 +84,12 @@ pub fn observation(
             },
         },
         started_unix_ns: Field::measured(started_unix_ns),
-        flows: vec![flow],
-        cpu_load,
+        flows,
+        cpu_load: told.load,
         series: Vec::new(),
-        counters,
+        counters: counters
+            .map(|(name, value)| (format!("node_{name}"), Field::measured(value)))
+            .collect(),
         tester: TesterObservation {
             ceiling_frames_per_s: Field::absent("the tester takes no simulated time"),
             was_limit: Field::measured(false),
@@ -85,18 +98,21 @@ pub fn observation(
     }
 }
 
-/// The times between the points of a run, which are of the node's simulated clock.
-fn series(points: &[stage::PointTimes], notes: &mut Vec<String>) -> Vec<Series> {
-    let between = stage::between(points, notes).into_iter();
-    let simulated = |(_, mut series): (u8, Series)| {
-        series.clock.kind = ClockKind::Simulated;
-        series
-    };
-    between.map(simulated).collect()
+/// The stages of the way in, and those of the way out: both are of one stream, and the first ends at the application.
+fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>; 2] {
+    let inner = points.iter().position(|point| point.name == "application");
+    let sent = points.split_off(inner.map_or(points.len(), |at| at + 1));
+    [points, sent].map(|way| {
+        let stages = stage::between(&way, notes).into_iter();
+        let simulated = |(_, mut series): (u8, Series)| {
+            series.clock.kind = ClockKind::Simulated;
+            series
+        };
+        stages.map(simulated).collect()
+    })
 }
 
-fn asked(plan: &Plan, node: &str) -> FlowAsked {
-    let direction = plan.trial.direction;
+fn asked(plan: &Plan, direction: Direction, node: &str) -> FlowAsked {
     let (from, to) = match direction {
         Direction::Transmit => (node, "tester"),
         Direction::Receive => ("tester", node),

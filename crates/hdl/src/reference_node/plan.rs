@@ -28,21 +28,36 @@ pub struct Plan {
     pub frames: u64,
     /// UDP port of the node that the frames go to.
     pub node_port: u16,
-    /// Points that the capture unit takes, a run of all frames for each; none: one run without.
-    pub points: Vec<UnitPoint>,
+    /// Ways whose points the capture units take: none of an echo, whose latency is the tester's.
+    pub ways: Vec<Direction>,
 }
 
+/// Frames from which on a trial with capture points is run in two parts, on two nodes side by side: a second node has to be
+/// brought up first.
+const FRAMES_FOR_TWO: u64 = 32;
+
 impl Plan {
-    /// What the node is asked for one run.
-    pub fn start(&self, point: Option<UnitPoint>) -> Start {
+    /// The frames of each part of the trial. How it is divided hangs on nothing but the trial, so that two runs give the
+    /// same on any host.
+    pub fn parts(&self) -> Vec<u64> {
+        if self.ways.is_empty() || self.frames < FRAMES_FOR_TWO {
+            return vec![self.frames];
+        }
+        let second = self.frames / 2;
+        vec![self.frames - second, second]
+    }
+
+    /// What the node is asked for so many frames.
+    pub fn start(&self, frames: u64) -> Start {
         let fast = self.trial.path == Some(Path::FastTrack);
+        let takes_points = !self.ways.is_empty();
         Start {
             path: fast.then_some(AskedPath::FastTrack),
-            captures: point.map(|_| self.frames as u32),
-            capture_unit: point,
+            captures: takes_points.then_some(frames as u32),
+            capture_unit: takes_points.then_some(UnitPoint::All),
             node_port: (self.node_port != header::UDP_PORT).then_some(self.node_port),
             peer_ip: Some(TESTER_IP.into()),
-            ..Start::new(Direction::Echo, Layer::UdpIpv4, Until::Frames(self.frames))
+            ..Start::new(Direction::Echo, Layer::UdpIpv4, Until::Frames(frames))
         }
     }
 }
@@ -62,23 +77,15 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
             return Err(NodeError::unsupported("extent", why));
         }
     };
-    let points = match trial.direction {
-        Direction::Receive => vec![
-            UnitPoint::InInterrupt,
-            UnitPoint::InDriver,
-            UnitPoint::InApplication,
-        ],
-        Direction::Transmit => vec![
-            UnitPoint::OutApplication,
-            UnitPoint::OutDriver,
-            UnitPoint::OutMac,
-        ],
-        _ => Vec::new(),
+    let ways = match trial.direction {
+        Direction::Both => vec![Direction::Receive, Direction::Transmit],
+        Direction::Echo => Vec::new(),
+        way => vec![way],
     };
     let most = u64::from(node.max_captures);
-    if !points.is_empty() && frames > most {
+    if !ways.is_empty() && frames > most {
         let why = format!(
-            "the capture unit keeps {most} records: ask {most} frames or fewer, several times for more"
+            "the capture units keep {most} records: ask {most} frames or fewer, several times for more"
         );
         return Err(NodeError::unsupported("extent", why));
     }
@@ -91,7 +98,7 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
         interval_clocks: frames_per_s.map_or(0, |rate| (clocks_per_s / rate).round() as u64),
         frames,
         node_port: port(trial)?,
-        points,
+        ways,
     })
 }
 
@@ -105,12 +112,6 @@ fn decline(trial: &Trial) -> Result<(), NodeError> {
     }
     if trial.framing.vlan_tags > 0 {
         return no("vlan_tags", "its stack takes no tags: leave them out");
-    }
-    if trial.direction == Direction::Both {
-        return no(
-            "direction",
-            "each frame goes in and out: ask echo, or receive or transmit for the stages of one way",
-        );
     }
     if trial.ports != 1 {
         return no("ports", "it has one line for this: ask --ports 1");

@@ -11,8 +11,9 @@ use super::unit::Unit;
 use crate::row;
 
 /// Points in the order of a frame's way; others stand behind them.
-const RECEIVED: [&str; 8] = [
+const RECEIVED: [&str; 9] = [
     "wire",
+    "line",
     "interrupt",
     "driver",
     "stack",
@@ -21,7 +22,15 @@ const RECEIVED: [&str; 8] = [
     "call",
     "application",
 ];
-const SENT: [&str; 6] = ["application", "call", "queue", "driver", "mac", "wire"];
+const SENT: [&str; 7] = [
+    "application",
+    "call",
+    "queue",
+    "driver",
+    "mac",
+    "line",
+    "wire",
+];
 
 /// Delays that may stand in one table: of one direction, layer and kind of clock.
 pub struct Section<'a> {
@@ -413,7 +422,9 @@ impl Section<'_> {
         if all(&|k| path(k.path) == path(first.path)) {
             parts.push(path(first.path).to_owned());
         }
-        if all(&|k| wait(k.wait) == wait(first.wait)) {
+        // A node without an operating system was not asked: its loop is the program's own.
+        let waits = self.ways.iter().any(|way| way.key.wait.is_some());
+        if waits && all(&|k| wait(k.wait) == wait(first.wait)) {
             let how = match first.wait {
                 Some(Wait::Spin) => "asks again and again",
                 None | Some(Wait::Sleep) => "sleeps until it is woken",

@@ -74,6 +74,8 @@ impl<'a> Chain<'a> {
         let hands_over = self.names.contains(&"queue") || last == "wire";
         match direction {
             Direction::Transmit if hands_over => Some((first, "driver")),
+            // The line begins when the MAC likes.
+            Direction::Transmit if last == "line" => Some((first, "mac")),
             Direction::Transmit => Some((first, last)),
             _ => Some(("interrupt", last)),
         }

@@ -24,6 +24,10 @@ pub struct StagesArgs {
     /// answered) or dma
     #[arg(long, value_name = "MAC")]
     pub mac: Option<String>,
+    /// hdl:reference with slots: clocks from one read of the MAC's bus to the next, and from one write to the next [default:
+    /// 5,3 for lite-device and 17,18 for lite-ordered, as the Zynq document measured them]
+    #[arg(long, value_delimiter = ',', value_name = "READ,WRITE")]
+    pub wait_states: Vec<u8>,
     /// Lengths of the frames in bytes, without FCS
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,

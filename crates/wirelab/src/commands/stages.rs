@@ -191,16 +191,31 @@ fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
         return Ok((Box::new(node), kept));
     }
     let image = args.image.as_deref();
-    let name = match &args.mac {
-        Some(mac) => format!("{},mac={mac}", args.node),
-        None => args.node.clone(),
-    };
+    let name = reference_name(args)?;
     let node = nodes::with_image(&name, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
     let kept = Kept {
         of_a_trial: node.captures_of_a_trial(),
         in_all: node.most_captures(),
     };
     Ok((Box::new(node), kept))
+}
+
+/// The name of the node with what was given apart from it for the reference node.
+fn reference_name(args: &StagesArgs) -> Asked<String> {
+    let mut name = args.node.clone();
+    if let Some(mac) = &args.mac {
+        name.push_str(&format!(",mac={mac}"));
+    }
+    match args.wait_states[..] {
+        [] => {}
+        [read, write] => name.push_str(&format!(",read-clocks={read},write-clocks={write}")),
+        _ => {
+            return Err(Failure::usage(
+                "--wait-states: write the clocks from one read to the next and from one write to the next, e.g. 17,18",
+            ));
+        }
+    }
+    Ok(name)
 }
 
 /// Refuse what only a Linux node can be asked.

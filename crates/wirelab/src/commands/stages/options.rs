@@ -30,7 +30,7 @@ enum Kind {
 use Kind::{Board, File, Here, Lab, Node, Reference};
 
 /// An option, the kinds that it has a meaning for, and what to do elsewhere.
-const OPTIONS: [(&str, &[Kind], &str); 18] = [
+const OPTIONS: [(&str, &[Kind], &str); 19] = [
     ("length", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
     ("count", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
     (
@@ -82,6 +82,11 @@ const OPTIONS: [(&str, &[Kind], &str); 18] = [
         "mac",
         &[Reference],
         "only the reference node's MAC is attached in one way or another: ask hdl:reference",
+    ),
+    (
+        "wait-states",
+        &[Reference],
+        "only the reference node's bus is as slow as one likes: ask hdl:reference",
     ),
     (
         "against",

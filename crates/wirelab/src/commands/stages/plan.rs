@@ -139,8 +139,8 @@ pub fn plain(
     Ok(Plan::of(Section::Matrix(matrix)))
 }
 
-/// The trials of the reference node: each length both ways, a frame when the one before is back; with a rule the stack
-/// and the fast track beside each other.
+/// The trials of the reference node: both ways of the same frames, one when the one before is back; with a rule the stack and
+/// the fast track beside each other.
 pub fn reference(args: &StagesArgs, able: &Capabilities, frames: u64, ways: &Ways) -> Asked<Plan> {
     if ways.probes != Probes::Auto || args.wait.is_some() {
         return Err(Failure::usage(
@@ -150,10 +150,8 @@ pub fn reference(args: &StagesArgs, able: &Capabilities, frames: u64, ways: &Way
     let mut matrix = matrix("stages", args, able);
     matrix.extent = Extent::Frames { frames };
     matrix.loads = vec![Load::Max];
-    matrix.directions = both_ways(able);
+    matrix.directions = vec![Direction::Both];
     if ways.rule.is_some() {
-        // What goes past the stack is received; the way out is the same.
-        matrix.directions = vec![Direction::Receive];
         matrix.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
         matrix.rule.clone_from(&ways.rule);
     }

@@ -1,0 +1,91 @@
+//! What stands behind the name of the node: how its MAC is attached, and how slow its bus is.
+
+use crate::reference::{Attachment, CPU_TURN_CLOCKS, Straps};
+
+/// What there is, for whoever wrote something else.
+const KNOWN: &str = "there is mac=lite-device, lite-ordered or dma, and with slots read-clocks=N and write-clocks=N, from \
+                     one access of the bus to the next";
+/// Clocks from one access to the next at least: those of an access that waits for nothing.
+const LEAST_READ_CLOCKS: u8 = 2 + CPU_TURN_CLOCKS;
+const LEAST_WRITE_CLOCKS: u8 = 2;
+const MOST_CLOCKS: u8 = 250;
+
+/// The straps that follow the name: `hdl:reference,mac=lite-ordered,read-clocks=9,write-clocks=9`.
+///
+/// # Errors
+/// What is wrong, in words, and what there is.
+pub fn straps(rest: &str) -> Result<Straps, String> {
+    let whole = |why: &dyn std::fmt::Display| format!("hdl:reference{rest}: {why}");
+    let options = match rest.strip_prefix(',') {
+        Some(options) => options.split(',').collect(),
+        None if rest.is_empty() => Vec::new(),
+        None => return Err(whole(&"write hdl:reference, or hdl:reference,mac=dma")),
+    };
+    let mut attachment = Attachment::default();
+    let (mut read, mut write) = (None, None);
+    for option in options {
+        match option.split_once('=') {
+            Some(("mac", name)) => attachment = name.parse().map_err(|error| whole(&error))?,
+            Some(("read-clocks", text)) => {
+                let clocks = clocks(text, LEAST_READ_CLOCKS).map_err(|why| whole(&why))?;
+                read = Some(clocks - CPU_TURN_CLOCKS);
+            }
+            Some(("write-clocks", text)) => {
+                write = Some(clocks(text, LEAST_WRITE_CLOCKS).map_err(|why| whole(&why))?);
+            }
+            _ => return Err(whole(&format!("'{option}' is no option: {KNOWN}"))),
+        }
+    }
+    if attachment == Attachment::Dma && (read.is_some() || write.is_some()) {
+        let why = "the bus to the ring's registers does not wait, and what a frame costs there are no single accesses: \
+                   leave read-clocks and write-clocks out";
+        return Err(whole(&why));
+    }
+    let usual = Straps::new(attachment);
+    Ok(Straps {
+        read_clocks: read.unwrap_or(usual.read_clocks),
+        write_clocks: write.unwrap_or(usual.write_clocks),
+        ..usual
+    })
+}
+
+fn clocks(text: &str, least: u8) -> Result<u8, String> {
+    let clocks = text.parse().ok();
+    clocks
+        .filter(|clocks| (least..=MOST_CLOCKS).contains(clocks))
+        .ok_or_else(|| format!("'{text}' clocks: write {least} to {MOST_CLOCKS}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_attachment_follows_the_name() {
+        assert_eq!(straps("").unwrap(), Straps::new(Attachment::LiteDevice));
+        assert_eq!(straps(",mac=dma").unwrap().attachment, Attachment::Dma);
+        for (rest, words) in [
+            (",mac=gem", "lite-ordered"),
+            (",image=x", "there is mac="),
+            (",", "there is mac="),
+            ("s", "write hdl:reference"),
+            (",read-clocks=3", "write 4 to 250"),
+            (",write-clocks=many", "write 2 to 250"),
+            (",mac=dma,read-clocks=9", "leave read-clocks"),
+        ] {
+            let error = straps(rest).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_bus_is_as_slow_as_it_is_asked_to_be() {
+        let usual = straps(",mac=lite-ordered").unwrap();
+        assert_eq!(
+            usual,
+            straps(",mac=lite-ordered,read-clocks=17,write-clocks=18").unwrap()
+        );
+        let slower = straps(",read-clocks=30").unwrap();
+        assert_eq!((slower.read_clocks, slower.write_clocks), (28, 3));
+    }
+}

@@ -1,0 +1,142 @@
+//! A simulated node with its program, up and in a session of the control protocol: one part of a trial after the other.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use wirelab_control::client::{Client, ClientError, Patience};
+use wirelab_control::message::Identity;
+use wirelab_control::told::{self, Told};
+use wirelab_control::value::State;
+use wirelab_trial::{Cancel, NodeError};
+
+use super::StartError;
+use super::echo::{self, Echoes, NodeAddress};
+use super::link::Link;
+use super::plan::Plan;
+use crate::reference::{Reference, Straps};
+
+/// Clocks within which the program must say that it is up: 0.5 s of simulated time.
+const BOOT_CLOCKS: u64 = 50_000_000;
+/// Clocks between two questions whether a trial has ended.
+const LOOK_CLOCKS: u64 = 100_000;
+/// How often is asked.
+const MOST_LOOKS: u32 = 100;
+/// The nonce of the first request: nobody else is on this link, and one of another length would shift all times.
+const NONCE: u32 = 1;
+
+/// A node and its session.
+pub struct Session {
+    client: Client<Link>,
+    address: NodeAddress,
+}
+
+/// What came of one part of a trial.
+pub struct Ran {
+    /// What the tester saw.
+    pub echoes: Echoes,
+    /// What the node told.
+    pub told: Told,
+    /// The user ended it.
+    pub cancelled: bool,
+}
+
+impl Session {
+    /// Starts a program (an ELF file) on a node, and asks it who it is.
+    pub fn start(straps: Straps, elf: &[u8]) -> Result<Session, StartError> {
+        let mut node = Reference::new(straps);
+        node.load(elf)?;
+        let mut link = Link::new(node);
+        let ip = wait_until_up(&mut link)?;
+        let mut client = Client::open_with(link, Patience::default(), NONCE)?;
+        let address = echo::resolve(&mut client.transport().node, ip)?;
+        Ok(Session { client, address })
+    }
+
+    /// What it says of itself.
+    pub fn identity(&self) -> &Identity {
+        self.client.identity()
+    }
+
+    /// Its set-up keys.
+    pub fn setup(&mut self) -> Result<BTreeMap<String, String>, ClientError> {
+        told::setup(&mut self.client)
+    }
+
+    /// So many echoes, each told by `report`, and what the capture units took of them. One goes ahead, since the first
+    /// frame after the tester's requests waits for the instruction cache.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        frames: u64,
+        report: &dyn Fn(),
+        cancel: &Cancel,
+    ) -> Result<Ran, NodeError> {
+        let started = self.client.start(plan.start(frames + 1));
+        let started = started.map_err(|error| wirelab_control::refused::of_start(&error))?;
+        let mut echoes = Echoes::new(plan, self.address);
+        let node = &mut self.client.transport().node;
+        while node.take_sent().is_some() {}
+        echoes.warm_up(node)?;
+        let mut cancelled = false;
+        while echoes.sent < frames && !cancelled {
+            echoes.next(node);
+            report();
+            cancelled = cancel.is_cancelled();
+        }
+        if node.has_strayed() || node.exit_status().is_some() {
+            return Err(NodeError::Failed(format!(
+                "the program of hdl:reference has ended; it said: {}",
+                self.client.transport().console()
+            )));
+        }
+        self.settle(started.trial)?;
+        let mut told = Told::ask(&mut self.client, started.trial, !plan.ways.is_empty());
+        for point in &mut told.points {
+            point
+                .times
+                .retain(|(sequence, _)| *sequence != echo::WARM_UP);
+        }
+        Ok(Ran {
+            echoes,
+            told,
+            cancelled,
+        })
+    }
+
+    /// Has the program end a trial where it has not.
+    fn settle(&mut self, trial: u32) -> Result<(), NodeError> {
+        let broken = |error: ClientError| {
+            NodeError::Failed(format!("the program of hdl:reference: {error}"))
+        };
+        let mut status = self.client.status(Some(trial)).map_err(broken)?;
+        if status.state == State::Running {
+            status = self.client.stop(trial).map_err(broken)?;
+        }
+        for _ in 0..MOST_LOOKS {
+            if status.state != State::Running {
+                return Ok(());
+            }
+            self.client.transport().node.run(LOOK_CLOCKS);
+            status = self.client.status(Some(trial)).map_err(broken)?;
+        }
+        Err(NodeError::Failed(
+            "the program of hdl:reference does not end its trial".to_owned(),
+        ))
+    }
+}
+
+/// Waits for the line that says that the program is up, and gives the address that it names there.
+fn wait_until_up(link: &mut Link) -> Result<Ipv4Addr, StartError> {
+    while link.node.clocks() < BOOT_CLOCKS && link.node.exit_status().is_none() {
+        link.look();
+        let console = link.console();
+        let Some(line) = console.lines().find(|line| line.starts_with("READY")) else {
+            continue;
+        };
+        let ip = line.split(' ').find_map(|word| word.strip_prefix("ip="));
+        if let Some(ip) = ip.and_then(|ip| ip.parse().ok()) {
+            return Ok(ip);
+        }
+    }
+    Err(StartError::NeverUp(link.console()))
+}
