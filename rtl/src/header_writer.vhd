@@ -45,24 +45,24 @@ architecture rtl of header_writer is
   constant IPV4_TTL    : half_t := x"4011";
   constant IPV4_SUM    : half_t := x"C511";
 
-  -- Byte `at` of sixteen, by two steps of one of four, each of which is a LUT of six inputs a bit.
+  -- Byte `at` of sixteen: a tree of two-way selectors, which becomes much smaller than an indexed array.
   subtype sixteen_t is std_logic_vector(127 downto 0);
-  function one_of(four : word_t; at : std_logic_vector(1 downto 0)) return octet_t is
-  begin
-    case at is
-      when "00" => return four(31 downto 24);
-      when "01" => return four(23 downto 16);
-      when "10" => return four(15 downto 8);
-      when others => return four(7 downto 0);
-    end case;
-  end function;
   function octet_at(octets : sixteen_t; at : std_logic_vector(3 downto 0)) return octet_t is
-    variable four : word_t;
+    variable v : sixteen_t := octets;
   begin
-    for i in 0 to 3 loop
-      four(31 - 8 * i downto 24 - 8 * i) := one_of(octets(127 - 32 * i downto 96 - 32 * i), at(1 downto 0));
-    end loop;
-    return one_of(four, at(3 downto 2));
+    if at(3) = '0' then
+      v(63 downto 0) := v(127 downto 64);
+    end if;
+    if at(2) = '0' then
+      v(31 downto 0) := v(63 downto 32);
+    end if;
+    if at(1) = '0' then
+      v(15 downto 0) := v(31 downto 16);
+    end if;
+    if at(0) = '0' then
+      v(7 downto 0) := v(15 downto 8);
+    end if;
+    return v(7 downto 0);
   end function;
 
   type quarters_t is array (0 to 3) of octet_t;
