@@ -45,7 +45,25 @@ def decode_ahead(text):
         if text.count(old) != 1:
             raise toolchain.ToolError(f"PeakRDL's VHDL has not once what rtl/tools/registers.py changes: {old.strip()}")
         text = text.replace(old, new)
-    return text
+    return choose_by_strobes(text)
+
+
+def choose_by_strobes(text):
+    """A register block that reads by a strobe for each word, decoded a clock before. Raises ToolError if it is not as known.
+
+    PeakRDL chooses among words by bits of the address, each of which would have to reach hundreds of places within the clock.
+    """
+    bits = re.search(r"signal readback_addr_rt : unsigned\((\d+) downto 0\);\n", text)
+    decode = "        is_valid_addr := '0';\n"
+    chosen = re.compile(r"if ad_low\(rd_mux_addr\) = ad_low\((.*)\) then\n")
+    value = re.compile(r"(readback_data_var\(ad_hi\(.*?\)\)(?:\([\w ]+\))?) := (.*);\n")
+    if not bits or text.count(decode) != 1 or not chosen.search(text) or not value.search(text):
+        raise toolchain.ToolError("PeakRDL's VHDL does not read as rtl/tools/registers.py knows it: update choose_by_strobes")
+    words = 2 ** (int(bits[1]) - 1)
+    text = text.replace(bits[0], f"{bits[0]}    signal rd_strobe : std_logic_vector(0 to {words - 1});\n")
+    strobes = f"        for word in rd_strobe'range loop\n            rd_strobe(word) <= cpuif_addr({bits[1]} downto 2) = word;\n        end loop;\n"
+    text = text.replace(decode, strobes + decode)
+    return value.sub(r"\1 := \1 or \2;\n", chosen.sub(r"if rd_strobe((\1) / 4) then\n", text))
 
 
 def export(path, folder):
