@@ -89,14 +89,12 @@ begin
       is_duplicated <= '0';
       is_reordered <= '0';
       is_too_late <= '0';
-      adding <= unsigned(behind);
       changing <= '0';
       removing <= '0';
       case state is
         when EMPTYING =>
           write <= '1';
           ring_at <= std_logic_vector(empty_at);
-          written <= (others => '0');
           empty_at <= empty_at + 1;
           if empty_at = 511 then
             state <= WAITING;
@@ -141,7 +139,6 @@ begin
 
         when others =>
           state <= WAITING;
-          written <= std_logic_vector(located(32 downto 13)) & marked;
           if behind(31) = '0' then
             is_new <= '1';
             write <= '1';
@@ -156,7 +153,6 @@ begin
             is_new <= '1';
             is_reordered <= '1';
             write <= '1';
-            adding <= (others => '1');
             changing <= '1';
             removing <= '1';
           end if;
@@ -166,6 +162,23 @@ begin
         empty_at <= (others => '0');
         expected <= (others => '0');
         past_window <= '0';
+      end if;
+    end if;
+  end process;
+
+  -- Apart from the states, where what is chosen by one is logic for each bit and not the reset of a register.
+  carry : process (clk)
+  begin
+    if rising_edge(clk) then
+      adding <= unsigned(behind);
+      if behind(31) = '1' then
+        adding <= (others => '1');
+      end if;
+      if state = DECIDE then
+        written <= std_logic_vector(located(32 downto 13)) & marked;
+      end if;
+      if state = EMPTYING then
+        written <= (others => '0');
       end if;
     end if;
   end process;

@@ -81,6 +81,11 @@ begin
       kept_entry <= read_entry;
       rest_kept <= rest_read;
       step_kept <= step_read;
+      -- A shift register of the FPGA would be a LUT for each bit; one that is reset is flip-flops.
+      if rst = '1' then
+        rest_kept <= (others => '0');
+        step_kept <= (others => '0');
+      end if;
       entry <= kept_entry;
       rest <= rest_kept;
       step <= step_kept;
