@@ -62,7 +62,9 @@ architecture rtl of packet_identifier is
   signal tags         : natural range 0 to 2;
   signal parsed       : std_logic;
   signal mac_same     : std_logic;
+  -- The byte before.
   signal high_byte    : octet_t;
+  signal begins       : std_logic;
   signal ether_type   : half_t;
   signal typed        : std_logic;
   -- Bytes since the EtherType: the FCS is behind every header, and these four show that the header was not in it.
@@ -73,12 +75,12 @@ architecture rtl of packet_identifier is
   signal header_last  : natural range 0 to 63;
   signal header_read  : std_logic;
   signal header_fault : std_logic;
-  signal size_high    : unsigned(7 downto 0);
   -- Bytes that the frame still needs to hold its whole packet, and as it was one and two bytes before; of IPv4 four less,
   -- which are the FCS. IPv6 tells the length behind its header, so that the first four bytes there do not count.
   signal missing      : unsigned(15 downto 0);
   signal missing_one, missing_two : unsigned(15 downto 0);
   signal uncounted    : natural range 0 to FCS_BYTES;
+  signal tells_size   : std_logic;
   -- The header checksum (RFC 1071), byte by byte: the halves of the sum take turns, and the carry of one goes into the
   -- other.
   signal sum_older, sum_newer : unsigned(7 downto 0);
@@ -88,6 +90,8 @@ architecture rtl of packet_identifier is
   signal address_at    : unsigned(3 downto 0);
   signal address_octet : octets_t(ADDRESSES - 1 downto 0);
   signal address_same : std_logic_vector(ADDRESSES - 1 downto 0);
+  signal address_fetched, address_begun : std_logic;
+  signal address_value : octet_t;
   signal udp_size     : unsigned(15 downto 0);
   -- The clock behind its last byte, and from then on.
   signal udp_comes, udp_read : std_logic;
@@ -149,15 +153,6 @@ begin
       parsed <= '1';
     end procedure;
 
-    procedure compare_address(constant value : octet_t; constant begun : boolean) is
-    begin
-      for i in address_same'range loop
-        if begun and value /= address_octet(i) then
-          address_same(i) <= '0';
-        end if;
-      end loop;
-    end procedure;
-
     procedure compare_ports(constant high : boolean) is
       variable port_octet, mask : octet_t;
     begin
@@ -204,15 +199,10 @@ begin
         header_last  <= 0;
         header_read  <= '0';
         header_fault <= '0';
-        missing      <= (others => '0');
-        uncounted    <= 0;
         sum_older    <= (others => '0');
         sum_newer    <= (others => '0');
         sum_carry    <= "0";
         protocol     <= (others => '0');
-        address_at   <= x"0";
-        address_octet <= (others => x"00");
-        address_same <= (others => '0');
         udp_size     <= (others => '0');
         udp_read     <= '0';
         port_same    <= (others => '0');
@@ -229,13 +219,9 @@ begin
         has_priority <= '0';
         header_read  <= '0';
         header_fault <= '0';
-        address_at   <= x"0";
-        missing      <= (others => '0');
-        uncounted    <= 0;
         sum_older    <= (others => '0');
         sum_newer    <= (others => '0');
         sum_carry    <= "0";
-        address_same <= (others => '1');
         udp_read     <= '0';
         port_same    <= (others => '1');
       elsif tap_tvalid = '1' then
@@ -245,13 +231,7 @@ begin
         if typed = '1' and since_type < FCS_BYTES then
           since_type <= since_type + 1;
         end if;
-        missing_one <= missing;
-        missing_two <= missing_one;
-        if layer /= ipv6 and uncounted /= 0 then
-          uncounted <= uncounted - 1;
-        elsif layer /= ipv6 and missing /= 0 then
-          missing <= missing - 1;
-        end if;
+        high_byte <= tap_tdata;
         kind := high_byte & tap_tdata;
         case place is
           when 1 => mac_octet := own_mac(39 downto 32);
@@ -260,9 +240,9 @@ begin
           when 4 => mac_octet := own_mac(15 downto 8);
           when others => mac_octet := own_mac(7 downto 0);
         end case;
-        for i in address_octet'range loop
-          address_octet(i) <= octet_of(own_addresses(128 * i + 127 downto 128 * i), address_at);
-        end loop;
+        if (layer = ipv4 and place = 9) or (layer = ipv6 and place = 6) then
+          protocol <= tap_tdata;
+        end if;
         case layer is
           when ethernet | tag =>
             if layer = ethernet and place < 6 and tap_tdata /= mac_octet then
@@ -272,7 +252,6 @@ begin
               has_priority <= '1';
               tag_priority <= tap_tdata(7 downto 5);
             end if;
-            high_byte <= tap_tdata;
             if (layer = ethernet and place = 13) or (layer = tag and place = 3) then
               ether_type <= kind;
               if (kind = TPID_CUSTOMER or kind = TPID_SERVICE) and tags < 2 then
@@ -305,29 +284,13 @@ begin
                   header_fault <= '1';
                   finish;
                 end if;
-              when 2 => size_high <= unsigned(tap_tdata);
-              when 3 =>
-                -- Four bytes are there, and the FCS is four more.
-                missing <= size_high & unsigned(tap_tdata);
               when 6 | 7 =>
                 -- More fragments, or an offset. "Don't fragment" is none.
                 if (place = 6 and tap_tdata(5 downto 0) /= "000000") or (place = 7 and tap_tdata /= x"00") then
                   header_fault <= '1';
                 end if;
-              when 9 => protocol <= tap_tdata;
               when others => null;
             end case;
-            -- An address of IPv4 is compared as the one of IPv6 that it maps to: ten zeros and two ones come before it.
-            if place >= 3 and place < 20 then
-              address_at <= address_at + 1;
-              if place < 14 then
-                compare_address(x"00", place > 3);
-              elsif place < 16 then
-                compare_address(x"FF", true);
-              else
-                compare_address(tap_tdata, true);
-              end if;
-            end if;
             if place = header_last and place /= 0 then
               -- The header is longer than its packet: of a packet that ends with it four bytes of FCS and this one are missing.
               if missing <= FCS_BYTES then
@@ -337,22 +300,9 @@ begin
             end if;
 
           when ipv6 =>
-            case place is
-              when 0 =>
-                if tap_tdata(7 downto 4) /= x"6" then
-                  header_fault <= '1';
-                  finish;
-                end if;
-              when 4 => size_high <= unsigned(tap_tdata);
-              when 5 =>
-                missing <= size_high & unsigned(tap_tdata);
-                uncounted <= FCS_BYTES;
-              when 6 => protocol <= tap_tdata;
-              when others => null;
-            end case;
-            if place >= 23 then
-              address_at <= address_at + 1;
-              compare_address(tap_tdata, place >= 24);
+            if place = 0 and tap_tdata(7 downto 4) /= x"6" then
+              header_fault <= '1';
+              finish;
             end if;
             if place = IPV6_BYTES - 1 then
               leave_ip;
@@ -362,10 +312,8 @@ begin
             if place = 2 or place = 3 then
               compare_ports(place = 2);
             end if;
-            if place = 4 then
-              udp_size(15 downto 8) <= unsigned(tap_tdata);
-            elsif place = 5 then
-              udp_size(7 downto 0) <= unsigned(tap_tdata);
+            if place = 5 then
+              udp_size  <= unsigned(kind);
               udp_comes <= '1';
               udp_read  <= '1';
               finish;
@@ -373,6 +321,63 @@ begin
 
           when others => null;
         end case;
+      end if;
+    end if;
+  end process;
+
+  begins     <= tap_tvalid and tap_start;
+  tells_size <= to_std_logic((layer = ipv4 and place = 3) or (layer = ipv6 and place = 5));
+
+  count_missing : process (clk)
+  begin
+    if rising_edge(clk) then
+      if tap_tvalid = '1' then
+        missing_one <= missing;
+        missing_two <= missing_one;
+        -- Of IPv4 four bytes are there, and the FCS is four more.
+        if tells_size = '1' then
+          missing <= unsigned(std_logic_vector'(high_byte & tap_tdata));
+        elsif layer /= ipv6 and uncounted = 0 and missing /= 0 then
+          missing <= missing - 1;
+        end if;
+        if tells_size = '1' and layer = ipv6 then
+          uncounted <= FCS_BYTES;
+        elsif layer /= ipv6 and uncounted /= 0 then
+          uncounted <= uncounted - 1;
+        end if;
+      end if;
+      if rst = '1' or begins = '1' then
+        missing   <= (others => '0');
+        uncounted <= 0;
+      end if;
+    end if;
+  end process;
+
+  -- An address of IPv4 is compared as the one of IPv6 that it maps to: ten zeros and two ones come before it.
+  address_fetched <= to_std_logic((layer = ipv4 and place >= 3 and place < 20) or (layer = ipv6 and place >= 23));
+  address_value   <= x"00" when layer = ipv4 and place < 14 else
+                     x"FF" when layer = ipv4 and place < 16 else
+                     tap_tdata;
+
+  compare_addresses : process (clk)
+  begin
+    if rising_edge(clk) then
+      if tap_tvalid = '1' then
+        address_begun <= address_fetched;
+        if address_fetched = '1' then
+          address_at <= address_at + 1;
+        end if;
+        for i in address_octet'range loop
+          address_octet(i) <= octet_of(own_addresses(128 * i + 127 downto 128 * i), address_at);
+          if address_fetched = '1' and address_begun = '1' and address_value /= address_octet(i) then
+            address_same(i) <= '0';
+          end if;
+        end loop;
+      end if;
+      if rst = '1' or begins = '1' then
+        address_begun <= '0';
+        address_at    <= x"0";
+        address_same  <= (others => '1');
       end if;
     end if;
   end process;
