@@ -36,7 +36,9 @@ architecture rtl of mac_tx is
   signal state : state_t;
   -- Bytes in front of the SFD, bytes of the frame up to the smallest, or bytes of the FCS: one state uses it at a time.
   signal place     : natural range 0 to MIN_FRAME_BYTES;
-  signal gap_left  : natural range 0 to 255;
+  -- The byte of the gap.
+  signal gap_at    : unsigned(7 downto 0);
+  signal gap_over  : std_logic;
   signal crc       : std_logic_vector(31 downto 0);
   signal wrong_fcs : std_logic;
   -- The byte that goes to the line next, and into its check sequence. With its own last byte that does nothing but move on.
@@ -46,9 +48,19 @@ begin
            crc(7 downto 0) when state = fcs else
            x"00";
 
-  check : process (clk)
+  -- One that is shortened while it runs may go on until the count comes round.
+  gap_over <= to_std_logic(gap_at = unsigned(gap) or unsigned(gap) = 0);
+
+  -- What a frame and a gap begin with is set outside of them: so it is a reset, and no logic.
+  count : process (clk)
   begin
     if rising_edge(clk) then
+      if ce = '1' then
+        gap_at <= gap_at + 1;
+      end if;
+      if rst = '1' or state /= gap_time then
+        gap_at <= to_unsigned(1, 8);
+      end if;
       if ce = '1' then
         crc <= crc32_byte(crc, octet);
       end if;
@@ -63,17 +75,12 @@ begin
               '0';
 
   process (clk)
-    procedure begin_gap is
-    begin
-      state    <= gap_time;
-      gap_left <= to_integer(unsigned(gap));
-    end procedure;
   begin
     if rising_edge(clk) then
       sent     <= '0';
       underrun <= '0';
       if rst = '1' then
-        begin_gap;
+        state      <= gap_time;
         place      <= 0;
         wrong_fcs  <= '0';
         gmii_txd   <= (others => '0');
@@ -86,10 +93,8 @@ begin
           gmii_txd   <= (others => '0');
           case state is
             when gap_time =>
-              if gap_left <= 1 then
+              if gap_over = '1' then
                 state <= idle;
-              else
-                gap_left <= gap_left - 1;
               end if;
 
             when idle =>
@@ -139,7 +144,7 @@ begin
               gmii_txd <= octet xor (7 downto 0 => not wrong_fcs);
               if place = FCS_BYTES - 1 then
                 sent <= '1';
-                begin_gap;
+                state <= gap_time;
               else
                 place <= place + 1;
               end if;
@@ -149,7 +154,7 @@ begin
         end if;
         -- The rest of a frame that was broken off is taken at once and thrown away.
         if state = drain and s_tvalid = '1' and s_tlast = '1' then
-          begin_gap;
+          state <= gap_time;
         end if;
       end if;
     end if;
