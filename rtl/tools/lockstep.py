@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs an entity's source in GHDL and its translation in Verilator on the same random inputs and compares every output,
-before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (all that are VHDL throughout). Prints TAP.
+"""Runs an entity's source in GHDL and its translation in Verilator, as it is and folded (fold.py), on the same random inputs and
+compares every output, before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (all that are VHDL
+throughout). Prints TAP.
 
 What GHDL calls unknown (U, X) is not compared, nor the time of the first reset.
 """
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import fold
 import toolchain
 import translate
 import verilog
@@ -167,7 +169,9 @@ def of_source(entity, sources, folder, lines):
 
 def of_translation(entity, text, folder, lines):
     """The outputs of the translation: lines."""
-    program = verilog.program(text, entity, folder / "lockstep.cpp", folder)
+    # Each translation has files of its own.
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    program = verilog.program(text, entity, folder.parent / "lockstep.cpp", folder)
     with open(lines, encoding="ascii") as source:
         done = subprocess.run([program], stdin=source, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
@@ -195,9 +199,12 @@ def differences(source, translation, outputs, out):
 
 
 def compare(entity, sources, cycles, seed, text=None, out=print):
-    """Differing and compared bits of an entity and its translation (`text`, or made here). Raises ToolError."""
+    """Differing and compared bits of an entity and its translations (`text`, or made here). Raises ToolError."""
     sources = [Path(source).resolve() for source in sources]
-    text = text or translate.translate(entity, sources)
+    texts = [text]
+    if text is None:
+        text = translate.translate(entity, sources)
+        texts = [text, fold.fold(text, entity).text()]
     with translate.synthesised(entity, sources) as netlist:
         ports = [port for port in verilog.ports(text, netlist("vhdl"), entity) if port.name != MAIN_CLOCK]
     inputs, outputs = [port for port in ports if port.is_input], [port for port in ports if not port.is_input]
@@ -207,8 +214,9 @@ def compare(entity, sources, cycles, seed, text=None, out=print):
         (folder / "lockstep.cpp").write_text(cpp_bench(entity, inputs, outputs))
         lines = folder / "lines.txt"
         lines.write_text("".join(f"{line}\n" for line in stimuli(inputs, cycles, seed)))
-        seen = of_source(entity, sources, folder, lines), of_translation(entity, text, folder, lines)
-        return differences(*seen, outputs, out)
+        source = of_source(entity, sources, folder, lines)
+        counts = [differences(source, of_translation(entity, one, folder, lines), outputs, out) for one in texts]
+        return tuple(map(sum, zip(*counts)))
 
 
 def point(number, entity, sources, options):

@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import fold
 import registers
 import toolchain
 import translate
@@ -16,6 +17,8 @@ import verilog
 
 # What a wheel marks as public would stay, be slower, and belong to the thread that made the model.
 WORDS = "--cc -O3 --quiet --x-assign fast --x-initial fast --no-timing -Wno-fatal --no-assert --public-ignore".split()
+# The steps of a clock stay in one function, whose variables need no memory then.
+WORDS += "--output-split 0 --output-split-cfuncs 0".split()
 
 
 def make(entity, folder):
@@ -24,8 +27,13 @@ def make(entity, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     path = folder / f"{entity}.v"
-    text, parts = verilog.completed(translate.translate(entity, verilog.sources()))
-    path.write_text(text)
+    text = translate.translate(entity, verilog.sources())
+    _, parts = verilog.completed(text)
+    program = fold.fold(text, entity)
+    # Those who drive it evaluate it once a clock: they look at the outputs, set the inputs and let the edge come.
+    if hanging := program.hanging():
+        raise toolchain.ToolError(f"outputs of {entity} hang on {', '.join(hanging)} between two clocks: put a register there")
+    path.write_text(program.text())
     words = [*WORDS, "--top-module", entity, "--Mdir", str(folder)]
     toolchain.run([toolchain.tool("verilator"), *words, *map(str, [path, *parts])])
     return sorted(file for file in folder.glob(f"V{entity}*.cpp") if not file.name.endswith("__ALL.cpp"))
