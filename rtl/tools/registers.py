@@ -41,6 +41,15 @@ def decode_ahead(text):
         ("and not is_valid_rw)) and decoded_req;\n", "and not is_valid_rw)) and cpuif_req_masked;\n        end if;\n"),
         ("    -- Pass down signals to next stage\n    process(all) begin\n", "    -- Pass down signals to next stage\n    process(clk) begin\n        if rising_edge(clk) then\n"),
         ("        decoded_wr_biten <= cpuif_wr_biten;\n", "        decoded_wr_biten <= cpuif_wr_biten;\n        end if;\n"),
+        # What is read is looked up when a read is on its way, and then alone: a simulation does it at each clock otherwise.
+        (
+            "                readback_data_rt <= readback_data_rt_c;\n",
+            "                if decoded_req and not decoded_req_is_wr then\n                    readback_data_rt <= readback_data_rt_c;\n                end if;\n",
+        ),
+        (
+            "                cpuif_rd_data <= readback_data;\n",
+            "                if readback_done then\n                    cpuif_rd_data <= readback_data;\n                end if;\n",
+        ),
     ):
         if text.count(old) != 1:
             raise toolchain.ToolError(f"PeakRDL's VHDL has not once what rtl/tools/registers.py changes: {old.strip()}")
