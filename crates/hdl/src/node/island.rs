@@ -103,7 +103,7 @@ impl Island {
             let end = &mut self.ends[place];
             end.sends = sends;
             end.sniffer = Sniffer::new();
-            end.probe = sends.then(|| Probe::new(place));
+            end.probe = sends.then(|| Probe::new(place, plan));
         }
         for place in 0..self.ends.len() {
             self.wait_until_ready(place)?;
