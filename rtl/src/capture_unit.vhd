@@ -33,7 +33,6 @@ end entity;
 
 architecture rtl of capture_unit is
   constant PLACES : natural := 512;
-  constant FULL_COUNT : unsigned(31 downto 0) := (others => '1');
   type memory_t is array (0 to PLACES - 1) of std_logic_vector(31 downto 0);
 
   signal memory : memory_t;
@@ -43,10 +42,12 @@ architecture rtl of capture_unit is
   signal started, stopped : std_logic;
   signal running : std_logic;
   signal count  : unsigned(31 downto 0);
+  signal longer : unsigned(32 downto 0);
   signal misses : unsigned(31 downto 0);
   -- A finished count on its way into the memory.
   signal record_ready : std_logic;
   signal record_value : unsigned(31 downto 0);
+  signal record_full  : std_logic;
   signal store, take  : std_logic;
 begin
   busy    <= running;
@@ -56,10 +57,14 @@ begin
   store   <= record_ready and not waiting(9);
   take    <= read_next when waiting /= 0 else '0';
 
-  -- Counting.
+  -- Counting. The carry tells what is full, and takes no logic beside the sum.
+  longer <= ('0' & count) + 1;
+
   process (clk)
+    variable more_misses : unsigned(32 downto 0);
   begin
     if rising_edge(clk) then
+      more_misses := ('0' & misses) + 1;
       start_seen   <= start_seen(1 downto 0) & start;
       stop_seen    <= stop_seen(1 downto 0) & stop;
       record_ready <= '0';
@@ -71,8 +76,8 @@ begin
         misses       <= (others => '0');
         saturated    <= '0';
       else
-        if count /= FULL_COUNT then
-          count <= count + 1;
+        if longer(32) = '0' then
+          count <= longer(31 downto 0);
         end if;
         if stopped = '1' and (running = '1' or started = '1') then
           record_ready <= '1';
@@ -89,10 +94,10 @@ begin
           misses    <= (others => '0');
           saturated <= '0';
         else
-          if started = '1' and stopped = '0' and running = '1' and misses /= FULL_COUNT then
-            misses <= misses + 1;
+          if started = '1' and stopped = '0' and running = '1' and more_misses(32) = '0' then
+            misses <= more_misses(31 downto 0);
           end if;
-          if record_ready = '1' and record_value = FULL_COUNT then
+          if record_ready = '1' and record_full = '1' then
             saturated <= '1';
           end if;
         end if;
@@ -104,10 +109,11 @@ begin
   process (clk)
   begin
     if rising_edge(clk) then
+      record_value <= count;
+      record_full  <= longer(32);
       if running = '0' then
         record_value <= (others => '0');
-      else
-        record_value <= count;
+        record_full  <= '0';
       end if;
     end if;
   end process;

@@ -173,8 +173,11 @@ begin
   process (clk)
     variable longer_sum   : unsigned(BITS + 16 downto 0);
     variable longer_count : unsigned(BITS downto 0);
+    variable beyond       : unsigned(BITS downto 0);
   begin
     if rising_edge(clk) then
+      -- The carry tells what is full, and takes no logic beside the sum.
+      beyond       := ('0' & period) + 1;
       longer_sum   := resize(sum, BITS + 17) + period;
       longer_count := ('0' & count) + 1;
       if period_ready = '1' then
@@ -187,7 +190,7 @@ begin
         if met_greatest = '1' and at_greatest = '0' then
           greatest <= period;
         end if;
-        if period = ALL_ONES or longer_count(BITS) = '1' or longer_sum(BITS + 16) = '1' then
+        if beyond(BITS) = '1' or longer_count(BITS) = '1' or longer_sum(BITS + 16) = '1' then
           overflow <= '1';
         end if;
       end if;
