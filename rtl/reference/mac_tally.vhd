@@ -6,6 +6,10 @@ use ieee.numeric_std.all;
 use work.reference_node_pkg.all;
 
 entity mac_tally is
+  generic (
+    -- Of a count; less than 32 for a bench that sees it run over.
+    COUNT_BITS : natural := 32
+  );
   port (
     clk       : in  std_logic;
     rst       : in  std_logic;
@@ -48,7 +52,7 @@ begin
   events((SLOT_MAC_COUNTS_SENT - BASE) / 4)      <= sent;
 
   adders : entity work.event_counters
-    generic map (COUNTERS => COUNTERS)
+    generic map (COUNTERS => COUNTERS, BITS => COUNT_BITS)
     port map (clk => clk, rst => restart, events => events, counts => counts, overflow => overflow);
 
   process (all)

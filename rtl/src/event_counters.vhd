@@ -6,7 +6,9 @@ use ieee.numeric_std.all;
 
 entity event_counters is
   generic (
-    COUNTERS : natural := 1
+    COUNTERS : natural := 1;
+    -- Of a counter, up to 32; less for a bench that sees it run over. The rest of its 32 is 0.
+    BITS     : natural := 32
   );
   port (
     clk      : in  std_logic;
@@ -18,18 +20,18 @@ entity event_counters is
 end entity;
 
 architecture rtl of event_counters is
-  type counts_t is array (COUNTERS - 1 downto 0) of unsigned(31 downto 0);
+  type counts_t is array (COUNTERS - 1 downto 0) of unsigned(BITS - 1 downto 0);
   signal count      : counts_t;
   signal overflowed : std_logic_vector(COUNTERS - 1 downto 0);
 begin
   overflow <= overflowed;
 
   flat : for i in count'range generate
-    counts(32 * i + 31 downto 32 * i) <= std_logic_vector(count(i));
+    counts(32 * i + 31 downto 32 * i) <= std_logic_vector(resize(count(i), 32));
   end generate;
 
   process (clk)
-    variable sum : unsigned(32 downto 0);
+    variable sum : unsigned(BITS downto 0);
   begin
     if rising_edge(clk) then
       if rst = '1' then
@@ -39,8 +41,8 @@ begin
         for i in count'range loop
           if events(i) = '1' then
             sum := ('0' & count(i)) + 1;
-            count(i) <= sum(31 downto 0);
-            overflowed(i) <= overflowed(i) or sum(32);
+            count(i) <= sum(BITS - 1 downto 0);
+            overflowed(i) <= overflowed(i) or sum(BITS);
           end if;
         end loop;
       end if;

@@ -1,0 +1,120 @@
+-- Tests of mac_tally: each event in its register and in no other, bad frames under every reason they have, and counts of
+-- three bits that run over: told in the last register until they are cleared.
+library ieee;
+use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
+library vunit_lib;
+context vunit_lib.vunit_context;
+
+use work.reference_node_pkg.all;
+
+entity tb_mac_tally is
+  generic (runner_cfg : string);
+end entity;
+
+architecture test of tb_mac_tally is
+  constant PERIOD     : time    := 10 ns;
+  constant COUNT_BITS : natural := 3;
+  constant COUNTERS   : natural := 8;
+  -- The inputs in the order of their registers.
+  subtype told_t is std_logic_vector(0 to COUNTERS - 1);
+
+  signal clk            : std_logic := '0';
+  signal rst            : std_logic := '1';
+  signal clear, ended   : std_logic := '0';
+  signal told           : told_t := (others => '0');
+  signal s_address      : std_logic_vector(3 downto 0) := (others => '0');
+  signal s_rdata        : std_logic_vector(31 downto 0);
+begin
+  clk <= not clk after PERIOD / 2;
+
+  unit : entity work.mac_tally
+    generic map (COUNT_BITS => COUNT_BITS)
+    port map (
+      clk => clk, rst => rst, clear => clear, ended => ended, received => told(0), dropped => told(1), bad_fcs => told(2),
+      rx_error => told(3), runt => told(4), oversize => told(5), filtered => told(6), sent => told(7),
+      s_address => s_address, s_rdata => s_rdata);
+
+  main : process
+    constant FIRST : natural := SLOT_MAC_COUNTS_RECEIVED / 4;
+
+    procedure tell(what : told_t; ends : std_logic; times : natural) is
+    begin
+      told  <= what;
+      ended <= ends;
+      for i in 1 to times loop
+        wait until rising_edge(clk);
+      end loop;
+      told  <= (others => '0');
+      ended <= '0';
+      wait until rising_edge(clk);
+    end procedure;
+
+    procedure expect(number : natural; value : natural; what : string) is
+    begin
+      s_address <= std_logic_vector(to_unsigned(number, 4));
+      wait until falling_edge(clk);
+      check_equal(to_integer(unsigned(s_rdata)), value, what & ", word " & to_string(number));
+    end procedure;
+
+    procedure clean is
+    begin
+      clear <= '1';
+      wait until rising_edge(clk);
+      clear <= '0';
+      wait until rising_edge(clk);
+    end procedure;
+
+    variable only : told_t;
+  begin
+    test_runner_setup(runner, runner_cfg);
+    wait until rising_edge(clk);
+    wait until rising_edge(clk);
+    rst <= '0';
+    while test_suite loop
+      if run("each event is counted in its register alone") then
+        check_equal(SLOT_MAC_COUNTS_OVERFLOW / 4 - FIRST, COUNTERS, "registers of counts");
+        for event in told_t'range loop
+          clean;
+          only := (others => '0');
+          only(event) := '1';
+          tell(only, '1', 5);
+          for number in told_t'range loop
+            if number = event then
+              expect(number, 5, "event " & to_string(event));
+            else
+              expect(number, 0, "not event " & to_string(event));
+            end if;
+          end loop;
+          expect(COUNTERS, 0, "no overflow");
+        end loop;
+      elsif run("what was wrong with a frame counts at its end, every reason of it") then
+        clean;
+        tell("00111100", '0', 3);
+        tell("00111100", '1', 2);
+        for number in 2 to 5 loop
+          expect(number, 2, "reasons");
+        end loop;
+      elsif run("a count that runs over is told until it is cleared") then
+        for event in told_t'range loop
+          clean;
+          only := (others => '0');
+          only(event) := '1';
+          tell(only, '1', 2**COUNT_BITS - 1);
+          expect(COUNTERS, 0, "all bits in use");
+          tell(only, '1', 3);
+          expect(event, 2, "from 0 on");
+          expect(COUNTERS, 2**event, "overflow");
+          tell(only, '1', 3);
+          expect(COUNTERS, 2**event, "overflow stays");
+          clean;
+          expect(COUNTERS, 0, "cleared");
+          expect(event, 0, "cleared");
+        end loop;
+      end if;
+    end loop;
+    test_runner_cleanup(runner);
+  end process;
+
+  test_runner_watchdog(runner, 1 ms);
+end architecture;
