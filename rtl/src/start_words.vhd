@@ -1,6 +1,6 @@
 -- The 4,096 start words of the LFSR payload in block RAM, for two checkers.
 --
--- `request` takes the number; the word stands two clocks later and stays until the next request of that side. Each side has
+-- `request` takes the number; the word stands three clocks later and stays until the next request of that side. Each side has
 -- a port of the memory to itself.
 library ieee;
 use ieee.std_logic_1164.all;
@@ -35,6 +35,7 @@ architecture rtl of start_words is
   constant ROM : rom_t := rom_content;
 
   signal a_read, b_read : word_t;
+  signal a_kept, b_kept : word_t;
 begin
   process (clk)
   begin
@@ -45,9 +46,11 @@ begin
       if b_request = '1' then
         b_read <= ROM(to_integer(unsigned(b_number)));
       end if;
-      -- Out of a block RAM a word comes late in the clock.
-      a_word <= a_read;
-      b_word <= b_read;
+      -- Out of a block RAM a word comes late in the clock: it is kept close by, and goes its way from there.
+      a_kept <= a_read;
+      b_kept <= b_read;
+      a_word <= a_kept;
+      b_word <= b_kept;
     end if;
   end process;
 end architecture;
