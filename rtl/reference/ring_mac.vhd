@@ -67,7 +67,8 @@ architecture rtl of ring_mac is
 
   -- The bus.
   signal at             : word_at_t;
-  signal asks, astray   : std_logic;
+  signal asks           : std_logic;
+  signal strays, astray : std_logic;
 
   -- The frame that was received and is moved: its slot, the next word, words left in the frame and in the buffer.
   signal rx_slot        : natural range 0 to 1;
@@ -97,13 +98,24 @@ architecture rtl of ring_mac is
   signal go, busy       : std_logic_vector(1 downto 0);
   signal tx_lengths     : std_logic_vector(21 downto 0);
   signal refused        : std_logic;
-  signal write_address  : std_logic_vector(11 downto 0);
-  signal write_data     : std_logic_vector(31 downto 0);
-  signal write_bytes    : std_logic_vector(3 downto 0);
+  -- The bytes that have come, and a clock later, when they are written: the way to their places is a clock of its own.
+  signal come_address, write_address : std_logic_vector(11 downto 0);
+  signal come_data, write_data       : std_logic_vector(31 downto 0);
+  signal come_bytes, write_bytes     : std_logic_vector(3 downto 0);
 
   signal received, overrun, no_buffer, dropped, filtered, ended : std_logic;
   signal count_at       : std_logic_vector(3 downto 0);
   signal count_word     : std_logic_vector(31 downto 0);
+
+  -- Whether a word is not in the memory. Asked of each pointer by itself, since the choice among them takes its time; the
+  -- second word of a descriptor, which is at a multiple of two, is where the first is.
+  function is_outside(word : word_at_t) return std_logic is
+  begin
+    if (word(29 downto 26) = x"0" or word(29 downto 26) = x"C") and word(25 downto RAM_BITS) = 0 then
+      return '0';
+    end if;
+    return '1';
+  end function;
 begin
   receiver : entity work.frame_receiver
     port map (
@@ -136,18 +148,19 @@ begin
 
   -- What goes over the bus in each state.
   bus_side : process (all)
-    variable region : unsigned(3 downto 0);
   begin
     at        <= rx_at;
     asks      <= '1';
+    strays    <= is_outside(rx_at);
     dma_write <= '0';
     dma_wdata <= slot_word;
     case state is
       when rx_move =>
         at        <= rx_to;
+        strays    <= is_outside(rx_to);
         dma_write <= '1';
       when rx_tell =>
-        at        <= rx_at + 1;
+        at(0)     <= '1';
         dma_write <= '1';
         dma_wdata <= (others => '0');
         dma_wdata(RX_DESCRIPTOR_STATE_START)  <= rx_first;
@@ -162,21 +175,24 @@ begin
         dma_wdata <= rx_buffer;
         dma_wdata(RX_DESCRIPTOR_BUFFER_USED) <= '1';
       when rx_look  => null;
-      when tx_look  => at <= tx_at + 1;
-      when tx_place => at <= tx_at;
-      when tx_move  => at <= tx_from(31 downto 2);
+      when tx_look =>
+        at     <= tx_at(29 downto 1) & '1';
+        strays <= is_outside(tx_at);
+      when tx_place =>
+        at     <= tx_at;
+        strays <= is_outside(tx_at);
+      when tx_move =>
+        at     <= tx_from(31 downto 2);
+        strays <= is_outside(tx_from(31 downto 2));
       when tx_release =>
-        at        <= tx_at + 1;
+        at        <= tx_at(29 downto 1) & '1';
+        strays    <= is_outside(tx_at);
         dma_write <= '1';
         dma_wdata <= tx_state;
         dma_wdata(TX_DESCRIPTOR_STATE_USED) <= '1';
       when others => asks <= '0';
     end case;
-    region := at(29 downto 26);
-    astray <= asks;
-    if (region = x"0" or region = x"C") and at(25 downto RAM_BITS) = 0 then
-      astray <= '0';
-    end if;
+    astray      <= asks and strays;
     dma_request <= asks and not astray;
     dma_address <= std_logic_vector(at(RAM_BITS - 1 downto 0));
   end process;
@@ -205,22 +221,34 @@ begin
     if tx_left < 4 - offset then
       tx_step <= resize(tx_left, 3);
     end if;
-    write_data <= dma_rdata;
+    come_data <= dma_rdata;
     case offset is
-      when 1      => write_data(23 downto 0) <= dma_rdata(31 downto 8);
-      when 2      => write_data(15 downto 0) <= dma_rdata(31 downto 16);
-      when 3      => write_data(7 downto 0) <= dma_rdata(31 downto 24);
+      when 1      => come_data(23 downto 0) <= dma_rdata(31 downto 8);
+      when 2      => come_data(15 downto 0) <= dma_rdata(31 downto 16);
+      when 3      => come_data(7 downto 0) <= dma_rdata(31 downto 24);
       when others => null;
     end case;
-    write_bytes <= "0000";
+    come_bytes <= "0000";
     if state = tx_move and dma_answer = '1' and tx_to(11) = '0' then
       for number in 0 to 3 loop
         if number < tx_step then
-          write_bytes(number) <= '1';
+          come_bytes(number) <= '1';
         end if;
       end loop;
     end if;
-    write_address <= std_logic_vector(to_unsigned(tx_slot, 1) & tx_to(10 downto 0));
+    come_address <= std_logic_vector(to_unsigned(tx_slot, 1) & tx_to(10 downto 0));
+  end process;
+
+  write_place : process (clk)
+  begin
+    if rising_edge(clk) then
+      write_address <= come_address;
+      write_data    <= come_data;
+      write_bytes   <= come_bytes;
+      if rst = '1' then
+        write_bytes <= "0000";
+      end if;
+    end if;
   end process;
 
   engine : process (clk)
