@@ -33,13 +33,21 @@ SEEDS = (1, 2, 3)
 # A Zynq-7020 has so many six-input LUTs (Xilinx DS190); four ports' datapath may take this share.
 ZYNQ_7020_LUTS, ZYNQ_PERCENT, PORTS = 53_200, 15.0, 4
 # What does not reach its limit yet: each run says so, and must not find it worse than this. A line goes when its limit holds.
-SHORT_MHZ = {"ethernet_port": 107.0, "node_capture": 93.0, "ring_mac": 105.0}
-SHORT_PERCENT = 18.0
+SHORT_MHZ = {"ethernet_port": 107.0, "ring_mac": 105.0}
 PORT_ENTITY, REGISTER_ENTITIES = "ethernet_port", ("ethernet_port_registers", "register_access")
 FIGURES = {
     "ecp5": {"comb": ("TRELLIS_COMB",), "ff": ("TRELLIS_FF",), "bram": ("DP16KD",)},
     "xc7": {"lut": (r"LUT\d", r"RAM\d+\w*", r"SRL\w+"), "ff": (r"FD[RSCP]E",), "bram": (r"RAMB\d+E1",)},
 }
+# A port's datapath alone: its register blocks are black boxes, so that nothing is taken away that was counted elsewhere. It is
+# mapped for area at the clock, by ABC's rewriting that leaves selectors of one of four whole, which yosys's own script does not:
+# that takes 6 % more.
+DATAPATH = "datapath"
+FOR_AREA = (
+    f"scratchpad -set abc9.D {1e6 / CLOCK_MHZ:.0f}; "
+    'scratchpad -set abc9.script "+&scorr; &sweep; '
+    '&st; &syn2; &if {W} {D} {R} -C 32; &mfs; &st; &syn2; &if {W} {D} {R} -C 32; &mfs"; '
+)
 
 
 def sources_of(entity, sources):
@@ -91,6 +99,18 @@ def place(folder, entity):
     return used, best
 
 
+def datapath(folder, entity, for_area=FOR_AREA):
+    """LUTs of the 7 series that a port takes without its register blocks. Raises ToolError."""
+    boxes = f"blackbox {' '.join(REGISTER_ENTITIES)}; "
+    cells = yosys(folder, entity, f"{boxes}{for_area}synth_xilinx -family xc7 -flatten -noiopad -top {entity}")
+    return {"lut": count(cells, FIGURES["xc7"]["lut"])}
+
+
+def families(figures):
+    """What an entity has figures of."""
+    return [*FIGURES, *([DATAPATH] if DATAPATH in figures else [])]
+
+
 def synthesise(entity, sources):
     """The figures of an entity. Raises ToolError."""
     with tempfile.TemporaryDirectory(prefix="wirelab-area-") as name:
@@ -99,18 +119,19 @@ def synthesise(entity, sources):
         xc7 = yosys(folder, entity, f"synth_xilinx -family xc7 -flatten -noiopad -top {entity}")
         yosys(folder, entity, f"synth_ecp5 -top {entity} -json {entity}.json")
         ecp5, clock = place(folder, entity)
+        apart = {DATAPATH: datapath(folder, entity)} if entity == PORT_ENTITY else {}
     cells = {"ecp5": ecp5, "xc7": xc7}
     figures = {
         family: {figure: count(cells[family], patterns) for figure, patterns in kinds.items()} for family, kinds in FIGURES.items()
     }
     if clock is not None:
         figures["ecp5"]["mhz"] = round(clock, 1)
-    return {"sources": fingerprint(entity, sources), **figures}
+    return {"sources": fingerprint(entity, sources), **figures, **apart}
 
 
 def moved(entity, old, new):
     """What moved by more than 5 %, as lines."""
-    for family in FIGURES:
+    for family in families(new):
         for figure, value in new[family].items():
             before = old.get(family, {}).get(figure, 0)
             # The clock depends on the draw of places; it has a limit of its own.
@@ -125,15 +146,14 @@ def slow(entity, figures, limit):
         yield f"{entity}: {clock} MHz on ECP5, the limit is {limit:.0f} MHz"
 
 
-def large(figures, limit):
-    """A port's datapath over a limit in per cent, as a line; the registers are listed apart. `figures` by entity."""
-    if {PORT_ENTITY, *REGISTER_ENTITIES} <= set(figures):
-        luts = figures[PORT_ENTITY]["xc7"]["lut"] - sum(figures[entity]["xc7"]["lut"] for entity in REGISTER_ENTITIES)
-        share = PORTS * luts / ZYNQ_7020_LUTS * 100
-        if share > limit:
+def large(figures):
+    """A port's datapath over its share of a Zynq-7020, as a line; the registers are listed apart. `figures` by entity."""
+    if DATAPATH in figures.get(PORT_ENTITY, {}):
+        share = PORTS * figures[PORT_ENTITY][DATAPATH]["lut"] / ZYNQ_7020_LUTS * 100
+        if share > ZYNQ_PERCENT:
             yield (
                 f"{PORT_ENTITY}: {PORTS} of them without registers take {share:.1f} % of a Zynq-7020's LUTs, "
-                f"the limit is {limit:g} %"
+                f"the limit is {ZYNQ_PERCENT:g} %"
             )
 
 
@@ -141,7 +161,6 @@ def short(figures):
     """What is known not to reach its limit yet, as lines that are no findings."""
     for entity in sorted(set(SHORT_MHZ) & set(figures)):
         yield from slow(entity, figures[entity], CLOCK_MHZ)
-    yield from large(figures, ZYNQ_PERCENT)
 
 
 def table(record):
@@ -172,7 +191,7 @@ def write(record):
     text = "# Area and clock of each block, for rtl/tools/area.py, which writes this file.\n"
     for entity, figures in sorted(record.items()):
         text += f'\n[{entity}]\nsources = "{figures["sources"]}"\n'
-        for family in FIGURES:
+        for family in families(figures):
             text += f"{family} = {{ {', '.join(f'{name} = {value}' for name, value in figures[family].items())} }}\n"
     RECORD.write_text(text)
     PAGE.write_text(page(record))
@@ -187,7 +206,7 @@ def judge(record, found, entities, everything):
         elif new:
             yield from moved(entity, record[entity], new)
         yield from slow(entity, new or record[entity], SHORT_MHZ.get(entity, CLOCK_MHZ))
-    yield from large({**record, **found}, SHORT_PERCENT)
+    yield from large({**record, **found})
     for entity in sorted(set(record) - set(everything)):
         yield f"{entity}: is in rtl/area.toml and no longer in rtl; run rtl/tools/area.py --write"
     if record and PAGE.read_text() != page(record):
@@ -215,7 +234,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             found = dict(zip(changed, pool.map(lambda entity: synthesise(entity, sources), changed)))
         for entity, figures in found.items():
-            print(f"{entity}: {' '.join(f'{family} {figures[family]}' for family in FIGURES)}", file=sys.stderr)
+            print(f"{entity}: {' '.join(f'{family} {figures[family]}' for family in families(figures))}", file=sys.stderr)
         if options.write:
             record = {name: figures for name, figures in {**record, **found}.items() if name in everything}
             write(record)
