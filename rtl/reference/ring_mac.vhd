@@ -218,8 +218,9 @@ begin
   begin
     offset  := to_integer(tx_from(1 downto 0));
     tx_step <= to_unsigned(4 - offset, 3);
-    -- Only the low bits can be less: a comparison of all of them is a long carry.
-    if tx_left(13 downto 2) = 0 and tx_left(1 downto 0) < 4 - offset then
+    -- Only the low bits can be less: a comparison of all of them is a long carry. Three of them, since what they are
+    -- compared with may be four: GHDL's synthesis cuts a number to the bits of the vector beside it.
+    if tx_left(13 downto 3) = 0 and tx_left(2 downto 0) < 4 - offset then
       tx_step <= resize(tx_left, 3);
     end if;
     come_data <= dma_rdata;
