@@ -52,7 +52,19 @@ entity reference_node is
     -- The program has ended; the CPU has left its memory (sticky).
     exited         : out std_logic;
     exit_status    : out std_logic_vector(31 downto 0);
-    trap           : out std_logic
+    trap           : out std_logic;
+    -- What the CPU does, for whoever counts it: the last stage of its pipeline, its two buses, and the MAC's interrupt.
+    trace_valid    : out std_logic;
+    trace_retires  : out std_logic;
+    trace_pc       : out std_logic_vector(31 downto 0);
+    trace_instruction : out std_logic_vector(31 downto 0);
+    trace_fetch    : out std_logic;
+    trace_request  : out std_logic;
+    trace_write    : out std_logic;
+    trace_burst    : out std_logic;
+    trace_answer   : out std_logic;
+    trace_address  : out std_logic_vector(29 downto 0);
+    trace_mac_irq  : out std_logic
   );
 end entity;
 
@@ -74,7 +86,11 @@ architecture rtl of reference_node is
       data_wdata   : out std_logic_vector(31 downto 0);
       data_bytes   : out std_logic_vector(3 downto 0);
       data_answer  : in  std_logic;
-      data_rdata   : in  std_logic_vector(31 downto 0)
+      data_rdata   : in  std_logic_vector(31 downto 0);
+      last_valid   : out std_logic;
+      last_retires : out std_logic;
+      last_pc      : out std_logic_vector(31 downto 0);
+      last_instruction : out std_logic_vector(31 downto 0)
     );
   end component;
 
@@ -195,8 +211,18 @@ begin
       code_request => fetch_request, code_burst => fetch_burst, code_address => fetch_address,
       code_answer => fetch_answer, code_rdata => fetch_rdata,
       data_request => bus_request, data_write => bus_write, data_burst => bus_burst, data_address => bus_address,
-      data_wdata => bus_wdata, data_bytes => bus_bytes, data_answer => bus_answer, data_rdata => bus_rdata
+      data_wdata => bus_wdata, data_bytes => bus_bytes, data_answer => bus_answer, data_rdata => bus_rdata,
+      last_valid => trace_valid, last_retires => trace_retires, last_pc => trace_pc,
+      last_instruction => trace_instruction
     );
+
+  trace_fetch   <= fetch_request;
+  trace_request <= bus_request;
+  trace_write   <= bus_write;
+  trace_burst   <= bus_burst;
+  trace_answer  <= bus_answer;
+  trace_address <= bus_address;
+  trace_mac_irq <= mac_irq;
 
   -- Outside of the memory there are no instructions; zeros are illegal ones, so that the CPU takes its exception.
   fetch_astray <= '1' when unsigned(fetch_address(29 downto RAM_BITS)) /= 0 else '0';

@@ -17,7 +17,12 @@ module riscv_cpu (
   output wire [31:0] data_wdata,
   output wire [3:0]  data_bytes,
   input  wire        data_answer,
-  input  wire [31:0] data_rdata
+  input  wire [31:0] data_rdata,
+  // The last stage of the pipeline: an instruction is there; it retires at the end of this clock.
+  output wire        last_valid,
+  output wire        last_retires,
+  output wire [31:0] last_pc,
+  output wire [31:0] last_instruction
 );
   // Wishbone B4, 3.4: the address goes on with each answer, until the last one.
   localparam [2:0] INCREMENTING = 3'b010;
@@ -28,6 +33,10 @@ module riscv_cpu (
   assign code_burst = code_kind == INCREMENTING;
   assign data_request = data_cycle & data_strobe;
   assign data_burst = data_kind == INCREMENTING;
+  assign last_valid = cpu.lastStageIsValid;
+  assign last_retires = cpu.lastStageIsFiring;
+  assign last_pc = cpu.lastStagePc;
+  assign last_instruction = cpu.lastStageInstruction;
 
   VexRiscv cpu (
     .clk(clk),

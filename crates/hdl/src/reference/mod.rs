@@ -3,6 +3,7 @@
 //! One compiled model is every attachment of the MAC: [`Straps`] choose it and the bus's wait states at the start.
 //! Frames go in and come out with their times, bytes cross a debug link, and the program says when it has ended.
 
+mod count;
 mod image;
 mod line;
 mod sys;
@@ -12,13 +13,22 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+pub use count::{Counted, Counts, Event};
 pub use image::{ImageError, RAM_BYTES};
 pub use line::{CLOCKS_PER_BYTE, TimedFrame};
 
 use crate::port::Line;
 use crate::wire::{LineFrame, Sniffer};
+use count::Counter;
 use line::Feed;
 use sys::{Inputs, Model, Outputs};
+
+/// Offsets of the registers and places of their fields, of `rtl/registers/reference_node.rdl`.
+pub mod registers {
+    pub use crate::registers::Field;
+
+    include!(env!("WIRELAB_HDL_REFERENCE_NODE"));
+}
 
 /// Picoseconds of a clock at 100 MHz: the resolution of the capture unit.
 pub const REFERENCE_CLOCK_PS: u64 = 10_000;
@@ -113,6 +123,7 @@ pub struct Reference {
     sent: VecDeque<TimedFrame>,
     uart_in: VecDeque<u8>,
     uart_out: VecDeque<u8>,
+    counter: Option<Box<Counter>>,
 }
 
 impl Reference {
@@ -141,7 +152,21 @@ impl Reference {
             sent: VecDeque::new(),
             uart_in: VecDeque::new(),
             uart_out: VecDeque::new(),
+            counter: None,
         }
+    }
+
+    /// From now on counts what the CPU does on the way of each frame that is sent back, where the program has its capture
+    /// units take all points, or counts nothing.
+    pub fn count(&mut self, counts: bool) {
+        let posted = self.straps.attachment != Attachment::LiteOrdered;
+        self.counter = counts.then(|| Box::new(Counter::new(posted)));
+    }
+
+    /// What was counted since the last time, a frame each.
+    pub fn take_counted(&mut self) -> Vec<Counted> {
+        let counter = self.counter.as_mut();
+        counter.map(|counter| counter.take()).unwrap_or_default()
     }
 
     /// Resets the node, puts a program (an ELF file) into its memory and starts it; time begins at 0. What was in the
@@ -194,6 +219,10 @@ impl Reference {
         let uart_taken = waiting.is_some() && self.outputs.uart_ready != 0;
         self.outputs = self.model.clock(&self.inputs);
         self.clocks += 1;
+        if let Some(counter) = &mut self.counter {
+            let (rx_dv, tx_en) = (self.inputs.rx_dv, self.outputs.tx_en);
+            counter.clock(self.model.trace(), rx_dv != 0, tx_en != 0);
+        }
         if uart_taken {
             self.uart_in.pop_front();
         }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-// Laid out like Inputs and Outputs of sys.rs.
+// Laid out like Inputs, Outputs and Trace of sys.rs.
 struct Inputs {
   uint32_t load_address, load_data;
   uint8_t rst, load_enable;
@@ -22,6 +22,11 @@ struct Outputs {
   uint8_t line_1_txd, line_1_tx_en, line_1_tx_er;
   uint8_t uart_data, uart_valid, uart_ready;
   uint8_t exited, trap;
+};
+
+struct Trace {
+  uint32_t pc, instruction, address;
+  uint8_t valid, retires, fetch, request, write, burst, answer, mac_irq;
 };
 
 struct Node {
@@ -81,5 +86,21 @@ void wirelab_reference_clock(Node *node, const Inputs *in, Outputs *out) {
   out->uart_ready = top.uart_in_ready;
   out->exited = top.exited;
   out->trap = top.trap;
+}
+
+// What the CPU does in the clock that the outputs are of.
+void wirelab_reference_trace(const Node *node, Trace *out) {
+  const Vreference_node &top = node->top;
+  out->pc = top.trace_pc;
+  out->instruction = top.trace_instruction;
+  out->address = top.trace_address;
+  out->valid = top.trace_valid;
+  out->retires = top.trace_retires;
+  out->fetch = top.trace_fetch;
+  out->request = top.trace_request;
+  out->write = top.trace_write;
+  out->burst = top.trace_burst;
+  out->answer = top.trace_answer;
+  out->mac_irq = top.trace_mac_irq;
 }
 }

@@ -45,6 +45,24 @@ pub(super) struct Outputs {
     pub trap: u8,
 }
 
+/// What the CPU does in a clock: the last stage of its pipeline, and its buses. Laid out like `Trace` of `shim.cpp`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trace {
+    pub pc: u32,
+    pub instruction: u32,
+    /// Of a word.
+    pub address: u32,
+    pub valid: u8,
+    pub retires: u8,
+    pub fetch: u8,
+    pub request: u8,
+    pub write: u8,
+    pub burst: u8,
+    pub answer: u8,
+    pub mac_irq: u8,
+}
+
 #[repr(C)]
 struct Raw {
     _private: [u8; 0],
@@ -55,6 +73,7 @@ unsafe extern "C" {
     fn wirelab_reference_new() -> *mut Raw;
     fn wirelab_reference_free(node: *mut Raw);
     fn wirelab_reference_clock(node: *mut Raw, inputs: *const Inputs, outputs: *mut Outputs);
+    fn wirelab_reference_trace(node: *const Raw, trace: *mut Trace);
 }
 
 /// One compiled node.
@@ -80,6 +99,14 @@ impl Model {
         // SAFETY: the node is alive until drop and only this borrow has it; both structures live through the call.
         unsafe { wirelab_reference_clock(self.0.as_ptr(), inputs, &raw mut outputs) };
         outputs
+    }
+
+    /// What the CPU does in the clock that the last outputs are of.
+    pub(super) fn trace(&self) -> Trace {
+        let mut trace = Trace::default();
+        // SAFETY: the node is alive until drop and nobody changes it meanwhile; the structure lives through the call.
+        unsafe { wirelab_reference_trace(self.0.as_ptr(), &raw mut trace) };
+        trace
     }
 }
 

@@ -4,6 +4,7 @@
 //! program is asked over the debug link and does not know where it runs. Delays inside the node are counted by its capture
 //! units, in clocks of 10 ns, at the points of the document that this node follows. Time is simulated.
 
+mod counted;
 mod echo;
 mod link;
 mod observe;
@@ -26,6 +27,7 @@ use crate::reference::{ImageError, Straps};
 use plan::Plan;
 use session::{Ran, Session};
 
+pub use counted::{COUNTED_LENGTHS, StageCounts, counted, stage_counts};
 pub use options::straps;
 
 /// Why the node did not come up.

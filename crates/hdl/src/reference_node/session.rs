@@ -52,6 +52,11 @@ impl Session {
         Ok(Session { client, address })
     }
 
+    /// The node.
+    pub fn node(&mut self) -> &mut Reference {
+        &mut self.client.transport().node
+    }
+
     /// What it says of itself.
     pub fn identity(&self) -> &Identity {
         self.client.identity()

@@ -1,0 +1,104 @@
+//! What the CPU does in each stage of a frame's way, counted at a few sizes: what the node models of `nodes/` are made of.
+
+use wirelab_trial::{
+    Cancel, Direction, Extent, Framing, Layer, Load, NodeError, Size, SizeUnit, Trial,
+};
+
+use super::StartError;
+use super::plan;
+use super::session::Session;
+use crate::reference::{Counted, Event, Straps};
+
+/// Lengths that are counted, in bytes: neither of them is one of the document's.
+pub const COUNTED_LENGTHS: [u32; 2] = [128, 1280];
+/// Frames of each length; one goes ahead.
+const FRAMES: u64 = 8;
+/// The stages of the node models, each up to a point of the way in or from one of the way out.
+const STAGES: [&str; Counted::STAGES] = [
+    "irq",
+    "rx-driver",
+    "udp-in",
+    "udp-out",
+    "tx-driver",
+    "tx-start",
+];
+
+/// Means over the frames of a stage.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageCounts {
+    /// Its name in the node models.
+    pub name: &'static str,
+    /// Each event that there is, at each of [`COUNTED_LENGTHS`].
+    pub events: Vec<(Event, [f64; COUNTED_LENGTHS.len()])>,
+}
+
+fn trial(length: u32) -> Trial {
+    let framing = Framing {
+        layer: Layer::UdpIpv4,
+        vlan_tags: 0,
+    };
+    let size = Size::new(SizeUnit::Length, length);
+    let extent = Extent::Frames { frames: FRAMES };
+    Trial::new(framing, Direction::Both, size, Load::Max, extent)
+}
+
+/// What the CPU of a node with these straps and a program (an ELF file) does on the way of frames, one by one, for each of
+/// some lengths (bytes without FCS).
+///
+/// # Errors
+/// Where the program does not come up, a frame does not come back, or passes without its points.
+pub fn counted(
+    straps: Straps,
+    elf: &[u8],
+    lengths: &[u32],
+) -> Result<Vec<Vec<Counted>>, StartError> {
+    let mut session = Session::start(straps, elf)?;
+    let mut all = Vec::new();
+    for length in lengths {
+        let plan = plan::plan(&trial(*length), session.identity())?;
+        session.node().count(true);
+        let ran = session.run(&plan, FRAMES, &|| (), &Cancel::new());
+        let counted = session.node().take_counted();
+        session.node().count(false);
+        ran?;
+        // The first one went ahead.
+        if counted.len() as u64 != FRAMES + 1 {
+            return Err(StartError::Silent(NodeError::Failed(format!(
+                "hdl:reference: {} of {} frames passed all points where they were counted",
+                counted.len(),
+                FRAMES + 1
+            ))));
+        }
+        all.push(counted[1..].to_vec());
+    }
+    Ok(all)
+}
+
+/// What the CPU does in each stage of the node models.
+///
+/// # Errors
+/// As [`counted`].
+pub fn stage_counts(straps: Straps, elf: &[u8]) -> Result<Vec<StageCounts>, StartError> {
+    let counted = counted(straps, elf, &COUNTED_LENGTHS)?;
+    let mean = |stage: usize, event: Event, at: usize| {
+        let frames = counted.get(at).map(Vec::as_slice).unwrap_or_default();
+        let sum: u64 = frames.iter().map(|frame| frame.stages[stage][event]).sum();
+        sum as f64 / frames.len() as f64
+    };
+    let mut all = Vec::new();
+    for (stage, name) in STAGES.into_iter().enumerate() {
+        let counts = |event| std::array::from_fn(|at| mean(stage, event, at));
+        let events = Event::ALL.into_iter().map(|event| (event, counts(event)));
+        let there = events.filter(|(_, counts)| counts.iter().any(|count| *count > 0.0));
+        let (polls, events) = there.partition(|(event, _)| *event == Event::Poll);
+        all.push(StageCounts { name, events });
+        // What the CPU takes from the MAC behind its start is of none of the CPU's stages.
+        if !Vec::is_empty(&polls) {
+            all.push(StageCounts {
+                name: "polls",
+                events: polls,
+            });
+        }
+    }
+    Ok(all)
+}
