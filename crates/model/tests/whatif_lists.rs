@@ -19,7 +19,7 @@ fn options() -> Options {
 }
 
 /// A trial that stands for each node.
-const ASKED: [(&str, &str); 11] = [
+const ASKED: [(&str, &str); 14] = [
     (
         "am263x-transmit",
         "layer = \"udp4\"\ndatagram = 1470\ndirection = \"transmit\"",
@@ -44,6 +44,18 @@ const ASKED: [(&str, &str); 11] = [
     (
         "lpc1768-prefilled",
         "length = 1514\nframes = 50\nbuffers = \"prefilled\"",
+    ),
+    (
+        "reference-dma",
+        "layer = \"udp4\"\nlength = 1024\ndirection = \"receive\"\nload = \"1kpps\"",
+    ),
+    (
+        "reference-lite-device",
+        "layer = \"udp4\"\nlength = 1024\ndirection = \"receive\"\nload = \"1kpps\"",
+    ),
+    (
+        "reference-lite-ordered",
+        "layer = \"udp4\"\nlength = 1024\ndirection = \"transmit\"\nload = \"1kpps\"",
     ),
     (
         "zynq-emaclite",

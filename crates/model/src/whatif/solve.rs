@@ -15,8 +15,8 @@ use super::{latency, limit};
 
 /// Seed of everything that scatters: the same for each change, so that they are compared like with like.
 pub(crate) const SEED: u64 = 1;
-/// Fewest frames of each flow that are simulated.
-const LEAST_FRAMES: u64 = 2_000;
+/// Fewest frames of each flow that are simulated: 64 buffers that fill at a hundredth of the load are full by then.
+const LEAST_FRAMES: u64 = 16_384;
 /// Most frames of each flow that are simulated.
 const MOST_FRAMES: u64 = 16_384;
 
