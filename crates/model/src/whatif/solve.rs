@@ -15,10 +15,8 @@ use super::{latency, limit};
 
 /// Seed of everything that scatters: the same for each change, so that they are compared like with like.
 pub(crate) const SEED: u64 = 1;
-/// Fewest frames of each flow that are simulated: 64 buffers that fill at a hundredth of the load are full by then.
-const LEAST_FRAMES: u64 = 16_384;
-/// Most frames of each flow that are simulated.
-const MOST_FRAMES: u64 = 16_384;
+/// Frames of each flow that are simulated: 64 buffers that fill at a hundredth of the load are full by then, and overload is seen.
+const FRAMES: u64 = 16_384;
 
 /// A net and what came of it.
 #[derive(Debug)]
@@ -116,18 +114,11 @@ fn cpu_load(instance: &Instance, busy_ratio: impl Fn(usize) -> f64) -> Option<f6
 
 fn ask(instance: &Instance) -> Ask {
     // Rings must fill up, and bursts come often enough, before a steady state is seen.
-    let tokens = instance.net.places.iter().map(|place| place.tokens);
-    let bursts = instance.net.stages.iter().map(|stage| match stage.trigger {
-        Trigger::Arrivals(arrivals) => 2 * arrivals.burst,
-        _ => 0,
-    });
-    let largest = tokens.chain(bursts).max().unwrap_or(0);
-    let frames = (4 * u64::from(largest)).clamp(LEAST_FRAMES, MOST_FRAMES);
     Ask {
         seed: SEED,
-        frames_kept: frames as usize,
+        frames_kept: FRAMES as usize,
         firings_kept: KEPT_MAX,
-        ..Ask::frames(&instance.net, frames)
+        ..Ask::frames(&instance.net, FRAMES)
     }
 }
 
