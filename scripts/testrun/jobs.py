@@ -65,14 +65,17 @@ def _gather(process, lines):
         got.put(None)
 
     threading.Thread(target=pump, daemon=True).start()
+    has_ended = False
     while True:
         try:
             # A command may be silent as long as it lives; once it has ended a stray child may hold the pipe.
             line = got.get(timeout=DRAIN_SECONDS)
         except queue.Empty:
-            if process.poll() is None:
-                continue
-            return False
+            if has_ended:
+                return False
+            # What it printed last may still be on its way: only a wait that begins after its end tells.
+            has_ended = process.poll() is not None
+            continue
         if line is None:
             process.stdout.close()
             return True

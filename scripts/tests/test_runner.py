@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -225,6 +226,33 @@ class Jobs(unittest.TestCase):
         done = jobs.run(jobs.Job("s", ["/no/such/command"], "/"))
         self.assertNotEqual(done.status, 0)
         self.assertIn("/no/such/command", done.problem)
+
+    def test_what_is_printed_at_the_very_end_of_a_long_silence_is_read(self):
+        ended = threading.Event()
+
+        class Late:
+            """Ends, and prints its last line, just when it is asked whether it lives."""
+
+            class stdout:
+                @staticmethod
+                def close():
+                    pass
+
+                def __iter__(self):
+                    ended.wait()
+                    yield b"the last line\n"
+
+            stdout = stdout()
+
+            @staticmethod
+            def poll():
+                ended.set()
+                return 0
+
+        lines = []
+        with unittest.mock.patch.object(jobs, "DRAIN_SECONDS", 0.5):
+            self.assertTrue(jobs._gather(Late, lines))
+        self.assertEqual(lines, ["the last line\n"])
 
     def test_a_child_that_stays_is_a_problem(self):
         with unittest.mock.patch.object(jobs, "DRAIN_SECONDS", 0.2):
