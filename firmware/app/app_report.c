@@ -262,7 +262,7 @@ static bool point(void *context, uint32_t index, struct wl_capture_point *about,
 	return true;
 }
 
-static void record(void *context, uint32_t index, uint32_t from, uint32_t *sequence, uint64_t *ticks)
+static void record_at(void *context, uint32_t index, uint32_t from, uint32_t *sequence, uint64_t *ticks)
 {
 	const struct wl_app *app = context;
 	struct wl_record record = { 0 };
@@ -285,5 +285,5 @@ const struct wl_node wl_app_node = {
 	.counter = counter,
 	.load = load,
 	.point = point,
-	.record = record,
+	.record = record_at,
 };

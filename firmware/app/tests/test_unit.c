@@ -59,14 +59,14 @@ static uint32_t cost_ticks(void)
 	return 7;
 }
 
-static const struct wl_unit_record *record(uint32_t index)
+static const struct wl_unit_record *record_at(uint32_t index)
 {
 	return &unit.records[index];
 }
 
 static void begin_with_unit(void)
 {
-	static const struct wl_unit table = { 10000, start, stop, taken, lost, cost_ticks, record };
+	static const struct wl_unit table = { 10000, start, stop, taken, lost, cost_ticks, record_at };
 	static struct wl_identity identity;
 
 	begin();

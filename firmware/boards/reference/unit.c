@@ -280,7 +280,7 @@ static uint32_t cost_ticks(void)
 	return taken.cost_ticks;
 }
 
-static const struct wl_unit_record *record(uint32_t index)
+static const struct wl_unit_record *record_at(uint32_t index)
 {
 	return &records[index];
 }
@@ -292,5 +292,5 @@ const struct wl_unit unit = {
 	.count = count,
 	.lost = lost,
 	.cost_ticks = cost_ticks,
-	.record = record,
+	.record = record_at,
 };
