@@ -78,6 +78,27 @@ pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(info[8])
 }
 
+/// The network namespace of a socket as a number that no other one has until the next boot (SO_NETNS_COOKIE,
+/// Linux 5.14).
+pub(crate) fn netns_cookie(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut cookie = 0u64;
+    let mut len = size_of_val(&cookie) as libc::socklen_t;
+    // SAFETY: number and length are valid for writes of the size that is told, and live longer than the call.
+    let done = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_NETNS_COOKIE,
+            ptr::from_mut(&mut cookie).cast(),
+            &raw mut len,
+        )
+    };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(cookie)
+}
+
 /// Let the sleeps of this thread end within so many ns of their time (prctl(2), PR_SET_TIMERSLACK).
 pub(crate) fn set_timer_slack(ns: u32) {
     // SAFETY: a number is passed and no memory. The call can only fail for a number that does not fit.

@@ -7,6 +7,7 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use common::rig;
+use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_port::impair::{BitErrors, Delay, DirectionSpec, When};
 use wirelab_port::inject::Schedule;
 use wirelab_socket::echo::{self, Stamps, Wait};
@@ -64,6 +65,18 @@ fn send(tester: &UdpSocket) -> Sent {
     sent
 }
 
+/// Fill the queue of a socket that is no part of the lab, as any program on the host may: none of it is a drop of the
+/// node's queue.
+fn overflow_a_queue_outside() {
+    let full = UdpSocket::bind("127.0.0.1:0").unwrap();
+    setsockopt(&full, sockopt::RcvBuf, &4096).unwrap();
+    let filling = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..1_000 {
+        let sent = filling.send_to(&[0; 1_000], full.local_addr().unwrap());
+        assert_eq!(sent.unwrap(), 1_000);
+    }
+}
+
 #[test]
 fn what_the_way_does_to_a_flow_is_found_as_the_ledger_says() {
     let Some(rig) = rig() else { return };
@@ -98,6 +111,7 @@ fn what_the_way_does_to_a_flow_is_found_as_the_ledger_says() {
         let impairing = rig.impair(seed as u64, forward.clone(), none());
         let (report, seen) = received(&node, || {
             send(&tester);
+            overflow_a_queue_outside();
             impairing.stop(FRAMES).forward
         });
         let counts = seen.report.with_sent(FRAMES).counts;
