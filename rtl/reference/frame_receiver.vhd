@@ -10,12 +10,13 @@ entity frame_receiver is
   port (
     clk           : in  std_logic;
     rst           : in  std_logic;
-    -- While 0, frames that begin are not kept.
+    -- While 0, frames that begin are not kept, and those that end neither kept nor told.
     enable        : in  std_logic;
     -- Frames to any node are kept, not only those to own_mac and to all.
     any_address   : in  std_logic;
     own_mac       : in  std_logic_vector(47 downto 0);
-    -- The stream of mac_rx, of which s_tuser says at s_tlast that the frame is bad.
+    -- The stream of mac_rx, of which s_tuser says at s_tlast that the frame is bad. Before a frame there are four clocks
+    -- without a byte, after a reset at least one.
     s_tdata       : in  std_logic_vector(7 downto 0);
     s_tvalid      : in  std_logic;
     s_tlast       : in  std_logic;
