@@ -3,6 +3,9 @@
 //!
 //! With `--write` the counts of the models are renewed: the `cost` of each counted stage.
 
+#[path = "../tests/firmware/image.rs"]
+mod image;
+
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,16 +17,6 @@ use wirelab_hdl::reference_node::{COUNTED_LENGTHS, StageCounts, stage_counts};
 const NAMES: [&str; 3] = ["lite-device", "lite-ordered", "dma"];
 /// Bytes of a word.
 const WORD: f64 = 4.0;
-
-/// Where an image that `scripts/firmware.sh` made lies: beside the folder of this program.
-fn image() -> Result<Vec<u8>, Box<dyn Error>> {
-    let program = std::env::current_exe()?;
-    let mut folders = program.ancestors().map(|folder| folder.join("firmware"));
-    let found = folders.find_map(|folder| std::fs::read(folder.join("reference.elf")).ok());
-    found.ok_or_else(|| {
-        "there is no firmware/reference.elf beside the build: run scripts/firmware.sh".into()
-    })
-}
 
 /// A number without more digits than it needs.
 fn number(value: f64) -> String {
@@ -104,7 +97,7 @@ fn write(name: &str, stages: &[StageCounts]) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let writes = std::env::args().any(|argument| argument == "--write");
-    let image = image()?;
+    let image = image::find("reference.elf")?;
     println!("means of 8 frames at lengths of {COUNTED_LENGTHS:?}, and the line through them");
     let count = |name: &str| -> Result<Vec<StageCounts>, String> {
         let attachment = name.parse().map_err(|error| format!("{error}"))?;

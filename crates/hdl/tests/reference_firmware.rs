@@ -13,6 +13,15 @@ const ATTACHMENTS: [Attachment; 3] = [
     Attachment::Dma,
 ];
 const LENGTHS: [u32; 3] = [64, 256, 1024];
+/// In the order in which the units' records of all of them are told.
+const POINTS: [UnitPoint; 6] = [
+    UnitPoint::InInterrupt,
+    UnitPoint::InDriver,
+    UnitPoint::InApplication,
+    UnitPoint::OutApplication,
+    UnitPoint::OutDriver,
+    UnitPoint::OutMac,
+];
 
 /// Do something with a node of each attachment, where there is an image.
 fn each(mut work: impl FnMut(Attachment, &mut Bench)) {
@@ -23,7 +32,7 @@ fn each(mut work: impl FnMut(Attachment, &mut Bench)) {
         work(attachment, &mut bench);
         assert!(!bench.node().has_strayed());
         assert_eq!(bench.node().exit_status(), None);
-        let said = &bench.control.transport().console;
+        let said = bench.control.transport().console();
         assert!(!said.contains("FAULT"), "{said}");
     }
 }
@@ -31,7 +40,7 @@ fn each(mut work: impl FnMut(Attachment, &mut Bench)) {
 #[test]
 fn it_comes_up_and_says_what_it_is() {
     each(|attachment, bench| {
-        let said = &bench.control.transport().console;
+        let said = bench.control.transport().console();
         assert_eq!(
             said,
             "READY name=reference mac=02:00:0a:37:00:02 ip=10.55.0.2\n"
@@ -87,24 +96,14 @@ fn means<const N: usize>(
 
 #[test]
 fn each_point_shows_what_the_zynq_document_found() {
-    use UnitPoint::{InApplication, InDriver, InInterrupt, OutApplication, OutDriver, OutMac};
     let mut slowest = Vec::new();
     each(|attachment, bench| {
         bench.resolve();
-        let mut clocks = |point| means(bench, LENGTHS, point, false);
-        let [interrupt, driver, application] =
-            [InInterrupt, InDriver, InApplication].map(&mut clocks);
-        let [call, copy, start] = [OutApplication, OutDriver, OutMac].map(&mut clocks);
-        for (name, clocks) in [
-            ("in.interrupt", interrupt),
-            ("in.driver", driver),
-            ("in.application", application),
-            ("out.application", call),
-            ("out.driver", copy),
-            ("out.mac", start),
-        ] {
-            println!("{attachment:?} {name}: {clocks:.0?} clocks at 64, 256 and 1024 bytes");
-        }
+        let [interrupt, driver, application, call, copy, start] = POINTS.map(|point| {
+            let clocks = means(bench, LENGTHS, point, false);
+            println!("{attachment:?} {point:?}: {clocks:.0?} clocks at 64, 256 and 1024 bytes");
+            clocks
+        });
         // What the slot MAC does by itself does not depend on the size, what DMA does grows with it (Figures 3 and 8).
         for by_itself in [interrupt, start] {
             let growth = by_itself[2] - by_itself[0];
@@ -143,7 +142,6 @@ fn each_point_shows_what_the_zynq_document_found() {
 
 #[test]
 fn points_taken_together_have_the_writes_of_earlier_ones_and_nothing_else() {
-    use UnitPoint::{InApplication, InDriver, InInterrupt, OutApplication, OutDriver, OutMac};
     const FRAMES: usize = 9;
     let Some(mut bench) = Bench::start(Straps::new(Attachment::LiteDevice)) else {
         return;
@@ -154,15 +152,7 @@ fn points_taken_together_have_the_writes_of_earlier_ones_and_nothing_else() {
         counts[1..].iter().map(|(_, count)| *count).sum::<u64>() as f64 / (FRAMES - 1) as f64
     };
     let together = bench.all_points(&[64; FRAMES]).map(|counts| mean(&counts));
-    let alone = [
-        InInterrupt,
-        InDriver,
-        InApplication,
-        OutApplication,
-        OutDriver,
-        OutMac,
-    ]
-    .map(|point| mean(&bench.echoes(&[64; FRAMES], Some(point), false)));
+    let alone = POINTS.map(|point| mean(&bench.echoes(&[64; FRAMES], Some(point), false)));
     println!("together {together:.1?}, alone {alone:.1?} clocks");
     // A write, and another line of the instruction cache now and then.
     const MOST_CLOCKS: f64 = 40.0;
@@ -188,15 +178,14 @@ fn generator_and_checker_of_port_1_are_set_up_through_their_drivers() {
         loopback_1: true,
         ..Straps::new(Attachment::LiteDevice)
     };
-    let Some(mut link) = firmware::Link::start(straps, "reference-port.elf") else {
+    let Some(mut link) = firmware::start(straps, "reference-port.elf") else {
         return;
     };
-    assert_eq!(link.console, "READY name=reference-port\n");
+    assert_eq!(link.console(), "READY name=reference-port\n");
     let mut told = |request: &[u8]| {
-        link.console.clear();
+        let known_bytes = link.console().len();
         link.node.uart_write(request);
-        link.until("\n");
-        link.console.clone()
+        firmware::next_line(&mut link, known_bytes)
     };
     let counts = |text: &str| -> Vec<u64> {
         let words = text

@@ -1,6 +1,7 @@
 //! The reference node as a node that is asked trials: stages by its capture unit, echoes of which every byte is compared.
 
-use std::io::Write;
+#[path = "firmware/image.rs"]
+mod image;
 
 use wirelab_hdl::reference::{Attachment, Straps};
 use wirelab_hdl::reference_node::{ReferenceNode, StartError};
@@ -9,18 +10,7 @@ use wirelab_trial::{
     SizeUnit, Status, Trial,
 };
 
-/// The image, or nothing and a word for the test runner: `scripts/firmware.sh` makes it.
-fn image() -> Option<Vec<u8>> {
-    let program = std::env::current_exe().unwrap();
-    let mut folders = program.ancestors().map(|folder| folder.join("firmware"));
-    let found = folders.find_map(|folder| std::fs::read(folder.join("reference.elf")).ok());
-    if found.is_none() {
-        // Directly, because the test harness swallows what is printed otherwise.
-        let text = "WIRELAB-SKIP firmware: there is no reference.elf: run scripts/firmware.sh";
-        let _ = writeln!(std::io::stderr(), "{text}");
-    }
-    found
-}
+const IMAGE: &str = "reference.elf";
 
 fn trial(direction: Direction, length: u32, frames: u64) -> Trial {
     let framing = Framing {
@@ -63,7 +53,9 @@ fn mean(came: &Observation, direction: Direction, stage: &str) -> f64 {
 
 #[test]
 fn stages_are_what_the_document_found() {
-    let Some(elf) = image() else { return };
+    let Some(elf) = image::or_skip(IMAGE) else {
+        return;
+    };
     let mut node = start(Attachment::LiteDevice, &elf);
     let short = run(&mut node, &trial(Direction::Both, 64, 4));
     let long = run(&mut node, &trial(Direction::Both, 1024, 4));
@@ -91,7 +83,9 @@ fn stages_are_what_the_document_found() {
 
 #[test]
 fn frames_of_two_nodes_side_by_side_are_one_trial() {
-    let Some(elf) = image() else { return };
+    let Some(elf) = image::or_skip(IMAGE) else {
+        return;
+    };
     let trial = trial(Direction::Receive, 64, 32);
     let ran = || run(&mut start(Attachment::Dma, &elf), &trial);
     let (one, other) = (ran(), ran());
@@ -105,7 +99,9 @@ fn frames_of_two_nodes_side_by_side_are_one_trial() {
 
 #[test]
 fn an_echo_has_its_latency_and_what_cannot_be_asked_is_named() {
-    let Some(elf) = image() else { return };
+    let Some(elf) = image::or_skip(IMAGE) else {
+        return;
+    };
     let mut node = start(Attachment::LiteOrdered, &elf);
     let echo = run(&mut node, &trial(Direction::Echo, 256, 5));
     let latency = &echo.flows[0].series[0];

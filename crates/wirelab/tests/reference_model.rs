@@ -46,9 +46,9 @@ fn skip(feature: &str, why: &str) {
 
 /// The image of the compiler that the counts are of; nothing, and a word for the test runner, where there is none.
 fn image(file: &NodeFile) -> Option<Vec<u8>> {
-    let program = std::env::current_exe().expect("a test knows where it is");
-    let mut folders = program.ancestors().map(|folder| folder.join("firmware"));
-    let found = folders.find_map(|folder| std::fs::read(folder.join("reference.elf")).ok());
+    let folders = wirelab_board::image::folders();
+    let mut images = folders.iter().map(|folder| folder.join("reference.elf"));
+    let found = images.find_map(|path| std::fs::read(path).ok());
     if found.is_none() {
         skip(
             "firmware",

@@ -28,6 +28,7 @@ use plan::Plan;
 use session::{Ran, Session};
 
 pub use counted::{COUNTED_LENGTHS, StageCounts, counted, stage_counts};
+pub use link::Link;
 pub use options::straps;
 
 /// Why the node did not come up.

@@ -1,15 +1,14 @@
 //! The firmware of the reference node on its model: a tester that asks over the debug link, and sends and takes frames.
 
-use std::io::{self, Write as _};
+mod image;
+
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 use wirelab_control::client::{Client, Patience, PointRecords};
-use wirelab_control::line::MAX_LINE;
 use wirelab_control::message::{Start, Started, Status};
-use wirelab_control::transport::Transport;
 use wirelab_control::value::{Extent, State, UnitPoint};
 use wirelab_hdl::reference::{REFERENCE_CLOCK_PS, Reference, Straps, TimedFrame};
+use wirelab_hdl::reference_node::Link;
 use wirelab_trial::Direction;
 use wirelab_wire::{
     Flags, Flow, FrameSpec, Header, Layer, Size, SizeUnit, Verdict, classify, fcs, frame,
@@ -26,93 +25,30 @@ const START_CLOCKS: u64 = 20_000_000;
 const ANSWER_CLOCKS: u64 = 200_000;
 /// From the end of an answer to the next frame: the node still judges the bytes of the one before.
 const GAP_CLOCKS: u32 = 15_000;
-/// Clocks between two looks at what has come.
-const LOOK_CLOCKS: u64 = 200;
 
-/// The node's debug link as a transport of the control protocol, whose time is the simulated one.
-pub struct Link {
-    pub node: Reference,
-    line: Vec<u8>,
-    /// What the node said by itself.
-    pub console: String,
+/// The debug link of a node with an image that has said READY; nothing where there is none.
+pub fn start(straps: Straps, name: &str) -> Option<Link> {
+    let mut node = Reference::new(straps);
+    node.load(&image::or_skip(name)?)
+        .expect("the image is a program");
+    let mut link = Link::new(node);
+    let said = next_line(&mut link, 0);
+    assert!(said.starts_with("READY"), "{said}");
+    Some(link)
 }
 
-impl Link {
-    /// A node with an image that has said READY; nothing where there is none.
-    pub fn start(straps: Straps, name: &str) -> Option<Link> {
-        let mut link = Link {
-            node: Reference::new(straps),
-            line: Vec::new(),
-            console: String::new(),
-        };
-        link.node
-            .load(&image(name)?)
-            .expect("the image is a program");
-        link.until("READY");
-        Some(link)
+/// Run until the node has said another line by itself behind so many bytes, and give it.
+pub fn next_line(link: &mut Link, known_bytes: usize) -> String {
+    let begin = link.node.clocks();
+    while !link.console()[known_bytes..].contains('\n') {
+        assert!(
+            link.node.clocks() - begin < START_CLOCKS && link.node.exit_status().is_none(),
+            "the node says no line; it said: {}",
+            link.console()
+        );
+        link.look();
     }
-
-    /// Run until the node has said something by itself.
-    pub fn until(&mut self, text: &str) {
-        let begin = self.node.clocks();
-        while !self.console.contains(text) {
-            assert!(
-                self.node.clocks() - begin < START_CLOCKS && self.node.exit_status().is_none(),
-                "the node does not say {text:?}; it said: {}{}",
-                self.console,
-                String::from_utf8_lossy(&self.line)
-            );
-            self.node.run(LOOK_CLOCKS);
-            self.look();
-        }
-    }
-
-    /// Take what came; a whole line of the protocol.
-    fn look(&mut self) -> Option<Vec<u8>> {
-        let mut answer = None;
-        for byte in self.node.uart_read() {
-            self.line.push(byte);
-            if byte != b'\n' {
-                continue;
-            }
-            let line = std::mem::take(&mut self.line);
-            match line[0] {
-                b'=' | b'!' => answer = Some(line),
-                _ => self.console.push_str(&String::from_utf8_lossy(&line)),
-            }
-        }
-        answer
-    }
-}
-
-impl Transport for Link {
-    fn send(&mut self, line: &[u8]) -> io::Result<()> {
-        self.node.uart_write(line);
-        Ok(())
-    }
-
-    fn receive(
-        &mut self,
-        line: &mut [u8; MAX_LINE],
-        deadline: Duration,
-    ) -> io::Result<Option<usize>> {
-        while self.now() < deadline {
-            self.node.run(LOOK_CLOCKS);
-            if let Some(answer) = self.look() {
-                line[..answer.len()].copy_from_slice(&answer);
-                return Ok(Some(answer.len()));
-            }
-        }
-        Ok(None)
-    }
-
-    fn now(&self) -> Duration {
-        Duration::from_nanos(self.node.now_ps() / 1000)
-    }
-
-    fn needs_check(&self) -> bool {
-        true
-    }
+    link.console().split_off(known_bytes)
 }
 
 /// A node that runs the firmware, and its tester.
@@ -120,27 +56,10 @@ pub struct Bench {
     pub control: Client<Link>,
 }
 
-/// An image, or nothing and a word for the test runner: `scripts/firmware.sh` makes it.
-fn image(name: &str) -> Option<Vec<u8>> {
-    let program = std::env::current_exe().expect("a test knows where it is");
-    let found = program
-        .ancestors()
-        .map(|folder| folder.join("firmware").join(name))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        // Directly, because the test harness swallows what is printed otherwise.
-        let _ = writeln!(
-            io::stderr(),
-            "WIRELAB-SKIP firmware: there is no firmware/{name} beside the build: run scripts/firmware.sh"
-        );
-    }
-    Some(std::fs::read(found?).expect("the image can be read"))
-}
-
 impl Bench {
     /// Start the node and open a session; nothing where there is no image.
     pub fn start(straps: Straps) -> Option<Bench> {
-        let link = Link::start(straps, "reference.elf")?;
+        let link = start(straps, "reference.elf")?;
         let control = Client::open(link, Patience::default()).expect("the node opens a session");
         Some(Bench { control })
     }
