@@ -99,10 +99,10 @@ def place(folder, entity):
     return used, best
 
 
-def datapath(folder, entity, for_area=FOR_AREA):
+def datapath(folder, entity):
     """LUTs of the 7 series that a port takes without its register blocks. Raises ToolError."""
     boxes = f"blackbox {' '.join(REGISTER_ENTITIES)}; "
-    cells = yosys(folder, entity, f"{boxes}{for_area}synth_xilinx -family xc7 -flatten -noiopad -top {entity}")
+    cells = yosys(folder, entity, f"{boxes}{FOR_AREA}synth_xilinx -family xc7 -flatten -noiopad -top {entity}")
     return {"lut": count(cells, FIGURES["xc7"]["lut"])}
 
 

@@ -356,8 +356,3 @@ class Reader:
         self.instance(module, inner, inputs)
         for port, net in outputs.items():
             netlist.ops[net] = Op("wire", "{}", (netlist.whole(inner + port),))
-
-
-def read(text, top):
-    """The flat netlist of an entity, from the Verilog of translate.py. Raises ToolError."""
-    return Reader(text).read(top)

@@ -134,10 +134,10 @@ class Facts:
             return
         block.known["value", operand] = bits
         op = self.netlist.ops.get(operand.net)
-        if op and op.kind == "concat" and operand.width == self.netlist.widths[operand.net]:
+        whole = op and op.kind == "concat" and operand.width == self.netlist.widths[operand.net]
+        if whole and len(bits) == len(op.operands):
             for one, bit in zip(op.operands, bits):
-                if len(bits) == len(op.operands):
-                    self.assume(block, one, bit == "1")
+                self.assume(block, one, bit == "1")
 
     def resolved(self, block, operand):
         """The operand that is chosen there."""

@@ -59,9 +59,9 @@ impl HdlNode {
         })
     }
 
-    /// Write every intact frame that arrives at a port, with its FCS, into `capture` from now on, with the simulated time at which its
-    /// preamble began, counted from the reset of the ports. Its interfaces are [`HdlNode::capture_interfaces`]; whoever
-    /// made it finishes it.
+    /// Write every intact frame that arrives at a port, with its FCS, into `capture` from now on, with the simulated time
+    /// at which its preamble began, counted from the reset of the ports. Its interfaces are
+    /// [`HdlNode::capture_interfaces`]; whoever made it finishes it.
     pub fn capture_into(&mut self, capture: Arc<Mutex<CaptureWriter>>) {
         self.capture = Some(capture);
     }

@@ -31,8 +31,8 @@ pub fn between(points: &[PointTimes], notes: &mut Vec<String>) -> Vec<(u8, Serie
 }
 
 /// Which points of a way are shown beside each point and its next: of frames received from the first point to each,
-/// from `interrupt` and `driver` to the last and past `copy`, where not every frame is seen; of frames sent from each point to the last and from the first to
-/// `driver` and `mac`. Indexes of points; each pair is at least two stages apart.
+/// from `interrupt` and `driver` to the last and past `copy`, where not every frame is seen; of frames sent from each
+/// point to the last and from the first to `driver` and `mac`. Indexes of points; each pair is at least two stages apart.
 pub(super) fn spans(names: &[&str], outgoing: bool) -> Vec<(usize, usize)> {
     let Some(last) = names.len().checked_sub(1) else {
         return Vec::new();
