@@ -71,8 +71,9 @@ fn list(json: bool) -> Result {
         say!("{}", serde_json::Value::Array(all));
         return Ok(Outcome::Done);
     }
+    let widest = files.iter().map(|f| f.name.len()).max().unwrap_or(0);
     for file in &files {
-        say!("{:18} {}", file.name, file.title);
+        say!("{:widest$}  {}", file.name, file.title);
     }
     Ok(Outcome::Done)
 }
