@@ -15,7 +15,7 @@ mod tap;
 mod wire;
 
 pub use bench::{Bench, BenchError};
-pub use node::{HdlNode, HdlOptions, MOST_PORTS};
+pub use node::{HdlNode, HdlOptions, JoinError, Joined, JoinedAsked, JoinedPort, MOST_PORTS};
 pub use port::{BusError, Line, Port};
 pub use tap::{TapCable, TapCableError};
 pub use wire::{LineFrame, Sniffer, Talker};

@@ -44,6 +44,7 @@ pub struct TapCable {
     to_port: Talker,
     buffer: Vec<u8>,
     until_look: u32,
+    is_open: bool,
     to_host_frames: u64,
     to_port_frames: u64,
     damaged_frames: u64,
@@ -60,6 +61,7 @@ impl TapCable {
             to_port: Talker::new(),
             buffer: vec![0; LONGEST_BYTES],
             until_look: 0,
+            is_open: true,
             to_host_frames: 0,
             to_port_frames: 0,
             damaged_frames: 0,
@@ -90,22 +92,42 @@ impl TapCable {
 
     /// Takes a frame of the host where there is one, and none is waiting already: the others wait in the kernel.
     fn look(&mut self) -> Result<(), TapCableError> {
-        if self.to_port.waiting() > 0 {
+        if self.to_port.waiting() > 0 || !self.is_open {
             return Ok(());
         }
         if self.until_look > 0 {
             self.until_look -= 1;
             return Ok(());
         }
-        let read = self.tap.read_frame(&mut self.buffer, Some(Duration::ZERO));
-        match read.map_err(|source| self.failed("read", source))? {
-            Some(length) => {
-                self.to_port.push(&self.buffer[..length]);
-                self.to_port_frames += 1;
-            }
-            None => self.until_look = LOOK_CLOCKS,
+        if !self.wait(Duration::ZERO)? {
+            self.until_look = LOOK_CLOCKS;
         }
         Ok(())
+    }
+
+    /// Waits for a frame of the host, while no clock passes; false where none came within `patience`.
+    ///
+    /// # Errors
+    /// What the system says of the TAP device.
+    pub fn wait(&mut self, patience: Duration) -> Result<bool, TapCableError> {
+        let read = self.tap.read_frame(&mut self.buffer, Some(patience));
+        let read = read.map_err(|source| self.failed("read", source))?;
+        if let Some(length) = read {
+            self.to_port.push(&self.buffer[..length]);
+            self.to_port_frames += 1;
+        }
+        Ok(read.is_some())
+    }
+
+    /// Takes no more frames of the host; what is on the line goes on.
+    pub fn close(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Whether no frame of the host is on the line or waits for it on this side of the TAP device.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.to_port.is_silent()
     }
 
     fn failed(&self, what: &'static str, source: io::Error) -> TapCableError {

@@ -114,6 +114,12 @@ impl Talker {
         self.waiting.len()
     }
 
+    /// Whether the line is silent and stays so: no frame waits, and none is on it.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.waiting.is_empty() && self.at >= self.current.len()
+    }
+
     /// What is on the line at the next clock.
     pub fn step(&mut self) -> Line {
         if self.at >= self.current.len() + GAP_BYTES || self.current.is_empty() {
@@ -158,6 +164,11 @@ mod tests {
         let short = frames[1].intact().expect("its FCS is right");
         assert_eq!((&short[..20], &short[20..]), (&[9; 20][..], &[0; 40][..]));
         assert_eq!(talker.waiting(), 0);
+        assert!(talker.is_silent());
+        talker.push(&[7; 100]);
+        assert!(!talker.is_silent(), "a frame waits");
+        talker.step();
+        assert!(!talker.is_silent(), "it is on the line");
     }
 
     #[test]

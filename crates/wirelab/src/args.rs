@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 mod board;
+mod hdl;
 mod iperf;
 mod measure;
 mod model;
@@ -12,6 +13,7 @@ mod node;
 mod stages;
 
 pub use board::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardDisassembleArgs, BoardRunArgs};
+pub use hdl::HdlArgs;
 pub use iperf::IperfArgs;
 pub use measure::{MeasureArgs, SearchArgs};
 pub use model::{
@@ -47,6 +49,7 @@ pub enum Command {
     Stages(StagesArgs),
     Node(NodeArgs),
     Board(BoardArgs),
+    Hdl(HdlArgs),
     Predict(PredictArgs),
     Explain(ExplainArgs),
     Whatif(WhatifArgs),

@@ -9,6 +9,8 @@ use crate::exit::Failure;
 pub use wirelab_hdl::HdlNode;
 #[cfg(feature = "hdl")]
 pub use wirelab_hdl::reference_node::ReferenceNode;
+#[cfg(feature = "hdl")]
+pub use wirelab_hdl::{JoinError, Joined, JoinedAsked, JoinedPort};
 
 /// The image of the reference node, as `scripts/firmware.sh` makes it.
 #[cfg(feature = "hdl")]
@@ -48,7 +50,7 @@ fn installed() -> Result<std::path::PathBuf, Failure> {
 }
 
 #[cfg(not(feature = "hdl"))]
-pub use left_out::{HdlNode, ReferenceNode, reference, start};
+pub use left_out::{HdlNode, ReferenceNode, missing, reference, start};
 
 #[cfg(not(feature = "hdl"))]
 mod left_out {
@@ -73,10 +75,15 @@ mod left_out {
 
     /// Says what is missing.
     pub fn start(name: &str, _: &str) -> Result<HdlNode, Failure> {
-        Err(Failure::usage(format!(
+        Err(missing(name))
+    }
+
+    /// What `name` lacks, and how to have it.
+    pub fn missing(name: &str) -> Failure {
+        Failure::usage(format!(
             "{name}: this wirelab was built without hardware in simulation, which needs GHDL and Verilator: run \
              `make setup build` in its sources, which installs them"
-        )))
+        ))
     }
 
     impl HdlNode {

@@ -215,7 +215,7 @@ fn a_capture_cut_in_the_middle_is_judged_up_to_there() {
 #[test]
 fn help_man_page_and_completions_come_from_one_definition() {
     for command in [
-        "limits", "lab", "send", "receive", "measure", "verify", "report", "selftest",
+        "limits", "lab", "send", "receive", "measure", "hdl", "verify", "report", "selftest",
     ] {
         let help = wirelab(&[command, "--help"]);
         assert!(help.status.success());

@@ -14,11 +14,11 @@ use crate::wire::{LineFrame, Sniffer};
 /// Clocks after which a checker is ready at the latest; it takes 514 after it was cleared.
 const READY_CLOCKS: u64 = 10_000;
 /// Clocks behind the last frame in which its verdict falls: through MAC and checker, a search for a stale one included.
-const SETTLE_CLOCKS: u64 = 512;
+pub const SETTLE_CLOCKS: u64 = 512;
 /// Where the network of the UDP frames begins, 198.18.0.1: for measuring (RFC 2544, C.2.2).
 const NETWORK: u32 = 0xC612_0001;
 /// The tag's VLAN; the same as between Linux ports.
-const VLAN_TCI: u32 = 100;
+pub const VLAN_TCI: u32 = 100;
 /// The longest frame that the MAC lets in, with tag and FCS in bytes.
 const MAX_FRAME_BYTES: u32 = 9216 + 14 + 4 + 4;
 
@@ -106,26 +106,9 @@ impl Island {
             end.probe = sends.then(|| Probe::new(place, plan));
         }
         for place in 0..self.ends.len() {
-            self.wait_until_ready(place)?;
+            wait_until_ready(&mut self.bench, place, self.ends[place].port)?;
         }
         Ok(())
-    }
-
-    /// The start words are computed and the window is emptied before the first frame.
-    fn wait_until_ready(&mut self, place: usize) -> Result<(), BenchError> {
-        let begin = self.bench.clocks();
-        loop {
-            let status = self.bench.read(place, reg::CHECKER_STATUS)?;
-            if reg::CHECKER_STATUS_CHECKING.from(status) == 1 {
-                return Ok(());
-            }
-            if self.bench.clocks() > begin + READY_CLOCKS {
-                return Err(BenchError::NotReady {
-                    port: self.ends[place].port,
-                    clocks: READY_CLOCKS,
-                });
-            }
-        }
     }
 
     /// Lets all that send begin.
@@ -229,8 +212,26 @@ impl Island {
     }
 }
 
+/// Waits until the checker at a place of a bench, which is that of a port, has computed its start words and emptied its
+/// window: before, it judges nothing.
+pub fn wait_until_ready(bench: &mut Bench, place: usize, port: usize) -> Result<(), BenchError> {
+    let begin = bench.clocks();
+    loop {
+        let status = bench.read(place, reg::CHECKER_STATUS)?;
+        if reg::CHECKER_STATUS_CHECKING.from(status) == 1 {
+            return Ok(());
+        }
+        if bench.clocks() > begin + READY_CLOCKS {
+            return Err(BenchError::NotReady {
+                port,
+                clocks: READY_CLOCKS,
+            });
+        }
+    }
+}
+
 /// What the generator's control register has beside `enable`.
-fn control(plan: &Plan) -> u32 {
+pub fn control(plan: &Plan) -> u32 {
     let udp = u32::from(plan.trial.framing.layer == Layer::UdpIpv4);
     reg::GENERATOR_CONTROL_UDP_MODE.of(udp)
         | reg::GENERATOR_CONTROL_VLAN_ENABLE.of(u32::from(plan.trial.framing.vlan_tags))
@@ -239,7 +240,7 @@ fn control(plan: &Plan) -> u32 {
 }
 
 /// The words of a register of an Ethernet address.
-fn address_words(register: u16, address: u64) -> [(u16, u32); 2] {
+pub fn address_words(register: u16, address: u64) -> [(u16, u32); 2] {
     [
         (register, address as u32),
         (register + 4, (address >> 32) as u32),
@@ -247,7 +248,7 @@ fn address_words(register: u16, address: u64) -> [(u16, u32); 2] {
 }
 
 /// What generator, MAC and rate meter of a port are given before a run.
-fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
+pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
     let to = plan
         .flows
         .iter()

@@ -4,6 +4,7 @@
 //! AXI4-Lite, as a CPU would. Time is simulated: it does not depend on the host, and two runs give the same figures.
 
 mod island;
+mod joined;
 mod observe;
 mod options;
 mod plan;
@@ -25,6 +26,7 @@ use wirelab_wire::Framing;
 use crate::bench::BenchError;
 use crate::{CLOCK_PS, registers as reg};
 use island::Island;
+pub use joined::{JoinError, Joined, JoinedAsked, JoinedPort};
 pub use options::{HdlOptions, MOST_PORTS};
 
 /// The ports, up and joined.

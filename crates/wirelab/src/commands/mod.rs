@@ -5,6 +5,7 @@ pub mod board;
 pub mod disassemble;
 pub mod explain;
 pub mod fit;
+pub mod hdl;
 pub mod iperf;
 pub mod lab;
 pub mod limits;

@@ -8,6 +8,7 @@ use wirelab_port::packet::{CaptureSink, FrameSink};
 use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, WriterOptions};
 use wirelab_ports::one_way::{Until, receive};
 use wirelab_report::format;
+use wirelab_trial::Counts;
 use wirelab_wire::Flow;
 
 use crate::args::ReceiveArgs;
@@ -105,26 +106,7 @@ fn print(args: &ReceiveArgs, report: &CheckReport, path: &str) -> Result {
         "{} frames of the flow at {rate} frames/s (measured, path {path})",
         format::integer(c.received_frames)
     );
-    let rows = [
-        ("good", c.good_frames),
-        ("header-corrupt", c.header_corrupt_frames),
-        ("truncated", c.truncated_frames),
-        ("stale", c.stale_frames),
-        ("corrupted", c.corrupted_frames),
-        ("duplicated", c.duplicated_frames),
-        ("reordered", c.reordered_frames),
-        ("too late", c.too_late_frames),
-        ("foreign", c.foreign_frames),
-        ("missed by the checker itself", report.missed_frames),
-    ];
-    for (what, n) in rows
-        .into_iter()
-        .enumerate()
-        .filter(|(i, (_, n))| *i == 0 || *n > 0)
-        .map(|(_, r)| r)
-    {
-        say!("  {:>15} {what}", format::integer(n));
-    }
+    tell_counts(c, &[("missed by the checker itself", report.missed_frames)]);
     match args.sent {
         Some(sent) => say!(
             "  {:>15} lost of {}",
@@ -135,4 +117,24 @@ fn print(args: &ReceiveArgs, report: &CheckReport, path: &str) -> Result {
     }
     report.notes.iter().for_each(|note| say!("  {note}"));
     Ok(Outcome::of(clean))
+}
+
+/// Say a checker's counts, and `more` of it: the good frames, and of the others those that are not 0.
+pub fn tell_counts(c: &Counts, more: &[(&str, u64)]) {
+    let rows = [
+        ("good", c.good_frames),
+        ("header-corrupt", c.header_corrupt_frames),
+        ("truncated", c.truncated_frames),
+        ("stale", c.stale_frames),
+        ("corrupted", c.corrupted_frames),
+        ("duplicated", c.duplicated_frames),
+        ("reordered", c.reordered_frames),
+        ("too late", c.too_late_frames),
+        ("foreign", c.foreign_frames),
+    ];
+    let (first, others) = rows.split_at(1);
+    let others = others.iter().chain(more).filter(|(_, n)| *n > 0);
+    for (what, n) in first.iter().chain(others) {
+        say!("  {:>15} {what}", format::integer(*n));
+    }
 }

@@ -1,0 +1,13 @@
+//! `wirelab hdl`: a port of hardware in simulation behind an interface of this host, where this program was built with it.
+
+#[cfg(feature = "hdl")]
+mod joined;
+
+#[cfg(feature = "hdl")]
+pub use joined::run;
+
+/// Says what is missing.
+#[cfg(not(feature = "hdl"))]
+pub fn run(_: &crate::args::HdlArgs) -> crate::exit::Result {
+    Err(crate::hardware::missing("wirelab hdl"))
+}

@@ -1,0 +1,239 @@
+//! The port at work: brought up, its generator started when the user says so, ended, and its counters told.
+
+use std::io::stdin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wirelab_port::tap::TapError;
+use wirelab_report::format;
+use wirelab_trial::job::CheckReport;
+use wirelab_trial::{Cancel, Counts, Direction, Extent, Layer, Size, SizeUnit, Trial};
+
+use crate::args::HdlArgs;
+use crate::ask;
+use crate::commands::receive;
+use crate::exit::{Failure, Outcome, Result};
+use crate::hardware::{JoinError, Joined, JoinedAsked, JoinedPort};
+use crate::terminal::{cancel_on_signal, complain, say};
+
+/// How long a port at rest waits for a frame before it looks whether it shall end.
+const LOOK: Duration = Duration::from_millis(20);
+
+type Asked<T> = std::result::Result<T, Failure>;
+
+pub fn run(args: &HdlArgs) -> Result {
+    let (asked, when) = (asked(args)?, When::of(args)?);
+    let port = ask::port(&args.port)?;
+    let cancel = cancel_on_signal();
+    let mut joined = JoinedPort::up(port, &asked).map_err(failure)?;
+    complain(format_args!(
+        "{} is up, with a port of hardware in simulation at its other end; Ctrl-C ends it",
+        args.port
+    ));
+    let unsent = carry(&mut joined, &when, &cancel)?;
+    let came = joined.finish().map_err(Failure::failed)?;
+    print(args, &came, unsent)
+}
+
+/// What the port shall do.
+fn asked(args: &HdlArgs) -> Asked<JoinedAsked> {
+    let sizes = ask::sizes(&args.size, &[]);
+    let framing = ask::framing(&args.framing, Layer::Ethernet)?;
+    let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
+    let frames = match args.frames {
+        Some(0) => {
+            let why = "--frames 0 asks for nothing: give at least 1, or leave it out for a port that only checks";
+            return Err(Failure::usage(why));
+        }
+        None if says_what => {
+            let why = "sizes, --layer and --vlan are of the generator's frames: say with --frames how many it sends";
+            return Err(Failure::usage(why));
+        }
+        frames => frames.unwrap_or(1),
+    };
+    let size = match sizes[..] {
+        [] => Size::new(SizeUnit::Frame, 64),
+        [size] => size,
+        _ => return Err(Failure::usage("hdl takes one size: the generator has one")),
+    };
+    let load = args.load.parse().map_err(Failure::usage)?;
+    let extent = Extent::Frames { frames };
+    let mac =
+        |option, text: &Option<String>| text.as_deref().map(|m| ask::mac(option, m)).transpose();
+    Ok(JoinedAsked {
+        trial: Trial {
+            faults: ask::faults(args.inject.as_deref())?,
+            ..Trial::new(framing, Direction::Transmit, size, load, extent)
+        },
+        to: mac("--to", &args.to)?,
+        stream: args.stream,
+        from: mac("--from", &args.from)?,
+        mtu: args.mtu,
+    })
+}
+
+/// When the generator begins, and when all ends.
+struct When {
+    generates: bool,
+    after: Option<Duration>,
+    time: Option<Duration>,
+    idle: Option<Duration>,
+}
+
+impl When {
+    fn of(args: &HdlArgs) -> Asked<When> {
+        let duration = |option: &str, text: &Option<String>| -> Asked<Option<Duration>> {
+            let ps = text.as_deref().map(|text| ask::time_ps(option, text));
+            Ok(ps.transpose()?.map(|ps| Duration::from_nanos(ps / 1000)))
+        };
+        Ok(When {
+            generates: args.frames.is_some(),
+            after: duration("--after", &args.after)?,
+            time: duration("--time", &args.time)?,
+            idle: duration("--idle", &args.idle)?,
+        })
+    }
+
+    /// A flag that is set when a line, or the end of input, has come.
+    fn entered(&self) -> Arc<AtomicBool> {
+        let entered = Arc::new(AtomicBool::new(false));
+        if self.generates && self.after.is_none() {
+            complain(format_args!("Enter starts its generator"));
+            let set = Arc::clone(&entered);
+            // Nobody waits for it: it may stand at the terminal until the program ends.
+            thread::spawn(move || {
+                let _ = stdin().read_line(&mut String::new());
+                set.store(true, Ordering::Relaxed);
+            });
+        }
+        entered
+    }
+}
+
+/// Carries frames until it shall end; whether the generator has not sent all that was asked.
+fn carry(joined: &mut JoinedPort, when: &When, cancel: &Cancel) -> Asked<bool> {
+    let (entered, begun) = (when.entered(), Instant::now());
+    let mut waits = when.generates;
+    let (mut passed, mut since) = (0, begun);
+    while !cancel.is_cancelled() && when.time.is_none_or(|time| begun.elapsed() < time) {
+        let is_due = when.after.is_some_and(|after| begun.elapsed() >= after);
+        if waits && (is_due || entered.load(Ordering::Relaxed)) {
+            joined.start().map_err(Failure::failed)?;
+            waits = false;
+        }
+        joined.advance(LOOK).map_err(Failure::failed)?;
+        if joined.flow_frames() != passed || joined.sends() {
+            (passed, since) = (joined.flow_frames(), Instant::now());
+        }
+        let is_over = passed > 0 && !waits;
+        if is_over && when.idle.is_some_and(|idle| since.elapsed() >= idle) {
+            break;
+        }
+    }
+    Ok(waits || joined.sends())
+}
+
+fn failure(error: JoinError) -> Failure {
+    match error {
+        JoinError::Asked(error) => error.into(),
+        JoinError::Tap(error) => match &error {
+            TapError::Privilege(_) => Failure::Privilege(error.to_string()),
+            TapError::NetNs(why) if why.is_privilege() => Failure::Privilege(error.to_string()),
+            TapError::Setup { .. } => Failure::failed(error),
+            _ => Failure::usage(error),
+        },
+        other => Failure::failed(other),
+    }
+}
+
+/// The checker's counts, with the losses at the end where the sender's number is known.
+fn counts(came: &Joined, sent: Option<u64>) -> Counts {
+    let Some(sent) = sent else {
+        return came.counts;
+    };
+    let report = CheckReport {
+        counts: came.counts,
+        ..CheckReport::default()
+    };
+    report.with_sent(sent).counts
+}
+
+fn print(args: &HdlArgs, came: &Joined, unsent: bool) -> Result {
+    let counts = counts(came, args.sent);
+    let all = Outcome::of(counts.is_clean() && !unsent && came.sticky.is_empty());
+    if args.json {
+        let value = serde_json::json!({
+            "generator": {
+                "asked_frames": args.frames.unwrap_or(0), "sequences": came.sequences, "sent_frames": came.sent_frames,
+                "injected_faults": came.injected_faults, "interrupted": unsent,
+            },
+            "checker": { "counts": counts, "sent_frames": args.sent },
+            "interface": {
+                "name": args.port, "given_frames": came.to_host_frames, "kept_back_frames": came.kept_back_frames,
+                "taken_frames": came.from_host_frames,
+            },
+            "simulated_clocks": came.clocks, "sticky": came.sticky, "kind": "measured",
+        });
+        let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
+        say!("{text}");
+        return Ok(all);
+    }
+    if args.frames.is_some() {
+        tell_generator(args, came, unsent);
+    }
+    tell_checker(args, came, &counts);
+    if !came.sticky.is_empty() {
+        say!(
+            "sticky bits are set: {}; docs/blocks/ethernet_port.md says what each of them means",
+            came.sticky.join(", ")
+        );
+    }
+    Ok(all)
+}
+
+fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
+    let last = came.sequences.saturating_sub(1);
+    let sent = format::integer(came.sent_frames);
+    say!("generator: {sent} frames sent (measured, sequences 0 to {last})");
+    say!(
+        "  {:>15} given to {}; check with --sent {}",
+        format::integer(came.to_host_frames),
+        args.port,
+        came.sequences
+    );
+    for (frames, what) in [
+        (came.injected_faults, "faults made, as asked"),
+        (
+            came.kept_back_frames,
+            "kept back: a wrong FCS goes to no host",
+        ),
+    ] {
+        if frames > 0 {
+            say!("  {:>15} {what}", format::integer(frames));
+        }
+    }
+    if unsent {
+        say!("  interrupted: not all that was asked was sent");
+    }
+}
+
+fn tell_checker(args: &HdlArgs, came: &Joined, counts: &Counts) {
+    let taken = format::integer(came.from_host_frames);
+    let received = format::integer(counts.received_frames);
+    say!("checker: {received} frames of the flow (measured), of {taken} that the host sent");
+    receive::tell_counts(counts, &[]);
+    match args.sent {
+        Some(sent) => say!(
+            "  {:>15} lost of {}",
+            format::integer(counts.lost_frames),
+            format::integer(sent)
+        ),
+        None if counts.received_frames > 0 => say!(
+            "  {:>15} lost between two that came; those at the end need the sender's number: give it with --sent",
+            format::integer(counts.lost_frames)
+        ),
+        None => {}
+    }
+}
