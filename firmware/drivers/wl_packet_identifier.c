@@ -78,6 +78,11 @@ bool wl_packet_identifier_rule(uintptr_t base, unsigned index, const struct wl_p
 	return true;
 }
 
+void wl_packet_identifier_clear(uintptr_t base)
+{
+	WRITE(base, identifier, control, FIELD(IDENTIFIER_REGISTERS__CONTROL__CLEAR, 1));
+}
+
 void wl_packet_identifier_read(uintptr_t base, struct wl_packet_identifier_state *state)
 {
 	uint32_t status = READ(base, identifier, status);
@@ -86,4 +91,5 @@ void wl_packet_identifier_read(uintptr_t base, struct wl_packet_identifier_state
 	state->rules = (uint8_t)VALUE(status, IDENTIFIER_REGISTERS__STATUS__RULES);
 	state->frames = READ(base, identifier, frames);
 	state->wanted = READ(base, identifier, wanted);
+	state->overflow = (uint8_t)READ(base, identifier, overflow);
 }

@@ -32,6 +32,7 @@ struct wl_packet_identifier_state {
 	uint8_t rules; /* bit n: rule n wanted it */
 	uint32_t frames; /* that have ended */
 	uint32_t wanted; /* of them */
+	uint8_t overflow; /* sticky until the counts are cleared, a bit for each count, in this order */
 };
 
 /* Use no rule and no own IP address any more. */
@@ -50,6 +51,9 @@ bool wl_packet_identifier_port(uintptr_t base, unsigned index, uint16_t number, 
 
 /* Rule `index` (0 to 3) from now on; NULL: the rule is not used. False for an index that is not there. */
 bool wl_packet_identifier_rule(uintptr_t base, unsigned index, const struct wl_packet_rule *wanted);
+
+/* Set the counts to 0; what was found of the last frame stays. */
+void wl_packet_identifier_clear(uintptr_t base);
 
 /* What was found. */
 void wl_packet_identifier_read(uintptr_t base, struct wl_packet_identifier_state *state);

@@ -10,6 +10,10 @@ use ieee.numeric_std.all;
 use work.ethernet_port_registers_pkg.all;
 
 entity ethernet_port is
+  generic (
+    -- Of the counts of MAC, generator, checker and identifier; less than 32 for a bench that sees them run over.
+    COUNT_BITS : natural := 32
+  );
   port (
     clk            : in  std_logic;
     rst            : in  std_logic;
@@ -98,6 +102,7 @@ architecture rtl of ethernet_port is
   signal rule_protocol                                                     : std_logic_vector(8 * RULES - 1 downto 0);
   signal rule_priority                                                     : std_logic_vector(3 * RULES - 1 downto 0);
   signal ports, masks                                                      : std_logic_vector(16 * UDP_PORTS - 1 downto 0);
+  signal identifier_rst                                                    : std_logic;
   signal identifier_events                                                 : std_logic_vector(1 downto 0);
   signal identifier_counts                                                 : std_logic_vector(63 downto 0);
   signal found_wanted                                                      : std_logic;
@@ -163,6 +168,7 @@ begin
   seen.clock.now.value.next_q <= std_logic_vector(time_ns);
 
   generator : entity work.packet_generator
+    generic map (COUNT_BITS => COUNT_BITS)
     port map (
       clk => clk, rst => rst,
       enable => set.generator.control.enable.value,
@@ -234,7 +240,7 @@ begin
   end process;
 
   mac_counters : entity work.event_counters
-    generic map (COUNTERS => 10)
+    generic map (COUNTERS => 10, BITS => COUNT_BITS)
     port map (
       clk => clk, rst => mac_rst, events => mac_events, counts => mac_counts, overflow => seen.mac.overflow.value.next_q
     );
@@ -257,6 +263,7 @@ begin
     );
 
   judge : entity work.packet_checker
+    generic map (COUNT_BITS => COUNT_BITS)
     port map (
       clk => clk, rst => rst,
       enable => set.checker.control.enable.value,
@@ -336,9 +343,14 @@ begin
   result_valid         <= identifier_events(0);
   result_wanted        <= found_wanted;
 
+  identifier_rst <= rst or set.identifier.control.clear.value;
+
   identifier_counters : entity work.event_counters
-    generic map (COUNTERS => 2)
-    port map (clk => clk, rst => rst, events => identifier_events, counts => identifier_counts, overflow => open);
+    generic map (COUNTERS => 2, BITS => COUNT_BITS)
+    port map (
+      clk => clk, rst => identifier_rst, events => identifier_events, counts => identifier_counts,
+      overflow => seen.identifier.overflow.value.next_q
+    );
 
   seen.identifier.frames.value.next_q  <= identifier_counts(31 downto 0);
   seen.identifier.wanted.value.next_q  <= identifier_counts(63 downto 32);

@@ -9,6 +9,11 @@ use ieee.numeric_std.all;
 use work.ethernet_pkg.all;
 
 entity packet_checker is
+  generic (
+    -- Of a count, up to 32; verified_bytes has 16 more. Less for a bench that sees them run over; the rest of each is 0.
+    -- lost_sequences and next_sequence have 32 always.
+    COUNT_BITS : natural := 32
+  );
   port (
     clk                   : in  std_logic;
     rst                   : in  std_logic;
@@ -115,7 +120,7 @@ architecture rtl of packet_checker is
   signal states                                     : std_logic_vector(FOREIGN downto 0);
   signal counts                                     : std_logic_vector(12 * 32 - 1 downto 0);
   signal counts_over                                : std_logic_vector(11 downto 0);
-  signal bytes                                      : unsigned(47 downto 0);
+  signal bytes                                      : unsigned(COUNT_BITS + 15 downto 0);
   signal bytes_over                                 : std_logic;
   signal more_bytes                                 : unsigned(15 downto 0);
   signal timed                                      : std_logic;
@@ -289,7 +294,7 @@ begin
   end process;
 
   accounts : process (clk)
-    variable sum : unsigned(48 downto 0);
+    variable sum : unsigned(COUNT_BITS + 16 downto 0);
   begin
     if rising_edge(clk) then
       events <= (others => '0');
@@ -302,8 +307,8 @@ begin
       events(DAMAGED) <= end_valid and bad and not bad_fcs;
       if states(GOOD) = '1' then
         sum := ('0' & bytes) + more_bytes;
-        bytes <= sum(47 downto 0);
-        bytes_over <= bytes_over or sum(48);
+        bytes <= sum(COUNT_BITS + 15 downto 0);
+        bytes_over <= bytes_over or sum(COUNT_BITS + 16);
       end if;
       if inner_rst = '1' then
         events <= (others => '0');
@@ -314,7 +319,7 @@ begin
   end process;
 
   counters : entity work.event_counters
-    generic map (COUNTERS => 12)
+    generic map (COUNTERS => 12, BITS => COUNT_BITS)
     port map (clk => clk, rst => inner_rst, events => events, counts => counts, overflow => counts_over);
 
   good_frames <= counts(32 * GOOD + 31 downto 32 * GOOD);
@@ -329,6 +334,6 @@ begin
   too_late_frames <= counts(32 * TOO_LATE + 31 downto 32 * TOO_LATE);
   bad_fcs_frames <= counts(32 * BAD_FCS_SEEN + 31 downto 32 * BAD_FCS_SEEN);
   damaged_frames <= counts(32 * DAMAGED + 31 downto 32 * DAMAGED);
-  verified_bytes <= std_logic_vector(bytes);
+  verified_bytes <= std_logic_vector(resize(bytes, 48));
   overflow <= bytes_over & missing_over & counts_over;
 end architecture;

@@ -10,6 +10,10 @@ use work.ethernet_pkg.all;
 use work.quarter_pkg.all;
 
 entity packet_generator is
+  generic (
+    -- Of a count, up to 32; sent_bytes has 16 more. Less for a bench that sees them run over; the rest of each is 0.
+    COUNT_BITS : natural := 32
+  );
   port (
     clk              : in  std_logic;
     rst              : in  std_logic;
@@ -138,7 +142,7 @@ architecture rtl of packet_generator is
   signal frame_left, mid_frame              : std_logic;
   signal in_flight                          : natural range 0 to 3;
   -- Payload bytes that have gone by, and as many as there were when the last frame had left.
-  signal passing_bytes, bytes               : unsigned(47 downto 0);
+  signal passing_bytes, bytes               : unsigned(COUNT_BITS + 15 downto 0);
   signal passing_over, bytes_over           : std_logic;
   signal counters_rst                       : std_logic;
   signal count_events                       : std_logic_vector(2 downto 0);
@@ -400,7 +404,7 @@ begin
   m_tlast <= out_last;
 
   accounts : process (clk)
-    variable sum : unsigned(48 downto 0);
+    variable sum : unsigned(COUNT_BITS + 16 downto 0);
   begin
     if rising_edge(clk) then
       frame_left <= out_valid and m_tready and out_last;
@@ -417,8 +421,8 @@ begin
       -- A frame has left before the payload of the next one comes, for there is a header between.
       sum := ('0' & passing_bytes) + 1;
       if step = '1' and one_payload = '1' then
-        passing_bytes <= sum(47 downto 0);
-        passing_over <= passing_over or sum(48);
+        passing_bytes <= sum(COUNT_BITS + 15 downto 0);
+        passing_over <= passing_over or sum(COUNT_BITS + 16);
       end if;
       if frame_left = '1' then
         bytes <= passing_bytes;
@@ -441,12 +445,12 @@ begin
   count_events <= injected & used & frame_left;
 
   counters : entity work.event_counters
-    generic map (COUNTERS => 3)
+    generic map (COUNTERS => 3, BITS => COUNT_BITS)
     port map (clk => clk, rst => counters_rst, events => count_events, counts => counts, overflow => counts_over);
 
   sent_frames <= counts(31 downto 0);
   used_sequences <= counts(63 downto 32);
   injected_faults <= counts(95 downto 64);
-  sent_bytes <= std_logic_vector(bytes);
+  sent_bytes <= std_logic_vector(resize(bytes, 48));
   overflow <= bytes_over or counts_over(0) or counts_over(1) or counts_over(2);
 end architecture;

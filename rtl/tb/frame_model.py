@@ -26,6 +26,8 @@ COUNTS = [
     "good", "header_corrupt", "truncated", "stale", "corrupted", "foreign", "distinct", "duplicated", "reordered",
     "too_late", "bad_fcs", "damaged", "lost", "next", "verified_bytes",
 ]  # fmt: skip
+# Those that say when they ran over, in the order of the bits.
+OVERFLOWS = [*COUNTS[:13], "verified_bytes"]
 OF_VERDICT = ["foreign", "header_corrupt", "truncated", "stale", "corrupted", "good"]
 DESTINATION, SOURCE = SPEC.ADDRESSES
 MAX_LFSR = 9198
@@ -111,6 +113,7 @@ class Checker:
         """Begin anew."""
         self.count = dict.fromkeys(COUNTS, 0)
         self.next, self.seen = 0, set()
+        self.lost_ran_over = False
 
     def take(self, frame):
         """Judge and count a frame; gives what `judge` gives."""
@@ -135,6 +138,7 @@ class Checker:
             self.count["reordered"] += ahead < 0
             self.seen.add(at)
             self.next = max(self.next, at + 1)
+        self.lost_ran_over |= self.next - self.count["distinct"] >= 2**32
         if len(self.seen) > 3 * self.window:
             self.seen = {one for one in self.seen if one >= self.next - self.window}
 
@@ -143,6 +147,12 @@ class Checker:
         lost = self.next - self.count["distinct"]
         wrapped = self.count | {"lost": lost % 2**32, "next": self.next % 2**32}
         return [wrapped[name] for name in COUNTS]
+
+    def overflow(self, count_bits=32):
+        """A bit for each count that ran over, where counts have so many bits and the bytes 16 more."""
+        over = {name: value >= 2**count_bits for name, value in self.count.items()}
+        over |= {"lost": self.lost_ran_over, "verified_bytes": self.count["verified_bytes"] >= 2 ** (count_bits + 16)}
+        return sum(over[name] << bit for bit, name in enumerate(OVERFLOWS))
 
 
 def around(kind, tags, data, options=b"", port=5003, source=SOURCE):

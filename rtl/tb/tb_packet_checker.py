@@ -18,12 +18,14 @@ def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs
     return " ".join(map(str, words))
 
 
-def count_line(checker):
-    """The line of the counts so far."""
-    return " ".join(["-1", *(f"{count:012X}" for count in checker.counts())])
+def count_line(checker, count_bits=32):
+    """The line of the counts so far, cut to so many bits, and of which of them ran over."""
+    bits = dict.fromkeys(model.COUNTS, count_bits) | {"lost": 32, "next": 32, "verified_bytes": count_bits + 16}
+    cut = [count % 2 ** bits[name] for name, count in zip(model.COUNTS, checker.counts())]
+    return " ".join(["-1", *(f"{count:012X}" for count in cut), f"{checker.overflow(count_bits):04X}"])
 
 
-def random_lines(seed, frames, flow, longest=300):
+def random_lines(seed, frames, flow, longest=300, count_bits=32):
     """Everything, spaced as on a line at the closest; some frames with errors, and resets in the middle of some."""
     rng, checker, length = random.Random(seed), model.Checker(flow), LINE_SPACING
     for number, frame in enumerate(sequences.sequence(rng, frames, flow, longest=longest)):
@@ -40,14 +42,24 @@ def random_lines(seed, frames, flow, longest=300):
         elif chance < 0.06 and length > 2:
             yield frame_line(frame, checker.take(frame), gap, percent, DISABLED)
         elif chance < 0.066 and length > 2:
-            yield count_line(checker)
+            yield count_line(checker, count_bits)
             yield frame_line(frame, None, gap, percent, rng.choice([CLEARED, RESET]))
             checker.forget()
         else:
             yield frame_line(frame, checker.take(frame), gap, percent)
-        if number % 200 == 199:
-            yield count_line(checker)
-    yield count_line(checker)
+        if number % 200 == 199 or count_bits < 32:
+            yield count_line(checker, count_bits)
+    yield count_line(checker, count_bits)
+
+
+def many_bytes_lines(flow, count_bits):
+    """Good frames of 9,000 bytes until their bytes have run over."""
+    checker, number = model.Checker(flow), 0
+    while checker.overflow(count_bits) < 1 << 13:
+        frame = around("ethernet", [], payload_of(number, 9000 - 18))
+        yield frame_line(frame, checker.take(frame), gap=24)
+        yield count_line(checker, count_bits)
+        number += 1
 
 
 def close_lines(flow):
@@ -79,7 +91,7 @@ def overrun_lines(flow):
 def configure(bench, folder):
     """Give each test its files, or the same test several of them."""
 
-    def add(test, name, lines, flow):
+    def add(test, name, lines, flow, count_bits=32):
         path = folder / f"packet_checker_{name}.txt"
 
         def write(output_path):
@@ -90,6 +102,7 @@ def configure(bench, folder):
             "frames_file": str(path),
             "source_known": int(flow.source is not None),
             "stream_known": int(flow.stream is not None),
+            "count_bits": count_bits,
         }
         bench.test(test).add_config(name, generics=generics, pre_config=write)
 
@@ -97,5 +110,8 @@ def configure(bench, folder):
     for seed, flow in enumerate(flows):
         add("verdicts and counts are those of the model", f"seed_{seed}", random_lines(seed, 500, flow), flow)
     add("verdicts and counts are those of the model", "long", random_lines(99, 40, flows[0], 9100), flows[0])
+    over = "counts that run over say so until they are cleared"
+    add(over, "all", random_lines(1, 300, flows[0], 150, count_bits=2), flows[0], count_bits=2)
+    add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1)
     add("frames without a gap between them", "close", close_lines(flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])

@@ -125,25 +125,26 @@ class Walk:
         self.decide(True, used)
 
 
-def judge(run, frames, results):
-    """All that must be true of a run."""
-    done, refused, underrun, overflow, sent_frames, sent_bytes, used, injected = results
+def judge(run, frames, results, count_bits=32):
+    """All that must be true of a run, whose counts have so many bits."""
+    done, refused, underrun, overflow, *counts = results
     assert refused == (not run.allowed()), f"config_error is {refused}"
-    assert underrun == 0 and overflow == 0
+    assert underrun == 0
     if refused:
         assert not frames and not done
         return
     if run.stop < 0:
-        assert results[4:] == [0, 0, 0, 0] and not done, "the reset clears the counts"
+        assert counts == [0, 0, 0, 0] and not done and not overflow, "the reset clears the counts"
         return
     walk = Walk(run).go(frames)
     # Sequences that were dropped at the end left no trace but their number.
-    while run.kind == DROP and walk.number < used:
+    while run.kind == DROP and walk.number < (counts[2] if run.stop else run.count):
         walk.decide(True)
-    assert walk.number == used, f"used {used}, seen {walk.number}"
-    assert sent_frames == len(frames) and injected == len(walk.faults), f"faults {walk.faults}, told {injected}"
-    assert sent_bytes == sum(len(sent.bytes) - 14 - 4 * run.vlan for sent in frames)
-    assert done == (run.stop == 0) and (run.stop or used == run.count)
+    seen_bytes = sum(len(sent.bytes) - 14 - 4 * run.vlan for sent in frames)
+    seen, bits = [len(frames), seen_bytes, walk.number, len(walk.faults)], [count_bits, count_bits + 16, count_bits, count_bits]
+    assert counts == [count % 2**bit for count, bit in zip(seen, bits)], f"{counts} were told of {seen}, faults {walk.faults}"
+    assert overflow == any(count >= 2**bit for count, bit in zip(seen, bits)), f"overflow is {overflow}"
+    assert done == (run.stop == 0) and (run.stop or walk.number == run.count)
     if run.every:
         # A swap waits in vain for a frame that has a partner.
         last = [walk.decisions] if run.kind == SWAP else []
@@ -243,10 +244,32 @@ def stop_runs():
     yield Run(46, 0, 0, kind=DROP, every=1, stop=300)
 
 
+def overflow_runs():
+    """Counts of three bits that run over: one by itself and with others, and not; the next run has them at 0 again."""
+    for count in (7, 8, 9, 1, 17, 7):
+        yield Run(46, count=count)
+    # Sequences alone; faults with the sequences; frames sent twice.
+    yield Run(46, count=9, kind=DROP, every=3)
+    yield Run(46, count=7, kind=BIT_ERROR, every=1, position=333)
+    yield Run(46, count=8, kind=BIT_ERROR, every=1, position=333)
+    yield Run(46, count=4, kind=DUPLICATE, every=1)
+    yield Run(46, count=3, kind=DUPLICATE, every=1)
+    # It stays while a run goes on, and goes with the reset.
+    yield Run(46, count=0, stop=1500)
+    yield Run(46, count=0, stop=-1500)
+    yield Run(46, count=2)
+
+
+def byte_overflow_runs():
+    """Bytes of 17 bits run over, frames of one bit with them; one frame runs nothing over."""
+    yield Run(9216, count=15)
+    yield Run(9216, count=1)
+
+
 def configure(bench, folder):
     """Give the test its runs, and judge them afterwards."""
 
-    def add(name, runs):
+    def add(name, runs, count_bits=32):
         path, frames = folder / f"packet_generator_{name}.txt", folder / f"packet_generator_{name}_frames.txt"
 
         def write(output_path):
@@ -256,17 +279,19 @@ def configure(bench, folder):
         def check(output_path):
             for number, (run, sent, results) in enumerate(parse(frames, runs)):
                 try:
-                    judge(run, sent, results)
+                    judge(run, sent, results, count_bits)
                 except AssertionError as error:
                     print(f"run {number}, {run}: {error}")
                     return False
             return True
 
-        generics = {"runs_file": str(path), "frames_file": str(frames)}
+        generics = {"runs_file": str(path), "frames_file": str(frames), "count_bits": count_bits}
         bench.test("frames").add_config(name, generics=generics, pre_config=write, post_check=check)
 
     add("framing", list(framing_runs()))
     add("faults", list(fault_runs()))
     add("stops", list(stop_runs()))
+    add("overflows", list(overflow_runs()), count_bits=3)
+    add("overflow_of_bytes", list(byte_overflow_runs()), count_bits=1)
     # Once round the 4,096 start words.
     add("all_start_words", [Run(46, count=4100, time_valid=0, ready=LIKE_A_MAC)])

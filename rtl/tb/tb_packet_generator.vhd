@@ -15,7 +15,8 @@ entity tb_packet_generator is
   generic (
     runner_cfg  : string;
     runs_file   : string := "";
-    frames_file : string := ""
+    frames_file : string := "";
+    count_bits  : natural := 32
   );
 end entity;
 
@@ -62,6 +63,7 @@ begin
   time_ns <= std_logic_vector(to_unsigned(cycles, 48));
 
   generator : entity work.packet_generator
+    generic map (COUNT_BITS => count_bits)
     port map (
       clk => clk, rst => rst, enable => enable, payload_bytes => payload_bytes, gap_cycles => gap_cycles,
       frame_count => frame_count, destination => x"02574C000002", source => x"02574C000001", udp_mode => udp_mode,

@@ -257,6 +257,7 @@ static int other_places(uintptr_t port)
 	HOLDS(periods.total_ticks == PLACE_WIDE(rate, total));
 	wl_packet_identifier_read(wl_port_identifier(port), &found);
 	HOLDS(found.frames == PLACE(identifier, frames) && found.wanted == PLACE(identifier, wanted));
+	HOLDS(found.overflow == (uint8_t)PLACE(identifier, overflow));
 	return 0;
 }
 
