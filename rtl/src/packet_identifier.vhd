@@ -72,7 +72,8 @@ architecture rtl of packet_identifier is
   signal is_ip, is_ipv6 : std_logic;
   signal has_priority : std_logic;
   signal tag_priority : std_logic_vector(2 downto 0);
-  signal header_last  : natural range 0 to 63;
+  -- The byte before the last one of an IPv4 header.
+  signal header_late  : natural range 0 to 63;
   signal header_read  : std_logic;
   signal header_fault : std_logic;
   -- Bytes that the frame still needs to hold its whole packet, and as it was one and two bytes before; of IPv4 four less,
@@ -81,16 +82,24 @@ architecture rtl of packet_identifier is
   signal missing_one, missing_two : unsigned(15 downto 0);
   signal uncounted    : natural range 0 to FCS_BYTES;
   signal tells_size   : std_logic;
+  -- What the next byte is, found with the byte before it: `place` goes to many places, and a choice behind it takes its time.
+  signal in_mac       : std_logic;
+  signal ends_type, ends_ip : std_logic;
+  signal is_port_high, is_port_low : std_logic;
+  -- An IPv4 header that ends with it is longer than its packet.
+  signal over_packet  : std_logic;
   -- The header checksum (RFC 1071), byte by byte: the halves of the sum take turns, and the carry of one goes into the
   -- other.
   signal sum_older, sum_newer : unsigned(7 downto 0);
   signal sum_carry    : unsigned(0 downto 0);
   signal protocol     : octet_t;
+  signal is_udp       : std_logic;
   -- The next byte of each own address, fetched with the byte before it.
   signal address_at    : unsigned(3 downto 0);
   signal address_octet : octets_t(ADDRESSES - 1 downto 0);
   signal address_same : std_logic_vector(ADDRESSES - 1 downto 0);
   signal address_fetched, address_begun : std_logic;
+  signal address_zeros, address_ones : std_logic;
   signal address_value : octet_t;
   signal udp_size     : unsigned(15 downto 0);
   -- The clock behind its last byte, and from then on.
@@ -153,13 +162,13 @@ begin
       parsed <= '1';
     end procedure;
 
-    procedure compare_ports(constant high : boolean) is
+    procedure compare_ports is
       variable port_octet, mask : octet_t;
     begin
       for i in port_same'range loop
         port_octet := octet_in(udp_ports, 2 * i);
         mask       := octet_in(udp_port_masks, 2 * i);
-        if high then
+        if is_port_high = '1' then
           port_octet := octet_in(udp_ports, 2 * i + 1);
           mask       := octet_in(udp_port_masks, 2 * i + 1);
         end if;
@@ -173,7 +182,7 @@ begin
     procedure leave_ip is
     begin
       header_read <= '1';
-      if protocol = PROTOCOL_UDP then
+      if is_udp = '1' then
         enter(udp);
       else
         finish;
@@ -196,19 +205,30 @@ begin
         is_ipv6      <= '0';
         has_priority <= '0';
         tag_priority <= (others => '0');
-        header_last  <= 0;
+        header_late  <= 63;
+        in_mac       <= '0';
+        ends_type    <= '0';
+        ends_ip      <= '0';
+        is_port_high <= '0';
+        is_port_low  <= '0';
         header_read  <= '0';
         header_fault <= '0';
         sum_older    <= (others => '0');
         sum_newer    <= (others => '0');
         sum_carry    <= "0";
         protocol     <= (others => '0');
+        is_udp       <= '0';
         udp_size     <= (others => '0');
         udp_read     <= '0';
         port_same    <= (others => '0');
       elsif tap_tvalid = '1' and tap_start = '1' then
         layer        <= ethernet;
         place        <= 1;
+        in_mac       <= '1';
+        ends_type    <= '0';
+        ends_ip      <= '0';
+        is_port_high <= '0';
+        is_port_low  <= '0';
         tags         <= 0;
         parsed       <= '0';
         mac_same     <= to_std_logic(tap_tdata = own_mac(47 downto 40));
@@ -225,9 +245,13 @@ begin
         udp_read     <= '0';
         port_same    <= (others => '1');
       elsif tap_tvalid = '1' then
-        if place < 63 then
-          place <= place + 1;
-        end if;
+        -- It goes round where nothing is read any more.
+        place        <= (place + 1) mod 64;
+        in_mac       <= to_std_logic(layer = ethernet and place < ADDRESS_BYTES - 1);
+        ends_type    <= to_std_logic((layer = ethernet and place = 12) or (layer = tag and place = 2));
+        ends_ip      <= to_std_logic((layer = ipv4 and place = header_late) or (layer = ipv6 and place = IPV6_BYTES - 2));
+        is_port_high <= to_std_logic(layer = udp and place = 1);
+        is_port_low  <= is_port_high;
         if typed = '1' and since_type < FCS_BYTES then
           since_type <= since_type + 1;
         end if;
@@ -241,18 +265,22 @@ begin
           when others => mac_octet := own_mac(7 downto 0);
         end case;
         if (layer = ipv4 and place = 9) or (layer = ipv6 and place = 6) then
-          protocol <= tap_tdata;
+          protocol     <= tap_tdata;
+          is_udp   <= to_std_logic(tap_tdata = PROTOCOL_UDP);
+        end if;
+        if in_mac = '1' and tap_tdata /= mac_octet then
+          mac_same <= '0';
+        end if;
+        if is_port_high = '1' or is_port_low = '1' then
+          compare_ports;
         end if;
         case layer is
           when ethernet | tag =>
-            if layer = ethernet and place < 6 and tap_tdata /= mac_octet then
-              mac_same <= '0';
-            end if;
             if layer = tag and place = 0 and tags = 1 then
               has_priority <= '1';
               tag_priority <= tap_tdata(7 downto 5);
             end if;
-            if (layer = ethernet and place = 13) or (layer = tag and place = 3) then
+            if ends_type = '1' then
               ether_type <= kind;
               if (kind = TPID_CUSTOMER or kind = TPID_SERVICE) and tags < 2 then
                 tags <= tags + 1;
@@ -279,7 +307,7 @@ begin
             sum_carry <= sum(8 downto 8);
             case place is
               when 0 =>
-                header_last <= to_integer((unsigned(tap_tdata(3 downto 0)) - 1) & "11");
+                header_late <= to_integer((unsigned(tap_tdata(3 downto 0)) - 1) & "10");
                 if tap_tdata(7 downto 4) /= x"4" or unsigned(tap_tdata(3 downto 0)) < 5 then
                   header_fault <= '1';
                   finish;
@@ -291,9 +319,8 @@ begin
                 end if;
               when others => null;
             end case;
-            if place = header_last and place /= 0 then
-              -- The header is longer than its packet: of a packet that ends with it four bytes of FCS and this one are missing.
-              if missing <= FCS_BYTES then
+            if ends_ip = '1' then
+              if over_packet = '1' then
                 header_fault <= '1';
               end if;
               leave_ip;
@@ -304,14 +331,11 @@ begin
               header_fault <= '1';
               finish;
             end if;
-            if place = IPV6_BYTES - 1 then
+            if ends_ip = '1' then
               leave_ip;
             end if;
 
           when udp =>
-            if place = 2 or place = 3 then
-              compare_ports(place = 2);
-            end if;
             if place = 5 then
               udp_size  <= unsigned(kind);
               udp_comes <= '1';
@@ -334,6 +358,8 @@ begin
       if tap_tvalid = '1' then
         missing_one <= missing;
         missing_two <= missing_one;
+        -- Of a packet that ends with its header four bytes of FCS and the header's last are missing there, and one more here.
+        over_packet <= to_std_logic(missing <= FCS_BYTES + 1);
         -- Of IPv4 four bytes are there, and the FCS is four more.
         if tells_size = '1' then
           missing <= unsigned(std_logic_vector'(high_byte & tap_tdata));
@@ -354,16 +380,19 @@ begin
   end process;
 
   -- An address of IPv4 is compared as the one of IPv6 that it maps to: ten zeros and two ones come before it.
-  address_fetched <= to_std_logic((layer = ipv4 and place >= 3 and place < 20) or (layer = ipv6 and place >= 23));
-  address_value   <= x"00" when layer = ipv4 and place < 14 else
-                     x"FF" when layer = ipv4 and place < 16 else
-                     tap_tdata;
+  address_value <= x"00" when address_zeros = '1' else
+                   x"FF" when address_ones = '1' else
+                   tap_tdata;
 
   compare_addresses : process (clk)
   begin
     if rising_edge(clk) then
       if tap_tvalid = '1' then
-        address_begun <= address_fetched;
+        address_begun   <= address_fetched;
+        address_fetched <= to_std_logic((layer = ipv4 and place >= 2 and place < 19)
+                                        or (layer = ipv6 and place >= 22 and place < IPV6_BYTES - 1));
+        address_zeros   <= to_std_logic(layer = ipv4 and place < 13);
+        address_ones    <= to_std_logic(layer = ipv4 and place < 15);
         if address_fetched = '1' then
           address_at <= address_at + 1;
         end if;
@@ -375,9 +404,10 @@ begin
         end loop;
       end if;
       if rst = '1' or begins = '1' then
-        address_begun <= '0';
-        address_at    <= x"0";
-        address_same  <= (others => '1');
+        address_begun   <= '0';
+        address_fetched <= '0';
+        address_at      <= x"0";
+        address_same    <= (others => '1');
       end if;
     end if;
   end process;
