@@ -67,12 +67,15 @@ architecture rtl of frame_planner is
   signal every_due           : std_logic;
   signal interval_at         : unsigned(30 downto 0);
   signal interval_wrapped    : std_logic;
+  signal interval_now        : std_logic;
   signal interval_due        : std_logic;
+  -- The first clock of a run, and whether the interval was over in it: then it is in each.
+  signal at_first, each_clock : std_logic;
   constant LAST_WORD         : word_t := stream_word(START_WORDS - 1);
 begin
   exhausted <= to_std_logic(state = EMPTY);
   at_count <= to_std_logic(ahead = unsigned(frame_count)) and not ahead_wrapped;
-  interval_due <= to_std_logic(interval_at = unsigned(fault_interval)) and not interval_wrapped;
+  interval_now <= to_std_logic(interval_at = unsigned(fault_interval)) and not interval_wrapped;
 
   advances <= to_std_logic((state = PREPARE or state = ADVANCE) and quarters_left = 0);
   makes <= advances or to_std_logic(quarters_left /= 0);
@@ -122,13 +125,24 @@ begin
         every_at <= sum(31 downto 0);
         every_wrapped <= every_wrapped or sum(32);
       end if;
+      -- So wide a comparison is a clock of its own: at what is due, the interval's second clock is there already.
+      at_first <= start;
+      if at_first = '1' then
+        each_clock <= interval_now;
+      end if;
+      interval_due <= interval_now or (each_clock and not at_first);
       if start = '1' or interval_due = '1' then
-        interval_at <= to_unsigned(1, 31);
+        interval_at <= to_unsigned(2, 31);
+        interval_at(0) <= start;
+        interval_at(1) <= not start;
         interval_wrapped <= '0';
       else
         sum := ("00" & interval_at) + 1;
         interval_at <= sum(30 downto 0);
         interval_wrapped <= interval_wrapped or sum(31);
+      end if;
+      if start = '1' then
+        interval_due <= '0';
       end if;
     end if;
   end process;
@@ -234,7 +248,7 @@ begin
             sum := ('0' & ahead) + 1;
             ahead <= sum(31 downto 0);
             ahead_wrapped <= sum(32);
-            left_none <= at_count;
+            left_none <= left_one;
             used <= to_std_logic(state = ADVANCE);
             twice <= '0';
             if twice = '0' then

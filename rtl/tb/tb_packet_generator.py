@@ -222,6 +222,9 @@ def fault_runs():
                 yield Run(66, 0, 10, kind=kind, every=every, position=333, cut=5)
         yield Run(60, 5, 9, udp=1, vlan=1, kind=kind, once=250, position=700, cut=3, ready=70)
         yield Run(46, 0, 60, kind=kind, interval=700, position=8 * 45 + 3, cut=1, ready=LIKE_A_MAC)
+    # Shorter than a frame: each has its fault.
+    for interval in (1, 2, 3):
+        yield Run(46, 0, 12, kind=BIT_ERROR, interval=interval, position=8 * 45 + 3, ready=LIKE_A_MAC)
     for position in (0, 7, 8 * 12, 8 * 14 + 3, 8 * 22, 8 * 31, 8 * 32, 8 * 63 + 7, 8 * 64, 2**17 - 1):
         yield Run(50, 0, 3, kind=BIT_ERROR, every=2, position=position)
     for cut in (1, 28, 29, 5000):
