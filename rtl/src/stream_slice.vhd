@@ -74,9 +74,10 @@ begin
         gap <= gap_cycles;
       end if;
       gap_at <= gap_at + 1;
-      if leaves = '1' and front(8) = '1' then
+      -- While the last byte stands it is not asked whether it leaves: what takes it may be far, and its answer late.
+      if front_valid = '1' then
         gap_at <= to_unsigned(2, 24);
-        waiting <= gap_waits;
+        waiting <= gap_waits and front(8);
       elsif gap_at = unsigned(gap) then
         waiting <= '0';
       end if;
