@@ -123,6 +123,7 @@ architecture rtl of packet_checker is
   signal bytes                                      : unsigned(COUNT_BITS + 15 downto 0);
   signal bytes_over                                 : std_logic;
   signal more_bytes                                 : unsigned(15 downto 0);
+  signal end_time                                   : std_logic_vector(47 downto 0);
   signal timed                                      : std_logic;
 begin
   -- Not in the clock between a clear and the window's own reset either.
@@ -206,11 +207,13 @@ begin
       is_whole <= end_whole;
       ended_number <= number;
       ended_payload <= end_payload;
-      if end_valid = '1' and bad = '0' and end_foreign = '0' then
+      -- Whether a frame counts comes late in the clock, and many registers wait for it: the time is kept for one.
+      end_time <= time_ns;
+      if is_ended = '1' and is_foreign = '0' then
         timed <= '1';
-        last_time <= time_ns;
+        last_time <= end_time;
         if timed = '0' then
-          first_time <= time_ns;
+          first_time <= end_time;
         end if;
       end if;
       if inner_rst = '1' then

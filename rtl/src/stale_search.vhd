@@ -3,7 +3,7 @@
 --
 -- Giant steps lie ready: a block RAM holds the words 64, 128, … 4096 of the stream, by nine of their bits, in which no
 -- two of them agree. From the word asked about the search goes small steps of one word; the first that hits a giant
--- tells the number. So it takes 69 clocks at most, where frames with a word that may be stale are 84 apart.
+-- tells the number. So it takes 68 clocks at most, where frames with a word that may be stale are 84 apart.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -59,13 +59,10 @@ architecture rtl of stale_search is
   -- What was asked of the table, as it goes along with the answer.
   signal rest_read, rest    : std_logic_vector(22 downto 0);
   signal step_read, step    : std_logic_vector(5 downto 0);
-  signal rest_kept          : std_logic_vector(22 downto 0);
-  signal step_kept          : std_logic_vector(5 downto 0);
   signal asking             : std_logic;
-  signal reading, keeping   : std_logic;
+  signal reading            : std_logic;
   signal comparing          : std_logic;
   signal read_entry, entry  : entry_t;
-  signal kept_entry         : entry_t;
   signal searching          : std_logic;
 begin
   busy <= searching;
@@ -78,17 +75,14 @@ begin
       -- In the first step the word is start word n + 1, and a hit of giant g says n + 1 = 64 (g + 1), so n = 64 g + 63.
       step_read <= std_logic_vector(to_unsigned(steps_left, 6));
       -- Out of a block RAM an entry comes late in the clock: it is kept close by, and compared from there.
-      kept_entry <= read_entry;
-      rest_kept <= rest_read;
-      step_kept <= step_read;
+      entry <= read_entry;
+      rest <= rest_read;
+      step <= step_read;
       -- A shift register of the FPGA would be a LUT for each bit; one that is reset is flip-flops.
       if rst = '1' then
-        rest_kept <= (others => '0');
-        step_kept <= (others => '0');
+        rest <= (others => '0');
+        step <= (others => '0');
       end if;
-      entry <= kept_entry;
-      rest <= rest_kept;
-      step <= step_kept;
     end if;
   end process;
 
@@ -96,8 +90,7 @@ begin
   begin
     if rising_edge(clk) then
       reading <= asking;
-      keeping <= reading;
-      comparing <= keeping;
+      comparing <= reading;
       if asking = '1' then
         word <= next_word(word);
         if steps_left /= 0 then
@@ -112,7 +105,7 @@ begin
           number <= entry(28 downto 23) & step;
           asking <= '0';
           searching <= '0';
-        elsif keeping = '0' then
+        elsif reading = '0' then
           searching <= '0';
         end if;
       end if;
@@ -121,7 +114,6 @@ begin
         steps_left <= STEPS - 1;
         asking <= '1';
         reading <= '0';
-        keeping <= '0';
         comparing <= '0';
         searching <= '1';
         found <= '0';
@@ -129,7 +121,6 @@ begin
       if rst = '1' then
         asking <= '0';
         reading <= '0';
-        keeping <= '0';
         comparing <= '0';
         searching <= '0';
         found <= '0';
