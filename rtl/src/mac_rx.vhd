@@ -14,7 +14,8 @@ entity mac_rx is
     clk         : in  std_logic;
     rst         : in  std_logic;
     ce          : in  std_logic;
-    -- The longest frame, FCS included; what goes on after it is cut off and marked m_oversize.
+    -- The longest frame, FCS included, taken as a frame begins; what goes on after it is cut off and marked m_oversize. 0
+    -- counts as 1.
     max_frame   : in  std_logic_vector(13 downto 0);
     gmii_rxd    : in  std_logic_vector(7 downto 0);
     gmii_rx_dv  : in  std_logic;
@@ -50,6 +51,7 @@ architecture rtl of mac_rx is
   -- Bytes behind the SFD so far, with the next one.
   signal count     : unsigned(13 downto 0);
   signal begins    : std_logic;
+  signal limit     : unsigned(13 downto 0);
   signal filled    : std_logic;
   signal at_limit  : std_logic;
   signal long_enough : std_logic;
@@ -80,8 +82,8 @@ begin
         if count(5 downto 0) = (MIN_FRAME_BYTES + FCS_BYTES) mod 64 then
           long_enough <= '1';
         end if;
-        -- A limit that is set below what has come is met when the count has come round.
-        if count = unsigned(max_frame) then
+        -- The first byte is at a limit of 0 as well as of 1.
+        if count(13 downto 1) = limit(13 downto 1) and (count(0) = limit(0) or begins = '1') then
           at_limit <= '1';
         end if;
       end if;
@@ -93,6 +95,8 @@ begin
         filled      <= '0';
         long_enough <= '0';
         at_limit    <= '0';
+        -- For the whole frame: one that is lowered within it could be passed already.
+        limit       <= unsigned(max_frame);
       end if;
     end if;
   end process;

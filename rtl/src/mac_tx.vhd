@@ -13,7 +13,7 @@ entity mac_tx is
     clk        : in  std_logic;
     rst        : in  std_logic;
     ce         : in  std_logic;
-    -- Bytes between the FCS and the next preamble; 12 by IEEE 802.3, 0 counts as 1.
+    -- Bytes between the FCS and the next preamble, taken as a gap begins; 12 by IEEE 802.3, 0 counts as 1.
     gap        : in  std_logic_vector(7 downto 0);
     -- With s_tlast, s_tuser asks for a wrong FCS.
     s_tdata    : in  std_logic_vector(7 downto 0);
@@ -38,6 +38,7 @@ architecture rtl of mac_tx is
   signal place     : natural range 0 to MIN_FRAME_BYTES;
   -- The byte of the gap.
   signal gap_at    : unsigned(7 downto 0);
+  signal gap_wanted : unsigned(7 downto 0);
   signal gap_over  : std_logic;
   signal crc       : std_logic_vector(31 downto 0);
   signal wrong_fcs : std_logic;
@@ -48,8 +49,7 @@ begin
            crc(7 downto 0) when state = fcs else
            x"00";
 
-  -- One that is shortened while it runs may go on until the count comes round.
-  gap_over <= to_std_logic(gap_at = unsigned(gap) or unsigned(gap) = 0);
+  gap_over <= to_std_logic(gap_at = gap_wanted or gap_wanted = 0);
 
   -- What a frame and a gap begin with is set outside of them: so it is a reset, and no logic.
   count : process (clk)
@@ -60,6 +60,8 @@ begin
       end if;
       if rst = '1' or state /= gap_time then
         gap_at <= to_unsigned(1, 8);
+        -- For the whole gap: one that is shortened while it runs could be over already.
+        gap_wanted <= unsigned(gap);
       end if;
       if ce = '1' then
         crc <= crc32_byte(crc, octet);

@@ -284,6 +284,32 @@ begin
         good(random_frame(1514));
         finish;
 
+      elsif run("a limit that changes within a frame holds from the next one on") then
+        frame(0 to LIMIT - 5) := random_frame(LIMIT - 4);
+        expect(frame(0 to LIMIT - 5));
+        expect_tap(with_fcs(frame(0 to LIMIT - 5)));
+        line(PREAMBLE & frame(0 to 299), 0);
+        gmii_rx_dv <= '1';
+        max_frame  <= std_logic_vector(to_unsigned(100, 14));
+        line(frame(300 to LIMIT - 5) & fcs_of(frame(0 to LIMIT - 5)));
+        expect(frame(0 to 95), BAD + OVERSIZE);
+        expect_tap(frame(0 to 99));
+        line(PREAMBLE & frame(0 to 49), 0);
+        gmii_rx_dv <= '1';
+        max_frame  <= std_logic_vector(to_unsigned(LIMIT, 14));
+        line(frame(50 to LIMIT - 5));
+        good(random_frame(LIMIT - 4));
+        finish;
+
+      elsif run("a limit of 0 is one of 1") then
+        for i in 0 to 1 loop
+          max_frame <= std_logic_vector(to_unsigned(i, 14));
+          frame(0 to 199) := random_frame(200);
+          expect_tap(frame(0 to 0));
+          line(PREAMBLE & frame(0 to 199));
+        end loop;
+        finish(too_short => 2);
+
       elsif run("after a reset the rest of a frame is no frame") then
         for i in 1 to 60 loop
           place := random.RandInt(1, 70);

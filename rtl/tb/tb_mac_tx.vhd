@@ -188,6 +188,18 @@ begin
         end loop;
         finish(GAPS'length + 1, 0);
 
+      elsif run("a gap that is shortened or stretched while it runs is as long as it began") then
+        send(any_frame, 12);
+        for i in GAPS'range loop
+          wait until rising_edge(clk) and gmii_tx_en = '1';
+          gap <= x"28";
+          wait until rising_edge(clk) and gmii_tx_en = '0';
+          rest(20);
+          gap <= octet(GAPS(i));
+          send(any_frame, 40, 40);
+        end loop;
+        finish(GAPS'length + 1, 0);
+
       elsif run("a wrong FCS where asked, and only there") then
         for i in 1 to 20 loop
           cut := random.RandInt(60, 100);
