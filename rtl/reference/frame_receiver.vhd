@@ -43,8 +43,8 @@ entity frame_receiver is
 end entity;
 
 architecture rtl of frame_receiver is
-  constant SLOT_BYTES    : natural := 2048;
-  constant ADDRESS_BYTES : natural := 6;
+  constant SLOT_BYTES        : natural := 2048;
+  constant LAST_ADDRESS_BYTE : natural := 5;
   type memory_t is array (0 to SLOT_BYTES / 2 - 1) of std_logic_vector(31 downto 0);
   type lengths_t is array (0 to 1) of unsigned(10 downto 0);
 
@@ -55,6 +55,8 @@ architecture rtl of frame_receiver is
   -- The slot of the frame that comes, or of the next one.
   signal fill       : natural range 0 to 1;
   signal place      : unsigned(10 downto 0);
+  -- Of the next byte, told with the one before: the first of a frame, one of its first address.
+  signal begins, in_address : std_logic;
   signal room       : std_logic;
   signal to_own, to_all : std_logic;
   signal own_left   : std_logic_vector(47 downto 0);
@@ -84,12 +86,12 @@ begin
         has_room   := room;
         own_so_far := to_own;
         all_so_far := to_all;
-        if place = 0 then
+        if begins = '1' then
           has_room   := enable and not slot_full(fill);
           own_so_far := '1';
           all_so_far := '1';
         end if;
-        if place < ADDRESS_BYTES then
+        if in_address = '1' then
           if s_tdata /= own_left(47 downto 40) then
             own_so_far := '0';
           end if;
@@ -114,21 +116,28 @@ begin
         if place /= SLOT_BYTES - 1 then
           place <= place + 1;
         end if;
+        begins <= '0';
+        if place(2 downto 0) = LAST_ADDRESS_BYTE then
+          in_address <= '0';
+        end if;
 
         if s_tlast = '1' then
-          place    <= (others => '0');
-          own_left <= own_mac;
+          place      <= (others => '0');
+          begins     <= '1';
+          in_address <= '1';
+          own_left   <= own_mac;
           for_us   := any_address or own_so_far or all_so_far;
           if s_tuser = '0' and enable = '1' then
             filtered <= not for_us;
             dropped  <= for_us and not has_room;
             closing  <= for_us and has_room;
-            if for_us = '1' and has_room = '1' then
-              slot_length(fill) <= place + 1;
-            end if;
+          end if;
+          -- A frame that had room may leave its length, whatever becomes of it.
+          if has_room = '1' then
+            slot_length(fill) <= place + 1;
           end if;
         end if;
-      elsif place = 0 then
+      elsif begins = '1' then
         own_left <= own_mac;
       end if;
 
@@ -153,6 +162,8 @@ begin
         slot_length <= (others => (others => '0'));
         fill        <= 0;
         place       <= (others => '0');
+        begins      <= '1';
+        in_address  <= '1';
         room        <= '0';
         to_own      <= '0';
         to_all      <= '0';

@@ -59,6 +59,8 @@ architecture rtl of ring_mac is
 
   signal state          : state_t;
   signal rx_at, tx_at   : word_at_t;
+  -- A ring that does not begin at a multiple of a descriptor's size has no descriptor.
+  signal rx_skewed, tx_skewed : std_logic;
   signal rx_ring, tx_ring : std_logic_vector(31 downto 0);
   signal rx_enable, tx_enable, any_address, clear : std_logic;
   signal events, event_enable : std_logic_vector(4 downto 0);
@@ -93,8 +95,11 @@ architecture rtl of ring_mac is
   signal tx_to          : unsigned(11 downto 0);
   signal tx_state       : std_logic_vector(31 downto 0);
   signal tx_left        : unsigned(13 downto 0);
+  -- No more than seven bytes are left.
+  signal tx_few         : std_logic;
   signal tx_from        : unsigned(31 downto 0);
-  signal tx_step        : unsigned(2 downto 0);
+  -- The bytes to the end of the word, and those of them that are the buffer's.
+  signal to_word_end, tx_step : unsigned(2 downto 0);
   signal go, busy       : std_logic_vector(1 downto 0);
   signal tx_lengths     : std_logic_vector(21 downto 0);
   signal refused        : std_logic;
@@ -151,7 +156,7 @@ begin
   begin
     at        <= rx_at;
     asks      <= '1';
-    strays    <= is_outside(rx_at);
+    strays    <= is_outside(rx_at) or rx_skewed;
     dma_write <= '0';
     dma_wdata <= slot_word;
     case state is
@@ -177,16 +182,16 @@ begin
       when rx_look  => null;
       when tx_look =>
         at     <= tx_at(29 downto 1) & '1';
-        strays <= is_outside(tx_at);
+        strays <= is_outside(tx_at) or tx_skewed;
       when tx_place =>
         at     <= tx_at;
-        strays <= is_outside(tx_at);
+        strays <= is_outside(tx_at) or tx_skewed;
       when tx_move =>
         at     <= tx_from(31 downto 2);
         strays <= is_outside(tx_from(31 downto 2));
       when tx_release =>
         at        <= tx_at(29 downto 1) & '1';
-        strays    <= is_outside(tx_at);
+        strays    <= is_outside(tx_at) or tx_skewed;
         dma_write <= '1';
         dma_wdata <= tx_state;
         dma_wdata(TX_DESCRIPTOR_STATE_USED) <= '1';
@@ -199,15 +204,8 @@ begin
 
   -- The word of the slot that goes next, fetched while the one before it is written.
   fetch <= '1' when state = rx_fetch or (state = rx_move and dma_answer = '1') else '0';
-  fetch_next : process (all)
-    variable word : unsigned(8 downto 0);
-  begin
-    word := rx_word;
-    if state = rx_move then
-      word := rx_word + 1;
-    end if;
-    fetch_at <= std_logic_vector(to_unsigned(rx_slot, 1) & word);
-  end process;
+  fetch_at <= std_logic_vector(to_unsigned(rx_slot, 1) & (rx_word + 1)) when state = rx_move else
+              std_logic_vector(to_unsigned(rx_slot, 1) & rx_word);
 
   rx_length <= unsigned(rx_lengths(11 * rx_slot + 10 downto 11 * rx_slot));
   rx_ends   <= '1' when rx_left = 0 else '0';
@@ -217,19 +215,12 @@ begin
     variable offset : natural range 0 to 3;
   begin
     offset  := to_integer(tx_from(1 downto 0));
-    tx_step <= to_unsigned(4 - offset, 3);
-    -- Only the low bits can be less: a comparison of all of them is a long carry. Three of them, since what they are
-    -- compared with may be four: GHDL's synthesis cuts a number to the bits of the vector beside it.
-    if tx_left(13 downto 3) = 0 and tx_left(2 downto 0) < 4 - offset then
-      tx_step <= resize(tx_left, 3);
+    to_word_end <= to_unsigned(4 - offset, 3);
+    tx_step     <= to_word_end;
+    if tx_few = '1' and tx_left(2 downto 0) < to_word_end then
+      tx_step <= tx_left(2 downto 0);
     end if;
-    come_data <= dma_rdata;
-    case offset is
-      when 1      => come_data(23 downto 0) <= dma_rdata(31 downto 8);
-      when 2      => come_data(15 downto 0) <= dma_rdata(31 downto 16);
-      when 3      => come_data(7 downto 0) <= dma_rdata(31 downto 24);
-      when others => null;
-    end case;
+    come_data  <= std_logic_vector(shift_right(unsigned(dma_rdata), 8 * offset));
     come_bytes <= "0000";
     if state = tx_move and dma_answer = '1' and tx_to(11) = '0' then
       for number in 0 to 3 loop
@@ -358,6 +349,7 @@ begin
 
         when tx_place =>
           tx_from <= unsigned(dma_rdata);
+          tx_few  <= nor tx_left(13 downto 3);
           if is_answered and tx_left = 0 then
             state <= tx_release;
           elsif is_answered then
@@ -366,13 +358,19 @@ begin
 
         when tx_move =>
           if is_answered then
-            tx_from <= tx_from + tx_step;
-            tx_left <= tx_left - tx_step;
+            -- Behind its first word a buffer goes on at the beginning of one. Where fewer bytes are left than a word has, it is
+            -- the last, and neither is asked any more.
+            tx_from(31 downto 2) <= tx_from(31 downto 2) + 1;
+            tx_from(1 downto 0)  <= "00";
+            tx_left <= tx_left - to_word_end;
+            if tx_left(13 downto 4) = 0 and tx_left(2 downto 0) < to_word_end then
+              tx_few <= '1';
+            end if;
             -- What is longer than a slot is refused at its end.
             if tx_to(11) = '0' then
               tx_to <= tx_to + tx_step;
             end if;
-            if tx_left = tx_step then
+            if tx_few = '1' and tx_left(2 downto 0) <= to_word_end then
               state <= tx_release;
             end if;
           end if;
@@ -407,11 +405,13 @@ begin
       if s_access = '1' and s_write = '1' then
         case to_integer(unsigned(s_address)) is
           when RING_MAC_RX_RING / 4 =>
-            rx_ring <= s_wdata;
-            rx_at   <= unsigned(s_wdata(31 downto 2));
+            rx_ring   <= s_wdata;
+            rx_at     <= unsigned(s_wdata(31 downto 2));
+            rx_skewed <= or s_wdata(2 downto 0);
           when RING_MAC_TX_RING / 4 =>
-            tx_ring <= s_wdata;
-            tx_at   <= unsigned(s_wdata(31 downto 2));
+            tx_ring   <= s_wdata;
+            tx_at     <= unsigned(s_wdata(31 downto 2));
+            tx_skewed <= or s_wdata(2 downto 0);
           when RING_MAC_CONTROL / 4 =>
             rx_enable   <= s_wdata(RING_MAC_CONTROL_RX_ENABLE);
             tx_enable   <= s_wdata(RING_MAC_CONTROL_TX_ENABLE);
@@ -447,6 +447,8 @@ begin
         tx_ring      <= (others => '0');
         rx_at        <= (others => '0');
         tx_at        <= (others => '0');
+        rx_skewed    <= '0';
+        tx_skewed    <= '0';
         rx_slot      <= 0;
         rx_word      <= (others => '0');
         rx_left      <= (others => '0');
@@ -458,6 +460,7 @@ begin
         tx_to        <= (others => '0');
         tx_state     <= (others => '0');
         tx_left      <= (others => '0');
+        tx_few       <= '0';
         tx_from      <= (others => '0');
         tx_lengths   <= (others => '0');
       end if;

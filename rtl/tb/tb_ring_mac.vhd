@@ -437,7 +437,7 @@ begin
         cycles(1000);
         expect_sent(9, 60);
 
-      elsif run("an address outside of the memory stops both ways, and the alias is none") then
+      elsif run("an address outside of the memory or of descriptors stops both ways, and the alias is none") then
         make_rx_ring(2, 64);
         memory.set(RX_RING / 4, x"40001000");
         receive(60, 1);
@@ -455,6 +455,22 @@ begin
         cycles(20);
         expect(RING_MAC_STATUS, 16, "status");
         write(RING_MAC_STATUS, 16);
+        -- Rings that begin between two places of descriptors; the frame that was received waits yet.
+        memory.set(RX_RING / 4, x"00001000");
+        memory.set(RX_RING / 4 + 1, x"00001000");
+        for skew in 1 to 7 loop
+          write(RING_MAC_TX_RING, std_logic_vector(to_unsigned(TX_RING + skew, 32)));
+          write(RING_MAC_CONTROL, 2 + 16);
+          cycles(20);
+          expect(RING_MAC_STATUS, 16, "status");
+          write(RING_MAC_STATUS, 16);
+          write(RING_MAC_RX_RING, std_logic_vector(to_unsigned(RX_RING + skew, 32)));
+          write(RING_MAC_CONTROL, 1);
+          cycles(200);
+          expect(RING_MAC_STATUS, 16, "status");
+          expect(RING_MAC_CONTROL, 0, "control");
+          write(RING_MAC_STATUS, 16);
+        end loop;
         memory.set(RX_RING / 4, x"C0001000");
         write(RING_MAC_RX_RING, x"C0000100");
         write(RING_MAC_CONTROL, 1);
