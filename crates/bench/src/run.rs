@@ -89,6 +89,19 @@ impl PlanOutcome {
         matches!(self.ended, Ended::Done)
     }
 
+    /// Add what came of a plan that was run behind this one, which had ended as it should.
+    pub fn add(&mut self, next: PlanOutcome) {
+        self.ended = next.ended;
+        self.complete += next.complete;
+        self.partial += next.partial;
+        self.void += next.void;
+        self.unsupported += next.unsupported;
+        self.not_run += next.not_run;
+        self.searched += next.searched;
+        self.search_failed += next.search_failed;
+        self.search_refused += next.search_refused;
+    }
+
     pub(crate) fn of(trials: u64, ended: Ended) -> PlanOutcome {
         PlanOutcome {
             ended,

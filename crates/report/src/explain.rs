@@ -33,6 +33,8 @@ pub(crate) enum Block<'a> {
     List(Vec<String>),
     /// Rows under heads; `true` marks a column of numbers.
     Grid(Vec<(&'static str, bool)>, Vec<Vec<String>>),
+    /// The same under heads that hang on what was measured.
+    Columns(Vec<(String, bool)>, Vec<Vec<String>>),
     /// A table that knows what to leave out where room is short.
     Table(Table),
     /// Points in rows, ways in groups of columns.
@@ -43,6 +45,14 @@ pub(crate) enum Block<'a> {
     Timeline(&'a Timeline),
     /// A picture of bit/s under ceilings, beside a grid of the same figures.
     Roofline(&'a Roofline),
+}
+
+/// Heads of [`Block::Columns`] as those of [`Block::Grid`].
+pub(crate) fn heads(heads: &[(String, bool)]) -> Vec<(&str, bool)> {
+    heads
+        .iter()
+        .map(|(name, number)| (&**name, *number))
+        .collect()
 }
 
 /// Why a node does what it does, in one of the formats; the text ends with a line end.

@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod counter;
+pub mod crossover;
 pub mod cycle;
 pub mod explanation;
 pub mod field;

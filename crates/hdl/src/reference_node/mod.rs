@@ -76,6 +76,7 @@ impl ReferenceNode {
             "simulator".to_owned(),
             "cycle by cycle, simulated time".to_owned(),
         );
+        setup.extend(options::setup(straps));
         Ok(ReferenceNode {
             name: name.to_owned(),
             straps,

@@ -1,5 +1,7 @@
 //! What stands behind the name of the node: how its MAC is attached, and how slow its bus is.
 
+use wirelab_trial::crossover;
+
 use crate::reference::{Attachment, CPU_TURN_CLOCKS, Straps};
 
 /// What there is, for whoever wrote something else.
@@ -49,6 +51,23 @@ pub fn straps(rest: &str) -> Result<Straps, String> {
     })
 }
 
+/// The straps as set-up keys, for whoever compares nodes.
+pub fn setup(straps: Straps) -> Vec<(String, String)> {
+    let name = match straps.attachment {
+        Attachment::LiteDevice => "lite-device",
+        Attachment::LiteOrdered => "lite-ordered",
+        Attachment::Dma => crossover::DMA,
+    };
+    let mut keys = vec![(crossover::ATTACHMENT, name.to_owned())];
+    if straps.attachment != Attachment::Dma {
+        let read = straps.read_clocks + CPU_TURN_CLOCKS;
+        keys.push((crossover::READ_CLOCKS, read.to_string()));
+        keys.push((crossover::WRITE_CLOCKS, straps.write_clocks.to_string()));
+    }
+    let keys = keys.into_iter();
+    keys.map(|(key, text)| (key.to_owned(), text)).collect()
+}
+
 fn clocks(text: &str, least: u8) -> Result<u8, String> {
     let clocks = text.parse().ok();
     clocks
@@ -87,5 +106,8 @@ mod tests {
         );
         let slower = straps(",read-clocks=30").unwrap();
         assert_eq!((slower.read_clocks, slower.write_clocks), (28, 3));
+        let told = setup(slower).into_iter().map(|(_, text)| text);
+        assert!(told.eq(["lite-device", "30", "3"]));
+        assert_eq!(setup(straps(",mac=dma").unwrap()).len(), 1);
     }
 }

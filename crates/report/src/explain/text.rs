@@ -1,6 +1,6 @@
 //! Explanations as plain text for a terminal, and as Markdown.
 
-use super::{Block, ceiling_words, picture};
+use super::{Block, ceiling_words, heads, picture};
 use crate::escape::{self, line};
 use crate::options::Options;
 use crate::stages::{groups_markdown, groups_text};
@@ -43,6 +43,10 @@ pub fn on_terminal(title: &str, blocks: &[Block<'_>], options: &Options) -> Stri
                 out.push('\n');
                 push(&mut out, &grid(heads, rows, width));
             }
+            Block::Columns(names, rows) => {
+                out.push('\n');
+                push(&mut out, &grid(&heads(names), rows, width));
+            }
             Block::Table(table) => out.push_str(&captioned(table, options, width)),
             Block::Groups(groups) => {
                 out.push('\n');
@@ -75,6 +79,20 @@ fn captioned(table: &Table, options: &Options, width: usize) -> String {
     }
 }
 
+fn markdown_grid(heads: &[(&str, bool)], rows: &[Vec<String>]) -> String {
+    let names: Vec<&str> = heads.iter().map(|(name, _)| *name).collect();
+    let rules: Vec<&str> = heads
+        .iter()
+        .map(|(_, number)| if *number { "--:" } else { "---" })
+        .collect();
+    let mut out = format!("\n| {} |\n| {} |\n", names.join(" | "), rules.join(" | "));
+    for cells in rows {
+        let cells: Vec<String> = cells.iter().map(|c| escape::markdown(c)).collect();
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    out
+}
+
 /// GitHub Flavored Markdown.
 pub fn as_markdown(title: &str, blocks: &[Block<'_>]) -> String {
     let mut out = format!("# {}\n", escape::markdown(title));
@@ -89,22 +107,8 @@ pub fn as_markdown(title: &str, blocks: &[Block<'_>]) -> String {
                     .iter()
                     .for_each(|i| out.push_str(&format!("- {}\n", escape::markdown(i))));
             }
-            Block::Grid(heads, rows) => {
-                let names: Vec<&str> = heads.iter().map(|(name, _)| *name).collect();
-                let rules: Vec<&str> = heads
-                    .iter()
-                    .map(|(_, number)| if *number { "--:" } else { "---" })
-                    .collect();
-                out.push_str(&format!(
-                    "\n| {} |\n| {} |\n",
-                    names.join(" | "),
-                    rules.join(" | ")
-                ));
-                for cells in rows {
-                    let cells: Vec<String> = cells.iter().map(|c| escape::markdown(c)).collect();
-                    out.push_str(&format!("| {} |\n", cells.join(" | ")));
-                }
-            }
+            Block::Grid(heads, rows) => out.push_str(&markdown_grid(heads, rows)),
+            Block::Columns(names, rows) => out.push_str(&markdown_grid(&heads(names), rows)),
             Block::Table(table) => {
                 if !table.caption.is_empty() {
                     out.push_str(&format!("\n### {}\n", escape::markdown(&table.caption)));

@@ -39,6 +39,7 @@ pub fn part(block: &Block<'_>, at: usize) -> String {
             format!("<ul class=\"words\">\n{items}</ul>\n")
         }
         Block::Grid(heads, rows) => grid(heads, rows),
+        Block::Columns(heads, rows) => grid(&crate::explain::heads(heads), rows),
         Block::Table(data) if data.caption.is_empty() => parts::bare(data, &mut Notes::default()),
         Block::Table(data) => parts::table_under(data, &mut Notes::default()),
         Block::Groups(data) => stages::groups(data),
@@ -60,7 +61,7 @@ fn figure(svg: &str, caption: &str) -> String {
     format!("<figure class=\"wide\">\n<figcaption>{caption}</figcaption>\n{svg}</figure>\n")
 }
 
-fn grid(heads: &[(&'static str, bool)], rows: &[Vec<String>]) -> String {
+fn grid(heads: &[(&str, bool)], rows: &[Vec<String>]) -> String {
     let class = |number: bool| if number { " class=\"n\"" } else { "" };
     let mut out =
         String::from("<div class=\"scroll\" tabindex=\"0\"><table class=\"grid\">\n<thead><tr>");

@@ -4,6 +4,7 @@
 
 mod bins;
 mod costs;
+mod crossover;
 mod csv;
 mod frames;
 mod full;
@@ -14,6 +15,7 @@ pub(crate) mod sheet;
 mod unit;
 
 use wirelab_trial::ResultsFile;
+use wirelab_trial::crossover::crossovers;
 use wirelab_trial::format::{decimal, integer, time_f};
 use wirelab_trial::stage::{self, Change, Delay, StageFigures};
 
@@ -51,6 +53,12 @@ pub fn render_stages(
             let blocks = blocks(file, &delays, changes);
             Ok(html::stages(file, &title, &blocks))
         }
+        // A terminal has no room for the tables of each node; pages have them, too.
+        Format::Terminal if !crossovers(file).is_empty() => {
+            let title = options.title.clone();
+            let title = title.unwrap_or_else(|| crossover::TITLE.to_owned());
+            written(&title, &crossover::blocks(file), format, options)
+        }
         _ => written(&title, &blocks(file, &delays, changes), format, options),
     }
 }
@@ -77,7 +85,7 @@ pub(crate) fn blocks(
     delays: &[Delay],
     changes: Option<&[Change]>,
 ) -> Vec<Block<'static>> {
-    let mut out = Vec::new();
+    let mut out = crossover::blocks(file);
     let sections = sheet::sections(delays);
     for section in &sections {
         out.push(Block::Heading(section.heading()));

@@ -25,7 +25,8 @@ pub struct StagesArgs {
     #[arg(long, value_name = "MAC")]
     pub mac: Option<String>,
     /// hdl:reference with slots: clocks from one read of the MAC's bus to the next, and from one write to the next [default:
-    /// 5,3 for lite-device and 17,18 for lite-ordered, as the Zynq document measured them]
+    /// 5,3 for lite-device and 17,18 for lite-ordered, as the Zynq document measured them]. Given several times it measures
+    /// slots with each, and DMA, and says where the two are level
     #[arg(long, value_delimiter = ',', value_name = "READ,WRITE")]
     pub wait_states: Vec<u8>,
     /// Lengths of the frames in bytes, without FCS

@@ -10,6 +10,7 @@ use wirelab_board::count::CountNode;
 use wirelab_board::{Emulator, Options, catalogue};
 use wirelab_ports::PortsOptions;
 use wirelab_report::{Format, render_stages};
+use wirelab_trial::crossover::crossovers;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{ClockKind, Found, Node, Observation, ResultsFile, Status};
@@ -28,6 +29,7 @@ mod flow;
 mod here;
 mod options;
 mod plan;
+mod sweep;
 mod told;
 mod warm;
 
@@ -100,6 +102,10 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
         let plan = plan::plain(args, &able, frames, None)?;
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok(Measured::whole(plan, ran));
+    }
+    let names = sweep::names(args)?;
+    if names.len() > 1 {
+        return sweep::measure(args, outputs, &names, &ways, (&bar, &cancel));
     }
     let (mut node, most) = open(args, &bar)?;
     let description = node.describe();
@@ -191,31 +197,13 @@ fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
         return Ok((Box::new(node), kept));
     }
     let image = args.image.as_deref();
-    let name = reference_name(args)?;
+    let name = sweep::names(args)?.remove(0);
     let node = nodes::with_image(&name, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
     let kept = Kept {
         of_a_trial: node.captures_of_a_trial(),
         in_all: node.most_captures(),
     };
     Ok((Box::new(node), kept))
-}
-
-/// The name of the node with what was given apart from it for the reference node.
-fn reference_name(args: &StagesArgs) -> Asked<String> {
-    let mut name = args.node.clone();
-    if let Some(mac) = &args.mac {
-        name.push_str(&format!(",mac={mac}"));
-    }
-    match args.wait_states[..] {
-        [] => {}
-        [read, write] => name.push_str(&format!(",read-clocks={read},write-clocks={write}")),
-        _ => {
-            return Err(Failure::usage(
-                "--wait-states: write the clocks from one read to the next and from one write to the next, e.g. 17,18",
-            ));
-        }
-    }
-    Ok(name)
 }
 
 /// Refuse what only a Linux node can be asked.
@@ -341,6 +329,7 @@ fn show(
             "changes": changes,
             "ways": beside(&file.observations),
             "trials": told::trials(file),
+            "crossovers": crossovers(file),
             "measuring": file.measuring,
             "searches": file.parts.iter().filter(|part| part.found.is_some()).collect::<Vec<_>>(),
             "loss_free": rates(file),

@@ -24,6 +24,20 @@ pub struct Ran {
     unsaved: Option<WriteError>,
 }
 
+impl Ran {
+    /// Put what came of another plan, or of the same on another node, behind this.
+    pub fn join(&mut self, other: Ran) {
+        self.file.append(other.file);
+        self.outcome.add(other.outcome);
+        self.unsaved = self.unsaved.take().or(other.unsaved);
+    }
+
+    /// Whether every trial was asked and kept, whatever came of it.
+    pub fn is_done(&self) -> bool {
+        self.outcome.is_done()
+    }
+}
+
 /// How results are shown on standard output.
 #[derive(Clone, Copy)]
 pub struct Show {

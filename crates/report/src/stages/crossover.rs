@@ -1,0 +1,104 @@
+//! Where slots and DMA are level: each delay at each length with each pair of wait states, and who is ahead.
+
+use wirelab_trial::crossover::{Ahead, Change, Crossover, Slots, crossovers};
+use wirelab_trial::format::{decimal, integer};
+use wirelab_trial::{Direction, ResultsFile};
+
+use crate::explain::Block;
+
+/// What a page of nothing else is called.
+pub const TITLE: &str = "Where slots and DMA are level";
+/// ps of the unit of the table, µs.
+const UNIT_PS: f64 = 1e6;
+
+/// The tables, one for each way; none where a file has no slots with several wait states, or no DMA.
+pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
+    let all = crossovers(file);
+    let mut out = Vec::new();
+    for (direction, way) in [
+        (Direction::Receive, "received"),
+        (Direction::Transmit, "sent"),
+    ] {
+        let mine = |c: &&Crossover| c.direction == direction;
+        let mut left: Vec<&Crossover> = all.iter().filter(mine).collect();
+        // What was measured with other wait states has other columns.
+        while let Some(first) = left.first().copied() {
+            let like =
+                |c: &&Crossover| c.attachment == first.attachment && pairs(c).eq(pairs(first));
+            let (table, others) = left.into_iter().partition::<Vec<_>, _>(like);
+            left = others;
+            out.push(Block::Heading(format!(
+                "Slots ({}) beside DMA, {way}",
+                first.attachment
+            )));
+            out.push(Block::Words(
+                "Mean delays in µs (measured): of slots by clocks from one read of their bus to the next and from one write \
+                 to the next, and of DMA. Level is where a straight line between two pairs has the mean of DMA."
+                    .to_owned(),
+            ));
+            out.push(grid(&table));
+        }
+    }
+    out
+}
+
+fn pairs(crossover: &Crossover) -> impl Iterator<Item = (u32, u32)> {
+    let slots = crossover.slots.iter();
+    slots.map(|slots| (slots.read_clocks, slots.write_clocks))
+}
+
+fn pair(slots: &Slots) -> String {
+    format!("{},{}", slots.read_clocks, slots.write_clocks)
+}
+
+fn grid(table: &[&Crossover]) -> Block<'static> {
+    let mut heads = vec![("delay".to_owned(), false), ("length".to_owned(), true)];
+    let slots = table.iter().take(1).flat_map(|first| &first.slots);
+    heads.extend(slots.map(|slots| (pair(slots), true)));
+    heads.extend([
+        ("DMA".to_owned(), true),
+        ("ahead".to_owned(), false),
+        ("level at".to_owned(), true),
+    ]);
+    Block::Columns(heads, table.iter().map(|row| cells(row)).collect())
+}
+
+fn cells(row: &Crossover) -> Vec<String> {
+    let us = |ps: f64| decimal(ps / UNIT_PS, 2);
+    let path = row.path.map(|path| format!(" ({path})"));
+    let mut cells = vec![
+        format!("{} to {}{}", row.from, row.to, path.unwrap_or_default()),
+        format!("{} B", integer(row.length_bytes.into())),
+    ];
+    cells.extend(row.slots.iter().map(|slots| us(slots.mean_ps)));
+    let level = row.changes.iter().map(|change| {
+        let (read, write) = (change.level_read_clocks, change.level_write_clocks);
+        format!("{},{}", decimal(read, 1), decimal(write, 1))
+    });
+    let level: Vec<String> = level.collect();
+    cells.extend([us(row.dma_mean_ps), ahead(row), level.join("; ")]);
+    cells
+}
+
+/// Who is ahead, throughout or up to which pair.
+fn ahead(row: &Crossover) -> String {
+    let name = |who: Ahead| match who {
+        Ahead::Slots => "slots",
+        Ahead::Dma => "DMA",
+        Ahead::Level => "level",
+    };
+    let first = row.slots.first().map_or("", |slots| name(slots.ahead));
+    if row.changes.is_empty() {
+        return format!("{first} throughout");
+    }
+    let from = |change: &Change| {
+        let next = row.slots.get(change.after + 1);
+        format!(
+            "{} from {}",
+            name(change.then),
+            next.map_or(String::new(), pair)
+        )
+    };
+    let changes: Vec<String> = row.changes.iter().map(from).collect();
+    format!("{first}, {}", changes.join(", "))
+}

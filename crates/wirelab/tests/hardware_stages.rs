@@ -1,0 +1,195 @@
+//! `wirelab stages hdl:reference` as a user calls it: where slots and DMA are level, and the page with the Zynq document's figures.
+
+mod common;
+
+use std::io::Write;
+
+use common::{json, refused, scratch, stderr, stdout, wirelab};
+use serde_json::Value;
+
+/// Whether the reference node's program is there; says so in the way the test runner understands if not.
+fn has_program() -> bool {
+    let program = std::env::current_exe().expect("a test knows where it is");
+    let mut folders = program.ancestors().map(|folder| folder.join("firmware"));
+    let found = folders.any(|folder| folder.join("reference.elf").is_file());
+    if !found {
+        // Directly, because the test harness swallows what is printed otherwise.
+        let text = "WIRELAB-SKIP firmware: there is no reference.elf: run scripts/firmware.sh";
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+    found
+}
+
+fn crossover<'a>(all: &'a Value, from: &str, to: &str) -> &'a Value {
+    let mut found = all["crossovers"].as_array().expect("a list").iter();
+    let is = |c: &&Value| c["from"] == from && c["to"] == to;
+    found
+        .find(is)
+        .unwrap_or_else(|| panic!("{from} to {to}: {all:#}"))
+}
+
+#[test]
+fn slots_and_dma_are_level_at_some_wait_states_or_at_none() {
+    if !has_program() {
+        return;
+    }
+    let results = scratch("sweep.json");
+    let path = results.to_str().expect("a path of letters");
+    let asked = [
+        "stages",
+        "hdl:reference",
+        "--wait-states",
+        "8,10",
+        "--wait-states",
+        "4,2",
+        "--length",
+        "256",
+        "--count",
+        "2",
+    ];
+    let all = json(&[&asked[..], &["--json", "-o", path]].concat());
+    // The document's way from slots to DMA: a copy over a fast bus is sooner in its buffer, one over a slow bus later.
+    let copied = crossover(&all, "line", "driver");
+    let slots = copied["slots"].as_array().expect("a list");
+    let clocks = slots
+        .iter()
+        .map(|s| (&s["read_clocks"], &s["write_clocks"]));
+    assert!(clocks.eq([(&4.into(), &2.into()), (&8.into(), &10.into())]));
+    assert_eq!(
+        (&slots[0]["ahead"], &slots[1]["ahead"]),
+        (&"slots".into(), &"dma".into())
+    );
+    let change = &copied["changes"][0];
+    assert_eq!(
+        (&change["after"], &change["then"]),
+        (&0.into(), &"dma".into())
+    );
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let [fast, slow, dma] = [
+        &slots[0]["mean_ps"],
+        &slots[1]["mean_ps"],
+        &copied["dma_mean_ps"],
+    ]
+    .map(number);
+    let level = 4.0 + 4.0 * (dma - fast) / (slow - fast);
+    assert!(
+        (number(&change["level_read_clocks"]) - level).abs() < 1e-9,
+        "{copied:#}"
+    );
+    // Each mean is that of its node's own row.
+    let row = all["stages"].as_array().expect("rows").iter().find(|row| {
+        row["node"] == "hdl:reference,mac=dma" && row["from"] == "line" && row["to"] == "driver"
+    });
+    let row = row.expect("DMA is measured as well");
+    assert_eq!(number(&row["mean_ticks"]) * number(&row["tick_ps"]), dma);
+    // To the line DMA is ahead with either bus, and that is told as well.
+    let sent = crossover(&all, "driver", "line");
+    assert_eq!(sent["changes"], Value::Array(Vec::new()), "{sent:#}");
+    assert!(
+        sent["slots"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .all(|s| s["ahead"] == "dma")
+    );
+    // The file tells the same again, in words.
+    let shown = wirelab(&["stages", path]);
+    assert!(shown.status.success(), "{}", stderr(&shown));
+    let text = stdout(&shown);
+    for words in ["8,10", "slots, DMA from 8,10", "DMA throughout"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn pairs_of_wait_states_that_cannot_be_say_what_can() {
+    let asked = |states: &[&str], words: &str| {
+        let options = states.iter().flat_map(|state| ["--wait-states", state]);
+        let asked = ["stages", "hdl:reference"].into_iter().chain(options);
+        refused(&asked.collect::<Vec<_>>(), words);
+    };
+    asked(&["4,2", "8"], "e.g. 17,18");
+    asked(&["4,2", "4,2"], "given twice");
+}
+
+/// The mean of a row in µs, as the page writes it.
+fn mean(all: &Value, path: &str, length: u64, (from, to): (&str, &str)) -> String {
+    let mut rows = all["stages"].as_array().expect("rows").iter();
+    let is = |row: &&Value| {
+        (&row["from"], &row["to"], &row["path"]) == (&from.into(), &to.into(), &path.into())
+            && row["length_bytes"] == length
+    };
+    let row = rows
+        .find(is)
+        .unwrap_or_else(|| panic!("{from} to {to}: {all:#}"));
+    let number = |key: &str| row[key].as_f64().expect("a number");
+    format!("{:.2}", number("mean_ticks") * number("tick_ps") / 1e6)
+}
+
+#[test]
+fn the_page_has_figures_3_to_9_of_the_zynq_document() {
+    if !has_program() {
+        return;
+    }
+    let page = scratch("figures.html");
+    let path = page.to_str().expect("a path of letters");
+    let all = json(&[
+        "stages",
+        "hdl:reference",
+        "--length",
+        "64,256",
+        "--count",
+        "2",
+        "--fast-track",
+        "port=1026",
+        "--json",
+        "-o",
+        path,
+    ]);
+    let page = std::fs::read_to_string(path).expect("it was written");
+    // The histograms of one chapter, each with its caption and what it says to who cannot see it.
+    let chapter = |heading: &str| {
+        let begin = page.find(&format!("<h2>{heading}"));
+        let begin = begin.unwrap_or_else(|| panic!("no {heading} in the page"));
+        let rest = &page[begin + 4..];
+        &rest[..rest.find("<h2>").unwrap_or(rest.len())]
+    };
+    let figure = |chapter: &str, caption: &str| {
+        let mut figures = chapter.split("<figure").skip(1);
+        let found = figures.find(|figure| figure.contains(&format!("<figcaption>{caption} ")));
+        found.unwrap_or_else(|| panic!("no {caption}")).to_owned()
+    };
+    let received = chapter("Received · stack: from the line to each point");
+    let sent = chapter("Sent · stack: from each point to the line");
+    for (chapter, way) in [
+        (received, ("line", "interrupt")),   // Figure 3
+        (received, ("line", "driver")),      // Figure 4
+        (received, ("line", "application")), // Figure 5
+        (sent, ("application", "line")),     // Figure 6
+        (sent, ("driver", "line")),          // Figure 7
+        (sent, ("mac", "line")),             // Figure 8
+    ] {
+        let figure = figure(chapter, &format!("{} to {}", way.0, way.1));
+        assert!(
+            figure.contains("<rect") || figure.contains("<path"),
+            "{figure}"
+        );
+        assert!(figure.contains("measured, simulated time"), "{figure}");
+        for length in [64, 256] {
+            let words = format!("{length} B: mean {}", mean(&all, "stack", length, way));
+            assert!(figure.contains(&words), "{words}: {figure}");
+        }
+    }
+    // Figure 9.
+    let against = chapter("Received: fast track against stack");
+    for length in [64, 256] {
+        let figure = figure(against, &format!("line to application, length {length} B"));
+        for (path, name) in [("stack", "stack"), ("fast-track", "fast track")] {
+            let words = format!(
+                "{name}: mean {}",
+                mean(&all, path, length, ("line", "application"))
+            );
+            assert!(figure.contains(&words), "{words}: {figure}");
+        }
+    }
+}
