@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 30
 .DEFAULT_GOAL := help
 
-.PHONY: help setup build firmware demo test test-long check bench fuzz install clean
+.PHONY: help setup build firmware demo test test-long test-rtl check bench fuzz install clean
 
 help: ## what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -30,6 +30,10 @@ test: ## every test; says at the end what ran and what was skipped
 test-long: ## the tests that take minutes to hours
 	@scripts/setup.sh build test long
 	@scripts/run-tests.py --long
+
+test-rtl: ## of these the hardware's: its benches with more random numbers, its translation for longer
+	@scripts/setup.sh build test
+	@scripts/run-tests.py --long --suite rtl-seeds --suite rtl-lockstep-long
 
 check: ## style, lints, licences and the rules of the project
 	@scripts/setup.sh build test check

@@ -23,7 +23,7 @@ PRIVATE = re.compile(
     r"(?<![\w.])/(root|home/\w+|Users/\w+|work)/\w|/tmp/target-|\bas an AI\b|\blanguage model\b|^co-authored-by:", re.I
 )
 REFERENCE = re.compile(r"`([\w./-]+\.(?:rs|py|sh|c))::([\w:]+)`|`make ([a-z-]+)`")
-MAKE_TARGETS_THAT_TEST = {"demo", "test", "test-long", "bench", "fuzz", "check"}
+MAKE_TARGETS_THAT_TEST = {"demo", "test", "test-long", "test-rtl", "bench", "fuzz", "check"}
 
 
 def files(root):

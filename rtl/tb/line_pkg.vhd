@@ -26,6 +26,7 @@ package line_pkg is
   -- Counts the clocks, and enables a byte at each clock that `pace` divides; of 0, at one clock in three, by chance.
   procedure enable_bytes(
     signal clk : in std_logic;
+    seed : natural;
     signal pace : in natural;
     signal cycle : inout natural;
     signal ce : out std_logic);
@@ -106,12 +107,13 @@ package body line_pkg is
 
   procedure enable_bytes(
     signal clk : in std_logic;
+    seed : natural;
     signal pace : in natural;
     signal cycle : inout natural;
     signal ce : out std_logic) is
     variable random : RandomPType;
   begin
-    random.InitSeed("enable");
+    random.InitSeed("enable" & to_string(seed));
     loop
       wait until rising_edge(clk);
       cycle <= cycle + 1;

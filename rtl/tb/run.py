@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the test benches of all blocks: `rtl/tb/run.py [VUnit's arguments]`, as `run.py '*mac_tx*' -v` or `run.py --list`.
+"""Runs the test benches of all blocks: `rtl/tb/run.py [--seeds FIRST,LAST] [VUnit's arguments]`, as `run.py '*mac_tx*' -v`,
+`run.py --list`, or `run.py --seeds 1,8` for eight times other random numbers.
 
 Every rtl/tb/tb_*.vhd is a bench, every *.vhd of rtl/src, rtl/reference and rtl/example and the registers are sources;
 other rtl/tb/*.vhd are packages of the benches.
 """
 
+import argparse
 import os
 import sys
 from pathlib import Path
@@ -21,11 +23,14 @@ def main():
     toolchain.enter()
     rtl = toolchain.TREE / "rtl"
     built = verilog.built() / "vunit"
-    arguments = sys.argv[1:]
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--seeds", type=lambda text: tuple(map(int, text.split(","))))
+    options, arguments = parser.parse_known_args()
+    seeds = range(options.seeds[0], options.seeds[-1] + 1) if options.seeds else ()
     if not any(word.startswith(("-p", "--num-threads")) for word in arguments):
         arguments = ["-p", str(os.cpu_count() or 1), *arguments]
     try:
-        return benches.run(verilog.sources(), sorted(rtl.glob("tb/*.vhd")), built, arguments)
+        return benches.run(verilog.sources(), sorted(rtl.glob("tb/*.vhd")), built, arguments, seeds)
     except toolchain.ToolError as error:
         print(f"Bail out! {error}")
         return 1

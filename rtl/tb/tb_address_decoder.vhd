@@ -8,7 +8,7 @@ library osvvm;
 use osvvm.RandomPkg.all;
 
 entity tb_address_decoder is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_address_decoder is
@@ -108,7 +108,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("decoder");
+    random.InitSeed("decoder" & to_string(seed));
     wait until rising_edge(clk);
     wait until rising_edge(clk);
     rst <= '0';

@@ -8,7 +8,7 @@ library osvvm;
 use osvvm.RandomPkg.all;
 
 entity tb_axi_bridge is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_axi_bridge is
@@ -53,7 +53,7 @@ begin
       end loop;
     end procedure;
   begin
-    random.InitSeed("registers");
+    random.InitSeed("registers" & to_string(seed));
     loop
       wait until rising_edge(clk);
       if arvalid = '1' then
@@ -126,7 +126,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("bridge");
+    random.InitSeed("bridge" & to_string(seed));
     for i in 1 to 3 loop
       wait until rising_edge(clk);
     end loop;

@@ -8,7 +8,7 @@ library osvvm;
 use osvvm.RandomPkg.all;
 
 entity tb_bus_bridge is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_bus_bridge is
@@ -84,7 +84,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("bridge");
+    random.InitSeed("bridge" & to_string(seed));
     idle(4);
     rst <= '0';
     idle(1);

@@ -8,7 +8,7 @@ library osvvm;
 use osvvm.RandomPkg.all;
 
 entity tb_capture_unit is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_capture_unit is
@@ -84,7 +84,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("capture");
+    random.InitSeed("capture" & to_string(seed));
     cycles(4);
     rst <= '0';
     enable <= '1';

@@ -1,6 +1,9 @@
 """Narrow counts for the test of tb_ethernet_port in which all of them run over."""
 
+NARROW = "counts that run over are told by the registers until they are cleared"
 
-def configure(bench, _folder):
-    """Give each test the bits of its counts."""
-    bench.test("counts that run over are told by the registers until they are cleared").set_generic("count_bits", 2)
+
+def configure(bench, _folder, seed):
+    """Give each test its random numbers and the bits of its counts."""
+    for test in bench.get_tests():
+        test.add_config(f"seed_{seed}", generics={"seed": seed, "count_bits": 2 if test.name == NARROW else 32})

@@ -14,6 +14,7 @@ use osvvm.RandomPkg.all;
 entity tb_ethernet_port is
   generic (
     runner_cfg : string;
+    seed       : natural := 0;
     count_bits : natural := 32
   );
 end entity;
@@ -152,7 +153,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    dice.InitSeed(runner_cfg);
+    dice.InitSeed("port" & to_string(seed));
     clocks(4);
     rst <= '0';
     clocks(1);

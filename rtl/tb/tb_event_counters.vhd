@@ -10,7 +10,7 @@ use osvvm.RandomPkg.all;
 use work.ethernet_pkg.all;
 
 entity tb_event_counters is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_event_counters is
@@ -55,7 +55,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("counters");
+    random.InitSeed("counters" & to_string(seed));
     wait until falling_edge(clk);
     step("000", '1');
     while test_suite loop

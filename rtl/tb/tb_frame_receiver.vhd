@@ -14,7 +14,7 @@ use work.ethernet_pkg.to_std_logic;
 use work.line_pkg.octet;
 
 entity tb_frame_receiver is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_frame_receiver is
@@ -161,7 +161,7 @@ begin
     variable at     : natural;
     variable bytes  : natural;
   begin
-    random.InitSeed("reader");
+    random.InitSeed("reader" & to_string(seed));
     loop
       wait until rising_edge(clk);
       next when not reading or full = "00";
@@ -298,7 +298,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("frames");
+    random.InitSeed("frames" & to_string(seed));
     cycles(3);
     rst <= '0';
     cycles(1);

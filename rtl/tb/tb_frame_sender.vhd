@@ -13,7 +13,7 @@ use work.ethernet_pkg.to_std_logic;
 use work.line_pkg.octet;
 
 entity tb_frame_sender is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_frame_sender is
@@ -51,7 +51,7 @@ begin
   take : process
     variable random : RandomPType;
   begin
-    random.InitSeed("taker");
+    random.InitSeed("taker" & to_string(seed));
     loop
       wait until falling_edge(clk);
       m_tready <= to_std_logic(random.RandInt(1, 100) <= pace);
@@ -231,7 +231,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("sender");
+    random.InitSeed("sender" & to_string(seed));
     cycles(3);
     rst <= '0';
     cycles(1);

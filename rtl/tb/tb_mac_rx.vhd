@@ -9,7 +9,7 @@ use osvvm.RandomPkg.all;
 use work.line_pkg.all;
 
 entity tb_mac_rx is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_mac_rx is
@@ -35,7 +35,7 @@ architecture test of tb_mac_rx is
 begin
   clk <= not clk after PERIOD / 2;
 
-  enable_bytes(clk, pace, cycle, ce);
+  enable_bytes(clk, seed, pace, cycle, ce);
 
   unit : entity work.mac_rx
     port map (clk, rst, ce, max_frame, gmii_rxd, gmii_rx_dv, gmii_rx_er,
@@ -157,7 +157,7 @@ begin
     variable any : boolean;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("mac_rx");
+    random.InitSeed("mac_rx" & to_string(seed));
     line((1 to 0 => 0), 4);
     rst <= '0';
     line((1 to 0 => 0), 4);

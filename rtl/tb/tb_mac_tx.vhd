@@ -9,7 +9,7 @@ use osvvm.RandomPkg.all;
 use work.line_pkg.all;
 
 entity tb_mac_tx is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_mac_tx is
@@ -28,7 +28,7 @@ architecture test of tb_mac_tx is
 begin
   clk <= not clk after PERIOD / 2;
 
-  enable_bytes(clk, pace, cycle, ce);
+  enable_bytes(clk, seed, pace, cycle, ce);
 
   unit : entity work.mac_tx
     port map (clk, rst, ce, gap, s_tdata, s_tvalid, s_tready, s_tlast, s_tuser,
@@ -121,7 +121,7 @@ begin
     variable frame : integer_vector(0 to 99);
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("mac_tx");
+    random.InitSeed("mac_tx" & to_string(seed));
     rest(5);
     rst <= '0';
     rest;

@@ -10,7 +10,7 @@ use work.ethernet_pkg.to_std_logic;
 use work.line_pkg.all;
 
 entity tb_mii_rx is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_mii_rx is
@@ -108,7 +108,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("mii_rx");
+    random.InitSeed("mii_rx" & to_string(seed));
     while test_suite loop
       if run("100 Mbit/s with a clock of 125 MHz") then
         exchange(30);

@@ -9,7 +9,7 @@ use osvvm.RandomPkg.all;
 use work.line_pkg.all;
 
 entity tb_mii_tx is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_mii_tx is
@@ -37,7 +37,7 @@ begin
   phy_clock : process
     variable random : RandomPType;
   begin
-    random.InitSeed("phy");
+    random.InitSeed("phy" & to_string(seed));
     wait for 3.1 ns;
     loop
       -- Half a period, 4 % more or less.
@@ -128,7 +128,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("mii_tx");
+    random.InitSeed("mii_tx" & to_string(seed));
     while test_suite loop
       if run("100 Mbit/s with a clock of 125 MHz") then
         exchange(20);

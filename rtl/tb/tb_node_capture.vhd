@@ -10,7 +10,7 @@ use osvvm.RandomPkg.all;
 use work.reference_node_pkg.all;
 
 entity tb_node_capture is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_node_capture is
@@ -102,7 +102,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("capture");
+    random.InitSeed("capture" & to_string(seed));
     cycles(4);
     rst <= '0';
     cycles(4);

@@ -11,7 +11,7 @@ use work.line_pkg.all;
 use work.reference_node_pkg.all;
 
 entity tb_node_identifier is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_node_identifier is
@@ -110,7 +110,7 @@ begin
     end function;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("identifier");
+    random.InitSeed("identifier" & to_string(seed));
     cycles(4);
     rst <= '0';
     cycles(1);

@@ -10,7 +10,7 @@ use osvvm.RandomPkg.all;
 use work.reference_node_pkg.all;
 
 entity tb_node_system is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_node_system is
@@ -91,7 +91,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("system");
+    random.InitSeed("system" & to_string(seed));
     cycles(4);
     rst <= '0';
     cycles(1);

@@ -62,9 +62,9 @@ def many_bytes_lines(flow, count_bits):
         number += 1
 
 
-def close_lines(flow):
+def close_lines(seed, flow):
     """Smallest frames, each beginning right behind the one before: in order, lost, twice, late, corrupted, cut."""
-    rng, checker, number = random.Random(7), model.Checker(flow), 0
+    rng, checker, number = random.Random(f"close {seed}"), model.Checker(flow), 0
     for _ in range(800):
         number += rng.choice([1, 1, 1, 1, 2, 0, -1, 30])
         data = payload_of(max(number, 0), 28)
@@ -88,10 +88,11 @@ def overrun_lines(flow):
     yield count_line(checker)
 
 
-def configure(bench, folder):
-    """Give each test its files, or the same test several of them."""
+def configure(bench, folder, seed):
+    """Give each test its files, or the same test several of them; another seed makes other frames."""
 
     def add(test, name, lines, flow, count_bits=32):
+        name = f"{name}_seed_{seed}"
         path = folder / f"packet_checker_{name}.txt"
 
         def write(output_path):
@@ -99,6 +100,7 @@ def configure(bench, folder):
             return True
 
         generics = {
+            "seed": seed,
             "frames_file": str(path),
             "source_known": int(flow.source is not None),
             "stream_known": int(flow.stream is not None),
@@ -107,11 +109,11 @@ def configure(bench, folder):
         bench.test(test).add_config(name, generics=generics, pre_config=write)
 
     flows = [model.Flow(), model.Flow(stream=3), model.Flow(source=None), model.Flow(source=None, stream=3)]
-    for seed, flow in enumerate(flows):
-        add("verdicts and counts are those of the model", f"seed_{seed}", random_lines(seed, 500, flow), flow)
-    add("verdicts and counts are those of the model", "long", random_lines(99, 40, flows[0], 9100), flows[0])
+    for number, flow in enumerate(flows):
+        add("verdicts and counts are those of the model", f"flow_{number}", random_lines(f"{number} {seed}", 500, flow), flow)
+    add("verdicts and counts are those of the model", "long", random_lines(f"long {seed}", 40, flows[0], 9100), flows[0])
     over = "counts that run over say so until they are cleared"
-    add(over, "all", random_lines(1, 300, flows[0], 150, count_bits=2), flows[0], count_bits=2)
+    add(over, "all", random_lines(f"over {seed}", 300, flows[0], 150, count_bits=2), flows[0], count_bits=2)
     add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1)
-    add("frames without a gap between them", "close", close_lines(flows[0]), flows[0])
+    add("frames without a gap between them", "close", close_lines(seed, flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])

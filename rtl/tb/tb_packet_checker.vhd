@@ -17,6 +17,7 @@ use work.ethernet_pkg.all;
 entity tb_packet_checker is
   generic (
     runner_cfg   : string;
+    seed         : natural := 0;
     frames_file  : string := "";
     source_known : natural := 1;
     stream_known : natural := 0;
@@ -237,7 +238,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed(frames_file);
+    random.InitSeed("checker" & to_string(seed));
     clocks(5);
     rst <= '0';
     wait until rising_edge(clk) and ready = '1';

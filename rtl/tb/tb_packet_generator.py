@@ -269,10 +269,11 @@ def byte_overflow_runs():
     yield Run(9216, count=1)
 
 
-def configure(bench, folder):
-    """Give the test its runs, and judge them afterwards."""
+def configure(bench, folder, seed):
+    """Give the test its runs, and judge them afterwards; the seed moves the receiver's pauses alone."""
 
     def add(name, runs, count_bits=32):
+        name = f"{name}_seed_{seed}"
         path, frames = folder / f"packet_generator_{name}.txt", folder / f"packet_generator_{name}_frames.txt"
 
         def write(output_path):
@@ -288,7 +289,7 @@ def configure(bench, folder):
                     return False
             return True
 
-        generics = {"runs_file": str(path), "frames_file": str(frames), "count_bits": count_bits}
+        generics = {"seed": seed, "runs_file": str(path), "frames_file": str(frames), "count_bits": count_bits}
         bench.test("frames").add_config(name, generics=generics, pre_config=write, post_check=check)
 
     add("framing", list(framing_runs()))

@@ -14,6 +14,7 @@ use work.ethernet_pkg.all;
 entity tb_packet_generator is
   generic (
     runner_cfg  : string;
+    seed        : natural := 0;
     runs_file   : string := "";
     frames_file : string := "";
     count_bits  : natural := 32
@@ -80,7 +81,7 @@ begin
     variable random : RandomPType;
     variable pause  : natural := 0;
   begin
-    random.InitSeed(runs_file);
+    random.InitSeed("generator" & to_string(seed));
     loop
       wait until rising_edge(clk);
       if m_tvalid = '1' and m_tready = '1' and m_tlast = '1' and ready_percent = LIKE_A_MAC then

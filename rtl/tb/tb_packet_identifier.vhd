@@ -10,7 +10,7 @@ use osvvm.RandomPkg.all;
 use work.line_pkg.all;
 
 entity tb_packet_identifier is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_packet_identifier is
@@ -46,7 +46,7 @@ architecture test of tb_packet_identifier is
 begin
   clk <= not clk after PERIOD / 2;
 
-  enable_bytes(clk, pace, cycle, ce);
+  enable_bytes(clk, seed, pace, cycle, ce);
 
   mac : entity work.mac_rx
     port map (clk, rst, ce, (others => '1'), gmii_rxd, gmii_rx_dv, gmii_rx_er,
@@ -249,7 +249,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("identifier");
+    random.InitSeed("identifier" & to_string(seed));
     for i in 1 to 4 loop
       wait until rising_edge(clk);
     end loop;

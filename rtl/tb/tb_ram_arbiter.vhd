@@ -8,7 +8,7 @@ library osvvm;
 use osvvm.RandomPkg.all;
 
 entity tb_ram_arbiter is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_ram_arbiter is
@@ -96,7 +96,7 @@ begin
     variable random : RandomPType;
     variable first, began : natural;
   begin
-    random.InitSeed("code");
+    random.InitSeed("code" & to_string(seed));
     wait until crowd;
     for turn in 1 to rounds loop
       first := random.RandInt(0, 7) * LINE;
@@ -126,7 +126,7 @@ begin
     variable words : words_t;
     variable at, began : natural;
   begin
-    random.InitSeed("data");
+    random.InitSeed("data" & to_string(seed));
     for i in words'range loop
       words(i) := number(64 + i);
     end loop;
@@ -166,7 +166,7 @@ begin
     variable began : natural;
     variable word : std_logic_vector(31 downto 0);
   begin
-    random.InitSeed("dma");
+    random.InitSeed("dma" & to_string(seed));
     wait until crowd;
     for turn in 1 to rounds loop
       for pass in 0 to 1 loop

@@ -8,7 +8,7 @@ library osvvm;
 use osvvm.RandomPkg.all;
 
 entity tb_rate_meter is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_rate_meter is
@@ -134,7 +134,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("rate");
+    random.InitSeed("rate" & to_string(seed));
     cycles(4);
     rst <= '0';
     enable <= '1';

@@ -11,7 +11,7 @@ use work.line_pkg.all;
 use work.reference_node_pkg.all;
 
 entity tb_ring_mac is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_ring_mac is
@@ -75,7 +75,7 @@ begin
   process
     variable random : RandomPType;
   begin
-    random.InitSeed("memory");
+    random.InitSeed("memory" & to_string(seed));
     loop
       wait until rising_edge(clk);
       dma_answer <= '0';
@@ -94,7 +94,7 @@ begin
     variable random : RandomPType;
     variable length : natural := 0;
   begin
-    random.InitSeed("taker");
+    random.InitSeed("taker" & to_string(seed));
     loop
       wait until rising_edge(clk);
       sent <= '0';
@@ -263,7 +263,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("rings");
+    random.InitSeed("rings" & to_string(seed));
     cycles(4);
     rst <= '0';
     cycles(1);

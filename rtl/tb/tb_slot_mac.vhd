@@ -11,7 +11,7 @@ use work.line_pkg.all;
 use work.reference_node_pkg.all;
 
 entity tb_slot_mac is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_slot_mac is
@@ -49,7 +49,7 @@ begin
     variable random : RandomPType;
     variable length : natural := 0;
   begin
-    random.InitSeed("taker");
+    random.InitSeed("taker" & to_string(seed));
     loop
       wait until rising_edge(clk);
       if m_tvalid = '1' and m_tready = '1' then
@@ -183,7 +183,7 @@ begin
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
-    random.InitSeed("slots");
+    random.InitSeed("slots" & to_string(seed));
     cycles(4);
     rst <= '0';
     cycles(1);

@@ -2,11 +2,14 @@
 
 import importlib
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
 
 import toolchain
+
+HAS_SEED = re.compile(r"^\s.*\bseed\s*:\s*natural\b", re.M)
 
 
 def ghdl_for_vunit():
@@ -30,20 +33,26 @@ def tell(results, out):
     return len(tests)
 
 
-def configure(library, benches, output):
-    """A bench tb_BLOCK.vhd that needs files has a tb_BLOCK.py beside it, whose `configure(bench, folder)` provides them."""
+def configure(library, benches, output, seeds):
+    """A bench with random numbers has the generic `seed`; one tb_BLOCK.vhd that needs files has a tb_BLOCK.py beside it, whose
+    `configure(bench, folder, seed)` provides them. Without seeds each runs once, with its own."""
     for path in benches:
         if path.with_suffix(".py").is_file():
             sys.path.insert(0, str(path.parent))
             folder = output / "files"
             folder.mkdir(parents=True, exist_ok=True)
-            importlib.import_module(path.stem).configure(library.test_bench(path.stem), folder)
+            for seed in seeds or [0]:
+                importlib.import_module(path.stem).configure(library.test_bench(path.stem), folder, seed)
+        elif path.stem.startswith("tb_") and HAS_SEED.search(path.read_text()):
+            for seed in seeds:
+                library.test_bench(path.stem).add_config(f"seed_{seed}", generics={"seed": seed})
 
 
-def run(sources, benches, output, arguments, out=print):
+def run(sources, benches, output, arguments, seeds=(), out=print):
     """Analyses `sources` (paths) into the library `wirelab`, runs all tests of `benches`; returns the exit status.
 
-    `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list, --gtkwave-fmt and so on.
+    Each of `seeds` makes other random numbers. `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list,
+    --gtkwave-fmt and so on.
     """
     from vunit import VUnit  # Only the environment has it.
 
@@ -58,7 +67,7 @@ def run(sources, benches, output, arguments, out=print):
         library = unit.add_library("wirelab")
         for path in [*sources, *benches]:
             library.add_source_file(path)
-        configure(library, benches, output)
+        configure(library, benches, output, seeds)
         # VUnit's and OSVVM's own sources hide names by the hundred.
         unit.set_compile_option("ghdl.a_flags", ["-Wno-hide"])
         # Warnings of the time before the first reset say nothing; the standard's own relaxed rules are not needed.

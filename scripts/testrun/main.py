@@ -1,4 +1,4 @@
-"""The command line of the runner: `run-tests.py [--long] [--suite NAME]`."""
+"""The command line of the runner: `run-tests.py [--long] [--suite NAME]…`."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from . import jobs, skips, suites, summary
 def chosen(listed, tree, long, only):
     """The suites to run: (those with a command of their own, the one of cargo or None)."""
     there = [suite for suite in listed if "needs" not in suite or Path(tree, suite["needs"]).exists()]
-    there = [suite for suite in there if not only or suite["name"] == only]
+    there = [suite for suite in there if not only or suite["name"] in only]
     plain = [suite for suite in there if suite["format"] != "cargo" and long == suite.get("long", False)]
     return plain, next((suite for suite in there if suite["format"] == "cargo"), None)
 
@@ -83,7 +83,7 @@ def run_all(tree, plain, rust, show, prefix, long):
         rest.result()
 
 
-def run(tree, prefix=(), long=False, only=None, out=print):
+def run(tree, prefix=(), long=False, only=(), out=print):
     """Runs the suites of a tree, with `prefix` before what needs root; returns the exit status."""
     try:
         features = skips.load(Path(tree, "tests/skips.toml").read_text())
@@ -104,7 +104,7 @@ def main():
     """Entry point."""
     parser = argparse.ArgumentParser(description="Runs every test suite and judges what was skipped.")
     parser.add_argument("--long", action="store_true", help="run only the tests behind the feature `long` and the suites marked so")
-    parser.add_argument("--suite", help="run only this suite of tests/suites.toml")
+    parser.add_argument("--suite", action="append", help="run only this suite of tests/suites.toml; more may be named")
     options = parser.parse_args()
     # Through a pipe, too, the runner's words must appear before the suite's.
     sys.stdout.reconfigure(line_buffering=True)

@@ -380,6 +380,12 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(self.runs(*scripts)[1][-1], "1 passed, 0 failed, 0 skipped")
         self.assertEqual(self.runs(*scripts, long=True)[1][-1], "2 passed, 0 failed, 0 skipped")
 
+    def test_suites_that_are_named_run_alone_and_a_name_that_is_none_fails(self):
+        scripts = ("echo 1..1; echo ok 1 a", "echo 1..2; echo ok 1 b; echo ok 2 c", "exit 1")
+        self.assertEqual(self.runs(*scripts, only=["s0", "s1"])[1][-1], "3 passed, 0 failed, 0 skipped")
+        self.assertEqual(self.runs(*scripts, only=["s1"])[1][-1], "2 passed, 0 failed, 0 skipped")
+        self.assertEqual(self.runs(*scripts, only=["gone"])[0], 1)
+
     def test_a_suite_that_must_be_alone_is_first_and_rust_tests_wait_for_no_other(self):
         """The one that is alone is begun first though listed last, and the other one cannot end before the Rust tests."""
         with tempfile.TemporaryDirectory() as folder:
