@@ -9,6 +9,8 @@ from frame_model import around, payload_of
 NOTHING, CLEARED, RESET, NOT_ENABLED, DISABLED = range(5)
 # A frame of at least 60 bytes, its FCS, gap and preamble.
 LINE_SPACING = 84
+# FCS, gap and preamble; and so much that a search is over when the next begins, at byte 36 of a frame at the earliest.
+LEAST_GAP, GAP_OF_A_SEARCH = 24, 33
 
 
 def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs=0):
@@ -25,12 +27,18 @@ def count_line(checker, count_bits=32):
     return " ".join(["-1", *(f"{count:012X}" for count in cut), f"{checker.overflow(count_bits):04X}"])
 
 
+def least_behind(found):
+    """The least gap behind a frame of which the model says so."""
+    return GAP_OF_A_SEARCH if found[0] in (model.STALE, model.CORRUPTED) else LEAST_GAP
+
+
 def random_lines(seed, frames, flow, longest=300, count_bits=32):
     """Everything, spaced as on a line at the closest; some frames with errors, and resets in the middle of some."""
-    rng, checker, length = random.Random(seed), model.Checker(flow), LINE_SPACING
+    rng, checker, length, least = random.Random(seed), model.Checker(flow), LINE_SPACING, LEAST_GAP
     for number, frame in enumerate(sequences.sequence(rng, frames, flow, longest=longest)):
-        gap = max(24, LINE_SPACING - length) + (rng.randrange(200) if rng.random() < 0.1 else 0)
-        length = len(frame)
+        # As far apart as frames of 60 bytes, from beginning to beginning and from end to end, though many are shorter here.
+        gap = max(least, LINE_SPACING - min(length, len(frame))) + (rng.randrange(200) if rng.random() < 0.1 else 0)
+        length, least = len(frame), LEAST_GAP
         percent = rng.choice([0, 0, 0, 20, 90 if length < 100 else 0])
         chance = rng.random()
         if chance < 0.04:
@@ -40,13 +48,17 @@ def random_lines(seed, frames, flow, longest=300, count_bits=32):
         elif chance < 0.05 and length > 2:
             yield frame_line(frame, None, gap, percent, NOT_ENABLED)
         elif chance < 0.06 and length > 2:
-            yield frame_line(frame, checker.take(frame), gap, percent, DISABLED)
+            found = checker.take(frame)
+            least = least_behind(found)
+            yield frame_line(frame, found, gap, percent, DISABLED)
         elif chance < 0.066 and length > 2:
             yield count_line(checker, count_bits)
             yield frame_line(frame, None, gap, percent, rng.choice([CLEARED, RESET]))
             checker.forget()
         else:
-            yield frame_line(frame, checker.take(frame), gap, percent)
+            found = checker.take(frame)
+            least = least_behind(found)
+            yield frame_line(frame, found, gap, percent)
         if number % 200 == 199 or count_bits < 32:
             yield count_line(checker, count_bits)
     yield count_line(checker, count_bits)
