@@ -37,10 +37,21 @@ def decode_ahead(text):
     """
     for old, new in (
         ("    -- Address Decode\n    %s\n    process(all)\n" % ("-" * 76), "    -- Address Decode\n    %s\n    process(clk)\n" % ("-" * 76)),
-        ("    begin\n        is_valid_addr := '0';\n", "    begin\n        if rising_edge(clk) then\n        is_valid_addr := '0';\n"),
-        ("and not is_valid_rw)) and decoded_req;\n", "and not is_valid_rw)) and cpuif_req_masked;\n        end if;\n"),
-        ("    -- Pass down signals to next stage\n    process(all) begin\n", "    -- Pass down signals to next stage\n    process(clk) begin\n        if rising_edge(clk) then\n"),
-        ("        decoded_wr_biten <= cpuif_wr_biten;\n", "        decoded_wr_biten <= cpuif_wr_biten;\n        end if;\n"),
+        # Strobes rise with an access and fall behind it: between two accesses neither hardware nor a simulation has to decode. The
+        # reset is not asked here but a clock before: a simulation asks it first of all, and would decode in both of its arms.
+        ("    signal decoded_req : std_logic;\n", "    signal decoded_req : std_logic;\n    signal decoding : std_logic;\n"),
+        (
+            "    begin\n        is_valid_addr := '0';\n",
+            "    begin\n        if rising_edge(clk) then\n        if cpuif_req_masked or decoding then\n        is_valid_addr := '0';\n",
+        ),
+        ("and not is_valid_rw)) and decoded_req;\n", "and not is_valid_rw)) and cpuif_req_masked;\n        end if;\n        end if;\n"),
+        (
+            "    -- Pass down signals to next stage\n    process(all) begin\n        decoded_addr <= cpuif_addr;\n        decoded_req <= cpuif_req_masked;\n",
+            "    -- Pass down signals to next stage\n    process(clk) begin\n        if rising_edge(clk) then\n        decoded_req <= cpuif_req_masked;\n"
+            "        decoding <= cpuif_req_masked or rst;\n"
+            "        if cpuif_req_masked then\n        decoded_addr <= cpuif_addr;\n",
+        ),
+        ("        decoded_wr_biten <= cpuif_wr_biten;\n", "        decoded_wr_biten <= cpuif_wr_biten;\n        end if;\n        end if;\n"),
         # What is read is looked up when a read is on its way, and then alone: a simulation does it at each clock otherwise.
         (
             "                readback_data_rt <= readback_data_rt_c;\n",
