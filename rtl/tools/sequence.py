@@ -241,7 +241,8 @@ class Sequence:
         gain = min(MOST, 1 + holds + sum(self.size(arm) for arm in arms))
         if op.kind == "mux":
             for factor, alone in self.factors(block, op.operands[0]):
-                yield factor, alone, gain
+                # What does not decide alone leaves the rest to be asked behind it, and what both arms need is made in front of it.
+                yield factor, alone, gain if alone else gain / 2
         elif op.kind == "case":
             yield self.netlist.resolved(op.operands[0]), True, gain
         elif op.kind in ("and", "or") and value.width == 1:
