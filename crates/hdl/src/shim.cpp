@@ -28,6 +28,11 @@ struct Port {
   Port() { top.eval(); }
 };
 
+// Verilator's own functions, which its eval() calls between much that is for models with more than clocks and flip-flops:
+// which clocks have risen, and what follows from that.
+void Vethernet_port___024root___eval_triggers_vec__act(Vethernet_port___024root *);
+void Vethernet_port___024root___eval_nba(Vethernet_port___024root *);
+
 extern "C" {
 Port *wirelab_hdl_new() { return new (std::nothrow) Port; }
 
@@ -62,10 +67,13 @@ void wirelab_hdl_clock(Port *port, const Inputs *in, Outputs *out) {
   top.s_axil_araddr = in->araddr;
   top.s_axil_arprot = 0;
   top.s_axil_rready = in->rready;
+  Vethernet_port___024root &root = *top.rootp;
   // Verilator's own name for what it compares the clock with.
-  top.rootp->__Vtrigprevexpr___TOP__clk__0 = 0;
+  root.__Vtrigprevexpr___TOP__clk__0 = 0;
   top.clk = 1;
-  top.eval();
+  Vethernet_port___024root___eval_triggers_vec__act(&root);
+  root.__VnbaTriggered = root.__VactTriggered;
+  Vethernet_port___024root___eval_nba(&root);
   out->txd = top.gmii_txd;
   out->tx_en = top.gmii_tx_en;
   out->tx_er = top.gmii_tx_er;
