@@ -106,6 +106,10 @@ architecture rtl of packet_identifier is
   signal udp_comes, udp_read : std_logic;
   signal port_same    : std_logic_vector(PORTS - 1 downto 0);
 
+  -- A byte of a header has come, and is compared; what follows from it is judged a clock later. Behind the headers nothing
+  -- changes until the frame ends.
+  signal comparing, judging : std_logic;
+
   -- What follows from it, one clock behind.
   signal ended        : std_logic;
   signal facts_done, facts_end : std_logic;
@@ -433,39 +437,47 @@ begin
         own := own or (address_same(i) and address_enable(i));
       end loop;
 
+      comparing  <= rst or (tap_tvalid and (tap_start or to_std_logic(layer /= rest)));
+      judging    <= rst or comparing or tap_end;
       facts_done <= parsed or over;
       facts_end  <= tap_end and not rst;
-      found      <= typed and (not over or to_std_logic(since_type = FCS_BYTES));
-      ip_good    <= is_ip and to_std_logic(good);
-      is_own     <= mac_same and (not is_ip or (own and to_std_logic(good)));
-      -- Of its six bytes four are among what the packet's end is counted by: before the last two all behind IP was missing.
-      if udp_read = '0' then
-        udp_good <= '0';
-      elsif udp_comes = '1' then
-        udp_good <= to_std_logic(udp_size >= UDP_BYTES and udp_size <= missing_two);
+      if comparing = '1' or tap_end = '1' then
+        found   <= typed and (not over or to_std_logic(since_type = FCS_BYTES));
+        ip_good <= is_ip and to_std_logic(good);
+        is_own  <= mac_same and (not is_ip or (own and to_std_logic(good)));
       end if;
-      for i in rule_enable'range loop
-        type_same(i)     <= to_std_logic(ether_type = rule_type(16 * i + 15 downto 16 * i));
-        protocol_same(i) <= to_std_logic(protocol = octet_in(rule_protocol, i));
-        priority_same(i) <= has_priority and to_std_logic(tag_priority = rule_priority(3 * i + 2 downto 3 * i));
-        udp_same(i)      <= or (port_same
-                                and rule_asks_port(PORTS * i + PORTS - 1 downto PORTS * i));
-      end loop;
+      if comparing = '1' then
+        -- Of its six bytes four are among what the packet's end is counted by: before the last two all behind IP was missing.
+        if udp_read = '0' then
+          udp_good <= '0';
+        elsif udp_comes = '1' then
+          udp_good <= to_std_logic(udp_size >= UDP_BYTES and udp_size <= missing_two);
+        end if;
+        for i in rule_enable'range loop
+          type_same(i)     <= to_std_logic(ether_type = rule_type(16 * i + 15 downto 16 * i));
+          protocol_same(i) <= to_std_logic(protocol = octet_in(rule_protocol, i));
+          priority_same(i) <= has_priority and to_std_logic(tag_priority = rule_priority(3 * i + 2 downto 3 * i));
+          udp_same(i)      <= or (port_same
+                                  and rule_asks_port(PORTS * i + PORTS - 1 downto PORTS * i));
+        end loop;
+      end if;
     end if;
   end process;
 
   judge : process (clk)
   begin
     if rising_edge(clk) then
-      for i in hits'range loop
-        hits(i) <= rule_enable(i) and found
-                   and (type_same(i) or not rule_asks_type(i))
-                   and (priority_same(i) or not rule_asks_priority(i))
-                   and ((protocol_same(i) and ip_good) or not rule_asks_protocol(i))
-                   and ((udp_same(i) and udp_good and ip_good)
-                        or not (or rule_asks_port(PORTS * i + PORTS - 1 downto PORTS * i)))
-                   and (is_own or not rule_asks_own(i));
-      end loop;
+      if judging = '1' then
+        for i in hits'range loop
+          hits(i) <= rule_enable(i) and found
+                     and (type_same(i) or not rule_asks_type(i))
+                     and (priority_same(i) or not rule_asks_priority(i))
+                     and ((protocol_same(i) and ip_good) or not rule_asks_protocol(i))
+                     and ((udp_same(i) and udp_good and ip_good)
+                          or not (or rule_asks_port(PORTS * i + PORTS - 1 downto PORTS * i)))
+                     and (is_own or not rule_asks_own(i));
+        end loop;
+      end if;
       hits_done    <= facts_done and not rst;
       hits_end     <= facts_end and not rst;
       decided      <= hits_done and not rst;
