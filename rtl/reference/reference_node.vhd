@@ -105,6 +105,8 @@ architecture rtl of reference_node is
   type words_t is array (0 to CAPTURE_UNITS - 1) of std_logic_vector(31 downto 0);
 
   signal reset                                : std_logic;
+  -- That of each MAC, in which the one that is not attached stays.
+  signal slot_rst, ring_rst                   : std_logic;
   -- The straps as they were taken.
   signal attached                             : std_logic_vector(1 downto 0);
   signal tracks, looped                       : std_logic;
@@ -192,7 +194,9 @@ begin
   process (clk)
   begin
     if rising_edge(clk) then
-      reset <= rst;
+      reset    <= rst;
+      slot_rst <= rst or is_dma;
+      ring_rst <= rst or not is_dma;
       if rst = '1' then
         attached     <= attachment;
         tracks       <= fast_track;
@@ -292,7 +296,7 @@ begin
       port_1_clock => port_running, exited => exited, exit_status => exit_status
     );
 
-  -- The MAC that is not attached hears and says nothing.
+  -- The MAC that is not attached hears and says nothing, and its registers read 0.
   is_dma         <= '1' when attached = DMA else '0';
   mac_irq        <= ring_irq when is_dma = '1' else slot_irq;
   slot_tvalid_in <= in_tvalid and not is_dma;
@@ -384,7 +388,7 @@ begin
 
   slots : entity work.slot_mac
     port map (
-      clk => clk, rst => reset,
+      clk => clk, rst => slot_rst,
       s_tdata => in_tdata, s_tvalid => slot_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
       s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
       result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
@@ -396,7 +400,7 @@ begin
   rings : entity work.ring_mac
     generic map (RAM_BITS => RAM_BITS)
     port map (
-      clk => clk, rst => reset,
+      clk => clk, rst => ring_rst,
       s_tdata => in_tdata, s_tvalid => ring_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
       s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
       result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,

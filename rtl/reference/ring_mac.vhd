@@ -239,7 +239,9 @@ begin
       write_data    <= come_data;
       write_bytes   <= come_bytes;
       if rst = '1' then
-        write_bytes <= "0000";
+        write_address <= (others => '0');
+        write_data    <= (others => '0');
+        write_bytes   <= "0000";
       end if;
     end if;
   end process;
