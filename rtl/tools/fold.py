@@ -192,5 +192,6 @@ def fold(text, top):
     for net, flop in list(flat.flops.items()):
         flat.flops[net] = flop._replace(clock=flat.resolved(flat.whole(flop.clock)).net)
     flat.writes = [write._replace(clock=flat.resolved(flat.whole(write.clock)).net) for write in flat.writes]
+    flat.decode()
     flat.keep_live()
     return Program(flat, reader.header(top))

@@ -128,6 +128,43 @@ class Netlist:
                     left += self.ops[operand.net].operands
         self.flops = {net: flop for net, flop in self.flops.items() if net in seen}
 
+    def decode(self):
+        """Lets each case ask for the value itself: GHDL compares it with every choice, and asks which comparison was true."""
+        for net, op in list(self.ops.items()):
+            if op.kind != "case" or not isinstance(selector := self.resolved(op.operands[0]), Ref):
+                continue
+            bits = self.ops.get(selector.net)
+            if bits and bits.kind == "concat" and selector == self.whole(selector.net):
+                if found := self.decoded(op, [self.compared(bit) for bit in bits.operands]):
+                    self.ops[net] = found
+
+    def decoded(self, op, compared):
+        """A case by what its selector's bits compare, of the first bit first; None if that is not one value with different ones."""
+        if None in compared or len({value for value, _ in compared}) != 1:
+            return None
+        by_choice = {"1" + "0" * (len(compared) - 1 - at): constants for at, (_, constants) in enumerate(compared)}
+        choices, values = [], []
+        for choice, value in zip(op.choices, op.operands[1:]):
+            constants = by_choice.get(choice.lstrip("0"), ())
+            choices += constants
+            values += [value] * len(constants)
+        if len(set(choices)) != len(choices):
+            return None
+        return op._replace(operands=(compared[0][0], *values, op.operands[-1]), choices=tuple(choices))
+
+    def compared(self, bit):
+        """The value that a bit compares, and the constants that make it 1; None if it is no such bit."""
+        bit = self.resolved(bit)
+        op = self.ops.get(bit.net) if isinstance(bit, Ref) else None
+        if op and op.kind == "equal" and not isinstance(op.operands[1], Ref) and set(op.operands[1]) <= {"0", "1"}:
+            value = self.resolved(op.operands[0])
+            return (value, (op.operands[1],)) if isinstance(value, Ref) else None
+        if op and op.kind == "or":
+            one, other = map(self.compared, op.operands)
+            if one and other and one[0] == other[0]:
+                return one[0], one[1] + other[1]
+        return None
+
     def part(self, operand, high, low):
         """Bits of an operand, from where they come."""
         if not isinstance(operand, Ref):

@@ -74,6 +74,16 @@ class Text(unittest.TestCase):
         text = VERILOG.replace("  assign a", parts + "  assign a").replace("n1_o : value", "n1_o : n11_o")
         self.assertIn("n7_q = 8'b00000001;", self.process(text))
 
+    def test_a_case_asks_for_the_value_that_its_bits_compare(self):
+        parts = "  wire n8_o;\n  wire n9_o;\n  wire n10_o;\n  wire [1:0] n11_o;\n  reg [7:0] n12_o;\n  assign n8_o = value == 8'b00000001;\n"
+        parts += "  assign n9_o = value == 8'b00000011;\n  assign n10_o = b == 8'b00000011;\n  assign n11_o = {n9_o, n8_o};\n  always @*\n"
+        parts += "    case (n11_o)\n      2'b10: n12_o = b;\n      2'b01: n12_o = 8'b00000111;\n      default: n12_o = n5_q;\n    endcase\n"
+        text = VERILOG.replace("  assign a", parts + "  assign a").replace("n1_o : value", "n1_o : n12_o")
+        lines = " ".join(self.process(text))
+        self.assertRegex(lines, r"case \(value\) 8'b00000011: \w+ = n6_q; 8'b00000001: \w+ = 8'b00000111; default: \w+ = n5_q; endcase")
+        # Bits that compare two values may both be 1.
+        self.assertNotIn("case (value)", " ".join(self.process(text.replace("{n9_o, n8_o}", "{n10_o, n8_o}"))))
+
     def test_an_output_that_hangs_on_an_input_is_named(self):
         self.assertEqual(fold.fold(VERILOG, "swap").hanging(), [])
         hanging = VERILOG.replace("assign seen = n7_q;", "assign seen = n4_o;")
