@@ -47,6 +47,7 @@ architecture rtl of frame_sender is
   signal left        : unsigned(10 downto 0);
   signal taken       : std_logic;
   signal chosen      : natural range 0 to 1;
+  signal any_written : std_logic;
   signal starts      : std_logic;
   signal read_at     : unsigned(9 downto 0);
   signal read_word   : std_logic_vector(31 downto 0);
@@ -129,6 +130,8 @@ begin
     end if;
   end process;
 
+  any_written <= or write_bytes;
+
   -- A memory for each byte of a word, so that four bytes may begin anywhere.
   lanes : for lane in 0 to 3 generate
     signal memory  : memory_t;
@@ -167,10 +170,13 @@ begin
     process (clk)
     begin
       if rising_edge(clk) then
-        if is_written = '1' then
+        -- What nothing is written by, and no frame waits for, a simulation need not route.
+        if any_written = '1' and is_written = '1' then
           memory(to_integer(write_at)) <= octet;
         end if;
-        read_word(8 * lane + 7 downto 8 * lane) <= memory(to_integer(read_at));
+        if waiting /= "00" then
+          read_word(8 * lane + 7 downto 8 * lane) <= memory(to_integer(read_at));
+        end if;
       end if;
     end process;
   end generate;

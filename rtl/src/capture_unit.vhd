@@ -49,6 +49,8 @@ architecture rtl of capture_unit is
   signal record_value : unsigned(31 downto 0);
   signal record_full  : std_logic;
   signal store, take  : std_logic;
+  -- A record came or went in the clock before.
+  signal moved        : std_logic;
 begin
   busy    <= running;
   missed  <= std_logic_vector(misses);
@@ -136,15 +138,16 @@ begin
   process (clk)
   begin
     if rising_edge(clk) then
-      -- One clock later than the memory is written, with the data.
-      level <= std_logic_vector(waiting);
+      moved <= record_ready or read_next;
       if rst = '1' or clear = '1' then
         write_at <= (others => '0');
         read_at  <= (others => '0');
         waiting  <= (others => '0');
         level    <= (others => '0');
         overflow <= '0';
-      else
+      elsif record_ready = '1' or read_next = '1' or moved = '1' then
+        -- One clock later than the memory is written, with the data.
+        level <= std_logic_vector(waiting);
         if store = '1' then
           write_at <= write_at + 1;
         end if;
