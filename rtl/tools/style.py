@@ -119,7 +119,14 @@ def others(_path, lines):
             depth[-1] = (depth[-1][0], True)
 
 
-EVERYWHERE = [layout, one_unit]
+def seeds(_path, lines):
+    """Random numbers of a bench are others with another seed."""
+    for number, line in enumerate(lines, 1):
+        if re.search(r"\bInitSeed\b(?!.*\bto_string\(seed\))", line, re.I):
+            yield number, 'the same random numbers for ever; InitSeed("name" & to_string(seed)), with the generic seed'
+
+
+EVERYWHERE = [layout, one_unit, seeds]
 SOURCES = [no_initial_values, names, interface, edges, others]
 
 

@@ -90,6 +90,12 @@ class Style(unittest.TestCase):
         self.assertEqual(self.findings("range 0 to 7;", "range 0 to 7 := 0;", folder="tb"), [])
         self.assertEqual(len(self.findings("begin\n", "begin  \n", folder="tb")), 1)
 
+    def test_random_numbers_of_a_bench_have_its_seed(self):
+        found = self.findings("  begin\n", '  begin\n    random.InitSeed("name");\n', folder="tb")
+        self.assertEqual(len(found), 1, found)
+        self.assertTrue(found[0].startswith("22: the same random numbers"), found)
+        self.assertEqual(self.findings("  begin\n", '  begin\n    random.InitSeed("name" & to_string(seed));\n', folder="tb"), [])
+
 
 if __name__ == "__main__":
     unittest.main()
