@@ -93,7 +93,7 @@ class Style(unittest.TestCase):
     def test_random_numbers_of_a_bench_have_its_seed(self):
         found = self.findings("  begin\n", '  begin\n    random.InitSeed("name");\n', folder="tb")
         self.assertEqual(len(found), 1, found)
-        self.assertTrue(found[0].startswith("22: the same random numbers"), found)
+        self.assertTrue(found[0].startswith("23: the same random numbers"), found)
         self.assertEqual(self.findings("  begin\n", '  begin\n    random.InitSeed("name" & to_string(seed));\n', folder="tb"), [])
 
 
