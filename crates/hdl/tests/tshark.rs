@@ -1,18 +1,28 @@
 //! What tshark, which shares no line with this project, says of the frames of the hardware: FCS, checksums, tags, nothing
 //! malformed. It is shown a spoilt capture too, so that its word means something.
 
+#[allow(dead_code, reason = "the tests of the firmware use the rest")]
+mod firmware;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use firmware::{Bench, test_frame};
+use wirelab_hdl::reference::{Attachment, Straps};
 use wirelab_hdl::{HdlNode, HdlOptions};
-use wirelab_port::pcapng::{CaptureWriter, VerifyOptions, WriterOptions, verify};
+use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, VerifyOptions, WriterOptions, verify};
 use wirelab_trial::{
     Cancel, Direction, Extent, Framing, Layer, Load, Node, Size, SizeUnit, Status, Trial,
 };
 
 const FRAMES: u64 = 12;
+/// Lengths of the frames that lwIP sends back: the shortest and the longest, and one that is padded for a checksum's last word.
+const ECHOED: [u32; 4] = [64, 77, 1024, 1514];
+/// Clocks in which a frame comes back, and in which the program comes to rest behind it.
+const ANSWER_CLOCKS: u64 = 200_000;
+const REST_CLOCKS: u64 = 15_000;
 /// What is asked of each frame: the status of a checksum is 1 where it is right, 0 where it is wrong, 3 where there is none, as
 /// in the datagrams of the generator (0, RFC 768).
 const FIELDS: [&str; 7] = [
@@ -141,4 +151,76 @@ fn a_spoilt_byte_is_found_by_tshark() {
     let frames = judged(&path);
     let wrong: Vec<_> = frames.iter().filter(|frame| frame[1] == "0").collect();
     assert_eq!(wrong.len(), 1, "{frames:?}");
+}
+
+/// A capture of the echoes of a program with lwIP on the reference node, with the FCS that its MAC computed; nothing where there
+/// is no program.
+fn echoed(path: &Path, attachment: Attachment) -> Option<()> {
+    let mut bench = Bench::start(Straps::new(attachment))?;
+    bench.resolve();
+    let frames = ECHOED.len() as u32;
+    let trial = bench.trial(Direction::Echo, frames, |_| ()).trial;
+    let interface = InterfaceSpec {
+        fcs_bytes: 4,
+        ..InterfaceSpec::named("line 0")
+    };
+    let options = WriterOptions::default();
+    let mut writer = CaptureWriter::create(path, &[interface], &options).unwrap();
+    for (sequence, length) in (0..).zip(ECHOED) {
+        bench.node().run(REST_CLOCKS);
+        bench.send(&test_frame(length, sequence, 9));
+        let node = bench.node();
+        node.run_until(ANSWER_CLOCKS, |node| node.sent_frames() > 0);
+        let back = node.take_sent().expect("the frame comes back");
+        let time_ns = back.start_ps / 1000;
+        writer.write_frame(0, time_ns, &back.bytes).unwrap();
+    }
+    bench.ended(trial);
+    assert_eq!(writer.finish().unwrap().frames, ECHOED.len() as u64);
+    Some(())
+}
+
+#[test]
+fn frames_of_lwip_on_the_reference_node_are_right_to_tshark() {
+    if !has_tshark() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for attachment in [Attachment::LiteDevice, Attachment::Dma] {
+        let path = folder.path().join(format!("{attachment:?}.pcapng"));
+        let Some(()) = echoed(&path, attachment) else {
+            return;
+        };
+        let frames = judged(&path);
+        assert_eq!(frames.len(), ECHOED.len());
+        for (frame, length) in frames.iter().zip(ECHOED) {
+            // lwIP computes both checksums: no hardware does it for it.
+            let bytes = (length + 4).to_string();
+            let right = [&bytes, "1", "1", "1", "", "", ""];
+            assert_eq!(frame, &right, "{attachment:?}: {FIELDS:?}");
+        }
+    }
+}
+
+#[test]
+fn a_spoilt_byte_of_lwip_is_found_by_tshark() {
+    if !has_tshark() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("spoilt.pcapng");
+    let Some(()) = echoed(&path, Attachment::LiteDevice) else {
+        return;
+    };
+    let mut bytes = std::fs::read(&path).unwrap();
+    // In the datagram of the last frame: behind it are its FCS and the statistics of the interface, of less than 200 bytes.
+    let at = bytes.len() - 800;
+    bytes[at] ^= 0x10;
+    std::fs::write(&path, bytes).unwrap();
+    let frames = judged(&path);
+    let (spoilt, whole) = frames.split_last().unwrap();
+    // FCS and UDP checksum are wrong, the IP header is not touched.
+    assert_eq!(spoilt[1..4], ["0", "1", "0"], "{frames:?}");
+    let is_right = |frame: &Vec<String>| frame[1..4] == ["1", "1", "1"];
+    assert!(whole.iter().all(is_right), "{frames:?}");
 }
