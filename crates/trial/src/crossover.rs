@@ -227,23 +227,23 @@ mod tests {
 
     #[test]
     fn it_is_reported_whichever_way_it_falls() {
-        let rising = slots(&[(4, 2, 10.0), (5, 3, 14.0), (7, 7, 18.0)], 15.0);
-        let found = changes(&rising, 15.0);
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].after, found[0].then), (1, Ahead::Dma));
+        let found = |means: &[(u32, u32, f64)], dma_ps| changes(&slots(means, dma_ps), dma_ps);
+        let rising = [(4, 2, 10.0), (5, 3, 14.0), (7, 7, 18.0)];
+        let change = &found(&rising, 15.0)[..];
+        assert_eq!(change.len(), 1);
+        assert_eq!((change[0].after, change[0].then), (1, Ahead::Dma));
         // A quarter of the way from 14 to 18.
-        assert_eq!(found[0].level_read_clocks, 5.5);
-        assert_eq!(found[0].level_write_clocks, 4.0);
+        assert_eq!(change[0].level_read_clocks, 5.5);
+        assert_eq!(change[0].level_write_clocks, 4.0);
         // One of them throughout.
-        assert!(changes(&rising, 19.0).is_empty());
-        assert!(changes(&rising, 9.0).is_empty());
+        assert!(found(&rising, 19.0).is_empty());
+        assert!(found(&rising, 9.0).is_empty());
         // A slower bus that is ahead would be told as well.
-        let falling = slots(&[(4, 2, 18.0), (5, 3, 10.0)], 15.0);
-        assert_eq!(changes(&falling, 15.0)[0].then, Ahead::Slots);
+        let falling = found(&[(4, 2, 18.0), (5, 3, 10.0)], 15.0);
+        assert_eq!(falling[0].then, Ahead::Slots);
         // Level at a pair itself.
-        let level = slots(&[(4, 2, 10.0), (5, 3, 15.0), (6, 4, 15.0)], 15.0);
-        let found = changes(&level, 15.0);
-        assert_eq!((found.len(), found[0].then), (1, Ahead::Level));
-        assert_eq!(found[0].level_read_clocks, 5.0);
+        let level = found(&[(4, 2, 10.0), (5, 3, 15.0), (6, 4, 15.0)], 15.0);
+        assert_eq!((level.len(), level[0].then), (1, Ahead::Level));
+        assert_eq!(level[0].level_read_clocks, 5.0);
     }
 }
