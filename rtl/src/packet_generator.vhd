@@ -150,8 +150,8 @@ architecture rtl of packet_generator is
   signal counts_over                        : std_logic_vector(2 downto 0);
 begin
   in_limits <= unsigned(payload_bytes) <= MAX_PAYLOAD
-               and (unsigned(payload_bytes) >= MIN_PAYLOAD
-                    or (vlan_enable = '1' and udp_mode = '0' and unsigned(payload_bytes) >= MIN_TAGGED));
+               and ((or payload_bytes(13 downto 6)) = '1' or unsigned(payload_bytes(5 downto 0)) >= MIN_PAYLOAD
+                    or (vlan_enable = '1' and udp_mode = '0' and unsigned(payload_bytes(5 downto 0)) >= MIN_TAGGED));
 
   all_headers <= HEADER_BYTES + IPV4_BYTES + UDP_BYTES when cfg_udp = '1' else HEADER_BYTES;
 

@@ -84,6 +84,7 @@ architecture rtl of packet_identifier is
   signal tells_size   : std_logic;
   -- What the next byte is, found with the byte before it: `place` goes to many places, and a choice behind it takes its time.
   signal in_mac       : std_logic;
+  signal mac_octet    : octet_t;
   signal ends_type, ends_ip : std_logic;
   signal is_port_high, is_port_low : std_logic;
   -- An IPv4 header that ends with it is longer than its packet.
@@ -104,7 +105,8 @@ architecture rtl of packet_identifier is
   signal udp_size     : unsigned(15 downto 0);
   -- The clock behind its last byte, and from then on.
   signal udp_comes, udp_read : std_logic;
-  signal port_same    : std_logic_vector(PORTS - 1 downto 0);
+  -- A byte of a port differs, found a clock before it counts, of which there are enough before the headers end.
+  signal port_differs, port_same : std_logic_vector(PORTS - 1 downto 0);
 
   -- A byte of a header has come, and is compared; what follows from it is judged a clock later. Behind the headers nothing
   -- changes until the frame ends.
@@ -152,7 +154,6 @@ begin
   read_headers : process (clk)
     variable kind : half_t;
     variable sum  : unsigned(8 downto 0);
-    variable mac_octet : octet_t;
 
     procedure enter(constant next_layer : layer_t) is
     begin
@@ -177,7 +178,7 @@ begin
           mask       := octet_in(udp_port_masks, 2 * i + 1);
         end if;
         if ((tap_tdata xor port_octet) and mask) /= x"00" then
-          port_same(i) <= '0';
+          port_differs(i) <= '1';
         end if;
       end loop;
     end procedure;
@@ -194,7 +195,9 @@ begin
     end procedure;
   begin
     if rising_edge(clk) then
-      udp_comes <= '0';
+      udp_comes    <= '0';
+      port_differs <= (others => '0');
+      port_same    <= port_same and not port_differs;
       if rst = '1' then
         layer        <= rest;
         place        <= 0;
@@ -210,18 +213,12 @@ begin
         has_priority <= '0';
         tag_priority <= (others => '0');
         header_late  <= 63;
-        in_mac       <= '0';
-        ends_type    <= '0';
-        ends_ip      <= '0';
-        is_port_high <= '0';
-        is_port_low  <= '0';
         header_read  <= '0';
         header_fault <= '0';
         sum_older    <= (others => '0');
         sum_newer    <= (others => '0');
         sum_carry    <= "0";
         protocol     <= (others => '0');
-        is_udp       <= '0';
         udp_size     <= (others => '0');
         udp_read     <= '0';
         port_same    <= (others => '0');
@@ -229,6 +226,7 @@ begin
         layer        <= ethernet;
         place        <= 1;
         in_mac       <= '1';
+        mac_octet    <= octet_in(own_mac, 4);
         ends_type    <= '0';
         ends_ip      <= '0';
         is_port_high <= '0';
@@ -251,7 +249,7 @@ begin
       elsif tap_tvalid = '1' then
         -- It goes round where nothing is read any more.
         place        <= (place + 1) mod 64;
-        in_mac       <= to_std_logic(layer = ethernet and place < ADDRESS_BYTES - 1);
+        in_mac       <= in_mac and to_std_logic(place /= ADDRESS_BYTES - 1);
         ends_type    <= to_std_logic((layer = ethernet and place = 12) or (layer = tag and place = 2));
         ends_ip      <= to_std_logic((layer = ipv4 and place = header_late) or (layer = ipv6 and place = IPV6_BYTES - 2));
         is_port_high <= to_std_logic(layer = udp and place = 1);
@@ -261,13 +259,7 @@ begin
         end if;
         high_byte <= tap_tdata;
         kind := high_byte & tap_tdata;
-        case place is
-          when 1 => mac_octet := own_mac(39 downto 32);
-          when 2 => mac_octet := own_mac(31 downto 24);
-          when 3 => mac_octet := own_mac(23 downto 16);
-          when 4 => mac_octet := own_mac(15 downto 8);
-          when others => mac_octet := own_mac(7 downto 0);
-        end case;
+        mac_octet <= octet_in(own_mac, (4 - place) mod 4);
         if (layer = ipv4 and place = 9) or (layer = ipv6 and place = 6) then
           protocol     <= tap_tdata;
           is_udp   <= to_std_logic(tap_tdata = PROTOCOL_UDP);
@@ -363,7 +355,7 @@ begin
         missing_one <= missing;
         missing_two <= missing_one;
         -- Of a packet that ends with its header four bytes of FCS and the header's last are missing there, and one more here.
-        over_packet <= to_std_logic(missing <= FCS_BYTES + 1);
+        over_packet <= to_std_logic(missing(15 downto 3) = 0 and missing(2 downto 1) /= "11");
         -- Of IPv4 four bytes are there, and the FCS is four more.
         if tells_size = '1' then
           missing <= unsigned(std_logic_vector'(high_byte & tap_tdata));
@@ -392,11 +384,22 @@ begin
   begin
     if rising_edge(clk) then
       if tap_tvalid = '1' then
-        address_begun   <= address_fetched;
-        address_fetched <= to_std_logic((layer = ipv4 and place >= 2 and place < 19)
-                                        or (layer = ipv6 and place >= 22 and place < IPV6_BYTES - 1));
-        address_zeros   <= to_std_logic(layer = ipv4 and place < 13);
-        address_ones    <= to_std_logic(layer = ipv4 and place < 15);
+        address_begun <= address_fetched;
+        -- From byte 3 of IPv4 on, where the zeros end with byte 13 and the ones with byte 15, and from byte 23 of IPv6 on.
+        if layer = ipv4 then
+          case place is
+            when 2 =>
+              address_fetched <= '1';
+              address_zeros   <= '1';
+              address_ones    <= '1';
+            when 13 => address_zeros <= '0';
+            when 15 => address_ones <= '0';
+            when 19 => address_fetched <= '0';
+            when others => null;
+          end case;
+        elsif layer = ipv6 and (place = 22 or place = IPV6_BYTES - 1) then
+          address_fetched <= to_std_logic(place = 22);
+        end if;
         if address_fetched = '1' then
           address_at <= address_at + 1;
         end if;
@@ -410,6 +413,8 @@ begin
       if rst = '1' or begins = '1' then
         address_begun   <= '0';
         address_fetched <= '0';
+        address_zeros   <= '0';
+        address_ones    <= '0';
         address_at      <= x"0";
         address_same    <= (others => '1');
       end if;

@@ -49,10 +49,12 @@ begin
   frees <= (not front_valid and not waiting) or (leaves and not (front(8) and gap_wanted));
 
   process (clk)
+    variable over_one : std_logic;
   begin
     if rising_edge(clk) then
-      gap_wanted <= to_std_logic(gap_cycles /= (gap_cycles'range => '0'));
-      gap_waits <= to_std_logic(gap_cycles(23 downto 1) /= (22 downto 0 => '0'));
+      over_one := or gap_cycles(23 downto 1);
+      gap_wanted <= over_one or gap_cycles(0);
+      gap_waits <= over_one;
       if frees = '1' then
         front_valid <= spare_valid or arrives;
         if spare_valid = '1' then
