@@ -438,6 +438,7 @@ begin
       tx_ce => '1', gmii_txd => port_txd, gmii_tx_en => port_tx_en, gmii_tx_er => port_tx_er,
       rx_ce => '1', gmii_rxd => port_rxd, gmii_rx_dv => port_rx_dv, gmii_rx_er => port_rx_er,
       decided => open, wanted => open, result_valid => open, result_wanted => open,
+      word_request => open, word_number => open, word => (others => '0'),
       s_axil_awvalid => axil_awvalid, s_axil_awready => axil_awready, s_axil_awaddr => axil_addr, s_axil_awprot => "000",
       s_axil_wvalid => axil_wvalid, s_axil_wready => axil_wready, s_axil_wdata => axil_wdata, s_axil_wstrb => "1111",
       s_axil_bvalid => axil_bvalid, s_axil_bready => '1', s_axil_bresp => axil_bresp,

@@ -12,7 +12,9 @@ use work.ethernet_port_registers_pkg.all;
 entity ethernet_port is
   generic (
     -- Of the counts of MAC, generator, checker and identifier; less than 32 for a bench that sees them run over.
-    COUNT_BITS : natural := 32
+    COUNT_BITS      : natural := 32;
+    -- The start words lie in the port; false: two ports share a start_words beside them.
+    OWN_START_WORDS : boolean := true
   );
   port (
     clk            : in  std_logic;
@@ -31,6 +33,10 @@ entity ethernet_port is
     wanted         : out std_logic;
     result_valid   : out std_logic;
     result_wanted  : out std_logic;
+    -- To one side of a shared start_words; without one `word` is not looked at.
+    word_request   : out std_logic;
+    word_number    : out std_logic_vector(11 downto 0);
+    word           : in  std_logic_vector(31 downto 0);
     -- The registers.
     s_axil_awvalid : in  std_logic;
     s_axil_awready : out std_logic;
@@ -90,9 +96,7 @@ architecture rtl of ethernet_port is
   signal mac_events                                      : std_logic_vector(9 downto 0);
   signal mac_counts                                      : std_logic_vector(319 downto 0);
 
-  signal word_request : std_logic;
-  signal word_number  : std_logic_vector(11 downto 0);
-  signal word         : std_logic_vector(31 downto 0);
+  signal start_word : std_logic_vector(31 downto 0);
 
   -- The identifier's settings, side by side.
   signal own_addresses                                                     : std_logic_vector(128 * ADDRESSES - 1 downto 0);
@@ -256,11 +260,17 @@ begin
   seen.mac.too_short.value.next_q     <= mac_counts(287 downto 256);
   seen.mac.bad_preambles.value.next_q <= mac_counts(319 downto 288);
 
-  start_word_table : entity work.start_words
-    port map (
-      clk => clk, a_request => word_request, a_number => word_number, a_word => word,
-      b_request => '0', b_number => (others => '0'), b_word => open
-    );
+  words_here : if OWN_START_WORDS generate
+    start_word_table : entity work.start_words
+      port map (
+        clk => clk, a_request => word_request, a_number => word_number, a_word => start_word,
+        b_request => '0', b_number => (others => '0'), b_word => open
+      );
+  end generate;
+
+  words_shared : if not OWN_START_WORDS generate
+    start_word <= word;
+  end generate;
 
   judge : entity work.packet_checker
     generic map (COUNT_BITS => COUNT_BITS)
@@ -276,7 +286,7 @@ begin
       stream_known => set.checker.control.stream_known.value,
       time_ns => std_logic_vector(time_ns),
       s_tdata => in_tdata, s_tvalid => in_tvalid, s_tlast => in_tlast, s_tuser => in_tuser, s_bad_fcs => in_bad_fcs,
-      word_request => word_request, word_number => word_number, word => word,
+      word_request => word_request, word_number => word_number, word => start_word,
       verdict_valid => open, verdict => open, verdict_sequence => open, verdict_start_word => open,
       good_frames => seen.checker.good.value.next_q,
       header_corrupt_frames => seen.checker.header_corrupt.value.next_q,

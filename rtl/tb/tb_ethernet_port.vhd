@@ -54,6 +54,7 @@ begin
       clk => clk, rst => rst, tx_ce => '1', gmii_txd => txd, gmii_tx_en => tx_en, gmii_tx_er => tx_er,
       rx_ce => '1', gmii_rxd => rxd, gmii_rx_dv => tx_en, gmii_rx_er => tx_er,
       decided => open, wanted => open, result_valid => open, result_wanted => open,
+      word_request => open, word_number => open, word => (others => '0'),
       s_axil_awvalid => awvalid, s_axil_awready => awready, s_axil_awaddr => awaddr, s_axil_awprot => "000",
       s_axil_wvalid => wvalid, s_axil_wready => wready, s_axil_wdata => wdata, s_axil_wstrb => "1111",
       s_axil_bvalid => bvalid, s_axil_bready => bready, s_axil_bresp => bresp,

@@ -8,6 +8,8 @@ is found, so that the output of a sound GHDL passes unchanged:
 2. Combinational processes assign with `<=`.
 3. The arm `when others` of a case is dropped, which leaves a latch. GHDL's other output, VHDL, has the same nets and the
    arm, so it is taken from there.
+
+A table that several read is printed once for each of them; it becomes one, so that block RAM with two ports serves two.
 """
 
 import argparse
@@ -22,6 +24,10 @@ import toolchain
 STANDARD = "--std=08"
 CASE = re.compile(r"(?P<head> *always @\*\n *case \(\w+\)\n)(?P<arms>(?: *[^\n]*\n)*?)(?P<end> *endcase\n)")
 ARM = re.compile(r"(?P<indent> *)(?P<choice>[^:\n]+): (?P<net>\w+) <?= (?P<value>.+);")
+# A table: a memory that nothing writes, with its content.
+MEMORY = re.compile(
+    r"^ *reg (?P<word>\[\d+:0\]) (?P<name>\w+)(?P<words>\[\d+:0\]) *; // memory\n *initial begin\n(?P<content>.*?) *end\n", re.M | re.S
+)
 STRING = re.compile(r'"(?P<bits>[01XZWLHU-]+)"')
 # VHDL's metavalues in Verilog: nobody may rely on them, so that they are unknown there.
 BITS = str.maketrans("XZWLHU-", "xzx01xx")
@@ -85,6 +91,20 @@ def repair_case(match, module, others, declared):
     return match["head"] + "".join(lines) + match["end"]
 
 
+def one_of_each_table(text):
+    """A module in which tables of the same content are one, with all their readers."""
+    first = {}
+    for match in list(MEMORY.finditer(text)):
+        name = match["name"]
+        if re.search(rf"^ *{name}\[[^]]*\] <= ", text, re.M):
+            continue
+        content = re.sub(rf"\b{name}\[", "[", match["content"])
+        kept = first.setdefault((match["word"], match["words"], content), name)
+        if kept != name:
+            text = re.sub(rf"\b{name}\[", f"{kept}[", text.replace(match[0], "", 1))
+    return text
+
+
 def repair(verilog, vhdl):
     """GHDL's Verilog without its faults; `vhdl` is called for the VHDL netlist if it is needed. Raises ToolError."""
     others = None
@@ -96,7 +116,7 @@ def repair(verilog, vhdl):
         declared = set(re.findall(r"(?:input|output|wire|reg)\s+(?:\[[^]]*\]\s*)?(\w+)", text))
         repaired = CASE.sub(lambda match: repair_case(match, module, others, declared), text)
         judge(module, repaired)
-        pieces += [verilog[at:begin], repaired]
+        pieces += [verilog[at:begin], one_of_each_table(repaired)]
         at = end
     return "".join(pieces) + verilog[at:]
 

@@ -79,6 +79,24 @@ class Repair(unittest.TestCase):
         sound = self.repaired()
         self.assertEqual(translate.repair(sound, lambda: self.fail("asked for the VHDL")), sound)
 
+    def test_tables_of_the_same_content_are_one_and_memories_that_are_written_stay(self):
+        def memory(name, word):
+            return f"  reg [3:0] {name}[1:0] ; // memory\n  initial begin\n    {name}[1] = 4'b{word};\n    {name}[0] = 4'b0001;\n    end\n"
+
+        def read(name, data):
+            return f"  always @(posedge clk)\n    if (e)\n      {data} <= {name}[a];\n"
+
+        write = "  always @(posedge clk)\n    if (w)\n      n5[a] <= d;\n"
+        names, words = ["n1", "n2", "n30", "n5", "n6"], ["1111", "1010", "1111", "1111", "1111"]
+        parts = [memory(name, word) + read(name, f"{name}_q") for name, word in zip(names, words)]
+        expected = [*parts[:2], read("n1", "n30_q"), parts[3], read("n1", "n6_q"), write]
+        self.assertEqual(translate.one_of_each_table("".join([*parts, write])), "".join(expected))
+
+    def test_two_checkers_share_one_table_of_start_words(self):
+        text = translate.translate("start_words", verilog.sources())
+        self.assertEqual(len(translate.MEMORY.findall(text)), 1)
+        self.assertRegex(text, r"(?s)if \(a_request\)\n *\w+ <= (\w+)\[a_number\];.*if \(b_request\)\n *\w+ <= \1\[b_number\];")
+
     def test_what_cannot_be_repaired_is_an_error(self):
         cases = {
             "no `when others` for n12_o": dict(vhdl=VHDL.replace("chosen", "another")),
