@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::format::integer;
-use wirelab_trial::{Direction, Observation, ResultsFile, counter, stage, unseen};
+use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage, unseen};
 
 use super::costs::{counters, dash};
 use super::sheet;
@@ -32,7 +32,8 @@ type Sums = [Option<u64>; 4];
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let staged = |o: &&Observation| {
         let mut series = o.flows.iter().flat_map(|f| &f.series);
-        series.any(stage::is_stage)
+        // Nobody sends the frames of a prediction.
+        series.any(|s| stage::is_stage(s) && s.kind != Kind::Predicted)
     };
     let trials: Vec<&Observation> = file.observations.iter().filter(staged).collect();
     if trials.is_empty() {

@@ -29,6 +29,9 @@ pub struct StagesArgs {
     /// slots with each, and DMA, and says where the two are level
     #[arg(long, value_delimiter = ',', value_name = "READ,WRITE")]
     pub wait_states: Vec<u8>,
+    /// hdl:reference: put beside each delay what the node's model predicts
+    #[arg(long)]
+    pub predicted: bool,
     /// Lengths of the frames in bytes, without FCS
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,

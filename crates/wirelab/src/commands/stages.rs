@@ -29,6 +29,7 @@ mod flow;
 mod here;
 mod options;
 mod plan;
+mod predicted;
 mod sweep;
 mod told;
 mod warm;
@@ -103,6 +104,7 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok(Measured::whole(plan, ran));
     }
+    predicted::refuse(args)?;
     let names = sweep::names(args)?;
     if names.len() > 1 {
         return sweep::measure(args, outputs, &names, &ways, (&bar, &cancel));
@@ -113,7 +115,12 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
     let frames = frames(args.count, most.in_all)?;
     if args.node.starts_with(REFERENCE) {
         let plan = plan::reference(args, able, frames, &ways)?;
-        let ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
+        let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
+        if args.predicted {
+            let told = predicted::of(args, &description, frames, &cancel)?;
+            ran.file.observations.extend(told);
+            outputs.save_again(&ran)?;
+        }
         return Ok(Measured::whole(plan, ran));
     }
     if !description.setup.contains_key(TRACES) {

@@ -30,7 +30,7 @@ enum Kind {
 use Kind::{Board, File, Here, Lab, Node, Reference};
 
 /// An option, the kinds that it has a meaning for, and what to do elsewhere.
-const OPTIONS: [(&str, &[Kind], &str); 19] = [
+const OPTIONS: [(&str, &[Kind], &str); 20] = [
     ("length", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
     ("count", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
     (
@@ -87,6 +87,11 @@ const OPTIONS: [(&str, &[Kind], &str); 19] = [
         "wait-states",
         &[Reference],
         "only the reference node's bus is as slow as one likes: ask hdl:reference",
+    ),
+    (
+        "predicted",
+        &[Reference],
+        "'wirelab predict' asks a model by itself; only the reference node's models have the points that it has",
     ),
     (
         "against",
