@@ -6,18 +6,25 @@
 
 #define CONTROL(name, value) FIELD(CHECKER_REGISTERS__CONTROL__##name, value)
 
-void wl_checker_start(uintptr_t base, const struct wl_checker_flow *flow)
+/* What the sequence window tells apart (spec/test-frame.md). */
+enum { MOST_SLOTS = 4096 };
+
+bool wl_checker_start(uintptr_t base, const struct wl_checker_flow *flow)
 {
 	uint32_t control = CONTROL(SOURCE_KNOWN, flow->has_source) | CONTROL(STREAM_KNOWN, flow->has_stream);
 
 	/* The flow may change between frames only, so none is judged meanwhile. */
 	wl_checker_stop(base);
+	if (flow->slots > MOST_SLOTS)
+		return false;
+	WRITE(base, checker, slots, flow->slots);
 	write_mac(AT(base, checker, source), flow->source);
 	WRITE(base, checker, flow,
 	      FIELD(CHECKER_REGISTERS__FLOW__UDP_PORT, flow->udp_port) |
 		      FIELD(CHECKER_REGISTERS__FLOW__STREAM, flow->stream));
 	WRITE(base, checker, control, control | CONTROL(CLEAR, 1));
 	WRITE(base, checker, control, control | CONTROL(ENABLE, 1));
+	return true;
 }
 
 bool wl_checker_ready(uintptr_t base)
@@ -46,6 +53,8 @@ void wl_checker_read(uintptr_t base, struct wl_checker_counts *counts)
 	counts->too_late = READ(base, checker, too_late);
 	counts->lost = READ(base, checker, lost);
 	counts->next_sequence = READ(base, checker, next_sequence);
+	counts->order_breaks = READ(base, checker, order_breaks);
+	counts->mixed = READ(base, checker, mixed);
 	counts->bad_fcs = READ(base, checker, bad_fcs);
 	counts->damaged = READ(base, checker, damaged);
 	counts->verified_bytes = READ_WIDE(base, checker, verified_bytes);

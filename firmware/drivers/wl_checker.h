@@ -21,6 +21,7 @@ struct wl_checker_flow {
 	uint16_t udp_port;
 	bool has_stream; /* the flow has this stream alone */
 	uint8_t stream;
+	uint16_t slots; /* of a flow that repeats, 1 to 4,096; 0: its sequences go on */
 };
 
 struct wl_checker_counts {
@@ -38,6 +39,9 @@ struct wl_checker_counts {
 	uint32_t too_late; /* older than 4,096 sequences */
 	uint32_t lost; /* below next_sequence; what lies behind the last that came only the sender knows */
 	uint32_t next_sequence;
+	/* Of slots: each that came is distinct, what is lost only the sender knows, next_sequence is the next slot. */
+	uint32_t order_breaks; /* slots that do not follow the one before, or that none sends */
+	uint32_t mixed; /* frames that repeat in a flow of sequences, or the other way round */
 	/* Frames that the MAC found damaged, and that were not judged. */
 	uint32_t bad_fcs;
 	uint32_t damaged; /* runt, oversize or rx_er */
@@ -49,8 +53,9 @@ struct wl_checker_counts {
 	bool has_missed_stale; /* stale frames came too close: some are called corrupted; it stays */
 };
 
-/* Forget everything and judge the frames of a flow, from wl_checker_ready on. */
-void wl_checker_start(uintptr_t base, const struct wl_checker_flow *flow);
+/* Forget everything and judge the frames of a flow, from wl_checker_ready on. False, and nothing is judged, where there are
+ * more slots than 4,096. */
+bool wl_checker_start(uintptr_t base, const struct wl_checker_flow *flow);
 
 /* Frames that begin now are judged: from 514 clocks after the start on. */
 bool wl_checker_ready(uintptr_t base);

@@ -109,13 +109,14 @@ begin
   judge : entity work.packet_checker
     port map (
       clk => clk, rst => rst, enable => '1', clear => clear, ready => ready, source => SOURCE, source_known => '1',
-      udp_port => (others => '0'), stream => x"00", stream_known => '1', time_ns => time_ns, s_tdata => rx_tdata,
-      s_tvalid => rx_tvalid, s_tlast => rx_tlast, s_tuser => rx_tuser, s_bad_fcs => rx_bad_fcs,
+      udp_port => (others => '0'), stream => x"00", stream_known => '1', slots => (others => '0'), time_ns => time_ns,
+      s_tdata => rx_tdata, s_tvalid => rx_tvalid, s_tlast => rx_tlast, s_tuser => rx_tuser, s_bad_fcs => rx_bad_fcs,
       word_request => word_request, word_number => word_number, word => word, verdict_valid => open, verdict => open,
       verdict_sequence => open, verdict_start_word => open, good_frames => good,
       header_corrupt_frames => header_corrupt, truncated_frames => truncated, stale_frames => stale,
       corrupted_frames => corrupted, foreign_frames => open, distinct_sequences => open,
-      duplicated_frames => duplicated, reordered_frames => reordered, too_late_frames => open, bad_fcs_frames => bad_fcs,
+      duplicated_frames => duplicated, reordered_frames => reordered, too_late_frames => open,
+      order_breaks => open, mixed_frames => open, bad_fcs_frames => bad_fcs,
       damaged_frames => damaged, lost_sequences => lost, next_sequence => open, verified_bytes => open,
       time_valid => open, first_time => open, last_time => open, overflow => open, search_overrun => open);
 

@@ -44,6 +44,8 @@ package ethernet_pkg is
   constant HEADER_BYTES     : natural := 18;
   constant HEADER_MAGIC     : half_t  := x"574C";
   constant HEADER_VERSION   : std_logic_vector(3 downto 0) := x"1";
+  -- The bit of the flags that frames have which repeat.
+  constant FLAG_REPEATING   : natural := 2;
   constant MAX_LFSR_BYTES   : natural := MAX_PAYLOAD - HEADER_BYTES;
 
   -- The LFSR payload: x^32 + x^7 + x^6 + x^2 + 1.

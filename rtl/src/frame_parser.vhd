@@ -22,6 +22,7 @@ entity frame_parser is
     -- The start word of the frame is wanted.
     word_request     : out std_logic;
     frame_number     : out std_logic_vector(31 downto 0);
+    frame_repeats    : out std_logic;
     -- The LFSR part; `content_start` comes before its first byte.
     content_start    : out std_logic;
     content_valid    : out std_logic;
@@ -200,6 +201,7 @@ begin
             end if;
             case index is
               when 2 =>
+                frame_repeats <= s_tdata(FLAG_REPEATING);
                 version_right <= to_std_logic(s_tdata(7 downto 4) = HEADER_VERSION);
               when 3 =>
                 stream_right <= not stream_known or to_std_logic(s_tdata = stream);

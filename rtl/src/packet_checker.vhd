@@ -27,6 +27,8 @@ entity packet_checker is
     udp_port              : in  std_logic_vector(15 downto 0);
     stream                : in  std_logic_vector(7 downto 0);
     stream_known          : in  std_logic;
+    -- Slots of a flow that repeats, 1 to 4,096; 0: sequences. Change it only with a clear.
+    slots                 : in  std_logic_vector(12 downto 0);
     time_ns               : in  std_logic_vector(47 downto 0);
     -- The frames, as mac_rx gives them; s_tuser and s_bad_fcs count with s_tlast.
     s_tdata               : in  std_logic_vector(7 downto 0);
@@ -54,6 +56,9 @@ entity packet_checker is
     duplicated_frames     : out std_logic_vector(31 downto 0);
     reordered_frames      : out std_logic_vector(31 downto 0);
     too_late_frames       : out std_logic_vector(31 downto 0);
+    -- Slots that did not follow the one before; frames that repeat where sequences are looked for, and the other way round.
+    order_breaks          : out std_logic_vector(31 downto 0);
+    mixed_frames          : out std_logic_vector(31 downto 0);
     bad_fcs_frames        : out std_logic_vector(31 downto 0);
     damaged_frames        : out std_logic_vector(31 downto 0);
     lost_sequences        : out std_logic_vector(31 downto 0);
@@ -63,8 +68,8 @@ entity packet_checker is
     time_valid            : out std_logic;
     first_time            : out std_logic_vector(47 downto 0);
     last_time             : out std_logic_vector(47 downto 0);
-    -- Sticky: a counter ran over, in the order above up to lost_sequences, then verified_bytes; a search was cut short.
-    overflow              : out std_logic_vector(13 downto 0);
+    -- Sticky: a counter ran over, good_frames first, by the order of docs/blocks/packet_checker.md; a search was cut short.
+    overflow              : out std_logic_vector(15 downto 0);
     search_overrun        : out std_logic
   );
 end entity;
@@ -77,6 +82,7 @@ architecture rtl of packet_checker is
   signal bad, bad_fcs                               : std_logic;
 
   signal number                                     : word_t;
+  signal repeats                                    : std_logic;
   signal content_start, content_valid               : std_logic;
   signal content_data                               : octet_t;
   signal end_valid, end_foreign, end_bad_header     : std_logic;
@@ -92,6 +98,7 @@ architecture rtl of packet_checker is
   signal is_ended, is_foreign, is_bad_header        : std_logic;
   signal is_truncated, is_too_long, is_whole        : std_logic;
   signal ended_number                               : word_t;
+  signal is_mixed                                   : std_logic;
   signal ended_payload                              : half_t;
 
   -- A frame that is stale or corrupted, whichever the search says.
@@ -100,10 +107,10 @@ architecture rtl of packet_checker is
 
   signal window_ready, is_ready, track              : std_logic;
   signal is_new, is_duplicated, is_reordered        : std_logic;
-  signal is_too_late                                : std_logic;
+  signal is_too_late, is_break                      : std_logic;
   signal missing_over                               : std_logic;
 
-  subtype event_t is natural range 0 to 11;
+  subtype event_t is natural range 0 to 13;
   constant GOOD           : event_t := 0;
   constant HEADER_CORRUPT : event_t := 1;
   constant TRUNCATED      : event_t := 2;
@@ -116,10 +123,12 @@ architecture rtl of packet_checker is
   constant TOO_LATE       : event_t := 9;
   constant BAD_FCS_SEEN   : event_t := 10;
   constant DAMAGED        : event_t := 11;
-  signal events                                     : std_logic_vector(11 downto 0);
+  constant ORDER_BREAK    : event_t := 12;
+  constant MIXED          : event_t := 13;
+  signal events                                     : std_logic_vector(13 downto 0);
   signal states                                     : std_logic_vector(FOREIGN downto 0);
-  signal counts                                     : std_logic_vector(12 * 32 - 1 downto 0);
-  signal counts_over                                : std_logic_vector(11 downto 0);
+  signal counts                                     : std_logic_vector(14 * 32 - 1 downto 0);
+  signal counts_over                                : std_logic_vector(13 downto 0);
   signal bytes                                      : unsigned(COUNT_BITS + 15 downto 0);
   signal bytes_over                                 : std_logic;
   signal more_bytes                                 : unsigned(15 downto 0);
@@ -167,7 +176,7 @@ begin
       source => source, source_known => source_known, udp_port => udp_port,
       stream => stream, stream_known => stream_known,
       s_tdata => in_data, s_tvalid => in_valid, s_tlast => in_last,
-      word_request => word_request, frame_number => number,
+      word_request => word_request, frame_number => number, frame_repeats => repeats,
       content_start => content_start, content_valid => content_valid, content_data => content_data,
       end_valid => end_valid, end_foreign => end_foreign, end_bad_header => end_bad_header,
       end_truncated => end_truncated, end_too_long => end_too_long, end_whole => end_whole,
@@ -189,9 +198,9 @@ begin
 
   tracker : entity work.sequence_window
     port map (
-      clk => clk, rst => inner_rst, ready => window_ready, request => track, number => ended_number,
+      clk => clk, rst => inner_rst, ready => window_ready, request => track, number => ended_number, slots => slots,
       is_new => is_new, is_duplicated => is_duplicated, is_reordered => is_reordered, is_too_late => is_too_late,
-      next_number => next_sequence, missing => lost_sequences, overflow => missing_over);
+      is_break => is_break, next_number => next_sequence, missing => lost_sequences, overflow => missing_over);
 
   track <= is_ended and (is_truncated or is_too_long or is_whole);
 
@@ -206,6 +215,7 @@ begin
       is_too_long <= end_too_long;
       is_whole <= end_whole;
       ended_number <= number;
+      is_mixed <= repeats xor (or slots);
       ended_payload <= end_payload;
       -- Whether a frame counts comes late in the clock, and many registers wait for it: the time is kept for one.
       end_time <= time_ns;
@@ -306,6 +316,8 @@ begin
       events(DUPLICATED) <= is_duplicated;
       events(REORDERED) <= is_reordered;
       events(TOO_LATE) <= is_too_late;
+      events(ORDER_BREAK) <= is_break;
+      events(MIXED) <= track and is_mixed;
       events(BAD_FCS_SEEN) <= end_valid and bad and bad_fcs;
       events(DAMAGED) <= end_valid and bad and not bad_fcs;
       if states(GOOD) = '1' then
@@ -322,7 +334,7 @@ begin
   end process;
 
   counters : entity work.event_counters
-    generic map (COUNTERS => 12, BITS => COUNT_BITS)
+    generic map (COUNTERS => 14, BITS => COUNT_BITS)
     port map (clk => clk, rst => inner_rst, events => events, counts => counts, overflow => counts_over);
 
   good_frames <= counts(32 * GOOD + 31 downto 32 * GOOD);
@@ -337,6 +349,8 @@ begin
   too_late_frames <= counts(32 * TOO_LATE + 31 downto 32 * TOO_LATE);
   bad_fcs_frames <= counts(32 * BAD_FCS_SEEN + 31 downto 32 * BAD_FCS_SEEN);
   damaged_frames <= counts(32 * DAMAGED + 31 downto 32 * DAMAGED);
+  order_breaks <= counts(32 * ORDER_BREAK + 31 downto 32 * ORDER_BREAK);
+  mixed_frames <= counts(32 * MIXED + 31 downto 32 * MIXED);
   verified_bytes <= std_logic_vector(resize(bytes, 48));
-  overflow <= bytes_over & missing_over & counts_over;
+  overflow <= counts_over(MIXED downto ORDER_BREAK) & bytes_over & missing_over & counts_over(DAMAGED downto GOOD);
 end architecture;

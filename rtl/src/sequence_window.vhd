@@ -4,7 +4,10 @@
 -- The window is a ring of 512 words of 16 sequences in one block RAM. Each word carries the turn of the ring it was
 -- written in; a word of an older turn reads as empty. So a jump, however far, costs nothing. The words are emptied
 -- after a reset, which takes 512 clocks; `ready` says when. A request is answered by one of the events nine clocks
--- later; the next may come with the answer.
+-- later; the next may come a clock behind the answer.
+--
+-- Of a flow that repeats, the sequence is a slot, and slots follow one another: each that comes is new, and one that does
+-- not follow is a break besides. Which were lost a slot cannot tell: `missing` stays 0.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -16,11 +19,15 @@ entity sequence_window is
     rst           : in  std_logic;
     ready         : out std_logic;
     request       : in  std_logic;
+    -- It stays for a clock behind the request.
     number        : in  std_logic_vector(31 downto 0);
+    -- Slots of a flow that repeats, 1 to 4,096; 0: sequences. It changes with a reset alone.
+    slots         : in  std_logic_vector(12 downto 0);
     is_new        : out std_logic;
     is_duplicated : out std_logic;
     is_reordered  : out std_logic;
     is_too_late   : out std_logic;
+    is_break      : out std_logic;
     next_number   : out std_logic_vector(31 downto 0);
     -- Sequences below next_number that have not arrived; its overflow is sticky.
     missing       : out std_logic_vector(31 downto 0);
@@ -42,6 +49,9 @@ architecture rtl of sequence_window is
   signal empty_at               : unsigned(8 downto 0);
   -- One bit more than a sequence has, so that a turn that is 2^32 sequences old is told from this one.
   signal expected, located      : unsigned(32 downto 0);
+  signal following              : unsigned(32 downto 0);
+  -- From the expected one, or in the next clock from the number of slots, to the one that came.
+  signal difference             : unsigned(32 downto 0);
   signal behind                 : signed(31 downto 0);
   signal past_window            : std_logic;
   signal late, is_smaller       : std_logic;
@@ -53,7 +63,11 @@ architecture rtl of sequence_window is
   -- What the count of the missing changes by; all ones take one away.
   signal adding                 : unsigned(31 downto 0);
   signal changing, removing     : std_logic;
+  signal by_slots, begun        : std_logic;
+  signal advancing, is_last     : std_logic;
+  signal follows, is_unknown    : std_logic;
 begin
+  by_slots <= or slots;
   ready <= to_std_logic(state /= EMPTYING);
   next_number <= std_logic_vector(expected(31 downto 0));
   missing <= std_logic_vector(missed);
@@ -80,8 +94,20 @@ begin
     marked(i) <= marks(i) or to_std_logic(located(3 downto 0) = i);
   end generate;
 
+  following <= located + 1;
+
+  -- One subtraction for both: it is as wide as a sequence.
+  subtract : process (all)
+    variable from : unsigned(31 downto 0);
+  begin
+    from := expected(31 downto 0);
+    if state /= WAITING then
+      from := resize(unsigned(slots), 32);
+    end if;
+    difference <= ('0' & unsigned(number)) - ('0' & from);
+  end process;
+
   track : process (clk)
-    variable difference : unsigned(32 downto 0);
   begin
     if rising_edge(clk) then
       write <= '0';
@@ -89,8 +115,10 @@ begin
       is_duplicated <= '0';
       is_reordered <= '0';
       is_too_late <= '0';
+      is_break <= '0';
       changing <= '0';
       removing <= '0';
+      advancing <= '0';
       case state is
         when EMPTYING =>
           write <= '1';
@@ -102,7 +130,6 @@ begin
 
         when WAITING =>
           if request = '1' then
-            difference := ('0' & unsigned(number)) - ('0' & expected(31 downto 0));
             behind <= signed(difference(31 downto 0));
             is_smaller <= difference(32);
             located(31 downto 0) <= unsigned(number);
@@ -112,6 +139,7 @@ begin
         when LOCATE =>
           -- The sequence itself, and whether the way to it goes over the largest one, forwards or back.
           located(32) <= expected(32) xor behind(31) xor is_smaller;
+          is_unknown <= not difference(32);
           state <= AIM;
 
         when AIM =>
@@ -139,11 +167,15 @@ begin
 
         when others =>
           state <= WAITING;
-          if behind(31) = '0' then
+          if by_slots = '1' then
+            is_new <= '1';
+            is_break <= is_unknown or (begun and not follows);
+            advancing <= not is_unknown;
+          elsif behind(31) = '0' then
             is_new <= '1';
             write <= '1';
             changing <= '1';
-            expected <= located + 1;
+            advancing <= '1';
             past_window <= past_window or to_std_logic(located(31 downto 12) /= x"00000");
           elsif late = '1' then
             is_too_late <= '1';
@@ -160,9 +192,35 @@ begin
       if rst = '1' then
         state <= EMPTYING;
         empty_at <= (others => '0');
-        expected <= (others => '0');
         past_window <= '0';
+        advancing <= '0';
       end if;
+    end if;
+  end process;
+
+  -- Apart from the states, so that the way back to slot 0 is the reset of a register and not logic for each bit.
+  advance : process (clk)
+  begin
+    if rising_edge(clk) then
+      if advancing = '1' then
+        expected <= following;
+        begun <= '1';
+      end if;
+      if rst = '1' or (advancing = '1' and is_last = '1') then
+        expected <= (others => '0');
+      end if;
+      if rst = '1' then
+        begun <= '0';
+      end if;
+    end if;
+  end process;
+
+  -- What a slot is: there long before it is decided on.
+  know_slot : process (clk)
+  begin
+    if rising_edge(clk) then
+      is_last <= by_slots and to_std_logic(following(12 downto 0) = unsigned(slots));
+      follows <= to_std_logic(behind(12 downto 0) = 0);
     end if;
   end process;
 

@@ -24,10 +24,11 @@ SPEC = vectors_module()
 FOREIGN, HEADER_CORRUPT, TRUNCATED, STALE, CORRUPTED, GOOD = range(6)
 COUNTS = [
     "good", "header_corrupt", "truncated", "stale", "corrupted", "foreign", "distinct", "duplicated", "reordered",
-    "too_late", "bad_fcs", "damaged", "lost", "next", "verified_bytes",
+    "too_late", "bad_fcs", "damaged", "lost", "next", "verified_bytes", "order_breaks", "mixed",
 ]  # fmt: skip
 # Those that say when they ran over, in the order of the bits.
-OVERFLOWS = [*COUNTS[:13], "verified_bytes"]
+OVERFLOWS = [*COUNTS[:13], "verified_bytes", "order_breaks", "mixed"]
+REPEATING = 4
 OF_VERDICT = ["foreign", "header_corrupt", "truncated", "stale", "corrupted", "good"]
 DESTINATION, SOURCE = SPEC.ADDRESSES
 MAX_LFSR = 9198
@@ -42,6 +43,8 @@ class Flow:
     source: bytes | None = SOURCE
     udp_port: int = 5003
     stream: int | None = None
+    # Of a flow that repeats.
+    slots: int | None = None
 
 
 def half(frame, at):
@@ -114,6 +117,7 @@ class Checker:
         self.count = dict.fromkeys(COUNTS, 0)
         self.next, self.seen = 0, set()
         self.lost_ran_over = False
+        self.last_slot = None
 
     def take(self, frame):
         """Judge and count a frame; gives what `judge` gives."""
@@ -122,7 +126,9 @@ class Checker:
         if verdict == GOOD:
             self.count["verified_bytes"] += len(frame) - locate(frame, self.flow)[2]
         if number is not None:
-            self.track(number)
+            at = locate(frame, self.flow)[0]
+            self.count["mixed"] += bool(frame[at + 2] & REPEATING) != (self.flow.slots is not None)
+            self.track(number) if self.flow.slots is None else self.follow(number, self.flow.slots)
         return verdict, number, start
 
     def track(self, number):
@@ -142,9 +148,18 @@ class Checker:
         if len(self.seen) > 3 * self.window:
             self.seen = {one for one in self.seen if one >= self.next - self.window}
 
+    def follow(self, slot, slots):
+        """Tell a slot that does not follow the one before."""
+        self.count["distinct"] += 1
+        if slot >= slots:
+            self.count["order_breaks"] += 1
+            return
+        self.count["order_breaks"] += self.last_slot is not None and slot != (self.last_slot + 1) % slots
+        self.last_slot, self.next = slot, (slot + 1) % slots
+
     def counts(self):
         """All counts in the order of COUNTS; what ran over wraps."""
-        lost = self.next - self.count["distinct"]
+        lost = self.next - self.count["distinct"] if self.flow.slots is None else 0
         wrapped = self.count | {"lost": lost % 2**32, "next": self.next % 2**32}
         return [wrapped[name] for name in COUNTS]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Long random sequences of test frames, good ones and every kind of damage: `frame_sequences.py SEED FRAMES [WINDOW]`.
+"""Long random sequences of test frames, good ones and every kind of damage: `frame_sequences.py SEED FRAMES WINDOW SLOTS`.
 
-Prints a line a frame, `verdict sequence frame` (the sequence `-` where there is none), and a last line `counts …`, for
+SLOTS is 0 for a flow that does not repeat. Prints a line a frame, `verdict sequence frame` (the sequence `-` where there is none), and a last line `counts …`, for
 the Rust checker to be held against. The benches use `sequence` as a module.
 """
 
@@ -51,6 +51,27 @@ class Sender:
         self.next += 1
         self.recent = [*self.recent[-4999:], self.next - 1]
         return self.next - 1
+
+
+class SlotSender:
+    """Chooses slots of a flow that repeats: mostly the next, but also skipped, again, before, and such as it does not have."""
+
+    must_arrive = False
+
+    def __init__(self, rng, slots):
+        self.rng, self.slots, self.next = rng, slots, rng.randrange(slots)
+
+    def number(self):
+        """The slot of the next frame."""
+        choice, slot = self.rng.random(), self.next
+        if choice < 0.03:
+            return self.rng.choice([self.slots, self.slots + 1, self.slots + 4096, 2**13 + slot, 2**31, 2**32 - 1])
+        if choice < 0.06:
+            slot = (slot - 1) % self.slots
+        elif choice < 0.12:
+            slot = self.rng.choice([0, self.slots - 1, self.rng.randrange(self.slots), (slot + 1) % self.slots])
+        self.next = (slot + 1) % self.slots
+        return slot
 
 
 def inverted(data, bit):
@@ -122,7 +143,10 @@ def one(rng, number, flow, longest, good):
     kind, tags = rng.choice(["ethernet", "ethernet", "udp4", "udp6"]), rng.choice(TAGGINGS)
     length = rng.choice([0, 1, 3, 4, 5, 7, 8, 28, 28, 30, 46, 60, rng.randrange(120), rng.randrange(longest)])
     stream = rng.randrange(256) if flow.stream is None else flow.stream
-    fields = {"stream": stream, "flags": rng.randrange(16), "time_ns": rng.randrange(2**48)}
+    flags = rng.randrange(16)
+    if flow.slots is not None and rng.random() < 0.9:
+        flags |= model.REPEATING
+    fields = {"stream": stream, "flags": flags, "time_ns": rng.randrange(2**48)}
     if not good and rng.random() < 0.35:
         return damaged(rng, kind, tags, number % 2**32, length, fields)
     options = bytes(4 * rng.choice([0, 0, 0, 1, 10])) if kind == "udp4" else b""
@@ -168,7 +192,7 @@ def special(flow):
 
 def sequence(rng, frames, flow, window=4096, longest=300):
     """The frames of a run."""
-    sender = Sender(rng, window)
+    sender = Sender(rng, window) if flow.slots is None else SlotSender(rng, flow.slots)
     yield from special(flow)
     for _ in range(frames):
         number = sender.number()
@@ -177,9 +201,10 @@ def sequence(rng, frames, flow, window=4096, longest=300):
 
 def main():
     """Entry point."""
-    seed, frames = int(sys.argv[1]), int(sys.argv[2])
-    rng, flow = random.Random(seed), model.Flow(stream=3 if seed % 2 else None, source=None if seed % 3 == 0 else model.SOURCE)
-    checker = model.Checker(flow, int(sys.argv[3]) if len(sys.argv) > 3 else 4096)
+    seed, frames, window, slots = map(int, sys.argv[1:])
+    rng = random.Random(seed)
+    flow = model.Flow(stream=3 if seed % 2 else None, source=None if seed % 3 == 0 else model.SOURCE, slots=slots or None)
+    checker = model.Checker(flow, window)
     print("flow", "-" if flow.source is None else flow.source.hex(), "-" if flow.stream is None else flow.stream)
     for frame in sequence(rng, frames, flow, checker.window):
         verdict, number, _ = checker.take(frame)

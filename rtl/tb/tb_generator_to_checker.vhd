@@ -78,14 +78,14 @@ begin
     port map (
       clk => clk, rst => rst, enable => '1', clear => clear, ready => ready,
       source => x"02574C000001", source_known => '1', udp_port => x"138B", stream => x"01", stream_known => '1',
-      time_ns => time_ns, s_tdata => rx_data, s_tvalid => rx_valid, s_tlast => rx_last, s_tuser => rx_user,
-      s_bad_fcs => rx_bad_fcs, word_request => word_request, word_number => word_number, word => word,
+      slots => (others => '0'), time_ns => time_ns, s_tdata => rx_data, s_tvalid => rx_valid, s_tlast => rx_last,
+      s_tuser => rx_user, s_bad_fcs => rx_bad_fcs, word_request => word_request, word_number => word_number, word => word,
       verdict_valid => open, verdict => open, verdict_sequence => open, verdict_start_word => open,
       good_frames => good, header_corrupt_frames => header_corrupt, truncated_frames => truncated, stale_frames => stale,
       corrupted_frames => corrupted, foreign_frames => open, distinct_sequences => distinct,
       duplicated_frames => duplicated, reordered_frames => reordered, too_late_frames => open,
-      bad_fcs_frames => bad_fcs, damaged_frames => open, lost_sequences => lost, next_sequence => open,
-      verified_bytes => verified, time_valid => open, first_time => open, last_time => open,
+      order_breaks => open, mixed_frames => open, bad_fcs_frames => bad_fcs, damaged_frames => open, lost_sequences => lost,
+      next_sequence => open, verified_bytes => verified, time_valid => open, first_time => open, last_time => open,
       overflow => open, search_overrun => open);
 
   words : entity work.start_words

@@ -41,7 +41,7 @@ def random_lines(seed, frames, flow, longest=300, count_bits=32):
         length, least = len(frame), LEAST_GAP
         percent = rng.choice([0, 0, 0, 20, 90 if length < 100 else 0])
         chance = rng.random()
-        if chance < 0.04:
+        if chance < 0.04 or count_bits < 32 and chance < 0.16:
             bad_fcs = rng.randrange(2)
             checker.count["bad_fcs" if bad_fcs else "damaged"] += 1
             yield frame_line(frame, None, gap, percent, user=1, bad_fcs=bad_fcs)
@@ -51,7 +51,7 @@ def random_lines(seed, frames, flow, longest=300, count_bits=32):
             found = checker.take(frame)
             least = least_behind(found)
             yield frame_line(frame, found, gap, percent, DISABLED)
-        elif chance < 0.066 and length > 2:
+        elif chance < 0.066 and length > 2 and count_bits == 32:
             yield count_line(checker, count_bits)
             yield frame_line(frame, None, gap, percent, rng.choice([CLEARED, RESET]))
             checker.forget()
@@ -117,15 +117,22 @@ def configure(bench, folder, seed):
             "source_known": int(flow.source is not None),
             "stream_known": int(flow.stream is not None),
             "count_bits": count_bits,
+            "slots": flow.slots or 0,
         }
         bench.test(test).add_config(name, generics=generics, pre_config=write)
 
     flows = [model.Flow(), model.Flow(stream=3), model.Flow(source=None), model.Flow(source=None, stream=3)]
     for number, flow in enumerate(flows):
         add("verdicts and counts are those of the model", f"flow_{number}", random_lines(f"{number} {seed}", 500, flow), flow)
+    for slots in (1, 2, 3, 31, 4095, 4096):
+        flow = model.Flow(slots=slots)
+        add("verdicts and counts are those of the model", f"{slots}_slots", random_lines(f"{slots} slots {seed}", 250, flow), flow)
     add("verdicts and counts are those of the model", "long", random_lines(f"long {seed}", 40, flows[0], 9100), flows[0])
+    flow = model.Flow(slots=5)
+    add("frames without a gap between them", "close_slots", close_lines(seed, flow), flow)
     over = "counts that run over say so until they are cleared"
-    add(over, "all", random_lines(f"over {seed}", 300, flows[0], 150, count_bits=2), flows[0], count_bits=2)
+    add(over, "all", random_lines(f"over {seed}", 500, flows[0], 150, count_bits=2), flows[0], count_bits=2)
+    add(over, "slots", random_lines(f"slots over {seed}", 100, flow, 150, count_bits=2), flow, count_bits=2)
     add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1)
     add("frames without a gap between them", "close", close_lines(seed, flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])

@@ -3,17 +3,19 @@
 
 use std::process::Command;
 
-use wirelab_trial::tracker::{Event, Tracker, WINDOW};
-use wirelab_wire::{Flow, Verdict, classify};
+use wirelab_trial::tracker::{Event, SlotTracker, Tracker, WINDOW};
+use wirelab_wire::{Flags, Flow, Header, Verdict, classify};
 
 const SCRIPT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../rtl/tb/frame_sequences.py"
 );
 
-fn sequence(seed: u32) -> String {
+/// The model's frames, verdicts and counts; with `slots` of a flow that repeats.
+fn sequence(seed: u32, slots: u32) -> String {
+    let [seed, window, slots] = [seed.to_string(), WINDOW.to_string(), slots.to_string()];
     let output = Command::new("python3")
-        .args(["-B", SCRIPT, &seed.to_string(), "2500", &WINDOW.to_string()])
+        .args(["-B", SCRIPT, &seed, "2500", &window, &slots])
         .output()
         .expect("python3 starts");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -53,7 +55,7 @@ fn words_of(verdict: &Verdict) -> (&'static str, Option<u32>) {
 #[test]
 fn rust_and_the_model_of_the_benches_agree() {
     for seed in 1..=4 {
-        let text = sequence(seed);
+        let text = sequence(seed, 0);
         let mut lines = text.lines();
         let flow = flow(lines.next().expect("a first line"));
         let mut tracker = Tracker::new();
@@ -93,6 +95,55 @@ fn rust_and_the_model_of_the_benches_agree() {
         assert!(
             late > 0 && tracker.reordered() > 0 && tracker.next() > 1 << 30,
             "seed {seed} exercises the tracker"
+        );
+    }
+}
+
+/// The header of a frame whose fields may be used.
+fn header(verdict: Verdict) -> Option<Header> {
+    match verdict {
+        Verdict::Foreign | Verdict::HeaderCorrupt => None,
+        Verdict::Truncated(header)
+        | Verdict::Stale { header, .. }
+        | Verdict::Corrupted(header)
+        | Verdict::Good(header) => Some(header),
+    }
+}
+
+#[test]
+fn rust_and_the_model_of_the_benches_agree_on_flows_that_repeat() {
+    for slots in [1, 2, 31, 4095, 4096] {
+        let text = sequence(slots, slots);
+        let mut lines = text.lines();
+        let flow = flow(lines.next().expect("a first line"));
+        let mut tracker = SlotTracker::new(slots);
+        let mut mixed = 0;
+        for line in lines
+            .by_ref()
+            .take_while(|line| !line.starts_with("counts "))
+        {
+            let frame = line.split(' ').nth(2).expect("a frame");
+            if let Some(header) = header(classify(&bytes(frame), &flow)) {
+                mixed += u64::from(!header.flags.contains(Flags::REPEATING));
+                tracker.observe(header.sequence);
+            }
+        }
+        let counts = text.lines().last().expect("a last line with counts");
+        for (name, value) in [
+            ("distinct", tracker.received()),
+            ("order_breaks", tracker.order_breaks()),
+            ("mixed", mixed),
+            ("duplicated", 0),
+            ("lost", 0),
+        ] {
+            assert!(
+                format!("{counts} ").contains(&format!(" {name}={value} ")),
+                "{slots} slots: {name}={value} against {counts}"
+            );
+        }
+        assert!(
+            tracker.order_breaks() > 20 && tracker.received() > 1000 && mixed > 20,
+            "{slots} slots exercise the tracker"
         );
     }
 }

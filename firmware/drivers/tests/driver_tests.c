@@ -143,6 +143,28 @@ int test_checker_forgets(uintptr_t port)
 	return 0;
 }
 
+int test_checker_follows_slots(uintptr_t port)
+{
+	const uintptr_t generator = wl_port_generator(port), checker = wl_port_checker(port);
+	const struct wl_generator_settings settings = { .payload_bytes = 100, .frames = 8 };
+	struct wl_checker_flow flow = { .udp_port = 5003, .slots = 4097 };
+	struct wl_checker_counts seen;
+
+	HOLDS(!wl_checker_start(checker, &flow));
+	/* Sequences 0 to 7 where there are slots 0 to 4: three of them no slot, and none says that it repeats. */
+	flow.slots = 5;
+	HOLDS(wl_checker_start(checker, &flow));
+	while (!wl_checker_ready(checker))
+		;
+	HOLDS(wl_generator_start(generator, &settings) == WL_GENERATOR_STARTED);
+	do
+		wl_checker_read(checker, &seen);
+	while (seen.good < settings.frames);
+	HOLDS(seen.distinct == 8 && seen.order_breaks == 3 && seen.mixed == 8 && seen.lost == 0);
+	HOLDS(seen.duplicated == 0 && seen.reordered == 0 && seen.too_late == 0 && seen.next_sequence == 0);
+	return 0;
+}
+
 int test_capture_unit_edges(uintptr_t port)
 {
 	struct wl_capture_unit unit;
@@ -217,6 +239,7 @@ static int checker_places(uintptr_t port)
 	HOLDS(seen.distinct == PLACE(checker, distinct) && seen.duplicated == PLACE(checker, duplicated));
 	HOLDS(seen.reordered == PLACE(checker, reordered) && seen.too_late == PLACE(checker, too_late));
 	HOLDS(seen.lost == PLACE(checker, lost) && seen.next_sequence == PLACE(checker, next_sequence));
+	HOLDS(seen.order_breaks == PLACE(checker, order_breaks) && seen.mixed == PLACE(checker, mixed));
 	HOLDS(seen.bad_fcs == PLACE(checker, bad_fcs) && seen.damaged == PLACE(checker, damaged));
 	HOLDS(seen.verified_bytes == PLACE_WIDE(checker, verified_bytes));
 	HOLDS(seen.first_ns == PLACE_WIDE(checker, first_time));

@@ -11,6 +11,7 @@ int test_generator_writes_all_it_is_told(uintptr_t port);
 int test_generator_refuses(uintptr_t port);
 int test_generator_goes_on_until_it_is_stopped(uintptr_t port);
 int test_checker_forgets(uintptr_t port);
+int test_checker_follows_slots(uintptr_t port);
 int test_capture_unit_edges(uintptr_t port);
 int test_identifier_writes_all_it_is_told(uintptr_t port);
 

@@ -39,7 +39,7 @@ pub mod examples {
 /// The tests: 0, or the line of what did not hold.
 pub mod tests {
     functions!(i32: test_port, test_generator_writes_all_it_is_told, test_generator_refuses,
-        test_generator_goes_on_until_it_is_stopped, test_checker_forgets, test_capture_unit_edges,
+        test_generator_goes_on_until_it_is_stopped, test_checker_forgets, test_checker_follows_slots, test_capture_unit_edges,
         test_identifier_writes_all_it_is_told, test_counts_are_read_from_their_places);
 }
 

@@ -125,6 +125,12 @@ fn each_setting_of_the_checker_is_in_its_register() {
 }
 
 #[test]
+fn slots_of_a_flow_that_repeats_are_followed() {
+    let mut bench = pass("test_checker_follows_slots");
+    assert_eq!(bench.read(0, reg::CHECKER_SLOTS).unwrap(), 5);
+}
+
+#[test]
 fn marks_of_software_are_edges() {
     let mut bench = pass("test_capture_unit_edges");
     // The edges of the last start.
