@@ -309,8 +309,8 @@ begin
           leisure <= 100 * speed;
           receive_at_random(150, resets => false);
         end loop;
-        check(seen.received > 100 and seen.dropped > 50 and seen.filtered > 50 and seen.damaged > 50, "all kinds came");
-        check(frames_read > 100, "frames were read");
+        check(seen.received > 50 and seen.dropped > 20 and seen.filtered > 20 and seen.damaged > 20, "all kinds came");
+        check(frames_read > 50, "frames were read");
       elsif run("a reset within a frame, behind it and before its verdict leaves nothing") then
         -- Slots are given back unread: what the account and the block say of each clock is compared.
         receive_at_random(400, resets => true);
