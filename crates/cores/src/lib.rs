@@ -15,5 +15,5 @@ pub mod steer;
 pub use busy::{Busy, BusyError, Meter, Sample};
 pub use host::{clock_id, host_id};
 pub use list::{CoreError, Cores};
-pub use pin::{allowed, pin_process, pin_thread};
+pub use pin::{allowed, pin_process, pin_thread, stay_on_this_core};
 pub use steer::{SteerError, Steering};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::list::{CoreError, Cores, MOST};
@@ -26,6 +26,16 @@ pub fn allowed() -> Result<Cores, CoreError> {
 /// [`CoreError::Refused`] where none of them is online or allowed.
 pub fn pin_thread(cores: &Cores) -> Result<(), CoreError> {
     pin(SELF, cores)
+}
+
+/// Keep the calling thread on the core that it runs on. Frames that one thread sends from two cores may overtake each
+/// other: each core has a queue of its own to the receiver (on veth) or of the driver.
+///
+/// # Errors
+/// [`CoreError::Unknown`] where the kernel does not say which core that is, [`CoreError::Refused`] where it refuses.
+pub fn stay_on_this_core() -> Result<(), CoreError> {
+    let core = sched_getcpu().map_err(|errno| CoreError::Unknown(errno.to_string()))?;
+    pin_thread(&Cores::new([core])?)
 }
 
 /// Let every thread of this process run on these cores alone, and those it will start.
@@ -76,6 +86,16 @@ mod tests {
         });
         assert_eq!(inside.join().unwrap(), (last.clone(), last));
         assert_eq!(allowed().unwrap(), before);
+    }
+
+    #[test]
+    fn a_thread_stays_on_the_core_that_it_runs_on() {
+        let stays = std::thread::spawn(|| {
+            stay_on_this_core().unwrap();
+            (allowed().unwrap(), sched_getcpu().unwrap())
+        });
+        let (cores, core) = stays.join().unwrap();
+        assert_eq!(cores, Cores::new([core]).unwrap());
     }
 
     #[test]

@@ -110,7 +110,12 @@ fn what_the_way_does_to_a_flow_is_found_as_the_ledger_says() {
     for (seed, forward) in cases.into_iter().enumerate() {
         let impairing = rig.impair(seed as u64, forward.clone(), none());
         let (report, seen) = received(&node, || {
-            send(&tester);
+            // Of two cores each has a queue to the impairer, and this is to have no fault but the impairer's.
+            let sending = || {
+                wirelab_cores::stay_on_this_core().unwrap();
+                send(&tester);
+            };
+            std::thread::scope(|scope| scope.spawn(sending).join().unwrap());
             overflow_a_queue_outside();
             impairing.stop(FRAMES).forward
         });

@@ -256,6 +256,8 @@ impl Engine {
 
     /// Forwards until the word to stop.
     pub(super) fn run(mut self) -> DirectionReport {
+        // Else frames overtake each other that nobody asked to swap. Where the kernel refuses, they rarely do.
+        let _ = wirelab_cores::stay_on_this_core();
         let begin = Instant::now();
         let mut stopped = None;
         let mut failure = None;
