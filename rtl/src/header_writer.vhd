@@ -45,14 +45,11 @@ architecture rtl of header_writer is
   constant IPV4_TTL    : half_t := x"4011";
   constant IPV4_SUM    : half_t := x"C511";
 
-  -- Byte `at` of 32: a tree of two-way selectors, which becomes much smaller than an indexed array.
-  subtype half_header_t is std_logic_vector(255 downto 0);
-  function octet_at(octets : half_header_t; at : std_logic_vector(4 downto 0)) return octet_t is
-    variable v : half_header_t := octets;
+  -- Byte `at` of sixteen: a tree of two-way selectors, which becomes much smaller than an indexed array.
+  subtype sixteen_t is std_logic_vector(127 downto 0);
+  function octet_at(octets : sixteen_t; at : std_logic_vector(3 downto 0)) return octet_t is
+    variable v : sixteen_t := octets;
   begin
-    if at(4) = '0' then
-      v(127 downto 0) := v(255 downto 128);
-    end if;
     if at(3) = '0' then
       v(63 downto 0) := v(127 downto 64);
     end if;
@@ -68,10 +65,10 @@ architecture rtl of header_writer is
     return v(7 downto 0);
   end function;
 
+  type quarters_t is array (0 to 3) of octet_t;
   signal header                 : std_logic_vector(511 downto 0);
-  -- The byte of each half; the adder has no time for more than a choice of two.
-  signal of_first, of_second    : octet_t;
-  signal in_second              : std_logic;
+  signal quarters               : quarters_t;
+  signal quarter                : std_logic_vector(1 downto 0);
   signal plain                  : octet_t;
   signal ether_type             : half_t;
   signal ipv4_checksum          : half_t;
@@ -81,6 +78,7 @@ architecture rtl of header_writer is
   signal older, newer           : unsigned(7 downto 0);
   signal carry                  : unsigned(0 downto 0);
   signal sum                    : unsigned(8 downto 0);
+  signal checksum               : octet_t;
   signal in_sum, at_checksum    : std_logic;
   signal of_ipv4                : std_logic;
 begin
@@ -92,16 +90,19 @@ begin
             & port_from & port_to & udp_bytes & x"0000"
             & HEADER_MAGIC & HEADER_VERSION & "000" & time_valid & stream & number & time_ns & lfsr_bytes & x"0000";
 
-  plain <= of_second when in_second = '1' else of_first;
-  octet <= not std_logic_vector(sum(7 downto 0)) when at_checksum = '1' else plain;
+  plain <= quarters(to_integer(unsigned(quarter)));
+  -- The place of a checksum is zero, so that what it adds to the sum need not be waited for.
+  checksum <= not std_logic_vector(older + carry);
+  octet <= checksum when at_checksum = '1' else plain;
 
   first_step : process (clk)
   begin
     if rising_edge(clk) then
       if step = '1' then
-        of_first <= octet_at(header(511 downto 256), position(4 downto 0));
-        of_second <= octet_at(header(255 downto 0), position(4 downto 0));
-        in_second <= position(5);
+        for i in quarters'range loop
+          quarters(i) <= octet_at(header(511 - 128 * i downto 384 - 128 * i), position(3 downto 0));
+        end loop;
+        quarter <= position(5 downto 4);
         in_sum <= sum_ipv4 or (position(5) and (position(4) or and position(3 downto 1)));
         at_checksum <= (sum_ipv4 and to_std_logic(position(5 downto 1) = "10110"))
                        or to_std_logic(position(5 downto 1) = "11111");
@@ -125,7 +126,7 @@ begin
         newer <= sum(7 downto 0);
         carry <= sum(8 downto 8);
         if of_ipv4 = '1' and at_checksum = '1' then
-          ipv4_checksum <= ipv4_checksum(7 downto 0) & not std_logic_vector(sum(7 downto 0));
+          ipv4_checksum <= ipv4_checksum(7 downto 0) & checksum;
         end if;
       end if;
       if in_sum = '0' then
