@@ -27,6 +27,7 @@ architecture test of tb_ethernet_port is
   signal tx_en    : std_logic;
   signal tx_er    : std_logic;
   signal damage   : std_logic := '0';
+  signal spoils   : boolean := false;
   signal rxd      : std_logic_vector(7 downto 0);
   signal awvalid  : std_logic := '0';
   signal awready  : std_logic;
@@ -47,6 +48,21 @@ architecture test of tb_ethernet_port is
 begin
   clk <= not clk after PERIOD / 2;
   rxd <= txd xor (7 downto 1 => '0') & damage;
+
+  -- In the middle of a frame, whenever that comes.
+  spoil : process
+  begin
+    wait until spoils;
+    wait for 20 us;
+    wait until rising_edge(tx_en);
+    for byte in 1 to 40 loop
+      wait until rising_edge(clk);
+    end loop;
+    damage <= '1';
+    wait until rising_edge(clk);
+    damage <= '0';
+    wait;
+  end process;
 
   dut : entity work.ethernet_port
     generic map (COUNT_BITS => count_bits)
@@ -241,8 +257,7 @@ begin
         check_register(16#30C#, 0);
 
       elsif run("a byte damaged on the line is a bad FCS to MAC and checker") then
-        wait for 0 ns;
-        damage <= '1' after 20 us, '0' after 20 us + PERIOD;
+        spoils <= true;
         send(40, 66);
         check_register(16#210#, 40);
         check_register(16#21C#, 1);
