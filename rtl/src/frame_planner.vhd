@@ -53,11 +53,11 @@ architecture rtl of frame_planner is
   signal makes_first         : std_logic;
   signal every_clear         : std_logic;
   signal plans               : std_logic;
-  -- A fault is due, told a clock before the decision, and in its clock alone.
+  -- A fault is due, told a clock before the decision; and so which word it wants.
   signal is_due              : std_logic;
-  signal is_swap, is_stale   : std_logic;
+  signal wants_ahead         : std_logic;
+  signal wants_prior         : std_logic;
   signal plans_ahead         : std_logic;
-  signal plans_prior         : std_logic;
   -- `ahead` went over the largest sequence: it is no count of frames.
   signal ahead_wrapped       : std_logic;
   signal at_count            : std_logic;
@@ -151,8 +151,7 @@ begin
   end process;
 
   -- The first of a swapped pair is the one behind, and a stale frame has the word of the one before.
-  plans_ahead <= is_due and is_swap and not left_one;
-  plans_prior <= is_due and is_stale;
+  plans_ahead <= wants_ahead and not left_one;
   plans <= to_std_logic(state = DECIDE or state = SECOND);
 
   frame : process (clk)
@@ -165,7 +164,7 @@ begin
           plan_sequence <= std_logic_vector(ahead);
           plan_word <= word_ahead;
         end if;
-        if plans_prior = '1' then
+        if wants_prior = '1' then
           plan_word <= word_prior;
         end if;
       end if;
@@ -181,9 +180,9 @@ begin
       -- Known a clock ahead of their use: there are clocks enough between two decisions.
       left_one <= at_count;
       every_due <= to_std_logic(every_at = unsigned(fault_every)) and not every_wrapped;
-      is_due <= to_std_logic(state = SETTLE) and (pending or every_due);
-      is_swap <= to_std_logic(fault_kind = FAULT_SWAP);
-      is_stale <= to_std_logic(fault_kind = FAULT_STALE);
+      is_due <= pending or every_due;
+      wants_ahead <= to_std_logic(state = SETTLE and fault_kind = FAULT_SWAP) and (pending or every_due);
+      wants_prior <= to_std_logic(state = SETTLE and fault_kind = FAULT_STALE) and (pending or every_due);
 
       case state is
         when DECIDE =>
