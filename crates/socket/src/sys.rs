@@ -19,11 +19,17 @@ pub(crate) const RECEIVE_QUEUE_FORCE: SocketOption =
     SocketOption(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE);
 pub(crate) const UDP_GRO: SocketOption = SocketOption(libc::SOL_UDP, libc::UDP_GRO);
 
-/// Read an option that is a number.
-pub(crate) fn option(fd: BorrowedFd<'_>, option: SocketOption) -> io::Result<i32> {
-    let mut value: libc::c_int = 0;
-    let mut len = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: value and length are valid for writes of the size that is told, and live longer than the call.
+/// What any bytes are a value of, so that the kernel may write it.
+trait Plain: Copy {}
+impl Plain for i32 {}
+impl Plain for u64 {}
+impl Plain for [u32; 9] {}
+
+/// Read an option over what it is before.
+fn read<T: Plain>(fd: BorrowedFd<'_>, option: SocketOption, mut value: T) -> io::Result<T> {
+    let mut len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: value and length are valid for writes of the size that is told, any bytes are a value of that type, and both
+    // live longer than the call.
     let done = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
@@ -37,6 +43,11 @@ pub(crate) fn option(fd: BorrowedFd<'_>, option: SocketOption) -> io::Result<i32
         return Err(io::Error::last_os_error());
     }
     Ok(value)
+}
+
+/// Read an option that is a number.
+pub(crate) fn option(fd: BorrowedFd<'_>, option: SocketOption) -> io::Result<i32> {
+    read(fd, option, 0)
 }
 
 /// Set an option that is a number.
@@ -60,43 +71,15 @@ pub(crate) fn set_option(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -
 /// Datagrams that found no room in the socket's queue so far, modulo 2³² (SO_MEMINFO, Linux 4.12).
 pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
     // SK_MEMINFO_DROPS of linux/sock_diag.h is the last of nine numbers.
-    let mut info = [0u32; 9];
-    let mut len = size_of_val(&info) as libc::socklen_t;
-    // SAFETY: numbers and length are valid for writes of the size that is told, and live longer than the call.
-    let done = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_MEMINFO,
-            info.as_mut_ptr().cast(),
-            &raw mut len,
-        )
-    };
-    if done < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let info = read(fd, SocketOption(libc::SOL_SOCKET, libc::SO_MEMINFO), [0; 9])?;
     Ok(info[8])
 }
 
 /// The network namespace of a socket as a number that no other one has until the next boot (SO_NETNS_COOKIE,
 /// Linux 5.14).
 pub(crate) fn netns_cookie(fd: BorrowedFd<'_>) -> io::Result<u64> {
-    let mut cookie = 0u64;
-    let mut len = size_of_val(&cookie) as libc::socklen_t;
-    // SAFETY: number and length are valid for writes of the size that is told, and live longer than the call.
-    let done = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_NETNS_COOKIE,
-            ptr::from_mut(&mut cookie).cast(),
-            &raw mut len,
-        )
-    };
-    if done < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(cookie)
+    let option = SocketOption(libc::SOL_SOCKET, libc::SO_NETNS_COOKIE);
+    read(fd, option, 0)
 }
 
 /// Let the sleeps of this thread end within so many ns of their time (prctl(2), PR_SET_TIMERSLACK).
