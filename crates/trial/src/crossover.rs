@@ -101,7 +101,8 @@ enum Kind {
 pub fn crossovers(file: &ResultsFile) -> Vec<Crossover> {
     let mut rows = stage::table(file);
     rows.retain(|row| row.from == LINE || row.to == LINE);
-    let mut all: Vec<Crossover> = Vec::new();
+    // Each with the first of its rows.
+    let mut all: Vec<(&StageFigures, Crossover)> = Vec::new();
     for row in &rows {
         let Some(Kind::Slots { attachment, clocks }) = kind(file, &row.node) else {
             continue;
@@ -117,19 +118,20 @@ pub fn crossovers(file: &ResultsFile) -> Vec<Crossover> {
         };
         let place = all
             .iter()
-            .position(|known| known.attachment == attachment && known.is_of(row));
+            .position(|(first, known)| known.attachment == attachment && is_like(first, row));
         let place = place.unwrap_or_else(|| {
-            all.push(Crossover::of(row, &attachment, dma_mean_ps));
+            all.push((row, Crossover::of(row, &attachment, dma_mean_ps)));
             all.len() - 1
         });
         let (read_clocks, write_clocks) = clocks;
-        all[place].slots.push(Slots {
+        all[place].1.slots.push(Slots {
             read_clocks,
             write_clocks,
             mean_ps: slots_ps,
             ahead: ahead(slots_ps, dma_mean_ps),
         });
     }
+    let mut all: Vec<Crossover> = all.into_iter().map(|(_, crossover)| crossover).collect();
     for crossover in &mut all {
         let slots = &mut crossover.slots;
         slots.sort_by_key(|slots| (slots.read_clocks, slots.write_clocks));
@@ -154,12 +156,6 @@ impl Crossover {
             dma_mean_ps,
             changes: Vec::new(),
         }
-    }
-
-    fn is_of(&self, row: &StageFigures) -> bool {
-        (self.direction, self.path, self.length_bytes)
-            == (row.direction, row.path, row.length_bytes)
-            && (&self.from, &self.to) == (&row.from, &row.to)
     }
 }
 
