@@ -109,7 +109,7 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
     if names.len() > 1 {
         return sweep::measure(args, outputs, &names, &ways, (&bar, &cancel));
     }
-    let (mut node, most) = open(args, &bar)?;
+    let (mut node, most) = open(args, &names[0], &bar)?;
     let description = node.describe();
     let able = &description.capabilities;
     let frames = frames(args.count, most.in_all)?;
@@ -187,8 +187,8 @@ struct Kept {
     in_all: Option<u64>,
 }
 
-/// The node, and how many frames it keeps the times of.
-fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
+/// The node of a name that is made of what was asked, and how many frames it keeps the times of.
+fn open(args: &StagesArgs, name: &str, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
     if let Some(rest) = args.node.strip_prefix("lab:") {
         // Steered, the stack's work would move to another core and the fast track's would not; and there it interrupts
         // whatever runs, which on some hosts may be a process during which no tracing program is run.
@@ -204,8 +204,7 @@ fn open(args: &StagesArgs, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
         return Ok((Box::new(node), kept));
     }
     let image = args.image.as_deref();
-    let name = sweep::names(args)?.remove(0);
-    let node = nodes::with_image(&name, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
+    let node = nodes::with_image(name, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
     let kept = Kept {
         of_a_trial: node.captures_of_a_trial(),
         in_all: node.most_captures(),
