@@ -108,15 +108,20 @@ fn print(args: &ReceiveArgs, report: &CheckReport, path: &str) -> Result {
     );
     tell_counts(c, &[("missed by the checker itself", report.missed_frames)]);
     match args.sent {
-        Some(sent) => say!(
-            "  {:>15} lost of {}",
-            format::integer(c.lost_frames),
-            format::integer(sent)
-        ),
+        Some(sent) => tell_lost(c, sent),
         None => say!("  losses need the sender's number: give it with --sent"),
     }
     report.notes.iter().for_each(|note| say!("  {note}"));
     Ok(Outcome::of(clean))
+}
+
+/// Say how many of so many were lost.
+pub fn tell_lost(c: &Counts, sent: u64) {
+    say!(
+        "  {:>15} lost of {}",
+        format::integer(c.lost_frames),
+        format::integer(sent)
+    );
 }
 
 /// Say a checker's counts, and `more` of it: the good frames, and of the others those that are not 0.

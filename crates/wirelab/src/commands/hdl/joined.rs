@@ -225,11 +225,7 @@ fn tell_checker(args: &HdlArgs, came: &Joined, counts: &Counts) {
     say!("checker: {received} frames of the flow (measured), of {taken} that the host sent");
     receive::tell_counts(counts, &[]);
     match args.sent {
-        Some(sent) => say!(
-            "  {:>15} lost of {}",
-            format::integer(counts.lost_frames),
-            format::integer(sent)
-        ),
+        Some(sent) => receive::tell_lost(counts, sent),
         None if counts.received_frames > 0 => say!(
             "  {:>15} lost between two that came; those at the end need the sender's number: give it with --sent",
             format::integer(counts.lost_frames)
