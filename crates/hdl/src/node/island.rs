@@ -18,7 +18,7 @@ pub const SETTLE_CLOCKS: u64 = 512;
 /// Where the network of the UDP frames begins, 198.18.0.1: for measuring (RFC 2544, C.2.2).
 const NETWORK: u32 = 0xC612_0001;
 /// The tag's VLAN; the same as between Linux ports.
-pub const VLAN_TCI: u32 = 100;
+const VLAN_TCI: u32 = 100;
 /// The longest frame that the MAC lets in, with tag and FCS in bytes.
 const MAX_FRAME_BYTES: u32 = 9216 + 14 + 4 + 4;
 
@@ -96,7 +96,7 @@ impl Island {
                 self.bench.write(place, register, word)?;
             }
             if let Some(flow) = source {
-                for (register, word) in checker(flow.from) {
+                for (register, word) in checker(flow.from as u32, Some(address(flow.from))) {
                     self.bench.write(place, register, word)?;
                 }
             }
@@ -255,8 +255,6 @@ pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
         .find(|flow| flow.from == port)
         .map_or(port, |flow| flow.to);
     let udp_port = u32::from(header::UDP_PORT);
-    let flow =
-        reg::GENERATOR_FLOW_VLAN_TCI.of(VLAN_TCI) | reg::GENERATOR_FLOW_STREAM.of(port as u32);
     let ports = reg::GENERATOR_UDP_PORTS_DESTINATION.of(udp_port)
         | reg::GENERATOR_UDP_PORTS_SOURCE.of(udp_port);
     let fault = plan.fault;
@@ -265,7 +263,7 @@ pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
         (reg::GENERATOR_PAYLOAD_BYTES, plan.sizes.payload),
         (reg::GENERATOR_GAP_CYCLES, plan.gap_clocks),
         (reg::GENERATOR_FRAME_COUNT, plan.frames),
-        (reg::GENERATOR_FLOW, flow),
+        generator_flow(port as u32),
         (reg::GENERATOR_IPV4_SOURCE, NETWORK + port as u32),
         (reg::GENERATOR_IPV4_DESTINATION, NETWORK + to as u32),
         (reg::GENERATOR_UDP_PORTS, ports),
@@ -295,15 +293,25 @@ pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
     words
 }
 
-/// What the checker is told of the flow from `source`.
-fn checker(source: usize) -> Vec<(u16, u32)> {
+/// The tag and the stream of the generator's frames.
+pub fn generator_flow(stream: u32) -> (u16, u32) {
+    let flow = reg::GENERATOR_FLOW_VLAN_TCI.of(VLAN_TCI) | reg::GENERATOR_FLOW_STREAM.of(stream);
+    (reg::GENERATOR_FLOW, flow)
+}
+
+/// What the checker is told of a flow; the address of its source where that is known.
+pub fn checker(stream: u32, source: Option<u64>) -> Vec<(u16, u32)> {
     let flow = reg::CHECKER_FLOW_UDP_PORT.of(u32::from(header::UDP_PORT))
-        | reg::CHECKER_FLOW_STREAM.of(source as u32);
+        | reg::CHECKER_FLOW_STREAM.of(stream);
     let control = reg::CHECKER_CONTROL_ENABLE.of(1)
-        | reg::CHECKER_CONTROL_SOURCE_KNOWN.of(1)
+        | reg::CHECKER_CONTROL_SOURCE_KNOWN.of(u32::from(source.is_some()))
         | reg::CHECKER_CONTROL_STREAM_KNOWN.of(1);
     let mut words = vec![(reg::CHECKER_FLOW, flow)];
-    words.extend(address_words(reg::CHECKER_SOURCE, address(source)));
+    words.extend(
+        source
+            .into_iter()
+            .flat_map(|source| address_words(reg::CHECKER_SOURCE, source)),
+    );
     words.push((reg::CHECKER_CONTROL, control));
     words
 }

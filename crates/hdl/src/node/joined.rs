@@ -9,10 +9,10 @@ use thiserror::Error;
 use wirelab_port::iface::{Mac, PortName};
 use wirelab_port::tap::{TapError, TapPort, TapSpec};
 use wirelab_trial::{Counts, Direction, NodeError, Trial};
-use wirelab_wire::header;
 
 use super::island::{
-    SETTLE_CLOCKS, VLAN_TCI, address, address_words, control, settings, wait_until_ready,
+    SETTLE_CLOCKS, address, address_words, checker, control, generator_flow, settings,
+    wait_until_ready,
 };
 use super::options::HdlOptions;
 use super::plan::{self, Plan};
@@ -257,21 +257,11 @@ impl JoinedPort {
 fn words(plan: &Plan, asked: &JoinedAsked) -> Vec<(u16, u32)> {
     let stream = u32::from(asked.stream);
     let mut words = settings(plan, PORT);
-    let flow = reg::GENERATOR_FLOW_VLAN_TCI.of(VLAN_TCI) | reg::GENERATOR_FLOW_STREAM.of(stream);
-    words.push((reg::GENERATOR_FLOW, flow));
+    words.push(generator_flow(stream));
     if let Some(to) = asked.to {
         words.extend(address_words(reg::GENERATOR_DESTINATION, number(to)));
     }
-    let flow = reg::CHECKER_FLOW_UDP_PORT.of(u32::from(header::UDP_PORT))
-        | reg::CHECKER_FLOW_STREAM.of(stream);
-    words.push((reg::CHECKER_FLOW, flow));
-    if let Some(from) = asked.from {
-        words.extend(address_words(reg::CHECKER_SOURCE, number(from)));
-    }
-    let control = reg::CHECKER_CONTROL_ENABLE.of(1)
-        | reg::CHECKER_CONTROL_SOURCE_KNOWN.of(u32::from(asked.from.is_some()))
-        | reg::CHECKER_CONTROL_STREAM_KNOWN.of(1);
-    words.push((reg::CHECKER_CONTROL, control));
+    words.extend(checker(stream, asked.from.map(number)));
     words
 }
 
