@@ -33,8 +33,8 @@ impl Drop for Namespace {
     }
 }
 
-/// A bench of one port, and the cable to a TAP device; `None` where there can be none.
-fn joined(name: &str) -> Option<(Namespace, PortName, Bench, TapCable)> {
+/// A bench of one port, and the cable to a TAP device whose queue holds so many frames; `None` where there can be none.
+fn joined(name: &str, queue_frames: u32) -> Option<(Namespace, PortName, Bench, TapCable)> {
     if !may_test() {
         return None;
     }
@@ -50,8 +50,7 @@ fn joined(name: &str) -> Option<(Namespace, PortName, Bench, TapCable)> {
     let port = PortName::new(Some(&name), "tap0").unwrap();
     let tap = TapPort::create(&TapSpec {
         mac: Some(Mac(bytes(HOST))),
-        // All frames of the test find room, however slow the simulation.
-        queue_frames: Some(4 * FRAMES),
+        queue_frames: Some(queue_frames),
         ..TapSpec::new(port.clone())
     });
     let cable = TapCable::new(0, tap.unwrap());
@@ -67,7 +66,7 @@ fn write_address(bench: &mut Bench, register: u16, address: u64) {
 
 #[test]
 fn frames_of_the_hardware_are_good_to_the_checker_of_the_host() {
-    let Some((_gone, port, mut bench, mut cable)) = joined("out") else {
+    let Some((_gone, port, mut bench, mut cable)) = joined("out", 4 * FRAMES) else {
         return;
     };
     let check = CheckJob {
@@ -102,12 +101,9 @@ fn frames_of_the_hardware_are_good_to_the_checker_of_the_host() {
     assert_eq!(cable.damaged_frames(), 0);
 }
 
-#[test]
-fn frames_of_the_host_are_good_to_the_checker_in_hardware() {
-    let Some((_gone, port, mut bench, mut cable)) = joined("in") else {
-        return;
-    };
-    write_address(&mut bench, reg::CHECKER_SOURCE, HOST);
+/// Has the checker take the host's frames, and waits until it does.
+fn check(bench: &mut Bench) {
+    write_address(bench, reg::CHECKER_SOURCE, HOST);
     let flow = reg::CHECKER_FLOW_UDP_PORT.of(5003) | reg::CHECKER_FLOW_STREAM.of(9);
     let control = reg::CHECKER_CONTROL_ENABLE.of(1)
         | reg::CHECKER_CONTROL_SOURCE_KNOWN.of(1)
@@ -118,6 +114,10 @@ fn frames_of_the_host_are_good_to_the_checker_in_hardware() {
     while reg::CHECKER_STATUS_CHECKING.from(bench.read(0, reg::CHECKER_STATUS).unwrap()) == 0 {
         assert!(bench.clocks() < 100_000, "the checker never gets ready");
     }
+}
+
+/// Sends the host's frames to the port, as fast as it can.
+fn send_from_host(port: &PortName) {
     let frame = FrameSpec {
         destination: bytes(PORT),
         source: bytes(HOST),
@@ -141,8 +141,24 @@ fn frames_of_the_host_are_good_to_the_checker_in_hardware() {
         faults: Schedule::default(),
         buffers: None,
     };
-    let sent = send(&port, &job, &SendOptions::default(), &Cancel::new()).unwrap();
+    let sent = send(port, &job, &SendOptions::default(), &Cancel::new()).unwrap();
     assert_eq!(sent.emitted_frames, u64::from(FRAMES));
+}
+
+fn assert_registers(bench: &mut Bench, expected: &[(u16, u32)]) {
+    for &(register, expected) in expected {
+        let word = bench.read(0, register).unwrap();
+        assert_eq!(word, expected, "register 0x{register:03X}");
+    }
+}
+
+#[test]
+fn frames_of_the_host_are_good_to_the_checker_in_hardware() {
+    let Some((_gone, port, mut bench, mut cable)) = joined("in", 4 * FRAMES) else {
+        return;
+    };
+    check(&mut bench);
+    send_from_host(&port);
     // The kernel itself may send frames of its own: they are foreign.
     let mut good = 0;
     while good < FRAMES {
@@ -153,20 +169,56 @@ fn frames_of_the_host_are_good_to_the_checker_in_hardware() {
         good = read_meanwhile(&mut bench, &mut cable, reg::CHECKER_GOOD);
     }
     assert!(cable.to_port_frames() >= u64::from(FRAMES));
-    for (register, expected) in [
+    let expected = [
         (reg::CHECKER_GOOD, FRAMES),
         (reg::CHECKER_DISTINCT, FRAMES),
         (reg::CHECKER_LOST, 0),
         (reg::CHECKER_CORRUPTED, 0),
         (reg::CHECKER_REORDERED, 0),
         (reg::CHECKER_BAD_FCS, 0),
-    ] {
-        assert_eq!(
-            bench.read(0, register).unwrap(),
-            expected,
-            "register 0x{register:03X}"
-        );
+    ];
+    assert_registers(&mut bench, &expected);
+}
+
+#[test]
+fn what_finds_the_queue_full_is_lost_and_nothing_else_is_harmed() {
+    let Some((_gone, port, mut bench, mut cable)) = joined("full", 32) else {
+        return;
+    };
+    check(&mut bench);
+    // The simulation stands while they are sent, twice.
+    send_from_host(&port);
+    let came = take_all(&mut bench, &mut cable);
+    assert!((16..FRAMES / 2).contains(&came), "{came} came");
+    send_from_host(&port);
+    let more = take_all(&mut bench, &mut cable) - came;
+    assert!((16..FRAMES / 2).contains(&more), "{more} came");
+    // The second time the same sequences come, to where those of the first time ended.
+    let next = bench.read(0, reg::CHECKER_NEXT_SEQUENCE).unwrap();
+    let distinct = bench.read(0, reg::CHECKER_DISTINCT).unwrap();
+    assert!(next >= distinct && next < FRAMES, "{next}, {distinct}");
+    let expected = [
+        (reg::CHECKER_DUPLICATED, came + more - distinct),
+        (reg::CHECKER_LOST, next - distinct),
+        (reg::CHECKER_CORRUPTED, 0),
+        (reg::CHECKER_TRUNCATED, 0),
+        (reg::CHECKER_BAD_FCS, 0),
+    ];
+    assert_registers(&mut bench, &expected);
+    assert_eq!(cable.damaged_frames(), 0);
+}
+
+/// Carries frames until none waits; the good ones since the checker began.
+fn take_all(bench: &mut Bench, cable: &mut TapCable) -> u32 {
+    let mut taken = None;
+    while taken != Some(cable.to_port_frames()) {
+        taken = Some(cable.to_port_frames());
+        // Ten frames' time.
+        for _ in 0..100_000 {
+            cable.clock(bench).unwrap();
+        }
     }
+    read_meanwhile(bench, cable, reg::CHECKER_GOOD)
 }
 
 /// Reads a register while the cable goes on carrying.
