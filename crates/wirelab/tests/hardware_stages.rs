@@ -1,9 +1,11 @@
 //! `wirelab stages hdl:reference` as a user calls it: where slots and DMA are level, and the page with the Zynq document's figures.
 
+mod board_common;
 mod common;
 
-use std::io::Write;
+use std::io::{Read, Write};
 
+use board_common::{Running, until};
 use common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 
@@ -110,6 +112,38 @@ fn pairs_of_wait_states_that_cannot_be_say_what_can() {
     };
     asked(&["4,2", "8"], "e.g. 17,18");
     asked(&["4,2", "4,2"], "given twice");
+}
+
+#[test]
+fn an_interrupted_sweep_leaves_what_was_measured() {
+    if !has_program() {
+        return;
+    }
+    let results = scratch("interrupted-sweep.json");
+    let _ = std::fs::remove_file(&results);
+    let path = results.to_str().expect("a path of letters");
+    let mut asked = vec!["stages", "hdl:reference", "--count", "20", "-o", path];
+    // More than the test waits for.
+    let states: Vec<String> = (2..32).map(|clocks| format!("{clocks},90")).collect();
+    asked.extend(states.iter().flat_map(|pair| ["--wait-states", pair]));
+    let mut running = Running::start(&asked);
+    until("the first node's results", || {
+        results.exists().then_some(())
+    });
+    running.signal("-INT");
+    let mut said = String::new();
+    let out = running.0.stderr.as_mut().expect("it is a pipe");
+    out.read_to_string(&mut said).expect("it is text");
+    assert_eq!(running.0.wait().expect("it ends").code(), Some(1), "{said}");
+    let kept = format!("those that were are in {path}");
+    assert!(said.contains(&kept) && !said.contains("--resume"), "{said}");
+    // The file says that it is not whole, and holds whole nodes' times.
+    let all = json(&["stages", path, "--json"]);
+    let rows = all["stages"].as_array().expect("rows");
+    assert!(rows.iter().any(|row| row["count"] == 20), "{all:#}");
+    let file: Value =
+        serde_json::from_slice(&std::fs::read(&results).expect("a file")).expect("JSON");
+    assert_eq!(file["interrupted"], true);
 }
 
 /// The mean of a row in µs, as the page writes it.

@@ -21,7 +21,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     let mut plan = plans::plan(args)?;
     let mut outputs = Outputs::of(&args.output)?;
     let before = args.resume.as_deref().map(report::read).transpose()?;
-    outputs.results_into(args.resume.as_deref());
+    outputs.resumes(args.resume.as_deref());
     let options = PortsOptions {
         path: match plans::node_paths(&args.offer.path) {
             Some(_) => Path::Auto,

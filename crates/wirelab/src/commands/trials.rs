@@ -49,6 +49,8 @@ pub struct Show {
 pub struct Outputs {
     results: Option<PathBuf>,
     reports: Vec<PathBuf>,
+    /// Whether the command takes a results file to go on with.
+    resumes: bool,
 }
 
 impl Outputs {
@@ -56,6 +58,7 @@ impl Outputs {
         let mut outputs = Outputs {
             results: None,
             reports: Vec::new(),
+            resumes: false,
         };
         for path in paths {
             match Format::of_path(path).map_err(Failure::usage)? {
@@ -66,8 +69,10 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Where results go if nothing else was named: into the file that is gone on with.
-    pub fn results_into(&mut self, path: Option<&Path>) {
+    /// For a command that goes on with results: `path` is where those are that it goes on with now, and where the new ones go
+    /// if nothing else was named.
+    pub fn resumes(&mut self, path: Option<&Path>) {
+        self.resumes = true;
         if self.results.is_none() {
             self.results = path.map(Path::to_owned);
         }
@@ -147,7 +152,19 @@ impl Outputs {
     pub fn end(&self, ran: Ran, plan: &Plan) -> Result {
         match ran.unsaved {
             Some(error) => Err(Failure::failed(error)),
-            None => finish(&ran.file, ran.outcome, plan, self.results.as_deref()),
+            None => finish(&ran.file, ran.outcome, plan, &self.kept()),
+        }
+    }
+
+    /// What is said to one who interrupts: where the results are, and whether they can be gone on with.
+    fn kept(&self) -> String {
+        match (&self.results, self.resumes) {
+            (None, _) => String::new(),
+            (Some(path), false) => format!("; those that were are in {}", path.display()),
+            (Some(path), true) => format!(
+                "; to go on, give the same command with --resume {}",
+                path.display()
+            ),
         }
     }
 
@@ -207,7 +224,7 @@ fn no_resume(error: &impl std::fmt::Display, command: Option<&str>) -> Failure {
     Failure::usage(format!("--resume: {error} (it was made by: {command})"))
 }
 
-fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan, results: Option<&Path>) -> Result {
+fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan, kept: &str) -> Result {
     let measured = outcome.complete + outcome.partial + outcome.void + outcome.searched;
     let searches_well = plan.datasheet || (outcome.search_failed, outcome.search_refused) == (0, 0);
     match outcome.ended {
@@ -216,12 +233,8 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan, results: Option
         Ended::Failed(error) => return Err(error.into()),
         Ended::Unsaved(error) => return Err(Failure::failed(error)),
         Ended::Interrupted => complain(format_args!(
-            "wirelab: interrupted; {} trials were not run{}",
-            outcome.not_run,
-            results.map_or(String::new(), |path| format!(
-                "; to go on, give the same command with --resume {}",
-                path.display()
-            ))
+            "wirelab: interrupted; {} trials were not run{kept}",
+            outcome.not_run
         )),
         Ended::Done => {}
     }

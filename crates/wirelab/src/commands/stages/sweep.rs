@@ -64,10 +64,15 @@ pub fn measure(
         let plan = plan::reference(args, &node.describe().capabilities, frames, ways)?;
         let ran = unsaved.run(&mut node, &plan, &mut ceiling, bar, cancel, None)?;
         let is_done = ran.is_done();
-        match &mut all {
-            None => all = Some((ran, plan)),
-            Some((before, _)) => before.join(ran),
-        }
+        let (ran, _) = match &mut all {
+            None => all.insert((ran, plan)),
+            Some(all) => {
+                all.0.join(ran);
+                all
+            }
+        };
+        // What is measured is kept, whatever becomes of the next node.
+        outputs.save_again(ran)?;
         if !is_done {
             break;
         }
@@ -75,6 +80,5 @@ pub fn measure(
     let Some((ran, plan)) = all else {
         return Err(Failure::usage("--wait-states: no pair was given"));
     };
-    outputs.save_again(&ran)?;
     Ok(Measured::whole(plan, ran))
 }
