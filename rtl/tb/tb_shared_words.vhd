@@ -1,8 +1,8 @@
 -- Tests of start_words between two whole ports that share it: both send to each other at line rate, and each checker finds
 -- every frame to be what it is.
 --
--- The cable one way is longer, so that both ask for words at several distances of each other. Registers of both are written
--- at once.
+-- The cable one way is longer, so that both ask for words at several distances of each other, and at random ones with random
+-- payloads, gaps and stale frames. Registers of both are written at once.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -10,8 +10,11 @@ use ieee.numeric_std.all;
 library vunit_lib;
 context vunit_lib.vunit_context;
 
+library osvvm;
+use osvvm.RandomPkg.all;
+
 entity tb_shared_words is
-  generic (runner_cfg : string);
+  generic (runner_cfg : string; seed : natural := 0);
 end entity;
 
 architecture test of tb_shared_words is
@@ -77,6 +80,8 @@ begin
   end process;
 
   main : process
+    variable random : RandomPType;
+
     procedure clocks(count : natural) is
     begin
       for number in 1 to count loop
@@ -111,34 +116,45 @@ begin
       clocks(1);
     end procedure;
 
-    -- Frames of 46 bytes of payload from each to the other, every third one with the LFSR part of the frame before.
-    procedure send_both(frames : natural) is
+    procedure write_both(at, data : natural) is
     begin
-      write_both(16#100#, x"00000000");
-      write_both(16#110#, std_logic_vector(to_unsigned(frames, 32)));
-      write_both(16#134#, x"00000003");
-      write_both(16#308#, x"0000138B");
-      write_both(16#300#, x"00000003");
+      write_both(at, std_logic_vector(to_unsigned(data, 32)));
+    end procedure;
+
+    -- Frames from each to the other, some of them with the LFSR part of the frame before; checks what came of them.
+    procedure exchange(distance, frames, payload, gap, stale_every : natural) is
+      constant STALE : natural := frames / stale_every;
+    begin
+      cable_clocks <= distance;
+      write_both(16#100#, 0);
+      write_both(16#108#, payload);
+      write_both(16#10C#, gap);
+      write_both(16#110#, frames);
+      write_both(16#134#, stale_every);
+      write_both(16#308#, 16#138B#);
+      write_both(16#300#, 3);
       clocks(600);
-      write_both(16#100#, x"00000601");
-      clocks(84 * frames + LONGEST_CABLE + 300);
+      write_both(16#100#, 16#601#);
+      clocks((payload + 14 + maximum(24, gap + 8)) * frames + LONGEST_CABLE + 300);
+      expect_of_both(16#318#, frames - STALE, "good");
+      expect_of_both(16#324#, STALE, "stale");
+      expect_of_both(16#328#, 0, "corrupted");
+      expect_of_both(16#348#, 0, "lost");
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
+    random.InitSeed("shared_words" & to_string(seed));
     clocks(4);
     rst <= '0';
     clocks(2);
     while test_suite loop
       if run("two ports share one table, at several distances of their frames") then
-        for distance in 0 to LONGEST_CABLE loop
-          if distance mod 42 = 0 or distance < 3 then
-            cable_clocks <= distance;
-            send_both(9);
-            expect_of_both(16#318#, 6, "good");
-            expect_of_both(16#324#, 3, "stale");
-            expect_of_both(16#328#, 0, "corrupted");
-            expect_of_both(16#348#, 0, "lost");
-          end if;
+        for distance in 0 to 2 loop
+          exchange(42 * distance, 9, 46, 0, 3);
+        end loop;
+        for round in 1 to 2 loop
+          exchange(random.RandInt(0, LONGEST_CABLE), random.RandInt(4, 9), random.RandInt(46, 80), random.RandInt(0, 40),
+                   random.RandInt(2, 4));
         end loop;
         check(together > 0, "two words were asked for in one clock");
       end if;
