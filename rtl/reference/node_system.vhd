@@ -44,6 +44,8 @@ architecture rtl of node_system is
   constant CLOCK_HZ : natural := 100_000_000;
   constant MAGIC    : std_logic_vector(15 downto 0) := x"5752";
 
+  -- A signal: of a constant that is assigned whole where other arms assign parts, GHDL's synthesis takes the wrong parts.
+  signal clock_word   : std_logic_vector(31 downto 0);
   signal place        : natural range 0 to 2**14 - 1;
   signal cycles       : unsigned(63 downto 0);
   signal cycles_high  : unsigned(31 downto 0);
@@ -52,6 +54,7 @@ architecture rtl of node_system is
   signal out_full, in_full : std_logic;
   signal pending, enabled  : std_logic_vector(2 downto 0);
 begin
+  clock_word     <= std_logic_vector(to_unsigned(CLOCK_HZ, 32));
   place          <= to_integer(unsigned(s_address));
   uart_out_data  <= out_byte;
   uart_out_valid <= out_full;
@@ -100,7 +103,7 @@ begin
           when SYSTEM_ID / 4 =>
             s_rdata(SYSTEM_ID_MAGIC)   <= MAGIC;
             s_rdata(SYSTEM_ID_VERSION) <= x"01";
-          when SYSTEM_CLOCK_HZ / 4 => s_rdata <= std_logic_vector(to_unsigned(CLOCK_HZ, 32));
+          when SYSTEM_CLOCK_HZ / 4 => s_rdata <= clock_word;
           when SYSTEM_STRAPS / 4 =>
             s_rdata(SYSTEM_STRAPS_ATTACHMENT) <= attachment;
             s_rdata(SYSTEM_STRAPS_FAST_TRACK) <= fast_track;
