@@ -1,48 +1,43 @@
 #!/usr/bin/env python3
-"""Runs an entity's source in GHDL and its translation in Verilator, as it is and folded (fold.py), on the same random inputs and
+"""Runs an entity's source in GHDL and its translation in Verilator, as it is and folded (fold.py), on the same inputs and
 compares every output, before and after each clock: `lockstep.py [--cycles N] [--seed N] [ENTITY…]` (all that are VHDL
-throughout). Prints TAP.
+throughout). The inputs are noise, and frames where a block takes some (stimuli.py). Prints TAP.
 
-What GHDL calls unknown (U, X) is not compared, nor the time of the first reset.
+What GHDL calls unknown (U, X) is not compared, nor the time of the first reset; an output of which nothing is compared fails.
 """
 
 import argparse
 import concurrent.futures
 import os
-import random
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import fold
+import stimuli
 import toolchain
 import translate
 import verilog
 
-# So many cycles the reset is held at first, and one in so many later ones has it again.
-RESET_CYCLES = 4
-RESET_ONE_IN = 400
 MAIN_CLOCK = "clk"
+KNOWN = str.maketrans("01UXZWLH-", "110000000")
+VALUE = str.maketrans("UXZWLH-", "0000000")
+
+
+class Outcome(NamedTuple):
+    """Bits of outputs that differ, that were compared, and that were both 0 and 1; outputs of which nothing was compared."""
+
+    differing: int
+    compared: int
+    moved: int
+    unseen: list[str]
 
 
 def is_clock(port):
     """Whether an input is a clock by its name."""
     return port.name == MAIN_CLOCK or port.name.endswith("_clk")
-
-
-def stimuli(inputs, cycles, seed):
-    """A line of bits a cycle, the inputs but the main clock in order, each with a rhythm of its own."""
-    dice = random.Random(seed)
-    rhythm = {port.name: dice.choice([1, 1, 2, 4, 16, 64]) for port in inputs}
-    values = {port.name: 0 for port in inputs}
-    for cycle in range(cycles):
-        for port in inputs:
-            if port.name == "rst":
-                values["rst"] = int(cycle < RESET_CYCLES or dice.randrange(RESET_ONE_IN) == 0)
-            elif cycle < RESET_CYCLES or dice.randrange(rhythm[port.name]) == 0:
-                values[port.name] = dice.getrandbits(port.width)
-        yield "".join(f"{values[port.name]:0{port.width}b}" for port in inputs)
 
 
 def slices(ports):
@@ -180,51 +175,62 @@ def of_translation(entity, text, folder, lines):
 
 
 def differences(source, translation, outputs, out):
-    """How many of the bits differ, and how many were compared; the first difference is told."""
-    compared = differing = 0
+    """How the lines of source and translation differ; the first difference is told."""
     if len(source) != len(translation):
         raise toolchain.ToolError(f"{len(source)} lines of the source and {len(translation)} of the translation")
+    compared = differing = ones = zeros = 0
     # What has no unknown value (a number, a state) begins with its first one in GHDL alone.
-    reset = 2 * RESET_CYCLES
+    reset = 2 * stimuli.RESET_CYCLES
     for number, (left, right) in enumerate(zip(source[reset:], translation[reset:]), reset):
-        for port, first, last in slices(outputs):
-            pairs = [(a, b) for a, b in zip(left[first : last + 1], right[first : last + 1]) if a in "01"]
-            compared += len(pairs)
-            wrong = sum(a != b for a, b in pairs)
-            if wrong and not differing:
-                edge = "after" if number % 2 else "before"
-                out(f"# cycle {number // 2}, {edge} its edge: {port.name} is {left[first:last + 1]} and {right[first:last + 1]}")
-            differing += wrong
-    return differing, compared
+        known, value = int(left.translate(KNOWN), 2), int(left.translate(VALUE), 2)
+        wrong = (value ^ int(right, 2)) & known
+        if wrong and not differing:
+            at = len(left) - wrong.bit_length()
+            port, first, last = next(place for place in slices(outputs) if place[2] >= at)
+            edge = "after" if number % 2 else "before"
+            out(f"# cycle {number // 2}, {edge} its edge: {port.name} is {left[first:last + 1]} and {right[first:last + 1]}")
+        compared += known.bit_count()
+        differing += wrong.bit_count()
+        ones, zeros = ones | known & value, zeros | known & ~value
+    seen = f"{ones | zeros:0{sum(port.width for port in outputs)}b}"
+    unseen = [port.name for port, first, last in slices(outputs) if "1" not in seen[first : last + 1]]
+    return Outcome(differing, compared, (ones & zeros).bit_count(), unseen)
 
 
 def compare(entity, sources, cycles, seed, text=None, out=print):
-    """Differing and compared bits of an entity and its translations (`text`, or made here). Raises ToolError."""
+    """What comes of an entity beside its translations (`text`, or made here). Raises ToolError."""
     sources = [Path(source).resolve() for source in sources]
-    texts = [text]
-    if text is None:
-        text = translate.translate(entity, sources)
-        texts = [text, fold.fold(text, entity).text()]
     with translate.synthesised(entity, sources) as netlist:
-        ports = [port for port in verilog.ports(text, netlist("vhdl"), entity) if port.name != MAIN_CLOCK]
+        own = translate.translated(netlist)
+        ports = [port for port in verilog.ports(own, netlist("vhdl"), entity) if port.name != MAIN_CLOCK]
+    texts = [own, fold.fold(own, entity).text()] if text is None else [text]
     inputs, outputs = [port for port in ports if port.is_input], [port for port in ports if not port.is_input]
     with tempfile.TemporaryDirectory(prefix="wirelab-lockstep-") as name:
         folder = Path(name)
         (folder / "lockstep.vhd").write_text(vhdl_bench(entity, inputs, outputs))
         (folder / "lockstep.cpp").write_text(cpp_bench(entity, inputs, outputs))
         lines = folder / "lines.txt"
-        lines.write_text("".join(f"{line}\n" for line in stimuli(inputs, cycles, seed)))
+        lines.write_text("".join(f"{line}\n" for line in stimuli.lines(entity, inputs, cycles, seed)))
         source = of_source(entity, sources, folder, lines)
-        counts = [differences(source, of_translation(entity, one, folder, lines), outputs, out) for one in texts]
-        return tuple(map(sum, zip(*counts)))
+        outcomes = [differences(source, of_translation(entity, one, folder, lines), outputs, out) for one in texts]
+    return outcomes[0]._replace(
+        differing=sum(outcome.differing for outcome in outcomes), compared=sum(outcome.compared for outcome in outcomes)
+    )
+
+
+def judged(outcome):
+    """Whether an outcome is well, and what there is to say of it."""
+    said = f"{outcome.compared} bits compared, {outcome.differing} differ; {outcome.moved} bits of the outputs were both 0 and 1"
+    # What is never known would be no comparison.
+    if outcome.unseen:
+        said += f"; never known: {', '.join(outcome.unseen)}"
+    return outcome.differing == 0 and not outcome.unseen, said
 
 
 def point(number, entity, sources, options):
     """Compares one entity and prints a TAP line; whether it is well."""
     try:
-        differing, compared = compare(entity, sources, options.cycles, options.seed)
-        # An output that is never known would be no comparison.
-        well, said = differing == 0 and compared > 0, f"{compared} bits compared, {differing} differ"
+        well, said = judged(compare(entity, sources, options.cycles, options.seed))
     except toolchain.ToolError as error:
         well, said = False, str(error).replace("\n", "\n# ")
     print(f"{'ok' if well else 'not ok'} {number} - {entity}: {said}", flush=True)

@@ -14,6 +14,7 @@ A table that several read is printed once for each of them; it becomes one, so t
 
 import argparse
 import contextlib
+import functools
 import re
 import sys
 import tempfile
@@ -145,13 +146,18 @@ def synthesised(top, sources, generics=None):
         toolchain.run([ghdl, "-i", *common, *(str(Path(source).resolve()) for source in sources)])
         toolchain.run([ghdl, "-m", *common, top], cwd=work)
         values = [f"-g{name}={value}" for name, value in (generics or {}).items()]
-        yield lambda form: toolchain.run([ghdl, "--synth", *common, f"--out={form}", *values, top])
+        yield functools.cache(lambda form: toolchain.run([ghdl, "--synth", *common, f"--out={form}", *values, top]))
 
 
 def translate(top, sources, generics=None):
     """The Verilog of an entity and all below it. Raises ToolError."""
     with synthesised(top, sources, generics) as netlist:
-        text = repair(netlist("verilog"), lambda: netlist("vhdl"))
+        return translated(netlist)
+
+
+def translated(netlist):
+    """The Verilog of what was synthesised. Raises ToolError."""
+    text = repair(netlist("verilog"), lambda: netlist("vhdl"))
     # The comments name the machine's folders.
     text = re.sub(r"^ */\* [^*]*:\d+:\d+ *\*/\n", "", text, flags=re.M)
     return f"// Translated from VHDL by rtl/tools/translate.py.\n{text}"

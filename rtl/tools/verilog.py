@@ -105,23 +105,28 @@ def include():
 
 
 def runtime(quick="-O0"):
-    """Verilator's own sources, compiled once and kept: the objects' paths."""
+    """Verilator's own sources and the headers of each model, compiled once and kept: the objects' and the header's path."""
     # Of another version they are others.
     folder = built() / f"verilator{quick}-{int((toolchain.ENVIRONMENT / 'complete').stat().st_mtime)}"
-    objects = [folder / f"{name}.o" for name in ("verilated", "verilated_threads")]
-    if not all(path.is_file() for path in objects):
+    header, objects = folder / "headers.h", [folder / f"{name}.o" for name in ("verilated", "verilated_threads")]
+    parts = {path: ["-c", str(include() / f"{path.stem}.cpp")] for path in objects}
+    parts[header.with_suffix(".h.gch")] = ["-x", "c++-header", str(header)]
+    if not all(path.is_file() for path in parts):
         folder.mkdir(parents=True, exist_ok=True)
-        for path in objects:
-            # Two that build at once must not see half an object.
-            with tempfile.NamedTemporaryFile(dir=folder, suffix=".o", delete=False) as half:
-                toolchain.run([*compiler(quick), "-c", str(include() / f"{path.stem}.cpp"), "-o", half.name])
+        # Two that build at once must not see half a file.
+        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False) as half:
+            half.writelines(f"#include <{name}>\n" for name in ("verilated.h", "cstdio", "memory", "string"))
+        os.replace(half.name, header)
+        for path, words in parts.items():
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as half:
+                toolchain.run([*compiler(quick), *words, "-o", half.name])
             os.replace(half.name, path)
-    return list(map(str, objects))
+    return list(map(str, objects)), str(header)
 
 
 def compiler(quick="-O0"):
     """The words that compile a verilated model."""
-    return ["c++", "-std=c++20", quick, "-w", "-DVL_TIME_CONTEXT", f"-I{include()}", f"-I{include()}/vltstd"]
+    return ["c++", "-std=c++20", quick, "-w", "-pthread", "-DVL_TIME_CONTEXT", f"-I{include()}", f"-I{include()}/vltstd"]
 
 
 def program(text, top, main, folder, quick="-O0"):
@@ -133,6 +138,8 @@ def program(text, top, main, folder, quick="-O0"):
     sources = [str(path) for path in sorted(model.glob("*.cpp")) if not path.name.endswith("__ALL.cpp")]
     everything = "".join(f'#include "{name}"\n' for name in [*sources, main])
     (folder / "everything.cpp").write_text(everything)
-    words = [*compiler(quick), f"-I{model}", str(folder / "everything.cpp"), *runtime(quick)]
-    toolchain.run([*words, "-pthread", "-o", str(folder / top)])
+    objects, header = runtime(quick)
+    # Models have little else than these headers to compile.
+    words = [*compiler(quick), "-include", header, f"-I{model}", str(folder / "everything.cpp"), *objects]
+    toolchain.run([*words, "-o", str(folder / top)])
     return folder / top

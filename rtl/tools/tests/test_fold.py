@@ -110,9 +110,9 @@ class Cycles(unittest.TestCase):
 
     def differing(self, text, cycles=3000):
         """The bits that differ, of those that are compared."""
-        differing, compared = lockstep.compare("exchange", SOURCES, cycles, 11, text, lambda line: None)
-        self.assertGreater(compared, cycles * 2 * 100)
-        return differing
+        outcome = lockstep.compare("exchange", SOURCES, cycles, 11, text, lambda line: None)
+        self.assertGreater(outcome.compared, cycles * 2 * 100)
+        return outcome.differing
 
     def test_the_folded_translation_and_the_source_give_the_same_in_every_cycle(self):
         self.assertEqual(self.differing(self.text), 0)

@@ -144,10 +144,10 @@ class Translation(unittest.TestCase):
         self.assertIn("nothing", done.stderr)
 
     def test_translation_and_source_give_the_same_in_every_cycle(self):
-        differing, compared = lockstep.compare("faults", SOURCES, 3000, 7, self.text)
-        self.assertEqual(differing, 0)
+        outcome = lockstep.compare("faults", SOURCES, 3000, 7, self.text)
+        self.assertEqual(outcome.differing, 0)
         # Before the first clock nothing is known, and memory not before it is written.
-        self.assertGreater(compared, 3000 * 2 * 180)
+        self.assertGreater(outcome.compared, 3000 * 2 * 180)
 
     def test_the_comparison_finds_each_fault_if_it_is_not_repaired(self):
         faults = {
@@ -159,8 +159,8 @@ class Translation(unittest.TestCase):
                 text = re.sub(pattern, by, self.text, count=1)
                 self.assertNotEqual(text, self.text)
                 told = []
-                differing, _ = lockstep.compare("faults", SOURCES, 300, 7, text, told.append)
-                self.assertGreater(differing, 0)
+                outcome = lockstep.compare("faults", SOURCES, 300, 7, text, told.append)
+                self.assertGreater(outcome.differing, 0)
                 self.assertRegex(told[0], r"^# cycle \d+, (before|after) its edge: \w+ is ")
 
 

@@ -1,0 +1,82 @@
+"""Tests of the comparison of source and translation: that what is played leads behind the headers, and that nothing passes unseen."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import lockstep
+import stimuli
+import toolchain
+import translate
+import verilog
+
+# An output that nothing drives, beside one that is right.
+SILENT = """library ieee;
+use ieee.std_logic_1164.all;
+entity silent is
+  port (clk, a : in std_logic; y, never : out std_logic);
+end entity;
+architecture rtl of silent is
+begin
+  y <= a when rising_edge(clk);
+end architecture;
+"""
+
+
+class Planted(unittest.TestCase):
+    """A difference of the translation that only what lies behind the Ethernet header can show."""
+
+    def differing(self, entity, file, old, new):
+        """The bits that differ where a text of one source is another one in what is translated."""
+        sources = verilog.sources()
+        with tempfile.TemporaryDirectory() as folder:
+            (path,) = (source for source in sources if source.name == file)
+            text = path.read_text()
+            self.assertEqual(text.count(old), 1, f"{file} has not once what is to be changed: {old}")
+            other = Path(folder, file)
+            other.write_text(text.replace(old, new))
+            changed = translate.translate(entity, [other if source == path else source for source in sources])
+            return lockstep.compare(entity, sources, 2000, 1, changed, lambda line: None).differing
+
+    def test_a_difference_in_the_test_header_is_found(self):
+        word = 'HEADER_VERSION   : std_logic_vector(3 downto 0) := x"%d"'
+        self.assertGreater(self.differing("frame_parser", "ethernet_pkg.vhd", word % 1, word % 2), 0)
+
+    def test_a_difference_behind_the_ip_header_is_found(self):
+        word = 'PROTOCOL_UDP     : octet_t  := x"%d"'
+        self.assertGreater(self.differing("packet_identifier", "ethernet_pkg.vhd", word % 11, word % 13), 0)
+
+    def test_a_difference_in_what_is_stale_is_found_in_a_checker(self):
+        word = "may_be_stale <= wrong and has_word"
+        self.assertGreater(self.differing("packet_checker", "content_checker.vhd", f"{word} and not inconsistent", word), 0)
+
+
+class Unseen(unittest.TestCase):
+    """What would be no comparison."""
+
+    def test_an_output_that_is_never_known_fails_and_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "silent.vhd")
+            path.write_text(SILENT)
+            outcome = lockstep.compare("silent", [path], 50, 1, translate.translate("silent", [path]))
+        self.assertEqual((outcome.differing, outcome.unseen), (0, ["never"]))
+        well, said = lockstep.judged(outcome)
+        self.assertFalse(well)
+        self.assertIn("never known: never", said)
+        self.assertTrue(lockstep.judged(outcome._replace(unseen=[]))[0])
+
+    def test_each_output_that_differs_is_counted_and_the_first_is_named(self):
+        outputs = [verilog.Port("a", False, 1, False), verilog.Port("b", False, 3, True)]
+        before = ["UUUU"] * 2 * stimuli.RESET_CYCLES
+        told = []
+        outcome = lockstep.differences([*before, "1U01", "0U11"], [*before, "1101", "0100"], outputs, told.append)
+        self.assertEqual(outcome, (2, 6, 2, []))
+        self.assertEqual(told, [f"# cycle {stimuli.RESET_CYCLES}, after its edge: b is U11 and 100"])
+
+    def test_lines_that_are_missing_are_an_error(self):
+        with self.assertRaisesRegex(toolchain.ToolError, "2 lines of the source and 1"):
+            lockstep.differences(["1", "0"], ["1"], [verilog.Port("a", False, 1, False)], print)
+
+
+if __name__ == "__main__":
+    unittest.main()
