@@ -8,6 +8,10 @@ use ieee.numeric_std.all;
 use work.reference_node_pkg.all;
 
 entity node_identifier is
+  generic (
+    -- Of a count; less than 32 for a bench that sees it run over.
+    COUNT_BITS : natural := 32
+  );
   port (
     clk           : in  std_logic;
     rst           : in  std_logic;
@@ -47,7 +51,9 @@ architecture rtl of node_identifier is
   signal ports, masks   : std_logic_vector(16 * UDP_PORTS - 1 downto 0);
   signal ended, is_wanted : std_logic;
   signal hits           : std_logic_vector(RULES - 1 downto 0);
-  signal frames, wanted_frames : unsigned(31 downto 0);
+  signal clear, counters_rst : std_logic;
+  signal events, overflow : std_logic_vector(1 downto 0);
+  signal counts         : std_logic_vector(63 downto 0);
 begin
   place         <= to_integer(unsigned(s_address));
   result_valid  <= ended;
@@ -68,20 +74,23 @@ begin
       result_valid => ended, result_wanted => is_wanted, result_rules => hits
     );
 
+  events       <= (ended and is_wanted) & ended;
+  counters_rst <= rst or clear;
+
+  counters : entity work.event_counters
+    generic map (COUNTERS => 2, BITS => COUNT_BITS)
+    port map (clk => clk, rst => counters_rst, events => events, counts => counts, overflow => overflow);
+
   process (clk)
   begin
     if rising_edge(clk) then
-      if ended = '1' then
-        frames <= frames + 1;
-        if is_wanted = '1' then
-          wanted_frames <= wanted_frames + 1;
-        end if;
-      end if;
+      clear <= '0';
       if s_access = '1' and s_write = '1' then
         case place is
           when IDENTIFIER_OWN / 4            => own_mac(31 downto 0) <= s_wdata;
           when IDENTIFIER_OWN / 4 + 1        => own_mac(47 downto 32) <= s_wdata(15 downto 0);
           when IDENTIFIER_ADDRESS_ENABLE / 4 => address_enable <= s_wdata(ADDRESSES - 1 downto 0);
+          when IDENTIFIER_CONTROL / 4        => clear <= s_wdata(0);
           when others => null;
         end case;
         for number in 0 to 4 * ADDRESSES - 1 loop
@@ -121,8 +130,9 @@ begin
           when IDENTIFIER_STATUS / 4 =>
             s_rdata(IDENTIFIER_STATUS_WANTED) <= is_wanted;
             s_rdata(IDENTIFIER_STATUS_RULES)  <= hits;
-          when IDENTIFIER_FRAMES / 4 => s_rdata <= std_logic_vector(frames);
-          when IDENTIFIER_WANTED / 4 => s_rdata <= std_logic_vector(wanted_frames);
+          when IDENTIFIER_FRAMES / 4   => s_rdata <= counts(31 downto 0);
+          when IDENTIFIER_WANTED / 4   => s_rdata <= counts(63 downto 32);
+          when IDENTIFIER_OVERFLOW / 4 => s_rdata(1 downto 0) <= overflow;
           when others => null;
         end case;
         for number in 0 to 4 * ADDRESSES - 1 loop
@@ -168,9 +178,8 @@ begin
         rule_priority    <= (others => '0');
         ports            <= (others => '0');
         masks            <= (others => '1');
-        frames        <= (others => '0');
-        wanted_frames <= (others => '0');
-        s_rdata       <= (others => '0');
+        clear            <= '0';
+        s_rdata          <= (others => '0');
       end if;
     end if;
   end process;

@@ -15,7 +15,8 @@ entity tb_node_identifier is
 end entity;
 
 architecture test of tb_node_identifier is
-  constant PERIOD : time := 10 ns;
+  constant PERIOD     : time    := 10 ns;
+  constant COUNT_BITS : natural := 3;
 
   signal clk : std_logic := '0';
   signal rst : std_logic := '1';
@@ -29,6 +30,7 @@ begin
   clk <= not clk after PERIOD / 2;
 
   unit : entity work.node_identifier
+    generic map (COUNT_BITS => COUNT_BITS)
     port map (
       clk, rst, tap_tdata, tap_tvalid, tap_start, tap_end, wanted, result_valid, result_wanted, result_rules,
       s_access, s_write, s_address, s_wdata, s_rdata
@@ -164,6 +166,33 @@ begin
         see(datagram(1026), "0010");
         expect(IDENTIFIER_FRAMES, x"00000004", "frames");
         expect(IDENTIFIER_WANTED, x"00000002", "wanted");
+
+      elsif run("a count that runs over is told until it is cleared, and the settings stay") then
+        -- A rule that asks for nothing wants every frame.
+        write(IDENTIFIER_RULE2_WHAT, x"00000001");
+        for number in 1 to 2**COUNT_BITS - 1 loop
+          see(datagram(1026), "0100");
+        end loop;
+        expect(IDENTIFIER_OVERFLOW, x"00000000", "all bits in use");
+        write(IDENTIFIER_RULE2_WHAT, x"00000000");
+        see(datagram(1026), "0000");
+        expect(IDENTIFIER_FRAMES, x"00000000", "frames from 0 on");
+        expect(IDENTIFIER_WANTED, x"00000007", "wanted");
+        expect(IDENTIFIER_OVERFLOW, x"00000001", "frames ran over");
+        write(IDENTIFIER_RULE2_WHAT, x"00000001");
+        see(datagram(1026), "0100");
+        expect(IDENTIFIER_FRAMES, x"00000001", "frames");
+        expect(IDENTIFIER_OVERFLOW, x"00000003", "both ran over");
+        write(IDENTIFIER_CONTROL, x"FFFFFFFE");
+        expect(IDENTIFIER_OVERFLOW, x"00000003", "no clear was asked for");
+        write(IDENTIFIER_CONTROL, x"00000001");
+        expect(IDENTIFIER_CONTROL, x"00000000", "a bit that does not stay");
+        expect(IDENTIFIER_OVERFLOW, x"00000000", "cleared");
+        expect(IDENTIFIER_FRAMES, x"00000000", "cleared");
+        expect(IDENTIFIER_WANTED, x"00000000", "cleared");
+        see(datagram(1026), "0100");
+        expect(IDENTIFIER_FRAMES, x"00000001", "frames behind the clear");
+        expect(IDENTIFIER_WANTED, x"00000001", "wanted behind the clear");
       end if;
     end loop;
     test_runner_cleanup(runner);
