@@ -15,11 +15,11 @@ entity frame_sender is
     write_address : in  std_logic_vector(11 downto 0);
     write_data    : in  std_logic_vector(31 downto 0);
     write_bytes   : in  std_logic_vector(3 downto 0);
-    -- A bit for each slot, which must not be busy: sends so many bytes, 14 to 1518, of it.
+    -- A bit for each slot: sends so many bytes, 14 to 1518, of it.
     go            : in  std_logic_vector(1 downto 0);
     lengths       : in  std_logic_vector(21 downto 0);
     busy          : out std_logic_vector(1 downto 0);
-    -- One clock: a frame was asked for of another length, and is not sent.
+    -- One clock: a frame was asked for of another length, or of a slot that is busy, and is not sent.
     refused       : out std_logic;
     -- The stream to mac_tx.
     m_tdata       : out std_logic_vector(7 downto 0);
@@ -37,8 +37,6 @@ architecture rtl of frame_sender is
   type lengths_t is array (0 to 1) of unsigned(10 downto 0);
 
   signal waiting     : std_logic_vector(1 downto 0);
-  -- The slot that was asked for first, where both wait.
-  signal first       : natural range 0 to 1;
   signal slot_length : lengths_t;
   -- The slot that is being sent, its next byte, and how many are left with that.
   signal sending     : std_logic;
@@ -63,9 +61,8 @@ begin
                read_word(23 downto 16) when "10",
                read_word(31 downto 24) when others;
 
-  chosen <= first when waiting = "11" else
-            1 when waiting(1) = '1' else
-            0;
+  -- Between two frames both wait only where both were asked for at once.
+  chosen <= 0 when waiting(0) = '1' else 1;
   starts <= '1' when sending = '0' and waiting /= "00" else '0';
 
   -- The word of the byte that shows in the next clock.
@@ -102,25 +99,18 @@ begin
       end if;
       for number in 0 to 1 loop
         length := unsigned(lengths(11 * number + 10 downto 11 * number));
-        if go(number) = '1' and waiting(number) = '0' then
-          if length < SHORTEST or length > LONGEST then
+        if go(number) = '1' then
+          if waiting(number) = '1' or length < SHORTEST or length > LONGEST then
             refused <= '1';
           else
             waiting(number)     <= '1';
             slot_length(number) <= length;
-            -- The other one waits already, or both were asked for at once.
-            if waiting(1 - number) = '1' then
-              first <= 1 - number;
-            else
-              first <= 0;
-            end if;
           end if;
         end if;
       end loop;
       if rst = '1' then
         refused     <= '0';
         waiting     <= "00";
-        first       <= 0;
         slot_length <= (others => (others => '0'));
         sending     <= '0';
         slot        <= 0;

@@ -40,6 +40,7 @@ architecture test of tb_frame_sender is
   signal slots : slots_t := (others => 0);
   signal frames_sent : natural := 0;
   signal both_waited : natural := 0;
+  signal refused_busy : natural := 0;
 begin
   clk <= not clk after PERIOD / 2;
 
@@ -61,19 +62,23 @@ begin
   watch : process
     -- Slots in the order in which they were asked for, the first of them on its way from its first byte on.
     constant ORDER   : queue_t := new_queue;
-    variable waiting : std_logic_vector(1 downto 0) := "00";
+    variable waiting, waited : std_logic_vector(1 downto 0) := "00";
     variable asked   : slot_lengths_t := (others => 0);
     variable slot    : natural range 0 to 1 := 0;
     variable place   : natural := 0;
     variable refuses : std_logic;
 
-    procedure ask is
+    -- Whatever waited before this clock, though its last byte may go now, cannot be asked for in it.
+    procedure ask(waited : std_logic_vector(1 downto 0)) is
       variable length : natural;
     begin
       for number in 0 to 1 loop
         length := to_integer(unsigned(lengths(11 * number + 10 downto 11 * number)));
         if go(number) = '1' then
-          if length < SHORTEST or length > LONGEST then
+          if waited(number) = '1' then
+            refuses := '1';
+            refused_busy <= refused_busy + 1;
+          elsif length < SHORTEST or length > LONGEST then
             refuses := '1';
           else
             if waiting /= "00" then
@@ -105,13 +110,14 @@ begin
   begin
     wait until rising_edge(clk);
     refuses := '0';
+    waited  := waiting;
     -- What was asked for is busy from the next clock on, so it is not the frame of this byte.
     if m_tvalid = '1' and m_tready = '1' then
       take_byte;
     elsif place > 0 then
       check_equal(m_tvalid, '1', "a frame goes on without a bubble");
     end if;
-    ask;
+    ask(waited);
     if rst = '1' then
       waiting := "00";
       place   := 0;
@@ -129,6 +135,7 @@ begin
   main : process
     variable random : RandomPType;
     variable content : slots_t := (others => 0);
+    variable slots_asked : natural;
 
     procedure cycles(count : natural) is
     begin
@@ -243,6 +250,20 @@ begin
       elsif run("resets at any time stop a frame and leave what was written") then
         send_at_random(200, resets => true);
         check(frames_sent >= 150, "frames were sent");
+      elsif run("slots asked for at any time go once, those that are busy are refused and go as they were") then
+        fill(0, 90);
+        cycles(1);
+        fill(1, 90);
+        cycles(1);
+        stop_writing;
+        for round in 1 to 3000 loop
+          pace <= random.RandInt(50, 100);
+          slots_asked := random.RandInt(1, 3);
+          ask(std_logic_vector(to_unsigned(slots_asked, 2)), random.RandInt(SHORTEST, 90), random.RandInt(SHORTEST, 90));
+          cycles(random.RandInt(0, 60));
+        end loop;
+        wait_until_idle;
+        check(frames_sent > 500 and refused_busy > 500 and both_waited > 100, "all of it came to pass");
       elsif run("both asked for at once go in the order of their numbers") then
         for round in 1 to 5 loop
           fill(0, 60);
