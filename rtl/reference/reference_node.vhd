@@ -176,6 +176,7 @@ architecture rtl of reference_node is
   signal in_tvalid, in_tlast, in_tuser        : std_logic;
   signal in_bad_fcs, in_rx_error              : std_logic;
   signal in_runt, in_oversize                 : std_logic;
+  signal no_sfd, too_short, bad_preamble      : std_logic;
   signal tap_tvalid, tap_start, tap_end       : std_logic;
   signal wanted, result_valid, result_wanted  : std_logic;
   signal result_rules                         : std_logic_vector(3 downto 0);
@@ -188,7 +189,7 @@ architecture rtl of reference_node is
   signal is_dma                               : std_logic;
   signal slot_tvalid_in, ring_tvalid_in       : std_logic;
   signal slot_sent, ring_sent                 : std_logic;
-  signal sent                                 : std_logic;
+  signal sent, underrun                       : std_logic;
 begin
   -- What comes from outside is registered: nothing inside hangs on it between two clocks, in an FPGA or in a simulation.
   process (clk)
@@ -337,14 +338,14 @@ begin
       m_tdata => in_tdata, m_tvalid => in_tvalid, m_tlast => in_tlast, m_tuser => in_tuser, m_bad_fcs => in_bad_fcs,
       m_rx_error => in_rx_error, m_runt => in_runt, m_oversize => in_oversize,
       tap_tdata => tap_tdata, tap_tvalid => tap_tvalid, tap_start => tap_start, tap_end => tap_end,
-      no_sfd => open, too_short => open, bad_preamble => open
+      no_sfd => no_sfd, too_short => too_short, bad_preamble => bad_preamble
     );
 
   transmitter : entity work.mac_tx
     port map (
       clk => clk, rst => reset, ce => line_enable, gap => GAP,
       s_tdata => out_tdata, s_tvalid => out_tvalid, s_tready => out_tready, s_tlast => out_tlast, s_tuser => '0',
-      gmii_txd => txd, gmii_tx_en => line_tx_en, gmii_tx_er => tx_er, sent => sent, underrun => open
+      gmii_txd => txd, gmii_tx_en => line_tx_en, gmii_tx_er => tx_er, sent => sent, underrun => underrun
     );
 
   identifier : entity work.node_identifier
@@ -391,9 +392,11 @@ begin
       clk => clk, rst => slot_rst,
       s_tdata => in_tdata, s_tvalid => slot_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
       s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
+      no_sfd => no_sfd, too_short => too_short, bad_preamble => bad_preamble,
       result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
       m_tdata => slot_tdata, m_tvalid => slot_tvalid, m_tready => slot_tready, m_tlast => slot_tlast, sent => slot_sent,
-      irq => slot_irq, s_access => at_slot, s_write => bus_write, s_address => place, s_wdata => bus_wdata,
+      underrun => underrun, irq => slot_irq,
+      s_access => at_slot, s_write => bus_write, s_address => place, s_wdata => bus_wdata,
       s_bytes => bus_bytes, s_rdata => slot_rdata
     );
 
@@ -403,9 +406,10 @@ begin
       clk => clk, rst => ring_rst,
       s_tdata => in_tdata, s_tvalid => ring_tvalid_in, s_tlast => in_tlast, s_tuser => in_tuser,
       s_bad_fcs => in_bad_fcs, s_rx_error => in_rx_error, s_runt => in_runt, s_oversize => in_oversize,
+      no_sfd => no_sfd, too_short => too_short, bad_preamble => bad_preamble,
       result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
       m_tdata => ring_tdata, m_tvalid => ring_tvalid, m_tready => ring_tready, m_tlast => ring_tlast, sent => ring_sent,
-      irq => ring_irq, dma_request => dma_request, dma_write => dma_write, dma_address => dma_address,
+      underrun => underrun, irq => ring_irq, dma_request => dma_request, dma_write => dma_write, dma_address => dma_address,
       dma_wdata => dma_wdata, dma_answer => dma_answer, dma_rdata => ram_rdata,
       s_access => at_ring, s_write => bus_write, s_address => place, s_wdata => bus_wdata, s_rdata => ring_rdata
     );

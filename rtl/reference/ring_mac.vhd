@@ -26,6 +26,9 @@ entity ring_mac is
     s_rx_error    : in  std_logic;
     s_runt        : in  std_logic;
     s_oversize    : in  std_logic;
+    no_sfd        : in  std_logic;
+    too_short     : in  std_logic;
+    bad_preamble  : in  std_logic;
     result_valid  : in  std_logic;
     result_wanted : in  std_logic;
     result_rules  : in  std_logic_vector(3 downto 0);
@@ -35,6 +38,7 @@ entity ring_mac is
     m_tready      : in  std_logic;
     m_tlast       : out std_logic;
     sent          : in  std_logic;
+    underrun      : in  std_logic;
     irq           : out std_logic;
     -- The memory: a request stands until its answer, with which the word that is read comes.
     dma_request   : out std_logic;
@@ -65,7 +69,6 @@ architecture rtl of ring_mac is
   signal rx_enable, tx_enable, any_address, clear : std_logic;
   signal events, event_enable : std_logic_vector(4 downto 0);
   signal buffer_bytes   : unsigned(11 downto 0);
-  signal own            : std_logic_vector(47 downto 0);
 
   -- The bus.
   signal at             : word_at_t;
@@ -103,14 +106,21 @@ architecture rtl of ring_mac is
   signal go, busy       : std_logic_vector(1 downto 0);
   signal tx_lengths     : std_logic_vector(21 downto 0);
   signal refused        : std_logic;
-  -- The bytes that have come, and a clock later, when they are written: the way to their places is a clock of its own.
-  signal come_address, write_address : std_logic_vector(11 downto 0);
-  signal come_data, write_data       : std_logic_vector(31 downto 0);
-  signal come_bytes, write_bytes     : std_logic_vector(3 downto 0);
+  -- The same as piece_placer has them.
+  signal tx_comes       : std_logic;
+  signal tx_offset      : std_logic_vector(1 downto 0);
+  signal tx_place_at    : std_logic_vector(11 downto 0);
+  signal tx_last, word_rest, word_bytes : std_logic_vector(2 downto 0);
+  signal write_address  : std_logic_vector(11 downto 0);
+  signal write_data     : std_logic_vector(31 downto 0);
+  signal write_bytes    : std_logic_vector(3 downto 0);
 
-  signal received, overrun, no_buffer, dropped, filtered, ended : std_logic;
-  signal count_at       : std_logic_vector(3 downto 0);
-  signal count_word     : std_logic_vector(31 downto 0);
+  -- After a fault what was to be sent is given back, descriptor by descriptor.
+  signal gives_up       : std_logic;
+
+  signal overrun, no_buffer : std_logic;
+  signal is_written     : std_logic;
+  signal store_word     : std_logic_vector(31 downto 0);
 
   -- Whether a word is not in the memory. Asked of each pointer by itself, since the choice among them takes its time; the
   -- second word of a descriptor, which is at a multiple of two, is where the first is.
@@ -122,34 +132,23 @@ architecture rtl of ring_mac is
     return '1';
   end function;
 begin
-  receiver : entity work.frame_receiver
+  store : entity work.mac_store
     port map (
-      clk => clk, rst => rst, enable => rx_enable, any_address => any_address, own_mac => own,
-      s_tdata => s_tdata, s_tvalid => s_tvalid, s_tlast => s_tlast, s_tuser => s_tuser,
-      result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
-      full => full, wanted => wanted, rules => rules, lengths => rx_lengths, give_back => give_back,
-      read_enable => fetch, read_address => fetch_at, read_data => slot_word,
-      received => received, dropped => overrun, filtered => filtered
+      clk => clk, rst => rst, enable => rx_enable, any_address => any_address, clear => clear,
+      s_tdata => s_tdata, s_tvalid => s_tvalid, s_tlast => s_tlast, s_tuser => s_tuser, s_bad_fcs => s_bad_fcs,
+      s_rx_error => s_rx_error, s_runt => s_runt, s_oversize => s_oversize, no_sfd => no_sfd, too_short => too_short,
+      bad_preamble => bad_preamble, result_valid => result_valid, result_wanted => result_wanted,
+      result_rules => result_rules, m_tdata => m_tdata, m_tvalid => m_tvalid, m_tready => m_tready, m_tlast => m_tlast,
+      sent => sent, underrun => underrun, full => full, wanted => wanted, rules => rules, rx_lengths => rx_lengths,
+      give_back => give_back, read_enable => fetch, read_address => fetch_at, read_data => slot_word,
+      overrun => overrun, dropped => no_buffer, write_address => write_address, write_data => write_data,
+      write_bytes => write_bytes, go => go, tx_lengths => tx_lengths, busy => busy, refused => refused,
+      had_no_buffer => events(RING_MAC_STATUS_NO_BUFFER), had_refused => events(RING_MAC_STATUS_REFUSED),
+      had_fault => events(RING_MAC_STATUS_FAULT),
+      s_write => is_written, s_address => s_address, s_wdata => s_wdata, s_rdata => store_word
     );
 
-  sender : entity work.frame_sender
-    port map (
-      clk => clk, rst => rst, write_address => write_address, write_data => write_data, write_bytes => write_bytes,
-      go => go, lengths => tx_lengths, busy => busy, refused => refused,
-      m_tdata => m_tdata, m_tvalid => m_tvalid, m_tready => m_tready, m_tlast => m_tlast
-    );
-
-  ended    <= s_tvalid and s_tlast;
-  -- A frame that found no slot and one that found no buffer in the same clock are told one after the other.
-  dropped  <= overrun or no_buffer;
-  count_at <= std_logic_vector(unsigned(s_address(3 downto 0)) - RING_MAC_COUNTS_RECEIVED / 4);
-
-  tally : entity work.mac_tally
-    port map (
-      clk => clk, rst => rst, clear => clear, ended => ended, bad_fcs => s_bad_fcs, rx_error => s_rx_error,
-      runt => s_runt, oversize => s_oversize, received => received, dropped => dropped, filtered => filtered,
-      sent => sent, s_address => count_at, s_rdata => count_word
-    );
+  is_written <= s_access and s_write;
 
   -- What goes over the bus in each state.
   bus_side : process (all)
@@ -210,41 +209,19 @@ begin
   rx_length <= unsigned(rx_lengths(11 * rx_slot + 10 downto 11 * rx_slot));
   rx_ends   <= '1' when rx_left = 0 else '0';
 
-  -- The bytes of the word that has come, to their place in the slot.
-  place_bytes : process (all)
-    variable offset : natural range 0 to 3;
-  begin
-    offset  := to_integer(tx_from(1 downto 0));
-    to_word_end <= to_unsigned(4 - offset, 3);
-    tx_step     <= to_word_end;
-    if tx_few = '1' and tx_left(2 downto 0) < to_word_end then
-      tx_step <= tx_left(2 downto 0);
-    end if;
-    come_data  <= std_logic_vector(shift_right(unsigned(dma_rdata), 8 * offset));
-    come_bytes <= "0000";
-    if state = tx_move and dma_answer = '1' and tx_to(11) = '0' then
-      for number in 0 to 3 loop
-        if number < tx_step then
-          come_bytes(number) <= '1';
-        end if;
-      end loop;
-    end if;
-    come_address <= std_logic_vector(to_unsigned(tx_slot, 1) & tx_to(10 downto 0));
-  end process;
+  tx_comes    <= dma_answer when state = tx_move and tx_to(11) = '0' else '0';
+  tx_place_at <= std_logic_vector(to_unsigned(tx_slot, 1) & tx_to(10 downto 0));
+  tx_offset   <= std_logic_vector(tx_from(1 downto 0));
+  tx_last     <= std_logic_vector(tx_left(2 downto 0));
+  to_word_end <= unsigned(word_rest);
+  tx_step     <= unsigned(word_bytes);
 
-  write_place : process (clk)
-  begin
-    if rising_edge(clk) then
-      write_address <= come_address;
-      write_data    <= come_data;
-      write_bytes   <= come_bytes;
-      if rst = '1' then
-        write_address <= (others => '0');
-        write_data    <= (others => '0');
-        write_bytes   <= "0000";
-      end if;
-    end if;
-  end process;
+  placer : entity work.piece_placer
+    port map (
+      clk => clk, rst => rst, s_valid => tx_comes, s_data => dma_rdata, offset => tx_offset, few => tx_few, left => tx_last,
+      place => tx_place_at, to_word_end => word_rest, step => word_bytes,
+      write_address => write_address, write_data => write_data, write_bytes => write_bytes
+    );
 
   engine : process (clk)
     variable is_answered : boolean;
@@ -264,11 +241,12 @@ begin
       go        <= "00";
       clear     <= '0';
       irq       <= or (events and event_enable);
+      -- It and a frame that found no slot are counted one after the other.
       if overrun = '0' then
         no_buffer <= '0';
       end if;
       -- In front of all that sets a bit: what happens in this clock stays.
-      if s_access = '1' and s_write = '1' and unsigned(s_address) = RING_MAC_STATUS / 4 then
+      if is_written = '1' and unsigned(s_address) = RING_MAC_STATUS / 4 then
         events <= events and not s_wdata(4 downto 0);
       end if;
       if sent = '1' then
@@ -340,11 +318,14 @@ begin
           tx_left  <= unsigned(dma_rdata(TX_DESCRIPTOR_STATE_LENGTH));
           if is_answered and dma_rdata(TX_DESCRIPTOR_STATE_USED) = '1' then
             tx_pending <= '0';
+            gives_up   <= '0';
             state      <= idle;
             -- The rest of a frame is missing.
             if tx_to /= 0 then
               events(RING_MAC_STATUS_REFUSED) <= '1';
             end if;
+          elsif is_answered and gives_up = '1' then
+            state <= tx_release;
           elsif is_answered then
             state <= tx_place;
           end if;
@@ -381,7 +362,7 @@ begin
           if is_answered then
             tx_at <= following(tx_at, tx_ring, tx_state(TX_DESCRIPTOR_STATE_WRAP));
             state <= tx_look;
-            if tx_state(TX_DESCRIPTOR_STATE_LAST) = '1' then
+            if tx_state(TX_DESCRIPTOR_STATE_LAST) = '1' and gives_up = '0' then
               state <= idle;
               tx_lengths <= std_logic_vector(tx_to(10 downto 0)) & std_logic_vector(tx_to(10 downto 0));
               if tx_to(11) = '1' then
@@ -402,18 +383,33 @@ begin
         tx_enable  <= '0';
         tx_pending <= '0';
         state      <= idle;
+        -- Whoever waits for a frame that was asked for must not wait for ever.
+        gives_up   <= tx_enable and tx_pending;
+        if tx_enable = '1' and tx_pending = '1' then
+          tx_to <= (others => '0');
+          state <= tx_look;
+        end if;
       end if;
 
-      if s_access = '1' and s_write = '1' then
+      if is_written = '1' then
         case to_integer(unsigned(s_address)) is
+          -- What is under way ends in the ring in which it began.
           when RING_MAC_RX_RING / 4 =>
-            rx_ring   <= s_wdata;
-            rx_at     <= unsigned(s_wdata(31 downto 2));
-            rx_skewed <= or s_wdata(2 downto 0);
+            if state = idle then
+              rx_ring   <= s_wdata;
+              rx_at     <= unsigned(s_wdata(31 downto 2));
+              rx_skewed <= or s_wdata(2 downto 0);
+            else
+              events(RING_MAC_STATUS_REFUSED) <= '1';
+            end if;
           when RING_MAC_TX_RING / 4 =>
-            tx_ring   <= s_wdata;
-            tx_at     <= unsigned(s_wdata(31 downto 2));
-            tx_skewed <= or s_wdata(2 downto 0);
+            if state = idle then
+              tx_ring   <= s_wdata;
+              tx_at     <= unsigned(s_wdata(31 downto 2));
+              tx_skewed <= or s_wdata(2 downto 0);
+            else
+              events(RING_MAC_STATUS_REFUSED) <= '1';
+            end if;
           when RING_MAC_CONTROL / 4 =>
             rx_enable   <= s_wdata(RING_MAC_CONTROL_RX_ENABLE);
             tx_enable   <= s_wdata(RING_MAC_CONTROL_TX_ENABLE);
@@ -424,8 +420,6 @@ begin
             end if;
           when RING_MAC_IRQ_ENABLE / 4      => event_enable <= s_wdata(4 downto 0);
           when RING_MAC_RX_BUFFER_BYTES / 4 => buffer_bytes <= unsigned(s_wdata(11 downto 2)) & "00";
-          when RING_MAC_OWN / 4             => own(RING_MAC_OWN_LOW) <= s_wdata;
-          when RING_MAC_OWN / 4 + 1         => own(RING_MAC_OWN_HIGH) <= s_wdata(15 downto 0);
           when others => null;
         end case;
       end if;
@@ -444,7 +438,7 @@ begin
         any_address  <= '0';
         tx_pending   <= '0';
         buffer_bytes <= (others => '0');
-        own          <= (others => '0');
+        gives_up     <= '0';
         rx_ring      <= (others => '0');
         tx_ring      <= (others => '0');
         rx_at        <= (others => '0');
@@ -481,13 +475,13 @@ begin
             s_rdata(RING_MAC_CONTROL_RX_ENABLE)   <= rx_enable;
             s_rdata(RING_MAC_CONTROL_TX_ENABLE)   <= tx_enable;
             s_rdata(RING_MAC_CONTROL_ANY_ADDRESS) <= any_address;
+            if state /= idle then
+              s_rdata(RING_MAC_CONTROL_BUSY) <= '1';
+            end if;
           when RING_MAC_STATUS / 4          => s_rdata(4 downto 0) <= events;
           when RING_MAC_IRQ_ENABLE / 4      => s_rdata(4 downto 0) <= event_enable;
           when RING_MAC_RX_BUFFER_BYTES / 4 => s_rdata(11 downto 0) <= std_logic_vector(buffer_bytes);
-          when RING_MAC_COUNTS_RECEIVED / 4 to RING_MAC_COUNTS_OVERFLOW / 4 => s_rdata <= count_word;
-          when RING_MAC_OWN / 4     => s_rdata <= own(RING_MAC_OWN_LOW);
-          when RING_MAC_OWN / 4 + 1 => s_rdata(15 downto 0) <= own(RING_MAC_OWN_HIGH);
-          when others => null;
+          when others => s_rdata <= store_word;
         end case;
       end if;
       if rst = '1' then

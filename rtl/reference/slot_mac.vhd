@@ -21,6 +21,9 @@ entity slot_mac is
     s_rx_error    : in  std_logic;
     s_runt        : in  std_logic;
     s_oversize    : in  std_logic;
+    no_sfd        : in  std_logic;
+    too_short     : in  std_logic;
+    bad_preamble  : in  std_logic;
     result_valid  : in  std_logic;
     result_wanted : in  std_logic;
     result_rules  : in  std_logic_vector(3 downto 0);
@@ -30,6 +33,7 @@ entity slot_mac is
     m_tready      : in  std_logic;
     m_tlast       : out std_logic;
     sent          : in  std_logic;
+    underrun      : in  std_logic;
     irq           : out std_logic;
     -- Registers and slots: a clock of s_access, and the word from the next one on.
     s_access      : in  std_logic;
@@ -50,7 +54,6 @@ architecture rtl of slot_mac is
   signal page        : natural range 0 to 15;
   signal place       : natural range 0 to 1023;
   signal enable, irq_enable, any_address, clear : std_logic;
-  signal own         : std_logic_vector(47 downto 0);
   signal full, wanted, give_back, busy, go : std_logic_vector(1 downto 0);
   signal rules       : std_logic_vector(7 downto 0);
   signal rx_lengths, tx_lengths : std_logic_vector(21 downto 0);
@@ -60,9 +63,8 @@ architecture rtl of slot_mac is
   signal write_bytes : std_logic_vector(3 downto 0);
   signal write_address : std_logic_vector(11 downto 0);
   signal refused, was_refused : std_logic;
-  signal received, dropped, filtered, ended : std_logic;
-  signal count_at    : std_logic_vector(3 downto 0);
-  signal count_word  : std_logic_vector(31 downto 0);
+  signal is_written  : std_logic;
+  signal store_word  : std_logic_vector(31 downto 0);
 
   -- A bit of a slot, or its field of so many bits, in its status word.
   function status(index : natural; is_full, is_wanted : std_logic_vector(1 downto 0);
@@ -86,31 +88,21 @@ begin
   read_enable   <= s_access and not s_write when page = RX_PAGE else '0';
   write_bytes   <= s_bytes when s_access = '1' and s_write = '1' and page = TX_PAGE else "0000";
   write_address <= s_address(9 downto 0) & "00";
-  ended         <= s_tvalid and s_tlast;
-  count_at      <= std_logic_vector(unsigned(s_address(3 downto 0)) - SLOT_MAC_COUNTS_RECEIVED / 4);
+  is_written    <= s_access and s_write when page = REGISTER_PAGE else '0';
 
-  receiver : entity work.frame_receiver
+  store : entity work.mac_store
     port map (
-      clk => clk, rst => rst, enable => enable, any_address => any_address, own_mac => own,
-      s_tdata => s_tdata, s_tvalid => s_tvalid, s_tlast => s_tlast, s_tuser => s_tuser,
-      result_valid => result_valid, result_wanted => result_wanted, result_rules => result_rules,
-      full => full, wanted => wanted, rules => rules, lengths => rx_lengths, give_back => give_back,
-      read_enable => read_enable, read_address => s_address(9 downto 0), read_data => slot_word,
-      received => received, dropped => dropped, filtered => filtered
-    );
-
-  sender : entity work.frame_sender
-    port map (
-      clk => clk, rst => rst, write_address => write_address, write_data => s_wdata, write_bytes => write_bytes,
-      go => go, lengths => tx_lengths, busy => busy, refused => refused,
-      m_tdata => m_tdata, m_tvalid => m_tvalid, m_tready => m_tready, m_tlast => m_tlast
-    );
-
-  tally : entity work.mac_tally
-    port map (
-      clk => clk, rst => rst, clear => clear, ended => ended, bad_fcs => s_bad_fcs, rx_error => s_rx_error,
-      runt => s_runt, oversize => s_oversize, received => received, dropped => dropped, filtered => filtered,
-      sent => sent, s_address => count_at, s_rdata => count_word
+      clk => clk, rst => rst, enable => enable, any_address => any_address, clear => clear,
+      s_tdata => s_tdata, s_tvalid => s_tvalid, s_tlast => s_tlast, s_tuser => s_tuser, s_bad_fcs => s_bad_fcs,
+      s_rx_error => s_rx_error, s_runt => s_runt, s_oversize => s_oversize, no_sfd => no_sfd, too_short => too_short,
+      bad_preamble => bad_preamble, result_valid => result_valid, result_wanted => result_wanted,
+      result_rules => result_rules, m_tdata => m_tdata, m_tvalid => m_tvalid, m_tready => m_tready, m_tlast => m_tlast,
+      sent => sent, underrun => underrun, full => full, wanted => wanted, rules => rules, rx_lengths => rx_lengths,
+      give_back => give_back, read_enable => read_enable, read_address => s_address(9 downto 0), read_data => slot_word,
+      overrun => open, dropped => '0', write_address => write_address, write_data => s_wdata, write_bytes => write_bytes,
+      go => go, tx_lengths => tx_lengths, busy => busy, refused => refused,
+      had_no_buffer => '0', had_refused => was_refused, had_fault => '0',
+      s_write => is_written, s_address => s_address, s_wdata => s_wdata, s_rdata => store_word
     );
 
   process (clk)
@@ -124,7 +116,7 @@ begin
         was_refused <= '1';
       end if;
 
-      if s_access = '1' and s_write = '1' and page = REGISTER_PAGE then
+      if is_written = '1' then
         case place is
           when SLOT_MAC_CONTROL / 4 =>
             enable      <= s_wdata(SLOT_MAC_CONTROL_ENABLE);
@@ -138,8 +130,6 @@ begin
           when SLOT_MAC_TX_LENGTH0 / 4 => tx_lengths(10 downto 0) <= s_wdata(10 downto 0);
           when SLOT_MAC_TX_LENGTH1 / 4 => tx_lengths(21 downto 11) <= s_wdata(10 downto 0);
           when SLOT_MAC_TX_GO / 4      => go <= s_wdata(1 downto 0);
-          when SLOT_MAC_OWN / 4        => own(SLOT_MAC_OWN_LOW) <= s_wdata;
-          when SLOT_MAC_OWN / 4 + 1    => own(SLOT_MAC_OWN_HIGH) <= s_wdata(15 downto 0);
           when others => null;
         end case;
       end if;
@@ -162,10 +152,7 @@ begin
               register_word(SLOT_MAC_TX_STATUS_REFUSED) <= was_refused;
             when SLOT_MAC_TX_LENGTH0 / 4 => register_word(10 downto 0) <= tx_lengths(10 downto 0);
             when SLOT_MAC_TX_LENGTH1 / 4 => register_word(10 downto 0) <= tx_lengths(21 downto 11);
-            when SLOT_MAC_COUNTS_RECEIVED / 4 to SLOT_MAC_COUNTS_OVERFLOW / 4 => register_word <= count_word;
-            when SLOT_MAC_OWN / 4     => register_word <= own(SLOT_MAC_OWN_LOW);
-            when SLOT_MAC_OWN / 4 + 1 => register_word(15 downto 0) <= own(SLOT_MAC_OWN_HIGH);
-            when others => null;
+            when others => register_word <= store_word;
           end case;
         end if;
       end if;
@@ -180,7 +167,6 @@ begin
         irq_enable    <= '0';
         any_address   <= '0';
         tx_lengths    <= (others => '0');
-        own           <= (others => '0');
         from_slot     <= '0';
         register_word <= (others => '0');
       end if;

@@ -1,5 +1,5 @@
--- Tests of mac_tally: each event in its register and in no other, bad frames under every reason they have, and counts of
--- three bits that run over: told in the last register until they are cleared.
+-- Tests of mac_tally: each event in its register and in no other, bad frames under every reason they have, counts of three
+-- bits that run over, and the word of all that stays until it is cleared.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -15,7 +15,7 @@ end entity;
 architecture test of tb_mac_tally is
   constant PERIOD     : time    := 10 ns;
   constant COUNT_BITS : natural := 3;
-  constant COUNTERS   : natural := 8;
+  constant COUNTERS   : natural := 12;
   -- The inputs in the order of their registers.
   subtype told_t is std_logic_vector(0 to COUNTERS - 1);
 
@@ -25,6 +25,8 @@ architecture test of tb_mac_tally is
   signal told           : told_t := (others => '0');
   signal s_address      : std_logic_vector(3 downto 0) := (others => '0');
   signal s_rdata        : std_logic_vector(31 downto 0);
+  -- Fault, refused, no buffer.
+  signal kept           : std_logic_vector(2 downto 0) := "000";
 begin
   clk <= not clk after PERIOD / 2;
 
@@ -33,10 +35,16 @@ begin
     port map (
       clk => clk, rst => rst, clear => clear, ended => ended, received => told(0), dropped => told(1), bad_fcs => told(2),
       rx_error => told(3), runt => told(4), oversize => told(5), filtered => told(6), sent => told(7),
+      no_sfd => told(8), too_short => told(9), bad_preamble => told(10), underrun => told(11),
+      fault => kept(2), refused => kept(1), no_buffer => kept(0),
       s_address => s_address, s_rdata => s_rdata);
 
   main : process
-    constant FIRST : natural := SLOT_MAC_COUNTS_RECEIVED / 4;
+    constant FIRST    : natural := SLOT_MAC_COUNTS_RECEIVED / 4;
+    constant OVERFLOW : natural := SLOT_MAC_COUNTS_OVERFLOW / 4 - FIRST;
+    constant STICKY   : natural := SLOT_MAC_COUNTS_STICKY / 4 - FIRST;
+    -- The first of the counts behind the word of the overflows, which stay in the sticky word too.
+    constant LATER    : natural := OVERFLOW;
 
     procedure tell(what : told_t; ends : std_logic; times : natural) is
     begin
@@ -57,6 +65,24 @@ begin
       check_equal(to_integer(unsigned(s_rdata)), value, what & ", word " & to_string(number));
     end procedure;
 
+    -- The word of a count.
+    function place(event : natural) return natural is
+    begin
+      if event < LATER then
+        return event;
+      end if;
+      return event + 1;
+    end function;
+
+    -- What the sticky word has of an event that has come.
+    function stays(event : natural) return natural is
+    begin
+      if event < LATER then
+        return 0;
+      end if;
+      return 2**(event - LATER + SLOT_MAC_COUNTS_STICKY_NO_SFD);
+    end function;
+
     procedure clean is
     begin
       clear <= '1';
@@ -73,7 +99,7 @@ begin
     rst <= '0';
     while test_suite loop
       if run("each event is counted in its register alone") then
-        check_equal(SLOT_MAC_COUNTS_OVERFLOW / 4 - FIRST, COUNTERS, "registers of counts");
+        check_equal(SLOT_MAC_COUNTS_UNDERRUNS / 4 - FIRST, COUNTERS, "registers of counts");
         for event in told_t'range loop
           clean;
           only := (others => '0');
@@ -81,17 +107,18 @@ begin
           tell(only, '1', 5);
           for number in told_t'range loop
             if number = event then
-              expect(number, 5, "event " & to_string(event));
+              expect(place(number), 5, "event " & to_string(event));
             else
-              expect(number, 0, "not event " & to_string(event));
+              expect(place(number), 0, "not event " & to_string(event));
             end if;
           end loop;
-          expect(COUNTERS, 0, "no overflow");
+          expect(OVERFLOW, 0, "no overflow");
+          expect(STICKY, stays(event), "sticky word of event " & to_string(event));
         end loop;
       elsif run("what was wrong with a frame counts at its end, every reason of it") then
         clean;
-        tell("00111100", '0', 3);
-        tell("00111100", '1', 2);
+        tell("001111000000", '0', 3);
+        tell("001111000000", '1', 2);
         for number in 2 to 5 loop
           expect(number, 2, "reasons");
         end loop;
@@ -101,16 +128,26 @@ begin
           only := (others => '0');
           only(event) := '1';
           tell(only, '1', 2**COUNT_BITS - 1);
-          expect(COUNTERS, 0, "all bits in use");
+          expect(OVERFLOW, 0, "all bits in use");
           tell(only, '1', 3);
-          expect(event, 2, "from 0 on");
-          expect(COUNTERS, 2**event, "overflow");
+          expect(place(event), 2, "from 0 on");
+          expect(OVERFLOW, 2**event, "overflow");
+          expect(STICKY, stays(event) + 1, "sticky word");
           tell(only, '1', 3);
-          expect(COUNTERS, 2**event, "overflow stays");
+          expect(OVERFLOW, 2**event, "overflow stays");
           clean;
-          expect(COUNTERS, 0, "cleared");
-          expect(event, 0, "cleared");
+          expect(OVERFLOW, 0, "cleared");
+          expect(STICKY, 0, "cleared");
+          expect(place(event), 0, "cleared");
         end loop;
+      elsif run("what the block keeps itself stands in the sticky word as long as it does") then
+        clean;
+        for number in 0 to 7 loop
+          kept <= std_logic_vector(to_unsigned(number, 3));
+          expect(STICKY, number * 2**SLOT_MAC_COUNTS_STICKY_NO_BUFFER, "kept");
+        end loop;
+        check_equal(SLOT_MAC_COUNTS_STICKY_REFUSED, SLOT_MAC_COUNTS_STICKY_NO_BUFFER + 1, "refused");
+        check_equal(SLOT_MAC_COUNTS_STICKY_FAULT, SLOT_MAC_COUNTS_STICKY_NO_BUFFER + 2, "fault");
       end if;
     end loop;
     test_runner_cleanup(runner);

@@ -8,6 +8,7 @@ library osvvm;
 use osvvm.RandomPkg.all;
 
 use work.line_pkg.all;
+use work.memory_pkg.all;
 use work.reference_node_pkg.all;
 
 entity tb_ring_mac is
@@ -16,7 +17,6 @@ end entity;
 
 architecture test of tb_ring_mac is
   constant PERIOD : time := 10 ns;
-  constant BITS   : natural := 13;
   constant OWN    : integer_vector(0 to 5) := (16#02#, 0, 16#5E#, 16#10#, 0, 1);
   constant SENT_BYTES : queue_t := new_queue;
   -- Places in memory, in bytes.
@@ -34,7 +34,7 @@ architecture test of tb_ring_mac is
   signal m_tvalid, m_tready, m_tlast, sent, irq : std_logic := '0';
   signal dma_request, dma_write : std_logic;
   signal dma_answer : std_logic := '0';
-  signal dma_address : std_logic_vector(BITS - 1 downto 0);
+  signal dma_address : std_logic_vector(MEMORY_BITS - 1 downto 0);
   signal dma_wdata : std_logic_vector(31 downto 0);
   signal dma_rdata : std_logic_vector(31 downto 0) := (others => '0');
   signal s_access, s_write : std_logic := '0';
@@ -42,31 +42,15 @@ architecture test of tb_ring_mac is
   signal s_wdata, s_rdata : std_logic_vector(31 downto 0) := (others => '0');
   signal beats : natural := 0;
 
-  type words_t is array (0 to 2**BITS - 1) of std_logic_vector(31 downto 0);
-  type memory_t is protected
-    impure function get(word : natural) return std_logic_vector;
-    procedure set(word : natural; value : std_logic_vector(31 downto 0));
-  end protected;
-  type memory_t is protected body
-    variable words : words_t := (others => (others => '0'));
-    impure function get(word : natural) return std_logic_vector is
-    begin
-      return words(word);
-    end function;
-    procedure set(word : natural; value : std_logic_vector(31 downto 0)) is
-    begin
-      words(word) := value;
-    end procedure;
-  end protected body;
   shared variable memory : memory_t;
 begin
   clk <= not clk after PERIOD / 2;
 
   unit : entity work.ring_mac
-    generic map (RAM_BITS => BITS)
+    generic map (RAM_BITS => MEMORY_BITS)
     port map (
-      clk, rst, s_tdata, s_tvalid, s_tlast, s_tuser, s_bad_fcs, '0', '0', '0', result_valid, result_wanted, result_rules,
-      m_tdata, m_tvalid, m_tready, m_tlast, sent, irq,
+      clk, rst, s_tdata, s_tvalid, s_tlast, s_tuser, s_bad_fcs, '0', '0', '0', '0', '0', '0', result_valid, result_wanted,
+      result_rules, m_tdata, m_tvalid, m_tready, m_tlast, sent, '0', irq,
       dma_request, dma_write, dma_address, dma_wdata, dma_answer, dma_rdata,
       s_access, s_write, s_address, s_wdata, s_rdata
     );

@@ -30,6 +30,7 @@ architecture test of tb_slot_mac is
   signal result_valid, result_wanted : std_logic := '0';
   signal result_rules : std_logic_vector(3 downto 0) := "0000";
   signal m_tvalid, m_tready, m_tlast, sent, irq : std_logic := '0';
+  signal no_sfd, too_short, bad_preamble, underrun : std_logic := '0';
   signal s_access, s_write : std_logic := '0';
   signal s_address : std_logic_vector(13 downto 0) := (others => '0');
   signal s_wdata, s_rdata : std_logic_vector(31 downto 0) := (others => '0');
@@ -40,7 +41,8 @@ begin
   unit : entity work.slot_mac
     port map (
       clk, rst, s_tdata, s_tvalid, s_tlast, s_tuser, s_bad_fcs, s_rx_error, s_runt, s_oversize,
-      result_valid, result_wanted, result_rules, m_tdata, m_tvalid, m_tready, m_tlast, sent, irq,
+      no_sfd, too_short, bad_preamble, result_valid, result_wanted, result_rules,
+      m_tdata, m_tvalid, m_tready, m_tlast, sent, underrun, irq,
       s_access, s_write, s_address, s_wdata, s_bytes, s_rdata
     );
 
@@ -332,6 +334,49 @@ begin
         expect_count(SLOT_MAC_TX_STATUS, 2**SLOT_MAC_TX_STATUS_REFUSED, "refused");
         cycles(100);
         check(is_empty(SENT_BYTES), "nothing is sent");
+
+      elsif run("a slot that is busy is not sent again, which is told, and the other one is no matter of it") then
+        write(SLOT_MAC_TX_LENGTH0, 60);
+        write(SLOT_MAC_TX_LENGTH1, 70);
+        write(SLOT_MAC_TX_GO, 1);
+        write(SLOT_MAC_TX_LENGTH0, 80);
+        write(SLOT_MAC_TX_GO, 3);
+        cycles(1);
+        expect_count(SLOT_MAC_TX_STATUS, 3 + 2**SLOT_MAC_TX_STATUS_REFUSED, "busy and refused");
+        expect_count(SLOT_MAC_COUNTS_STICKY, 2**SLOT_MAC_COUNTS_STICKY_REFUSED, "in the sticky word");
+        cycles(1000);
+        for i in 1 to 2 loop
+          length := 60 when i = 1 else 70;
+          for k in 1 to length loop
+            word := pop(SENT_BYTES);
+          end loop;
+          check_equal(integer'(pop(SENT_BYTES)), -length, "frame " & to_string(i));
+        end loop;
+        check(is_empty(SENT_BYTES), "nothing else is sent");
+        write(SLOT_MAC_CONTROL, 8);
+        cycles(1);
+        expect_count(SLOT_MAC_COUNTS_STICKY, 0, "cleared");
+
+      elsif run("what is wrong on the line before a frame, and an underrun, are counted and stay in the sticky word") then
+        for event in 0 to 3 loop
+          no_sfd       <= '1' when event = 0 else '0';
+          too_short    <= '1' when event = 1 else '0';
+          bad_preamble <= '1' when event = 2 else '0';
+          underrun     <= '1' when event = 3 else '0';
+          cycles(event + 1);
+          (no_sfd, too_short, bad_preamble, underrun) <= std_logic_vector'("0000");
+        end loop;
+        cycles(1);
+        expect_count(SLOT_MAC_COUNTS_NO_SFD, 1, "no SFD");
+        expect_count(SLOT_MAC_COUNTS_TOO_SHORT, 2, "too short");
+        expect_count(SLOT_MAC_COUNTS_BAD_PREAMBLES, 3, "bad preambles");
+        expect_count(SLOT_MAC_COUNTS_UNDERRUNS, 4, "underruns");
+        expect_count(SLOT_MAC_COUNTS_STICKY, 16#1E#, "sticky");
+        expect_count(SLOT_MAC_COUNTS_OVERFLOW, 0, "overflow");
+        write(SLOT_MAC_CONTROL, 8);
+        cycles(1);
+        expect_count(SLOT_MAC_COUNTS_STICKY, 0, "cleared");
+        expect_count(SLOT_MAC_COUNTS_UNDERRUNS, 0, "cleared");
 
       elsif run("a reset within a frame leaves nothing of it") then
         s_tvalid <= '1';
