@@ -17,7 +17,7 @@ function(reference_image name kind)
 endfunction()
 
 set(core start.S fault.c memory.c timer.c uart.c)
-set(WL_BOARD_SOURCES ${core} board.c receive.c mac.c slot_mac.c ring_mac.c unit.c identifier.c)
+set(WL_BOARD_SOURCES ${core} board.c receive.c mac.c slot_mac.c ring_mac.c unit.c identifier.c sticky.c)
 reference_image(reference lwip wl_capture_unit.c wl_packet_identifier.c)
 # Generator and checker of port 1, without a stack.
 set(WL_BOARD_SOURCES ${core} port.c)

@@ -16,10 +16,10 @@ static const char *const counter_names[COUNTERS] = {
 	"tx_frames", "tx_bytes", "tx_full",	  "tx_too_long",
 };
 /* What the block counts itself, in the order of its registers. */
-static const char *const block_names[] = { "mac_received_frames", "mac_dropped_frames", "mac_bad_fcs_frames",
-					   "mac_error_frames",	  "mac_runts",		"mac_oversizes",
-					   "mac_filtered_frames", "mac_sent_frames" };
-#define BLOCK_COUNTERS (sizeof block_names / sizeof block_names[0])
+static const char *const block_names[BLOCK_COUNTERS] = { "mac_received_frames", "mac_dropped_frames",
+							 "mac_bad_fcs_frames",	"mac_error_frames",
+							 "mac_runts",		"mac_oversizes",
+							 "mac_filtered_frames", "mac_sent_frames" };
 
 uint64_t counters[COUNTERS];
 
@@ -155,7 +155,8 @@ uint32_t mac_link_bits_per_s(void)
 	return BOARD_LINK_BITS_PER_S;
 }
 
-bool mac_counter(uint32_t index, const char **name, uint64_t *value)
+/* What the driver counts, and the block. */
+bool mac_counted(uint32_t index, const char **name, uint64_t *value)
 {
 	uint32_t was;
 

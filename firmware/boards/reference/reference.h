@@ -23,6 +23,10 @@
 
 #define ATTACHMENT_RING 2u
 
+/* What no frame's way passes lies behind all else (link.ld), so that it does not move what does. */
+#define RARE __attribute__((section(".rare.text")))
+#define RARE_DATA __attribute__((section(".rare.data")))
+
 /* The same RAM, past the data cache. */
 #define UNCACHED(address) ((uint32_t)(uintptr_t)(address) | 0xC0000000u)
 
@@ -56,6 +60,10 @@ void receive_queue(const uint8_t *buffer, uint32_t length, bool wanted);
 
 enum { RX_FRAMES, RX_BYTES, RX_ODD, INTERRUPTS, TX_FRAMES, TX_BYTES, TX_FULL, TX_TOO_LONG, COUNTERS };
 extern uint64_t counters[COUNTERS];
+/* Those of the block that are told one by one: the registers in front of mac_counts.overflow. */
+#define BLOCK_COUNTERS 8u
+/* What the driver counts, and then the block; false behind the last. */
+bool mac_counted(uint32_t index, const char **name, uint64_t *value);
 
 /* Whether a received frame of this length can be one; counts it. */
 bool mac_takes(uint32_t length);

@@ -10,9 +10,24 @@ use wirelab_trial::{
 use super::echo::STREAM;
 use super::plan::Plan;
 use super::session::Ran;
+use crate::reference::registers as reg;
 
 /// The counter of the protocol that says what a point costs, in clocks.
 const POINT_COST: &str = "capture_point_ticks";
+
+/// The counter of the program that has the sticky bits of the MAC which came up in the trial.
+const STICKY: &str = "mac_sticky";
+/// The bits of that word, by their names in the registers; they are the same in either MAC.
+const STICKY_BITS: [(reg::Field, &str); 8] = [
+    (reg::SLOT_MAC_COUNTS_STICKY_OVERFLOW, "overflow"),
+    (reg::SLOT_MAC_COUNTS_STICKY_NO_SFD, "no_sfd"),
+    (reg::SLOT_MAC_COUNTS_STICKY_TOO_SHORT, "too_short"),
+    (reg::SLOT_MAC_COUNTS_STICKY_BAD_PREAMBLE, "bad_preamble"),
+    (reg::SLOT_MAC_COUNTS_STICKY_UNDERRUN, "underrun"),
+    (reg::SLOT_MAC_COUNTS_STICKY_NO_BUFFER, "no_buffer"),
+    (reg::SLOT_MAC_COUNTS_STICKY_REFUSED, "refused"),
+    (reg::SLOT_MAC_COUNTS_STICKY_FAULT, "fault"),
+];
 
 /// Why a figure of one node is not that of both.
 const SIDE_BY_SIDE: &str = "two simulated nodes sent a part of the frames each";
@@ -68,7 +83,11 @@ fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Obse
         flows.push(flow);
     }
     warnings.dedup();
-    let points = |name: &String| name == POINT_COST || name.ends_with("_ticks");
+    let sticky = told.counters.get(STICKY).copied().unwrap_or(0);
+    warnings.extend(sticky_warning(&node.name, sticky));
+    let points = |name: &String| {
+        name == POINT_COST || name.ends_with("_ticks") || name == STICKY && sticky != 0
+    };
     let counters = told.counters.into_iter().filter(|(name, _)| points(name));
     Observation {
         trial: plan.trial.clone(),
@@ -96,6 +115,27 @@ fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Obse
         },
         warnings,
     }
+}
+
+/// What a sticky word says, where a bit of it is set. What a bit without a name would mean, this program does not know.
+fn sticky_warning(node: &str, word: u64) -> Option<Warning> {
+    if word == 0 {
+        return None;
+    }
+    let low = word as u32;
+    let names = STICKY_BITS.iter().filter(|(bit, _)| bit.from(low) != 0);
+    let mut names: Vec<&str> = names.map(|(_, name)| *name).collect();
+    if word >> STICKY_BITS.len() != 0 {
+        names.push("bits without a name");
+    }
+    Some(Warning::new(
+        "sticky",
+        format!(
+            "{node}: sticky bits of its MAC came up: {}",
+            names.join(", ")
+        ),
+        "docs/blocks/slot_mac.md says what each of them means",
+    ))
 }
 
 /// The stages of the way in, and those of the way out: both are of one stream, and the first ends at the application.
@@ -131,5 +171,95 @@ fn asked(plan: &Plan, direction: Direction, node: &str) -> FlowAsked {
         sender_path: "simulated line".to_owned(),
         receiver_path: "simulated line, by what came back".to_owned(),
         ledger: None,
+    }
+}
+
+#[cfg(test)]
+#[path = "../../tests/firmware/image.rs"]
+mod image;
+
+#[cfg(test)]
+mod tests {
+    use wirelab_trial::{Cancel, Extent, Framing, Load, Node, Size, SizeUnit, Trial};
+
+    use super::*;
+    use crate::port::Line;
+    use crate::reference::{Attachment, Straps};
+    use crate::reference_node::ReferenceNode;
+
+    /// Byte times of line 0 in which a trial has long begun: 4 ms.
+    const BEGUN_BYTES: usize = 50_000;
+
+    fn sticky_of(came: &Observation) -> Vec<&str> {
+        let warnings = came.warnings.iter().filter(|one| one.code == "sticky");
+        warnings.map(|one| one.text.as_str()).collect()
+    }
+
+    /// Echoes, behind these bytes of a carrier.
+    fn run(node: &mut ReferenceNode, carrier: &[u8]) -> Observation {
+        if !carrier.is_empty() {
+            let mut line = vec![Line::default(); BEGUN_BYTES];
+            line.extend(carrier.iter().map(|&data| Line {
+                data,
+                enable: true,
+                error: false,
+            }));
+            line.extend([Line::default(); 12]);
+            node.first.node().send_raw(line);
+        }
+        let framing = Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let size = Size::new(SizeUnit::Length, 64);
+        let extent = Extent::Frames { frames: 2 };
+        let trial = Trial::new(framing, Direction::Echo, size, Load::Max, extent);
+        let came = node.run(&trial, &(), &Cancel::new()).unwrap();
+        assert_eq!(came.status, Status::Complete, "{:?}", came.warnings);
+        came
+    }
+
+    #[test]
+    fn what_the_mac_keeps_of_a_damaged_line_is_warned_of_in_its_trial_and_in_no_other() {
+        let Some(elf) = image::or_skip("reference.elf") else {
+            return;
+        };
+        for attachment in [Attachment::LiteDevice, Attachment::Dma] {
+            let straps = Straps::new(attachment);
+            let mut node = ReferenceNode::start("hdl:reference", straps, &elf).unwrap();
+            assert!(sticky_of(&run(&mut node, &[])).is_empty());
+            let came = run(&mut node, &[0x55; 8]);
+            assert_eq!(
+                sticky_of(&came),
+                ["hdl:reference: sticky bits of its MAC came up: no_sfd"]
+            );
+            let told = &came.counters["node_mac_sticky"];
+            assert_eq!(told.value(), Some(&2));
+            // Behind a preamble with a wrong bit, two bytes.
+            let came = run(
+                &mut node,
+                &[0x55, 0x54, 0x55, 0x55, 0x55, 0x55, 0x55, 0xD5, 1, 2],
+            );
+            assert_eq!(
+                sticky_of(&came),
+                ["hdl:reference: sticky bits of its MAC came up: too_short, bad_preamble"]
+            );
+            let came = run(&mut node, &[]);
+            assert!(sticky_of(&came).is_empty());
+            assert!(!came.counters.contains_key("node_mac_sticky"));
+        }
+    }
+
+    #[test]
+    fn each_bit_has_its_name_and_a_strange_one_is_told() {
+        assert_eq!(sticky_warning("node", 0), None);
+        for (at, (_, name)) in STICKY_BITS.iter().enumerate() {
+            let text = sticky_warning("node", 1 << at).unwrap().text;
+            assert!(text.ends_with(&format!(": {name}")), "{text}");
+        }
+        for strange in [1 << 8, 1 << 32, 1 << 63] {
+            let text = sticky_warning("node", strange).unwrap().text;
+            assert!(text.ends_with(": bits without a name"), "{text}");
+        }
     }
 }
