@@ -212,6 +212,23 @@ fn every_fault_that_is_asked_is_found_under_its_name() {
 }
 
 #[test]
+fn a_run_lasts_until_its_last_duplicate_is_sent() {
+    let mut node = node("1");
+    // The duplicates alone take more clocks than a run waits in vain.
+    let frames = 400;
+    let mut asked = Trial {
+        ports: 1,
+        ..trial(8982, frames)
+    };
+    asked.faults.duplicate = 0.5;
+    let came = run(&mut node, &asked);
+    assert_eq!(came.status, Status::Complete, "{:?}", came.warnings);
+    let counts = came.flows[0].counts.value().unwrap();
+    assert_eq!(counts.duplicated_frames, frames / 2);
+    assert_eq!(counts.distinct_sequences, frames);
+}
+
+#[test]
 fn a_trial_leaves_nothing_behind_and_gives_the_same_again() {
     let mut node = node("4");
     let first = run(&mut node, &trial(66, 25));

@@ -18,6 +18,8 @@ const LONGEST_PAUSE_CLOCKS: u64 = (1 << 24) - 1 + PREAMBLE_CLOCKS;
 /// The longest trial in ps of simulated time: 10 s, which take a host most of an hour.
 const LONGEST_PS: u64 = 10_000_000_000_000;
 
+/// The generator's number of the fault that sends a frame twice (rtl/src/ethernet_pkg.vhd).
+const DUPLICATE: u32 = 3;
 /// Where the sequence stands in the test header, in bytes (spec/test-frame.md).
 const SEQUENCE_AT: u32 = 4;
 
@@ -98,10 +100,30 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Clocks that sending takes.
+    /// Clocks that sending takes, at most: with what faults add to the frames.
     pub fn clocks(&self) -> u64 {
-        self.period_clocks * u64::from(self.frames)
+        self.period_clocks * on_the_line(u64::from(self.frames), self.fault)
     }
+}
+
+/// Frames that so many sequences are on the line, at most: a duplicate takes a place of its own.
+fn on_the_line(sequences: u64, fault: Option<Fault>) -> u64 {
+    sequences + repeated_every(fault).map_or(0, |every| sequences / every)
+}
+
+/// Sequences that so many places on the line hold, at least.
+fn that_fit(places: u64, fault: Option<Fault>) -> u64 {
+    match repeated_every(fault) {
+        None => places,
+        // The last of a group does not fit where its second time does not.
+        Some(every) => places / (every + 1) * every + (places % (every + 1)).min(every - 1),
+    }
+}
+
+/// Of how many sequences one is sent twice.
+fn repeated_every(fault: Option<Fault>) -> Option<u64> {
+    let duplicates = fault.filter(|fault| fault.kind == DUPLICATE);
+    duplicates.map(|fault| u64::from(fault.every))
 }
 
 /// Check the trial and lay it out.
@@ -132,6 +154,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
             ),
         ));
     }
+    let fault = fault(&trial.faults, trial, &sizes)?;
     Ok(Plan {
         sizes,
         link,
@@ -142,8 +165,8 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
         } else {
             0
         },
-        frames: frames(trial, period_clocks)?,
-        fault: fault(&trial.faults, trial, &sizes)?,
+        frames: frames(trial, period_clocks, fault)?,
+        fault,
         flows: flows(trial, options),
         trial: trial.clone(),
     })
@@ -192,13 +215,13 @@ fn decline(trial: &Trial, options: &HdlOptions) -> Result<(), NodeError> {
 }
 
 /// Sequences of each flow.
-fn frames(trial: &Trial, period_clocks: u64) -> Result<u32, NodeError> {
+fn frames(trial: &Trial, period_clocks: u64, fault: Option<Fault>) -> Result<u32, NodeError> {
     let period_ps = period_clocks * CLOCK_PS;
     let frames = match trial.extent {
         Extent::Frames { frames } => frames,
-        Extent::Time { time_ps } => (time_ps / period_ps).max(1),
+        Extent::Time { time_ps } => that_fit(time_ps / period_ps, fault).max(1),
     };
-    let most = LONGEST_PS / period_ps;
+    let most = that_fit(LONGEST_PS / period_ps, fault);
     match u32::try_from(frames).ok().filter(|_| frames <= most) {
         Some(frames) => Ok(frames),
         None => Err(NodeError::unsupported(
@@ -268,7 +291,7 @@ fn fault(rates: &FaultRates, trial: &Trial, sizes: &Sizes) -> Result<Option<Faul
     // Numbers of rtl/src/ethernet_pkg.vhd; LFSR bytes that the fault needs.
     let (kind, needed) = match name {
         "drop" => (2, 0),
-        "duplicate" => (3, 0),
+        "duplicate" => (DUPLICATE, 0),
         "swap" => (4, 0),
         "stale" => (6, 4),
         // What is cut off a frame of the smallest size the MAC pads again.
@@ -408,12 +431,51 @@ mod tests {
 
     #[test]
     fn a_time_is_as_many_frames_as_it_holds() {
-        let trial = Trial {
+        let mut trial = Trial {
             extent: Extent::Time {
                 time_ps: 1_000_000_000,
             },
             ..trial("max")
         };
-        assert_eq!(plan(&trial, &four()).unwrap().frames, 1201);
+        let frames = |trial: &Trial| plan(trial, &four()).unwrap().frames;
+        assert_eq!(frames(&trial), 1201);
+        // 1,201 places, of which each eleventh is a frame's second time: 109 groups, and two more.
+        trial.faults.duplicate = 0.1;
+        assert_eq!(frames(&trial), 1092);
+    }
+
+    #[test]
+    fn a_run_is_given_the_time_that_its_duplicates_take() {
+        let mut trial = trial("max");
+        trial.extent = Extent::Frames { frames: 2000 };
+        let clocks = |trial: &Trial| plan(trial, &four()).unwrap().clocks();
+        assert_eq!(clocks(&trial), 2000 * 104);
+        for name in ["drop", "swap", "truncate"] {
+            let mut faulty = trial.clone();
+            *faulty.faults.rate_mut(name).unwrap() = 0.5;
+            assert_eq!(clocks(&faulty), 2000 * 104, "{name}");
+        }
+        for (rate, frames) in [(0.5, 3000), (1.0, 4000), (0.1, 2200), (1.0 / 3.0, 2666)] {
+            trial.faults.duplicate = rate;
+            assert_eq!(clocks(&trial), frames * 104, "{rate}");
+        }
+    }
+
+    #[test]
+    fn as_many_sequences_fit_as_find_a_place_with_their_duplicates() {
+        for every in 1..6 {
+            let fault = Some(Fault {
+                kind: DUPLICATE,
+                name: "duplicate",
+                every,
+                position: 0,
+                cut: 0,
+            });
+            for places in 0..50 {
+                let fit = that_fit(places, fault);
+                assert!(on_the_line(fit, fault) <= places, "{places}, {every}");
+                assert!(on_the_line(fit + 1, fault) > places, "{places}, {every}");
+            }
+        }
     }
 }
