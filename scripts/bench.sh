@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures wirelab and other generators in turn on this machine and writes docs/benchmarks.md.
-# scripts/bench.sh [--rounds N] [--seconds S] [--simulation | --sockets | --boards | --stages] [--write FILE]; exit status 1 where a requirement is missed.
+# scripts/bench.sh [--rounds N] [--seconds S] [--simulation | --sockets | --boards | --stages | --hardware] [--write FILE]; exit status 1 where a requirement is missed.
 set -euo pipefail
 WIRELAB_SAY=bench
 # shellcheck source=scripts/lib/env.sh
@@ -14,5 +14,9 @@ cargo build --quiet --release --locked -p wirelab-socket --example echo
 cargo build --quiet --release --locked -p wirelab-stages --example reflect_rate
 cargo build --quiet --release --locked -p wirelab-trial --example paired_ratio
 cargo build --quiet --release --locked -p wirelab-model --example events --example whatif
+# As scripts/build.sh: without the tools of hardware its rows say so.
+if [ -e "$WIRELAB_TOOLS/hdl/complete" ]; then
+    cargo build --quiet --release --locked -p wirelab-hdl --example reference_speed --example sweep
+fi
 scripts/firmware.sh >/dev/null
 exec python3 scripts/bench/main.py --target "${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}" "$@"

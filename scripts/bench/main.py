@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --boards | --stages] [--write FILE]
-`--simulation`, `--sockets`, `--boards` and `--stages` measure that section alone and write no page.
+main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --boards | --stages | --hardware] [--write FILE]
+`--simulation`, `--sockets`, `--boards`, `--stages` and `--hardware` measure that section alone and write no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 from statistics import median
 
 import boards
+import hardware
 import machine
 import page
 import reflector
@@ -224,6 +225,7 @@ def parse():
     alone.add_argument("--sockets", action="store_true", help="only iperf and echo, without a page")
     alone.add_argument("--boards", action="store_true", help="only emulated boards, without a page")
     alone.add_argument("--stages", action="store_true", help="only inside a Linux node, without a page")
+    alone.add_argument("--hardware", action="store_true", help="only hardware in simulation, without a page")
     parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
     asked = parser.parse_args()
     if asked.rounds < 1 or asked.seconds <= 0:
@@ -254,12 +256,14 @@ def measure(subjects, asked, folder):
     if asked.stages or not alone:
         rows += reflector.rows(subjects, asked.rounds)
         rows += stages.rows(lambda pairs: paired(subjects, pairs), subjects, asked.rounds)
+    if asked.hardware or not alone:
+        rows += hardware.rows(subjects, asked.rounds)
     return rows
 
 
 def only_one(asked):
     """Whether one section alone was asked."""
-    return asked.simulation or asked.sockets or asked.boards or asked.stages
+    return asked.simulation or asked.sockets or asked.boards or asked.stages or asked.hardware
 
 
 def main():

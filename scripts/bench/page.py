@@ -41,6 +41,8 @@ Every figure on this page is measured, by `make bench`; run it again to see what
 - **board:zynq7000**: `firmware/boards/tests/speed.py`, QEMU by the wall clock on a TAP; datagrams out of the
   distribution's iperf 2, lost by the board's own report or dropped by the host's TAP. Such figures say how fast the
   emulation is on this machine, not how fast the silicon would be.
+- **hdl:4, hdl:reference**: hardware in simulation by the wall clock (`crates/hdl/examples/sweep.rs`, `reference_speed.rs`,
+  `wirelab stages hdl:reference`); figures in simulated time do not depend on the machine and are not on this page.
 - **board:lpc1768**: the project's own emulator; simulated time is not in these figures, only how long it takes.
 - **`whatif`**: `crates/model/examples/whatif.rs` tries every change, and pairs of the five best, at two sizes on each
   path of every node in `nodes/`; the figure is the list that took longest.

@@ -133,13 +133,17 @@ class Subjects:
         return self.timed(f"verify, length {length}", [*command, path])
 
     def timed(self, name, words):
+        return self.timed_output(name, words)[0]
+
+    def timed_output(self, name, words):
+        """Seconds of one whole process, and what it printed."""
         self.commands.setdefault(name, shown(words))
         begun = time.perf_counter()
-        done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         took = time.perf_counter() - begun
         if done.returncode:
             raise Void(f"{shown(words)}: {done.stderr.strip() or done.returncode}")
-        return took
+        return took, done.stdout
 
     def can(self, command):
         """Whether the command line is built and has this command."""
