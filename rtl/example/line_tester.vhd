@@ -8,7 +8,9 @@ entity line_tester is
   generic (
     PAYLOAD_BYTES : natural := 1500;
     -- 0: until `run` falls.
-    FRAMES        : natural := 0
+    FRAMES        : natural := 0;
+    -- The longest way back of a frame, in clocks: 131 us, which is long for what echoes frames in hardware.
+    BACK_CLOCKS   : natural := 16384
   );
   port (
     -- 125 MHz, which is the PHY's clock for both directions or one that it has crossed to.
@@ -39,7 +41,9 @@ architecture rtl of line_tester is
 
   signal now_ns                           : unsigned(47 downto 0);
   signal time_ns                          : std_logic_vector(47 downto 0);
-  signal was_running, clear, ready, go    : std_logic;
+  -- Until all of the last run is back.
+  signal rest_left                        : natural range 0 to BACK_CLOCKS;
+  signal running, clear, ready, go        : std_logic;
   signal tx_tdata, rx_tdata               : std_logic_vector(7 downto 0);
   signal tx_tvalid, tx_tready, tx_tlast   : std_logic;
   signal tx_tuser                         : std_logic;
@@ -55,14 +59,25 @@ begin
   time_ns <= std_logic_vector(now_ns);
   good_frames <= good;
 
-  -- A run begins with the checker emptied, which takes 514 clocks.
+  -- A run begins with the checker emptied, which takes 514 clocks, and not before the generator is at rest and what it sent is
+  -- back: `run` may bounce, and frames of one run must not be judged as those of the next.
   process (clk)
   begin
     if rising_edge(clk) then
       now_ns <= now_ns + CLOCK_NS;
-      was_running <= run;
-      clear <= run and not was_running;
-      go <= run and was_running and ready and not clear;
+      clear <= '0';
+      if run = '0' then
+        running <= '0';
+      elsif running = '0' and rest_left = 0 then
+        running <= '1';
+        clear <= '1';
+      end if;
+      if go = '1' or sending = '1' then
+        rest_left <= BACK_CLOCKS;
+      elsif rest_left /= 0 then
+        rest_left <= rest_left - 1;
+      end if;
+      go <= run and running and ready and not clear;
       trouble <= '0';
       if (header_corrupt or truncated or stale or corrupted or duplicated or reordered or
           bad_fcs or damaged or lost) /= NONE then
@@ -74,8 +89,9 @@ begin
       end if;
       if rst = '1' then
         now_ns <= (others => '0');
-        was_running <= '0';
+        running <= '0';
         clear <= '0';
+        rest_left <= BACK_CLOCKS;
         go <= '0';
       end if;
     end if;
