@@ -11,8 +11,9 @@ entity rate_meter is
   generic (
     -- Two flip-flops on the probe, for a line of another clock.
     SYNCHRONISE : boolean := false;
-    -- Of a period and of their number; the sum has 16 more.
-    BITS        : natural := 32
+    -- Of a period and of their number; the sum has MORE_BITS more, fewer for a bench that sees it run over.
+    BITS        : natural := 32;
+    MORE_BITS   : natural := 16
   );
   port (
     clk          : in  std_logic;
@@ -33,7 +34,7 @@ entity rate_meter is
     last_period  : out std_logic_vector(BITS - 1 downto 0);
     shortest     : out std_logic_vector(BITS - 1 downto 0);
     longest      : out std_logic_vector(BITS - 1 downto 0);
-    total        : out std_logic_vector(BITS + 15 downto 0);
+    total        : out std_logic_vector(BITS + MORE_BITS - 1 downto 0);
     -- Sticky: a period was 2^BITS - 1 ticks or longer, or periods or total went over.
     overflow     : out std_logic
   );
@@ -61,7 +62,7 @@ architecture rtl of rate_meter is
   signal period_ended : std_logic;
   signal period_ready : std_logic;
   signal count, last, least, greatest : unsigned(BITS - 1 downto 0);
-  signal sum          : unsigned(BITS + 15 downto 0);
+  signal sum          : unsigned(BITS + MORE_BITS - 1 downto 0);
   -- A period goes up by one: what it has met is not above it. So equality tells what is shorter and what is longer, in a
   -- third of the LUTs of an order. Nothing is below zero, which a period may begin above.
   signal at_least, at_greatest             : std_logic;
@@ -171,26 +172,26 @@ begin
   end process;
 
   process (clk)
-    variable longer_sum   : unsigned(BITS + 16 downto 0);
+    variable longer_sum   : unsigned(BITS + MORE_BITS downto 0);
     variable longer_count : unsigned(BITS downto 0);
     variable beyond       : unsigned(BITS downto 0);
   begin
     if rising_edge(clk) then
       -- The carry tells what is full, and takes no logic beside the sum.
       beyond       := ('0' & period) + 1;
-      longer_sum   := resize(sum, BITS + 17) + period;
+      longer_sum   := ('0' & sum) + period;
       longer_count := ('0' & count) + 1;
       if period_ready = '1' then
         count <= longer_count(BITS - 1 downto 0);
         last  <= period;
-        sum   <= longer_sum(BITS + 15 downto 0);
+        sum   <= longer_sum(BITS + MORE_BITS - 1 downto 0);
         if met_least = '0' and at_least = '0' then
           least <= period;
         end if;
         if met_greatest = '1' and at_greatest = '0' then
           greatest <= period;
         end if;
-        if beyond(BITS) = '1' or longer_count(BITS) = '1' or longer_sum(BITS + 16) = '1' then
+        if beyond(BITS) = '1' or longer_count(BITS) = '1' or longer_sum(BITS + MORE_BITS) = '1' then
           overflow <= '1';
         end if;
       end if;

@@ -21,6 +21,13 @@ architecture test of tb_rate_meter is
   signal overflow, small_overflow : std_logic;
   signal small_periods, small_last, small_shortest, small_longest : std_logic_vector(5 downto 0);
   signal small_total : std_logic_vector(21 downto 0);
+  -- Of a meter whose sum has no more bits than a period.
+  signal sum_periods, sum_last, sum_shortest, sum_longest, sum_total : std_logic_vector(5 downto 0);
+  signal sum_overflow : std_logic;
+  -- Of a meter for a line of another clock.
+  signal far_periods, far_last, far_shortest, far_longest : std_logic_vector(31 downto 0);
+  signal far_total : std_logic_vector(47 downto 0);
+  signal far_overflow : std_logic;
   signal cycle : natural := 0;
   -- The probe of 100 MHz: four clocks in five.
   signal slow_probe : boolean := false;
@@ -39,11 +46,22 @@ begin
     port map (clk, rst, tick, enable, clear, line_mode, at_last, valid, ready, last,
               small_periods, small_last, small_shortest, small_longest, small_total, small_overflow);
 
+  short_sum : entity work.rate_meter
+    generic map (BITS => 6, MORE_BITS => 0)
+    port map (clk, rst, tick, enable, clear, line_mode, at_last, valid, ready, last,
+              sum_periods, sum_last, sum_shortest, sum_longest, sum_total, sum_overflow);
+
+  far : entity work.rate_meter
+    generic map (SYNCHRONISE => true)
+    port map (clk, rst, tick, enable, clear, line_mode, at_last, valid, ready, last,
+              far_periods, far_last, far_shortest, far_longest, far_total, far_overflow);
+
   main : process
     variable random : RandomPType;
     -- Of what the stream did: cycles of the frames' first and last bytes.
     variable first_at, last_at, seen, least, most, sum, latest : integer;
     variable length, before, now, ticks : integer;
+    variable apart : time;
     variable in_frame : boolean;
 
     procedure cycles(count : natural) is
@@ -102,6 +120,17 @@ begin
       cycles(1);
       valid <= '0';
       cycles(length - 1);
+    end procedure;
+
+    -- A second frame is on the line since this clock: the meters show its period so many clocks later.
+    procedure expect_latency(near, far : natural) is
+    begin
+      for clocks in 1 to far + 2 loop
+        cycles(1);
+        wait for 1 ps;
+        check_equal(unsigned(periods) = 1, clocks >= near, to_string(clocks) & " clocks");
+        check_equal(unsigned(far_periods) = 1, clocks >= far, to_string(clocks) & " clocks, synchronised");
+      end loop;
     end procedure;
 
     -- Frames of random lengths with pauses; the period is taken at the first or the last byte.
@@ -190,6 +219,33 @@ begin
           cycles(random.RandInt(1, 20));
         end loop;
         compare;
+        cycles(2);
+        check_equal(far_periods, periods, "periods, synchronised");
+        check_equal(far_last, last_period, "last, synchronised");
+        check_equal(far_shortest, shortest, "shortest, synchronised");
+        check_equal(far_longest, longest, "longest, synchronised");
+        check_equal(far_total, total, "total, synchronised");
+        check_equal(far_overflow, '0', "overflow, synchronised");
+      elsif run("latency: results show a frame three clocks after its byte, five if it is synchronised") then
+        line_mode <= '1';
+        clean;
+        edge(10);
+        valid <= '1';
+        expect_latency(3, 5);
+      elsif run("a line of another clock: no period is more than one off") then
+        line_mode <= '1';
+        clean;
+        for i in 1 to 100 loop
+          valid <= '1', '0' after 20 ns;
+          wait for 60 ns;
+          if i > 1 then
+            ticks := to_integer(unsigned(far_last));
+            check(ticks * PERIOD > apart - PERIOD and ticks * PERIOD < apart + PERIOD, to_string(ticks) & " ticks");
+          end if;
+          apart := random.RandInt(100_000, 4_000_000) * 1 ps;
+          wait for apart - 60 ns;
+        end loop;
+        check_equal(to_integer(unsigned(far_periods)), 99, "periods");
       elsif run("nothing while it is not enabled, and no period across the pause") then
         clean;
         stream(10);
@@ -237,6 +293,19 @@ begin
         check_equal(small_overflow, '1', "a period was too long");
         check_equal(small_last, std_logic_vector'("111111"));
         check_equal(overflow, '0', "the large one");
+        -- The sum alone: two periods of 30 and one of 10 where it has 6 bits.
+        clean;
+        edge(30);
+        edge(30);
+        edge(10);
+        check_equal(sum_total, std_logic_vector'("111100"));
+        check_equal(sum_overflow, '0', "the sum fits");
+        edge(10);
+        check_equal(sum_overflow, '1', "the sum went over");
+        check_equal(sum_periods, std_logic_vector'("000011"));
+        check_equal(small_overflow, '0', "the sum of more bits");
+        clean;
+        check_equal(sum_overflow, '0', "cleared");
       end if;
     end loop;
     test_runner_cleanup(runner);
