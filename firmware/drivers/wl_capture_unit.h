@@ -43,7 +43,7 @@ struct wl_capture_unit_state {
 	uint32_t missed; /* starts while a count ran, which goes on from its first start */
 	bool is_busy; /* a count runs */
 	bool has_overflown; /* sticky: a record found no place and is lost */
-	bool has_saturated; /* sticky: a record stayed at 2^32 - 1 */
+	bool has_saturated; /* sticky: a record stayed at 2^32 - 1, or missed did */
 };
 
 /* Forget all records and count from each `start` to the next `stop`. */

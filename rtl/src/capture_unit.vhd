@@ -7,12 +7,16 @@ use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
 
 entity capture_unit is
+  generic (
+    -- Of a count and of missed, up to 32; less for a bench that sees them stop. The rest of their 32 is 0.
+    COUNT_BITS : natural := 32
+  );
   port (
     clk       : in  std_logic;
     rst       : in  std_logic;
     -- While 0, edges are not looked at, and a count that runs is given up.
     enable    : in  std_logic;
-    -- One clock: throws away the records, missed and overflow.
+    -- One clock: throws away the records, missed and the sticky bits.
     clear     : in  std_logic;
     start     : in  std_logic;
     stop      : in  std_logic;
@@ -22,18 +26,19 @@ entity capture_unit is
     -- Records that wait, 0 to 512.
     level     : out std_logic_vector(9 downto 0);
     busy      : out std_logic;
-    -- Starts while a count ran: the count goes on from the first one.
+    -- Starts while a count ran: the count goes on from the first one. It stays at 2^COUNT_BITS - 1.
     missed    : out std_logic_vector(31 downto 0);
     -- Sticky: a record found all 512 places taken and is lost.
     overflow  : out std_logic;
-    -- Sticky: a record is 2^32 - 1, where the count stays: it was that or longer.
+    -- Sticky: a record is 2^COUNT_BITS - 1, where the count stays (it was that or longer), or missed stays there and was more.
     saturated : out std_logic
   );
 end entity;
 
 architecture rtl of capture_unit is
   constant PLACES : natural := 512;
-  type memory_t is array (0 to PLACES - 1) of std_logic_vector(31 downto 0);
+  subtype count_t is unsigned(COUNT_BITS - 1 downto 0);
+  type memory_t is array (0 to PLACES - 1) of count_t;
 
   signal memory : memory_t;
   signal write_at, read_at, reads_at : unsigned(8 downto 0);
@@ -41,19 +46,21 @@ architecture rtl of capture_unit is
   signal start_seen, stop_seen : std_logic_vector(2 downto 0);
   signal started, stopped : std_logic;
   signal running : std_logic;
-  signal count  : unsigned(31 downto 0);
-  signal longer : unsigned(32 downto 0);
-  signal misses : unsigned(31 downto 0);
+  signal count  : count_t;
+  signal longer : unsigned(COUNT_BITS downto 0);
+  signal misses : count_t;
   -- A finished count on its way into the memory.
   signal record_ready : std_logic;
-  signal record_value : unsigned(31 downto 0);
+  signal record_value : count_t;
   signal record_full  : std_logic;
   signal store, take  : std_logic;
   -- A record came or went in the clock before.
   signal moved        : std_logic;
+  signal oldest       : count_t;
 begin
-  busy    <= running;
-  missed  <= std_logic_vector(misses);
+  busy      <= running;
+  missed    <= std_logic_vector(resize(misses, 32));
+  read_data <= std_logic_vector(resize(oldest, 32));
   started <= start_seen(1) and not start_seen(2) and enable;
   stopped <= stop_seen(1) and not stop_seen(2) and enable;
   store   <= record_ready and not waiting(9);
@@ -63,7 +70,7 @@ begin
   longer <= ('0' & count) + 1;
 
   process (clk)
-    variable more_misses : unsigned(32 downto 0);
+    variable more_misses : unsigned(COUNT_BITS downto 0);
   begin
     if rising_edge(clk) then
       more_misses := ('0' & misses) + 1;
@@ -78,15 +85,15 @@ begin
         misses       <= (others => '0');
         saturated    <= '0';
       else
-        if longer(32) = '0' then
-          count <= longer(31 downto 0);
+        if longer(COUNT_BITS) = '0' then
+          count <= longer(COUNT_BITS - 1 downto 0);
         end if;
         if stopped = '1' and (running = '1' or started = '1') then
           record_ready <= '1';
           running      <= '0';
         end if;
         if started = '1' and (running = '0' or stopped = '1') then
-          count   <= to_unsigned(1, 32);
+          count   <= to_unsigned(1, COUNT_BITS);
           running <= running or not stopped;
         end if;
         if enable = '0' then
@@ -96,8 +103,12 @@ begin
           misses    <= (others => '0');
           saturated <= '0';
         else
-          if started = '1' and stopped = '0' and running = '1' and more_misses(32) = '0' then
-            misses <= more_misses(31 downto 0);
+          if started = '1' and stopped = '0' and running = '1' then
+            if more_misses(COUNT_BITS) = '0' then
+              misses <= more_misses(COUNT_BITS - 1 downto 0);
+            else
+              saturated <= '1';
+            end if;
           end if;
           if record_ready = '1' and record_full = '1' then
             saturated <= '1';
@@ -112,7 +123,7 @@ begin
   begin
     if rising_edge(clk) then
       record_value <= count;
-      record_full  <= longer(32);
+      record_full  <= longer(COUNT_BITS);
       if running = '0' then
         record_value <= (others => '0');
         record_full  <= '0';
@@ -126,9 +137,11 @@ begin
   begin
     if rising_edge(clk) then
       if store = '1' then
-        memory(to_integer(write_at)) <= std_logic_vector(record_value);
-      else
-        read_data <= memory(to_integer(reads_at));
+        memory(to_integer(write_at)) <= record_value;
+      end if;
+      -- No `else`: GHDL's synthesis (2.0) reads by the condition of the write then.
+      if store = '0' then
+        oldest <= memory(to_integer(reads_at));
       end if;
     end if;
   end process;

@@ -20,11 +20,20 @@ architecture test of tb_capture_unit is
   signal read_data, missed : std_logic_vector(31 downto 0);
   signal level : std_logic_vector(9 downto 0);
   signal busy, overflow, saturated : std_logic;
+  -- Of a unit whose counts have 6 bits.
+  signal small_data, small_missed : std_logic_vector(31 downto 0);
+  signal small_level : std_logic_vector(9 downto 0);
+  signal small_busy, small_overflow, small_saturated : std_logic;
 begin
   clk <= not clk after PERIOD / 2;
 
   unit : entity work.capture_unit
     port map (clk, rst, enable, clear, start, stop, read_data, read_next, level, busy, missed, overflow, saturated);
+
+  small : entity work.capture_unit
+    generic map (COUNT_BITS => 6)
+    port map (clk, rst, enable, clear, start, stop, small_data, read_next, small_level, small_busy, small_missed,
+              small_overflow, small_saturated);
 
   main : process
     variable random : RandomPType;
@@ -68,11 +77,23 @@ begin
       check_equal(to_integer(unsigned(level)), 0, "records left");
     end procedure;
 
-    procedure expect_flags(missed_starts : natural; over, full_count : std_logic := '0') is
+    procedure expect_flags(missed_starts : natural; over : std_logic := '0') is
     begin
       check_equal(to_integer(unsigned(missed)), missed_starts, "missed starts");
       check_equal(overflow, over, "overflow");
-      check_equal(saturated, full_count, "saturated");
+      check_equal(saturated, '0', "saturated");
+    end procedure;
+
+    -- The oldest record of the small unit, and whether it says that something stayed at its end.
+    procedure expect_small(oldest : natural; full_count : std_logic) is
+    begin
+      cycles(5);
+      check_equal(to_integer(unsigned(small_data)), oldest, "oldest record of 6 bits");
+      check_equal(small_saturated, full_count, "saturated of 6 bits");
+      read_next <= '1';
+      cycles(1);
+      read_next <= '0';
+      cycles(2);
     end procedure;
 
     procedure forget is
@@ -169,6 +190,42 @@ begin
         check(is_empty(EXPECTED), "no record is missing");
         expect_flags(misses);
         check(misses > 10, "missed starts of the random run");
+
+      elsif run("a count stays at its end, and that is seen until it is cleared") then
+        -- Of 6 bits: 62 is exact, 63 may be more.
+        measure(62);
+        expect_small(62, '0');
+        measure(63);
+        expect_small(63, '1');
+        measure(20);
+        expect_small(20, '1');
+        forget;
+        measure(200);
+        expect_small(63, '1');
+        forget;
+        measure(62);
+        expect_small(62, '0');
+        check_equal(small_overflow, '0', "overflow of 6 bits");
+        expect_flags(0);
+
+      elsif run("missed starts stay at their end, and that is seen until it is cleared") then
+        -- The first is none that is missed.
+        for starts in 1 to 65 loop
+          start <= '1';
+          cycles(3);
+          start <= '0';
+          cycles(3);
+          if starts = 64 then
+            check_equal(to_integer(unsigned(small_missed)), 63, "missed starts of 6 bits");
+            check_equal(small_saturated, '0', "saturated while it is their number");
+          end if;
+        end loop;
+        check_equal(to_integer(unsigned(small_missed)), 63, "missed starts of 6 bits, one more");
+        check_equal(small_saturated, '1', "saturated by one more");
+        expect_flags(64);
+        forget;
+        check_equal(to_integer(unsigned(small_missed)), 0, "missed starts after the clear");
+        check_equal(small_saturated, '0', "saturated after the clear");
 
       elsif run("start and stop in the same clock") then
         push(EXPECTED, 0);
