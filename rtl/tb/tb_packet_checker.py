@@ -74,6 +74,21 @@ def many_bytes_lines(flow, count_bits):
         number += 1
 
 
+def jump_lines(flow):
+    """Six sequences that are 2^30 apart, all of which come: with the last, more than 2^32 are missing."""
+    checker = model.Checker(flow)
+    for number in range(6):
+        frame = around("ethernet", [], payload_of(number * 2**30, 28))
+        yield frame_line(frame, checker.take(frame), gap=LINE_SPACING)
+        assert checker.lost_ran_over == (number == 5)
+        yield count_line(checker)
+
+
+def bits_of(*names):
+    """The overflow bits of these counts."""
+    return sum(1 << model.OVERFLOWS.index(name) for name in names)
+
+
 def close_lines(seed, flow):
     """Smallest frames, each beginning right behind the one before: in order, lost, twice, late, corrupted, cut."""
     rng, checker, number = random.Random(f"close {seed}"), model.Checker(flow), 0
@@ -103,7 +118,7 @@ def overrun_lines(flow):
 def configure(bench, folder, seed):
     """Give each test its files, or the same test several of them; another seed makes other frames."""
 
-    def add(test, name, lines, flow, count_bits=32):
+    def add(test, name, lines, flow, count_bits=32, must=0):
         name = f"{name}_seed_{seed}"
         path = folder / f"packet_checker_{name}.txt"
 
@@ -118,6 +133,7 @@ def configure(bench, folder, seed):
             "stream_known": int(flow.stream is not None),
             "count_bits": count_bits,
             "slots": flow.slots or 0,
+            "must_run_over": must,
         }
         bench.test(test).add_config(name, generics=generics, pre_config=write)
 
@@ -131,10 +147,14 @@ def configure(bench, folder, seed):
     flow = model.Flow(slots=5)
     add("frames without a gap between them", "close_slots", close_lines(seed, flow), flow)
     over = "counts that run over say so until they are cleared"
-    add(over, "all", random_lines(f"over {seed}", 500, flows[0], 150, count_bits=2), flows[0], count_bits=2)
-    add(over, "slots", random_lines(f"slots over {seed}", 100, flow, 150, count_bits=2), flow, count_bits=2)
+    # Not all random numbers have jumps enough for as many sequences missing, or bytes enough; sequences have no order breaks.
+    must = bits_of(*(name for name in model.OVERFLOWS if name not in ("lost", "verified_bytes", "order_breaks")))
+    add(over, "all", random_lines(f"over {seed}", 500, flows[0], 150, count_bits=2), flows[0], count_bits=2, must=must)
+    must = bits_of("good", "distinct", "order_breaks", "mixed")
+    add(over, "slots", random_lines(f"slots over {seed}", 100, flow, 150, count_bits=2), flow, count_bits=2, must=must)
     # Nothing is random in it.
     if seed == 0:
-        add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1)
+        add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1, must=bits_of("verified_bytes"))
+        add(over, "jumps", jump_lines(flows[0]), flows[0], must=bits_of("lost"))
     add("frames without a gap between them", "close", close_lines(seed, flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])
