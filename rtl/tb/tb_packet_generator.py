@@ -10,6 +10,8 @@ from frame_model import SPEC, around, payload_of
 NONE, BIT_ERROR, DROP, DUPLICATE, SWAP, BAD_FCS, STALE, TRUNCATED = range(8)
 LIKE_A_MAC, MAC_PAUSE = -1, 24
 TEST_HEADER = 18
+# Clocks from the first with `enable` to the first with a byte.
+FIRST_BYTE = 21
 # Clocks from the stamp to byte 14 of an untagged frame, where the receiver takes a byte a clock.
 STAMP_DISTANCE = 3
 
@@ -125,9 +127,9 @@ class Walk:
         self.decide(True, used)
 
 
-def judge(run, frames, results, count_bits=32):
-    """All that must be true of a run, whose counts have so many bits."""
-    done, refused, underrun, overflow, *counts = results
+def judge(run, frames, results, count_bits=32, gap_ends=0):
+    """All that must be true of a run, whose counts have so many bits; the gap of the one before ends at this clock."""
+    began, done, refused, underrun, overflow, *counts = results
     assert refused == (not run.allowed()), f"config_error is {refused}"
     assert underrun == 0
     if refused:
@@ -158,6 +160,9 @@ def judge(run, frames, results, count_bits=32):
         for one, other in pairwise(walk.faulty):
             assert abs(other - one - run.interval) <= 2 * (run.payload + 60), f"faults at clocks {walk.faulty}"
     judge_clocks(run, frames)
+    if frames and run.kind != DROP:
+        due = max(began + FIRST_BYTE, gap_ends)
+        assert frames[0].first == due, f"the first byte came {frames[0].first - began} clocks after enable"
 
 
 def judge_clocks(run, frames):
@@ -281,12 +286,14 @@ def configure(bench, folder, seed):
             return True
 
         def check(output_path):
+            gap_ends = 0
             for number, (run, sent, results) in enumerate(parse(frames, runs)):
                 try:
-                    judge(run, sent, results, count_bits)
+                    judge(run, sent, results, count_bits, gap_ends)
                 except AssertionError as error:
                     print(f"run {number}, {run}: {error}")
                     return False
+                gap_ends = sent[-1].last + 1 + run.gap if sent and run.stop >= 0 else 0
             return True
 
         generics = {"seed": seed, "runs_file": str(path), "frames_file": str(frames), "count_bits": count_bits}

@@ -33,7 +33,13 @@ architecture test of tb_packet_generator is
   signal payload_bytes      : std_logic_vector(13 downto 0) := (others => '0');
   signal gap_cycles         : std_logic_vector(23 downto 0) := (others => '0');
   signal frame_count        : word_t := (others => '0');
+  signal destination        : std_logic_vector(47 downto 0) := (others => '0');
+  signal source             : std_logic_vector(47 downto 0) := (others => '0');
   signal udp_mode           : std_logic := '0';
+  signal ipv4_source        : word_t := (others => '0');
+  signal ipv4_destination   : word_t := (others => '0');
+  signal udp_source         : half_t := (others => '0');
+  signal udp_destination    : half_t := (others => '0');
   signal vlan_enable        : std_logic := '0';
   signal vlan_tci           : half_t := (others => '0');
   signal stream             : octet_t := (others => '0');
@@ -67,8 +73,9 @@ begin
     generic map (COUNT_BITS => count_bits)
     port map (
       clk => clk, rst => rst, enable => enable, payload_bytes => payload_bytes, gap_cycles => gap_cycles,
-      frame_count => frame_count, destination => x"02574C000002", source => x"02574C000001", udp_mode => udp_mode,
-      ipv4_source => x"C6120001", ipv4_destination => x"C6120002", udp_source => x"138B", udp_destination => x"138B",
+      frame_count => frame_count, destination => destination, source => source, udp_mode => udp_mode,
+      ipv4_source => ipv4_source, ipv4_destination => ipv4_destination, udp_source => udp_source,
+      udp_destination => udp_destination,
       vlan_enable => vlan_enable, vlan_tci => vlan_tci, stream => stream, time_valid => time_valid, time_ns => time_ns,
       fault_kind => fault_kind, fault_every => fault_every, fault_interval => fault_interval, fault_once => fault_once,
       fault_position => fault_position, fault_cut => fault_cut,
@@ -162,6 +169,7 @@ begin
     variable value     : integer;
     variable stop      : integer;
     variable refused   : std_logic;
+    variable began     : natural;
 
     procedure clocks(number_of : natural) is
     begin
@@ -207,13 +215,34 @@ begin
       ready_percent <= value;
       read(l, stop);
       read(l, value);
+      destination <= x"02574C000002";
+      source <= x"02574C000001";
+      ipv4_source <= x"C6120001";
+      ipv4_destination <= x"C6120002";
+      udp_source <= x"138B";
+      udp_destination <= x"138B";
       enable <= '1';
+      began := cycles + 1;
       clocks(2);
       -- What changes now must not matter.
-      payload_bytes <= (others => '1');
-      gap_cycles <= (others => '1');
+      payload_bytes <= not payload_bytes;
+      gap_cycles <= not gap_cycles;
+      frame_count <= not frame_count;
+      destination <= not destination;
+      source <= not source;
+      udp_mode <= not udp_mode;
+      ipv4_source <= not ipv4_source;
+      ipv4_destination <= not ipv4_destination;
+      udp_source <= not udp_source;
+      udp_destination <= not udp_destination;
       vlan_enable <= not vlan_enable;
+      vlan_tci <= not vlan_tci;
+      stream <= not stream;
       fault_kind <= not fault_kind;
+      fault_every <= not fault_every;
+      fault_interval <= not fault_interval;
+      fault_position <= not fault_position;
+      fault_cut <= not fault_cut;
       if value > 0 then
         clocks(value);
         fault_once <= '1';
@@ -238,6 +267,7 @@ begin
       enable <= '0';
       wait until rising_edge(clk) and busy = '0';
       clocks(3);
+      write(l, to_string(began) & " ");
       write(l, to_string(done) & " " & to_string(refused) & " " & to_string(underrun) & " " & to_string(overflow) & " ");
       put(sent_frames);
       put(sent_bytes);
