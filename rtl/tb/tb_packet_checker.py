@@ -6,17 +6,22 @@ import frame_model as model
 import frame_sequences as sequences
 from frame_model import around, payload_of
 
-NOTHING, CLEARED, RESET, NOT_ENABLED, DISABLED = range(5)
+NOTHING, CLEARED, RESET, NOT_ENABLED, DISABLED, OTHER_FLOW, OTHER_SLOTS = range(7)
+NO_VERDICT, ANY_VERDICT = (-1, None, None), (-2, None, None)
+OTHER_SOURCE = bytes.fromhex("02574c000009")
 # A frame of at least 60 bytes, its FCS, gap and preamble.
 LINE_SPACING = 84
 # FCS, gap and preamble; and so much that a search is over when the next begins, at byte 36 of a frame at the earliest.
 LEAST_GAP, GAP_OF_A_SEARCH = 24, 33
 
 
-def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs=0):
+def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs=0, at=None, word_end=0):
     """A line of the bench's file; `found` is what the model says of the frame, or None if nothing is to be said."""
-    verdict, number, start = found or (-1, None, None)
-    words = [gap, percent, incident, user, bad_fcs, verdict, f"{number or 0:08X}", f"{start or 0:03X}", len(frame), frame.hex()]
+    verdict, number, start = found or NO_VERDICT
+    if verdict == model.STALE:
+        word_end = frame.index(model.SPEC.lfsr(start, 4)) + 4
+    words = [gap, percent, incident, len(frame) // 2 if at is None else at, user, bad_fcs]
+    words += [verdict, f"{number or 0:08X}", f"{start or 0:03X}", word_end, len(frame), frame.hex()]
     return " ".join(map(str, words))
 
 
@@ -101,6 +106,56 @@ def close_lines(seed, flow):
     yield count_line(checker)
 
 
+def other_flow_lines():
+    """The flow becomes another within a frame, at each of its bytes: the next frame is judged by the new one."""
+    flows, number = [model.Flow(stream=3), model.Flow(source=OTHER_SOURCE, udp_port=5004, stream=5)], 0
+
+    def of(flow, kind, bit=None):
+        data = payload_of(number, 28, stream=flow.stream)
+        return around(kind, [], data if bit is None else sequences.inverted(data, bit), port=flow.udp_port, source=flow.source)
+
+    for kind in ("ethernet", "udp4"):
+        for at in range(1, len(of(flows[0], kind)) + 1):
+            yield frame_line(of(flows[0], kind), ANY_VERDICT, gap=LEAST_GAP, incident=OTHER_FLOW, at=at)
+            flows.reverse()
+            # Its own; one of its sender with a damaged magic; one of the flow before.
+            for frame, wanted in [(of(flows[0], kind), model.GOOD), (of(flows[0], kind, 0), model.HEADER_CORRUPT), (of(flows[1], kind), model.FOREIGN)]:
+                found = model.judge(frame, flows[0])
+                assert found[0] == wanted
+                yield frame_line(frame, found, gap=LEAST_GAP)
+            number += 1
+    # What the frames in between were counted as is nobody's promise: the counts are compared behind a clear.
+    checker = model.Checker(flows[0])
+    yield frame_line(of(flows[0], "ethernet"), None, incident=CLEARED)
+    yield frame_line(of(flows[0], "udp4"), checker.take(of(flows[0], "udp4")))
+    yield count_line(checker)
+
+
+def other_slots_lines(flow):
+    """The number of slots becomes a wrong one within a frame, and is put right with a clear: what follows is counted right."""
+    checker = model.Checker(flow)
+    frames = [around("ethernet", [], payload_of(slot % flow.slots, 28, flags=model.REPEATING)) for slot in (3, 4, 5, 5)]
+    for at in range(1, len(frames[0]) + 1, 3):
+        yield frame_line(frames[0], ANY_VERDICT, gap=LEAST_GAP, incident=OTHER_SLOTS, at=at)
+        checker.forget()
+        for frame in frames:
+            yield frame_line(frame, checker.take(frame), gap=LEAST_GAP)
+        yield count_line(checker)
+
+
+def search_lines(flow):
+    """Stale frames that are found after every number of small steps, and one whose content is of no sequence."""
+    checker = model.Checker(flow)
+    frame = around("ethernet", [], payload_of(0, 28, model.SPEC.STREAM[4 * 4096 :][:28]))
+    found = checker.take(frame)
+    assert found[0] == model.CORRUPTED
+    yield frame_line(frame, found, gap=LINE_SPACING, word_end=14 + 18 + 4)
+    for number in range(80):
+        frame = around("ethernet", [], payload_of(number + 1, 28, model.SPEC.lfsr(number + 1000, 28)))
+        yield frame_line(frame, checker.take(frame), gap=LINE_SPACING)
+    yield count_line(checker)
+
+
 def overrun_lines(flow):
     """Two stale frames of 36 bytes in a row, which no line carries: the first cannot be named any more."""
     checker = model.Checker(flow)
@@ -156,5 +211,11 @@ def configure(bench, folder, seed):
     if seed == 0:
         add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1, must=bits_of("verified_bytes"))
         add(over, "jumps", jump_lines(flows[0]), flows[0], must=bits_of("lost"))
+    change = "settings that change within a frame hold for the next one"
+    if seed == 0:
+        slowest = "a search is over 71 clocks behind the first word at the latest"
+        add(slowest, "all", search_lines(flows[0]), flows[0])
+        add(change, "flow", other_flow_lines(), flows[1])
+        add(change, "slots", other_slots_lines(flow), flow)
     add("frames without a gap between them", "close", close_lines(seed, flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])

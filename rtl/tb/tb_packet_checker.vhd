@@ -1,9 +1,9 @@
 -- Test of packet_checker with its start words: each frame of a file (tb_packet_checker.py) must get the verdict that the
 -- file says, and the counts must be the file's at each of its count lines.
 --
--- A frame is a line: clocks before it, percent of its clocks that are idle, what happens to it (see `incident_t`),
--- m_tuser and bad FCS at its end, verdict (-1: none), sequence, start word, bytes, and the bytes. A line that begins with -1
--- holds the counts instead.
+-- A frame is a line: clocks before it, percent of its clocks that are idle, what happens to it (see `incident_t`) and at
+-- which byte, m_tuser and bad FCS at its end, verdict (-1: none; -2: any), sequence, start word, where its first content word
+-- ends if its sequence is searched for, bytes, and the bytes. A line that begins with -1 holds the counts instead.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -29,9 +29,18 @@ entity tb_packet_checker is
 end entity;
 
 architecture test of tb_packet_checker is
-  type incident_t is (NOTHING, CLEARED, RESET_IN_THE_MIDDLE, NOT_ENABLED, DISABLED_IN_THE_MIDDLE);
+  -- OTHER_FLOW: the settings of the flow change to those of another, or back. OTHER_SLOTS: to a wrong number of slots, which
+  -- is put right with a clear at the frame's end.
+  type incident_t is (NOTHING, CLEARED, RESET_IN_THE_MIDDLE, NOT_ENABLED, DISABLED_IN_THE_MIDDLE, OTHER_FLOW, OTHER_SLOTS);
   -- From s_tlast to the clock whose time is kept.
   constant TIME_LATENCY : natural := 2;
+  -- From s_tlast to the verdict, and to one that was searched for; from the last byte of the first word to the end of a
+  -- search, at most.
+  constant VERDICT_LATENCY : natural := 4;
+  constant FOUND_LATENCY   : natural := 5;
+  constant SEARCH_LATENCY  : natural := 71;
+  constant NO_VERDICT   : integer := -1;
+  constant ANY_VERDICT  : integer := -2;
   constant CLOCK        : time := 8 ns;
   type counts_t is array (0 to 16) of std_logic_vector(47 downto 0);
   type time_pair_t is array (0 to 1) of natural;
@@ -45,6 +54,12 @@ architecture test of tb_packet_checker is
   signal time_ns            : std_logic_vector(47 downto 0);
   signal source_flag        : std_logic;
   signal stream_flag        : std_logic;
+  signal source             : std_logic_vector(47 downto 0);
+  signal udp_port           : half_t;
+  signal stream             : octet_t;
+  signal slot_count         : std_logic_vector(12 downto 0);
+  signal is_other_flow      : boolean := false;
+  signal slots_are_wrong    : boolean := false;
   signal s_tdata            : octet_t := x"00";
   signal s_tvalid, s_tlast  : std_logic := '0';
   signal s_tuser, s_bad_fcs : std_logic := '0';
@@ -63,19 +78,26 @@ architecture test of tb_packet_checker is
   signal search_overrun     : std_logic;
   signal verdicts_seen      : natural := 0;
   constant EXPECTED         : queue_t := new_queue;
+  -- When a frame's verdict is due, at the earliest and at the latest, or 0 and 0; and how long before the latest one came.
+  constant DUE              : queue_t := new_queue;
+  signal least_slack        : natural := natural'high;
 begin
   clk <= not clk after CLOCK / 2;
   cycles <= cycles + 1 when rising_edge(clk);
   time_ns <= std_logic_vector(to_unsigned(cycles, 48));
   source_flag <= to_std_logic(source_known = 1);
   stream_flag <= to_std_logic(stream_known = 1);
+  source <= x"02574C000009" when is_other_flow else x"02574C000001";
+  udp_port <= x"138C" when is_other_flow else x"138B";
+  stream <= x"05" when is_other_flow else x"03";
+  slot_count <= (others => '1') when slots_are_wrong else std_logic_vector(to_unsigned(slots, 13));
 
   checker : entity work.packet_checker
     generic map (COUNT_BITS => count_bits)
     port map (
       clk => clk, rst => rst, enable => enable, clear => clear, ready => ready,
-      source => x"02574C000001", source_known => source_flag, udp_port => x"138B",
-      stream => x"03", stream_known => stream_flag, slots => std_logic_vector(to_unsigned(slots, 13)), time_ns => time_ns,
+      source => source, source_known => source_flag, udp_port => udp_port,
+      stream => stream, stream_known => stream_flag, slots => slot_count, time_ns => time_ns,
       s_tdata => s_tdata, s_tvalid => s_tvalid, s_tlast => s_tlast, s_tuser => s_tuser, s_bad_fcs => s_bad_fcs,
       word_request => word_request, word_number => word_number, word => word,
       verdict_valid => verdict_valid, verdict => verdict, verdict_sequence => verdict_sequence,
@@ -101,6 +123,8 @@ begin
 
   watch : process
     variable wanted_verdict : integer;
+    variable earliest       : natural;
+    variable latest         : natural;
     variable wanted_number  : word_t;
     variable wanted_start   : std_logic_vector(11 downto 0);
   begin
@@ -109,11 +133,22 @@ begin
     wanted_verdict := pop(EXPECTED);
     wanted_number := pop(EXPECTED);
     wanted_start := pop(EXPECTED);
-    check_equal(to_integer(unsigned(verdict)), wanted_verdict, "verdict " & to_string(verdicts_seen));
+    earliest := pop(DUE);
+    latest := pop(DUE);
+    if wanted_verdict /= ANY_VERDICT then
+      check_equal(to_integer(unsigned(verdict)), wanted_verdict, "verdict " & to_string(verdicts_seen));
+    end if;
+    if latest > 0 then
+      check(cycles >= earliest and cycles <= latest, "verdict " & to_string(verdicts_seen) & " came at clock "
+        & to_string(cycles) & ", it was due from " & to_string(earliest) & " to " & to_string(latest));
+    end if;
+    if latest > earliest then
+      least_slack <= minimum(least_slack, latest - cycles);
+    end if;
     if wanted_verdict >= to_integer(unsigned(VERDICT_TRUNCATED)) then
       check_equal(verdict_sequence, wanted_number, "sequence of verdict " & to_string(verdicts_seen));
     end if;
-    if verdict = VERDICT_STALE then
+    if verdict = VERDICT_STALE and wanted_verdict /= ANY_VERDICT then
       check_equal(verdict_start_word, wanted_start, "start word of verdict " & to_string(verdicts_seen));
     end if;
     verdicts_seen <= verdicts_seen + 1;
@@ -124,7 +159,9 @@ begin
     variable l             : line;
     variable random        : RandomPType;
     variable idle, percent : integer;
-    variable incident      : integer;
+    variable incident, at  : integer;
+    variable word_end      : integer;
+    variable word_at       : natural;
     variable user, bad_fcs : integer;
     variable wanted        : integer;
     variable length        : integer;
@@ -145,6 +182,21 @@ begin
       end loop;
     end procedure;
 
+    -- The byte that has just passed was the last one.
+    procedure tell_when_due is
+    begin
+      if word_end > 0 then
+        push(DUE, cycles + FOUND_LATENCY);
+        push(DUE, maximum(cycles + FOUND_LATENCY, word_at + SEARCH_LATENCY));
+      elsif wanted >= 0 and wanted /= to_integer(unsigned(VERDICT_CORRUPTED)) then
+        push(DUE, cycles + VERDICT_LATENCY);
+        push(DUE, cycles + VERDICT_LATENCY);
+      elsif wanted /= NO_VERDICT then
+        push(DUE, 0);
+        push(DUE, 0);
+      end if;
+    end procedure;
+
     procedure send_frame is
       variable dropped : boolean := false;
     begin
@@ -154,13 +206,17 @@ begin
         while random.RandInt(1, 100) <= percent loop
           wait until rising_edge(clk);
         end loop;
-        if i = length / 2 then
+        if i = at then
           clear <= to_std_logic(incident = incident_t'pos(CLEARED));
           rst <= to_std_logic(incident = incident_t'pos(RESET_IN_THE_MIDDLE));
           dropped := incident = incident_t'pos(RESET_IN_THE_MIDDLE);
           if incident = incident_t'pos(DISABLED_IN_THE_MIDDLE) then
             enable <= '0';
           end if;
+          if incident = incident_t'pos(OTHER_FLOW) then
+            is_other_flow <= not is_other_flow;
+          end if;
+          slots_are_wrong <= incident = incident_t'pos(OTHER_SLOTS);
         end if;
         if not dropped then
           s_tvalid <= '1';
@@ -176,7 +232,11 @@ begin
         s_bad_fcs <= '0';
         clear <= '0';
         rst <= '0';
+        if i = word_end then
+          word_at := cycles;
+        end if;
       end loop;
+      tell_when_due;
       if wanted > 0 then
         -- The byte was there at the clock that has just passed.
         times(1) := cycles;
@@ -186,6 +246,16 @@ begin
         timed := 1;
       end if;
       enable <= '1';
+    end procedure;
+
+    procedure put_slots_right is
+    begin
+      slots_are_wrong <= false;
+      clear <= '1';
+      clocks(1);
+      clear <= '0';
+      clocks(2);
+      wait until rising_edge(clk) and ready = '1';
     end procedure;
 
     procedure compare_counts is
@@ -218,14 +288,16 @@ begin
         else
           read(l, percent);
           read(l, incident);
+          read(l, at);
           read(l, user);
           read(l, bad_fcs);
           read(l, wanted);
           hread(l, number);
           hread(l, start);
+          read(l, word_end);
           read(l, length);
           clocks(idle);
-          if wanted >= 0 then
+          if wanted /= NO_VERDICT then
             push(EXPECTED, wanted);
             push(EXPECTED, number);
             push(EXPECTED, start);
@@ -234,6 +306,11 @@ begin
           if incident = incident_t'pos(CLEARED) or incident = incident_t'pos(RESET_IN_THE_MIDDLE) then
             timed := 0;
             wait until rising_edge(clk) and ready = '1';
+          elsif incident = incident_t'pos(OTHER_SLOTS) then
+            -- A clear would take the verdict that is waited for.
+            clocks(SEARCH_LATENCY);
+            put_slots_right;
+            timed := 0;
           end if;
         end if;
       end loop;
@@ -260,6 +337,11 @@ begin
         clear <= '0';
         clocks(2);
         check_equal(overflow, half_t'(x"0000"), "overflow after the clear");
+      elsif run("a search is over 71 clocks behind the first word at the latest") then
+        play;
+        check_equal(least_slack, 0, "clocks before the latest");
+      elsif run("settings that change within a frame hold for the next one") then
+        play;
       elsif run("frames without a gap between them") then
         play;
         check_equal(search_overrun, '0', "overrun of the search");
