@@ -43,11 +43,35 @@ architecture test of tb_ethernet_port is
   signal rresp    : std_logic_vector(1 downto 0);
   signal awaddr   : std_logic_vector(10 downto 0) := (others => '0');
   signal araddr   : std_logic_vector(10 downto 0) := (others => '0');
+  signal cycle    : natural := 0;
   signal wdata    : std_logic_vector(31 downto 0) := (others => '0');
   signal rdata    : std_logic_vector(31 downto 0);
 begin
   clk <= not clk after PERIOD / 2;
   rxd <= txd xor (7 downto 1 => '0') & damage;
+
+  cycle <= cycle + 1 when rising_edge(clk);
+
+  -- From the clock in which both halves of a write stand to that of its answer, both counted; of a read from its address.
+  watch_accesses : process
+    variable writing_since, reading_since : natural := 0;
+  begin
+    wait until rising_edge(clk);
+    if writing_since = 0 and awvalid = '1' and wvalid = '1' then
+      writing_since := cycle;
+    end if;
+    if reading_since = 0 and arvalid = '1' then
+      reading_since := cycle;
+    end if;
+    if bvalid = '1' and writing_since > 0 then
+      check_equal(cycle - writing_since + 1, 4, "clocks of a write");
+      writing_since := 0;
+    end if;
+    if rvalid = '1' and reading_since > 0 then
+      check_equal(cycle - reading_since + 1, 6, "clocks of a read");
+      reading_since := 0;
+    end if;
+  end process;
 
   -- In the middle of a frame, whenever that comes.
   spoil : process
@@ -144,8 +168,8 @@ begin
       check_equal(value, std_logic_vector(to_unsigned(expected, 32)), "register " & to_hstring(to_unsigned(address, 12)));
     end procedure;
 
-    -- Sends frames of so many bytes of payload to ourselves, and waits until the last has arrived.
-    procedure send(frames, payload : natural) is
+    -- Begins to send frames of so many bytes of payload to ourselves.
+    procedure start(frames, payload : natural) is
     begin
       write_register(16#100#, x"00000000");
       write_register(16#108#, std_logic_vector(to_unsigned(payload, 32)));
@@ -162,11 +186,39 @@ begin
         exit when value(0) = '1';
       end loop;
       write_register(16#100#, x"00000001");
+    end procedure;
+
+    -- … and waits until the last has arrived.
+    procedure send(frames, payload : natural) is
+    begin
+      start(frames, payload);
       loop
         read_register(16#104#);
         exit when value(1) = '1';
       end loop;
       clocks(payload + 200);
+    end procedure;
+
+    -- One setting in even rounds, the other in odd ones.
+    function either(round, even, odd : natural) return natural is
+    begin
+      if round mod 2 = 0 then
+        return even;
+      end if;
+      return odd;
+    end function;
+
+    -- Chooses what capture unit or rate meter looks at, as their drivers do: choose, clear, enable. Then waits until a register
+    -- says that there are so many.
+    procedure watch(control, setting, counted : natural; bits : std_logic_vector(31 downto 0); least : natural) is
+    begin
+      write_register(control, std_logic_vector(to_unsigned(setting, 32)));
+      write_register(control, std_logic_vector(to_unsigned(setting + 2, 32)));
+      write_register(control, std_logic_vector(to_unsigned(setting + 1, 32)));
+      loop
+        read_register(counted);
+        exit when unsigned(value and bits) >= least;
+      end loop;
     end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
@@ -255,6 +307,43 @@ begin
         check_register(16#20C#, 0);
         write_register(16#300#, x"0000000E");
         check_register(16#30C#, 0);
+
+      elsif run("settings written while frames are on the line hold for the next one") then
+        start(0, 200);
+        for round in 0 to 5 loop
+          -- From the beginning of a frame to its end, or from there to the next one.
+          clocks(dice.RandInt(0, 240));
+          watch(16#400#, either(round, 16#2300#, 16#3200#), 16#404#, x"000003FF", 3);
+          for record_number in 1 to 3 loop
+            check_register(16#408#, either(round, 8 + 14 + 200 + 4, 12));
+          end loop;
+          clocks(dice.RandInt(0, 240));
+          watch(16#600#, 256 * dice.RandInt(0, 3), 16#608#, x"FFFFFFFF", 3);
+          check_register(16#610#, 200 + 38);
+          check_register(16#614#, 200 + 38);
+          -- A rule for the frames that come, or for others.
+          clocks(dice.RandInt(0, 240));
+          write_register(16#530#, x"00000005");
+          write_register(16#534#, std_logic_vector(to_unsigned(either(round, 16#88B5#, 16#88B6#), 32)));
+          clocks(2 * 238);
+          check_register(16#50C#, either(round, 16#11#, 0));
+          -- Frames of another stream are foreign; from the clear on all are good again.
+          clocks(dice.RandInt(0, 240));
+          write_register(16#308#, x"0006138B");
+          clocks(2 * 238);
+          read_register(16#318#);
+          clocks(2 * 238);
+          check_register(16#318#, to_integer(unsigned(value)));
+          clocks(dice.RandInt(0, 240));
+          write_register(16#308#, x"0007138B");
+          write_register(16#300#, x"0000000F");
+          clocks(514 + 3 * 238);
+          read_register(16#318#);
+          check(unsigned(value) >= 2, "good frames");
+          for count in 1 to 5 loop
+            check_register(16#318# + 4 * count, 0);
+          end loop;
+        end loop;
 
       elsif run("a byte damaged on the line is a bad FCS to MAC and checker") then
         spoils <= true;

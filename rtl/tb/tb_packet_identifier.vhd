@@ -247,6 +247,15 @@ begin
       asks_port(0) <= '1';
       udp_ports(15 downto 0) <= x"0402";
     end procedure;
+    -- So much later: rule 0 wants port 1026 to address 2, or else rule 1 any UDP to address 3.
+    procedure choose(first : boolean; later : time) is
+    begin
+      own_mac <= x"02574C000002" after later when first else x"02574C000003" after later;
+      rule_enable <= "0001" after later when first else "0010" after later;
+      asks_own <= "0001" after later when first else "0010" after later;
+      asks_port <= (0 => '1', others => '0') after later when first else (others => '0') after later;
+      asks_protocol <= "0000" after later when first else "0010" after later;
+    end procedure;
   begin
     test_runner_setup(runner, runner_cfg);
     random.InitSeed("identifier" & to_string(seed));
@@ -333,6 +342,24 @@ begin
           frame(5) := 3;
           send;
           check_equal(result_wanted, '0');
+        end loop;
+
+      elsif run("rules and addresses that change within a frame hold for the next one") then
+        ask_for_1026;
+        rule_protocol(15 downto 8) <= x"11";
+        datagram(0, 0, 46);
+        -- Preamble, frame, FCS, and the clocks to the result.
+        for i in 0 to 8 + 64 + 6 loop
+          frame(5) := 2 + i mod 2;
+          choose(i mod 2 = 1, i * PERIOD);
+          send;
+          for address in 2 to 3 loop
+            frame(5) := address;
+            send;
+            check_equal(result_wanted, (address = 2) = (i mod 2 = 1), "clock " & to_string(i));
+            check_equal(result_rules(0), address = 2 and i mod 2 = 1, "rule 0, clock " & to_string(i));
+            check_equal(result_rules(1), address = 3 and i mod 2 = 0, "rule 1, clock " & to_string(i));
+          end loop;
         end loop;
 
       elsif run("verdicts of frames that are one byte apart") then
