@@ -51,7 +51,9 @@ step_rtl() {
     return $status
 }
 
-# The figures are those of this tree, so that another one has nothing to compare with.
+# The pages and the figures are those of this tree, so that another one has nothing to compare with.
+step_registers() { [ "$PWD" != "$WIRELAB_TREE" ] || python3 -B rtl/tools/register_pages.py; }
+
 step_area() { [ "$PWD" != "$WIRELAB_TREE" ] || python3 -B rtl/tools/area.py; }
 
 step_deny() {
@@ -72,7 +74,7 @@ step_advisories() {
     cargo-deny --locked --all-features check --disable-fetch advisories
 }
 
-steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck rtl area deny advisories)
+steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck rtl registers area deny advisories)
 
 main() {
     local root=$WIRELAB_TREE wanted=() failed=() step

@@ -148,15 +148,22 @@ def slow(entity, figures, limit):
         yield f"{entity}: {clock} MHz on ECP5, the limit is {limit:.0f} MHz"
 
 
+def datapath_of_all(figures):
+    """LUTs of all ports' datapath and their percentage of a Zynq-7020's, the registers apart; None if it is not known. `figures` by entity."""
+    if DATAPATH not in figures.get(PORT_ENTITY, {}):
+        return None
+    luts = PORTS * figures[PORT_ENTITY][DATAPATH]["lut"]
+    return luts, luts / ZYNQ_7020_LUTS * 100
+
+
 def large(figures):
-    """A port's datapath over its share of a Zynq-7020, as a line; the registers are listed apart. `figures` by entity."""
-    if DATAPATH in figures.get(PORT_ENTITY, {}):
-        share = PORTS * figures[PORT_ENTITY][DATAPATH]["lut"] / ZYNQ_7020_LUTS * 100
-        if share > ZYNQ_PERCENT:
-            yield (
-                f"{PORT_ENTITY}: {PORTS} of them without registers take {share:.1f} % of a Zynq-7020's LUTs, "
-                f"the limit is {ZYNQ_PERCENT:g} %"
-            )
+    """A port's datapath over its share of a Zynq-7020, as a line. `figures` by entity."""
+    found = datapath_of_all(figures)
+    if found and found[1] > ZYNQ_PERCENT:
+        yield (
+            f"{PORT_ENTITY}: {PORTS} of them without registers take {found[1]:.1f} % of a Zynq-7020's LUTs, "
+            f"the limit is {ZYNQ_PERCENT:g} %"
+        )
 
 
 def short(figures):
@@ -176,6 +183,9 @@ def table(record):
         cells = [ecp5["comb"], ecp5["ff"], ecp5["bram"], ecp5.get("mhz", "–"), xc7["lut"], xc7["ff"], xc7["bram"]]
         name = f"[{entity}]({entity}.md)" if (PAGE.parent / f"{entity}.md").is_file() else entity
         rows.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    found = datapath_of_all(record)
+    if found:
+        rows.append(f"| datapath ×{PORTS}, {found[1]:.1f} % of a Zynq-7020 | | | | | {found[0]} | | |")
     return "\n".join(rows)
 
 

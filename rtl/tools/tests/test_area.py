@@ -63,6 +63,8 @@ class Judge(unittest.TestCase):
         area.write(record)
         self.assertEqual(area.tomllib.loads(self.record_file.read_text()), record)
         self.assertEqual(list(area.judge(record, {}, record, record)), [])
+        # 4 × 1995 of 53,200.
+        self.assertIn("| datapath ×4, 15.0 % of a Zynq-7020 | | | | | 7980 | | |", self.page.read_text())
 
     def test_what_falls_short_is_said_and_found_once_it_is_worse(self):
         figures = RECORD["block"] | {"ecp5": RECORD["block"]["ecp5"] | {"mhz": 95.0}}
