@@ -92,11 +92,13 @@ def page(text, maps=registers.MAPS):
         path = maps / f"{mark[3]}.rdl"
         if not path.is_file():
             raise toolchain.ToolError(f"a table of registers is asked of {mark[3]}, and there is no {path}")
-        parts, lines = rows(path), ""
-        for part in mark[2].split(", "):
+        parts, lines, asked = rows(path), "", mark[2].split(", ")
+        for part in asked:
             if part not in parts:
                 raise toolchain.ToolError(f"{path} has no {part}; it has {', '.join(parts)}")
-            lines += "".join(row(node, name) for node, name in parts[part])
+            # Of several parts it must be said whose a register is.
+            of = f"{part}." if len(asked) > 1 else ""
+            lines += "".join(row(node, name if name == part else of + name) for node, name in parts[part])
         return f"{mark[1]}\n{HEAD}{lines}\n{mark[4]}"
 
     return MARKED.sub(table, text)
