@@ -25,9 +25,8 @@ BY_HAND = {"reference_node"}
 
 
 def properties():
-    """The file that tells SystemRDL the properties of PeakRDL, as buffer_reads."""
-    (found,) = (toolchain.ENVIRONMENT / "lib").glob("python3*/site-packages/peakrdl_regblock_vhdl/hdl_src/regblock_udps.rdl")
-    return str(found)
+    """The file that tells SystemRDL the properties of PeakRDL, as buffer_reads. Raises ToolError."""
+    return str(toolchain.installed("peakrdl_regblock_vhdl/hdl_src/regblock_udps.rdl"))
 
 
 def decode_ahead(text):

@@ -15,8 +15,6 @@ TREE = Path(__file__).resolve().parents[2]
 ENVIRONMENT = TREE / ".cache/tools/hdl"
 WAY_OUT = "Way out: scripts/setup.sh test"
 OLDEST_GHDL = (2, 0)
-# From this version on GHDL writes Verilog without the faults that translate.py repairs (seen in 2.0, absent in 5.0.1).
-SOUND_GHDL = (5, 0)
 
 
 class ToolError(Exception):
@@ -41,6 +39,14 @@ def tool(name):
     return str(path)
 
 
+def installed(pattern):
+    """A file or folder of the environment's Python packages, which one pattern names. Raises ToolError."""
+    found = list((ENVIRONMENT / "lib").glob(f"python3*/site-packages/{pattern}"))
+    if len(found) != 1:
+        raise ToolError(f"{pattern} is not in {ENVIRONMENT}. {WAY_OUT}")
+    return found[0]
+
+
 def version_of(text):
     """The version that `ghdl --version` tells in its first line, as (major, minor). Raises ToolError."""
     if not (found := re.match(r"GHDL (\d+)\.(\d+)", text)):
@@ -50,7 +56,7 @@ def version_of(text):
 
 @functools.cache
 def ghdl():
-    """The path of GHDL with the mcode generator, and its version. Raises ToolError."""
+    """The path of GHDL, if there is a choice the one with the mcode generator, and its version. Raises ToolError."""
     path = os.environ.get("GHDL") or shutil.which("ghdl-mcode") or shutil.which("ghdl")
     if not path:
         raise ToolError(f"there is no GHDL (package ghdl-mcode). {WAY_OUT}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """VHDL to Verilog: `translate.py [-g NAME=VALUE]… [-o FILE] ENTITY SOURCE.vhd…` (no sources: all).
 
-GHDL's synthesis does the work. The Verilog of GHDL 2.0 (Debian 12) has three faults, and each is repaired where it
+GHDL's synthesis does the work. The Verilog of GHDL 2.0 (Debian 12; not of 5.0.1) has three faults, each repaired where it
 is found, so that the output of a sound GHDL passes unchanged:
 
 1. A constant wider than 32 bits is printed as a string ("0101…"), which Verilog reads as ASCII.

