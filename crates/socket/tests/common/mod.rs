@@ -25,14 +25,30 @@ pub fn rig() -> Option<Rig> {
         return None;
     }
     let [near, far] = [0; 2].map(|_| EphemeralLab::up(&LabSpec::unique("wls", 1)).unwrap());
-    let change = "ip address flush dev t0 && ip address add 198.18.0.9/24 dev t0";
-    let argv = ["sh", "-c", change].map(str::to_owned);
-    assert_eq!(Lab::exec(far.name(), Side::Tester, &argv).unwrap(), 0);
+    in_tester(&far, "ip address flush dev t0");
+    in_tester(&far, "ip address add 198.18.0.9/24 dev t0");
+    know(&near, "198.18.0.9", &far);
+    know(&far, "198.18.0.2", &near);
     Some(Rig { near, far })
 }
 
+fn in_tester(lab: &EphemeralLab, command: &str) {
+    let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
+    assert_eq!(Lab::exec(lab.name(), Side::Tester, &argv).unwrap(), 0);
+}
+
+/// Tells an end the other one's address. The answer to a question would come on another core than a flow's datagrams are sent,
+/// and those that waited for it could be overtaken.
+fn know(lab: &EphemeralLab, address: &str, other: &EphemeralLab) {
+    let mac = other.mac(0, Side::Tester);
+    in_tester(
+        lab,
+        &format!("ip neigh replace {address} lladdr {mac} nud permanent dev t0"),
+    );
+}
+
 impl Rig {
-    /// Forwards IPv4 between both ends; ARP passes untouched.
+    /// Forwards IPv4 between both ends.
     pub fn impair(&self, seed: u64, forward: DirectionSpec, backward: DirectionSpec) -> Impairing {
         let mut spec = ImpairSpec::new(seed).only_ethertype(IPV4);
         (spec.forward, spec.backward) = (forward, backward);
