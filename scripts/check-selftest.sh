@@ -157,10 +157,11 @@ must_fail() {
 }
 
 # shellcheck disable=SC2317  # the commands of must_fail call it
-# vhdl STATEMENT: an entity with this one, as rtl/src/one.vhd.
+# vhdl STATEMENT [FOLDER]: an entity with this one, as one.vhd of rtl/src or another folder of rtl.
 vhdl() {
-    mkdir -p rtl/src
-    cat >rtl/src/one.vhd <<X
+    local folder=rtl/${2:-src}
+    mkdir -p "$folder"
+    cat >"$folder/one.vhd" <<X
 -- An entity.
 library ieee;
 use ieee.std_logic_1164.all;
@@ -188,7 +189,10 @@ tool_steps() {
     # shellcheck disable=SC2016
     must_fail shellcheck "an unquoted variable" 'echo "rm \$1" >>scripts/yes.sh'
     must_fail rtl "ill-formatted VHDL" 'vhdl "  y <= a;	"'
-    must_fail rtl "a latch in VHDL" 'vhdl "  y <= a when e;"'
+    local folder
+    for folder in src reference example; do
+        must_fail rtl "a latch in rtl/$folder" "vhdl '  y <= a when e;' $folder"
+    done
     must_fail deny "a licence that is not permissive" 'sed -i s/MIT/GPL-3.0-only/ crates/a/Cargo.toml'
 }
 

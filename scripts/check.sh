@@ -44,10 +44,10 @@ step_cppcheck() {
 step_shellcheck() { sources '*.sh' .ci/run | xargs -0 -r shellcheck -x; }
 
 step_rtl() {
-    local tools="$here/../rtl/tools" status=0
-    sources 'rtl/src/*.vhd' 'rtl/tb/*.vhd' | xargs -0 -r python3 -B "$tools/style.py" || status=1
+    local tools="$here/../rtl/tools" status=0 written=('rtl/src/*.vhd' 'rtl/reference/*.vhd' 'rtl/example/*.vhd')
+    sources "${written[@]}" 'rtl/tb/*.vhd' | xargs -0 -r python3 -B "$tools/style.py" || status=1
     # Translated to Verilog there must be no latch and no wrong width.
-    sources 'rtl/src/*.vhd' | xargs -0 -r python3 -B "$tools/lint.py" || status=1
+    sources "${written[@]}" | xargs -0 -r python3 -B "$tools/lint.py" || status=1
     return $status
 }
 
