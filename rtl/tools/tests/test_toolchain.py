@@ -43,14 +43,15 @@ class Missing(unittest.TestCase):
             self.fails(registers.properties, "regblock_udps.rdl is not in")
 
     def test_the_whole_environment_ends_each_tool_with_its_way_out(self):
-        tree = self.folder / "rtl/tools"
-        tree.mkdir(parents=True)
-        for path in TOOLS.glob("*.py"):
-            (tree / path.name).write_text(path.read_text())
+        # A tree that no environment was made in.
+        for path in [*TOOLS.glob("*.py"), *TOOLS.glob("../tb/*.py")]:
+            copy = self.folder / "rtl" / path.parent.name / path.name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(path.read_text())
         for name in ("lint", "area", "lockstep"):
             with self.subTest(name):
                 # With the Python that a user has, and not the environment's.
-                python = [str(Path(sys.base_prefix) / "bin/python3"), "-B", str(tree / f"{name}.py")]
+                python = [str(Path(sys.base_prefix) / "bin/python3"), "-B", str(self.folder / f"rtl/tools/{name}.py")]
                 done = subprocess.run(python, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn("the hardware's tools are not in .cache/tools/hdl. Way out: scripts/setup.sh test", done.stdout)
