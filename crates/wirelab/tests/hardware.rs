@@ -2,8 +2,15 @@
 
 mod common;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
 use common::{json, refused, scratch, stderr, wirelab};
 use serde_json::Value;
+use wirelab_hdl::{HdlNode, HdlOptions};
+use wirelab_study::library;
+use wirelab_study::run::{NodeSource, run};
+use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial};
 
 fn figure<'a>(figures: &'a Value, row: &str, metric: &str) -> &'a Value {
     let all = figures.as_array().expect("a list of figures");
@@ -75,8 +82,74 @@ fn the_ethernet_fmc_is_published_predicted_and_measured_side_by_side() {
     let value = single["value"].as_f64().expect("a share");
     assert!((value - 100.0 * 528.0 / 830.0).abs() < 1e-6, "{single}");
     assert!(value > 100.0 * 66.0 / 104.0);
-    let reason = single["reason"].as_str().expect("it says why");
-    assert!(reason.contains("83 or 84"), "{reason}");
+}
+
+/// Four ports that keep what came of each trial.
+struct Watched {
+    node: HdlNode,
+    seen: Arc<Mutex<Vec<Observation>>>,
+}
+
+impl Node for Watched {
+    fn describe(&self) -> Description {
+        self.node.describe()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let came = self.node.run(trial, progress, cancel)?;
+        self.seen
+            .lock()
+            .expect("nobody panicked")
+            .push(came.clone());
+        Ok(came)
+    }
+}
+
+#[derive(Default)]
+struct Watch(Arc<Mutex<Vec<Observation>>>);
+
+impl NodeSource for Watch {
+    fn node(&mut self, name: &str, _: &BTreeMap<String, String>) -> Result<Box<dyn Node>, String> {
+        let options = HdlOptions::parse("4")?;
+        let node = HdlNode::start(name, options).map_err(|error| error.to_string())?;
+        let seen = Arc::clone(&self.0);
+        Ok(Box::new(Watched { node, seen }))
+    }
+}
+
+#[test]
+fn the_reason_that_the_study_gives_is_what_the_probe_saw_in_the_same_run() {
+    let study = library::open("ethernet-fmc").expect("it comes with the tool");
+    let mut watch = Watch::default();
+    let ran = run(&study, Some("hdl:4"), &mut watch, &(), &Cancel::new()).expect("it runs");
+    let mut figures = ran.rows.iter();
+    let single = figures.find(|figure| figure.row == "66 B, one interval");
+    let reason = single.and_then(|figure| figure.reason.as_deref());
+    let reason = reason.expect("it says why");
+    let named = reason.split("counts whole ones: ").nth(1);
+    let named = named.and_then(|words| words.split('.').next());
+    let named: BTreeSet<u64> = named
+        .expect("it names the ticks")
+        .split(" or ")
+        .map(|ticks| ticks.parse().expect("a number"))
+        .collect();
+    let seen = watch.0.lock().expect("nobody panicked");
+    let short = seen.iter().filter(|came| came.sizes.payload == 66);
+    let flows: Vec<_> = short.flat_map(|came| &came.flows).collect();
+    assert_eq!(flows.len(), 4);
+    for flow in flows {
+        let ticks = &flow.series[0].raw_ticks;
+        assert_eq!(flow.series[0].name, "spacing: AXI4-Stream input");
+        assert_eq!(ticks.iter().copied().collect::<BTreeSet<u64>>(), named);
+        // 83.2 in the mean, to a tick of the sum.
+        let mean = ticks.iter().sum::<u64>() as f64 / ticks.len() as f64;
+        assert!((mean - 83.2).abs() < 1.0 / ticks.len() as f64, "{mean}");
+    }
 }
 
 #[test]

@@ -238,8 +238,8 @@ fn an_interrupted_generator_says_so_and_leaves_nothing() {
         return;
     };
     let port = namespace.port();
-    // 100 ms of simulated time between two frames: it takes minutes.
-    let mut hdl = Beside::hdl(&port, &["--frames", "90", "--load", "10pps"]);
+    // 10 ms of simulated time between two frames: it takes minutes.
+    let mut hdl = Beside::hdl(&port, &["--frames", "900", "--load", "100pps"]);
     hdl.enter();
     hdl.interrupt();
     let (code, said) = hdl.end();
@@ -247,6 +247,36 @@ fn an_interrupted_generator_says_so_and_leaves_nothing() {
     assert!(said.contains("not all that was asked was sent"), "{said}");
     assert!(said.contains("checker: 0 frames of the flow"), "{said}");
     assert!(!namespace.has_interface());
+}
+
+#[test]
+fn the_number_to_check_with_is_of_frames_that_left_when_it_ended_between_two() {
+    let Some(namespace) = Namespace::new("told") else {
+        return;
+    };
+    let port = namespace.port();
+    // 1 ms of simulated time between two frames, a quarter of an hour in all: the next one always waits.
+    let asked = [
+        "--frames", "9999", "--load", "1kpps", "--after", "0s", "--time", "2s", "--json",
+    ];
+    for faults in [&[][..], &["--inject", "drop=0.5"]] {
+        let (code, told) = Beside::hdl(&port, &[&asked, faults].concat()).json();
+        assert_eq!(code, Some(1), "{told:#}");
+        let generator = &told["generator"];
+        assert_eq!(generator["interrupted"], true, "{told:#}");
+        let count = |name: &str| generator[name].as_u64().unwrap();
+        assert!(count("sent_frames") > 0, "{told:#}");
+        assert_eq!(generator["sent_frames"], told["interface"]["given_frames"]);
+        let left = count("sent_frames") + count("injected_faults");
+        assert_eq!(count("sequences"), left, "{told:#}");
+    }
+    // Enter was never pressed.
+    let waits = Beside::hdl(&port, &["--frames", "9"]);
+    waits.interrupt();
+    let (code, said) = waits.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("generator: no frame sent"), "{said}");
+    assert!(!said.contains("sequences"), "{said}");
 }
 
 #[test]

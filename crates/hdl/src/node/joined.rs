@@ -197,7 +197,8 @@ impl JoinedPort {
         Ok(())
     }
 
-    /// Ends the generator, lets what is on the line arrive, and reads all counters.
+    /// Ends the generator, lets what it has taken leave and what is on the line arrive, and reads all counters. So each
+    /// sequence that counts as used was sent or dropped on purpose; that takes two of the load's periods at most.
     ///
     /// # Errors
     /// [`TapCableError`].
@@ -208,7 +209,8 @@ impl JoinedPort {
         while !self.cable.is_silent() {
             self.run(SETTLE_CLOCKS)?;
         }
-        // The frame that is on its way, and one more that a fault has held back.
+        self.until_idle()?;
+        // The last frame's way through the MAC to the host, and the checker's verdict on the last of the host.
         self.run(2 * (u64::from(self.plan.sizes.length) + SETTLE_CLOCKS))?;
         let sent = read::sent(&mut self.bench, PORT)?;
         let seen = read::seen(&mut self.bench, PORT)?;
@@ -221,8 +223,26 @@ impl JoinedPort {
             from_host_frames: self.cable.to_port_frames(),
             counts: seen.counts,
             clocks: self.bench.clocks(),
-            sticky: [sent.sticky, seen.sticky].concat(),
+            sticky: [sent.sticky, seen.sticky]
+                .concat()
+                .iter()
+                .map(|sticky| sticky.name)
+                .collect(),
         })
+    }
+
+    /// Lets the generator send what it has taken: that sequence counts as used, and its frame waits behind the gap. With a
+    /// fault there may be two.
+    fn until_idle(&mut self) -> Result<(), TapCableError> {
+        let until = self.bench.clocks() + 2 * self.plan.period_clocks + SETTLE_CLOCKS;
+        while self.bench.clocks() < until {
+            let status = self.read(reg::GENERATOR_STATUS)?;
+            if reg::GENERATOR_STATUS_BUSY.from(status) == 0 {
+                break;
+            }
+            self.run(SETTLE_CLOCKS)?;
+        }
+        Ok(())
     }
 
     fn run(&mut self, clocks: u64) -> Result<(), TapCableError> {

@@ -152,7 +152,8 @@ fn doubts(flow: &FlowPlan, came: &Came) -> Vec<Warning> {
     let report = "do not use these figures; report it";
     for (port, sticky) in [(&from, &sent.sticky), (&to, &seen.sticky)] {
         if !sticky.is_empty() {
-            let text = format!("{port}: sticky bits are set: {}", sticky.join(", "));
+            let names: Vec<&str> = sticky.iter().map(|sticky| sticky.name).collect();
+            let text = format!("{port}: sticky bits are set: {}", names.join(", "));
             warn(
                 "sticky",
                 text,
@@ -212,15 +213,167 @@ fn status(plan: &Plan, ran: &Ran) -> Status {
             ),
         };
     }
-    let wrapped = ran.came.iter().any(|came| {
-        let all = came.sent.sticky.iter().chain(&came.seen.sticky);
-        all.into_iter()
-            .any(|name| name.ends_with("overflow") || name.ends_with("underrun"))
-    });
-    match wrapped {
-        true => Status::Void {
-            why: "a counter wrapped around, or the MAC was not given a byte in time (see the warnings)".to_owned(),
+    let mut sticky = ran
+        .came
+        .iter()
+        .flat_map(|came| came.sent.sticky.iter().chain(&came.seen.sticky));
+    match sticky.find(|sticky| sticky.voids) {
+        Some(sticky) => Status::Void {
+            why: format!(
+                "{} is set: a counter wrapped around, or the MAC was not given a byte in time (see the warnings)",
+                sticky.name
+            ),
         },
-        false => Status::Complete,
+        None => Status::Complete,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::HdlOptions;
+    use super::super::plan;
+    use super::super::read::{Seen, Sent, Sticky};
+    use super::*;
+    use wirelab_trial::{Counts, Direction, Extent, Framing, Load, Size, SizeUnit, Trial};
+
+    const FRAMES: u64 = 10;
+
+    fn plan() -> Plan {
+        let trial = Trial::new(
+            Framing::default(),
+            Direction::Transmit,
+            Size::new(SizeUnit::Payload, 66),
+            Load::Max,
+            Extent::Frames { frames: FRAMES },
+        );
+        plan::plan(&trial, &HdlOptions::parse("2").unwrap()).unwrap()
+    }
+
+    /// A flow of which every frame arrived.
+    fn whole() -> Came {
+        Came {
+            sent: Sent {
+                frames: FRAMES,
+                sequences: FRAMES,
+                mac_frames: FRAMES,
+                ..Sent::default()
+            },
+            seen: Seen {
+                counts: Counts {
+                    received_frames: FRAMES,
+                    good_frames: FRAMES,
+                    distinct_sequences: FRAMES,
+                    ..Counts::default()
+                },
+                next_sequence: FRAMES,
+                mac_frames: FRAMES,
+                ..Seen::default()
+            },
+            spacing: None,
+            missed_periods: 0,
+        }
+    }
+
+    /// Codes and texts of what speaks against a flow, and what becomes of its trial.
+    fn judged(change: impl FnOnce(&mut Came)) -> (Vec<(String, String)>, Status) {
+        let (plan, mut came) = (plan(), whole());
+        change(&mut came);
+        let doubts = doubts(&plan.flows[0], &came).into_iter();
+        let doubts = doubts.map(|doubt| (doubt.code, doubt.text)).collect();
+        let ran = Ran {
+            came: vec![came],
+            cancelled: false,
+            stuck: false,
+            clocks: 1,
+        };
+        (doubts, status(&plan, &ran))
+    }
+
+    fn told(doubts: &[(String, String)], code: &str, words: &str) {
+        let [(found, text)] = doubts else {
+            panic!("one doubt, of {code}: {doubts:?}");
+        };
+        assert_eq!(found, code);
+        assert!(text.contains(words), "{text}");
+    }
+
+    #[test]
+    fn a_whole_flow_leaves_no_doubt() {
+        assert_eq!(judged(|_| ()), (vec![], Status::Complete));
+    }
+
+    #[test]
+    fn counts_of_generator_macs_and_checker_that_do_not_add_up_are_told() {
+        let (doubts, _) = judged(|came| came.seen.mac_frames -= 1);
+        told(&doubts, "identity", "10 frames left port 0 and 9 arrived");
+        let (doubts, _) = judged(|came| came.seen.counts.distinct_sequences -= 1);
+        told(&doubts, "identity", "0 lost and 9 distinct");
+        // What was lost behind the last that came is known by the sequence that the checker waits for.
+        let (doubts, _) = judged(|came| {
+            came.seen.counts.distinct_sequences -= 3;
+            came.seen.counts.lost_frames = 1;
+            came.seen.next_sequence -= 2;
+        });
+        assert_eq!(doubts, []);
+    }
+
+    #[test]
+    fn intervals_that_were_not_read_and_extents_that_are_not_counted_are_told() {
+        let (doubts, status) = judged(|came| came.missed_periods = 3);
+        told(&doubts, "probe", "port 0: 3 intervals");
+        assert_eq!(status, Status::Complete);
+        let (doubts, _) = judged(|came| came.seen.counts.reordered_frames = 1);
+        told(&doubts, "reordering-extent", "port 1: ");
+    }
+
+    #[test]
+    fn what_is_sticky_is_told_and_voids_where_no_figure_can_be_used() {
+        let of = |name, voids| Sticky { name, voids };
+        let (doubts, status) = judged(|came| came.sent.sticky.push(of("mac.underruns", true)));
+        told(
+            &doubts,
+            "sticky",
+            "port 0: sticky bits are set: mac.underruns",
+        );
+        assert!(
+            matches!(&status, Status::Void { why } if why.contains("mac.underruns")),
+            "{status:?}"
+        );
+        let (doubts, status) = judged(|came| {
+            came.seen.sticky.extend([
+                of("checker.search_overrun", false),
+                of("mac.overflow", true),
+            ]);
+        });
+        told(
+            &doubts,
+            "sticky",
+            "port 1: sticky bits are set: checker.search_overrun, mac.overflow",
+        );
+        assert!(
+            matches!(&status, Status::Void { why } if why.contains("mac.overflow")),
+            "{status:?}"
+        );
+        let (doubts, status) =
+            judged(|came| came.seen.sticky.push(of("checker.search_overrun", false)));
+        told(&doubts, "sticky", "checker.search_overrun");
+        assert_eq!(status, Status::Complete);
+    }
+
+    #[test]
+    fn a_trial_that_did_not_end_by_itself_is_partial() {
+        let plan = plan();
+        let ran = |cancelled, stuck| Ran {
+            came: vec![whole()],
+            cancelled,
+            stuck,
+            clocks: 7,
+        };
+        assert_eq!(status(&plan, &ran(true, false)), Status::cancelled());
+        let stuck = status(&plan, &ran(false, true));
+        assert!(
+            matches!(&stuck, Status::Partial { why } if why.contains("10 frames after 7 clocks")),
+            "{stuck:?}"
+        );
     }
 }

@@ -5,6 +5,29 @@ use wirelab_trial::Counts;
 use crate::bench::{Bench, BenchError};
 use crate::registers as reg;
 
+/// Something that must not be set after a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sticky {
+    /// What is set, after its block.
+    pub name: &'static str,
+    /// The figures of the run are worth nothing then.
+    pub voids: bool,
+}
+
+/// The figures can be used with care where this is set.
+const fn doubtful(name: &'static str) -> Sticky {
+    Sticky { name, voids: false }
+}
+
+/// No figure can be used where this is set: a count wrapped around, or a frame is not what was asked for.
+const fn void(name: &'static str) -> Sticky {
+    Sticky { name, voids: true }
+}
+
+/// Bits of [`reg::MAC_OVERFLOW`] of what the MAC sends: the counts `sent` and `underruns` (rtl/registers/ethernet_port.rdl).
+/// The others are of what it receives.
+const MAC_SENDS: u32 = 0b11;
+
 /// What a generator, the MAC behind it and the rate meter between them say.
 #[derive(Clone, Debug, Default)]
 pub struct Sent {
@@ -19,7 +42,7 @@ pub struct Sent {
     /// The intervals at the MAC's input.
     pub rate: Rate,
     /// What must not be set after a run, and is.
-    pub sticky: Vec<&'static str>,
+    pub sticky: Vec<Sticky>,
 }
 
 /// What a rate meter says; times in ticks of its probe.
@@ -53,7 +76,7 @@ pub struct Seen {
     /// When the first and the last frame of the flow ended, in ns.
     pub times_ns: Option<(u64, u64)>,
     /// What must not be set after a run, and is.
-    pub sticky: Vec<&'static str>,
+    pub sticky: Vec<Sticky>,
 }
 
 /// Reads what a port sent.
@@ -62,6 +85,8 @@ pub fn sent(bench: &mut Bench, port: usize) -> Result<Sent, BenchError> {
     let meter = bench.read(port, reg::RATE_STATUS)?;
     let mut word = |register| bench.read(port, register).map(u64::from);
     let underruns = word(reg::MAC_UNDERRUNS)?;
+    let mac = bench.read(port, reg::MAC_OVERFLOW)? & MAC_SENDS;
+    let mut word = |register| bench.read(port, register).map(u64::from);
     let mut sent = Sent {
         frames: word(reg::GENERATOR_SENT_FRAMES)?,
         sequences: word(reg::GENERATOR_USED_SEQUENCES)?,
@@ -77,18 +102,19 @@ pub fn sent(bench: &mut Bench, port: usize) -> Result<Sent, BenchError> {
         sticky: set([
             (
                 reg::GENERATOR_STATUS_CONFIG_ERROR.from(status),
-                "generator.config_error",
+                void("generator.config_error"),
             ),
             (
                 reg::GENERATOR_STATUS_UNDERRUN.from(status),
-                "generator.underrun",
+                void("generator.underrun"),
             ),
             (
                 reg::GENERATOR_STATUS_OVERFLOW.from(status),
-                "generator.overflow",
+                void("generator.overflow"),
             ),
-            (meter, "rate.overflow"),
-            (u32::from(underruns > 0), "mac.underruns"),
+            (meter, void("rate.overflow")),
+            (u32::from(underruns > 0), void("mac.underruns")),
+            (mac, void("mac.overflow")),
         ]),
     };
     sent.rate.total = bench.read_wide(port, reg::RATE_TOTAL)?;
@@ -100,6 +126,7 @@ pub fn seen(bench: &mut Bench, port: usize) -> Result<Seen, BenchError> {
     let status = bench.read(port, reg::CHECKER_STATUS)?;
     let mut word = |register| bench.read(port, register).map(u64::from);
     let (checker, mac) = (word(reg::CHECKER_OVERFLOW)?, word(reg::MAC_OVERFLOW)?);
+    let mac = mac & !u64::from(MAC_SENDS);
     let mut counts = Counts {
         good_frames: word(reg::CHECKER_GOOD)?,
         header_corrupt_frames: word(reg::CHECKER_HEADER_CORRUPT)?,
@@ -125,11 +152,11 @@ pub fn seen(bench: &mut Bench, port: usize) -> Result<Seen, BenchError> {
         damaged: word(reg::CHECKER_DAMAGED)?,
         mac_frames: word(reg::MAC_RECEIVED)?,
         sticky: set([
-            (u32::from(checker > 0), "checker.overflow"),
-            (u32::from(mac > 0), "mac.overflow"),
+            (u32::from(checker > 0), void("checker.overflow")),
+            (u32::from(mac > 0), void("mac.overflow")),
             (
                 reg::CHECKER_STATUS_SEARCH_OVERRUN.from(status),
-                "checker.search_overrun",
+                doubtful("checker.search_overrun"),
             ),
         ]),
         ..Seen::default()
@@ -142,8 +169,8 @@ pub fn seen(bench: &mut Bench, port: usize) -> Result<Seen, BenchError> {
     Ok(Seen { counts, ..seen })
 }
 
-/// The names of the bits that are set.
-fn set<const N: usize>(bits: [(u32, &'static str); N]) -> Vec<&'static str> {
+/// Those of the bits that are set.
+fn set<const N: usize>(bits: [(u32, Sticky); N]) -> Vec<Sticky> {
     let set = bits.into_iter().filter(|(bit, _)| *bit != 0);
-    set.map(|(_, name)| name).collect()
+    set.map(|(_, sticky)| sticky).collect()
 }

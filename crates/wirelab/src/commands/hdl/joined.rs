@@ -194,15 +194,19 @@ fn print(args: &HdlArgs, came: &Joined, unsent: bool) -> Result {
 }
 
 fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
-    let last = came.sequences.saturating_sub(1);
     let sent = format::integer(came.sent_frames);
-    say!("generator: {sent} frames sent (measured, sequences 0 to {last})");
-    say!(
-        "  {:>15} given to {}; check with --sent {}",
-        format::integer(came.to_host_frames),
-        args.port,
-        came.sequences
-    );
+    match came.sequences.checked_sub(1) {
+        Some(last) => {
+            say!("generator: {sent} frames sent (measured, sequences 0 to {last})");
+            say!(
+                "  {:>15} given to {}; check with --sent {}",
+                format::integer(came.to_host_frames),
+                args.port,
+                came.sequences
+            );
+        }
+        None => say!("generator: no frame sent (measured)"),
+    }
     for (frames, what) in [
         (came.injected_faults, "faults made, as asked"),
         (
