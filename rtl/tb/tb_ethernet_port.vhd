@@ -338,6 +338,11 @@ begin
           write_register(16#308#, x"0007138B");
           write_register(16#300#, x"0000000F");
           clocks(514 + 3 * 238);
+          -- Whether frames are stamped holds at once, and none is spoilt by it.
+          for change in 1 to 4 loop
+            write_register(16#100#, std_logic_vector(to_unsigned(either(change, 1, 9), 32)));
+            clocks(dice.RandInt(0, 200));
+          end loop;
           read_register(16#318#);
           check(unsigned(value) >= 2, "good frames");
           for count in 1 to 5 loop
