@@ -322,8 +322,11 @@ def node_identifier_registers(dice, flow):
 
 def slot_mac_registers(dice, flow):
     """Accesses to those of its slot MAC: slots are given back, and frames sent."""
+    for slot in (0x2000, 0x2800):
+        for word in range(16):
+            yield from over_bus(slot + 4 * word, dice.getrandbits(32))
     values = {"CONTROL": 3, "OWN": address(model.DESTINATION), "TX_LENGTH0": 60, "TX_LENGTH1": 14}
-    return accesses(dice, over_bus, places("reference_node", "SLOT_MAC_"), values, {"RX_DONE": 3, "TX_GO": 3})
+    yield from accesses(dice, over_bus, places("reference_node", "SLOT_MAC_"), values, {"RX_DONE": 3, "TX_GO": 3})
 
 
 def ring_mac_registers(dice, flow):
