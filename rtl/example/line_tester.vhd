@@ -91,7 +91,7 @@ begin
         now_ns <= (others => '0');
         running <= '0';
         clear <= '0';
-        rest_left <= BACK_CLOCKS;
+        rest_left <= 0;
         go <= '0';
       end if;
     end if;
