@@ -95,6 +95,12 @@ fn frames_of_two_nodes_side_by_side_are_one_trial() {
     assert!(mean(&one, Direction::Receive, "line to application") > 0.0);
     // Simulated time does not depend on the host.
     assert_eq!(one.flows[0].series, other.flows[0].series);
+    // The second node adds to what the first one saw: its frames come at other places of the byte clock and of the loop.
+    let mut series = one.flows[0].series.iter();
+    let called = series.find(|s| s.name == "line to application").unwrap();
+    let (first, second) = called.raw_ticks.split_at(16);
+    let alike = first.iter().zip(second).filter(|(one, other)| one == other);
+    assert!(alike.count() < 8 && second.len() == 16, "{called:?}");
 }
 
 #[test]

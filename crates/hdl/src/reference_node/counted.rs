@@ -57,7 +57,7 @@ pub fn counted(
     for length in lengths {
         let plan = plan::plan(&trial(*length), session.identity())?;
         session.node().count(true);
-        let ran = session.run(&plan, FRAMES, &|| (), &Cancel::new());
+        let ran = session.run(&plan, plan.whole(), &|| (), &Cancel::new());
         let counted = session.node().take_counted();
         session.node().count(false);
         ran?;

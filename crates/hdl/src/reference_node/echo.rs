@@ -26,6 +26,12 @@ pub const WARM_UP: u32 = 0;
 /// and its loop has come to rest by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
 /// Delays at 256 bytes begin to change below 100 µs, those at 1024 not at all: the line itself takes long enough.
 const REST_CLOCKS: u64 = 12_000;
+/// How far the next frame is put off, in clocks: each of so many distances once, before one comes again. It is a prime, and more
+/// than the frames that the capture units keep.
+const DISTANCES: u64 = 521;
+/// From one frame's distance to the next one's, so that neighbours differ: about 0.38 of [`DISTANCES`] and not near a multiple of
+/// the line's byte.
+const DISTANCE_STEP: u64 = 197;
 /// The line's clock as the tester reads it.
 const SIMULATED: Clock = Clock {
     kind: ClockKind::Simulated,
@@ -48,6 +54,8 @@ pub struct Echoes {
     spec: FrameSpec,
     sizes: Sizes,
     interval_clocks: u64,
+    /// Frames of the trial that are sent in other parts, ahead of these.
+    ahead: u64,
     /// Clocks that a frame takes on the line.
     line_clocks: u64,
     flow: Flow,
@@ -61,8 +69,8 @@ pub struct Echoes {
 }
 
 impl Echoes {
-    /// Nothing has been sent yet.
-    pub fn new(plan: &Plan, to: NodeAddress) -> Echoes {
+    /// Nothing has been sent yet; so many frames of the trial are of other parts, ahead of this one.
+    pub fn new(plan: &Plan, to: NodeAddress, ahead: u64) -> Echoes {
         Echoes {
             spec: FrameSpec {
                 destination: to.mac,
@@ -75,6 +83,7 @@ impl Echoes {
             },
             sizes: plan.sizes,
             interval_clocks: plan.interval_clocks,
+            ahead,
             line_clocks: CLOCKS_PER_BYTE * plan.link.overhead.link_bytes(&plan.sizes),
             flow: Flow {
                 source: Some(to.mac),
@@ -163,12 +172,13 @@ impl Echoes {
         None
     }
 
-    /// Leaves the node in peace until the next frame. Each comes at another place of the byte clock and of the program's loop.
+    /// Leaves the node in peace until the next frame. Each of a trial, whatever its part, comes at another place of the byte clock
+    /// and of the program's loop.
     fn rest(&self, node: &mut Reference, begun: u64, back: Option<&TimedFrame>) {
         let answered = back.map_or(node.clocks(), |back| back.start_ps / REFERENCE_CLOCK_PS);
         let next = (answered + REST_CLOCKS).saturating_sub(self.line_clocks);
-        let dither = self.sent * 37 % 101;
-        let next = next.max(begun + self.interval_clocks).max(node.clocks()) + dither;
+        let next = next.max(begun + self.interval_clocks).max(node.clocks());
+        let next = next + distance(self.ahead + self.sent);
         node.run(next - node.clocks());
     }
 
@@ -229,6 +239,11 @@ impl Echoes {
     }
 }
 
+/// How far a frame of a trial is put off, in clocks.
+const fn distance(frame: u64) -> u64 {
+    frame * DISTANCE_STEP % DISTANCES
+}
+
 fn is_good(verdict: Option<Verdict>, sequence: u32) -> bool {
     matches!(verdict, Some(Verdict::Good(header)) if header.sequence == sequence)
 }
@@ -265,4 +280,21 @@ pub fn resolve(node: &mut Reference, ip: Ipv4Addr) -> Result<NodeAddress, NodeEr
     Err(NodeError::Failed(format!(
         "hdl:reference: the program does not answer ARP for {ip}: is it a node of the control protocol with a stack?"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_frames_of_a_trial_are_put_off_alike() {
+        let all: BTreeSet<u64> = (0..512).map(distance).collect();
+        assert_eq!(all.len(), 512);
+        // Every place of the byte clock, and none more often than another by much.
+        for place in 0..CLOCKS_PER_BYTE {
+            let there = (0..512).filter(|frame| distance(*frame) % CLOCKS_PER_BYTE == place);
+            assert!((56..=72).contains(&there.count()), "{place}");
+        }
+    }
 }

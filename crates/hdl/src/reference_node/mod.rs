@@ -119,7 +119,7 @@ impl ReferenceNode {
                     Ok(vec![first?, second?])
                 })
             }
-            _ => Ok(vec![self.first.run(plan, plan.frames, &report, cancel)?]),
+            _ => Ok(vec![self.first.run(plan, plan.whole(), &report, cancel)?]),
         }
     }
 }

@@ -36,15 +36,33 @@ pub struct Plan {
 /// brought up first.
 const FRAMES_FOR_TWO: u64 = 32;
 
+/// Frames of a trial that one node echoes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// How many.
+    pub frames: u64,
+    /// How many of the trial are in the parts before it.
+    pub ahead: u64,
+}
+
 impl Plan {
-    /// The frames of each part of the trial. How it is divided hangs on nothing but the trial, so that two runs give the
-    /// same on any host.
-    pub fn parts(&self) -> Vec<u64> {
+    /// The trial as one part.
+    pub fn whole(&self) -> Part {
+        Part {
+            frames: self.frames,
+            ahead: 0,
+        }
+    }
+
+    /// The parts of the trial. How it is divided hangs on nothing but the trial, so that two runs give the same on any host.
+    pub fn parts(&self) -> Vec<Part> {
         if self.ways.is_empty() || self.frames < FRAMES_FOR_TWO {
-            return vec![self.frames];
+            return vec![self.whole()];
         }
         let second = self.frames / 2;
-        vec![self.frames - second, second]
+        let first = self.frames - second;
+        let part = |frames, ahead| Part { frames, ahead };
+        vec![part(first, 0), part(second, first)]
     }
 
     /// What the node is asked for so many frames.

@@ -12,7 +12,7 @@ use wirelab_trial::{Cancel, NodeError};
 use super::StartError;
 use super::echo::{self, Echoes, NodeAddress};
 use super::link::Link;
-use super::plan::Plan;
+use super::plan::{Part, Plan};
 use crate::reference::{Reference, Straps};
 
 /// Clocks within which the program must say that it is up: 0.5 s of simulated time.
@@ -72,18 +72,18 @@ impl Session {
     pub fn run(
         &mut self,
         plan: &Plan,
-        frames: u64,
+        part: Part,
         report: &dyn Fn(),
         cancel: &Cancel,
     ) -> Result<Ran, NodeError> {
-        let started = self.client.start(plan.start(frames + 1));
+        let started = self.client.start(plan.start(part.frames + 1));
         let started = started.map_err(|error| wirelab_control::refused::of_start(&error))?;
-        let mut echoes = Echoes::new(plan, self.address);
+        let mut echoes = Echoes::new(plan, self.address, part.ahead);
         let node = &mut self.client.transport().node;
         while node.take_sent().is_some() {}
         echoes.warm_up(node)?;
         let mut cancelled = false;
-        while echoes.sent < frames && !cancelled {
+        while echoes.sent < part.frames && !cancelled {
             echoes.next(node);
             report();
             cancelled = cancel.is_cancelled();
