@@ -92,12 +92,16 @@ fn mean_us(seen: &Observation, name: &str) -> (f64, Kind) {
     )
 }
 
-/// Whether a prediction is as near as was asked: 10 % at 64 bytes, 5 % at 256 and 1024. Under a microsecond, where a clock
-/// is more than a percent, it is 50 ns.
+/// How far the mean of [`FRAMES`] starts of the line may be from that of all, in µs: each begins with the next of eight clocks, so
+/// the mean of eight of them has a deviation of 0.8 clocks, and three of these are 25 ns.
+const BYTE_CLOCK_US: f64 = 0.025;
+
+/// Whether a prediction is as near as was asked: 10 % at 64 bytes, 5 % at 256 and 1024. Under a microsecond so few frames do
+/// not tell as much, and it is what their mean can miss.
 fn is_near(length: u32, measured_us: f64, predicted_us: f64) -> bool {
     let apart_us = (predicted_us - measured_us).abs();
     let most = if length == 64 { 0.1 } else { 0.05 };
-    apart_us < most * measured_us || measured_us < 1.0 && apart_us < 0.05
+    apart_us < most * measured_us || measured_us < 1.0 && apart_us < BYTE_CLOCK_US
 }
 
 /// Asks model and node for the same delays, every one of the table.
@@ -141,7 +145,7 @@ fn compare(name: &str) {
 fn a_prediction_that_is_off_is_found() {
     assert!(is_near(64, 10.0, 10.9) && !is_near(64, 10.0, 11.1) && !is_near(64, 10.0, 8.9));
     assert!(is_near(256, 10.0, 10.4) && !is_near(1024, 10.0, 10.6));
-    assert!(is_near(256, 0.1, 0.14) && !is_near(256, 0.1, 0.16));
+    assert!(is_near(256, 0.1, 0.12) && !is_near(256, 0.1, 0.13));
 }
 
 #[test]
