@@ -83,10 +83,9 @@ pub struct Seen {
 pub fn sent(bench: &mut Bench, port: usize) -> Result<Sent, BenchError> {
     let status = bench.read(port, reg::GENERATOR_STATUS)?;
     let meter = bench.read(port, reg::RATE_STATUS)?;
-    let mut word = |register| bench.read(port, register).map(u64::from);
-    let underruns = word(reg::MAC_UNDERRUNS)?;
     let mac = bench.read(port, reg::MAC_OVERFLOW)? & MAC_SENDS;
     let mut word = |register| bench.read(port, register).map(u64::from);
+    let underruns = word(reg::MAC_UNDERRUNS)?;
     let mut sent = Sent {
         frames: word(reg::GENERATOR_SENT_FRAMES)?,
         sequences: word(reg::GENERATOR_USED_SEQUENCES)?,
