@@ -51,7 +51,7 @@ def table(subjects, more=()):
     subjects.have_wirelab()
     words = [subjects.wirelab, *TABLE, *more]
     took, said = subjects.timed_output("hardware, Table I" + (", and past the stack" if more else ""), words)
-    counts = {(row["path"], row["length_bytes"], row["count"]) for row in json.loads(said)["stages"]}
+    counts = {(row.get("path"), row["length_bytes"], row["count"]) for row in json.loads(said)["stages"]}
     paths = ("stack", "fast-track") if more else (None, )
     if counts != {(path, length, FRAMES) for path in paths for length in LENGTHS}:
         raise Void(f"{shown(words)}: paths, lengths and frames were {sorted(counts, key=str)}")
