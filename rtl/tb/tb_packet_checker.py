@@ -19,7 +19,8 @@ def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs
     """A line of the bench's file; `found` is what the model says of the frame, or None if nothing is to be said."""
     verdict, number, start = found or NO_VERDICT
     if verdict == model.STALE:
-        word_end = frame.index(model.SPEC.lfsr(start, 4)) + 4
+        # Behind the header, which has its magic: start word 0 looks like a broadcast address.
+        word_end = frame.index(model.SPEC.lfsr(start, 4), frame.index(b"WL") + 18) + 4
     words = [gap, percent, incident, len(frame) // 2 if at is None else at, user, bad_fcs]
     words += [verdict, f"{number or 0:08X}", f"{start or 0:03X}", word_end, len(frame), frame.hex()]
     return " ".join(map(str, words))
@@ -211,11 +212,10 @@ def configure(bench, folder, seed):
     if seed == 0:
         add(over, "bytes", many_bytes_lines(flows[0], count_bits=1), flows[0], count_bits=1, must=bits_of("verified_bytes"))
         add(over, "jumps", jump_lines(flows[0]), flows[0], must=bits_of("lost"))
+    # Neither in these, but a test without a file would fail.
     change = "settings that change within a frame hold for the next one"
-    if seed == 0:
-        slowest = "a search is over 71 clocks behind the first word at the latest"
-        add(slowest, "all", search_lines(flows[0]), flows[0])
-        add(change, "flow", other_flow_lines(), flows[1])
-        add(change, "slots", other_slots_lines(flow), flow)
+    add(change, "flow", other_flow_lines(), flows[1])
+    add(change, "slots", other_slots_lines(flow), flow)
+    add("a search is over 71 clocks behind the first word at the latest", "all", search_lines(flows[0]), flows[0])
     add("frames without a gap between them", "close", close_lines(seed, flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])

@@ -223,9 +223,13 @@ def capturing(dice, flow):
 
 
 def memory(dice, flow):
-    """Words that a ring MAC takes for descriptors: as a buffer a place in the memory, as a length that of a small frame."""
+    """Words that a ring MAC takes for descriptors: as a buffer a place in the memory, as a length that of a small frame. Some are
+    software's: what is given back behind a fault ends there."""
     while True:
-        yield {"dma_answer": int(dice.random() < 0.7), "dma_rdata": dice.choice([0x200, 0x8000]) | dice.randrange(15, 60) * 4}
+        word = dice.choice([0x200, 0x8000]) | dice.randrange(15, 60) * 4
+        if dice.random() < 0.1:
+            word |= 1 << 31 | 1
+        yield {"dma_answer": int(dice.random() < 0.7), "dma_rdata": word}
 
 
 def bridging(dice, flow):
@@ -301,8 +305,8 @@ def over_bus(offset, value):
     return [asked, {"s_access": 0}, {"s_access": 0}]
 
 
-def accesses(dice, one_access, registers_there, values, at_times):
-    """Settings are written, then all registers are read, again and again, and some are written now and then."""
+def accesses(dice, one_access, registers_there, values, at_times, chance=0.05):
+    """Settings are written, then all registers are read, again and again, and some are written behind a read by chance."""
     for name, value in values.items():
         offset, count = registers_there[name]
         for word in range(count):
@@ -312,7 +316,7 @@ def accesses(dice, one_access, registers_there, values, at_times):
         for offset in everything:
             yield from one_access(offset, None)
             for name, value in at_times.items():
-                if dice.random() < 0.05:
+                if dice.random() < chance:
                     yield from one_access(registers_there[name][0], value)
 
 
@@ -336,9 +340,9 @@ def slot_mac_registers(dice, flow):
 
 
 def ring_mac_registers(dice, flow):
-    """Accesses to those of its ring MAC, enabled again and again: what it fetches is noise."""
+    """Accesses to those of its ring MAC, enabled again and again: half of the buffers it fetches are a fault, which disables it."""
     values = {"OWN": address(model.DESTINATION), "IRQ_ENABLE": 31, "RX_BUFFER_BYTES": 64, "RX_RING": 0x100, "TX_RING": 0x180}
-    return accesses(dice, over_bus, places("reference_node", "RING_MAC_"), values, {"CONTROL": 0x17, "STATUS": 31})
+    return accesses(dice, over_bus, places("reference_node", "RING_MAC_"), values, {"CONTROL": 0x17, "STATUS": 31}, chance=0.5)
 
 
 def ring_mac_memory_and_registers(dice, flow):
