@@ -19,8 +19,8 @@ def frame_line(frame, found, gap=0, percent=0, incident=NOTHING, user=0, bad_fcs
     """A line of the bench's file; `found` is what the model says of the frame, or None if nothing is to be said."""
     verdict, number, start = found or NO_VERDICT
     if verdict == model.STALE:
-        # Behind the header, which has its magic: start word 0 looks like a broadcast address.
-        word_end = frame.index(model.SPEC.lfsr(start, 4), frame.index(b"WL") + 18) + 4
+        # From the end: start word 0 looks like a broadcast address, or like the sequence in front of it.
+        word_end = frame.rindex(model.SPEC.lfsr(start, 4)) + 4
     words = [gap, percent, incident, len(frame) // 2 if at is None else at, user, bad_fcs]
     words += [verdict, f"{number or 0:08X}", f"{start or 0:03X}", word_end, len(frame), frame.hex()]
     return " ".join(map(str, words))
