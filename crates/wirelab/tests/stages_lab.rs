@@ -187,10 +187,12 @@ fn a_node_that_dies_is_said_with_how() {
         .unwrap();
     let pid = child.id();
     until("the node does not start", || !nodes_of(pid).is_empty());
-    for node in nodes_of(pid) {
-        let killed = Command::new("kill").args(["-KILL", &node]).status();
-        assert!(killed.unwrap().success());
-    }
+    // What else was seen may have ended by itself meanwhile.
+    let kill = |node: &String| {
+        let killed = Command::new("kill").args(["-KILL", node]).status();
+        killed.unwrap().success()
+    };
+    assert!(nodes_of(pid).iter().filter(|node| kill(node)).count() > 0);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let told = stderr(&output);
