@@ -173,9 +173,13 @@ def overrun_lines(flow):
 
 def configure(bench, folder, seed):
     """Give each test its files, or the same test several of them; another seed makes other frames."""
+    taken = set()
 
     def add(test, name, lines, flow, count_bits=32, must=0):
         name = f"{name}_seed_{seed}"
+        # Two at once would write it.
+        assert name not in taken, f"two configurations have the file of {name}"
+        taken.add(name)
         path = folder / f"packet_checker_{name}.txt"
 
         def write(output_path):
@@ -214,8 +218,8 @@ def configure(bench, folder, seed):
         add(over, "jumps", jump_lines(flows[0]), flows[0], must=bits_of("lost"))
     # Neither in these, but a test without a file would fail.
     change = "settings that change within a frame hold for the next one"
-    add(change, "flow", other_flow_lines(), flows[1])
-    add(change, "slots", other_slots_lines(flow), flow)
-    add("a search is over 71 clocks behind the first word at the latest", "all", search_lines(flows[0]), flows[0])
+    add(change, "other_flow", other_flow_lines(), flows[1])
+    add(change, "other_slots", other_slots_lines(flow), flow)
+    add("a search is over 71 clocks behind the first word at the latest", "search", search_lines(flows[0]), flows[0])
     add("frames without a gap between them", "close", close_lines(seed, flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])
