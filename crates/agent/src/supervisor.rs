@@ -68,7 +68,8 @@ impl Shared {
 }
 
 impl Running {
-    /// Start the work; it ends after `limit` at the latest. `ended` is called when all of it has.
+    /// Start the work; it ends after `limit` at the latest. `ended` is called when all of it has, before anybody is told what
+    /// came of it: whoever is told may ask at once for what it has done.
     pub fn start(
         plan: Plan,
         limit: Duration,
@@ -98,8 +99,11 @@ impl Running {
         std::thread::Builder::new()
             .name("wirelab-trial".to_owned())
             .spawn(move || {
-                supervisor.run();
+                let told = Arc::clone(&supervisor.shared);
+                let came = supervisor.run();
                 ended();
+                told.lock().came = Some(Arc::new(came));
+                told.changed.notify_all();
             })?;
         Ok(Running {
             shared,
@@ -147,7 +151,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn run(mut self) {
+    fn run(mut self) -> Came {
         let state = self.until_end();
         if let Some(send) = &self.send {
             send.cancel();
@@ -155,9 +159,7 @@ impl Supervisor {
         if state != State::Abandoned {
             self.drain();
         }
-        let came = self.collect(state);
-        self.shared.lock().came = Some(Arc::new(came));
-        self.shared.changed.notify_all();
+        self.collect(state)
     }
 
     /// The state that the trial goes into, when it is time.
@@ -263,5 +265,29 @@ impl Supervisor {
         came.counters.extend(looked.counters);
         self.notes.extend(looked.notes);
         came.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn nobody_is_told_of_the_end_before_what_follows_from_it_is_done() {
+        let (ending, is_ending) = sync_channel(0);
+        let (go_on, may_go_on) = sync_channel(0);
+        let ended = move || {
+            ending.send(()).unwrap();
+            may_go_on.recv().unwrap();
+        };
+        let limit = Duration::from_secs(60);
+        let running = Running::start(Plan::default(), limit, ended).unwrap();
+        is_ending.recv().unwrap();
+        assert!(running.came().is_none());
+        go_on.send(()).unwrap();
+        running.wait(limit);
+        let came = running.came().expect("it has ended");
+        assert!(matches!(came.state, State::Done), "{came:?}");
     }
 }
