@@ -2,7 +2,7 @@
 
 use wirelab_config::trial::{DEFAULT_TIME_PS, SIZE_UNITS, extent_of, read_size};
 use wirelab_config::{Entry, Read, Table, read};
-use wirelab_trial::{Extent, FaultRates, Framing, Layer, Path as NodePath, Size};
+use wirelab_trial::{Extent, FaultRates, FaultsPer, Framing, Layer, Path as NodePath, Size};
 use wirelab_wire::LineRate;
 
 use crate::matrix::MAX_TRIALS;
@@ -255,9 +255,12 @@ fn faults(entry: Entry<'_>) -> Read<FaultRates> {
         let Some(entry) = table.get(key) else {
             continue;
         };
-        match rates.rate_mut(key) {
-            None => rates.seed = entry.whole(0, u64::MAX)?,
-            Some(rate) => *rate = entry.probability()?,
+        match entry.text() {
+            _ if key == "seed" => rates.seed = entry.whole(0, u64::MAX)?,
+            Ok(times) => rates.set(key, &times).map_err(|e| entry.error(e))?,
+            Err(_) => rates
+                .set_rate(key, entry.probability()?, FaultsPer::Frame)
+                .map_err(|e| entry.error(e))?,
         }
     }
     Ok(rates)

@@ -32,7 +32,7 @@ fn unknown_keys_name_the_nearest() {
     assert_eq!(
         line("inject = { dorp = 0.1 }"),
         "p.toml:3:12: matrix.inject.dorp: no such key: did you mean 'drop'? The keys here are drop, duplicate, \
-         swap, header-corrupt, truncate, stale, corrupt, seed"
+         swap, header-corrupt, truncate, stale, corrupt, bad-fcs, seed"
     );
     let long = line(&format!("{} = 1", "x".repeat(5_000)));
     assert!(long.len() < 400, "{long}");
@@ -105,6 +105,16 @@ fn values_say_what_to_write() {
         (
             "inject = { drop = 1.5 }",
             "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5",
+        ),
+        (
+            "inject = { drop = \"1/h\" }",
+            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5; so many times a second is \
+             written 1/s",
+        ),
+        (
+            "inject = { drop = 0.1, corrupt = \"1/s\" }",
+            "p.toml:3:34: matrix.inject.corrupt: the faults of a trial are all probabilities or all so many times a \
+             second: write this one as the others",
         ),
         (
             "inject = { drop = nan }",

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use wirelab_hdl::{HdlNode, HdlOptions};
 use wirelab_port::pcapng::{CaptureWriter, VerifyOptions, WriterOptions, verify};
 use wirelab_trial::{
-    Cancel, ClockKind, Direction, Extent, Framing, Layer, Node, Observation, Size, SizeUnit,
-    Status, Trial,
+    Cancel, ClockKind, Direction, Extent, FlowObservation, Framing, Layer, Node, Observation, Size,
+    SizeUnit, Status, Trial,
 };
 
 fn node(text: &str) -> HdlNode {
@@ -171,6 +171,7 @@ fn every_fault_that_is_asked_is_found_under_its_name() {
         "truncate",
         "stale",
         "corrupt",
+        "bad-fcs",
     ] {
         let mut asked = Trial {
             ports: 2,
@@ -209,6 +210,55 @@ fn every_fault_that_is_asked_is_found_under_its_name() {
         };
         assert_eq!(codes, expected, "{name}");
     }
+}
+
+/// What a flow says of a counter of its own.
+fn counter(flow: &FlowObservation, name: &str) -> u64 {
+    *flow.counters[name].value().unwrap()
+}
+
+#[test]
+fn a_wrong_fcs_is_found_by_the_mac_and_its_frame_is_lost() {
+    let mut asked = Trial {
+        ports: 2,
+        ..trial(200, 41)
+    };
+    asked.faults.bad_fcs = 0.1;
+    let came = run(&mut node("2"), &asked);
+    assert_eq!(came.status, Status::Complete, "{:?}", came.warnings);
+    for flow in &came.flows {
+        assert_eq!(counter(flow, "bad_fcs_frames"), 4);
+        assert_eq!(counter(flow, "damaged_frames"), 0);
+        let counts = flow.counts.value().unwrap();
+        assert_eq!((counts.lost_frames, counts.good_frames), (4, 37));
+        let ledger = flow.sender.value().unwrap().ledger.unwrap();
+        assert_eq!((ledger.bad_fcs_frames, ledger.lost_frames), (4, 4));
+    }
+}
+
+#[test]
+fn faults_come_so_many_times_a_second_of_simulated_time() {
+    let mut node = node("1");
+    // 100,000 clocks of 8 ns: at 1,000 bit errors a second, one in 125,000 clocks, none; at 10,000 eight of them, the last
+    // of which finds no frame behind it.
+    let (clocks, period) = (100_000, 1000 + 38);
+    let clean = Trial {
+        ports: 1,
+        ..trial(1000, clocks / period)
+    };
+    for (asked, expected) in [("1000/s", 0), ("10000/s", clocks / 12_500 - 1)] {
+        let mut faulty = clean.clone();
+        faulty.faults.set("corrupt", asked).unwrap();
+        let came = run(&mut node, &faulty);
+        assert_eq!(came.status, Status::Complete, "{:?}", came.warnings);
+        let counts = came.flows[0].counts.value().unwrap();
+        assert_eq!(counts.corrupted_frames, expected, "{asked}");
+        let ledger = came.flows[0].sender.value().unwrap().ledger.unwrap();
+        assert_eq!(ledger.differences(counts), [], "{asked}");
+    }
+    // Nothing of it is left for the next trial.
+    let after = run(&mut node, &clean);
+    assert!(after.flows[0].counts.value().unwrap().is_clean());
 }
 
 #[test]

@@ -192,6 +192,13 @@ pub struct Ledger {
     pub reordered_frames: u64,
     /// Sequences that no intact header carries.
     pub lost_frames: u64,
+    /// Frames that left with a wrong FCS: a checker behind a MAC has no such count, so a node that has one compares it.
+    #[serde(default, skip_serializing_if = "is_none_at_all")]
+    pub bad_fcs_frames: u64,
+}
+
+const fn is_none_at_all(frames: &u64) -> bool {
+    *frames == 0
 }
 
 impl Ledger {

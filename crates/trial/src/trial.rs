@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::{Framing, LineRate, Size, SizeError, Sizes};
 
+use crate::faults::FaultRates;
 use crate::load::Load;
 use crate::way::{Background, Path, Probes, Wait};
 
@@ -54,62 +55,6 @@ pub enum Extent {
         /// Picoseconds.
         time_ps: u64,
     },
-}
-
-/// Faults that the sender makes on purpose: the probability of each, per frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct FaultRates {
-    /// Frame left out.
-    pub drop: f64,
-    /// Frame sent twice.
-    pub duplicate: f64,
-    /// Frame sent after its successor.
-    pub swap: f64,
-    /// One bit of the test header inverted.
-    pub header_corrupt: f64,
-    /// Frame cut short.
-    pub truncate: f64,
-    /// Content of an earlier sequence.
-    pub stale: f64,
-    /// One bit of the LFSR part inverted.
-    pub corrupt: f64,
-    /// Seed of the random choice: the same seed gives the same faults.
-    pub seed: u64,
-}
-
-impl FaultRates {
-    /// The names of the faults, as the command line and the ledger use them, with their rates.
-    pub fn named(&self) -> [(&'static str, f64); 7] {
-        [
-            ("drop", self.drop),
-            ("duplicate", self.duplicate),
-            ("swap", self.swap),
-            ("header-corrupt", self.header_corrupt),
-            ("truncate", self.truncate),
-            ("stale", self.stale),
-            ("corrupt", self.corrupt),
-        ]
-    }
-
-    /// The rate of the fault called `name`, to be set; `None` if there is no such fault.
-    pub fn rate_mut(&mut self, name: &str) -> Option<&mut f64> {
-        match name {
-            "drop" => Some(&mut self.drop),
-            "duplicate" => Some(&mut self.duplicate),
-            "swap" => Some(&mut self.swap),
-            "header-corrupt" => Some(&mut self.header_corrupt),
-            "truncate" => Some(&mut self.truncate),
-            "stale" => Some(&mut self.stale),
-            "corrupt" => Some(&mut self.corrupt),
-            _ => None,
-        }
-    }
-
-    /// Whether no fault can happen.
-    pub fn is_clean(&self) -> bool {
-        self.named().iter().all(|(_, rate)| *rate == 0.0)
-    }
 }
 
 /// One thing asked of a node.
@@ -228,19 +173,6 @@ words!(Buffers, "kind of buffers",
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_named_rate_can_be_set() {
-        let mut rates = FaultRates::default();
-        for (i, (name, _)) in FaultRates::default().named().into_iter().enumerate() {
-            *rates.rate_mut(name).unwrap() = (i + 1) as f64;
-        }
-        assert_eq!(
-            rates.named().map(|(_, rate)| rate),
-            [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
-        );
-        assert!(rates.rate_mut("melt").is_none());
-    }
 
     #[test]
     fn words_round_trip() {

@@ -192,7 +192,8 @@ pub struct ExtentArgs {
 pub struct OfferArgs {
     #[command(flatten)]
     pub extent: ExtentArgs,
-    /// Faults the sender makes, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7
+    /// Faults the sender makes, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7; by hardware also so many
+    /// times a second, e.g. corrupt=1/s, and bad-fcs
     #[arg(long, value_name = "FAULT=P,…")]
     pub inject: Option<String>,
     /// Way of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track

@@ -169,7 +169,7 @@ pub fn extent(args: &ExtentArgs, default: Extent) -> Asked<Extent> {
     }
 }
 
-/// Faults written as `drop=1e-4,corrupt=1e-5,seed=7`.
+/// Faults written as `drop=1e-4,corrupt=1e-5,seed=7`, or `corrupt=1/s`.
 pub fn faults(text: Option<&str>) -> Asked<FaultRates> {
     let mut rates = FaultRates::default();
     for part in text
@@ -180,20 +180,14 @@ pub fn faults(text: Option<&str>) -> Asked<FaultRates> {
         let bad = |why: &str| Failure::usage(format!("--inject {part}: {why}"));
         let (name, value) = part
             .split_once('=')
-            .ok_or_else(|| bad("write FAULT=PROBABILITY, e.g. drop=1e-4"))?;
+            .ok_or_else(|| bad("write FAULT=PROBABILITY, e.g. drop=1e-4, or FAULT=TIMES/s"))?;
         if name == "seed" {
             rates.seed = value.parse().map_err(|_| bad("a seed is a whole number"))?;
             continue;
         }
-        let known = rates.named().map(|(n, _)| n).join(", ");
-        let rate = rates
-            .rate_mut(name)
-            .ok_or_else(|| bad(&format!("no such fault: choose one of {known}, seed")))?;
-        *rate = value
-            .parse()
-            .ok()
-            .filter(|p| (0.0..=1.0).contains(p))
-            .ok_or_else(|| bad("a probability is a number from 0 to 1"))?;
+        rates
+            .set(name, value)
+            .map_err(|error| bad(&error.to_string()))?;
     }
     Ok(rates)
 }
@@ -244,6 +238,7 @@ pub fn side(text: &str) -> Asked<Side> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelab_trial::FaultsPer;
 
     #[test]
     fn faults_are_read_and_refused() {
@@ -258,7 +253,19 @@ mod tests {
             error.contains("--inject melt=1: no such fault: choose one of drop,"),
             "{error}"
         );
-        for bad in ["drop", "drop=2", "drop=-1", "drop=nan"] {
+        let by_time = faults(Some("corrupt=1/s,bad-fcs=2/s")).unwrap();
+        assert_eq!(
+            (by_time.corrupt, by_time.bad_fcs, by_time.per),
+            (1.0, 2.0, FaultsPer::Second)
+        );
+        let error = faults(Some("drop=0.5,corrupt=1/s"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("--inject corrupt=1/s: the faults of a trial are all"),
+            "{error}"
+        );
+        for bad in ["drop", "drop=2", "drop=-1", "drop=nan", "drop=1/h"] {
             assert!(faults(Some(bad)).is_err(), "{bad}");
         }
     }

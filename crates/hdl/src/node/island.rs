@@ -258,6 +258,7 @@ pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
     let ports = reg::GENERATOR_UDP_PORTS_DESTINATION.of(udp_port)
         | reg::GENERATOR_UDP_PORTS_SOURCE.of(udp_port);
     let fault = plan.fault;
+    let (every_frames, every_clocks) = fault.map_or((0, 0), |fault| fault.periods());
     let mut words = vec![
         (reg::GENERATOR_CONTROL, 0),
         (reg::GENERATOR_PAYLOAD_BYTES, plan.sizes.payload),
@@ -267,10 +268,8 @@ pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
         (reg::GENERATOR_IPV4_SOURCE, NETWORK + port as u32),
         (reg::GENERATOR_IPV4_DESTINATION, NETWORK + to as u32),
         (reg::GENERATOR_UDP_PORTS, ports),
-        (
-            reg::GENERATOR_FAULT_EVERY,
-            fault.map_or(0, |fault| fault.every),
-        ),
+        (reg::GENERATOR_FAULT_EVERY, every_frames),
+        (reg::GENERATOR_FAULT_INTERVAL, every_clocks),
         (
             reg::GENERATOR_FAULT_POSITION,
             fault.map_or(0, |fault| fault.position),

@@ -3,6 +3,7 @@
 //! Generator, MAC and checker of `rtl/` send and judge the frames; this side writes and reads their registers over
 //! AXI4-Lite, as a CPU would. Time is simulated: it does not depend on the host, and two runs give the same figures.
 
+mod fault;
 mod island;
 mod joined;
 mod observe;

@@ -24,6 +24,7 @@ pub fn observation(plan: &Plan, node: Description, ran: Ran, started_unix_ns: u6
         let (left, seen) = (left(came), seen(came));
         warnings.extend(job::flow_warnings(&asked, &left, &seen));
         warnings.extend(doubts(flow, came));
+        warnings.extend(wrong_fcs(&asked, came));
         let observed = observed(plan, came, job::flow_observation(&asked, &left, seen));
         sent.push(left);
         observed
@@ -201,6 +202,23 @@ fn doubts(flow: &FlowPlan, came: &Came) -> Vec<Warning> {
     warnings
 }
 
+/// Where the MAC found other than the generator made. The checker does not see these frames, so its counts cannot tell.
+fn wrong_fcs(asked: &FlowAsked, came: &Came) -> Option<Warning> {
+    let injected = asked.ledger.map_or(0, |ledger| ledger.bad_fcs_frames);
+    let counted = came.seen.bad_fcs;
+    (injected != counted).then(|| {
+        let text = format!(
+            "{}: bad_fcs_frames: injected {injected}, counted {counted}",
+            asked.to
+        );
+        Warning::new(
+            "ledger",
+            text,
+            "the path under test added or hid faults of its own",
+        )
+    })
+}
+
 fn status(plan: &Plan, ran: &Ran) -> Status {
     if ran.cancelled {
         return Status::cancelled();
@@ -315,6 +333,27 @@ mod tests {
             came.seen.next_sequence -= 2;
         });
         assert_eq!(doubts, []);
+    }
+
+    #[test]
+    fn a_wrong_fcs_that_nobody_made_and_one_that_nobody_found_are_told() {
+        let mut plan = plan();
+        let mut came = whole();
+        let told = |plan: &Plan, came: &Came| {
+            let asked = asked(plan, &plan.flows[0], came);
+            wrong_fcs(&asked, came).map(|warning| warning.text)
+        };
+        assert_eq!(told(&plan, &came), None);
+        came.seen.bad_fcs = 1;
+        let text = told(&plan, &came).unwrap();
+        assert!(text.contains("injected 0, counted 1"), "{text}");
+        plan.trial.faults.bad_fcs = 0.2;
+        let plan = plan::plan(&plan.trial, &HdlOptions::parse("2").unwrap()).unwrap();
+        came.sent.injected = 2;
+        let text = told(&plan, &came).unwrap();
+        assert!(text.contains("injected 2, counted 1"), "{text}");
+        came.seen.bad_fcs = 2;
+        assert_eq!(told(&plan, &came), None);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! From a trial to what the registers of each port are given, checked before anything happens.
 
-use wirelab_trial::{Direction, Extent, FaultRates, Layer, Ledger, NodeError, Sizes, Trial};
+use wirelab_trial::{Direction, Extent, Layer, NodeError, Sizes, Trial};
 use wirelab_wire::LineRate;
-use wirelab_wire::header;
 
+use super::fault::{self, Fault, on_the_line, that_fit};
 use super::options::HdlOptions;
 use crate::CLOCK_PS;
 
@@ -18,11 +18,6 @@ const LONGEST_PAUSE_CLOCKS: u64 = (1 << 24) - 1 + PREAMBLE_CLOCKS;
 /// The longest trial in ps of simulated time: 10 s, which take a host most of an hour.
 const LONGEST_PS: u64 = 10_000_000_000_000;
 
-/// The generator's number of the fault that sends a frame twice (rtl/src/ethernet_pkg.vhd).
-const DUPLICATE: u32 = 3;
-/// Where the sequence stands in the test header, in bytes (spec/test-frame.md).
-const SEQUENCE_AT: u32 = 4;
-
 /// One sending and one receiving port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
@@ -32,48 +27,6 @@ pub struct FlowPlan {
     pub from: usize,
     /// The port that checks.
     pub to: usize,
-}
-
-/// A fault of the generator, in the words of its registers (docs/blocks/packet_generator.md).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Number of the kind.
-    pub kind: u32,
-    /// The name of its rate.
-    pub name: &'static str,
-    /// It goes into every so many frames.
-    pub every: u32,
-    /// Bit of the frame that is inverted.
-    pub position: u32,
-    /// Bytes that are missing.
-    pub cut: u32,
-}
-
-impl Fault {
-    /// What a receiver must find of so many faults.
-    pub fn ledger(&self, sequences: u64, injected: u64) -> Ledger {
-        let mut ledger = Ledger {
-            sent_frames: sequences,
-            ..Ledger::default()
-        };
-        let count = match self.name {
-            "drop" => {
-                ledger.lost_frames = injected;
-                &mut ledger.dropped_frames
-            }
-            "header-corrupt" => {
-                ledger.lost_frames = injected;
-                &mut ledger.header_corrupt_frames
-            }
-            "duplicate" => &mut ledger.duplicated_frames,
-            "swap" => &mut ledger.reordered_frames,
-            "truncate" => &mut ledger.truncated_frames,
-            "stale" => &mut ledger.stale_frames,
-            _ => &mut ledger.corrupted_frames,
-        };
-        *count = injected;
-        ledger
-    }
 }
 
 /// A trial made ready to run.
@@ -102,28 +55,9 @@ pub struct Plan {
 impl Plan {
     /// Clocks that sending takes, at most: with what faults add to the frames.
     pub fn clocks(&self) -> u64 {
-        self.period_clocks * on_the_line(u64::from(self.frames), self.fault)
+        let frames = on_the_line(u64::from(self.frames), self.fault, self.period_clocks);
+        self.period_clocks * frames
     }
-}
-
-/// Frames that so many sequences are on the line, at most: a duplicate takes a place of its own.
-fn on_the_line(sequences: u64, fault: Option<Fault>) -> u64 {
-    sequences + repeated_every(fault).map_or(0, |every| sequences / every)
-}
-
-/// Sequences that so many places on the line hold, at least.
-fn that_fit(places: u64, fault: Option<Fault>) -> u64 {
-    match repeated_every(fault) {
-        None => places,
-        // The last of a group does not fit where its second time does not.
-        Some(every) => places / (every + 1) * every + (places % (every + 1)).min(every - 1),
-    }
-}
-
-/// Of how many sequences one is sent twice.
-fn repeated_every(fault: Option<Fault>) -> Option<u64> {
-    let duplicates = fault.filter(|fault| fault.kind == DUPLICATE);
-    duplicates.map(|fault| u64::from(fault.every))
 }
 
 /// Check the trial and lay it out.
@@ -154,7 +88,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
             ),
         ));
     }
-    let fault = fault(&trial.faults, trial, &sizes)?;
+    let fault = fault::fault(trial, &sizes, period_clocks)?;
     Ok(Plan {
         sizes,
         link,
@@ -219,9 +153,9 @@ fn frames(trial: &Trial, period_clocks: u64, fault: Option<Fault>) -> Result<u32
     let period_ps = period_clocks * CLOCK_PS;
     let frames = match trial.extent {
         Extent::Frames { frames } => frames,
-        Extent::Time { time_ps } => that_fit(time_ps / period_ps, fault).max(1),
+        Extent::Time { time_ps } => that_fit(time_ps / period_ps, fault, period_clocks).max(1),
     };
-    let most = that_fit(LONGEST_PS / period_ps, fault);
+    let most = that_fit(LONGEST_PS / period_ps, fault, period_clocks);
     match u32::try_from(frames).ok().filter(|_| frames <= most) {
         Some(frames) => Ok(frames),
         None => Err(NodeError::unsupported(
@@ -259,63 +193,6 @@ fn flows(trial: &Trial, options: &HdlOptions) -> Vec<FlowPlan> {
         }
     }
     flows
-}
-
-/// The one kind of fault that is asked, as the generator can make it.
-fn fault(rates: &FaultRates, trial: &Trial, sizes: &Sizes) -> Result<Option<Fault>, NodeError> {
-    let asked: Vec<(&'static str, f64)> = rates
-        .named()
-        .into_iter()
-        .filter(|(_, rate)| *rate > 0.0)
-        .collect();
-    let (name, rate) = match asked[..] {
-        [] => return Ok(None),
-        [one] => one,
-        _ => {
-            let why = "the generator makes one kind of fault in a run: ask one at a time";
-            return Err(NodeError::unsupported("faults", why));
-        }
-    };
-    let every = (1.0 / rate).round();
-    if !(every <= f64::from(u32::MAX) && (every * rate - 1.0).abs() < 1e-9) {
-        return Err(NodeError::unsupported(
-            "faults",
-            format!(
-                "the generator puts a fault into every n-th frame, so a rate is 1/n: ask {name}={} for {name}={rate}",
-                1.0 / every.min(f64::from(u32::MAX))
-            ),
-        ));
-    }
-    let test_header = trial.framing.header_bytes() + trial.framing.layer.header_bytes();
-    let lfsr = sizes.lfsr_len();
-    // Numbers of rtl/src/ethernet_pkg.vhd; LFSR bytes that the fault needs.
-    let (kind, needed) = match name {
-        "drop" => (2, 0),
-        "duplicate" => (DUPLICATE, 0),
-        "swap" => (4, 0),
-        "stale" => (6, 4),
-        // What is cut off a frame of the smallest size the MAC pads again.
-        "truncate" => (7, 1 + 60_u32.saturating_sub(sizes.length - lfsr)),
-        "header-corrupt" => (1, 0),
-        _ => (1, 1),
-    };
-    if lfsr < needed {
-        return Err(NodeError::bad(format!(
-            "frames of this size cannot have the fault '{name}': add {} to the size, or leave the fault out",
-            needed - lfsr
-        )));
-    }
-    let byte = match name {
-        "header-corrupt" => test_header + SEQUENCE_AT,
-        _ => test_header + header::LEN as u32 + lfsr / 2,
-    };
-    Ok(Some(Fault {
-        kind,
-        name,
-        every: every as u32,
-        position: 8 * byte,
-        cut: 1,
-    }))
 }
 
 #[cfg(test)]
@@ -410,6 +287,10 @@ mod tests {
                 "ask drop=0.3333333333333333",
             ),
             (
+                asked(|t| t.faults.set("drop", "1e6/s").unwrap()),
+                "or in every n-th frame (drop=0.1)",
+            ),
+            (
                 asked(|t| (t.faults.drop, t.faults.swap) = (0.1, 0.1)),
                 "one at a time",
             ),
@@ -458,24 +339,6 @@ mod tests {
         for (rate, frames) in [(0.5, 3000), (1.0, 4000), (0.1, 2200), (1.0 / 3.0, 2666)] {
             trial.faults.duplicate = rate;
             assert_eq!(clocks(&trial), frames * 104, "{rate}");
-        }
-    }
-
-    #[test]
-    fn as_many_sequences_fit_as_find_a_place_with_their_duplicates() {
-        for every in 1..6 {
-            let fault = Some(Fault {
-                kind: DUPLICATE,
-                name: "duplicate",
-                every,
-                position: 0,
-                cut: 0,
-            });
-            for places in 0..50 {
-                let fit = that_fit(places, fault);
-                assert!(on_the_line(fit, fault) <= places, "{places}, {every}");
-                assert!(on_the_line(fit + 1, fault) > places, "{places}, {every}");
-            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Which frame gets which fault: decided from rates and a seed, without a loop over the frames in between.
 
-use wirelab_trial::FaultRates;
 use wirelab_trial::random::SplitMix64;
+use wirelab_trial::{FaultRates, FaultsPer};
 
 use super::{Mutation, Schedule, Step};
 
@@ -19,6 +19,18 @@ pub enum InjectError {
         /// The rate that was asked.
         rate: f64,
     },
+    /// Only hardware can make it.
+    #[error(
+        "a sender on a host has no FCS of its own, so it cannot make the fault 'bad-fcs': leave it out, or ask it of a \
+         generator in hardware (hdl:N)"
+    )]
+    Fcs,
+    /// A schedule is of frames, whose times nobody knows beforehand.
+    #[error(
+        "a sender on a host makes faults in so many of its frames, not so many times a second: give a probability per \
+         frame, e.g. corrupt=1e-5, or ask a generator in hardware (hdl:N)"
+    )]
+    PerSecond,
     /// Faults of which a frame can have only one are more probable together than certainty.
     #[error(
         "a frame can have only one fault of {faults}, but their rates add up to {sum}: lower them to 1 or less"
@@ -299,6 +311,12 @@ impl<T: Copy, const N: usize> Hits<T, N> {
 
 fn check(rates: &FaultRates, sequences: u64, lfsr_len: u32) -> Result<(), InjectError> {
     let named = rates.named();
+    if rates.per == FaultsPer::Second && !rates.is_clean() {
+        return Err(InjectError::PerSecond);
+    }
+    if rates.bad_fcs > 0.0 {
+        return Err(InjectError::Fcs);
+    }
     for (fault, rate) in named {
         if !(0.0..=1.0).contains(&rate) {
             return Err(InjectError::Rate { fault, rate });
@@ -338,7 +356,7 @@ fn too_many(rates: &FaultRates, sequences: u64) -> InjectError {
     let (fault, rate) = named
         .into_iter()
         .max_by(|a, b| a.1.total_cmp(&b.1))
-        .expect("there are seven faults");
+        .expect("there are faults");
     // A swap takes two steps; round down to one digit, so that the advice holds.
     let most = MAX_STEPS as f64 / (2.0 * active * sequences as f64);
     let digit = 10f64.powf(most.log10().floor());
@@ -440,6 +458,17 @@ mod tests {
             let text = refuse(rates, 10, lfsr_len);
             assert!(text.contains(part), "{text}");
         }
+        let fcs = FaultRates {
+            bad_fcs: 0.1,
+            ..none
+        };
+        assert!(refuse(fcs, 10, 28).contains("'bad-fcs': leave it out"));
+        let per_second = FaultRates {
+            corrupt: 1.0,
+            per: FaultsPer::Second,
+            ..none
+        };
+        assert!(refuse(per_second, 10, 28).contains("give a probability per frame"));
         let both = FaultRates {
             drop: 0.6,
             swap: 0.6,

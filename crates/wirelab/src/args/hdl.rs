@@ -28,7 +28,7 @@ pub struct HdlArgs {
     /// Load of the generator in simulated time: max, 95%, 50kpps, 800M (bit/s) or gap=96B
     #[arg(long, default_value = "max", requires = "frames")]
     pub load: String,
-    /// A fault that the generator makes, with its probability, e.g. corrupt=0.1
+    /// A fault that the generator makes, with its probability, e.g. corrupt=0.1, or so many times a second, e.g. bad-fcs=10/s
     #[arg(long, value_name = "FAULT=P", requires = "frames")]
     pub inject: Option<String>,
     /// Destination MAC address of the generator's frames; the interface without it

@@ -1,0 +1,233 @@
+//! The fault that a trial asks for, in the words of the generator's registers (docs/blocks/packet_generator.md), and what a
+//! checker must find of it.
+
+use wirelab_trial::{FaultsPer, Ledger, NodeError, Sizes, Trial};
+use wirelab_wire::header;
+
+use crate::CLOCK_PS;
+
+/// The generator's number of the fault that sends a frame twice (rtl/src/ethernet_pkg.vhd).
+const DUPLICATE: u32 = 3;
+/// Where the sequence stands in the test header, in bytes (spec/test-frame.md).
+const SEQUENCE_AT: u32 = 4;
+/// The longest interval between two faults in clocks: the generator's register has 31 bits.
+const LONGEST_INTERVAL_CLOCKS: f64 = ((1_u32 << 31) - 1) as f64;
+
+/// A fault of the generator, as it is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Number of the kind.
+    pub kind: u32,
+    /// The name of its rate.
+    pub name: &'static str,
+    /// When it comes.
+    pub when: When,
+    /// Bit of the frame that is inverted.
+    pub position: u32,
+    /// Bytes that are missing.
+    pub cut: u32,
+}
+
+/// When a fault comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// In every so many frames.
+    EveryFrames(u32),
+    /// In the next frame each so many clocks.
+    EveryClocks(u32),
+}
+
+impl Fault {
+    /// What the registers `fault_every` and `fault_interval` are given.
+    pub fn periods(&self) -> (u32, u32) {
+        match self.when {
+            When::EveryFrames(frames) => (frames, 0),
+            When::EveryClocks(clocks) => (0, clocks),
+        }
+    }
+
+    /// What a receiver must find of so many faults.
+    pub fn ledger(&self, sequences: u64, injected: u64) -> Ledger {
+        let mut ledger = Ledger {
+            sent_frames: sequences,
+            ..Ledger::default()
+        };
+        let count = match self.name {
+            "drop" => {
+                ledger.lost_frames = injected;
+                &mut ledger.dropped_frames
+            }
+            "header-corrupt" => {
+                ledger.lost_frames = injected;
+                &mut ledger.header_corrupt_frames
+            }
+            "bad-fcs" => {
+                ledger.lost_frames = injected;
+                &mut ledger.bad_fcs_frames
+            }
+            "duplicate" => &mut ledger.duplicated_frames,
+            "swap" => &mut ledger.reordered_frames,
+            "truncate" => &mut ledger.truncated_frames,
+            "stale" => &mut ledger.stale_frames,
+            _ => &mut ledger.corrupted_frames,
+        };
+        *count = injected;
+        ledger
+    }
+}
+
+/// Frames that so many sequences are on the line, at most: a duplicate takes a place of its own.
+pub fn on_the_line(sequences: u64, fault: Option<Fault>, period_clocks: u64) -> u64 {
+    let every = repeated_every(fault, period_clocks);
+    sequences + every.map_or(0, |every| sequences / every)
+}
+
+/// Sequences that so many places on the line hold, at least.
+pub fn that_fit(places: u64, fault: Option<Fault>, period_clocks: u64) -> u64 {
+    match repeated_every(fault, period_clocks) {
+        None => places,
+        // The last of a group does not fit where its second time does not.
+        Some(every) => places / (every + 1) * every + (places % (every + 1)).min(every - 1),
+    }
+}
+
+/// Of how many sequences one is sent twice, at most.
+fn repeated_every(fault: Option<Fault>, period_clocks: u64) -> Option<u64> {
+    let duplicates = fault.filter(|fault| fault.kind == DUPLICATE)?;
+    Some(match duplicates.when {
+        When::EveryFrames(frames) => u64::from(frames),
+        // One of the frames of an interval is a second time; two or more fit into it.
+        When::EveryClocks(clocks) => u64::from(clocks) / period_clocks - 1,
+    })
+}
+
+/// The one kind of fault that is asked, as the generator can make it in frames so many clocks apart.
+pub fn fault(trial: &Trial, sizes: &Sizes, period_clocks: u64) -> Result<Option<Fault>, NodeError> {
+    let named = trial.faults.named().into_iter();
+    let asked: Vec<(&'static str, f64)> = named.filter(|(_, rate)| *rate > 0.0).collect();
+    let (name, rate) = match asked[..] {
+        [] => return Ok(None),
+        [one] => one,
+        _ => {
+            let why = "the generator makes one kind of fault in a run: ask one at a time";
+            return Err(NodeError::unsupported("faults", why));
+        }
+    };
+    let when = match trial.faults.per {
+        FaultsPer::Frame => in_every_frame(name, rate)?,
+        FaultsPer::Second => in_every_interval(name, rate, period_clocks)?,
+    };
+    let test_header = trial.framing.header_bytes() + trial.framing.layer.header_bytes();
+    let lfsr = sizes.lfsr_len();
+    // Numbers of rtl/src/ethernet_pkg.vhd; LFSR bytes that the fault needs.
+    let (kind, needed) = match name {
+        "drop" => (2, 0),
+        "duplicate" => (DUPLICATE, 0),
+        "swap" => (4, 0),
+        "bad-fcs" => (5, 0),
+        "stale" => (6, 4),
+        // What is cut off a frame of the smallest size the MAC pads again.
+        "truncate" => (7, 1 + 60_u32.saturating_sub(sizes.length - lfsr)),
+        "header-corrupt" => (1, 0),
+        _ => (1, 1),
+    };
+    if lfsr < needed {
+        return Err(NodeError::bad(format!(
+            "frames of this size cannot have the fault '{name}': add {} to the size, or leave the fault out",
+            needed - lfsr
+        )));
+    }
+    let byte = match name {
+        "header-corrupt" => test_header + SEQUENCE_AT,
+        _ => test_header + header::LEN as u32 + lfsr / 2,
+    };
+    Ok(Some(Fault {
+        kind,
+        name,
+        when,
+        position: 8 * byte,
+        cut: 1,
+    }))
+}
+
+fn in_every_frame(name: &str, rate: f64) -> Result<When, NodeError> {
+    let every = (1.0 / rate).round();
+    if every <= f64::from(u32::MAX) && (every * rate - 1.0).abs() < 1e-9 {
+        return Ok(When::EveryFrames(every as u32));
+    }
+    let nearest = 1.0 / every.min(f64::from(u32::MAX));
+    let why = format!(
+        "the generator puts a fault into every n-th frame, so a rate is 1/n: ask {name}={nearest} for {name}={rate}"
+    );
+    Err(NodeError::unsupported("faults", why))
+}
+
+fn in_every_interval(name: &str, rate: f64, period_clocks: u64) -> Result<When, NodeError> {
+    let clocks_per_s = 1e12 / CLOCK_PS as f64;
+    let clocks = (clocks_per_s / rate).round();
+    let shortest = 2.0 * period_clocks as f64;
+    if (shortest..=LONGEST_INTERVAL_CLOCKS).contains(&clocks) {
+        return Ok(When::EveryClocks(clocks as u32));
+    }
+    let most = (clocks_per_s / shortest).floor();
+    let least = clocks_per_s / LONGEST_INTERVAL_CLOCKS;
+    let why = format!(
+        "faults come {least:.4} to {most} times a second with this load, so that each finds a frame of its own: ask \
+         {name} within that, or in every n-th frame ({name}=0.1), for {name}={rate}/s"
+    );
+    Err(NodeError::unsupported("faults", why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn duplicate(when: When) -> Option<Fault> {
+        Some(Fault {
+            kind: DUPLICATE,
+            name: "duplicate",
+            when,
+            position: 0,
+            cut: 0,
+        })
+    }
+
+    #[test]
+    fn as_many_sequences_fit_as_find_a_place_with_their_duplicates() {
+        for every in 1..6 {
+            let fault = duplicate(When::EveryFrames(every));
+            for places in 0..50 {
+                let fit = that_fit(places, fault, 104);
+                assert!(on_the_line(fit, fault, 104) <= places, "{places}, {every}");
+                assert!(
+                    on_the_line(fit + 1, fault, 104) > places,
+                    "{places}, {every}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn duplicates_by_time_take_one_place_of_an_interval() {
+        // Of 1,200 clocks 12 places, one of which is a second time.
+        let fault = duplicate(When::EveryClocks(1_200));
+        assert_eq!(on_the_line(110, fault, 100), 120);
+        assert_eq!(that_fit(120, fault, 100), 110);
+        // The closest that is taken: each frame twice.
+        assert_eq!(on_the_line(7, duplicate(When::EveryClocks(200)), 100), 14);
+    }
+
+    #[test]
+    fn times_a_second_are_intervals_in_clocks_within_what_the_register_and_the_load_allow() {
+        let of = |rate| in_every_interval("corrupt", rate, 104);
+        assert_eq!(of(1.0).unwrap(), When::EveryClocks(125_000_000));
+        assert_eq!(of(600_961.0).unwrap(), When::EveryClocks(208));
+        for rate in [0.05, 610_000.0, f64::MAX, 5e-324] {
+            let error = of(rate).unwrap_err().to_string();
+            assert!(
+                error.contains("0.0582 to 600961 times a second"),
+                "{rate}: {error}"
+            );
+        }
+    }
+}
