@@ -29,11 +29,13 @@ test: ## every test; says at the end what ran and what was skipped
 
 test-long: ## the tests that take minutes to hours
 	@scripts/setup.sh build test long
+	@scripts/firmware.sh >/dev/null
 	@scripts/run-tests.py --long
 
-test-rtl: ## of these the hardware's: its benches with more random numbers, its translation for longer
+test-rtl: ## of these the hardware's and the Rust ones: benches with more random numbers, translation for longer, Table I whole
 	@scripts/setup.sh build test
-	@scripts/run-tests.py --long --suite rtl-seeds --suite rtl-lockstep-long
+	@scripts/firmware.sh >/dev/null
+	@scripts/run-tests.py --long --suite rtl-seeds --suite rtl-lockstep-long --suite rust
 
 check: ## style, lints, licences and the rules of the project
 	@scripts/setup.sh build test check
