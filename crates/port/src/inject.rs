@@ -3,10 +3,11 @@
 //! [`Schedule::plan`] decides them from rates and a seed, [`Schedule::cursor`] walks them frame by frame,
 //! [`Mutation::apply`] damages a built frame, and [`Schedule::ledger`] says what a receiver must find.
 
+mod asked;
 mod ledger;
 mod plan;
 
-pub use plan::{InjectError, MAX_STEPS};
+pub use asked::{InjectError, MAX_STEPS};
 
 use wirelab_wire::{header, lfsr};
 

@@ -110,6 +110,7 @@ fn each_fault_alone_and_all_together_are_found_as_the_ledger_has_them() {
         stale: rate,
         corrupt: rate,
         seed: 9,
+        ..FaultRates::default()
     };
     let every = [
         one(|r, p| r.drop = p),

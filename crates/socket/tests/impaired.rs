@@ -163,6 +163,7 @@ fn every_fault(seed: u64) -> Schedule {
         stale: 0.02,
         corrupt: 0.02,
         seed,
+        ..FaultRates::default()
     };
     Schedule::plan(&rates, FRAMES, BYTES - header::LEN as u32).unwrap()
 }
