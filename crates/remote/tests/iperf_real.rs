@@ -186,7 +186,8 @@ fn a_stream_is_no_faster_than_its_path() {
         let observation = asked(&lab, &trial);
         for flow in &observation.flows {
             // What fills the sender's own buffers at the end is on no link yet. Headers take 5 % of full segments.
-            let goodput = *flow.goodput_bits_per_s.value().unwrap();
+            let goodput = flow.goodput_bits_per_s.value();
+            let goodput = *goodput.unwrap_or_else(|| panic!("{direction}: {observation:#?}"));
             let said = common::has_warning(&observation, "buffered");
             assert!(
                 said || goodput < 20e6,

@@ -160,8 +160,12 @@ pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
     }
 }
 
-/// Every frame is once at each point, is there no earlier than at the point before, and none is missing without being
-/// counted.
+/// How far the kernel's clock for probes (ktime_get_mono_fast_ns, Documentation/core-api/timekeeping.rst) may be behind
+/// CLOCK_MONOTONIC in ns while an update of it is under way: a few µs were seen on a virtual machine.
+const FAST_CLOCK_NS: u64 = 20_000;
+
+/// Every frame is once at each point, is there no earlier than at the point before (but for the few that meet an update of the
+/// kernel's clock), and none is missing without being counted.
 pub fn in_order(points: &[PointRecords], asked: u64) {
     for point in points {
         let mut seen = std::collections::BTreeSet::new();
@@ -179,14 +183,15 @@ pub fn in_order(points: &[PointRecords], asked: u64) {
             .iter()
             .map(|r| (r.sequence, r.ticks))
             .collect();
+        let mut early = 0;
         for late in &pair[1].records {
-            let early = at.get(&late.sequence);
-            assert!(
-                early.is_none_or(|early| *early <= late.ticks),
-                "{} at {early:?} ns, {} at {late:?}",
-                pair[0].point.name,
-                pair[1].point.name
-            );
+            let back = at
+                .get(&late.sequence)
+                .map_or(0, |before| before.saturating_sub(late.ticks));
+            let (from, to) = (&pair[0].point.name, &pair[1].point.name);
+            assert!(back < FAST_CLOCK_NS, "{from} to {to}: {back} ns back");
+            early += usize::from(back > 0);
+            assert!(early * 20 <= pair[1].records.len(), "{from} to {to}");
         }
     }
 }
