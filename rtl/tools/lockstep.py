@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
 
 
 def is_clock(port):
-    """Whether an input is a clock by its name."""
+    """Whether an input is a clock by its name. Beside the main one each is a pulse in the cycles in which its value is 1."""
     return port.name == MAIN_CLOCK or port.name.endswith("_clk")
 
 
@@ -62,6 +62,7 @@ def vhdl_bench(entity, inputs, outputs):
 
     placed = list(slices(inputs))
     first, second = [p for p in placed if not is_clock(p[0])], [p for p in placed if is_clock(p[0])]
+    fall = "".join(f"      {port.name} <= '0';\n" for port, _, _ in second)
     everything = [verilog.Port(MAIN_CLOCK, True, 1, False), *inputs, *outputs]
     joined = " & ".join(port.name for port in outputs)
     return f"""library ieee;
@@ -88,7 +89,7 @@ architecture bench of lockstep is
   begin
     while not endfile(own_source) loop
       {MAIN_CLOCK} <= '0';
-      readline(own_source, own_line_in);
+{fall}      readline(own_source, own_line_in);
       read(own_line_in, own_bits);
 {assign(first)}      wait for 1 ns;
 {assign(second)}      wait for 1 ns;
@@ -120,6 +121,7 @@ def cpp_bench(entity, inputs, outputs):
     placed = list(slices(inputs))
     first = "\n    ".join(assign(*p) for p in placed if not is_clock(p[0]))
     second = "\n    ".join(assign(*p) for p in placed if is_clock(p[0]))
+    fall = " ".join(f"top.{port.name} = 0;" for port in inputs if is_clock(port))
     shown = "\n  ".join(
         f"for (int i = {port.width - 1}; i >= 0; i--) std::putchar('0' + ({bit(port)}));" for port in outputs
     )
@@ -138,6 +140,7 @@ int main() {{
   while (std::fgets(buffer, sizeof buffer, stdin)) {{
     const std::string line(buffer);
     top.{MAIN_CLOCK} = 0;
+    {fall}
     top.eval();
     {first}
     top.eval();

@@ -21,12 +21,13 @@ import frame_sequences as sequences  # noqa: E402
 
 # So many cycles the reset is held at first.
 RESET_CYCLES = 4
+FIRST_RESET = {"rst": 1, "gmii_rx_rst": 1, "gmii_rx_clk": 1}
 # A checker judges nothing before: its window is emptied. A port's registers take as long to be written as far as the checker's.
 SILENT_CYCLES = 600
 # Blocks that begin later than others: the example waits for what may still come back, 16,384 clocks.
 LEAST_CYCLES = {"line_tester": 18500}
 # What makes a block forget comes in one of so many cycles of noise.
-ONE_IN = {"rst": 400, "clear": 100}
+ONE_IN = {"rst": 400, "gmii_rx_rst": 400, "clear": 100}
 PREAMBLE = bytes([0x55] * 7 + [0xD5])
 PORT = 5003
 # The IP addresses that test frames go to.
@@ -68,8 +69,8 @@ def flow_of(dice):
 def settings(flow):
     """What stays on inputs while frames come."""
     return {
-        **dict.fromkeys("ce rx_ce tx_ce enable run".split(), 1),
-        **dict.fromkeys("rst clear any_address".split(), 0),
+        **dict.fromkeys("ce rx_ce tx_ce enable run gmii_rx_clk".split(), 1),
+        **dict.fromkeys("rst gmii_rx_rst clear any_address".split(), 0),
         "gap": 12,
         "max_frame": 130,
         "source": address(flow.source),
@@ -427,7 +428,7 @@ def lines(entity, inputs, cycles, seed):
         for cycle in range(max(cycles, LEAST_CYCLES.get(entity, 0)) if scene else cycles):
             values = next(random_values)
             if cycle < RESET_CYCLES:
-                values = values | {"rst": 1}
+                values = values | FIRST_RESET
             elif plays:
                 values = values | next(plays)
             yield "".join(f"{values[port.name]:0{port.width}b}" for port in inputs)
