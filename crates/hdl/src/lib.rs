@@ -23,6 +23,9 @@ pub use wire::{LineFrame, Sniffer, Talker};
 /// Picoseconds of a clock at 125 MHz, in which a line of 1 Gbit/s carries a byte (IEEE 802.3, clause 35).
 pub const CLOCK_PS: u64 = 8_000;
 
+/// The longest trial in ps of simulated time: 10 s, which take a host minutes (`hdl:reference`) to most of an hour (`hdl:N`).
+const LONGEST_TRIAL_PS: u64 = 10_000_000_000_000;
+
 /// Offsets of the registers and places of their fields, of `rtl/registers/ethernet_port.rdl`.
 pub mod registers {
     /// Where a field lies in its register.

@@ -5,7 +5,7 @@ use wirelab_wire::LineRate;
 
 use super::fault::{self, Fault, on_the_line, that_fit};
 use super::options::HdlOptions;
-use crate::CLOCK_PS;
+use crate::{CLOCK_PS, LONGEST_TRIAL_PS};
 
 /// The link in bit/s: a byte a clock of 125 MHz.
 pub const LINK_BITS_PER_S: u64 = 1_000_000_000;
@@ -15,8 +15,6 @@ const MAC_PAUSE_CLOCKS: u64 = 24;
 const PREAMBLE_CLOCKS: u64 = 8;
 /// The longest pause that the generator makes: its register has 24 bits.
 const LONGEST_PAUSE_CLOCKS: u64 = (1 << 24) - 1 + PREAMBLE_CLOCKS;
-/// The longest trial in ps of simulated time: 10 s, which take a host most of an hour.
-const LONGEST_PS: u64 = 10_000_000_000_000;
 
 /// One sending and one receiving port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +153,7 @@ fn frames(trial: &Trial, period_clocks: u64, fault: Option<Fault>) -> Result<u32
         Extent::Frames { frames } => frames,
         Extent::Time { time_ps } => that_fit(time_ps / period_ps, fault, period_clocks).max(1),
     };
-    let most = that_fit(LONGEST_PS / period_ps, fault, period_clocks);
+    let most = that_fit(LONGEST_TRIAL_PS / period_ps, fault, period_clocks);
     match u32::try_from(frames).ok().filter(|_| frames <= most) {
         Some(frames) => Ok(frames),
         None => Err(NodeError::unsupported(

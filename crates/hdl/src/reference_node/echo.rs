@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use wirelab_trial::job::{CheckReport, Judge, SendReport};
 use wirelab_trial::series::{HistogramBuilder, SeriesBuilder};
-use wirelab_trial::{Clock, ClockKind, NodeError, Owner, Sizes};
+use wirelab_trial::{Cancel, Clock, ClockKind, NodeError, Owner, Sizes};
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, Verdict, classify, fcs};
 
 use super::plan::Plan;
@@ -25,9 +25,10 @@ pub const WARM_UP: u32 = 0;
 /// Clocks from the beginning of an echo to the end of the next frame, at least: 120 µs. The program has judged the frame before
 /// and its loop has come to rest by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
 /// Delays at 256 bytes begin to change below 100 µs, those at 1024 not at all: the line itself takes long enough.
-const REST_CLOCKS: u64 = 12_000;
-/// How far the next frame is put off, in clocks: each of so many distances once, before one comes again. It is a prime, and more
-/// than the frames that the capture units keep.
+pub const REST_CLOCKS: u64 = 12_000;
+/// Clocks of a rest between two looks whether the user wants an end: about 30 ms of a host's time.
+const SLICE_CLOCKS: u64 = 65_536;
+/// How far the next frame is put off, in clocks: each of so many distances once, then each of as many longer ones. It is a prime.
 const DISTANCES: u64 = 521;
 /// From one frame's distance to the next one's, so that neighbours differ: about 0.38 of [`DISTANCES`] and not near a multiple of
 /// the line's byte.
@@ -103,14 +104,14 @@ impl Echoes {
     ///
     /// # Errors
     /// Where it does not come back as it was sent.
-    pub fn warm_up(&mut self, node: &mut Reference) -> Result<(), NodeError> {
+    pub fn warm_up(&mut self, node: &mut Reference, cancel: &Cancel) -> Result<(), NodeError> {
         let begun = node.clocks();
         let content = self.send(node, WARM_UP);
         let back = self.wait(node, |echoes, back| {
             is_good(echoes.verdict(back, &content), WARM_UP)
         });
         while node.take_received().is_some() {}
-        self.rest(node, begun, back.as_ref());
+        self.rest(node, begun, back.as_ref(), cancel);
         back.map(|_| ()).ok_or_else(|| {
             NodeError::Failed(
                 "hdl:reference: the first frame does not come back as it was sent within 10 ms of simulated time"
@@ -119,8 +120,8 @@ impl Echoes {
         })
     }
 
-    /// Sends the next frame, and waits until it is back or lost.
-    pub fn next(&mut self, node: &mut Reference) {
+    /// Sends the next frame, waits until it is back or lost, and then until the next one is due or the user wants an end.
+    pub fn next(&mut self, node: &mut Reference, cancel: &Cancel) {
         let sequence = WARM_UP + 1 + self.sent as u32;
         let begun = node.clocks();
         let content = self.send(node, sequence);
@@ -134,7 +135,7 @@ impl Echoes {
         if let Some(back) = back.as_ref().filter(|_| good) {
             self.time(node, back);
         }
-        self.rest(node, begun, back.as_ref());
+        self.rest(node, begun, back.as_ref(), cancel);
     }
 
     /// Puts a frame on the line; gives what must come back of it.
@@ -174,12 +175,14 @@ impl Echoes {
 
     /// Leaves the node in peace until the next frame. Each of a trial, whatever its part, comes at another place of the byte clock
     /// and of the program's loop.
-    fn rest(&self, node: &mut Reference, begun: u64, back: Option<&TimedFrame>) {
+    fn rest(&self, node: &mut Reference, begun: u64, back: Option<&TimedFrame>, cancel: &Cancel) {
         let answered = back.map_or(node.clocks(), |back| back.start_ps / REFERENCE_CLOCK_PS);
         let next = (answered + REST_CLOCKS).saturating_sub(self.line_clocks);
         let next = next.max(begun + self.interval_clocks).max(node.clocks());
         let next = next + distance(self.ahead + self.sent);
-        node.run(next - node.clocks());
+        while node.clocks() < next && !cancel.is_cancelled() {
+            node.run(SLICE_CLOCKS.min(next - node.clocks()));
+        }
     }
 
     /// What a frame that came back whole is, if it must be what was sent, to the last byte.
@@ -239,9 +242,9 @@ impl Echoes {
     }
 }
 
-/// How far a frame of a trial is put off, in clocks.
+/// How far a frame of a trial is put off, in clocks; no two alike.
 const fn distance(frame: u64) -> u64 {
-    frame * DISTANCE_STEP % DISTANCES
+    frame / DISTANCES * DISTANCES + frame % DISTANCES * DISTANCE_STEP % DISTANCES
 }
 
 fn is_good(verdict: Option<Verdict>, sequence: u32) -> bool {
@@ -284,17 +287,51 @@ pub fn resolve(node: &mut Reference, ip: Ipv4Addr) -> Result<NodeAddress, NodeEr
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use wirelab_trial::{Direction, Extent, Framing, Layer, Size, SizeUnit, Trial};
+
+    use super::super::plan::{MOST_CAPTURED_FRAMES, tests::identity};
+    use super::*;
+    use crate::reference::{Attachment, Straps};
 
     #[test]
     fn no_two_frames_of_a_trial_are_put_off_alike() {
-        let all: BTreeSet<u64> = (0..512).map(distance).collect();
-        assert_eq!(all.len(), 512);
+        let all: BTreeSet<u64> = (0..MOST_CAPTURED_FRAMES).map(distance).collect();
+        assert_eq!(all.len() as u64, MOST_CAPTURED_FRAMES);
         // Every place of the byte clock, and none more often than another by much.
-        for place in 0..CLOCKS_PER_BYTE {
-            let there = (0..512).filter(|frame| distance(*frame) % CLOCKS_PER_BYTE == place);
-            assert!((56..=72).contains(&there.count()), "{place}");
+        for frames in [512, MOST_CAPTURED_FRAMES] {
+            let even = frames / CLOCKS_PER_BYTE;
+            for place in 0..CLOCKS_PER_BYTE {
+                let there = (0..frames).filter(|frame| distance(*frame) % CLOCKS_PER_BYTE == place);
+                let there = there.count() as u64;
+                assert!((even - 8..=even + 8).contains(&there), "{place}: {there}");
+            }
         }
+    }
+
+    #[test]
+    fn a_rest_ends_where_the_next_frame_is_due_or_when_the_user_wants_it() {
+        let frames = Extent::Frames { frames: 3 };
+        let framing = Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let size = Size::new(SizeUnit::Length, 64);
+        let load = "500pps".parse().unwrap();
+        let trial = Trial::new(framing, Direction::Echo, size, load, frames);
+        let plan = super::super::plan::plan(&trial, &identity()).unwrap();
+        let to = NodeAddress {
+            mac: [2; 6],
+            ip: TESTER_IP,
+        };
+        let echoes = Echoes::new(&plan, to, 0);
+        let mut node = Reference::new(Straps::new(Attachment::LiteDevice));
+        let cancel = Cancel::new();
+        echoes.rest(&mut node, 0, None, &cancel);
+        assert_eq!(node.clocks(), 200_000);
+        cancel.cancel();
+        echoes.rest(&mut node, 200_000, None, &cancel);
+        assert!(node.clocks() <= 200_000 + SLICE_CLOCKS, "{}", node.clocks());
     }
 }

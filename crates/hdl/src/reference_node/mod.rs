@@ -29,7 +29,8 @@ use session::{Ran, Session};
 
 pub use counted::{COUNTED_LENGTHS, StageCounts, counted, stage_counts};
 pub use link::Link;
-pub use options::straps;
+pub use options::{setup, straps};
+pub use plan::MOST_CAPTURED_FRAMES;
 
 /// Why the node did not come up.
 #[derive(Debug, Error)]

@@ -81,10 +81,10 @@ impl Session {
         let mut echoes = Echoes::new(plan, self.address, part.ahead);
         let node = &mut self.client.transport().node;
         while node.take_sent().is_some() {}
-        echoes.warm_up(node)?;
+        echoes.warm_up(node, cancel)?;
         let mut cancelled = false;
         while echoes.sent < part.frames && !cancelled {
-            echoes.next(node);
+            echoes.next(node, cancel);
             report();
             cancelled = cancel.is_cancelled();
         }
