@@ -18,14 +18,22 @@ const MOST_CLOCKS: u8 = 250;
 /// What is wrong, in words, and what there is.
 pub fn straps(rest: &str) -> Result<Straps, String> {
     let whole = |why: &dyn std::fmt::Display| format!("hdl:reference{rest}: {why}");
-    let options = match rest.strip_prefix(',') {
+    let options: Vec<&str> = match rest.strip_prefix(',') {
         Some(options) => options.split(',').collect(),
         None if rest.is_empty() => Vec::new(),
         None => return Err(whole(&"write hdl:reference, or hdl:reference,mac=dma")),
     };
     let mut attachment = Attachment::default();
     let (mut read, mut write) = (None, None);
+    let mut given = Vec::new();
     for option in options {
+        let key = option.split_once('=').map_or(option, |(key, _)| key);
+        if given.contains(&key) {
+            let why =
+                format!("{key} was given before: give it once, behind the name or by its option");
+            return Err(whole(&why));
+        }
+        given.push(key);
         match option.split_once('=') {
             Some(("mac", name)) => attachment = name.parse().map_err(|error| whole(&error))?,
             Some(("read-clocks", text)) => {
@@ -52,6 +60,7 @@ pub fn straps(rest: &str) -> Result<Straps, String> {
 }
 
 /// The straps as set-up keys, for whoever compares nodes.
+#[must_use]
 pub fn setup(straps: Straps) -> Vec<(String, String)> {
     let name = match straps.attachment {
         Attachment::LiteDevice => "lite-device",
@@ -91,6 +100,15 @@ mod tests {
             (",read-clocks=3", "write 4 to 250"),
             (",write-clocks=many", "write 2 to 250"),
             (",mac=dma,read-clocks=9", "leave read-clocks"),
+            (",mac=dma,mac=lite-device", "mac was given before"),
+            (
+                ",read-clocks=9,read-clocks=9",
+                "read-clocks was given before",
+            ),
+            (
+                ",write-clocks=9,mac=lite-device,write-clocks=4",
+                "write-clocks was given before",
+            ),
         ] {
             let error = straps(rest).unwrap_err();
             assert!(error.contains(words), "{error}");
