@@ -1,6 +1,8 @@
 //! Hardware in simulation as nodes, where this program was built with it (cargo feature `hdl`).
 
 #[cfg(feature = "hdl")]
+use std::collections::BTreeMap;
+#[cfg(feature = "hdl")]
 use std::path::Path;
 
 #[cfg(feature = "hdl")]
@@ -8,7 +10,7 @@ use crate::exit::Failure;
 #[cfg(feature = "hdl")]
 pub use wirelab_hdl::HdlNode;
 #[cfg(feature = "hdl")]
-pub use wirelab_hdl::reference_node::ReferenceNode;
+pub use wirelab_hdl::reference_node::{MOST_CAPTURED_FRAMES, ReferenceNode};
 #[cfg(feature = "hdl")]
 pub use wirelab_hdl::{JoinError, Joined, JoinedAsked, JoinedPort};
 
@@ -36,6 +38,15 @@ pub fn reference(name: &str, rest: &str, image: Option<&Path>) -> Result<Referen
     ReferenceNode::start(name, straps, &elf).map_err(Failure::failed)
 }
 
+/// The set-up keys of the node that `hdl:reference` and `rest` stand for, which is not started for them.
+#[cfg(feature = "hdl")]
+pub fn reference_setup(_: &str, rest: &str) -> Result<BTreeMap<String, String>, Failure> {
+    let straps = wirelab_hdl::reference_node::straps(rest).map_err(Failure::usage)?;
+    Ok(wirelab_hdl::reference_node::setup(straps)
+        .into_iter()
+        .collect())
+}
+
 #[cfg(feature = "hdl")]
 fn installed() -> Result<std::path::PathBuf, Failure> {
     let folders = wirelab_board::image::folders();
@@ -50,10 +61,13 @@ fn installed() -> Result<std::path::PathBuf, Failure> {
 }
 
 #[cfg(not(feature = "hdl"))]
-pub use left_out::{HdlNode, ReferenceNode, missing, reference, start};
+pub use left_out::{
+    HdlNode, MOST_CAPTURED_FRAMES, ReferenceNode, missing, reference, reference_setup, start,
+};
 
 #[cfg(not(feature = "hdl"))]
 mod left_out {
+    use std::collections::BTreeMap;
     use std::path::Path;
     use std::sync::{Arc, Mutex};
 
@@ -71,6 +85,14 @@ mod left_out {
     /// Says what is missing.
     pub fn reference(name: &str, rest: &str, _: Option<&Path>) -> Result<ReferenceNode, Failure> {
         start(name, rest)
+    }
+
+    /// There are none to be refused.
+    pub const MOST_CAPTURED_FRAMES: u64 = u64::MAX;
+
+    /// Says what is missing.
+    pub fn reference_setup(name: &str, _: &str) -> Result<BTreeMap<String, String>, Failure> {
+        Err(missing(name))
     }
 
     /// Says what is missing.

@@ -138,6 +138,17 @@ fn what_has_no_stages_is_refused_with_the_way_out() {
         (&["stages", "board:zynq"][..], 2, "there is no board 'zynq'"),
         (&["stages", path], 2, "has no capture points"),
         (
+            &["stages", path, "--json"],
+            2,
+            "ask hdl:reference, board:NAME",
+        ),
+        // Any node's own reason, of a trial that could not begin.
+        (
+            &["stages", "lpc1768", "--length", "20", "--json"],
+            2,
+            "length 20 is too small",
+        ),
+        (
             &["stages", path, "--fast-track", "port=1026"],
             2,
             "--fast-track has no meaning for",
@@ -178,6 +189,7 @@ fn what_has_no_stages_is_refused_with_the_way_out() {
             "{args:?}: {}",
             stderr(&output)
         );
+        assert_eq!(stdout(&output), "", "{args:?}: nothing is half written");
     }
 }
 

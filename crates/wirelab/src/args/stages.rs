@@ -36,7 +36,8 @@ pub struct StagesArgs {
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,
     /// Frames of each trial [default: 512, or as many as board:lpc1768 keeps the times of; 2048 where the fast track is
-    /// judged by its 99 %, beside a background]
+    /// judged by its 99 %, beside a background]. The capture units of hdl:reference keep the records of 1 to 1022 frames of a
+    /// trial
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
     /// Load of each trial where time is measured, e.g. 1kpps

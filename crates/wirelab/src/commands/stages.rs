@@ -62,6 +62,10 @@ pub fn run(args: &StagesArgs) -> Result {
     let (results, pages) = split(&args.output);
     let outputs = Outputs::of(&results)?;
     let measured = measure(args, &outputs)?;
+    if measured.ran.file.observations.is_empty() {
+        // No trial was begun: what ended that is the answer, and there is no table.
+        return outputs.end(measured.ran, &measured.plan);
+    }
     let shown = show(args, &measured.ran.file, before.as_deref(), &pages)?;
     match outputs.end(measured.ran, &measured.plan)? {
         Outcome::Done if measured.is_whole => Ok(shown),
@@ -104,8 +108,8 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok(Measured::whole(plan, ran));
     }
-    predicted::refuse(args)?;
     let names = sweep::names(args)?;
+    predicted::refuse(args, &sweep::setups(&names)?)?;
     if names.len() > 1 {
         return sweep::measure(args, outputs, &names, &ways, (&bar, &cancel));
     }
@@ -317,6 +321,12 @@ fn show(
     let rows = stage::table(file);
     if rows.is_empty() {
         file.observations.iter().try_for_each(begun)?;
+        if !args.node.starts_with("here:") {
+            return Err(Failure::usage(format!(
+                "{} has no capture points, or took no times: ask {REFERENCE}, board:NAME, node:HOST, or results of them",
+                args.node
+            )));
+        }
     }
     let changes: Option<Vec<Change>> = before.and_then(|before| stage::changes(before, &rows));
     let options = report_options(None, false);
@@ -346,16 +356,10 @@ fn show(
         let text = render_stages(file, changes.as_deref(), Format::Terminal, &options);
         put!("{}", text.map_err(Failure::usage)?);
     }
-    if rows.is_empty() && args.node.starts_with("here:") {
+    if rows.is_empty() {
         let said = file.observations.iter().flat_map(|o| &o.warnings);
         let said: Vec<String> = said.map(|w| format!("{}; {}", w.text, w.way_out)).collect();
         return Err(Failure::failed(said.join("\n")));
-    }
-    if rows.is_empty() {
-        return Err(Failure::usage(format!(
-            "{} has no capture points, or took no times: ask board:NAME, node:HOST, or results of them",
-            args.node
-        )));
     }
     let grew = changes.iter().flatten().any(Change::is_worse);
     Ok(Outcome::of(!grew))

@@ -8,6 +8,7 @@ use wirelab_trial::{Framing, Layer, Size, SizeUnit};
 use super::LARGEST_PAYLOAD;
 use crate::args::{Cli, StagesArgs};
 use crate::exit::Failure;
+use crate::hardware::MOST_CAPTURED_FRAMES;
 use crate::nodes::REFERENCE;
 
 /// What kind of thing is asked.
@@ -113,10 +114,26 @@ const ASK_LAB: &str = "both ways are asked of a node by a tester: ask lab: or no
 pub fn refuse(args: &StagesArgs) -> Result<(), Failure> {
     let kind = kind(args);
     check(args, kind, &given())?;
-    if kind == Lab {
-        lengths(args)?;
+    match kind {
+        Lab => lengths(args, "a lab's interfaces carry"),
+        Reference => {
+            lengths(args, "hdl:reference takes")?;
+            super::frames(args.count, Some(MOST_CAPTURED_FRAMES)).map(drop)
+        }
+        Node => ports(&args.node),
+        File | Here | Board => Ok(()),
     }
-    Ok(())
+}
+
+/// Ports of hardware in simulation have no stages; the node that has them is another.
+fn ports(node: &str) -> Result<(), Failure> {
+    match node.starts_with("hdl:") {
+        true => Err(Failure::usage(format!(
+            "{node}: ports of hardware have no capture points: ask {REFERENCE}, whose capture units take the times, or \
+             'wirelab measure {node}' for rates and counts"
+        ))),
+        false => Ok(()),
+    }
 }
 
 fn kind(args: &StagesArgs) -> Kind {
@@ -167,8 +184,8 @@ fn check(args: &StagesArgs, kind: Kind, given: &[&str]) -> Result<(), Failure> {
     }
 }
 
-/// Lengths that the interfaces of a lab carry.
-fn lengths(args: &StagesArgs) -> Result<(), Failure> {
+/// Lengths that Ethernet carries without a tag, and so the node; `who` says whose limit it is.
+fn lengths(args: &StagesArgs, who: &str) -> Result<(), Failure> {
     // The Ethernet header is before what the MTU counts.
     let most = LARGEST_PAYLOAD + 14;
     let udp = Framing {
@@ -179,7 +196,7 @@ fn lengths(args: &StagesArgs) -> Result<(), Failure> {
         let size = Size::new(SizeUnit::Length, *length);
         let why = match size.resolve_test(udp) {
             Ok(_) if *length <= most => continue,
-            Ok(_) => format!("a lab's interfaces carry lengths up to {most}"),
+            Ok(_) => format!("{who} lengths up to {most}"),
             Err(error) => error.to_string(),
         };
         return Err(Failure::usage(format!(
@@ -245,16 +262,46 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_a_lab_does_not_carry_are_refused() {
-        assert!(lengths(&args(&["lab:"])).is_ok());
-        for (length, words) in [
-            ("2000", "up to 1514"),
-            ("60000", "60 to 1514"),
-            ("20", "60 to 1514"),
-        ] {
-            let told = lengths(&args(&["lab:", "--length", length]));
-            let told = told.unwrap_err().to_string();
-            assert!(told.contains(words) && told.contains(length), "{told}");
+    fn lengths_that_a_node_does_not_carry_are_refused_before_it_is_started() {
+        for node in ["lab:", "hdl:reference", "hdl:reference,mac=dma"] {
+            assert!(refuse(&args(&[node, "--length", "60,1514"])).is_ok());
+            for (length, words) in [
+                ("1515", "up to 1514"),
+                ("2000", "up to 1514"),
+                ("60000", "60 to 1514"),
+                ("64,20", "60 to 1514"),
+            ] {
+                let told = refuse(&args(&[node, "--length", length]));
+                let told = told.unwrap_err();
+                assert_eq!(told.code(), 2);
+                let text = told.to_string();
+                assert!(text.contains(words) && text.contains("--length"), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn ports_of_hardware_have_no_stages_and_the_node_that_has_some_is_named() {
+        for node in ["hdl:4", "hdl:1", "hdl:4,loopback", "hdl:nothing"] {
+            let told = refuse(&args(&[node])).unwrap_err();
+            assert_eq!(told.code(), 2);
+            let text = told.to_string();
+            assert!(
+                text.contains("ask hdl:reference") && text.contains(node),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "hdl")]
+    fn more_frames_than_the_capture_units_keep_are_refused_before_they_are_asked() {
+        let asked = |count| refuse(&args(&["hdl:reference", "--count", count]));
+        assert!(asked("1022").is_ok());
+        for (count, words) in [("1023", "the records of 1 to 1022"), ("0", "at least 1")] {
+            let told = asked(count).unwrap_err();
+            assert_eq!(told.code(), 2);
+            assert!(told.to_string().contains(words), "{told}");
         }
     }
 }

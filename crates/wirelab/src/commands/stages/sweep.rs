@@ -1,5 +1,7 @@
 //! `wirelab stages hdl:reference` with several pairs of wait states: slots with each of them, and DMA beside these.
 
+use std::collections::BTreeMap;
+
 use wirelab_bench::NoCeiling;
 use wirelab_ports::PortsOptions;
 use wirelab_trial::{Cancel, Node};
@@ -8,6 +10,7 @@ use super::{Asked, LARGEST_PAYLOAD, Measured, Ways, frames, plan};
 use crate::args::StagesArgs;
 use crate::commands::trials::{Outputs, Ran};
 use crate::exit::Failure;
+use crate::hardware;
 use crate::nodes::{self, REFERENCE};
 use crate::terminal::Bar;
 
@@ -42,6 +45,15 @@ pub fn names(args: &StagesArgs) -> Asked<Vec<String>> {
         names.push(format!("{REFERENCE},mac=dma"));
     }
     Ok(names)
+}
+
+/// The set-up keys of each reference node by its name, so that straps that cannot be are refused before the first node is asked.
+pub fn setups(names: &[String]) -> Asked<Vec<BTreeMap<String, String>>> {
+    let of_reference = |name: &String| {
+        let rest = name.strip_prefix(REFERENCE)?;
+        Some(hardware::reference_setup(name, rest))
+    };
+    names.iter().filter_map(of_reference).collect()
 }
 
 /// Asks the same of each node, one after the other; what came of all is one file.
