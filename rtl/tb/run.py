@@ -3,7 +3,8 @@
 `run.py --list`, or `run.py --seeds 1,8` for eight times other random numbers.
 
 Every rtl/tb/tb_*.vhd is a bench, every *.vhd of rtl/src, rtl/reference and rtl/example and the registers are sources;
-other rtl/tb/*.vhd are packages of the benches.
+other rtl/tb/*.vhd are packages of the benches. rtl/tb/stand_ins has blocks that do what those of rtl/src cannot be brought to
+from outside, or not in time: in the library `stand_ins` they take the places of these.
 """
 
 import argparse
@@ -30,7 +31,8 @@ def main():
     if not any(word.startswith(("-p", "--num-threads")) for word in arguments):
         arguments = ["-p", str(os.cpu_count() or 1), *arguments]
     try:
-        return benches.run(verilog.sources(), sorted(rtl.glob("tb/*.vhd")), built, arguments, seeds)
+        stand_ins = sorted(rtl.glob("tb/stand_ins/*.vhd"))
+        return benches.run(verilog.sources(), sorted(rtl.glob("tb/*.vhd")), built, arguments, seeds, stand_ins=stand_ins)
     except toolchain.ToolError as error:
         print(f"Bail out! {error}")
         return 1

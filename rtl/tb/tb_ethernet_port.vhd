@@ -239,6 +239,11 @@ begin
         check_register(16#200#, 12);
         read_register(16#7F0#, "10");
         write_register(16#210#, x"00000001", "10");
+        -- Where a byte lies that is not the first of its word, nothing is read or written.
+        for byte in 1 to 3 loop
+          read_register(16#200# + byte, "10");
+          write_register(16#200# + byte, x"FFFFFFFF", "10");
+        end loop;
         check_register(16#200#, 12);
 
       elsif run("frames that come back are counted by each block") then

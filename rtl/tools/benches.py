@@ -48,10 +48,20 @@ def configure(library, benches, output, seeds):
                 library.test_bench(path.stem).add_config(f"seed_{seed}", generics={"seed": seed})
 
 
-def run(sources, benches, output, arguments, seeds=(), out=print):
+def replace(unit, sources, stand_ins):
+    """The library `stand_ins`: all sources again, but for those that have a stand-in of the same name. Raises ToolError."""
+    library, names = unit.add_library("stand_ins"), {path.name for path in stand_ins}
+    if unknown := names - {path.name for path in sources}:
+        raise toolchain.ToolError(f"{', '.join(sorted(unknown))} of rtl/tb/stand_ins has the name of no source. Way out: give it one's")
+    for path in [*(path for path in sources if path.name not in names), *stand_ins]:
+        library.add_source_file(path)
+
+
+def run(sources, benches, output, arguments, seeds=(), out=print, stand_ins=()):
     """Analyses `sources` (paths) into the library `wirelab`, runs all tests of `benches`; returns the exit status.
 
-    Each of `seeds` makes other random numbers. `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list,
+    Each of `stand_ins` takes the place of the source of its name in the library `stand_ins`. Each of `seeds` makes other random
+    numbers. `arguments` are VUnit's own: a pattern of names, -p JOBS, -v, --list,
     --gtkwave-fmt and so on.
     """
     from vunit import VUnit  # Only the environment has it.
@@ -67,6 +77,8 @@ def run(sources, benches, output, arguments, seeds=(), out=print):
         library = unit.add_library("wirelab")
         for path in [*sources, *benches]:
             library.add_source_file(path)
+        if stand_ins:
+            replace(unit, sources, stand_ins)
         configure(library, benches, output, seeds)
         # VUnit's and OSVVM's own sources hide names by the hundred.
         unit.set_compile_option("ghdl.a_flags", ["-Wno-hide"])

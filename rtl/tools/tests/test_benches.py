@@ -32,6 +32,11 @@ RUN = """import sys; from pathlib import Path
 sys.path.insert(0, sys.argv[1]); import toolchain, benches
 sys.exit(benches.run([], [Path(word) for word in sys.argv[4:]], Path(sys.argv[2]), [], range(*map(int, sys.argv[3].split(",")))))"""
 
+RUN_STAND_IN = """import sys; from pathlib import Path
+sys.path.insert(0, sys.argv[1]); import toolchain, benches
+paths = [Path(word) for word in sys.argv[2:]]
+sys.exit(benches.run([paths[1]], paths[3:], paths[0], [], stand_ins=[paths[2]]))"""
+
 
 class Benches(unittest.TestCase):
     """Results of VUnit as TAP."""
@@ -81,6 +86,23 @@ class Benches(unittest.TestCase):
     def test_no_bench_is_no_pass(self):
         lines, status = self.tap()
         self.assertEqual((lines, status), (["Bail out! there is no test bench"], 1))
+
+    def test_a_stand_in_takes_the_place_of_its_namesake_in_a_library_of_its_own(self):
+        source, stand_in = self.folder / "it.vhd", self.folder / "stand_ins/it.vhd"
+        stand_in.parent.mkdir(exist_ok=True)
+        for path, value in (source, 1), (stand_in, 2):
+            path.write_text(f"package it is constant VALUE : natural := {value}; end package;\n")
+        benches = []
+        for library, value in ("work", 1), ("stand_ins", 2):
+            text = BENCH.replace("entity tb_it", f"library stand_ins; use {library}.it.all;\nentity tb_{library}")
+            text = text.replace("of tb_it", f"of tb_{library}").replace("(1, 2)", "(1, 1)").replace("(1, 1)", f"(VALUE, {value})")
+            benches.append(self.folder / f"tb_{library}.vhd")
+            benches[-1].write_text(text)
+        for name, says in (stand_in, "1..4"), (self.folder / "other.vhd", "other.vhd of rtl/tb/stand_ins has the name of no source"):
+            words = [sys.executable, "-B", "-c", RUN_STAND_IN, TOOLS, self.folder / "out", source, name, *benches]
+            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            self.assertEqual(done.returncode, int(name != stand_in), done.stdout)
+            self.assertIn(says, done.stdout)
 
 
 class Toolchain(unittest.TestCase):

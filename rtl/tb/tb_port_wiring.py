@@ -1,0 +1,29 @@
+"""The scripts of tb_port_wiring, a configuration of its test for each."""
+
+import port_line
+import port_watch
+from port_script import Script
+
+SCRIPTS = {
+    "mac": port_line.mac,
+    "generator": port_line.generator,
+    "checker": port_line.checker,
+    "identifier": port_watch.identifier,
+    "capture": port_watch.capture,
+    "rate": port_watch.rate,
+    "clears": port_watch.clears,
+    "stand_ins": port_watch.stand_ins,
+}
+
+
+def configure(bench, folder, seed):
+    """Gives the test its scripts; the seed makes the values of the settings alone, which every bit keeps."""
+    for name, made in SCRIPTS.items() | {("settings", lambda: Script().settings(seed))}:
+        path = folder / f"port_wiring_{name}_seed_{seed}.txt"
+
+        def write(output_path, path=path, made=made):
+            path.write_text("".join(f"{line}\n" for line in made().lines))
+            return True
+
+        generics = {"script": str(path), "stands_in": name == "stand_ins"}
+        bench.test("script").add_config(f"{name}_seed_{seed}", generics=generics, pre_config=write)
