@@ -102,9 +102,9 @@ begin
   tally : entity work.mac_tally
     port map (
       clk => clk, rst => rst, clear => clear, ended => ended, bad_fcs => s_bad_fcs, rx_error => s_rx_error,
-      runt => s_runt, oversize => s_oversize, received => received, dropped => dropped_any, filtered => filtered,
-      sent => sent, no_sfd => no_sfd, too_short => too_short, bad_preamble => bad_preamble, underrun => underrun,
-      no_buffer => had_no_buffer, refused => had_refused, fault => had_fault,
+      runt => s_runt, oversize => s_oversize, received => received, overrun => found_none, dropped => dropped_any,
+      filtered => filtered, sent => sent, no_sfd => no_sfd, too_short => too_short, bad_preamble => bad_preamble,
+      underrun => underrun, no_buffer => had_no_buffer, refused => had_refused, fault => had_fault,
       s_address => count_at, s_rdata => count_word
     );
 

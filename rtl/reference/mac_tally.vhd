@@ -21,8 +21,9 @@ entity mac_tally is
     rx_error  : in  std_logic;
     runt      : in  std_logic;
     oversize  : in  std_logic;
-    -- One clock each.
+    -- One clock each. What is dropped because of an overrun is told as both.
     received  : in  std_logic;
+    overrun   : in  std_logic;
     dropped   : in  std_logic;
     filtered  : in  std_logic;
     sent      : in  std_logic;
@@ -53,6 +54,7 @@ architecture rtl of mac_tally is
   signal overflow : std_logic_vector(COUNTERS - 1 downto 0);
   -- Of the events that are nobody's frame: whether they happened.
   signal happened : std_logic_vector(3 downto 0);
+  signal had_overrun : std_logic;
 begin
   restart <= rst or clear;
 
@@ -73,9 +75,11 @@ begin
   process (clk)
   begin
     if rising_edge(clk) then
-      happened <= happened or events(COUNTERS - 1 downto OVERFLOW_WORD);
+      happened    <= happened or events(COUNTERS - 1 downto OVERFLOW_WORD);
+      had_overrun <= had_overrun or overrun;
       if restart = '1' then
-        happened <= (others => '0');
+        happened    <= (others => '0');
+        had_overrun <= '0';
       end if;
     end if;
   end process;
@@ -105,6 +109,7 @@ begin
       s_rdata(SLOT_MAC_COUNTS_STICKY_NO_BUFFER)    <= no_buffer;
       s_rdata(SLOT_MAC_COUNTS_STICKY_REFUSED)      <= refused;
       s_rdata(SLOT_MAC_COUNTS_STICKY_FAULT)        <= fault;
+      s_rdata(SLOT_MAC_COUNTS_STICKY_OVERRUN)      <= had_overrun;
     end if;
   end process;
 end architecture;

@@ -80,6 +80,15 @@ architecture rtl of slot_mac is
     end if;
     return word;
   end function;
+
+  -- The length that is kept of a written word: of one that is too long for the field its greatest, which no frame has.
+  function kept_length(word : std_logic_vector(31 downto 0)) return std_logic_vector is
+  begin
+    if (or word(31 downto 11)) = '1' then
+      return 11x"7FF";
+    end if;
+    return word(10 downto 0);
+  end function;
 begin
   page    <= to_integer(unsigned(s_address(13 downto 10)));
   place   <= to_integer(unsigned(s_address(9 downto 0)));
@@ -127,8 +136,8 @@ begin
               was_refused <= '0';
             end if;
           when SLOT_MAC_RX_DONE / 4    => give_back <= s_wdata(1 downto 0);
-          when SLOT_MAC_TX_LENGTH0 / 4 => tx_lengths(10 downto 0) <= s_wdata(10 downto 0);
-          when SLOT_MAC_TX_LENGTH1 / 4 => tx_lengths(21 downto 11) <= s_wdata(10 downto 0);
+          when SLOT_MAC_TX_LENGTH0 / 4 => tx_lengths(10 downto 0) <= kept_length(s_wdata);
+          when SLOT_MAC_TX_LENGTH1 / 4 => tx_lengths(21 downto 11) <= kept_length(s_wdata);
           when SLOT_MAC_TX_GO / 4      => go <= s_wdata(1 downto 0);
           when others => null;
         end case;

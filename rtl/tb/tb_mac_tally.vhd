@@ -21,7 +21,7 @@ architecture test of tb_mac_tally is
 
   signal clk            : std_logic := '0';
   signal rst            : std_logic := '1';
-  signal clear, ended   : std_logic := '0';
+  signal clear, ended, overrun : std_logic := '0';
   signal told           : told_t := (others => '0');
   signal s_address      : std_logic_vector(3 downto 0) := (others => '0');
   signal s_rdata        : std_logic_vector(31 downto 0);
@@ -34,7 +34,7 @@ begin
     generic map (COUNT_BITS => COUNT_BITS)
     port map (
       clk => clk, rst => rst, clear => clear, ended => ended, received => told(0), dropped => told(1), bad_fcs => told(2),
-      rx_error => told(3), runt => told(4), oversize => told(5), filtered => told(6), sent => told(7),
+      overrun => overrun, rx_error => told(3), runt => told(4), oversize => told(5), filtered => told(6), sent => told(7),
       no_sfd => told(8), too_short => told(9), bad_preamble => told(10), underrun => told(11),
       fault => kept(2), refused => kept(1), no_buffer => kept(0),
       s_address => s_address, s_rdata => s_rdata);
@@ -148,6 +148,20 @@ begin
         end loop;
         check_equal(SLOT_MAC_COUNTS_STICKY_REFUSED, SLOT_MAC_COUNTS_STICKY_NO_BUFFER + 1, "refused");
         check_equal(SLOT_MAC_COUNTS_STICKY_FAULT, SLOT_MAC_COUNTS_STICKY_NO_BUFFER + 2, "fault");
+      elsif run("an overrun stays in the sticky word until it is cleared, and is no count of its own") then
+        clean;
+        overrun <= '1';
+        tell("000000000000", '0', 1);
+        overrun <= '0';
+        for again in 1 to 3 loop
+          tell("111111110000", '0', 2);
+          expect(STICKY, 2**SLOT_MAC_COUNTS_STICKY_OVERRUN, "overrun");
+          expect(1, 2 * again, "dropped");
+        end loop;
+        clean;
+        expect(STICKY, 0, "cleared");
+        tell("010000000000", '0', 1);
+        expect(STICKY, 0, "dropped for another reason");
       end if;
     end loop;
     test_runner_cleanup(runner);

@@ -1,4 +1,5 @@
--- Tests of ring_mac's registers at odd times: rings written and ways disabled while a frame is moved, and what a fault leaves.
+-- Tests of ring_mac's registers at odd times: rings written and ways disabled while a frame is moved, what a fault leaves, and
+-- frames that are dropped for two reasons at once.
 --
 -- The memory takes a clock a word, so that a frame of some hundred bytes is under way for long enough.
 library ieee;
@@ -45,6 +46,8 @@ architecture test of tb_ring_writes is
   signal s_address : std_logic_vector(13 downto 0) := (others => '0');
   signal s_wdata, s_rdata : std_logic_vector(31 downto 0) := (others => '0');
   signal frames_sent, last_length : natural := 0;
+  -- The memory keeps a request waiting.
+  signal holds : std_logic := '0';
   shared variable memory : memory_t;
 begin
   clk <= not clk after PERIOD / 2;
@@ -62,7 +65,7 @@ begin
   begin
     wait until rising_edge(clk);
     dma_answer <= '0';
-    if dma_request = '1' and dma_answer = '0' then
+    if dma_request = '1' and dma_answer = '0' and holds = '0' then
       dma_answer <= '1';
       dma_rdata  <= memory.get(to_integer(unsigned(dma_address)));
       if dma_write = '1' then
@@ -345,6 +348,37 @@ begin
         expect(RING_MAC_STATUS, FAULT + 2**RING_MAC_STATUS_RECEIVED, "status");
         expect(RING_MAC_CONTROL, 4, "control");
         expect_received(RX_RING, 0, BUFFERS, 60, 16#55#);
+
+      elsif run("two frames that are dropped in one clock, for want of a slot and of a buffer, are both counted and told") then
+        for delay in 0 to 40 loop
+          make_rx_ring(RX_RING, BUFFERS);
+          describe(RX_RING, 0, BUFFERS + 2**RX_DESCRIPTOR_BUFFER_USED, 0);
+          write(RING_MAC_RX_RING, RX_RING);
+          holds <= '1';
+          receive(60, 16#66#);
+          receive(60, 16#77#);
+          cycles(4);
+          expect(RING_MAC_COUNTS_DROPPED, 0, "both are in the store");
+          expect(RING_MAC_COUNTS_STICKY, 0, "and nothing has happened");
+          -- The first is dropped in some clock around the end of a third, of 60 bytes, which has no slot.
+          holds <= '0' after (40 + delay) * PERIOD;
+          receive(60, 16#88#);
+          cycles(60);
+          wait_until_idle;
+          expect(RING_MAC_COUNTS_DROPPED, 3, "dropped, " & to_string(delay) & " clocks");
+          expect(
+            RING_MAC_COUNTS_STICKY, 2**RING_MAC_COUNTS_STICKY_OVERRUN + 2**RING_MAC_COUNTS_STICKY_NO_BUFFER, "sticky word"
+          );
+          write(RING_MAC_STATUS, 31);
+          enable(2**RING_MAC_CONTROL_CLEAR);
+          cycles(1);
+          expect(RING_MAC_COUNTS_STICKY, 0, "cleared");
+        end loop;
+        -- What finds no buffer, but a slot, is no overrun.
+        receive(60, 16#99#);
+        cycles(60);
+        expect(RING_MAC_COUNTS_DROPPED, 1, "dropped");
+        expect(RING_MAC_COUNTS_STICKY, 2**RING_MAC_COUNTS_STICKY_NO_BUFFER, "sticky word");
       end if;
     end loop;
     test_runner_cleanup(runner);

@@ -77,18 +77,25 @@ begin
       end loop;
     end procedure;
 
-    procedure write(address, value : natural; bytes : std_logic_vector(3 downto 0) := "1111") is
+    procedure write_word(
+      address : natural; value : std_logic_vector(31 downto 0); bytes : std_logic_vector(3 downto 0) := "1111"
+    ) is
     begin
       s_access  <= '1';
       s_write   <= '1';
       s_address <= std_logic_vector(to_unsigned(address / 4, 14));
-      s_wdata   <= std_logic_vector(to_unsigned(value, 32));
+      s_wdata   <= value;
       s_bytes   <= bytes;
       cycles(1);
       s_access <= '0';
       s_wdata  <= (others => '0');
       -- An access takes two clocks at least.
       cycles(1);
+    end procedure;
+
+    procedure write(address, value : natural; bytes : std_logic_vector(3 downto 0) := "1111") is
+    begin
+      write_word(address, std_logic_vector(to_unsigned(value, 32)), bytes);
     end procedure;
 
     procedure read(address : natural; value : out std_logic_vector(31 downto 0)) is
@@ -221,7 +228,12 @@ begin
       elsif run("a frame without a slot is dropped and counted, and the slots stay as they are") then
         receive(OWN, 60, 1, GOOD, 3);
         receive(OWN, 61, 2, GOOD, 0);
+        expect_count(SLOT_MAC_COUNTS_STICKY, 0, "no overrun yet");
+        receive(OTHER, 300, 9);
+        receive(OWN, 300, 9, "1000");
+        expect_count(SLOT_MAC_COUNTS_STICKY, 0, "frames that are not to be kept need no slot");
         receive(OWN, 300, 3, GOOD, 15);
+        expect_count(SLOT_MAC_COUNTS_STICKY, 2**SLOT_MAC_COUNTS_STICKY_OVERRUN, "overrun");
         receive(TO_ALL, 300, 4, GOOD, 15);
         receive(OTHER, 300, 5);
         expect_status(0, '1', 60, 3);
@@ -230,7 +242,7 @@ begin
         expect_slot(1, OWN, 61, 2);
         expect_count(SLOT_MAC_COUNTS_RECEIVED, 2, "received");
         expect_count(SLOT_MAC_COUNTS_DROPPED, 2, "dropped");
-        expect_count(SLOT_MAC_COUNTS_FILTERED, 1, "filtered");
+        expect_count(SLOT_MAC_COUNTS_FILTERED, 2, "filtered");
         -- The turn is slot 0's: while it is full, slot 1 does not help.
         write(SLOT_MAC_RX_DONE, 2);
         receive(OWN, 62, 6);
@@ -241,6 +253,12 @@ begin
         expect_status(0, '1', 63);
         receive(OWN, 64, 8);
         expect_status(1, '1', 64);
+        expect_count(SLOT_MAC_COUNTS_STICKY, 2**SLOT_MAC_COUNTS_STICKY_OVERRUN, "it stays");
+        write(SLOT_MAC_CONTROL, 3 + 8);
+        cycles(1);
+        expect_count(SLOT_MAC_COUNTS_STICKY, 0, "cleared");
+        receive(OWN, 65, 10);
+        expect_count(SLOT_MAC_COUNTS_STICKY, 2**SLOT_MAC_COUNTS_STICKY_OVERRUN, "and it comes again");
 
       elsif run("damaged frames are not kept but counted as what they are") then
         receive(OWN, 60, 1, "1000");
@@ -283,15 +301,8 @@ begin
               when 0      => write(at, payload_byte(number, i), "0001");
               when 1      => write(at, payload_byte(number, i) * 2**8, "0010");
               when 2      => write(at, payload_byte(number, i) * 2**16, "0100");
-              when others =>
-                -- Above what a natural holds.
-                s_access  <= '1';
-                s_write   <= '1';
-                s_address <= std_logic_vector(to_unsigned(at / 4, 14));
-                s_wdata   <= octet(payload_byte(number, i)) & x"000000";
-                s_bytes   <= "1000";
-                cycles(1);
-                s_access <= '0';
+              -- Above what a natural holds.
+              when others => write_word(at, octet(payload_byte(number, i)) & x"000000", "1000");
             end case;
           end loop;
           write(SLOT_MAC_TX_LENGTH0 + 4 * slot, length);
@@ -332,8 +343,34 @@ begin
         write(SLOT_MAC_TX_GO, 2);
         cycles(3);
         expect_count(SLOT_MAC_TX_STATUS, 2**SLOT_MAC_TX_STATUS_REFUSED, "refused");
+        write(SLOT_MAC_CONTROL, 8);
+        -- Of 60 bytes by its low bits, each bit above them in its turn.
+        for bit_at in 11 to 30 loop
+          for slot in 0 to 1 loop
+            write(SLOT_MAC_TX_LENGTH0 + 4 * slot, 2**bit_at + 60);
+            expect_count(SLOT_MAC_TX_LENGTH0 + 4 * slot, 2047, "the length that is kept");
+            write(SLOT_MAC_TX_GO, 2**slot);
+            cycles(3);
+            expect_count(SLOT_MAC_TX_STATUS, 2**SLOT_MAC_TX_STATUS_REFUSED, "refused, bit " & to_string(bit_at));
+            write(SLOT_MAC_CONTROL, 8);
+            cycles(1);
+          end loop;
+        end loop;
+        write_word(SLOT_MAC_TX_LENGTH0, x"8000003C");
+        write(SLOT_MAC_TX_GO, 1);
+        cycles(3);
+        expect_count(SLOT_MAC_TX_STATUS, 2**SLOT_MAC_TX_STATUS_REFUSED, "refused, bit 31");
         cycles(100);
         check(is_empty(SENT_BYTES), "nothing is sent");
+        -- And a length that is one goes.
+        write(SLOT_MAC_TX_LENGTH0, 60);
+        expect_count(SLOT_MAC_TX_LENGTH0, 60, "the length that is kept");
+        write(SLOT_MAC_TX_GO, 1);
+        cycles(300);
+        for k in 1 to 60 loop
+          word := pop(SENT_BYTES);
+        end loop;
+        check_equal(integer'(pop(SENT_BYTES)), -60, "a frame that is one");
 
       elsif run("a slot that is busy is not sent again, which is told, and the other one is no matter of it") then
         write(SLOT_MAC_TX_LENGTH0, 60);
