@@ -63,7 +63,7 @@ fn stages_are_what_the_document_found() {
     let received = |stage| of(Direction::Receive, stage);
     let interrupt = received("line to interrupt");
     assert!(
-        (interrupt.0 - interrupt.1).abs() < 50.0,
+        (interrupt.0 - interrupt.1).abs() <= 2.0,
         "independent of the size: {interrupt:?}"
     );
     let copied = received("line to driver");
@@ -79,6 +79,24 @@ fn stages_are_what_the_document_found() {
     // Stages and their sums are of the same frames.
     let stack = received("driver to application").0;
     assert!((copied.0 + stack - called.0).abs() < 1e-6);
+}
+
+#[test]
+fn the_interrupt_of_dma_comes_two_clocks_a_word_later() {
+    let Some(elf) = image::or_skip(IMAGE) else {
+        return;
+    };
+    let mut node = start(Attachment::Dma, &elf);
+    let lengths = [64, 256, 1024];
+    let clocks = lengths.map(|length| {
+        let came = run(&mut node, &trial(Direction::Receive, length, 4));
+        mean(&came, Direction::Receive, "line to interrupt")
+    });
+    for at in 1..lengths.len() {
+        let words = f64::from(lengths[at] - lengths[at - 1]) / 4.0;
+        let a_word = (clocks[at] - clocks[at - 1]) / words;
+        assert!((a_word - 2.0).abs() <= 0.2, "{clocks:?}");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ const POINT_COST: &str = "capture_point_ticks";
 /// The counter of the program that has the sticky bits of the MAC which came up in the trial.
 const STICKY: &str = "mac_sticky";
 /// The bits of that word, by their names in the registers; they are the same in either MAC.
-const STICKY_BITS: [(reg::Field, &str); 8] = [
+const STICKY_BITS: [(reg::Field, &str); 9] = [
     (reg::SLOT_MAC_COUNTS_STICKY_OVERFLOW, "overflow"),
     (reg::SLOT_MAC_COUNTS_STICKY_NO_SFD, "no_sfd"),
     (reg::SLOT_MAC_COUNTS_STICKY_TOO_SHORT, "too_short"),
@@ -27,6 +27,16 @@ const STICKY_BITS: [(reg::Field, &str); 8] = [
     (reg::SLOT_MAC_COUNTS_STICKY_NO_BUFFER, "no_buffer"),
     (reg::SLOT_MAC_COUNTS_STICKY_REFUSED, "refused"),
     (reg::SLOT_MAC_COUNTS_STICKY_FAULT, "fault"),
+    (reg::SLOT_MAC_COUNTS_STICKY_OVERRUN, "overrun"),
+];
+
+/// The counter of the program that has how many good frames the MAC dropped in the trial. It says so of each trial, while a bit
+/// comes up in the first alone.
+const DROPPED: &str = "mac_dropped_frames";
+/// The bits of dropped frames, each with what there was no room in.
+const DROPS: [(&str, &str); 2] = [
+    ("overrun", "the slots of its store were full (overrun)"),
+    ("no_buffer", "no descriptor was free (no_buffer)"),
 ];
 
 /// Why a figure of one node is not that of both.
@@ -84,11 +94,14 @@ fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Obse
     }
     warnings.dedup();
     let sticky = sticky_bits(told.counters.get(STICKY).copied().unwrap_or(0));
-    warnings.extend(sticky_warning(&node.name, &sticky));
+    let dropped = told.counters.get(DROPPED).copied().unwrap_or(0);
+    warnings.extend(dropped_warning(&node.name, dropped, &sticky));
+    warnings.extend(sticky_warning(&node.name, dropped, &sticky));
     let points = |name: &String| name == POINT_COST || name.ends_with("_ticks");
     let counters = told.counters.into_iter().filter(|(name, _)| points(name));
     // Words of bits cannot be added where parts are taken together, trials in which a bit came up can.
     let came_up = sticky.iter().map(|bit| (format!("{STICKY}_{bit}"), 1));
+    let drops = (dropped > 0).then(|| (DROPPED.to_owned(), dropped));
     Observation {
         trial: plan.trial.clone(),
         sizes: plan.sizes,
@@ -108,6 +121,7 @@ fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Obse
         series: Vec::new(),
         counters: counters
             .chain(came_up)
+            .chain(drops)
             .map(|(name, value)| (format!("node_{name}"), Field::measured(value)))
             .collect(),
         tester: TesterObservation {
@@ -129,8 +143,30 @@ fn sticky_bits(word: u64) -> Vec<&'static str> {
     names
 }
 
-/// What to say of bits that came up.
-fn sticky_warning(node: &str, bits: &[&str]) -> Option<Warning> {
+/// What to say of good frames that the MAC dropped. They are a finding on the node: what came back has its figures all the same.
+fn dropped_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
+    (dropped > 0).then(|| {
+        let causes = DROPS.iter().filter(|(bit, _)| bits.contains(bit));
+        let mut causes: Vec<&str> = causes.map(|(_, cause)| *cause).collect();
+        if causes.is_empty() {
+            causes.push("it had no room for them");
+        }
+        Warning::new(
+            "node-dropped",
+            format!(
+                "{node}: its MAC dropped {dropped} good frames: {}",
+                causes.join(", ")
+            ),
+            "the node lost them, not the tester: its program did not take them in time; offer fewer at once, or choose another \
+             attachment of the MAC",
+        )
+    })
+}
+
+/// What to say of bits that came up, but of those of frames that were dropped and are told.
+fn sticky_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
+    let told = |bit: &str| dropped > 0 && DROPS.iter().any(|(drop, _)| *drop == bit);
+    let bits: Vec<&str> = bits.iter().copied().filter(|bit| !told(bit)).collect();
     (!bits.is_empty()).then(|| {
         Warning::new(
             "sticky",
@@ -186,6 +222,7 @@ mod image;
 #[cfg(test)]
 mod tests {
     use wirelab_trial::{Cancel, Extent, Framing, Load, Node, Size, SizeUnit, Trial};
+    use wirelab_wire::fcs;
 
     use super::*;
     use crate::port::Line;
@@ -195,21 +232,36 @@ mod tests {
     /// Byte times of line 0 in which a trial has long begun: 4 ms.
     const BEGUN_BYTES: usize = 50_000;
 
-    fn sticky_of(came: &Observation) -> Vec<&str> {
-        let warnings = came.warnings.iter().filter(|one| one.code == "sticky");
+    /// Byte times in which the program has done with what came before: 0.8 ms.
+    const DONE_BYTES: usize = 10_000;
+
+    fn told<'a>(came: &'a Observation, code: &str) -> Vec<&'a str> {
+        let warnings = came.warnings.iter().filter(|one| one.code == code);
         warnings.map(|one| one.text.as_str()).collect()
+    }
+
+    fn sticky_of(came: &Observation) -> Vec<&str> {
+        told(came, "sticky")
     }
 
     /// Echoes, behind these bytes of a carrier.
     fn run(node: &mut ReferenceNode, carrier: &[u8]) -> Observation {
-        if !carrier.is_empty() {
-            let mut line = vec![Line::default(); BEGUN_BYTES];
+        run_behind(node, &[carrier])
+    }
+
+    /// Echoes, behind carriers as close as frames may be.
+    fn run_behind(node: &mut ReferenceNode, carriers: &[&[u8]]) -> Observation {
+        let mut line = vec![Line::default(); BEGUN_BYTES];
+        for carrier in carriers {
             line.extend(carrier.iter().map(|&data| Line {
                 data,
                 enable: true,
                 error: false,
             }));
             line.extend([Line::default(); 12]);
+        }
+        if carriers.iter().any(|carrier| !carrier.is_empty()) {
+            line.extend([Line::default(); DONE_BYTES]);
             node.first.node().send_raw(line);
         }
         let framing = Framing {
@@ -256,14 +308,87 @@ mod tests {
         }
     }
 
+    /// A good frame to all, of a type that no program takes, with all that is on the line of it.
+    fn frame_to_all() -> Vec<u8> {
+        let mut frame = vec![0xFF; 6];
+        frame.extend([0x02, 0x57, 0x4C, 55, 0, 9, 0x88, 0xB5]);
+        frame.resize(60, 0);
+        frame.extend(fcs::fcs(&frame));
+        [&[0x55; 7][..], &[0xD5], &frame].concat()
+    }
+
+    #[test]
+    fn frames_that_the_mac_drops_are_told_in_each_trial_of_theirs_and_void_none() {
+        let Some(elf) = image::or_skip("reference.elf") else {
+            return;
+        };
+        let straps = Straps::new(Attachment::LiteOrdered);
+        let mut node = ReferenceNode::start("hdl:reference", straps, &elf).unwrap();
+        let frame = frame_to_all();
+        // The bit comes up in the first trial alone, and is not forgotten in the others; the last one has nothing to tell.
+        for (close, cause) in [
+            (8, "the slots of its store were full (overrun)"),
+            (8, "it had no room for them"),
+            (1, ""),
+            (8, "it had no room for them"),
+            (0, ""),
+        ] {
+            let came = run_behind(&mut node, &vec![frame.as_slice(); close]);
+            let counter = came.counters.get("node_mac_dropped_frames");
+            let dropped = counter.and_then(Field::value);
+            let text = dropped.map(|count| {
+                assert!((1..8).contains(count), "{count}");
+                format!("hdl:reference: its MAC dropped {count} good frames: {cause}")
+            });
+            assert_eq!(text.is_some(), !cause.is_empty(), "{close} frames");
+            assert_eq!(told(&came, "node-dropped"), Vec::from_iter(text.as_deref()));
+            assert!(sticky_of(&came).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_had_no_room_is_told_once_and_beside_what_else_came_up() {
+        let said = |dropped, bits: &[&str]| {
+            let warnings = [
+                dropped_warning("node", dropped, bits),
+                sticky_warning("node", dropped, bits),
+            ];
+            warnings.map(|warning| warning.map(|warning| warning.text))
+        };
+        let [drops, others] = said(3, &["no_sfd", "no_buffer", "overrun"]);
+        assert_eq!(
+            drops.unwrap(),
+            "node: its MAC dropped 3 good frames: the slots of its store were full (overrun), no descriptor was free \
+             (no_buffer)"
+        );
+        assert_eq!(
+            others.unwrap(),
+            "node: sticky bits of its MAC came up: no_sfd"
+        );
+        let [drops, others] = said(1, &["no_buffer"]);
+        assert!(
+            drops
+                .unwrap()
+                .ends_with("no descriptor was free (no_buffer)")
+        );
+        assert_eq!(others, None);
+        // The program reads the count first: a frame that is dropped between the two reads is in the bit.
+        let [drops, others] = said(0, &["overrun"]);
+        assert_eq!(drops, None);
+        assert!(others.unwrap().ends_with("came up: overrun"));
+        for (bit, _) in DROPS {
+            assert!(STICKY_BITS.iter().any(|(_, name)| *name == bit), "{bit}");
+        }
+    }
+
     #[test]
     fn each_bit_has_its_name_and_a_strange_one_is_told() {
         assert!(sticky_bits(0).is_empty());
-        assert_eq!(sticky_warning("node", &[]), None);
+        assert_eq!(sticky_warning("node", 0, &[]), None);
         for (at, (_, name)) in STICKY_BITS.iter().enumerate() {
             assert_eq!(sticky_bits(1 << at), [*name]);
         }
-        for strange in [1 << 8, 1 << 32, 1 << 63] {
+        for strange in [1 << 9, 1 << 32, 1 << 63] {
             assert_eq!(sticky_bits(strange), ["unknown"]);
         }
     }
