@@ -112,6 +112,8 @@ fn pairs_of_wait_states_that_cannot_be_say_what_can() {
     };
     asked(&["4,2", "8"], "e.g. 17,18");
     asked(&["4,2", "4,2"], "given twice");
+    // Before the first one, which would be measured.
+    asked(&["17,18", "3,2"], "write 4 to 250");
 }
 
 #[test]
@@ -124,7 +126,7 @@ fn an_interrupted_sweep_leaves_what_was_measured() {
     let path = results.to_str().expect("a path of letters");
     let mut asked = vec!["stages", "hdl:reference", "--count", "20", "-o", path];
     // More than the test waits for.
-    let states: Vec<String> = (2..32).map(|clocks| format!("{clocks},90")).collect();
+    let states: Vec<String> = (4..34).map(|clocks| format!("{clocks},90")).collect();
     asked.extend(states.iter().flat_map(|pair| ["--wait-states", pair]));
     let mut running = Running::start(&asked);
     until("the first node's results", || {
