@@ -57,6 +57,8 @@ pub struct StudyRun {
     pub rows: Vec<Figure>,
     /// Whether it was cancelled before every row had been run.
     pub interrupted: bool,
+    /// Why there is no figure of a node at all, where the nodes could be asked none of the rows.
+    pub refused: Option<String>,
 }
 
 impl StudyRun {
@@ -100,6 +102,7 @@ pub fn run(
     let groups = groups(study, node, &wanted);
     let total = groups.iter().map(|g| g.trials.len() as u64).sum();
     let mut done = 0;
+    let mut refusals = Vec::new();
     for group in groups {
         let first = &study.rows[group.trials[0].rows[0]];
         let mut node = nodes
@@ -123,7 +126,7 @@ pub fn run(
                     total,
                     name: &name,
                 };
-                observe(node.as_mut(), trial, &part, cancel)?
+                observe(node.as_mut(), trial, &part, cancel, &mut refusals)?
             };
             for row in rows {
                 notes[row] = note(&came);
@@ -155,7 +158,16 @@ pub fn run(
         node: node.map(str::to_owned),
         rows: cells.chain(claims).collect(),
         interrupted,
+        refused: of_all(refusals, total),
     })
+}
+
+/// The reasons, each once, where so many trials were all refused.
+fn of_all(mut refusals: Vec<String>, trials: u64) -> Option<String> {
+    let all = trials > 0 && refusals.len() as u64 == trials;
+    refusals.sort();
+    refusals.dedup();
+    all.then(|| refusals.join("; "))
 }
 
 type Values = BTreeMap<Metric, Field<f64>>;
@@ -252,6 +264,7 @@ fn observe(
     trial: &Trial,
     progress: &dyn Progress,
     cancel: &Cancel,
+    refusals: &mut Vec<String>,
 ) -> Result<Result<Observation, String>, RunError> {
     match node.run(trial, progress, cancel) {
         Ok(observation) => Ok(match &observation.status {
@@ -259,7 +272,13 @@ fn observe(
             _ => Ok(observation),
         }),
         Err(NodeError::Privilege(why)) => Err(RunError::Privilege(why)),
-        Err(error) => Ok(Err(error.to_string())),
+        Err(error) => {
+            let why = error.to_string();
+            if matches!(error, NodeError::Unsupported(_) | NodeError::BadTrial(_)) {
+                refusals.push(why.clone());
+            }
+            Ok(Err(why))
+        }
     }
 }
 

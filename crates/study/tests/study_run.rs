@@ -257,12 +257,16 @@ fn what_a_node_cannot_do_is_a_reason_and_no_error() {
             (None, None, None)
         );
         assert_eq!(figure.reason.as_deref(), Some(reason));
+        // That it can be asked nothing at all is said once for all rows; a trial that failed was asked.
+        let refused = (answer == Answer::Unsupported).then_some(reason);
+        assert_eq!(run.refused.as_deref(), refused);
         // What needs no node is there nevertheless.
         near(find(&run, "scenario 1", Metric::Data).value, 75.0);
         near(find(&run, "limit", Metric::FramesPerS).value, 8_127.0);
         assert_eq!(find(&run, "size costs little", Metric::Latency).holds, None);
     }
     let (run, _) = run_small(Kind::Measured, Answer::Partial, None);
+    assert_eq!(run.refused, None);
     let figure = find(&run, "scenario 3", Metric::Time);
     near(figure.value, 7.102);
     assert_eq!(

@@ -5,7 +5,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use common::{json, refused, scratch, stderr, wirelab};
+use common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 use wirelab_hdl::{HdlNode, HdlOptions};
 use wirelab_study::library;
@@ -149,6 +149,25 @@ fn the_reason_that_the_study_gives_is_what_the_probe_saw_in_the_same_run() {
         // 83.2 in the mean, to a tick of the sum.
         let mean = ticks.iter().sum::<u64>() as f64 / ticks.len() as f64;
         assert!((mean - 83.2).abs() < 1.0 / ticks.len() as f64, "{mean}");
+    }
+}
+
+#[test]
+fn a_study_of_which_a_node_can_be_asked_no_row_is_refused() {
+    for asked in [&["ethernet-fmc"][..], &["ethernet-fmc", "--json"]] {
+        let asked = [&["study", "run", "--node", "hdl:2"], asked].concat();
+        let output = wirelab(&asked);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        assert!(
+            told.contains("ethernet-fmc: hdl:2 can be asked none of the rows"),
+            "{told}"
+        );
+        assert!(
+            told.contains("4 asked, the bench has 2: ask 1 to 2"),
+            "{told}"
+        );
+        assert_eq!(stdout(&output), "", "no table without a value");
     }
 }
 

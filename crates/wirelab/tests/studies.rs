@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::json;
+use common::{json, stderr, stdout, wirelab};
 use serde_json::Value;
 
 /// The figures of a study, or of all.
@@ -211,15 +211,45 @@ fn another_node_gives_measured_figures_and_says_what_it_cannot() {
         "run",
         "lpc1768",
         "--node",
+        "model:esp32-nuttx",
+        "--json",
+    ]) else {
+        panic!("a list");
+    };
+    let of = |row: &str| {
+        let is = |f: &&Value| word(f, "row") == row && word(f, "metric") == "time";
+        figures.iter().find(is).expect("the row is there")
+    };
+    assert!(of("scenario 1")["value"].is_number());
+    let absent = of("scenario 2");
+    assert!(absent["value"].is_null(), "{absent}");
+    assert!(word(absent, "reason").contains("buffers"), "{absent}");
+}
+
+#[test]
+fn a_node_that_can_be_asked_no_row_is_refused_with_what_it_says() {
+    for options in [&[][..], &["--json"]] {
+        let asked = ["study", "run", "lpc1768", "--node", "model:ethernet-fmc"];
+        let output = wirelab(&[&asked, options].concat());
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let words = "lpc1768: model:ethernet-fmc can be asked none of the rows: this node cannot do that: buffers";
+        assert!(told.contains(words), "{told}");
+        assert_eq!(stdout(&output), "", "no table without a value");
+    }
+    // Beside another that it can be asked, it is a table like any.
+    let Value::Array(both) = json(&[
+        "study",
+        "run",
+        "lpc1768",
+        "ethernet-fmc",
+        "--node",
         "model:ethernet-fmc",
         "--json",
     ]) else {
         panic!("a list");
     };
-    let absent = figures
-        .iter()
-        .find(|f| word(f, "row") == "scenario 2" && word(f, "metric") == "time")
-        .expect("the row is there");
-    assert!(absent["value"].is_null(), "{absent}");
-    assert!(word(absent, "reason").contains("buffers"), "{absent}");
+    for study in ["lpc1768", "ethernet-fmc"] {
+        assert!(both.iter().any(|f| word(f, "study") == study), "{study}");
+    }
 }

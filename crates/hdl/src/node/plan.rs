@@ -4,7 +4,7 @@ use wirelab_trial::{Direction, Extent, Layer, NodeError, Sizes, Trial};
 use wirelab_wire::LineRate;
 
 use super::fault::{self, Fault, on_the_line, that_fit};
-use super::options::HdlOptions;
+use super::options::{HdlOptions, MOST_PORTS};
 use crate::{CLOCK_PS, LONGEST_TRIAL_PS};
 
 /// The link in bit/s: a byte a clock of 125 MHz.
@@ -125,7 +125,10 @@ fn decline(trial: &Trial, options: &HdlOptions) -> Result<(), NodeError> {
         );
     }
     if trial.ports == 0 || trial.ports as usize > options.ports {
-        let why = format!("{} asked, the bench has {}", trial.ports, options.ports);
+        let why = format!(
+            "{} asked, the bench has {}: ask 1 to {}, or a node of more ports, hdl:N with N up to {MOST_PORTS}",
+            trial.ports, options.ports, options.ports
+        );
         return no("ports", &why);
     }
     if trial.buffers.is_some() {

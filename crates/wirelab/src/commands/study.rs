@@ -29,6 +29,7 @@ pub fn run(args: &StudyArgs) -> Result {
             // Formats are refused before anything is run.
             let outputs = outputs(output)?;
             let (runs, cancel) = ask(&studies(names)?, node.as_deref())?;
+            answered(&runs)?;
             written(&runs, &outputs)?;
             if *json {
                 say!("{}", pretty(&figures(&runs)));
@@ -108,6 +109,22 @@ fn ask(studies: &[Study], node: Option<&str>) -> Asked<(Vec<StudyRun>, Cancel)> 
         })?;
     bar.clear();
     Ok((runs, cancel))
+}
+
+/// Refuses where no node could be asked anything: a table without a value is no answer.
+fn answered(runs: &[StudyRun]) -> Asked<()> {
+    let refusal = |run: &StudyRun| {
+        let why = run.refused.as_ref()?;
+        let node = run.node.as_deref().unwrap_or("its node");
+        Some(format!(
+            "{}: {node} can be asked none of the rows: {why}",
+            run.study
+        ))
+    };
+    match runs.iter().map(refusal).collect::<Option<Vec<_>>>() {
+        Some(why) if !why.is_empty() => Err(Failure::usage(why.join("\n"))),
+        _ => Ok(()),
+    }
 }
 
 /// All figures of all studies, one object each.
