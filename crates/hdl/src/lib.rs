@@ -15,7 +15,9 @@ mod tap;
 mod wire;
 
 pub use bench::{Bench, BenchError};
-pub use node::{HdlNode, HdlOptions, JoinError, Joined, JoinedAsked, JoinedPort, MOST_PORTS};
+pub use node::{
+    HdlNode, HdlOptions, JoinError, Joined, JoinedAsked, JoinedPort, MOST_PORTS, NOT_COUNTED,
+};
 pub use port::{BusError, Line, Port};
 pub use tap::{TapCable, TapCableError};
 pub use wire::{LineFrame, Sniffer, Talker};

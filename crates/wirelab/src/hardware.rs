@@ -10,9 +10,11 @@ use crate::exit::Failure;
 #[cfg(feature = "hdl")]
 pub use wirelab_hdl::HdlNode;
 #[cfg(feature = "hdl")]
+use wirelab_hdl::reference_node::StartError;
+#[cfg(feature = "hdl")]
 pub use wirelab_hdl::reference_node::{MOST_CAPTURED_FRAMES, ReferenceNode};
 #[cfg(feature = "hdl")]
-pub use wirelab_hdl::{JoinError, Joined, JoinedAsked, JoinedPort};
+pub use wirelab_hdl::{JoinError, Joined, JoinedAsked, JoinedPort, NOT_COUNTED};
 
 /// The image of the reference node, as `scripts/firmware.sh` makes it.
 #[cfg(feature = "hdl")]
@@ -35,7 +37,13 @@ pub fn reference(name: &str, rest: &str, image: Option<&Path>) -> Result<Referen
     };
     let elf = std::fs::read(&path)
         .map_err(|error| Failure::usage(format!("{name}: {}: {error}", path.display())))?;
-    ReferenceNode::start(name, straps, &elf).map_err(Failure::failed)
+    ReferenceNode::start(name, straps, &elf).map_err(|error| match error {
+        StartError::Image(why) => Failure::usage(format!(
+            "{name}: {}: {why}; `make firmware` builds {IMAGE}, which is one",
+            path.display()
+        )),
+        other => Failure::failed(other),
+    })
 }
 
 /// The set-up keys of the node that `hdl:reference` and `rest` stand for, which is not started for them.
@@ -145,6 +153,25 @@ mod tests {
         let failure = start("hdl:5", "5").err().unwrap();
         assert_eq!(failure.code(), 2);
         assert!(failure.to_string().contains("hdl:5,loopback"), "{failure}");
+    }
+
+    #[test]
+    #[cfg(feature = "hdl")]
+    fn a_file_that_is_no_program_is_bad_usage_and_named() {
+        let path = std::env::temp_dir().join(format!("wirelab-no-program-{}", std::process::id()));
+        for (content, words) in [
+            (&b"no firmware"[..], "no ELF file"),
+            (b"\x7fELF\x02\x01", "no program for the reference node"),
+        ] {
+            std::fs::write(&path, content).unwrap();
+            let failure = reference("hdl:reference", "", Some(&path)).err().unwrap();
+            assert_eq!(failure.code(), 2, "{failure}");
+            let told = failure.to_string();
+            for words in [words, &path.display().to_string(), "make firmware"] {
+                assert!(told.contains(words), "{words}: {told}");
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]

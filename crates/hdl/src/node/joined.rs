@@ -86,7 +86,8 @@ pub struct Joined {
     pub kept_back_frames: u64,
     /// Frames that were taken from the host.
     pub from_host_frames: u64,
-    /// What the checker found; losses are those that it can see alone, between two frames that came.
+    /// What the checker found; losses are those that it can see alone, between two frames that came. What is
+    /// [`crate::NOT_COUNTED`] nobody looked for.
     pub counts: Counts,
     /// Simulated clocks.
     pub clocks: u64,

@@ -29,6 +29,7 @@ use crate::{CLOCK_PS, registers as reg};
 use island::Island;
 pub use joined::{JoinError, Joined, JoinedAsked, JoinedPort};
 pub use options::{HdlOptions, MOST_PORTS};
+pub use read::NOT_COUNTED;
 
 /// The ports, up and joined.
 pub struct HdlNode {

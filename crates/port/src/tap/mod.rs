@@ -8,6 +8,7 @@ mod sys;
 
 use std::io;
 use std::net::Ipv4Addr;
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -17,6 +18,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::iface::{Mac, PortName};
 use crate::netns::{NetNsError, Privilege};
 
+/// MTUs that a TAP device can have, in bytes: the least of IPv4 (RFC 791) to 65,535 less an Ethernet header (`tun_net_init` of
+/// Linux, drivers/net/tun.c).
+pub const MTU_BYTES: RangeInclusive<u32> = 68..=65_521;
+
 /// What a TAP device shall be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapSpec {
@@ -24,7 +29,7 @@ pub struct TapSpec {
     pub port: PortName,
     /// Its Ethernet address on the kernel's side; `None` for one of the kernel's choice.
     pub mac: Option<Mac>,
-    /// Its MTU in bytes.
+    /// Its MTU in bytes, one of [`MTU_BYTES`].
     pub mtu: u32,
     /// Its IPv4 address on the kernel's side, in a network of 24 bits.
     pub address: Option<Ipv4Addr>,

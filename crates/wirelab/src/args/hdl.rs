@@ -46,7 +46,7 @@ pub struct HdlArgs {
     /// Sequences that the host's sender used, so that losses at the end are found too
     #[arg(long)]
     pub sent: Option<u64>,
-    /// MTU of the interface in bytes [default: 1500, or the generator's payload]
+    /// MTU of the interface in bytes, 68 to 65521 [default: 1500, or the generator's payload]
     #[arg(long, value_name = "BYTES")]
     pub mtu: Option<u32>,
     /// Stop after this time

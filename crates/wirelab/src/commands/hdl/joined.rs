@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wirelab_port::tap::TapError;
+use serde_json::Value;
+use wirelab_port::tap::{MTU_BYTES, TapError};
 use wirelab_report::format;
 use wirelab_trial::job::CheckReport;
 use wirelab_trial::{Cancel, Counts, Direction, Extent, Layer, Size, SizeUnit, Trial};
@@ -15,7 +16,7 @@ use crate::args::HdlArgs;
 use crate::ask;
 use crate::commands::receive;
 use crate::exit::{Failure, Outcome, Result};
-use crate::hardware::{JoinError, Joined, JoinedAsked, JoinedPort};
+use crate::hardware::{JoinError, Joined, JoinedAsked, JoinedPort, NOT_COUNTED};
 use crate::terminal::{cancel_on_signal, complain, say};
 
 /// How long a port at rest waits for a frame before it looks whether it shall end.
@@ -70,8 +71,20 @@ fn asked(args: &HdlArgs) -> Asked<JoinedAsked> {
         to: mac("--to", &args.to)?,
         stream: args.stream,
         from: mac("--from", &args.from)?,
-        mtu: args.mtu,
+        mtu: args.mtu.map(mtu).transpose()?,
     })
+}
+
+/// An MTU in bytes that a TAP device can have.
+fn mtu(bytes: u32) -> Asked<u32> {
+    match MTU_BYTES.contains(&bytes) {
+        true => Ok(bytes),
+        false => Err(Failure::usage(format!(
+            "--mtu {bytes}: a TAP device has {} to {} bytes: give one of these, or leave it out",
+            MTU_BYTES.start(),
+            MTU_BYTES.end()
+        ))),
+    }
 }
 
 /// When the generator begins, and when all ends.
@@ -164,19 +177,8 @@ fn print(args: &HdlArgs, came: &Joined, unsent: bool) -> Result {
     let counts = counts(came, args.sent);
     let all = Outcome::of(counts.is_clean() && !unsent && came.sticky.is_empty());
     if args.json {
-        let value = serde_json::json!({
-            "generator": {
-                "asked_frames": args.frames.unwrap_or(0), "sequences": came.sequences, "sent_frames": came.sent_frames,
-                "injected_faults": came.injected_faults, "interrupted": unsent,
-            },
-            "checker": { "counts": counts, "sent_frames": args.sent },
-            "interface": {
-                "name": args.port, "given_frames": came.to_host_frames, "kept_back_frames": came.kept_back_frames,
-                "taken_frames": came.from_host_frames,
-            },
-            "simulated_clocks": came.clocks, "sticky": came.sticky, "kind": "measured",
-        });
-        let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
+        let text = serde_json::to_string_pretty(&document(args, came, &counts, unsent))
+            .map_err(Failure::failed)?;
         say!("{text}");
         return Ok(all);
     }
@@ -191,6 +193,31 @@ fn print(args: &HdlArgs, came: &Joined, unsent: bool) -> Result {
         );
     }
     Ok(all)
+}
+
+/// What `--json` prints.
+fn document(args: &HdlArgs, came: &Joined, counts: &Counts, unsent: bool) -> Value {
+    serde_json::json!({
+        "generator": {
+            "asked_frames": args.frames.unwrap_or(0), "sequences": came.sequences, "sent_frames": came.sent_frames,
+            "injected_faults": came.injected_faults, "interrupted": unsent,
+        },
+        "checker": { "counts": counted(counts), "sent_frames": args.sent },
+        "interface": {
+            "name": args.port, "given_frames": came.to_host_frames, "kept_back_frames": came.kept_back_frames,
+            "taken_frames": came.from_host_frames,
+        },
+        "simulated_clocks": came.clocks, "sticky": came.sticky, "kind": "measured",
+    })
+}
+
+/// The checker's counts by their names, without those that it has no register for: what was not looked for is not 0.
+fn counted(counts: &Counts) -> Value {
+    let mut counted = serde_json::json!(counts);
+    if let Value::Object(counted) = &mut counted {
+        counted.retain(|name, _| !NOT_COUNTED.contains(&name.as_str()));
+    }
+    counted
 }
 
 fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
@@ -235,5 +262,64 @@ fn tell_checker(args: &HdlArgs, came: &Joined, counts: &Counts) {
             format::integer(counts.lost_frames)
         ),
         None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn args(line: &[&str]) -> HdlArgs {
+        match Cli::parse_from(["wirelab", "hdl", "tap0"].iter().chain(line)).command {
+            Command::Hdl(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_mtu_that_no_tap_device_has_is_refused_before_one_is_made() {
+        for bytes in ["68", "1500", "65521"] {
+            let mtu = asked(&args(&["--mtu", bytes])).unwrap().mtu;
+            assert_eq!(mtu, bytes.parse().ok());
+        }
+        assert_eq!(asked(&args(&[])).unwrap().mtu, None);
+        for bytes in ["0", "67", "65522", "100000"] {
+            let told = asked(&args(&["--mtu", bytes])).unwrap_err();
+            assert_eq!(told.code(), 2);
+            let words = format!("--mtu {bytes}: a TAP device has 68 to 65521 bytes");
+            assert!(told.to_string().contains(&words), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_no_register_counts_is_not_shown_as_0() {
+        let came = Joined {
+            sequences: 0,
+            sent_frames: 0,
+            injected_faults: 0,
+            to_host_frames: 0,
+            kept_back_frames: 0,
+            from_host_frames: 0,
+            counts: Counts::default(),
+            clocks: 0,
+            sticky: Vec::new(),
+        };
+        let all = serde_json::json!(came.counts);
+        let told = document(&args(&["--json"]), &came, &came.counts, false);
+        let told = told["checker"]["counts"].as_object().unwrap();
+        for name in NOT_COUNTED {
+            assert!(
+                all.get(name).is_some() && told.get(name).is_none(),
+                "{name}"
+            );
+        }
+        assert_eq!(
+            told.len() + NOT_COUNTED.len(),
+            all.as_object().unwrap().len()
+        );
+        assert_eq!(told["reordered_frames"], 0);
     }
 }
