@@ -9,21 +9,25 @@ entity line_tester is
     PAYLOAD_BYTES : natural := 1500;
     -- 0: until `run` falls.
     FRAMES        : natural := 0;
-    -- The longest way back of a frame, in clocks: 131 us, which is long for what echoes frames in hardware.
+    -- The longest way back of a frame, in clocks: 131 us, which is long for what echoes frames in hardware. Where nothing comes
+    -- back for so long, that is trouble.
     BACK_CLOCKS   : natural := 16384
   );
   port (
-    -- 125 MHz, which is the PHY's clock for both directions or one that it has crossed to.
+    -- 125 MHz, which goes to the PHY beside the bytes that are sent; reset and run are of this clock.
     clk         : in  std_logic;
     rst         : in  std_logic;
     run         : in  std_logic;
+    -- The PHY's receive clock, which it recovers from the line, and its bytes.
+    gmii_rx_clk : in  std_logic;
     gmii_rxd    : in  std_logic_vector(7 downto 0);
     gmii_rx_dv  : in  std_logic;
     gmii_rx_er  : in  std_logic;
     gmii_txd    : out std_logic_vector(7 downto 0);
     gmii_tx_en  : out std_logic;
     gmii_tx_er  : out std_logic;
-    -- For lamps: frames are sent; all FRAMES of a run were sent; all of them came back; something was not as it was sent.
+    -- For lamps: frames are sent; all FRAMES of a run were sent. Every frame that is back is good, and of FRAMES all are back;
+    -- of a run without an end, some. Something was not as it was sent or did not come back, which lasts to the next run.
     sending     : out std_logic;
     finished    : out std_logic;
     all_good    : out std_logic;
@@ -46,15 +50,27 @@ architecture rtl of line_tester is
   signal running, clear, ready, go        : std_logic;
   signal tx_tdata, rx_tdata               : std_logic_vector(7 downto 0);
   signal tx_tvalid, tx_tready, tx_tlast   : std_logic;
-  signal tx_tuser                         : std_logic;
+  signal tx_tuser, tx_left                : std_logic;
+  signal rx_rst_first, rx_rst             : std_logic;
+  signal rxd                              : std_logic_vector(7 downto 0);
+  signal rx_dv, rx_er                     : std_logic;
+  signal line_overflow, line_underrun     : std_logic;
   signal rx_tvalid, rx_tlast, rx_tuser    : std_logic;
   signal rx_bad_fcs                       : std_logic;
   signal word_request                     : std_logic;
   signal word_number                      : std_logic_vector(11 downto 0);
   signal word, sent, good                 : std_logic_vector(31 downto 0);
-  signal header_corrupt, truncated, stale : std_logic_vector(31 downto 0);
-  signal corrupted, duplicated, reordered : std_logic_vector(31 downto 0);
-  signal bad_fcs, damaged, lost           : std_logic_vector(31 downto 0);
+  -- A frame is bad to the MAC or to the checker; or one is missing or came once more, where what is late is missing first.
+  signal verdict_valid                    : std_logic;
+  signal verdict                          : std_logic_vector(2 downto 0);
+  signal is_bad                           : std_logic;
+  signal duplicated, too_late, lost       : std_logic_vector(31 downto 0);
+  signal astray                           : std_logic_vector(31 downto 0);
+  -- Whether the generator says that it sent as many as are good, a clock later.
+  signal all_back                         : std_logic;
+  -- Until a frame must have come back since one left; 0: none is awaited.
+  signal awaited                          : natural range 0 to BACK_CLOCKS;
+  signal silent, has_run, any_good        : std_logic;
 begin
   time_ns <= std_logic_vector(now_ns);
   good_frames <= good;
@@ -78,15 +94,6 @@ begin
         rest_left <= rest_left - 1;
       end if;
       go <= run and running and ready and not clear;
-      trouble <= '0';
-      if (header_corrupt or truncated or stale or corrupted or duplicated or reordered or
-          bad_fcs or damaged or lost) /= NONE then
-        trouble <= '1';
-      end if;
-      all_good <= '0';
-      if finished = '1' and good = sent then
-        all_good <= not trouble;
-      end if;
       if rst = '1' then
         now_ns <= (others => '0');
         running <= '0';
@@ -94,6 +101,62 @@ begin
         rest_left <= 0;
         go <= '0';
       end if;
+    end if;
+  end process;
+
+  -- What the lamps show.
+  process (clk)
+  begin
+    if rising_edge(clk) then
+      if tx_left = '1' and awaited = 0 then
+        awaited <= BACK_CLOCKS;
+      elsif rx_tvalid = '1' and rx_tlast = '1' then
+        awaited <= 0;
+      elsif awaited /= 0 then
+        awaited <= awaited - 1;
+      end if;
+      silent <= '1' when awaited = 1 else '0';
+      has_run <= has_run or sending;
+      is_bad <= rx_tvalid and rx_tlast and rx_tuser;
+      if verdict_valid = '1' and verdict /= work.ethernet_pkg.VERDICT_GOOD then
+        is_bad <= '1';
+      end if;
+      astray <= duplicated or too_late or lost;
+      all_back <= '1' when good = sent else '0';
+      if good /= NONE then
+        any_good <= '1';
+      end if;
+      if astray /= NONE or (is_bad or silent or line_overflow or line_underrun) = '1' then
+        trouble <= '1';
+      end if;
+      -- Nothing of a run can come any more.
+      if has_run = '1' and sending = '0' and rest_left = 0 and all_back = '0' then
+        trouble <= '1';
+      end if;
+      all_good <= any_good and not trouble;
+      if FRAMES /= 0 then
+        all_good <= finished and all_back and not trouble;
+      end if;
+      -- The checker is emptied: what it counts is of the run before.
+      if rst = '1' or clear = '1' or ready = '0' then
+        awaited <= 0;
+        silent <= '0';
+        has_run <= '0';
+        any_good <= '0';
+        is_bad <= '0';
+        astray <= NONE;
+        trouble <= '0';
+        all_good <= '0';
+      end if;
+    end if;
+  end process;
+
+  -- The reset for the PHY's clock.
+  process (gmii_rx_clk)
+  begin
+    if rising_edge(gmii_rx_clk) then
+      rx_rst_first <= rst;
+      rx_rst <= rx_rst_first;
     end if;
   end process;
 
@@ -113,12 +176,18 @@ begin
     port map (
       clk => clk, rst => rst, ce => '1', gap => x"0C", s_tdata => tx_tdata, s_tvalid => tx_tvalid, s_tready => tx_tready,
       s_tlast => tx_tlast, s_tuser => tx_tuser, gmii_txd => gmii_txd, gmii_tx_en => gmii_tx_en, gmii_tx_er => gmii_tx_er,
-      sent => open, underrun => open);
+      sent => tx_left, underrun => open);
+
+  across : entity work.gmii_elastic
+    port map (
+      clk => clk, rst => rst, clear => clear, gmii_rx_clk => gmii_rx_clk, gmii_rx_rst => rx_rst, gmii_rxd => gmii_rxd,
+      gmii_rx_dv => gmii_rx_dv, gmii_rx_er => gmii_rx_er, m_rxd => rxd, m_rx_dv => rx_dv, m_rx_er => rx_er,
+      overflow => line_overflow, underrun => line_underrun);
 
   receive : entity work.mac_rx
     port map (
-      clk => clk, rst => rst, ce => '1', max_frame => (others => '1'), gmii_rxd => gmii_rxd, gmii_rx_dv => gmii_rx_dv,
-      gmii_rx_er => gmii_rx_er, m_tdata => rx_tdata, m_tvalid => rx_tvalid, m_tlast => rx_tlast, m_tuser => rx_tuser,
+      clk => clk, rst => rst, ce => '1', max_frame => (others => '1'), gmii_rxd => rxd, gmii_rx_dv => rx_dv,
+      gmii_rx_er => rx_er, m_tdata => rx_tdata, m_tvalid => rx_tvalid, m_tlast => rx_tlast, m_tuser => rx_tuser,
       m_bad_fcs => rx_bad_fcs, m_rx_error => open, m_runt => open, m_oversize => open, tap_tdata => open,
       tap_tvalid => open, tap_start => open, tap_end => open, no_sfd => open, too_short => open, bad_preamble => open);
 
@@ -127,13 +196,12 @@ begin
       clk => clk, rst => rst, enable => '1', clear => clear, ready => ready, source => SOURCE, source_known => '1',
       udp_port => (others => '0'), stream => x"00", stream_known => '1', slots => (others => '0'), time_ns => time_ns,
       s_tdata => rx_tdata, s_tvalid => rx_tvalid, s_tlast => rx_tlast, s_tuser => rx_tuser, s_bad_fcs => rx_bad_fcs,
-      word_request => word_request, word_number => word_number, word => word, verdict_valid => open, verdict => open,
-      verdict_sequence => open, verdict_start_word => open, good_frames => good,
-      header_corrupt_frames => header_corrupt, truncated_frames => truncated, stale_frames => stale,
-      corrupted_frames => corrupted, foreign_frames => open, distinct_sequences => open,
-      duplicated_frames => duplicated, reordered_frames => reordered, too_late_frames => open,
-      order_breaks => open, mixed_frames => open, bad_fcs_frames => bad_fcs,
-      damaged_frames => damaged, lost_sequences => lost, next_sequence => open, verified_bytes => open,
+      word_request => word_request, word_number => word_number, word => word, verdict_valid => verdict_valid,
+      verdict => verdict, verdict_sequence => open, verdict_start_word => open, good_frames => good,
+      header_corrupt_frames => open, truncated_frames => open, stale_frames => open, corrupted_frames => open,
+      foreign_frames => open, distinct_sequences => open, duplicated_frames => duplicated, reordered_frames => open,
+      too_late_frames => too_late, order_breaks => open, mixed_frames => open, bad_fcs_frames => open,
+      damaged_frames => open, lost_sequences => lost, next_sequence => open, verified_bytes => open,
       time_valid => open, first_time => open, last_time => open, overflow => open, search_overrun => open);
 
   -- Its other side serves the checker of a second line.

@@ -1,4 +1,7 @@
 -- The example of rtl/README.md: a line that gives back what was sent lights the one lamp, a line with a fault the other.
+--
+-- The PHY's receive clock is the design's own at another phase, as with a cable that is plugged back; or that of something
+-- that echoes frames, 100 ppm off.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -35,26 +38,55 @@ architecture test of tb_line_tester is
   signal long_all_good, long_trouble              : std_logic;
   signal long_good                                : std_logic_vector(31 downto 0);
   signal way_back                                 : time := 0 ns;
+  signal echo_txd                                 : std_logic_vector(7 downto 0);
+  signal echo_tx_en, echo_tx_er                   : std_logic;
+  -- Of a tester as it is without generics, but for the time of the way back.
+  signal endless_run                              : std_logic := '0';
+  signal endless_txd, endless_rxd                 : std_logic_vector(7 downto 0);
+  signal endless_tx_en, endless_tx_er             : std_logic;
+  signal endless_rx_dv                            : std_logic;
+  signal endless_sending, endless_all_good        : std_logic;
+  signal endless_trouble                          : std_logic;
+  signal endless_good                             : std_logic_vector(31 downto 0);
+  constant ENDLESS_BACK                           : positive := 2000;
+  -- The clocks of the PHYs, and what the first one is behind the design's.
+  signal phy_clk                                  : std_logic;
+  signal echo_clk                                 : std_logic := '0';
+  signal phase                                    : time := 1 ns;
 begin
   clk <= not clk after 4 ns;
+  phy_clk <= transport clk after phase;
+  echo_clk <= not echo_clk after 4.0004 ns;
 
   unit : entity work.line_tester
     generic map (PAYLOAD_BYTES => 100, FRAMES => FRAMES, BACK_CLOCKS => 100)
-    port map (clk, rst, run_it, rxd, rx_dv, rx_er, txd, tx_en, tx_er, sending, finished, all_good, trouble, good);
+    port map (clk, rst, run_it, phy_clk, rxd, rx_dv, rx_er, txd, tx_en, tx_er, sending, finished, all_good, trouble, good);
 
-  rxd <= not txd when damage /= 0 and bytes = damage else txd;
-  rx_dv <= tx_en when is_plugged else '0';
-  rx_er <= tx_er;
+  rxd <= transport not txd after phase when damage /= 0 and bytes = damage else txd after phase;
+  rx_dv <= transport tx_en after phase when is_plugged else '0';
+  rx_er <= transport tx_er after phase;
   bytes <= bytes + 1 when rising_edge(clk) and tx_en = '1';
 
   long_unit : entity work.line_tester
     generic map (FRAMES => LONG_FRAMES, BACK_CLOCKS => 2000)
-    port map (clk, rst, long_run, long_rxd, long_rx_dv, long_rx_er, long_txd, long_tx_en, long_tx_er, long_sending,
+    port map (clk, rst, long_run, echo_clk, long_rxd, long_rx_dv, long_rx_er, long_txd, long_tx_en, long_tx_er, long_sending,
               long_finished, long_all_good, long_trouble, long_good);
 
-  long_rxd <= transport long_txd after way_back;
-  long_rx_dv <= transport long_tx_en after way_back;
-  long_rx_er <= transport long_tx_er after way_back;
+  -- It echoes with a clock of its own.
+  echo : entity work.gmii_elastic
+    port map (echo_clk, rst, '0', clk, rst, long_txd, long_tx_en, long_tx_er, echo_txd, echo_tx_en, echo_tx_er, open, open);
+
+  long_rxd <= transport echo_txd after way_back;
+  long_rx_dv <= transport echo_tx_en after way_back;
+  long_rx_er <= transport echo_tx_er after way_back;
+
+  endless_unit : entity work.line_tester
+    generic map (BACK_CLOCKS => ENDLESS_BACK)
+    port map (clk, rst, endless_run, phy_clk, endless_rxd, endless_rx_dv, '0', endless_txd, endless_tx_en, endless_tx_er,
+              endless_sending, open, endless_all_good, endless_trouble, endless_good);
+
+  endless_rxd <= transport endless_txd after phase;
+  endless_rx_dv <= transport endless_tx_en after phase when is_plugged else '0';
 
   process
     variable random : RandomPType;
@@ -109,6 +141,20 @@ begin
       finish_long_run;
     end procedure;
 
+    procedure begin_endless_run is
+    begin
+      clocks(5);
+      rst <= '0';
+      endless_run <= '1';
+      wait until rising_edge(clk) and endless_sending = '1';
+    end procedure;
+
+    procedure expect_endless(is_good, is_bad : std_logic) is
+    begin
+      check_equal(endless_all_good, is_good, "all good");
+      check_equal(endless_trouble, is_bad, "trouble");
+    end procedure;
+
     procedure expect(is_good, is_bad : std_logic; frames_good : natural) is
     begin
       check_equal(all_good, is_good, "all good");
@@ -118,6 +164,7 @@ begin
   begin
     test_runner_setup(runner, runner_cfg);
     random.InitSeed("line" & to_string(seed));
+    phase <= 8 ns * random.RandInt(0, 999) / 1000;
     while test_suite loop
       if run("all that was sent came back") then
         begin_run;
@@ -170,11 +217,69 @@ begin
         rst <= '0';
         long_run <= '1';
         bounce_often;
-      elsif run("a line that gives nothing back is not good") then
+      elsif run("a frame of another EtherType is trouble") then
+        damage <= 8 + 12;
+        begin_run;
+        finish_run;
+        expect('0', '1', FRAMES - 1);
+      elsif run("a line that gives nothing back is trouble") then
         is_plugged <= false;
         begin_run;
         finish_run;
+        expect('0', '1', 0);
+      elsif run("the last frame that does not come back is trouble, until the next run") then
+        begin_run;
+        wait until rising_edge(clk) and unsigned(good) = FRAMES - 1;
+        is_plugged <= false;
+        finish_run;
+        expect('0', '1', FRAMES - 1);
+        is_plugged <= true;
+        run_it <= '0';
+        clocks(200);
+        run_it <= '1';
+        wait until rising_edge(clk) and sending = '1';
         expect('0', '0', 0);
+        finish_run;
+        expect('1', '0', FRAMES);
+      elsif run("a run without an end is good from its first frame on, and when it was ended") then
+        begin_endless_run;
+        expect_endless('0', '0');
+        wait until rising_edge(clk) and unsigned(endless_good) = 1;
+        clocks(5);
+        expect_endless('1', '0');
+        for i in 1 to 6 loop
+          clocks(1000);
+          expect_endless('1', '0');
+        end loop;
+        endless_run <= '0';
+        wait until rising_edge(clk) and endless_sending = '0';
+        clocks(ENDLESS_BACK + 100);
+        expect_endless('1', '0');
+      elsif run("a run without an end on a line that gives nothing back is trouble") then
+        is_plugged <= false;
+        begin_endless_run;
+        -- A frame of 1,538 clocks, and the way back.
+        clocks(1538 + ENDLESS_BACK + 100);
+        expect_endless('0', '1');
+      elsif run("a cable that is unplugged in a run without an end is trouble, until the next run") then
+        begin_endless_run;
+        wait until rising_edge(clk) and unsigned(endless_good) = 3;
+        clocks(random.RandInt(1, 1538));
+        expect_endless('1', '0');
+        is_plugged <= false;
+        clocks(2 * 1538 + ENDLESS_BACK + 100);
+        expect_endless('0', '1');
+        is_plugged <= true;
+        clocks(4 * 1538);
+        expect_endless('0', '1');
+        endless_run <= '0';
+        wait until rising_edge(clk) and endless_sending = '0';
+        clocks(ENDLESS_BACK + 100);
+        endless_run <= '1';
+        wait until rising_edge(clk) and endless_sending = '1';
+        expect_endless('0', '0');
+        clocks(4 * 1538);
+        expect_endless('1', '0');
       end if;
     end loop;
     test_runner_cleanup(runner);
