@@ -1,8 +1,8 @@
 -- From the 4-bit MII of 10 and 100 Mbit/s to the bytes of mac_rx, at the pace of the PHY's receive clock.
 --
--- The PHY's clock is sampled with its data, not used as a clock; `clk` runs at 100 to 125 MHz. Bytes are cut from the
--- nibbles so that the SFD is one, whether the preamble in front of it has an even or odd number of nibbles.
--- docs/blocks/mii.md has ports and times.
+-- The PHY's clock is sampled with its data, not used as a clock: `clk` runs at 110 to 125 MHz, so that the data still stand
+-- when the clock's edge is seen. Bytes are cut from the nibbles so that the SFD is one, whether the preamble in front of it
+-- has an even or odd number of nibbles. docs/blocks/mii_rx.md has ports and times.
 library ieee;
 use ieee.std_logic_1164.all;
 

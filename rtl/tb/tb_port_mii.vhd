@@ -185,12 +185,17 @@ begin
       check(abs (value - expected) <= tolerance, what & " is " & to_string(value) & ", not " & to_string(expected));
     end procedure;
 
+    -- Of so many bytes on the MII, to the nearest clock.
+    impure function clocks_of(bytes : natural) return natural is
+    begin
+      return (bytes * 2 * phy_period + period / 2) / period;
+    end function;
+
     -- Sends frames to ourselves, and judges what came of them. One may come back with a wrong bit in one nibble.
     procedure exchange(frames, payload : natural; spoilt_nibble : natural := 0) is
-      constant CLOCKS_A_BYTE : natural := 2 * phy_period / period;
-      constant DISTANCE      : natural := payload + AROUND;
-      variable status        : natural := 0;
-      variable bad           : natural := 0;
+      constant DISTANCE : natural := payload + AROUND;
+      variable status   : natural := 0;
+      variable bad      : natural := 0;
     begin
       write_register(GENERATOR_CONTROL, 0);
       write_register(PAYLOAD_BYTES, payload);
@@ -219,9 +224,9 @@ begin
       check_equal(carriers, frames, "carriers on the MII, and no more");
       check_equal(nearest, 2 * DISTANCE, "the shortest distance in nibbles");
       check_equal(farthest, 2 * DISTANCE, "the longest distance in nibbles");
-      check_register(SHORTEST, DISTANCE * CLOCKS_A_BYTE, "the shortest period", 1);
-      check_register(LONGEST, DISTANCE * CLOCKS_A_BYTE, "the longest period", 1);
-      check_register(SUM_OF_PERIODS, (frames - 1) * DISTANCE * CLOCKS_A_BYTE, "the sum of the periods", 1);
+      check_register(SHORTEST, clocks_of(DISTANCE), "the shortest period", 1);
+      check_register(LONGEST, clocks_of(DISTANCE), "the longest period", 1);
+      check_register(SUM_OF_PERIODS, clocks_of((frames - 1) * DISTANCE), "the sum of the periods", 1);
       check_register(MAC_SENT, frames, "the MAC's frames sent");
       check_register(MAC_RECEIVED, frames, "the MAC's frames received");
       check_register(MAC_BAD_FCS, bad, "bad FCS");
@@ -240,8 +245,8 @@ begin
         rst <= '0';
         exchange(4, 46);
         exchange(3, random.RandInt(47, 300));
-      elsif run("100 Mbit/s with a clock of 100 MHz") then
-        period <= 10 ns;
+      elsif run("100 Mbit/s with a clock of 110 MHz") then
+        period <= 9.090909 ns;
         clocks(4);
         rst <= '0';
         exchange(3, random.RandInt(46, 300));
