@@ -136,6 +136,45 @@ begin
           end loop;
         end loop;
 
+      elsif run("from one edge of a frame to the other one, and back") then
+        for start in 1 to 2 loop
+          write(2**CAPTURE_CONTROL_CLEAR + start * 2**8 + (3 - start) * 2**12);
+          rx_dv <= '1' when start = 2 else '0';
+          cycles(8);
+          write(2**CAPTURE_CONTROL_ENABLE + start * 2**8 + (3 - start) * 2**12);
+          length := random.RandInt(5, 300);
+          rx_dv  <= not rx_dv;
+          cycles(length);
+          rx_dv <= not rx_dv;
+          cycles(8);
+          expect(CAPTURE_STATUS, 1, "status");
+          expect(CAPTURE_OLDEST, length, "from " & to_string(start) & " to " & to_string(3 - start));
+        end loop;
+
+      elsif run("the record that finds no place is told, and none that was kept is lost") then
+        write(1 + 2**8 * 3 + 2**12 * 4);
+        for turn in 1 to 513 loop
+          tx_en <= '1';
+          cycles(1 + turn mod 4);
+          wanted <= '1';
+          cycles(3);
+          tx_en  <= '0';
+          wanted <= '0';
+          cycles(3);
+          if turn >= 512 then
+            cycles(4);
+            expect(CAPTURE_STATUS, 512 + (turn - 512) * 2**CAPTURE_STATUS_OVERFLOW, "status");
+          end if;
+        end loop;
+        for turn in 1 to 512 loop
+          expect(CAPTURE_OLDEST, 1 + turn mod 4, "record " & to_string(turn));
+        end loop;
+        cycles(3);
+        expect(CAPTURE_STATUS, 2**CAPTURE_STATUS_OVERFLOW, "status");
+        write(2**CAPTURE_CONTROL_CLEAR);
+        cycles(3);
+        expect(CAPTURE_STATUS, 0, "status");
+
       elsif run("records are taken in order, one a read, and control is read as it was written") then
         write(2**8 * 3 + 2**12 * 4);
         write(1 + 2**8 * 3 + 2**12 * 4);

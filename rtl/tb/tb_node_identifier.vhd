@@ -18,6 +18,15 @@ architecture test of tb_node_identifier is
   constant PERIOD     : time    := 10 ns;
   constant COUNT_BITS : natural := 3;
 
+  type numbers_t is array (0 to 3) of natural;
+  constant TYPES      : numbers_t := (16#1234#, 16#8765#, 16#4321#, 16#ABCD#);
+  constant PROTOCOLS  : numbers_t := (16#01#, 16#82#, 16#44#, 16#28#);
+  constant PRIORITIES : numbers_t := (1, 2, 4, 7);
+  -- Without the bits that the masks leave out.
+  constant NUMBERS    : numbers_t := (16#1001#, 16#2A02#, 16#4404#, 16#8B08#);
+  type addresses_t is array (0 to 1) of std_logic_vector(127 downto 0);
+  constant OWN : addresses_t := (x"20010DB8A1B2C3D41122334455667788", x"FD57004C99AABBCCDDEEFF0013579BDF");
+
   signal clk : std_logic := '0';
   signal rst : std_logic := '1';
   signal tap_tdata : std_logic_vector(7 downto 0) := x"00";
@@ -39,6 +48,7 @@ begin
   main : process
     variable random : RandomPType;
     variable word, expected : std_logic_vector(31 downto 0);
+    variable other : natural;
 
     procedure cycles(count : natural) is
     begin
@@ -93,15 +103,15 @@ begin
       cycles(2);
     end procedure;
 
-    -- UDP over IPv4 to a port of 10.0.0.1, whose header checksum is right, with 14 bytes behind it.
-    impure function datagram(udp_port : natural) return integer_vector is
+    -- UDP, or another protocol, over IPv4 to a port of 10.0.0.1, whose header checksum is right, with 14 bytes behind it.
+    impure function datagram(udp_port : natural; protocol : natural := 17) return integer_vector is
       variable frame : integer_vector(0 to 55) := (others => 0);
       variable sum   : natural := 0;
     begin
       frame(0 to 5)   := (2, 0, 16#5E#, 16#10#, 0, 1);
       frame(6 to 11)  := (2, 0, 16#5E#, 16#10#, 0, 2);
       frame(12 to 13) := (8, 0);
-      frame(14 to 33) := (16#45#, 0, 0, 42, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1);
+      frame(14 to 33) := (16#45#, 0, 0, 42, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1);
       for i in 0 to 9 loop
         sum := sum + frame(14 + 2 * i) * 256 + frame(15 + 2 * i);
       end loop;
@@ -109,6 +119,51 @@ begin
       frame(24 to 25) := (sum / 256, sum mod 256);
       frame(34 to 41) := (16#13#, 16#8B#, udp_port / 256, udp_port mod 256, 0, 22, 0, 0);
       return frame;
+    end function;
+
+    -- To the own MAC address, of an EtherType, with what is behind it.
+    function of_type(ethertype : natural; rest : integer_vector := (0, 0)) return integer_vector is
+    begin
+      return (2, 0, 16#5E#, 16#10#, 0, 1, 2, 0, 16#5E#, 16#10#, 0, 2, ethertype / 256, ethertype mod 256) & rest;
+    end function;
+
+    function tagged(priority : natural) return integer_vector is
+    begin
+      return of_type(16#8100#, (32 * priority, 5, 16#88#, 16#B5#));
+    end function;
+
+    -- A packet of IPv6 without anything but six bytes of payload.
+    function to_address(address : std_logic_vector(127 downto 0)) return integer_vector is
+      variable header : integer_vector(0 to 45) := (0 => 16#60#, 5 => 6, 6 => 59, 7 => 64, others => 0);
+    begin
+      for byte in 0 to 15 loop
+        header(24 + byte) := to_integer(unsigned(address(127 - 8 * byte downto 120 - 8 * byte)));
+      end loop;
+      return of_type(16#86DD#, header);
+    end function;
+
+    -- All rules are on, and one asks for something that one frame has and another has not.
+    procedure ask(rule : natural; asks : std_logic_vector(31 downto 0); met, missed : integer_vector) is
+      constant ON_ALONE : std_logic_vector(31 downto 0) := (IDENTIFIER_RULE0_WHAT_ENABLE => '1', others => '0');
+      variable others_want : std_logic_vector(3 downto 0) := "1111";
+    begin
+      for number in 0 to 3 loop
+        if number = rule then
+          write(IDENTIFIER_RULE0_WHAT + 8 * number, ON_ALONE or asks);
+        else
+          write(IDENTIFIER_RULE0_WHAT + 8 * number, ON_ALONE);
+        end if;
+      end loop;
+      others_want(rule) := '0';
+      see(met, "1111");
+      see(missed, others_want);
+    end procedure;
+
+    function bit_of(place : natural) return std_logic_vector is
+      variable found : std_logic_vector(31 downto 0) := (others => '0');
+    begin
+      found(place) := '1';
+      return found;
     end function;
   begin
     test_runner_setup(runner, runner_cfg);
@@ -166,6 +221,52 @@ begin
         see(datagram(1026), "0010");
         expect(IDENTIFIER_FRAMES, x"00000004", "frames");
         expect(IDENTIFIER_WANTED, x"00000002", "wanted");
+
+      elsif run("each rule asks by its own bits for its own values, and for each port") then
+        write(IDENTIFIER_OWN, x"5E100001");
+        write(IDENTIFIER_OWN + 4, x"00000200");
+        for rule in 0 to 3 loop
+          word := std_logic_vector(to_unsigned(PROTOCOLS(rule) * 65536 + TYPES(rule), 32));
+          write(IDENTIFIER_RULE0_VALUES + 8 * rule, word);
+          word := std_logic_vector(not to_unsigned(2**(4 + rule), 16) & to_unsigned(NUMBERS(rule), 16));
+          write(IDENTIFIER_UDP_PORT0 + 4 * rule, word);
+        end loop;
+        for rule in 0 to 3 loop
+          other := (rule + 1) mod 4;
+          ask(rule, bit_of(IDENTIFIER_RULE0_WHAT_ASKS_TYPE), of_type(TYPES(rule)), of_type(TYPES(other)));
+          ask(rule, bit_of(IDENTIFIER_RULE0_WHAT_ASKS_PROTOCOL), datagram(5, PROTOCOLS(rule)), datagram(5, PROTOCOLS(other)));
+          word := bit_of(IDENTIFIER_RULE0_WHAT_ASKS_PRIORITY);
+          word(IDENTIFIER_RULE0_WHAT_PRIORITY) := std_logic_vector(to_unsigned(PRIORITIES(rule), 3));
+          ask(rule, word, tagged(PRIORITIES(rule)), tagged(PRIORITIES(other)));
+          ask(rule, bit_of(IDENTIFIER_RULE0_WHAT_ASKS_OWN), of_type(5), (3, 0, 16#5E#, 16#10#, 0, 1, 2, 0, 0, 0, 0, 0, 0, 5));
+          for number in 0 to 3 loop
+            other := (number + 1) mod 4;
+            word  := (others => '0');
+            word(IDENTIFIER_RULE0_WHAT_PORTS) := bit_of(number)(3 downto 0);
+            ask(rule, word, datagram(NUMBERS(number)), datagram(NUMBERS(other)));
+            -- A bit that its mask leaves out, and one that only the next one's does.
+            if number = rule then
+              ask(rule, word, datagram(NUMBERS(number) + 2**(4 + number)), datagram(NUMBERS(number) + 2**(4 + other)));
+            end if;
+          end loop;
+        end loop;
+
+      elsif run("each own address has its own bit, and its words are in their places") then
+        write(IDENTIFIER_OWN, x"5E100001");
+        write(IDENTIFIER_OWN + 4, x"00000200");
+        write(IDENTIFIER_RULE0_WHAT, x"00000003");
+        for number in OWN'range loop
+          for part in 0 to 3 loop
+            write(IDENTIFIER_ADDRESS0_WORD0 + 16 * number + 4 * part, OWN(number)(32 * part + 31 downto 32 * part));
+          end loop;
+        end loop;
+        for enabled in 0 to 3 loop
+          write(IDENTIFIER_ADDRESS_ENABLE, std_logic_vector(to_unsigned(enabled, 32)));
+          for number in OWN'range loop
+            see(to_address(OWN(number)), "000" & std_logic'(to_unsigned(enabled, 2)(number)));
+            see(to_address(OWN(number) rol 32), "0000");
+          end loop;
+        end loop;
 
       elsif run("a count that runs over is told until it is cleared, and the settings stay") then
         -- A rule that asks for nothing wants every frame.

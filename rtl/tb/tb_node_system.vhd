@@ -105,6 +105,14 @@ begin
         check_equal(word, std_logic_vector'(x"00000012"), "straps");
         read(SYSTEM_WAIT_STATES, word);
         check_equal(word, std_logic_vector'(x"0000120F"), "wait states");
+        attachment <= "01";
+        fast_track <= '0';
+        loopback_1 <= '1';
+        read(SYSTEM_STRAPS, word);
+        check_equal(word, std_logic_vector'(x"00000021"), "other straps");
+        fault_address <= (others => '1');
+        read(SYSTEM_FAULT, word);
+        check_equal(word, std_logic_vector'(x"FFFFFFFC"), "no fault yet");
         fault         <= '1';
         fault_address <= (29 => '1', 0 => '1', others => '0');
         read(SYSTEM_FAULT, word);
@@ -162,6 +170,39 @@ begin
           end loop;
           check_equal(uart_in_valid, '0', "the byte was taken");
         end loop;
+
+      elsif run("each setting is read as it was written, and a byte that is written while one waits is lost") then
+        write(SYSTEM_TIMER_COMPARE, 16#1234567#);
+        write(SYSTEM_TIMER_COMPARE + 4, 16#89ABCDE#);
+        write(SYSTEM_IRQ_ENABLE, 6);
+        write(SYSTEM_CLOCKS, 1);
+        read(SYSTEM_TIMER_COMPARE, word);
+        check_equal(word, std_logic_vector'(x"01234567"), "compare");
+        read(SYSTEM_TIMER_COMPARE + 4, word);
+        check_equal(word, std_logic_vector'(x"089ABCDE"), "compare, high word");
+        read(SYSTEM_IRQ_ENABLE, word);
+        check_equal(word, std_logic_vector'(x"00000006"), "enabled");
+        read(SYSTEM_CLOCKS, word);
+        check_equal(word, std_logic_vector'(x"00000001"), "clocks");
+        read(SYSTEM_IRQ_PENDING, word);
+        check_equal(word, std_logic_vector'(x"00000000"), "pending");
+        -- As if 2^32 clocks had gone by, the timer's time is over.
+        write(SYSTEM_TIMER_COMPARE + 4, 0);
+        write(SYSTEM_TIMER_COMPARE, 0);
+        read(SYSTEM_IRQ_PENDING, word);
+        check_equal(word, std_logic_vector'(x"00000004"), "pending");
+        pace <= 1000;
+        cycles(1);
+        read(SYSTEM_UART_TX, word);
+        check_equal(word(SYSTEM_UART_TX_FULL), '0', "full");
+        write(SYSTEM_UART_TX, 16#5A#);
+        read(SYSTEM_UART_TX, word);
+        check_equal(word(SYSTEM_UART_TX_FULL), '1', "full");
+        write(SYSTEM_UART_TX, 16#A5#);
+        pace <= 1;
+        cycles(1100);
+        check_equal(integer'(pop(HEARD)), 16#5A#, "the byte that waited");
+        check(is_empty(HEARD), "no other byte");
 
       elsif run("interrupts pend whether enabled or not") then
         write(SYSTEM_TIMER_COMPARE + 4, 0);
