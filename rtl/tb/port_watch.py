@@ -163,11 +163,13 @@ def capture():
             script.clocks(12)
             script.expect("capture_status", waiting=1, bits=0x3FF)
             script.record(stop)
-    enable_capture(script, WANTED, WANTED)
-    for wanted in range(2):
-        script.write("identifier_rule0_what", enable=wanted)
-        script.frame(PLAIN)
-        script.expect("capture_status", waiting=wanted)
+    # A frame that is not wanted neither starts nor stops.
+    for start in (WANTED, RECEIVING):
+        enable_capture(script, start, WANTED)
+        for wanted in range(2):
+            script.write("identifier_rule0_what", enable=wanted)
+            script.frame(PLAIN)
+            script.expect("capture_status", waiting=wanted, busy=int(start == RECEIVING and not wanted))
     enable_capture(script, RECEIVING, SOFTWARE)
     for _ in range(4):
         script.frame(PLAIN)
@@ -236,7 +238,10 @@ def rate():
     expect_periods(script, rises)
     receive(script, carriers, {"probe": LINE_IN, "slow": 1})
     expect_periods(script, [rise * 4 // 5 for rise in rises])
-    script.write("rate_control", enable=1, probe=LINE_IN, clear=1)
+    # It does not look while it is not enabled.
+    script.write("rate_control", probe=LINE_IN, clear=1)
+    for _ in range(3):
+        script.frame(PLAIN)
     script.expect_all("rate", periods=0, shortest=0xFFFFFFFF, total=0)
     return script
 
