@@ -22,6 +22,31 @@ begin
 end architecture;
 """
 
+# Its second clock sees the SFD behind a byte of a preamble.
+SECOND = """library ieee;
+use ieee.std_logic_1164.all;
+entity second is
+  port (clk, gmii_rx_clk : in std_logic; gmii_rxd : in std_logic_vector(7 downto 0); gmii_rx_dv, gmii_rx_er : in std_logic;
+        y : out std_logic_vector(1 downto 0));
+end entity;
+architecture rtl of second is
+  signal last_byte : std_logic_vector(7 downto 0);
+  signal found : std_logic;
+begin
+  process (gmii_rx_clk)
+  begin
+    if rising_edge(gmii_rx_clk) then
+      last_byte <= gmii_rxd;
+      found <= '0';
+      if last_byte = x"55" and gmii_rxd = x"D5" and gmii_rx_dv = '1' and gmii_rx_er = '0' then
+        found <= '1';
+      end if;
+    end if;
+  end process;
+  y <= found & not found when rising_edge(clk);
+end architecture;
+"""
+
 
 class Planted(unittest.TestCase):
     """A difference of the translation that only what lies behind the Ethernet header can show."""
@@ -49,6 +74,17 @@ class Planted(unittest.TestCase):
     def test_a_difference_in_what_is_stale_is_found_in_a_checker(self):
         word = "may_be_stale <= wrong and has_word"
         self.assertGreater(self.differing("packet_checker", "content_checker.vhd", f"{word} and not inconsistent", word), 0)
+
+
+class TwoClocks(unittest.TestCase):
+    """A block of two clocks."""
+
+    def test_the_second_clock_has_an_edge_in_each_cycle_in_which_frames_are_played(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "second.vhd")
+            path.write_text(SECOND)
+            outcome = lockstep.compare("second", [path], stimuli.SILENT_CYCLES + 100, 1)
+        self.assertEqual((outcome.differing, outcome.moved), (0, 2))
 
 
 class Unseen(unittest.TestCase):
