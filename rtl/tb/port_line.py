@@ -35,34 +35,67 @@ def let_time_pass(script, clear=0):
     script.write("clock_step", 0)
 
 
-def mac():
-    """Each count of the MAC has another value; gap and longest frame hold."""
-    script, frame = Script(), around("ethernet", [], payload_of(0, 34))
-    script.write("mac_max_frame", 70)
+def carriers_of(script, **times):
+    """Carriers that each MAC count is of, so many of each, and frames of 70 bytes without a fault, the longest that is set."""
+    frame = around("ethernet", [], payload_of(0, 34))
     damaged = line_bytes(with_fcs(frame))
     damaged[3] = 0x54
-    for times, octets in [
-        (2, line_bytes(with_fcs(frame, wrong=1))),
-        (3, marked(frame)),
-        (4, line_bytes(runt(frame[:46]))),
-        (5, line_bytes(with_fcs(frame + b"\0"))),
-        (6, [0x55] * 9),
-        (7, [0x55] * 7 + [0xD5, 1, 2, 3]),
-        (8, damaged),
-        (11, line_bytes(with_fcs(frame))),
-    ]:
-        for _ in range(times):
-            script.carrier(octets)
+    octets = {
+        "bad_fcs": line_bytes(with_fcs(frame, wrong=1)),
+        "rx_errors": marked(frame),
+        "runts": line_bytes(runt(frame[:46])),
+        "oversizes": line_bytes(with_fcs(frame + b"\0")),
+        "without_sfd": [0x55] * 9,
+        "too_short": [0x55] * 7 + [0xD5, 1, 2, 3],
+        "bad_preambles": damaged,
+        "good": line_bytes(with_fcs(frame)),
+    }
+    script.write("mac_max_frame", 70)
+    for name, count in times.items():
+        for _ in range(count):
+            script.carrier(octets[name])
+
+
+def mac():
+    """Each count of the MAC has another value; gap and longest frame hold."""
+    script = Script()
+    counts = {"bad_fcs": 2, "rx_errors": 3, "runts": 4, "oversizes": 5, "without_sfd": 6, "too_short": 7, "bad_preambles": 8}
+    carriers_of(script, good=11, **counts)
     script.write("mac_gap", 30)
-    script.write("generator_frame_count", 9)
-    script.write("generator_control", enable=1)
+    run_of(script, frame_count=9)
     script.until("generator_status", finished=1)
     script.clocks(60)
     for number in range(9):
         script.expect_frame(addressed(around("ethernet", [], payload_of(number, 28)), 0, 0), 30 if number else None)
     script.compare()
-    counts = {"bad_fcs": 2, "rx_errors": 3, "runts": 4, "oversizes": 5, "without_sfd": 6, "too_short": 7, "bad_preambles": 8}
     script.expect_all("mac", sent=9, underruns=0, received=2 + 3 + 4 + 5 + 8 + 11, overflow=0, **counts)
+    return script
+
+
+def overflows(count_bits):
+    """Of counts of two bits these run over, and each block's word says which."""
+    script = Script()
+    judged = Judged(script, model.Flow(source=None, stream=None))
+    script.write("checker_control", enable=1, clear=1)
+    script.until("checker_status", checking=1)
+    script.write("identifier_rule0_what", enable=1)
+    for number in (0, 1, 2, 9, 3, 4, 5, 2):
+        judged.send(around("ethernet", [], payload_of(number, 28)))
+    script.clocks(100)
+    script.expect("checker_overflow", judged.checker.overflow(count_bits))
+    script.expect("identifier_overflow", 0b11)
+    script.write("identifier_control", clear=1)
+    script.write("identifier_rule0_what")
+    script.write("mac_control", clear=1)
+    carriers_of(script, bad_fcs=1, rx_errors=5, runts=2, oversizes=6, without_sfd=3, too_short=5, bad_preambles=2)
+    # Their order: sent, underruns, received, bad FCS, rx_er, runts, oversizes, without SFD, too short, preambles.
+    script.expect("mac_overflow", 0b01_0101_0100)
+    script.expect("identifier_overflow", 0b01)
+    run_of(script, payload_bytes=46, frame_count=5)
+    script.until("generator_status", finished=1)
+    script.clocks(100)
+    script.expect("generator_status", finished=1, overflow=1)
+    script.expect("mac_overflow", 0b01_0101_0101)
     return script
 
 

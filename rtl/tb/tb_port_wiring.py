@@ -4,7 +4,10 @@ import port_line
 import port_watch
 from port_script import Script
 
+# Of the counts of the script in which they run over.
+NARROW = 2
 SCRIPTS = {
+    "overflows": lambda: port_line.overflows(NARROW),
     "mac": port_line.mac,
     "generator": port_line.generator,
     "checker": port_line.checker,
@@ -25,5 +28,6 @@ def configure(bench, folder, seed):
             path.write_text("".join(f"{line}\n" for line in made().lines))
             return True
 
-        generics = {"script": str(path), "stands_in": name == "stand_ins"}
+        bits = NARROW if name == "overflows" else 32
+        generics = {"script": str(path), "count_bits": bits, "stands_in": name == "stand_ins"}
         bench.test("script").add_config(f"{name}_seed_{seed}", generics=generics, pre_config=write)

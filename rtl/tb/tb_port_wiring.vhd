@@ -18,6 +18,7 @@ entity tb_port_wiring is
   generic (
     runner_cfg : string;
     script     : string  := "";
+    count_bits : natural := 32;
     -- The port of the library in which generator, capture unit and rate meter are those of rtl/tb/stand_ins.
     stands_in  : boolean := false
   );
@@ -75,6 +76,7 @@ begin
       );
   else generate
     dut : entity work.ethernet_port
+      generic map (COUNT_BITS => count_bits)
       port map (
         clk => clk, rst => rst, tx_ce => '1', gmii_txd => txd, gmii_tx_en => tx_en, gmii_tx_er => tx_er,
         rx_ce => '1', gmii_rxd => rxd, gmii_rx_dv => rx_dv, gmii_rx_er => rx_er,
