@@ -21,7 +21,8 @@ import frame_sequences as sequences  # noqa: E402
 
 # So many cycles the reset is held at first.
 RESET_CYCLES = 4
-FIRST_RESET = {"rst": 1, "gmii_rx_rst": 1, "gmii_rx_clk": 1}
+# The other clocks have edges meanwhile.
+FIRST_RESET = {"rst": 1, "gmii_rx_rst": 1, "gmii_rx_clk": 1, "port_clk": 1}
 # A checker judges nothing before: its window is emptied. A port's registers take as long to be written as far as the checker's.
 SILENT_CYCLES = 600
 # Blocks that begin later than others: the example waits for what may still come back, 16,384 clocks.
