@@ -9,6 +9,7 @@ library vunit_lib;
 context vunit_lib.vunit_context;
 library osvvm;
 use osvvm.RandomPkg.all;
+use work.line_pkg.all;
 
 entity tb_line_tester is
   generic (runner_cfg : string; seed : natural := 0);
@@ -19,6 +20,9 @@ architecture test of tb_line_tester is
   -- The clocks of a frame of 100 bytes of payload on the line.
   constant PERIOD                                 : positive := 138;
   constant LONG_FRAMES                            : positive := 6;
+  -- To everybody, of an EtherType that nobody has.
+  constant OTHER_FRAME                            : integer_vector(0 to 59) :=
+    (0 to 5 => 16#FF#, 6 => 2, 7 to 11 => 7, 12 => 16#88#, 13 => 16#B6#, 14 to 59 => 0);
   signal clk                                      : std_logic := '0';
   signal rst                                      : std_logic := '1';
   signal run_it                                   : std_logic := '0';
@@ -29,6 +33,10 @@ architecture test of tb_line_tester is
   -- Bytes on the line since the last reset; the one to damage, and whether the line is unplugged.
   signal bytes, damage                            : natural := 0;
   signal is_plugged                               : boolean := true;
+  -- What somebody else sends on that line while it is silent.
+  signal other_rxd                                : std_logic_vector(7 downto 0) := x"00";
+  signal other_rx_dv, other_rx_er                 : std_logic := '0';
+  signal one                                      : std_logic := '1';
   -- Of a tester of long frames, and the time after which its line gives back what it got.
   signal long_run                                 : std_logic := '0';
   signal long_txd, long_rxd                       : std_logic_vector(7 downto 0);
@@ -62,8 +70,10 @@ begin
     generic map (PAYLOAD_BYTES => 100, FRAMES => FRAMES, BACK_CLOCKS => 100)
     port map (clk, rst, run_it, phy_clk, rxd, rx_dv, rx_er, txd, tx_en, tx_er, sending, finished, all_good, trouble, good);
 
-  rxd <= transport not txd after phase when damage /= 0 and bytes = damage else txd after phase;
-  rx_dv <= transport tx_en after phase when is_plugged else '0';
+  rxd <= transport other_rxd after phase when other_rx_dv = '1' else
+         not txd after phase when damage /= 0 and bytes = damage else
+         txd after phase;
+  rx_dv <= transport other_rx_dv or tx_en after phase when is_plugged else '0';
   rx_er <= transport tx_er after phase;
   bytes <= bytes + 1 when rising_edge(clk) and tx_en = '1';
 
@@ -217,11 +227,17 @@ begin
         rst <= '0';
         long_run <= '1';
         bounce_often;
-      elsif run("a frame of another EtherType is trouble") then
-        damage <= 8 + 12;
+      elsif run("a frame of another EtherType is trouble, and be its FCS right") then
         begin_run;
         finish_run;
-        expect('0', '1', FRAMES - 1);
+        expect('1', '0', FRAMES);
+        send_line(clk, one, PREAMBLE & with_fcs(OTHER_FRAME), 60, other_rxd, other_rx_dv, other_rx_er);
+        expect('0', '1', FRAMES);
+      elsif run("a frame with a wrong FCS is trouble, whosever it was") then
+        begin_run;
+        finish_run;
+        send_line(clk, one, PREAMBLE & OTHER_FRAME & (1 to 4 => 0), 60, other_rxd, other_rx_dv, other_rx_er);
+        expect('0', '1', FRAMES);
       elsif run("a line that gives nothing back is trouble") then
         is_plugged <= false;
         begin_run;
