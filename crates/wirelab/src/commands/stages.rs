@@ -264,8 +264,8 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Asked<u64> {
             "--count 0: of no frame there is no time to show: ask for at least 1, e.g. --count 512",
         )),
         Some(frames) if frames > most => Err(Failure::usage(format!(
-            "--count {frames}: this node keeps the records of 1 to {most}: ask for --count {most}, several times where \
-             more are wanted"
+            "--count {frames}: this node keeps the records of 1 to {most} frames of a trial: ask for --count \
+             {most}, several times where more are wanted"
         ))),
         Some(frames) => Ok(frames),
         None => Ok(FRAMES.min(most)),

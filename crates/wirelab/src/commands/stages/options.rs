@@ -298,10 +298,23 @@ mod tests {
     fn more_frames_than_the_capture_units_keep_are_refused_before_they_are_asked() {
         let asked = |count| refuse(&args(&["hdl:reference", "--count", count]));
         assert!(asked("1022").is_ok());
-        for (count, words) in [("1023", "the records of 1 to 1022"), ("0", "at least 1")] {
+        let most = format!("the records of 1 to {MOST_CAPTURED_FRAMES} frames of a trial");
+        for (count, words) in [("1023", &most[..]), ("0", "at least 1")] {
             let told = asked(count).unwrap_err();
             assert_eq!(told.code(), 2);
             assert!(told.to_string().contains(words), "{told}");
+        }
+        // The manual and the help have the limit in the same words.
+        let mut command = Cli::command();
+        let stages = command.find_subcommand_mut("stages").unwrap();
+        for page in [
+            include_str!("../../../../../docs/hdl.md"),
+            include_str!("../../../../../docs/reference-node.md"),
+            &stages.render_long_help().to_string(),
+        ] {
+            let words: Vec<&str> = page.split_whitespace().collect();
+            let page = words.join(" ");
+            assert!(page.contains(&most), "{most}: {page}");
         }
     }
 }
