@@ -7,6 +7,8 @@ context vunit_lib.vunit_context;
 library osvvm;
 use osvvm.RandomPkg.all;
 
+library stand_ins;
+
 use work.reference_node_pkg.all;
 
 entity tb_node_capture is
@@ -21,11 +23,16 @@ architecture test of tb_node_capture is
   signal rx_dv, tx_en, wanted, s_access, s_write : std_logic := '0';
   signal s_address : std_logic_vector(13 downto 0) := (others => '0');
   signal s_wdata, s_rdata : std_logic_vector(31 downto 0) := (others => '0');
+  -- Of one whose counts stay at 63 clocks.
+  signal small_rdata : std_logic_vector(31 downto 0);
 begin
   clk <= not clk after PERIOD / 2;
 
   unit : entity work.node_capture
     port map (clk, rst, rx_dv, tx_en, wanted, s_access, s_write, s_address, s_wdata, s_rdata);
+
+  small : entity stand_ins.node_capture
+    port map (clk, rst, rx_dv, tx_en, wanted, s_access, s_write, s_address, s_wdata, small_rdata);
 
   main : process
     variable random : RandomPType;
@@ -175,6 +182,15 @@ begin
         cycles(3);
         expect(CAPTURE_STATUS, 0, "status");
 
+      elsif run("a count that stays at its end is told") then
+        write(1 + 2**8 * 3 + 2**12 * 4);
+        measure(3, 4, 0, 62);
+        expect(CAPTURE_STATUS, 1, "status");
+        check_equal(to_integer(unsigned(small_rdata)), 1, "status of the small one");
+        measure(3, 4, 0, 63);
+        expect(CAPTURE_STATUS, 2, "status");
+        check_equal(to_integer(unsigned(small_rdata)), 2 + 2**CAPTURE_STATUS_SATURATED, "status of the small one");
+
       elsif run("records are taken in order, one a read, and control is read as it was written") then
         write(2**8 * 3 + 2**12 * 4);
         write(1 + 2**8 * 3 + 2**12 * 4);
@@ -202,6 +218,13 @@ begin
         expect(CAPTURE_MISSED, 0, "missed");
         expect(CAPTURE_STATUS, 0, "status");
         expect(CAPTURE_CONTROL, 2**8 * 3 + 2**12 * 4, "control");
+        -- A clear is over with its clock, whether it is written again or not.
+        tx_en <= '0';
+        write(1 + 2 + 2**8 * 3 + 2**12 * 4);
+        cycles(8);
+        measure(3, 4, 0, 30);
+        expect(CAPTURE_STATUS, 1, "status behind a clear");
+        expect(CAPTURE_OLDEST, 30, "the record behind a clear");
       end if;
     end loop;
     test_runner_cleanup(runner);
