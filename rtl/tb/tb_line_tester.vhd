@@ -19,6 +19,8 @@ architecture test of tb_line_tester is
   constant FRAMES                                 : positive := 20;
   -- The clocks of a frame of 100 bytes of payload on the line.
   constant PERIOD                                 : positive := 138;
+  -- More than a frame and its way back, so that silence is not yet told where one frame is lost.
+  constant BACK                                   : positive := 200;
   constant LONG_FRAMES                            : positive := 6;
   -- To everybody, of an EtherType that nobody has.
   constant OTHER_FRAME                            : integer_vector(0 to 59) :=
@@ -67,7 +69,7 @@ begin
   echo_clk <= not echo_clk after 4.0004 ns;
 
   unit : entity work.line_tester
-    generic map (PAYLOAD_BYTES => 100, FRAMES => FRAMES, BACK_CLOCKS => 100)
+    generic map (PAYLOAD_BYTES => 100, FRAMES => FRAMES, BACK_CLOCKS => BACK)
     port map (clk, rst, run_it, phy_clk, rxd, rx_dv, rx_er, txd, tx_en, tx_er, sending, finished, all_good, trouble, good);
 
   rxd <= transport other_rxd after phase when other_rx_dv = '1' else
@@ -119,7 +121,7 @@ begin
     procedure finish_run is
     begin
       wait until rising_edge(clk) and finished = '1';
-      clocks(200);
+      clocks(BACK + 100);
     end procedure;
 
     -- Of the tester of long frames: `run` falls for so many clocks.
