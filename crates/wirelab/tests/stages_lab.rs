@@ -134,7 +134,13 @@ fn warm_and_cold(all: &serde_json::Value) {
     }
 }
 
-/// The processes in the nodes' namespaces of labs that a process has made.
+/// Whether a process is a node, and none of those by which its lab is made.
+fn is_a_node(pid: &String) -> bool {
+    let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.contains("\0node\0serve\0")
+}
+
+/// The nodes in the namespaces of labs that a process has made.
 fn nodes_of(pid: u32) -> Vec<String> {
     let namespaces = labs_of(pid)
         .into_iter()
@@ -145,7 +151,8 @@ fn nodes_of(pid: u32) -> Vec<String> {
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&pids.stdout).into_owned();
-        text.lines().map(str::to_owned).collect::<Vec<String>>()
+        let pids = text.lines().map(str::to_owned);
+        pids.filter(is_a_node).collect::<Vec<String>>()
     };
     namespaces.flat_map(processes).collect()
 }
@@ -187,12 +194,10 @@ fn a_node_that_dies_is_said_with_how() {
         .unwrap();
     let pid = child.id();
     until("the node does not start", || !nodes_of(pid).is_empty());
-    // What else was seen may have ended by itself meanwhile.
-    let kill = |node: &String| {
-        let killed = Command::new("kill").args(["-KILL", node]).status();
-        killed.unwrap().success()
-    };
-    assert!(nodes_of(pid).iter().filter(|node| kill(node)).count() > 0);
+    for node in nodes_of(pid) {
+        let killed = Command::new("kill").args(["-KILL", &node]).status();
+        assert!(killed.unwrap().success());
+    }
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let told = stderr(&output);
