@@ -183,6 +183,8 @@ def generate(folder=None):
     maps = sorted(MAPS.glob("*.rdl"))
     texts = [path.read_bytes() for path in [*maps, LISTS, Path(__file__)]]
     mark, want = folder / "made-from", hashlib.sha256(b"\0".join(texts)).hexdigest()
+    if not mark.is_file() and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise toolchain.ToolError(f"{folder} has other things in it, which would be lost: name a new or an empty folder")
     if not (mark.is_file() and mark.read_text() == want):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".registers-") as name:

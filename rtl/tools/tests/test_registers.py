@@ -85,6 +85,15 @@ class Registers(unittest.TestCase):
         with mock.patch.object(registers, "export", side_effect=AssertionError("made again")):
             self.assertEqual(registers.generate(), self.folder)
 
+    def test_a_folder_with_other_things_in_it_is_left_as_it_is(self):
+        with tempfile.TemporaryDirectory() as name:
+            kept = Path(name, "kept.vhd")
+            kept.write_text("mine")
+            for folder in (Path(name), kept):
+                with self.assertRaisesRegex(toolchain.ToolError, "other things in it"):
+                    registers.generate(folder)
+            self.assertEqual(kept.read_text(), "mine")
+
     def test_a_map_that_is_wrong_is_named_with_its_line(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "bad.rdl")
