@@ -25,10 +25,25 @@ def point(number, name, status):
     return f"{'ok' if status == 'passed' else 'not ok'} {number} - {name}"
 
 
+# Lines of a failed test's output that stand above its point, too: VUnit prints it in the middle of all the others'.
+LAST_LINES = 20
+
+
+def last_words(test):
+    """The last lines that a test of VUnit printed, as comments of TAP."""
+    try:
+        printed = (test.path / "output.txt").read_text(errors="replace").splitlines()
+    except OSError:
+        printed = ["(it has printed nothing)"]
+    return [f"# {line}" for line in printed[-LAST_LINES:]]
+
+
 def tell(results, out):
     """Prints the results of VUnit as TAP; returns how many tests there were."""
     tests = results.get_report().tests
     for number, (name, test) in enumerate(tests.items(), 1):
+        for line in last_words(test) if test.status != "passed" else ():
+            out(line)
         out(f"{point(number, name, test.status)} ({test.time:.1f} s)")
     return len(tests)
 

@@ -5,8 +5,13 @@ What cannot be read as the format says is a problem, never a pass.
 """
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import PurePath
+
+# How many lines tell what led to a failure that has no section of its own, and how many are kept for each crate or suite.
+BEFORE = 20
+MOST = 300
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,12 @@ class Tally:
     failed: int = 0
     skips: list = field(default_factory=list)
     problems: list = field(default_factory=list)
+    # What was printed of failures.
+    failures: list = field(default_factory=list)
+
+    def tell(self, *lines):
+        """Keeps lines that were printed of a failure, so that they can be shown again at the end of all tests."""
+        self.failures += lines[: MOST - len(self.failures)]
 
 
 class Reader:
@@ -37,6 +48,12 @@ class Reader:
         self.owner = owner
         self.tallies = {}
         self.failed = 0
+        self.before = deque(maxlen=BEFORE)
+
+    def tell_before(self):
+        """Keeps the last lines before a failure."""
+        self.tally(self.owner).tell(*self.before)
+        self.before.clear()
 
     def tally(self, owner):
         """The tally of a crate or suite."""
@@ -52,10 +69,12 @@ class Reader:
         failed = sum(tally.failed for tally in self.tallies.values())
         if status != 0 and failed == self.failed:
             failed += 1
+            self.tell_before()
             tally = self.tally(self.owner)
             tally.failed += 1
             tally.problems.append(f"{title} ended with status {status} though no test failed")
         self.failed = failed
+        self.before.clear()
 
     def close(self):
         """Takes note of a part of the output that has no end."""
@@ -91,6 +110,7 @@ class Libtest(Reader):
 
     def feed(self, line):
         line = line.rstrip("\n")
+        self.before.append(line)
         if match := self.RUNNING.match(line):
             self._start(PurePath(match["exe"]).name)
         elif match := self.DOCTESTS.match(line):
@@ -119,6 +139,7 @@ class Libtest(Reader):
 
     def close(self):
         if self.open:
+            self.tell_before()
             tally = self.tally(self.owner)
             tally.failed += 1
             tally.problems.append(f"{self.binary} ended in the middle (crash, exit or kill)")
@@ -137,6 +158,8 @@ class Libtest(Reader):
             test = self.test or f"(test {len(self.skips) + 1} that skipped)"
             self.skips.setdefault(test, (match["feature"] or "", match["why"] or ""))
             return True
+        if self.section == "failures":
+            self.tally(self.owner).tell(line)
         return self.section != "successes"
 
     def _result(self, match):
@@ -162,24 +185,32 @@ class Unittest(Reader):
     SKIPPED = re.compile(r"^(?P<test>.*?)\s*\.\.\. skipped (['\"])(?P<reason>.*)\2$")
     RAN = re.compile(r"^Ran (?P<ran>\d+) tests? in ")
     END = re.compile(r"^(OK|FAILED|NO TESTS RAN)(?: \((?P<counts>.*)\))?$")
+    # The line above each failure that is told after all tests.
+    SECTION = "=" * 70
 
     def __init__(self, owner):
         super().__init__(owner)
         self.ran = None
         self.complete = False
+        self.told = False
         self.tally(owner)
 
     def feed(self, line):
         line = line.rstrip("\n")
+        self.before.append(line)
         tally = self.tally(self.owner)
         if match := self.SKIPPED.match(line):
             feature, _, why = match["reason"].partition(":")
             tally.skips.append(Skip(self.owner, match["test"], feature.strip(), why.strip()))
         elif match := self.RAN.match(line):
             self.ran = int(match["ran"])
+            self.told = False
         elif (match := self.END.match(line)) and self.ran is not None and not self.complete:
             self.complete = True
             self._end(dict(part.split("=") for part in (match["counts"] or "").split(", ") if part))
+        elif line.startswith(self.SECTION) or self.told:
+            self.told = True
+            tally.tell(line)
         return True
 
     def _end(self, counts):
@@ -193,6 +224,7 @@ class Unittest(Reader):
 
     def finish(self):
         if not self.complete:
+            self.tell_before()
             tally = self.tally(self.owner)
             tally.failed += 1
             tally.problems.append("ended without a result")
@@ -220,9 +252,12 @@ class Tap(Reader):
         elif match := self.POINT.match(line):
             self.points += 1
             self._point(match)
+        else:
+            self.before.append(line)
         return True
 
     def _problem(self, text):
+        self.tell_before()
         tally = self.tally(self.owner)
         tally.failed += 1
         tally.problems.append(text)
@@ -232,6 +267,8 @@ class Tap(Reader):
         directive = self.DIRECTIVE.match(match["test"])
         if match["bad"]:
             tally.failed += 1
+            self.tell_before()
+            tally.tell(match[0])
         elif directive and directive["what"].upper() == "SKIP":
             feature, _, why = directive["reason"].partition(":")
             tally.skips.append(Skip(self.owner, directive["test"], feature.strip(), why.strip()))
@@ -239,6 +276,8 @@ class Tap(Reader):
             self._problem(f"{directive['test']} is marked TODO")
         else:
             tally.passed += 1
+        # What stands before a point is of it alone.
+        self.before.clear()
 
     def finish(self):
         if self.plan is None or self.plan != self.points:

@@ -12,6 +12,7 @@ class Summary:
         self.rows = {}
         self.skips = []
         self.problems = []
+        self.failures = []
         self.times = []
 
     def took(self, title, seconds):
@@ -25,6 +26,8 @@ class Summary:
             row[0] += tally.passed
             row[1] += tally.failed
             self.problems += [f"{owner}: {text}" for text in tally.problems]
+            if tally.failures:
+                self.failures += [f"what failed of {owner}, once more:", *tally.failures, ""]
             for skip in tally.skips:
                 objection = self.judge.objection(skip)
                 if objection:
@@ -57,7 +60,7 @@ class Summary:
     def lines(self):
         """The last lines of the run."""
         width = max([len("crate"), *map(len, self.rows)])
-        text = ["", *self.slowest(), f"{'crate':<{width}} {'passed':>7} {'failed':>7} {'skipped':>7}"]
+        text = ["", *self.failures, *self.slowest(), f"{'crate':<{width}} {'passed':>7} {'failed':>7} {'skipped':>7}"]
         for owner, row in sorted(self.rows.items()):
             text.append(f"{owner:<{width}} {row[0]:>7} {row[1]:>7} {row[2]:>7}")
         for feature in sorted({skip.feature for skip in self.skips}):

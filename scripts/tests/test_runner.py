@@ -324,6 +324,49 @@ class Tap(unittest.TestCase):
         self.assertFalse(self.read("1..2\nok 1 - a\nok 2 - b # TODO later\n")[1])
 
 
+class OnceMore(unittest.TestCase):
+    """What failed stands at the end once more, since it is printed in the middle of thousands of lines."""
+
+    def told(self, reader, text, status=1):
+        """The lines of the summary that tell of failures."""
+        for line in text.splitlines(keepends=True):
+            reader.feed(line)
+        reader.ended("job", status)
+        reader.finish()
+        return total(reader).failures
+
+    def test_panics_of_rust(self):
+        text = CLEAN.replace("test rate::tests::hundred ... ok", "test rate::tests::hundred ... FAILED")
+        text = text.replace("successes:\n\nsuccesses:\n    rate::tests::gigabit", "failures:\n\n---- rate::tests::hundred stdout ----\nleft: 1")
+        text = text.replace("ok. 2 passed; 0 failed", "FAILED. 1 passed; 1 failed").format(output="chatter")
+        told = self.told(parse.Libtest(BINARIES), text)
+        self.assertIn("left: 1", told)
+        self.assertEqual(told[0], "what failed of wirelab-wire, once more:")
+        self.assertNotIn("chatter", told)
+
+    def test_last_words_of_what_crashed(self):
+        text = "     Running src/lib.rs (/t/wirelab_wire-0123456789abcdef)\nrunning 1 test\nterminate called\n"
+        self.assertIn("terminate called", self.told(parse.Libtest(BINARIES), text, -6))
+
+    def test_sections_of_unittest(self):
+        bar, line = "=" * 70, "-" * 70
+        text = f"test_a (m.C) ... FAIL\nx\n{bar}\nFAIL: test_a (m.C)\n{line}\n1 != 2\n\n{line}\nRan 1 test in 0.1s\n\nFAILED (failures=1)\n"
+        told = self.told(parse.Unittest("py"), text)
+        self.assertEqual(told[1:6], [bar, "FAIL: test_a (m.C)", line, "1 != 2", ""])
+
+    def test_comments_above_a_point_of_tap(self):
+        told = self.told(parse.Tap("sh"), "ok 1 - a\n# b said\nnot ok 2 - b\n# c said\nok 3 - c\n1..3\n")
+        self.assertEqual(told, ["what failed of sh, once more:", "# b said", "not ok 2 - b", ""])
+
+    def test_no_more_than_can_be_read(self):
+        told = self.told(parse.Tap("sh"), "".join(f"not ok {n} - x\n" for n in range(1, 2 * parse.MOST)))
+        self.assertEqual(len(told), parse.MOST + 2)
+
+    def test_nothing_of_a_good_run(self):
+        self.assertEqual(self.told(parse.Tap("sh"), "# said\nok 1 - a\n1..1\n", 0), [])
+        self.assertEqual(run(CLEAN.format(output="x")).failures, [])
+
+
 class SkipList(unittest.TestCase):
     """tests/skips.toml itself."""
 

@@ -55,8 +55,8 @@ class Benches(unittest.TestCase):
             path.write_text(text)
         words = [sys.executable, "-B", "-c", RUN, TOOLS, self.folder / "out", seeds, *paths]
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        lines = done.stdout.split("\n")
-        return [line for line in lines if line.startswith(("ok ", "not ok ", "1..", "Bail out!"))], done.returncode
+        self.lines = done.stdout.split("\n")
+        return [line for line in self.lines if line.startswith(("ok ", "not ok ", "1..", "Bail out!"))], done.returncode
 
     def test_each_seed_is_a_point_and_reaches_the_bench(self):
         text = BENCH.replace("tb_it", "tb_0").replace("runner_cfg : string", "runner_cfg : string; seed : natural := 0")
@@ -73,6 +73,11 @@ class Benches(unittest.TestCase):
         self.assertRegex(lines[0], r"^ok 1 - wirelab\.tb_it\.right \(")
         self.assertRegex(lines[1], r"^not ok 2 - wirelab\.tb_it\.wrong \(")
         self.assertEqual(lines[2:], ["1..2"])
+        # What the bench said of it stands right above its point, and nothing above the other's.
+        above = self.lines[self.lines.index(lines[0]) + 1 : self.lines.index(lines[1])]
+        self.assertTrue(above and all(line.startswith("# ") for line in above), above)
+        self.assertIn("Equality check failed - Got 1. Expected 2.", "\n".join(above))
+        self.assertFalse(self.lines[self.lines.index(lines[0]) - 1].startswith("# "))
 
     def test_a_bench_that_passes_gives_status_0(self):
         lines, status = self.tap(BENCH.replace("check_equal(1, 2)", "check_equal(2, 2)"))
