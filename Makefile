@@ -29,13 +29,11 @@ test: ## every test; says at the end what ran and what was skipped
 
 test-long: ## the tests that take minutes to hours
 	@scripts/setup.sh build test long
-	@scripts/firmware.sh >/dev/null
 	@scripts/run-tests.py --long
 
-test-rtl: ## of these the hardware's and the Rust ones: benches with more random numbers, translation for longer, Table I whole
+test-rtl: ## of these the hardware's: its benches with more random numbers, its translation for longer
 	@scripts/setup.sh build test
-	@scripts/firmware.sh >/dev/null
-	@scripts/run-tests.py --long --suite rtl-seeds --suite rtl-lockstep-long --suite rust
+	@scripts/run-tests.py --long --suite rtl-seeds --suite rtl-lockstep-long
 
 check: ## style, lints, licences and the rules of the project
 	@scripts/setup.sh build test check

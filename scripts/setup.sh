@@ -98,14 +98,15 @@ updated=no
 apt_update() {
     if [ "$updated" = yes ]; then return 0; fi
     updated=yes
-    as_root apt-get update -qq || say "apt-get update failed; going on with the lists that are here"
+    as_root apt-get update -qq -o Acquire::Retries=3 || say "apt-get update failed; going on with the lists that are here"
 }
 
 in_archive() { apt-cache show "$1" >/dev/null 2>&1; }
 
 # What apt prints on the way is noise; its errors are not.
 apt_install() {
-    local command=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@")
+    local command=(env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq -o Acquire::Retries=3
+        --no-install-recommends "$@")
     if [ "$dry" = yes ]; then as_root "${command[@]}"; else as_root "${command[@]}" >/dev/null; fi
 }
 
