@@ -25,8 +25,10 @@ RESET_CYCLES = 4
 FIRST_RESET = {"rst": 1, "gmii_rx_rst": 1, "gmii_rx_clk": 1, "port_clk": 1}
 # A checker judges nothing before: its window is emptied. A port's registers take as long to be written as far as the checker's.
 SILENT_CYCLES = 600
-# Blocks that begin later than others: the example waits for what may still come back, 16,384 clocks.
-LEAST_CYCLES = {"line_tester": 18500}
+# So many cycles a parser sees frames before the one that is too long: no shorter frame is.
+SHORT_FRAMES_CYCLES = 4000
+# Blocks that begin later than others: the example waits for what may still come back, 16,384 clocks. And that long frame.
+LEAST_CYCLES = {"line_tester": 18500, "frame_parser": SHORT_FRAMES_CYCLES + model.MAX_LFSR + 100}
 # What makes a block forget comes in one of so many cycles of noise.
 ONE_IN = {"rst": 400, "gmii_rx_rst": 400, "clear": 100}
 PREAMBLE = bytes([0x55] * 7 + [0xD5])
@@ -177,6 +179,19 @@ def stream(dice, flow):
             yield from [nothing] * pause
         yield from [nothing, nothing, nothing | {"result_valid": 1}]
         yield from [nothing] * dice.choice([2, 20, 20])
+
+
+def too_long(dice, flow):
+    """Nothing, then in place of what is on its way a frame with one byte more than a payload may have, then nothing again."""
+    yield from [{}] * SHORT_FRAMES_CYCLES
+    fields = {"stream": flow.stream or 0, "flags": 0 if flow.slots is None else model.REPEATING}
+    length = model.MAX_LFSR + 1
+    frame = model.around("ethernet", [], model.payload_of(0, length, dice.randbytes(length), **fields))
+    for octets in (b"\0", frame):
+        for place, octet in enumerate(octets, 1):
+            yield {"s_tdata": octet, "s_tvalid": 1, "s_tlast": int(place == len(octets))}
+        yield from [{"s_tvalid": 0, "s_tlast": 0}] * 4
+    yield from itertools.repeat({})
 
 
 def content(dice, flow):
@@ -378,7 +393,8 @@ PLAYERS = [
     ("start stop read_next", capturing),
     ("enable payload_bytes m_tready", generation),
 ]
-BUSES = {
+MORE = {
+    "frame_parser": too_long,
     "ethernet_port": port_registers,
     "node_identifier": node_identifier_registers,
     "slot_mac": slot_mac_registers,
@@ -392,7 +408,7 @@ def players(entity, inputs):
     """What is played on an entity besides noise."""
     names = {port.name for port in inputs}
     found = [player for wanted, player in PLAYERS if names.issuperset(wanted.split())]
-    return found + [BUSES[entity]] if entity in BUSES else found
+    return found + [MORE[entity]] if entity in MORE else found
 
 
 def noise(dice, inputs):

@@ -67,6 +67,10 @@ class Planted(unittest.TestCase):
         word = 'HEADER_VERSION   : std_logic_vector(3 downto 0) := x"%d"'
         self.assertGreater(self.differing("frame_parser", "ethernet_pkg.vhd", word % 1, word % 2), 0)
 
+    def test_a_difference_in_what_is_too_long_is_found(self):
+        word = "lfsr_bytes > MAX_LFSR_BYTES"
+        self.assertGreater(self.differing("frame_parser", "frame_parser.vhd", word, f"{word} + 1"), 0)
+
     def test_a_difference_behind_the_ip_header_is_found(self):
         word = 'PROTOCOL_UDP     : octet_t  := x"%d"'
         self.assertGreater(self.differing("packet_identifier", "ethernet_pkg.vhd", word % 11, word % 13), 0)
