@@ -14,7 +14,9 @@ entity ethernet_port is
     -- Of the counts of MAC, generator, checker and identifier; less than 32 for a bench that sees them run over.
     COUNT_BITS      : natural := 32;
     -- The start words lie in the port; false: two ports share a start_words beside them.
-    OWN_START_WORDS : boolean := true
+    OWN_START_WORDS : boolean := true;
+    -- Of the clock: other than 0 for a bench that sees this high word come, 256 ns after the reset.
+    HIGH_TIME       : natural := 0
   );
   port (
     clk            : in  std_logic;
@@ -76,7 +78,8 @@ architecture rtl of ethernet_port is
   signal register_read_data                               : std_logic_vector(31 downto 0);
   signal register_write_done, register_write_error        : std_logic;
 
-  signal time_ns : unsigned(47 downto 0);
+  constant FIRST_TIME : unsigned(47 downto 0) := shift_left(to_unsigned(HIGH_TIME, 48), 32) - 256 * boolean'pos(HIGH_TIME > 0);
+  signal time_ns      : unsigned(47 downto 0);
 
   -- Generator to MAC, and MAC to the receiving blocks.
   signal out_tdata                      : std_logic_vector(7 downto 0);
@@ -164,7 +167,7 @@ begin
     if rising_edge(clk) then
       time_ns <= time_ns + unsigned(set.clock.step.value.value);
       if rst = '1' or set.clock.control.clear.value = '1' then
-        time_ns <= (others => '0');
+        time_ns <= FIRST_TIME;
       end if;
     end if;
   end process;

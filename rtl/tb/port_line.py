@@ -9,6 +9,8 @@ from port_script import ERROR_MARK, Script, line_bytes, with_fcs
 
 NONE, BIT_ERROR, DROP, DUPLICATE, SWAP, BAD_FCS, STALE, TRUNCATED = range(8)
 DESTINATION, SOURCE = 0x021122334455, 0x0266778899AA
+# In a port of rtl/tb/stand_ins, and tb_port_wiring's: where the clock begins, and the count of verified bytes.
+LATE_NS, MANY_BYTES = 0x1234_00000000 - 256, 0x9ABC_00000000 - 64
 # Clocks from one write to the next.
 WRITE_CLOCKS = 4
 STEP_NS = 251
@@ -275,3 +277,41 @@ def slots(script, frame):
     assert counts["order_breaks"] > counts["mixed"] > 0 == counts["duplicated"]
     counts["next_sequence"] = counts.pop("next")
     script.expect_all("checker", **counts)
+
+
+def high_words():
+    """Words of 48 bits in two: the high one is that of the moment in which the low one was read. For the stand-ins."""
+    script, payload = Script(), payload_of(0, 40)
+    later_ns, later_bytes = LATE_NS + STAMP_NS, MANY_BYTES + 2 * len(payload)
+    assert LATE_NS >> 32 != later_ns >> 32 and MANY_BYTES >> 32 != later_bytes >> 32
+
+    def frame(number):
+        script.frame(addressed(around("ethernet", [], payload_of(number, 40))))
+        script.clocks(100)
+
+    def clear():
+        script.write("checker_control", enable=1, clear=1)
+        script.until("checker_status", checking=1)
+
+    def kept(name, value, happens, *what):
+        """The low word is read, something happens that changes the high one, and that is read as it was."""
+        script.expect_word(name, 0, value & 0xFFFFFFFF)
+        happens(*what)
+        script.expect_word(name, 1, value >> 32)
+
+    script.write("clock_step", 0)
+    script.write("clock_control", clear=1)
+    clear()
+    script.expect_all("checker", verified_bytes=MANY_BYTES, first_time=0, last_time=0)
+    frame(0)
+    script.expect_all("checker", first_time=LATE_NS, last_time=LATE_NS)
+    kept("clock_now", LATE_NS, let_time_pass, script)
+    script.expect("clock_now", later_ns)
+    kept("checker_last_time", LATE_NS, frame, 1)
+    script.expect_all("checker", verified_bytes=later_bytes, first_time=LATE_NS, last_time=later_ns)
+    kept("checker_verified_bytes", later_bytes, clear)
+    script.expect_all("checker", verified_bytes=MANY_BYTES, first_time=0, last_time=0)
+    frame(0)
+    kept("checker_first_time", later_ns, clear)
+    script.expect("checker_first_time", 0)
+    return script

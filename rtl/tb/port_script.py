@@ -60,6 +60,10 @@ class Script:
         for at, word in self.words(name, value, fields):
             self.lines.append(f"r {at} {bits:08X} {word & bits:08X} {name}")
 
+    def expect_word(self, name, word, value):
+        """What a read of one of the register's words gives, the low one being 0."""
+        self.lines.append(f"r {self.nodes[name].absolute_address + 4 * word} {0xFFFFFFFF:08X} {value:08X} {name}")
+
     def expect_all(self, block, **values):
         """What each of these registers of a block has."""
         for name, value in values.items():

@@ -3,7 +3,7 @@
 `run.py --list`, or `run.py --seeds 1,8` for eight times other random numbers.
 
 Every rtl/tb/tb_*.vhd is a bench, every *.vhd of rtl/src, rtl/reference and rtl/example and the registers are sources;
-other rtl/tb/*.vhd are packages of the benches. rtl/tb/stand_ins has blocks that do what those of rtl/src cannot be brought to
+other rtl/tb/*.vhd are what benches share. rtl/tb/stand_ins has blocks that do what those of rtl/src cannot be brought to
 from outside, or not in time: in the library `stand_ins` they take the places of these.
 """
 

@@ -16,6 +16,9 @@ end entity;
 architecture test of tb_node_system is
   constant PERIOD : time := 10 ns;
   constant HEARD  : queue_t := new_queue;
+  -- Of a second system, which comes to this high word of its clocks 256 of them behind the reset.
+  constant HIGH   : natural := 16#5A3C96E1#;
+  constant SHORT  : natural := 256;
 
   signal clk : std_logic := '0';
   signal rst : std_logic := '1';
@@ -32,6 +35,7 @@ architecture test of tb_node_system is
   signal uart_out_data, uart_in_data : std_logic_vector(7 downto 0) := x"00";
   signal uart_out_valid, uart_out_ready, uart_in_valid, uart_in_ready, port_1_clock, exited : std_logic := '0';
   signal exit_status : std_logic_vector(31 downto 0);
+  signal late_rdata : std_logic_vector(31 downto 0);
   signal cycle : natural := 0;
   -- One clock in so many the other side of the link is ready.
   signal pace : positive := 1;
@@ -43,6 +47,14 @@ begin
       clk, rst, attachment, fast_track, loopback_1, reading, writing, fault, fault_address, mac_irq,
       s_access, s_write, s_address, s_wdata, s_rdata, irq, uart_out_data, uart_out_valid, uart_out_ready,
       uart_in_data, uart_in_valid, uart_in_ready, port_1_clock, exited, exit_status
+    );
+
+  late : entity work.node_system
+    generic map (HIGH_CYCLES => HIGH)
+    port map (
+      clk, rst, attachment, fast_track, loopback_1, reading, writing, fault, fault_address, mac_irq,
+      s_access, s_write, s_address, s_wdata, late_rdata, open, open, open, uart_out_ready,
+      uart_in_data, uart_in_valid, open, open, open, open
     );
 
   process (clk)
@@ -126,6 +138,31 @@ begin
         check_equal(to_integer(unsigned(word)), before + 1002, "clocks");
         read(SYSTEM_CYCLES + 4, word);
         check_equal(to_integer(unsigned(word)), 0, "high word");
+
+      elsif run("the high word of the clocks is that of the moment in which the low one was read") then
+        read(SYSTEM_CYCLES + 4, word);
+        check_equal(to_integer(unsigned(late_rdata)), 0, "no low word was read");
+        write(SYSTEM_TIMER_COMPARE, 2 * SHORT);
+        write(SYSTEM_TIMER_COMPARE + 4, HIGH);
+        read(SYSTEM_CYCLES, word);
+        check_equal(unsigned(late_rdata), unsigned(word) - SHORT, "low word");
+        cycles(SHORT);
+        for turn in 1 to 2 loop
+          read(SYSTEM_CYCLES + 4, word);
+          check_equal(to_integer(unsigned(late_rdata)), HIGH - 1, "high word of that moment");
+        end loop;
+        read(SYSTEM_IRQ_PENDING, word);
+        check_equal(to_integer(unsigned(late_rdata)), 0, "the timer's time is not come");
+        read(SYSTEM_CYCLES, word);
+        check_equal(unsigned(late_rdata), unsigned(word) - SHORT, "low word");
+        check(unsigned(late_rdata) < 2 * SHORT, "it began again");
+        read(SYSTEM_CYCLES + 4, word);
+        check_equal(to_integer(unsigned(late_rdata)), HIGH, "high word");
+        check_equal(to_integer(unsigned(word)), 0, "high word of the other system");
+        cycles(3 * SHORT - cycle + 3);
+        read(SYSTEM_IRQ_PENDING, word);
+        check_equal(to_integer(unsigned(late_rdata)), 4, "the timer's time");
+        check_equal(to_integer(unsigned(word)), 0, "not the other system's");
 
       elsif run("each byte crosses once, whichever side is slow") then
         for speed in 1 to 5 loop

@@ -16,7 +16,10 @@ SCRIPTS = {
     "rate": port_watch.rate,
     "clears": port_watch.clears,
     "stand_ins": port_watch.stand_ins,
+    "high_words": port_line.high_words,
 }
+# Those that are played to the port of stand-ins.
+TO_STAND_INS = ("stand_ins", "high_words")
 
 
 def configure(bench, folder, seed):
@@ -29,5 +32,5 @@ def configure(bench, folder, seed):
             return True
 
         bits = NARROW if name == "overflows" else 32
-        generics = {"script": str(path), "count_bits": bits, "stands_in": name == "stand_ins"}
+        generics = {"script": str(path), "count_bits": bits, "stands_in": name in TO_STAND_INS}
         bench.test("script").add_config(f"{name}_seed_{seed}", generics=generics, pre_config=write)

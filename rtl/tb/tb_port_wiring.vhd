@@ -19,7 +19,7 @@ entity tb_port_wiring is
     runner_cfg : string;
     script     : string  := "";
     count_bits : natural := 32;
-    -- The port of the library in which generator, capture unit and rate meter are those of rtl/tb/stand_ins.
+    -- The port of the library in which generator, checker, capture unit and rate meter are those of rtl/tb/stand_ins.
     stands_in  : boolean := false
   );
 end entity;
@@ -63,6 +63,7 @@ begin
 
   port_of : if stands_in generate
     dut : entity stand_ins.ethernet_port
+      generic map (HIGH_TIME => 16#1234#)
       port map (
         clk => clk, rst => rst, tx_ce => '1', gmii_txd => txd, gmii_tx_en => tx_en, gmii_tx_er => tx_er,
         rx_ce => '1', gmii_rxd => rxd, gmii_rx_dv => rx_dv, gmii_rx_er => rx_er,
