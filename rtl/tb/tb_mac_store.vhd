@@ -452,9 +452,9 @@ begin
       elsif random.RandInt(0, 20) = 0 then
         bytes := LONGEST;
       elsif random.RandInt(0, 20) = 0 then
-        -- More than a slot holds.
-        bytes  := random.RandInt(SLOT_BYTES - 3, SLOT_BYTES + 5);
-        faults := "0001";
+        -- What a slot just holds with its length, or more.
+        bytes  := random.RandInt(SLOT_BYTES - 5, SLOT_BYTES + 3);
+        faults := "0001" when bytes >= SLOT_BYTES else "0000";
       end if;
       send(destination_t'val(random.RandInt(0, 3)), bytes, faults);
     end procedure;
