@@ -78,6 +78,13 @@ impl<S: Sink> Line<S> {
         }
     }
 
+    /// What takes the frames of a batch that is there, all at one time in ps. The clock is read at the first of them, not before:
+    /// a thread may wait for its core between a reading and the batch, and would let go too early what came meanwhile.
+    fn taker(&mut self, clock: impl Fn() -> u64) -> impl FnMut(&mut [u8]) {
+        let mut now_ps = None;
+        move |frame| self.take(frame, *now_ps.get_or_insert_with(&clock))
+    }
+
     /// Takes one frame in.
     pub(super) fn take(&mut self, frame: &mut [u8], now_ps: u64) {
         if let Some(wanted) = self.common.only_ethertype {
@@ -263,8 +270,8 @@ impl Engine {
         let mut failure = None;
         loop {
             let line = &mut self.line;
-            let now = picoseconds(begin.elapsed());
-            let received = match self.receiver.receive(|frame| line.take(frame, now)) {
+            let clock = || picoseconds(begin.elapsed());
+            let received = match self.receiver.receive(line.taker(clock)) {
                 Ok(received) => received,
                 Err(e) => {
                     failure = Some(format!("receiving: {e}"));

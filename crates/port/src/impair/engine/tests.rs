@@ -47,6 +47,36 @@ fn forward(direction: DirectionSpec) -> ImpairSpec {
 }
 
 #[test]
+fn a_delay_begins_when_its_batch_is_there() {
+    let delay = Delay {
+        fixed_ps: 100,
+        jitter_ps: 0,
+        keep_order: true,
+    };
+    let spec = DirectionSpec {
+        delay: Some(delay),
+        ..Default::default()
+    };
+    let (mut out, time) = (List::default(), std::cell::Cell::new(0));
+    let common = &ImpairSpec::new(1).common;
+    let mut line = Line::new(&mut out, Dice::new(1, 0), spec, common);
+    let clock = || time.replace(time.get() + 10);
+    let mut taker = line.taker(clock);
+    // Such a time passes where the thread has to wait for its core.
+    time.set(1_000);
+    taker(&mut numbered(0));
+    taker(&mut numbered(1));
+    drop(taker);
+    assert_eq!(time.get(), 1_010, "read once a batch");
+    line.release(1_099);
+    assert_eq!(line.next_ps(), Some(1_100));
+    line.release(1_100);
+    assert_eq!(line.next_ps(), None);
+    drop(line);
+    assert_eq!(out.0.len(), 2);
+}
+
+#[test]
 fn each_impairment_alone_does_what_it_says() {
     let (out, _) = run(forward(DirectionSpec::default()), 4);
     assert_eq!(out, [0, 1, 2, 3]);
