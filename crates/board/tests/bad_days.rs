@@ -7,10 +7,13 @@ use std::time::Duration;
 use common::{can_run, exists, folder_of, stand_in, unprivileged, until};
 use wirelab_board::{Board, BoardError, Options};
 
-fn refused(script: &str) -> BoardError {
+const SHORT: Duration = Duration::from_millis(500);
+
+/// What comes of a board that is not up in time. A host that is busy may take a second for the first word of a script.
+fn refused(script: &str, patience: Duration) -> BoardError {
     let folder = tempfile::tempdir().unwrap();
     let options = Options {
-        patience: Duration::from_millis(500),
+        patience,
         ..stand_in(folder.path(), script)
     };
     Board::start("zynq7000", &options).unwrap_err()
@@ -34,21 +37,27 @@ fn without_qemu_the_error_names_the_package_and_the_command() {
 
 #[test]
 fn a_board_that_is_never_up_shows_its_console() {
-    let error = refused("printf 'PHY: no link\\r\\nwaiting\\n' > \"$log\"; exec sleep 1000");
+    let error = refused(
+        "printf 'PHY: no link\\r\\nwaiting\\n' > \"$log\"; exec sleep 1000",
+        Duration::from_secs(5),
+    );
     assert!(matches!(error, BoardError::NeverUp { .. }), "{error:?}");
     let text = error.to_string();
     assert!(
-        text.contains("PHY: no link") && text.contains("within 0.5 s"),
+        text.contains("PHY: no link") && text.contains("within 5 s"),
         "{text}"
     );
-    let silent = refused("exec sleep 1000").to_string();
+    let silent = refused("exec sleep 1000", SHORT).to_string();
     assert!(silent.contains("it printed nothing"), "{silent}");
 }
 
 #[test]
 fn a_board_that_ends_at_once_shows_what_qemu_said() {
-    let error =
-        refused("echo 'no machine of that name' >&2; printf 'data abort\\n' > \"$log\"; exit 3");
+    // It is not waited for once it has ended.
+    let error = refused(
+        "echo 'no machine of that name' >&2; printf 'data abort\\n' > \"$log\"; exit 3",
+        Duration::from_secs(60),
+    );
     assert!(matches!(error, BoardError::Died { .. }), "{error:?}");
     let text = error.to_string();
     for part in ["exit status: 3", "data abort", "no machine of that name"] {
@@ -58,7 +67,7 @@ fn a_board_that_ends_at_once_shows_what_qemu_said() {
 
 #[test]
 fn a_console_that_floods_is_bounded_and_no_board_is_up_by_it() {
-    let error = refused("yes x > \"$log\" 2> /dev/null; exec sleep 1000");
+    let error = refused("yes x > \"$log\" 2> /dev/null; exec sleep 1000", SHORT);
     assert!(matches!(error, BoardError::NeverUp { .. }), "{error:?}");
     assert!(error.to_string().len() < 10_000);
 }

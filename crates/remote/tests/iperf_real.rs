@@ -175,15 +175,16 @@ fn a_stream_is_no_faster_than_its_path() {
     };
     lab.set_link_rates(Some(20_000_000)).unwrap();
     let _server = real_iperf(&lab, Layer::TcpIpv4);
-    for direction in [Direction::Receive, Direction::Transmit, Direction::Both] {
-        let trial = Trial {
-            load: Load::Max,
-            extent: Extent::Time {
-                time_ps: 1_000 * common::MS,
-            },
-            ..trial(Layer::TcpIpv4, direction)
-        };
-        let observation = asked(&lab, &trial);
+    let directions = [Direction::Receive, Direction::Transmit, Direction::Both];
+    let trials = directions.map(|direction| Trial {
+        load: Load::Max,
+        extent: Extent::Time {
+            time_ps: 1_000 * common::MS,
+        },
+        ..trial(Layer::TcpIpv4, direction)
+    });
+    for observation in all(&lab, &trials) {
+        let direction = observation.trial.direction;
         for flow in &observation.flows {
             // What fills the sender's own buffers at the end is on no link yet. Headers take 5 % of full segments.
             let goodput = flow.goodput_bits_per_s.value();

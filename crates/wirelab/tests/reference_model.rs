@@ -3,6 +3,7 @@
 
 use std::io::Write as _;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use wirelab_hdl::reference::{Attachment, Event, Straps};
 use wirelab_hdl::reference_node::{COUNTED_LENGTHS, ReferenceNode, stage_counts};
@@ -99,6 +100,9 @@ fn is_near(length: u32, measured_us: f64, predicted_us: f64) -> bool {
 
 /// Asks model and node for the same delays, every one of the table.
 fn compare(name: &str) {
+    // Minutes of work: beside each other they would keep two cores from the tests that run beside this one.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let file = library::open(&format!("reference-{name}")).expect("it comes with the tool");
     let Some(elf) = image(&file) else { return };
     let attachment: Attachment = name.parse().expect("an attachment");
