@@ -7,6 +7,9 @@ WIRELAB_TREE="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 WIRELAB_ROOT_DIR="${WIRELAB_ROOT_DIR:-}"
 WIRELAB_TOOLS="${WIRELAB_ROOT_DIR:-$WIRELAB_TREE}/.cache/tools"
 
+# An index that does not answer at once must not end a set-up of minutes (pip's own is 5).
+export PIP_RETRIES="${PIP_RETRIES:-10}"
+
 say() { printf '%s: %s\n' "${WIRELAB_SAY:-wirelab}" "$*" >&2; }
 die() { say "$*"; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }

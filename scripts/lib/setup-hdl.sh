@@ -19,7 +19,7 @@ X
 }
 
 setup_hdl() {
-    local lists="$WIRELAB_TREE/rtl/tools" pip=("$WIRELAB_HDL/bin/pip" install --quiet --disable-pip-version-check --retries 10 --require-hashes)
+    local lists="$WIRELAB_TREE/rtl/tools" pip=("$WIRELAB_HDL/bin/pip" install --quiet --disable-pip-version-check --require-hashes)
     # Written last, and what it was made from: an environment half made, of other versions, or without its Python is made again.
     if [ -e "$WIRELAB_HDL/bin/python3" ] &&
         cat "$lists"/requirements{,-source}.txt | cmp -s - "$WIRELAB_HDL/complete"; then
