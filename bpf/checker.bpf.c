@@ -161,9 +161,22 @@ __noinline int is_stale(struct xdp_md *ctx, __u32 at, __u32 len)
 	return start && matches(ctx, at, *start * 4, len);
 }
 
+static __always_inline __u64 sent_ns(struct wl_header *h)
+{
+	return (__u64)bpf_ntohs(h->time_high) << 32 | bpf_ntohl(h->time_low);
+}
+
+/* Whether the tester sent this frame before the run began: 48 bits of ns, half of them back. */
+static __always_inline int is_of_other_run(struct wl_header *h)
+{
+	if (!cfg.since_known || (h->version_flags & (WL_FLAG_TIME | WL_FLAG_NODE_CLOCK)) != WL_FLAG_TIME)
+		return 0;
+	return ((sent_ns(h) - cfg.since_ns) & ((1ULL << 48) - 1)) >> 47;
+}
+
 static __always_inline void time_frame(struct wl_header *h, __u64 number)
 {
-	__u64 now = bpf_ktime_get_ns(), sent, transit, d;
+	__u64 now = bpf_ktime_get_ns(), transit, kept, d;
 
 	if (!state.first_ns) {
 		state.first_ns = now;
@@ -173,12 +186,12 @@ static __always_inline void time_frame(struct wl_header *h, __u64 number)
 	state.last_frame = number;
 	if (!cfg.latency || (h->version_flags & (WL_FLAG_TIME | WL_FLAG_NODE_CLOCK)) != WL_FLAG_TIME)
 		return;
-	sent = (__u64)bpf_ntohs(h->time_high) << 32 | bpf_ntohl(h->time_low);
-	transit = (now - sent) & ((1ULL << 48) - 1);
+	transit = (now - sent_ns(h)) & ((1ULL << 48) - 1);
 	if (transit >> 47) /* sent after it arrived: another clock */
 		return;
-	if (state.latency.count < WL_SAMPLES)
-		state.samples[state.latency.count & (WL_SAMPLES - 1)] = transit >> 32 ? ~0U : transit;
+	kept = state.latency.count >> cfg.sample_shift;
+	if (kept < WL_SAMPLES && state.latency.count == kept << cfg.sample_shift)
+		state.samples[kept & (WL_SAMPLES - 1)] = transit >> 32 ? ~0U : transit;
 	wl_hist_add(&state.latency, transit);
 	if (cfg.time_mask == 0) {
 		if (state.jitter_frames) {
@@ -258,6 +271,10 @@ int check(struct xdp_md *ctx)
 	}
 	if (h.version_flags >> 4 != WL_VERSION || (cfg.stream_known && h.stream != cfg.stream))
 		return count_foreign(c);
+	if (is_of_other_run(&h)) {
+		state.other_run += 1;
+		goto done;
+	}
 	queue = ctx->rx_queue_index + 1;
 	if (!state.queue)
 		state.queue = queue;

@@ -20,7 +20,9 @@ struct wl_chk_cfg {
 	__u32 time_mask; /* take the time of frames whose number & mask is 0 */
 	__u32 latency; /* record latency of timed frames */
 	__u32 slots; /* K of repeating frames, 0 for none */
-	__u32 pad;
+	__u32 since_known;
+	__u32 sample_shift; /* keep the latencies whose number is a multiple of 1 << this */
+	__u64 since_ns; /* frames whose transmit time is before this are of another run */
 };
 
 /* Counted by each CPU for itself. Each frame of the flow is exactly one of the first five. */
@@ -62,9 +64,10 @@ struct wl_chk_state {
 	__u64 transit;
 	__u64 jitter; /* RFC 3550, times 16 */
 	__u64 jitter_frames;
+	__u64 other_run; /* frames of another run: counted apart, and nothing else is done with them */
 	__u64 unreadable; /* frames of the flow whose header was corrupt, for numbering those that are timed */
 	struct wl_hist latency;
-	__u32 samples[WL_SAMPLES]; /* the first latencies in ns */
+	__u32 samples[WL_SAMPLES]; /* latencies in ns: all, or one in 1 << cfg.sample_shift */
 	struct wl_track track;
 };
 

@@ -2,8 +2,10 @@
 /* The generator of the fast path: run over live frames, it turns each into the next test frame of a port and
  * hands it to that port's driver. Ports take turns; a paced run waits here for each frame's due time.
  *
- * Pages of live frames are used again and again, so whatever differs between frames is written each time.
+ * Pages of live frames are used again as the last receiver left them: a stack that takes a tag out, routes or joins
+ * frames writes into them. So every byte is written each time.
  */
+#include "device.h"
 #include "generator.h"
 
 volatile struct wl_gen_cfg cfg SEC(".data.cfg");
@@ -41,18 +43,25 @@ static long wait_step(__u32 i, struct wait *w)
 	return w->now >= w->due || state.stop;
 }
 
-/* Wait for the frame's due time and return the time it leaves; a sender held up too long moves its schedule,
- * it never catches up with a burst. */
+/* Wait for the frame's due time and return the time it leaves. A sender that was held up catches up within a limit, and
+ * moves its schedule by what is beyond; the rule of crates/trial/src/pace.rs. */
 static __always_inline __u64 wait_until_due(struct wl_gen_port_state *s, __u64 now)
 {
 	struct wait w = { .now = now };
 
 	w.due = s->due_ns + state.shift_ns;
+	if (s->emission == 0 || w.due > s->last_ns)
+		s->burst = 0;
+	s->burst += 1;
+	if (s->burst > s->longest_burst)
+		s->longest_burst = s->burst;
 	if (now < w.due) {
 		bpf_loop(1 << 22, wait_step, &w, 0);
-	} else if (now - w.due > cfg.tolerance_ns) {
-		state.shift_ns += now - w.due;
-		state.slipped_ns += now - w.due;
+	} else if (now - w.due > cfg.limit_ns) {
+		__u64 moved = cfg.strict ? now - w.due : now - w.due - cfg.limit_ns;
+
+		state.shift_ns += moved;
+		state.slipped_ns += moved;
 		state.slips += 1;
 	}
 	s->due_ns += cfg.interval_ns;
@@ -73,6 +82,15 @@ static __always_inline __u64 departure_time(struct wl_gen_port_state *s)
 	return bpf_ktime_get_ns();
 }
 
+static __always_inline void note_bulk(struct wl_gen_port_state *s, __u64 took)
+{
+	wl_hist_add(&s->gap, took / WL_BULK);
+	if (took > WL_HOLD_NS) {
+		state.slips += 1;
+		state.slipped_ns += took;
+	}
+}
+
 static __always_inline void note_departure(struct wl_gen_port_state *s, __u64 now)
 {
 	if (s->emission == 0)
@@ -80,7 +98,7 @@ static __always_inline void note_departure(struct wl_gen_port_state *s, __u64 no
 	else if (cfg.interval_ns)
 		wl_hist_add(&s->gap, now - s->last_ns);
 	else if (!(s->emission & (WL_BULK - 1)))
-		wl_hist_add(&s->gap, (now - s->last_ns) / WL_BULK);
+		note_bulk(s, now - s->last_ns);
 	s->last_ns = now;
 }
 
@@ -172,6 +190,22 @@ static __noinline int mutate(struct xdp_md *ctx, struct plan *plan, __u32 header
 	return 0;
 }
 
+/* Whole words: what is too much lies under the test header, which is written next. */
+static __always_inline int write_prefix(void *to, void *end, const volatile __u64 *from, __u32 len)
+{
+	__u32 i;
+
+	for (i = 0; i < WL_PREFIX_MAX / 8; i++) {
+		if (i * 8 >= len)
+			break;
+		if (to + 8 > end)
+			return -1;
+		*(wl_u64 *)to = from[i];
+		to += 8;
+	}
+	return 0;
+}
+
 /* Up to this many bytes of LFSR part are written here; a call of the helper costs more. */
 #define WL_SHORT_LFSR 63
 
@@ -231,20 +265,21 @@ static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_ge
 	FORGET(at);
 	if (at < 14 || at > WL_PREFIX_MAX)
 		return -1;
-	if (cfg.write_prefix && bpf_xdp_store_bytes(ctx, 0, (void *)c->prefix, at))
-		return -1;
-	if (c->udp_checksum_at) {
-		/* That of the faultless frame, also around stale content: the fault happens on the way. */
-		__u32 right = (plan->sequence & (WL_START_WORDS - 1)) * 4;
-		__u16 sum = bpf_htons(udp_checksum(c->udp_sum, right, len));
-
-		if (bpf_xdp_store_bytes(ctx, c->udp_checksum_at, &sum, 2))
-			return -1;
-	}
 	data = (void *)(long)ctx->data;
 	end = (void *)(long)ctx->data_end;
+	if (write_prefix(data, end, (const volatile __u64 *)c->prefix, at))
+		return -1;
 	if (data + at + WL_HEADER_LEN > end)
 		return -1;
+	if (c->with_udp) {
+		/* That of the faultless frame, also around stale content: the fault happens on the way. */
+		__u32 right = (plan->sequence & (WL_START_WORDS - 1)) * 4, sum_at = at - 2;
+
+		FORGET(sum_at);
+		if (sum_at > WL_PREFIX_MAX || data + sum_at + 2 > end)
+			return -1;
+		*(wl_u16 *)(data + sum_at) = bpf_htons(udp_checksum(c->udp_sum, right, len));
+	}
 	wl_copy_header(data + at, &header);
 	FORGET(len);
 	FORGET(start);
@@ -274,6 +309,8 @@ int generate(struct xdp_md *ctx)
 	s = &state.port[turn];
 	if (state.stop || s->emission >= c->emissions)
 		return XDP_DROP;
+	if (s->emission == 0)
+		state.task = bpf_get_current_task();
 	now = departure_time(s);
 	if (cfg.interval_ns) {
 		if (state.start_ns == 0)
@@ -288,12 +325,52 @@ int generate(struct xdp_md *ctx)
 	note_departure(s, now);
 	s->emission += 1;
 	if (write_frame(ctx, c, &plan, now)) {
-		s->redirect_errors += 1;
+		s->write_errors += 1;
 		return XDP_ABORTED;
 	}
 	if (plan.mutation)
 		mutate(ctx, &plan, c->prefix_len);
 	return bpf_redirect_map(&ports, turn, XDP_ABORTED);
+}
+
+static __always_inline __u32 port_of(__u64 device)
+{
+	const struct net_device *dev = (void *)device;
+	__u32 i, ifindex, netns;
+
+	for (i = 0; i < WL_GEN_PORTS; i++)
+		if (i < cfg.ports && state.port[i].device == device)
+			return i;
+	ifindex = BPF_CORE_READ(dev, ifindex);
+	netns = BPF_CORE_READ(dev, nd_net.net, ns.inum);
+	for (i = 0; i < WL_GEN_PORTS; i++) {
+		if (i < cfg.ports && cfg.port[i].ifindex == ifindex && cfg.port[i].netns == netns) {
+			state.port[i].device = device;
+			return i;
+		}
+	}
+	return WL_GEN_PORTS;
+}
+
+/* After each bulk that the sending thread handed to a driver: what the driver took is what left. */
+SEC("raw_tp/xdp_devmap_xmit")
+int note_transmit(struct bpf_raw_tracepoint_args *args)
+{
+	struct wl_gen_port_state *s;
+	__u32 port;
+
+	if (bpf_get_current_task() != state.task)
+		return 0;
+	port = port_of(args->args[1]);
+	if (port >= WL_GEN_PORTS)
+		return 0;
+	s = &state.port[port];
+	s->left += (__u32)args->args[2];
+	if ((__u32)args->args[3]) {
+		s->refused += (__u32)args->args[3];
+		s->error = (__s32)args->args[4];
+	}
+	return 0;
 }
 
 char wl_license[] SEC("license") = "Dual MIT/GPL";

@@ -9,6 +9,8 @@
 #define WL_PREFIX_MAX 80
 /* Redirected frames that the kernel collects before it calls the driver (its DEV_MAP_BULK_SIZE). */
 #define WL_BULK 16
+/* A longer silence at maximum load is a hold by the host; that of crates/trial/src/holds.rs. */
+#define WL_HOLD_NS 2000000
 
 enum wl_mutation {
 	WL_MUT_NONE = 0,
@@ -34,13 +36,15 @@ struct wl_gen_port_cfg {
 	__u32 prefix_len;
 	__u32 lfsr_len;
 	__u32 length; /* of the frame, without FCS */
-	__u32 udp_checksum_at; /* offset in the prefix, 0 for none */
+	__u32 with_udp; /* the prefix ends with a UDP checksum */
 	__u32 udp_sum; /* folded sum of pseudo header and UDP header with a checksum of 0 */
 	__u32 stream;
 	__u32 first_step; /* in the array of steps */
 	__u32 step_count;
 	__u64 emissions; /* stop after this many */
 	__u64 phase_ns; /* how much later than the first port this one starts */
+	__u32 ifindex;
+	__u32 netns; /* inode number of the port's network namespace */
 };
 
 struct wl_gen_cfg {
@@ -48,8 +52,8 @@ struct wl_gen_cfg {
 	__u32 flags; /* test header flags */
 	__u64 interval_ns; /* of one port; 0 for as fast as it goes */
 	__u32 interval_ps; /* the rest, 0 to 999 */
-	__u32 write_prefix; /* others write into the pages of live frames, or several ports share them */
-	__u64 tolerance_ns; /* lateness up to this does not move the schedule */
+	__u32 strict; /* a schedule that moves leaves nothing to catch up with */
+	__u64 limit_ns; /* lateness up to this is made up for */
 	struct wl_gen_port_cfg port[WL_GEN_PORTS];
 };
 
@@ -61,13 +65,20 @@ struct wl_gen_port_state {
 	__u64 due_ps;
 	__u64 first_ns;
 	__u64 last_ns;
-	__u64 redirect_errors;
+	__u64 write_errors;
+	__u64 burst; /* frames of the catch-up that goes on */
+	__u64 longest_burst;
+	__u64 device; /* the kernel's address of the port, once the driver was called */
+	__u64 left; /* frames that the driver took */
+	__u64 refused; /* frames that it did not take */
+	__s64 error; /* what it said at the last refusal: 0 for a full queue, else negative */
 	struct wl_hist gap; /* of paced frames one by one, else means over a bulk */
 };
 
 struct wl_gen_state {
 	__u64 stop; /* set by user space */
 	__u64 turn;
+	__u64 task; /* the kernel's address of the sending thread */
 	__u64 start_ns;
 	__u64 shift_ns;
 	__u64 slips;

@@ -5,28 +5,7 @@
 #ifndef WIRELAB_KERNEL_H
 #define WIRELAB_KERNEL_H
 
-#include <linux/bpf.h>
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-
-#define CO_RE __attribute__((preserve_access_index))
-
-struct ns_common {
-	unsigned int inum;
-} CO_RE;
-
-struct net {
-	struct ns_common ns;
-} CO_RE;
-
-typedef struct {
-	struct net *net;
-} CO_RE possible_net_t;
-
-struct net_device {
-	int ifindex;
-	possible_net_t nd_net;
-} CO_RE;
+#include "device.h"
 
 typedef struct {
 	__s64 counter;

@@ -73,6 +73,9 @@ X
 | the demo runs | `make demo` |
 | firmware | `crates/a/tests/t.c::it_holds` |
 X
+    cat >"$tree/docs/trust.md" <<'X'
+| the corpus holds | `crates/a/tests/replay.rs::corpus_is_replayed` |
+X
     printf '/* A test. */\nint main(void)\n{\n\tRUN(it_holds);\n}\n' >"$tree/crates/a/tests/t.c"
     cat >"$tree/fuzz/Cargo.toml" <<'X'
 [package]
@@ -129,6 +132,8 @@ own_rules() {
     must_find acceptance "a function that is no test" "sed -i 's/#\\[test\\]//' crates/a/tests/replay.rs"
     must_find acceptance "a C function that nobody runs" "sed -i s/RUN/NOT/ crates/a/tests/t.c"
     must_find acceptance "a target that tests nothing" "sed -i 's/make demo/make clean/' $acceptance"
+    must_find acceptance "no page of promises" 'rm docs/trust.md'
+    must_find acceptance "a promise whose test does not exist" 'sed -i s/corpus_is_replayed/corpus_is_gone/ docs/trust.md'
     must_find skiplist "no list" 'rm tests/skips.toml'
     must_find skiplist "a feature that no test asks for" 'sed -i s/tap/tun/ tests/skips.toml'
     must_find skiplist "a skip that is not listed" 'echo "// WIRELAB-SKIP moon: full" >>crates/a/tests/replay.rs'

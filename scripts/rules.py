@@ -109,8 +109,20 @@ def is_test(source, name, suffix):
     return re.search(rf"#\[test\]\s*(?:#\[[^\n]*\]\s*|//[^\n]*\n\s*)*fn {re.escape(name)}\b", source) is not None
 
 
+def missing(root, document, number, references):
+    """The references of a line to tests that do not exist."""
+    for path, name, target in references:
+        if target:
+            if target not in MAKE_TARGETS_THAT_TEST:
+                yield f"{document}:{number}: `make {target}` tests nothing"
+        elif not Path(root, path).is_file():
+            yield f"{document}:{number}: there is no file {path}"
+        elif not is_test(text(root, path), name.split("::")[-1], Path(path).suffix):
+            yield f"{document}:{number}: {path} has no test {name}"
+
+
 def acceptance(root):
-    """Each row of docs/acceptance.md names tests that exist."""
+    """Each row of docs/acceptance.md, and each promise of docs/trust.md, names tests that exist."""
     document = Path(root, "docs/acceptance.md")
     if not document.is_file():
         yield "docs/acceptance.md is missing"
@@ -130,16 +142,16 @@ def acceptance(root):
         found = REFERENCE.findall(line)
         if not found:
             yield f"docs/acceptance.md:{number}: names no test (`path/to/file.rs::test_name` or `make demo`)"
-        for path, name, target in found:
-            if target:
-                if target not in MAKE_TARGETS_THAT_TEST:
-                    yield f"docs/acceptance.md:{number}: `make {target}` tests nothing"
-            elif not Path(root, path).is_file():
-                yield f"docs/acceptance.md:{number}: there is no file {path}"
-            elif not is_test(text(root, path), name.split("::")[-1], Path(path).suffix):
-                yield f"docs/acceptance.md:{number}: {path} has no test {name}"
+        yield from missing(root, "docs/acceptance.md", number, found)
     if rows == 0:
         yield "docs/acceptance.md has no row"
+    # Its tables that name no tests are of other things.
+    trust = Path(root, "docs/trust.md")
+    if not trust.is_file():
+        yield "docs/trust.md is missing"
+        return
+    for number, line in enumerate(trust.read_text().split("\n"), 1):
+        yield from missing(root, "docs/trust.md", number, REFERENCE.findall(line))
 
 
 def skiplist(root):

@@ -1,5 +1,5 @@
 //! Compiles the eBPF programs of the fast path.
 
 fn main() {
-    wirelab_ebpf_build::compile(env!("CARGO_MANIFEST_DIR"), &["generator", "checker"]);
+    wirelab_ebpf_build::compile(&["generator", "checker"]);
 }

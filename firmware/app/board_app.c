@@ -41,6 +41,12 @@ static const char *const (*set_up(unsigned *count))[2]
 	lwip_itoa(clock, sizeof clock, (int)board.core_hz);
 	lwip_itoa(link, sizeof link, (int)mac_link_bits_per_s());
 	*count = 2;
+#ifdef BOARD_TELLS_EMULATION
+	if (board_emulated()) {
+		keys[*count][0] = "emulator";
+		keys[(*count)++][1] = board_emulated();
+	}
+#endif
 	for (unsigned n = 0; n < board.setup_count && *count < WL_LWIP_KEYS; n++, ++*count) {
 		keys[*count][0] = board.setup[n][0];
 		keys[*count][1] = board.setup[n][1];

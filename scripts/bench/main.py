@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --boards | --stages | --hardware] [--write FILE]
-`--simulation`, `--sockets`, `--boards`, `--stages` and `--hardware` measure that section alone and write no page.
+main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --pacing | --boards | --stages | --hardware] [--write FILE]
+`--simulation`, `--sockets`, `--pacing`, `--boards`, `--stages` and `--hardware` measure that section alone and write no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
@@ -19,6 +19,7 @@ from statistics import median
 import boards
 import hardware
 import machine
+import pacing
 import page
 import reflector
 import sockets
@@ -30,6 +31,7 @@ SMALL, LARGE = 60, 1514
 SIZES = [("frame 64", 64), ("length 1514", 1518)]
 CAPTURE_BYTES = 400_000_000
 STARTS = 30
+OBSERVATIONS = 40_000
 
 
 def paired(subjects, pairs):
@@ -112,6 +114,12 @@ def measure_sockets(subjects, rounds):
     """iperf and echo, ours and others', in turn."""
     runs, missing = take_turns(sockets.Sockets(subjects).all(), rounds)
     return sockets.rows(lambda pairs: paired(subjects, pairs), runs, missing)
+
+
+def measure_pacing(subjects, rounds):
+    """Paced senders, ours and iperf3's, in turn beside other work on all cores."""
+    runs, missing = take_turns(pacing.Pacing(sockets.Sockets(subjects)).all(), rounds)
+    return pacing.rows(lambda pairs: paired(subjects, pairs), runs, missing)
 
 
 def rates(found):
@@ -207,6 +215,9 @@ def process_rows(subjects, rounds):
     slowest = [subjects.whatif()["seconds"] for _ in range(max(rounds, LEAST_ROUNDS))]
     what = "`whatif` with all pairs, slowest node and path"
     rows.append(absolute(subjects, what, slowest, "s", 2, None, smaller=True))
+    shown = [subjects.report(OBSERVATIONS) for _ in range(max(rounds, LEAST_ROUNDS))]
+    what = f"`wirelab report` of {OBSERVATIONS:,} observations for a terminal"
+    rows.append(absolute(subjects, what, shown, "s", 5, None, smaller=True))
     for length in (LARGE, SMALL):
         path, size = subjects.capture(length, CAPTURE_BYTES)
         speeds = [size / 1e9 / subjects.verify(length, path) for _ in range(max(rounds, LEAST_ROUNDS))]
@@ -223,6 +234,7 @@ def parse():
     alone = parser.add_mutually_exclusive_group()
     alone.add_argument("--simulation", action="store_true", help="only the simulation, without a page")
     alone.add_argument("--sockets", action="store_true", help="only iperf and echo, without a page")
+    alone.add_argument("--pacing", action="store_true", help="only paced senders beside other work, without a page")
     alone.add_argument("--boards", action="store_true", help="only emulated boards, without a page")
     alone.add_argument("--stages", action="store_true", help="only inside a Linux node, without a page")
     alone.add_argument("--hardware", action="store_true", help="only hardware in simulation, without a page")
@@ -249,6 +261,8 @@ def measure(subjects, asked, folder):
         rows += frame_rows(subjects, *sent) + process_rows(subjects, asked.rounds)
     if asked.sockets or not alone:
         rows += measure_sockets(subjects, asked.rounds)
+    if asked.pacing or not alone:
+        rows += measure_pacing(subjects, asked.rounds)
     if asked.simulation or not alone:
         rows += simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
     if asked.boards or not alone:
@@ -263,7 +277,7 @@ def measure(subjects, asked, folder):
 
 def only_one(asked):
     """Whether one section alone was asked."""
-    return asked.simulation or asked.sockets or asked.boards or asked.stages or asked.hardware
+    return asked.simulation or asked.sockets or asked.pacing or asked.boards or asked.stages or asked.hardware
 
 
 def main():

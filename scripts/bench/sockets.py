@@ -26,12 +26,12 @@ class Sockets:
         self.echo = subjects.rate.with_name("echo")
         self.seconds = str(max(1, round(subjects.seconds)))
 
-    def between(self, name, server, client):
-        """What the client said."""
+    def between(self, name, server, client, usual=False):
+        """What the client said; at the usual priority where that is asked."""
         if not shutil.which(server[0]):
             raise Missing(f"peer missing; install it with `sudo apt-get install {Path(server[0]).name}`")
         words = [self.lab, "--", *server, "--", *client]
-        found = self.subjects.run(name, words)
+        found = self.subjects.run(name, words, usual=usual)
         if not found["ok"]:
             raise Void(f"{name}: {found['complained'].strip() or found['said'].strip()}")
         return found["said"]

@@ -4,6 +4,7 @@ A run that is not clean is void: it raises Void, and the bench stops with it ins
 """
 
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -18,6 +19,11 @@ PRIORITY = [
     "setsid", "--wait", "sh", "-c",
     'echo -20 2>/dev/null >/proc/self/autogroup; exec nice -n -20 "$@"', "sh",
 ]
+
+
+def at_usual():
+    """The usual priority again, whatever the bench gave itself."""
+    return ["setsid", "--wait", "nice", "-n", str(-os.getpriority(os.PRIO_PROCESS, 0))]
 
 
 class Void(Exception):
@@ -36,13 +42,14 @@ class Subjects:
         self.wirelab = Path(target, "release/wirelab")
         self.folder = Path(folder)
         self.seconds = seconds
+        self.trafficgen = "xdp-trafficgen"
         self.commands = {}
         self.remarks = {}
 
-    def run(self, name, words, root=True):
-        """Runs a command that prints one line of JSON."""
+    def run(self, name, words, root=True, usual=False):
+        """Runs a command that prints one line of JSON; at the usual priority where that is asked."""
         self.commands.setdefault(name, shown(words))
-        prefix = [TREE / "scripts/as-root.sh", *PRIORITY] if root else []
+        prefix = [TREE / "scripts/as-root.sh", *(at_usual() if usual else PRIORITY)] if root else []
         done = subprocess.run([*prefix, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode:
             raise Void(f"{shown(words)}: {done.stderr.strip() or done.returncode}")
@@ -87,13 +94,13 @@ class Subjects:
 
     def xdp_trafficgen(self, sink):
         """UDP over IPv6 in the smallest frame it makes; the far end drops in XDP and counts."""
-        if not shutil.which("xdp-trafficgen"):
+        if not shutil.which(self.trafficgen):
             raise Missing("peer missing; install it with `sudo apt-get install xdp-tools`")
-        command = ["xdp-trafficgen", "udp", "-m", "{destination}", "-M", "{source}", "-t", "1", "{port}"]
+        command = [self.trafficgen, "udp", "-m", "{destination}", "-M", "{source}", "-t", "1", "{port}"]
         try:
             return self.peer("xdp-trafficgen", command, ["--sink", str(sink)])
         except Missing as why:
-            version = first_line("xdp-trafficgen", "udp", "--version")
+            version = first_line(self.trafficgen, "udp", "--version")
             raise Missing(f"does not work on this kernel ({version}): {why}") from None
 
     def simulation(self):
@@ -131,6 +138,20 @@ class Subjects:
         """Seconds of one whole process that verifies a capture."""
         command = [self.wirelab, "verify"] if self.can("verify") else [self.rate, "verify"]
         return self.timed(f"verify, length {length}", [*command, path])
+
+    def report(self, observations):
+        """Seconds of one whole process that shows a results file of so many observations; their rows are checked."""
+        path = self.folder / f"observations-{observations}.json"
+        if not path.exists():
+            file = json.loads((TREE / "spec/examples/ports.json").read_text())
+            first = file["observations"][0]
+            file["observations"], file["parts"] = [first] * observations, []
+            path.write_text(json.dumps(file))
+        words = [self.wirelab, "report", path, "--trials"]
+        took, said = self.timed_output(f"report of {observations} observations", words)
+        if said.count("\n") < observations:
+            raise Void(f"{shown(words)}: {said.count(chr(10))} lines of {observations} observations")
+        return took
 
     def timed(self, name, words):
         return self.timed_output(name, words)[0]

@@ -91,7 +91,7 @@ fn offer(
     Ok(Offer {
         stream: start.tx_stream.unwrap_or(0),
         datagram_bytes: sizes.datagram.unwrap_or(0),
-        pace: Pace::of(rate),
+        pace: Pace::of(rate).strict(start.strict_gaps == Some(true)),
         extent: match start.extent {
             Extent::Frames(frames) => wirelab_trial::Extent::Frames { frames },
             Extent::TimePs(time_ps) => wirelab_trial::Extent::Time { time_ps },

@@ -21,6 +21,7 @@ use crate::meter::Watch;
 use crate::options::Options;
 use crate::place::{Notices, Place};
 use crate::reports;
+use crate::senders::Senders;
 use crate::serve::AgentError;
 use crate::supervisor::Running;
 
@@ -47,6 +48,8 @@ pub struct Agent {
     pub(crate) shelf: Shelf,
     /// Where XDP programs may sit.
     pub(crate) xdp: Xdp,
+    /// From where frames of earlier trials may come.
+    pub(crate) senders: Senders,
     place: Place,
     /// Once the node's threads are pinned.
     watch: Option<Watch>,
@@ -79,6 +82,7 @@ impl Agent {
             allowed,
             shelf,
             xdp: options.xdp,
+            senders: Senders::default(),
             limits: options.limits,
             allowed_macs: options.allowed_macs.clone(),
             watch: None,

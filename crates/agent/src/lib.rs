@@ -17,6 +17,7 @@ mod past;
 mod place;
 mod planning;
 mod reports;
+mod senders;
 mod serve;
 mod settings;
 mod supervisor;

@@ -9,7 +9,7 @@ use wirelab_control::value::Mac;
 use wirelab_cores::interrupts::interrupts;
 use wirelab_cores::{Cores, Meter, Steering, allowed};
 use wirelab_port::iface::{Interface, PortName};
-use wirelab_port::netns::GRANT;
+use wirelab_port::netns::{Privilege, Work};
 
 use crate::options::Options;
 use crate::serve::AgentError;
@@ -151,9 +151,8 @@ fn has_ethernet(ip: IpAddr, interface: &Interface, notices: &mut Notices) -> boo
         None,
     );
     if opened.is_err() {
-        notices.push(format!(
-            "Ethernet trials are not offered: missing CAP_NET_RAW; run it with `sudo wirelab …`, or grant it once with `{GRANT}`"
-        ));
+        let lacks = Privilege::new("for Ethernet trials", Work::Packet);
+        notices.push(format!("Ethernet trials are not offered: {lacks}"));
     }
     opened.is_ok()
 }

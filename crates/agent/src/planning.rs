@@ -47,6 +47,12 @@ impl Agent {
             Layer::UdpIpv4 | Layer::UdpIpv6 => self.plan_udp(asked, &mut started)?,
             Layer::TcpIpv4 | Layer::TcpIpv6 => self.plan_tcp(asked, &mut started)?,
         };
+        // What sends frames back does so as it does alone: with a loop for both the background would wait in front of
+        // an echo in the application, too.
+        let echo = start.direction == Direction::Echo;
+        if let Some(beside) = echo.then(|| self.background(asked)).transpose()?.flatten() {
+            plan.receive = plan.receive.map(|echo| udp::with_background(echo, beside));
+        }
         plan.wanted = Some(Wanted {
             records: asked.expect.captures,
             direction: start.direction,
@@ -76,6 +82,7 @@ impl Agent {
             sizes: asked.sizes,
             offer: asked.offer,
             expect: asked.expect,
+            echo_stream: start.rx_stream,
             buffers: start.buffers,
             expected_frames: asked.expected_frames,
             one_by_one: one_by_one(asked, &looking, beside),
@@ -97,6 +104,7 @@ impl Agent {
             let peer = self.destination(asked)?;
             return self.plan_past(asked, peer, Some((socket, port)));
         }
+        let earlier_ports = self.senders.begin(asked.peer, start.peer_port);
         let beside = self.beside(asked)?;
         let looking = self.look(asked, &[port])?;
         watch_socket(&looking, socket.as_fd()).map_err(failed)?;
@@ -104,7 +112,9 @@ impl Agent {
             direction: start.direction,
             offer: asked.offer,
             expect: asked.expect,
+            echo_stream: start.rx_stream,
             peer: SocketAddr::new(asked.peer, peer_port),
+            earlier_ports,
             expected_frames: asked.expected_frames,
             one_by_one: one_by_one(asked, &looking, beside),
         };
@@ -214,8 +224,16 @@ impl Agent {
         }
     }
 
-    /// The socket beside the flow's.
+    /// The socket that the loop of the flow serves too.
     fn beside(&self, asked: &Asked<'_>) -> Result<Option<Beside>, Refusal> {
+        match asked.start.direction {
+            Direction::Echo => Ok(None),
+            _ => self.background(asked),
+        }
+    }
+
+    /// The socket of the background.
+    fn background(&self, asked: &Asked<'_>) -> Result<Option<Beside>, Refusal> {
         let bind = |port| Beside::bind(SocketAddr::new(self.place().ip, port));
         let opened = asked.ways.background_port.map(bind).transpose();
         opened.map_err(|error| Refusal::unsupported("background_port", &error.to_string()))

@@ -33,6 +33,18 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
             put("sent_refused_frames", sent.report.refused_frames);
             put("sent_slips", sent.report.slips);
             put("sent_slipped_ns", sent.report.slipped_ns);
+            let told = [
+                ("sent_blocked_ns", sent.report.blocked_ns),
+                (
+                    "sent_longest_burst_frames",
+                    sent.report.longest_burst_frames,
+                ),
+            ];
+            for (name, value) in told {
+                if let Some(value) = value {
+                    put(name, value);
+                }
+            }
             put("sent_segmented", u64::from(sent.segmented));
         }
     }
@@ -52,6 +64,11 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
         }
         if let Some(seen) = seen {
             received(&seen.report, &mut put);
+            // Of what came back the tester has its own.
+            if echoed.is_none() {
+                let slices = wirelab_control::slices::counters(&seen.report.slices);
+                slices.iter().for_each(|(name, value)| put(name, *value));
+            }
         }
     }
     if let Some(came) = came {
@@ -73,8 +90,11 @@ fn received(report: &CheckReport, put: &mut impl FnMut(&str, u64)) {
     put("too_late_frames", c.too_late_frames);
     put("distinct_sequences", c.distinct_sequences);
     put("foreign_frames", c.foreign_frames);
+    if c.other_run_frames > 0 {
+        put("other_run_frames", c.other_run_frames);
+    }
     put("verified_payload_bytes", c.verified_payload_bytes);
-    put("checker_missed_frames", report.missed_frames);
+    put("checker_missed_frames", report.missed.at_least);
     let times = [
         ("received_first_ns", report.first),
         ("received_last_ns", report.last),

@@ -22,13 +22,18 @@ pub struct UdpTrial {
     pub direction: Direction,
     pub offer: Option<Offer>,
     pub expect: Expect,
+    /// The stream of the frames to send back; others are foreign. `None` where the peer names none.
+    pub echo_stream: Option<u8>,
     pub peer: SocketAddr,
+    /// Ports of the peer from which it sent in earlier trials.
+    pub earlier_ports: Vec<u16>,
     pub expected_frames: Option<u64>,
     /// Frames are taken one by one, in this way to wait, and this socket is served beside.
     pub one_by_one: Option<(Wait, Option<Beside>)>,
 }
 
-/// Plan the work of a trial on its socket.
+/// Plan the work of a trial on its socket. The socket is ready when this returns: the peer is told only then, and may
+/// send before the work has a core.
 pub fn plan(socket: UdpSocket, trial: UdpTrial) -> io::Result<Plan> {
     if trial.offer.is_some() {
         // Nothing can be sent elsewhere, and nothing from elsewhere is heard.
@@ -41,16 +46,27 @@ pub fn plan(socket: UdpSocket, trial: UdpTrial) -> io::Result<Plan> {
         .map(|offer| source(Arc::clone(&socket), offer, wait, trial.expect.captures));
     let receive = match (trial.direction, trial.one_by_one) {
         (Direction::Transmit, _) => None,
-        (Direction::Echo, None) => Some(reflector(socket, trial.peer.ip())),
+        (Direction::Echo, None) => {
+            let _ = udp::enlarge_queue(&socket);
+            Some(reflector(socket, trial.peer.ip(), trial.echo_stream))
+        }
         (Direction::Echo, Some((wait, _))) => {
-            let inlet = UdpInlet::new(socket, Some(trial.peer.ip()), None, wait, true)?;
+            let inlet =
+                UdpInlet::new(socket, Some(trial.peer.ip()), trial.echo_stream, wait, true)?;
             Some(echo_singly(
                 UdpEcho::new(inlet, trial.expect.captures),
                 wait,
                 trial.expect,
             ))
         }
-        (_, None) => Some(sink(socket, trial.peer.ip(), trial.expect)),
+        (_, None) => {
+            let from = udp::Source {
+                ip: Some(trial.peer.ip()),
+                earlier_ports: trial.earlier_ports,
+            };
+            let ready = udp::prepare(&socket);
+            Some(sink(socket, ready, from, trial.expect))
+        }
         (_, Some((wait, beside))) => {
             let (from, stream) = (trial.peer.ip(), trial.expect.stream);
             let alone = beside.is_none();
@@ -80,9 +96,9 @@ fn source(socket: Arc<UdpSocket>, offer: Offer, wait: Option<Wait>, captures: u3
     })
 }
 
-fn sink(socket: Arc<UdpSocket>, from: IpAddr, expect: Expect) -> Work {
+fn sink(socket: Arc<UdpSocket>, ready: udp::Ready, from: udp::Source, expect: Expect) -> Work {
     Box::new(move |live, cancel| {
-        let seen = udp::receive(&socket, Some(from), &expect, live, cancel)?;
+        let seen = udp::receive_from(&socket, ready, from, &expect, live, cancel)?;
         Ok(Told::seen(seen))
     })
 }
@@ -102,6 +118,31 @@ pub fn sink_singly(
             told.counters = background(&beside);
         }
         Ok(told)
+    })
+}
+
+/// A piece of work with a background received on a thread of its own meanwhile.
+pub fn with_background(work: Work, mut beside: Beside) -> Work {
+    Box::new(move |live, cancel| {
+        let over = Cancel::new();
+        std::thread::scope(|scope| {
+            let sink = scope.spawn(|| {
+                while !over.is_cancelled() {
+                    serve::sleep([beside.fd()]);
+                    beside.take();
+                }
+                // What arrived before the end counts.
+                while beside.take() > 0 {}
+                background(&beside)
+            });
+            let told = work(live, cancel);
+            over.cancel();
+            let counted = sink.join();
+            let counted = counted.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let mut told = told?;
+            told.counters.extend(counted);
+            Ok(told)
+        })
     })
 }
 
@@ -128,9 +169,9 @@ pub fn of_served(served: serve::Served, sent_back_frames: u64) -> Told {
     }
 }
 
-fn reflector(socket: Arc<UdpSocket>, peer: IpAddr) -> Work {
+fn reflector(socket: Arc<UdpSocket>, peer: IpAddr, stream: Option<u8>) -> Work {
     Box::new(move |live, cancel| {
-        let seen = echo::reflect(&socket, Some(peer), Wait::Sleep, live, cancel)?;
+        let seen = echo::reflect(&socket, Some(peer), stream, Wait::Sleep, live, cancel)?;
         Ok(Told::echoed(seen))
     })
 }
@@ -160,5 +201,60 @@ pub fn bind(local: SocketAddr) -> io::Result<UdpSocket> {
 pub fn wait(time: Duration, cancel: &Cancel) {
     if !cancel.is_cancelled() {
         std::thread::sleep(time);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wirelab_socket::flow::Live;
+    use wirelab_trial::Extent;
+    use wirelab_trial::job::Pace;
+
+    use super::*;
+
+    /// More than the queue takes that a socket has by itself (`net.core.rmem_default`).
+    const SENT: u64 = 4_000;
+
+    #[test]
+    fn what_comes_before_the_work_has_a_core_is_received_or_told() {
+        let socket = bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let from = UdpSocket::bind("127.0.0.1:0").unwrap();
+        from.connect(socket.local_addr().unwrap()).unwrap();
+        let expect = Expect {
+            stream: 0,
+            datagram_bytes: 512,
+            captures: 0,
+        };
+        let trial = UdpTrial {
+            direction: Direction::Receive,
+            offer: None,
+            expect,
+            echo_stream: None,
+            peer: from.local_addr().unwrap(),
+            earlier_ports: Vec::new(),
+            expected_frames: None,
+            one_by_one: None,
+        };
+        let work = plan(socket, trial).unwrap().receive.unwrap();
+        let offer = Offer {
+            stream: 0,
+            datagram_bytes: expect.datagram_bytes,
+            pace: Pace::Max,
+            extent: Extent::Frames { frames: SENT },
+            with_time: false,
+            node_clock: false,
+        };
+        let sent = udp::send(&from, &offer, &Live::default(), &Cancel::new()).unwrap();
+        assert_eq!(sent.report.emitted_frames, SENT);
+        let over = Cancel::new();
+        over.cancel();
+        let seen = work(&Live::default(), &over).unwrap().seen.unwrap();
+        let counts = &seen.report.counts;
+        assert_eq!(
+            counts.distinct_sequences + seen.report.missed.at_least,
+            SENT,
+            "{counts:?} {:?}",
+            seen.report.missed
+        );
     }
 }

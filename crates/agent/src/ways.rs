@@ -81,8 +81,9 @@ impl Ways {
             return Ok(());
         };
         let no = |why| Err(Refusal::unsupported("background_port", why));
-        if start.layer.is_tcp() || start.direction != Direction::Receive {
-            return no("goes beside UDP and Ethernet trials that receive");
+        let inward = matches!(start.direction, Direction::Receive | Direction::Echo);
+        if start.layer.is_tcp() || !inward {
+            return no("goes beside UDP and Ethernet trials that receive or echo");
         }
         match port {
             0 => no("port 0 is none"),

@@ -44,6 +44,11 @@ fn checking<T>(
 
 /// The tester sends to the node, as the reply says.
 fn offer(bench: &Bench, started: &Started, frames: u64) {
+    offer_in(bench, started, 3, frames);
+}
+
+/// The same in any stream.
+fn offer_in(bench: &Bench, started: &Started, stream: u8, frames: u64) {
     let spec = FrameSpec {
         destination: started.node_mac.unwrap().0,
         source: bench.lab.mac(0, Side::Tester).0,
@@ -55,7 +60,7 @@ fn offer(bench: &Bench, started: &Started, frames: u64) {
         sizes: Size::new(SizeUnit::Length, 200)
             .resolve_test(spec.framing())
             .unwrap(),
-        stream: 3,
+        stream,
         with_time: true,
         pace: Pace::Interval { ps: 500_000_000 },
         extent: wirelab_trial::Extent::Frames { frames },
@@ -90,6 +95,24 @@ fn a_node_receives_frames_and_tells_when_the_kernel_and_the_application_had_them
     assert_eq!(bench.ended(started.trial).state, State::Done);
     received_all(&mut bench, started.trial);
     has_points(&mut bench, started.trial, 3);
+}
+
+#[test]
+fn late_frames_of_another_trial_are_counted_apart() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    for direction in [Direction::Receive, Direction::Echo] {
+        let asked = start(Layer::Ethernet, direction, FRAMES);
+        let started = bench.client.start(asked).unwrap();
+        // Sequences of a trial in another stream, as those that a queue on the way had kept.
+        offer_in(&bench, &started, 5, 50);
+        offer(&bench, &started, FRAMES);
+        assert_eq!(bench.ended(started.trial).state, State::Done);
+        received_all(&mut bench, started.trial);
+        assert_eq!(bench.counter(started.trial, "other_run_frames"), 50);
+        assert_eq!(bench.counter(started.trial, "duplicated_frames"), 0);
+    }
 }
 
 #[test]

@@ -5,16 +5,15 @@ mod common;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use common::{Bench, DATAGRAM, expect, in_order, names, receiving, send, start};
+use common::{Bench, DATAGRAM, expect, in_order, names, receiving, receiving_of, send, start};
 use wirelab_control::client::ClientError;
 use wirelab_control::message::Start;
 use wirelab_control::value::{Load, Path, State};
 use wirelab_port::job::CheckJob;
 use wirelab_port::lab::Side;
 use wirelab_port::packet::{CheckOptions, Checker};
-use wirelab_socket::flow::Live;
 use wirelab_stages::{NodeOptions, NodeXdp};
-use wirelab_trial::{Cancel, Direction, Wait};
+use wirelab_trial::{Direction, Wait};
 use wirelab_wire::{Flow, Layer};
 
 const FRAMES: u64 = 300;
@@ -132,6 +131,16 @@ fn a_background_is_counted_beside_the_flow_on_both_ways() {
 }
 
 #[test]
+#[should_panic(expected = "what the work of a test says")]
+fn a_receiver_ends_where_the_work_beside_it_panics() {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    receiving(&socket, || {
+        let held = socket.peer_addr().is_ok();
+        assert!(held, "what the work of a test says");
+    });
+}
+
+#[test]
 fn the_driver_turns_the_peers_frames_around() {
     let Some(mut bench) = Bench::new() else {
         return;
@@ -140,18 +149,12 @@ fn the_driver_turns_the_peers_frames_around() {
     let mut asked = start(Layer::UdpIpv4, Direction::Echo, FRAMES);
     asked.path = Some(Path::Driver);
     let started = bench.client.start(asked).unwrap();
-    let (socket, over) = (bench.socket(), Cancel::new());
+    let socket = bench.socket();
     let mut mine = expect();
     mine.stream = 3;
-    let seen = std::thread::scope(|scope| {
-        let back = scope.spawn(|| {
-            wirelab_socket::udp::receive(&socket, None, &mine, &Live::default(), &over).unwrap()
-        });
+    let ((), seen) = receiving_of(&socket, &mine, || {
         send(&socket, to(&bench, &started), FRAMES);
         assert_eq!(bench.ended(started.trial).state, State::Done);
-        std::thread::sleep(Duration::from_millis(100));
-        over.cancel();
-        back.join().unwrap()
     });
     assert_eq!(seen.report.counts.good_frames, FRAMES);
     assert_eq!(bench.counter(started.trial, "reflected_frames"), FRAMES);
@@ -236,7 +239,7 @@ fn what_cannot_be_is_refused_with_the_name_of_the_field() {
     assert_eq!(field(Tcp, Receive, &spin), "wait");
     let beside = |s: &mut Start| s.background_port = Some(BACKGROUND);
     assert_eq!(field(Udp, Transmit, &beside), "background_port");
-    assert_eq!(field(Udp, Echo, &beside), "background_port");
+    assert_eq!(field(Udp, Both, &beside), "background_port");
     assert_eq!(field(Tcp, Receive, &beside), "background_port");
     let same = |s: &mut Start| s.background_port = Some(wirelab_wire::header::UDP_PORT);
     assert_eq!(field(Udp, Receive, &same), "background_port");

@@ -9,7 +9,7 @@ use wirelab_control::value::{Extent, State};
 use wirelab_port::lab::Side;
 use wirelab_socket::flow::Live;
 use wirelab_socket::tcp;
-use wirelab_trial::{Cancel, Direction};
+use wirelab_trial::{Cancel, Direction, Wait};
 use wirelab_wire::Layer;
 
 const FRAMES: u64 = 500;
@@ -55,6 +55,35 @@ fn a_node_receives_udp_and_counts_every_frame() {
         ns >= (FRAMES - 1) * 400_000,
         "{ns} ns for {FRAMES} frames at 2000 a second"
     );
+}
+
+#[test]
+fn late_frames_of_the_trial_before_are_counted_apart() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    let sockets = [bench.socket(), bench.socket()];
+    let asked = sockets.each_ref().map(|socket| {
+        let mut asked = start(Layer::UdpIpv4, Direction::Receive, FRAMES);
+        asked.peer_port = Some(socket.local_addr().unwrap().port());
+        asked
+    });
+    let [first, second] = asked;
+    let started = bench.client.start(first).unwrap();
+    send(&sockets[0], node_port(&bench, &started), FRAMES);
+    assert_eq!(bench.ended(started.trial).state, State::Done);
+    let started = bench.client.start(second).unwrap();
+    // Sequences of the trial before, as those that a queue on the way had kept.
+    send(&sockets[0], node_port(&bench, &started), 50);
+    send(&sockets[1], node_port(&bench, &started), FRAMES);
+    let status = bench.ended(started.trial);
+    assert_eq!(
+        (status.state, status.rx_frames),
+        (State::Done, Some(FRAMES))
+    );
+    assert_eq!(bench.counter(started.trial, "other_run_frames"), 50);
+    assert_eq!(bench.counter(started.trial, "duplicated_frames"), 0);
+    assert_eq!(adds_up(&mut bench, started.trial, FRAMES), 0);
 }
 
 #[test]
@@ -108,6 +137,27 @@ fn both_directions_of_udp_run_at_once() {
     assert_eq!(adds_up(&mut bench, trial, FRAMES), 0);
     assert_eq!(bench.counter(trial, "sent_frames"), FRAMES);
     assert_eq!(seen.report.counts.good_frames, FRAMES);
+}
+
+#[test]
+fn an_echo_does_not_take_a_late_frame_of_another_trial_for_its_flow() {
+    let Some(mut bench) = Bench::new() else {
+        return;
+    };
+    for wait in [None, Some(Wait::Spin)] {
+        let mut asked = start(Layer::UdpIpv4, Direction::Echo, FRAMES);
+        asked.wait = wait;
+        let started = bench.client.start(asked).unwrap();
+        let (to, earlier) = (node_port(&bench, &started), bench.socket());
+        earlier.connect(to).unwrap();
+        let mut late = offer(10);
+        late.stream = 5;
+        wirelab_socket::udp::send(&earlier, &late, &Live::default(), &Cancel::new()).unwrap();
+        send(&bench.socket(), to, FRAMES);
+        assert_eq!(bench.ended(started.trial).state, State::Done, "{wait:?}");
+        assert_eq!(bench.counter(started.trial, "good_frames"), FRAMES);
+        assert_eq!(bench.counter(started.trial, "foreign_frames"), 10);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{Description, Direction, Framing, Load, Sizes, Trial};
 use wirelab_wire::LineRate;
 
-use crate::ceiling::CEILING_TIME_PS;
+use crate::ceiling::{CEILING_TIME_PS, RUNS};
 use crate::matrix::{Step, UNKNOWN_PS, trial_estimate_ps};
 use crate::part::{Asks, PlannedPart, Template, parts};
 use crate::plan::Plan;
@@ -42,7 +42,7 @@ pub fn plan_estimate_ps(plan: &Plan, node: &Description) -> Result<u64, crate::E
     let all = parts.iter().map(|part| estimate.part_ps(part));
     let ceilings = match node.kind.as_str() {
         "model" => 0,
-        _ => kinds_of_trials(&parts) as u64 * CEILING_TIME_PS,
+        _ => (kinds_of_trials(&parts) * RUNS) as u64 * CEILING_TIME_PS,
     };
     Ok(all.fold(ceilings, u64::saturating_add))
 }

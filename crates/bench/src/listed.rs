@@ -2,37 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::counter::ATTEMPTS;
 use wirelab_trial::{
-    Description, Extent, FaultRates, Field, Load, Node, NodeError, Observation, Progress, Sizes,
-    Status, TesterObservation, Trial, Unsupported, Warning,
+    Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Sizes, Status,
+    TesterObservation, Trial, Unsupported, Warning,
 };
 
-use crate::ceiling::judge;
 use crate::matrix::Step;
 use crate::progress::StepProgress;
 use crate::run::{Ended, FAILURES_IN_A_ROW, NODE_FAILED, Run, UNSUPPORTED};
-
-/// How often a trial is asked at most until the tester has kept the rate.
-const TESTER_ATTEMPTS: u64 = 3;
-/// All such repeats together take at most this share of the time of a run, but the first few are free: a host that is
-/// busy all the time spoils every trial.
-const REPEATS_SHARE: u64 = 20;
-/// Repeats that are made in any case.
-const FREE_REPEATS: u64 = TESTER_ATTEMPTS - 1;
-
-/// Whether a trial says nothing of the node, since the tester was held up by other work and offered less than was
-/// asked. One with a finding is none: what it found must not be thrown away with it. A search decides by itself.
-fn is_spoilt(observation: &Observation) -> bool {
-    observation.trial.load != Load::Max
-        && observation.tester.was_limit.value() == Some(&true)
-        && observation.passed()
-        && !observation.counters.contains_key(ATTEMPTS)
-        && observation.flows.iter().all(|flow| {
-            let loss = flow.loss_ratio.value();
-            loss.is_none_or(|loss| *loss == 0.0)
-        })
-}
 
 impl Run<'_> {
     /// Ask the trials one after another.
@@ -58,7 +35,7 @@ impl Run<'_> {
         let progress = StepProgress::new(self.progress, self.before_ps, step_ps, total_ps, label);
         self.before_ps = self.before_ps.saturating_add(step_ps);
         progress.report(0, 1, "the tester's own ceiling");
-        let ceiling = self.ceiling.frames_per_s(&step.trial, step.sizes);
+        self.ceiling.bound_of(&step.trial, step.sizes);
         if self.cancel.is_cancelled() {
             return Err(Ended::Interrupted);
         }
@@ -66,7 +43,8 @@ impl Run<'_> {
             if self.cancel.is_cancelled() {
                 return Ok(None);
             }
-            let observation = self.unspoilt(step, &ceiling, &progress)?;
+            let mut observation = self.node.run(&step.trial, &progress, self.cancel)?;
+            self.ceiling.judge(&mut observation);
             Ok(Some(observation))
         });
         let (observation, fatal) = match ran {
@@ -88,39 +66,6 @@ impl Run<'_> {
             Some(error) => Err(Ended::Failed(error)),
             None => Ok(()),
         }
-    }
-
-    /// Ask a trial, and ask it again where the tester spoilt it; the observation says how often.
-    fn unspoilt(
-        &mut self,
-        step: &Step,
-        ceiling: &Field<f64>,
-        progress: &dyn Progress,
-    ) -> Result<Observation, NodeError> {
-        let mut attempt = 1;
-        loop {
-            let mut observation = self.node.run(&step.trial, progress, self.cancel)?;
-            judge(&mut observation, ceiling.clone());
-            let stored = self.node.is_left();
-            let again = !stored && is_spoilt(&observation) && self.may_repeat(step);
-            if !again || attempt >= TESTER_ATTEMPTS || self.cancel.is_cancelled() {
-                if attempt > 1 {
-                    let name = ATTEMPTS.to_owned();
-                    observation.counters.insert(name, Field::measured(attempt));
-                }
-                return Ok(observation);
-            }
-            attempt += 1;
-            self.repeats += 1;
-            self.repeats_ps = self.repeats_ps.saturating_add(self.estimate.step_ps(step));
-        }
-    }
-
-    /// Whether the time of a run allows for one more repeat.
-    fn may_repeat(&self, step: &Step) -> bool {
-        let after = self.repeats_ps.saturating_add(self.estimate.step_ps(step));
-        let whole = self.before_ps.saturating_add(self.after_ps);
-        self.repeats < FREE_REPEATS || after <= whole / REPEATS_SHARE
     }
 
     /// The unrecorded trial before a recorded one, where one is asked.
@@ -198,10 +143,7 @@ pub(crate) fn void(
         cpu_load: Field::absent(not_begun),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent(not_begun),
-            was_limit: Field::absent(not_begun),
-        },
+        tester: TesterObservation::new(Field::absent(not_begun), Field::absent(not_begun)),
         warnings: vec![Warning::new(code, error.to_string(), way_out)],
     }
 }

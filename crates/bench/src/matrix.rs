@@ -116,6 +116,7 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
                             let trial = Trial {
                                 ports: *ports,
                                 link_bits_per_s: matrix.link_bits_per_s,
+                                strict_gaps: matrix.strict_gaps,
                                 buffers: *buffers,
                                 faults: matrix.faults,
                                 ..Trial::new(*framing, *direction, *size, *load, matrix.extent)

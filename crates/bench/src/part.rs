@@ -97,6 +97,7 @@ fn add_searches(
                 let (trial, sizes) = checked(Trial {
                     ports: section.ports.unwrap_or(node_ports),
                     link_bits_per_s: section.link_bits_per_s,
+                    strict_gaps: section.strict_gaps,
                     ..Trial::new(
                         *framing,
                         *direction,

@@ -68,6 +68,8 @@ pub struct SearchSection {
     pub load: Load,
     /// Link rate in bit/s, where the user gave one.
     pub link_bits_per_s: Option<u64>,
+    /// Whether senders make up for nothing after a hold.
+    pub strict_gaps: bool,
     /// What is searched.
     pub way: Way,
 }
@@ -83,6 +85,7 @@ impl SearchSection {
             ports: None,
             load: Load::Max,
             link_bits_per_s: None,
+            strict_gaps: false,
             way,
         }
     }
@@ -139,6 +142,8 @@ pub struct Matrix {
     pub extent: Extent,
     /// Link rate in bit/s, where the user gave one.
     pub link_bits_per_s: Option<u64>,
+    /// Whether senders make up for nothing after a hold.
+    pub strict_gaps: bool,
     /// Faults made by the sender.
     pub faults: FaultRates,
     /// Ways through the node; `None` leaves the choice to it.
@@ -172,6 +177,7 @@ impl Matrix {
                 time_ps: DEFAULT_TIME_PS,
             },
             link_bits_per_s: None,
+            strict_gaps: false,
             faults: FaultRates::default(),
             paths: vec![None],
             waits: vec![None],

@@ -35,7 +35,7 @@ const SECTIONS: [(&str, ReadSection); 4] = [
         bursts(table, index).map(Section::Search)
     }),
 ];
-const MATRIX_KEYS: [&str; 22] = [
+const MATRIX_KEYS: [&str; 23] = [
     "name",
     "layer",
     "vlan",
@@ -55,6 +55,7 @@ const MATRIX_KEYS: [&str; 22] = [
     "rule",
     "background",
     "probes",
+    "strict_gaps",
     "inject",
     "warmup",
     "repeat",
@@ -136,6 +137,9 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
     });
     if let Some(entry) = table.get("rate") {
         matrix.link_bits_per_s = Some(entry.rate()?);
+    }
+    if let Some(entry) = table.get("strict_gaps") {
+        matrix.strict_gaps = entry.flag()?;
     }
     if let Some(entry) = table.get("direction") {
         matrix.directions = entry.list(TWICE, Entry::word)?;

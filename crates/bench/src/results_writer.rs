@@ -1,11 +1,13 @@
 //! Keeps observations in a results file while a plan runs, so that an end at any moment loses next to nothing.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wirelab_trial::results::{FORMAT, ResultsError, VERSION};
-use wirelab_trial::{Environment, Found, Observation, Part, ResultsFile};
+use wirelab_trial::results::{FORMAT, MOST_BYTES, ResultsError, VERSION};
+use wirelab_trial::{Environment, Found, Observation, Part, ResultsFile, check as figures};
 
 use crate::matrix::Step;
 use crate::resume::Stored;
@@ -16,6 +18,9 @@ use crate::save::{Target, atomically, check};
 pub const SAVE_EVERY: Duration = Duration::from_secs(1);
 /// A writing may take at most one part in so many of the time, however long the file has become.
 const SHARE_OF_TIME: u32 = 10;
+
+/// So much is looked at before the rest of a file is read.
+const HEAD: u64 = 4096;
 
 /// A results file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +36,7 @@ pub struct WriteError {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadResultsError {
     /// The file cannot be opened or read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("{}: {source}; give a results file that 'wirelab measure -o' wrote", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -68,12 +73,12 @@ pub fn save(file: &ResultsFile, path: &Path) -> Result<(), WriteError> {
     .map_err(failed)
 }
 
-/// Read a results file.
+/// Read a results file: a file or a pipe of at most [`MOST_BYTES`].
 ///
 /// # Errors
 /// [`LoadResultsError`] names the file, and what is wrong with it.
 pub fn load(path: &Path) -> Result<ResultsFile, LoadResultsError> {
-    let text = std::fs::read_to_string(path).map_err(|source| LoadResultsError::Unreadable {
+    let text = text_of(path).map_err(|source| LoadResultsError::Unreadable {
         path: path.to_owned(),
         source,
     })?;
@@ -81,6 +86,33 @@ pub fn load(path: &Path) -> Result<ResultsFile, LoadResultsError> {
         path: path.to_owned(),
         source,
     })
+}
+
+/// The text of a file, as far as it can be results: what cannot is refused before it takes memory.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let refused = |why: String| Err(std::io::Error::other(why));
+    // Before it is opened: to open a device can do something.
+    let about = std::fs::metadata(path)?;
+    let kind = about.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
+        return refused("not a regular file".to_owned());
+    }
+    let too_long = format!("longer than the {} MiB that are read", MOST_BYTES >> 20);
+    if about.len() > MOST_BYTES {
+        return refused(too_long);
+    }
+    let mut file = File::open(path)?.take(MOST_BYTES + 1);
+    let mut bytes = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut bytes)?;
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first.is_some_and(|byte| *byte != b'{') {
+        return refused("not a results file: it does not begin with {".to_owned());
+    }
+    file.read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > MOST_BYTES {
+        true => refused(too_long),
+        false => String::from_utf8(bytes).or_else(|_| refused("not text in UTF-8".to_owned())),
+    }
 }
 
 /// A [`Sink`] that keeps observations, in memory and, where it has a path, in a results file.
@@ -170,12 +202,13 @@ impl ResultsWriter {
         &self.file
     }
 
-    /// Keep one more observation, and write the file if the last time is long enough ago.
+    /// Keep one more observation, and write the file if the last time is long enough ago. One whose figures cannot be
+    /// is kept void, with the reason.
     ///
     /// # Errors
     /// [`WriteError`]; the observation is kept in memory all the same.
     pub fn push(&mut self, observation: Observation) -> Result<(), WriteError> {
-        self.file.observations.push(observation);
+        self.file.observations.push(figures::kept(observation));
         if let Some(part) = self.file.parts.last_mut() {
             part.observations += 1;
         }
@@ -248,7 +281,14 @@ impl Sink for ResultsWriter {
         let Some(part) = self.file.parts.last_mut() else {
             return;
         };
-        match result {
+        let sound = result.and_then(|found| match figures::found(&found) {
+            none if none.is_empty() => Ok(found),
+            some => {
+                let some = figures::in_words(&some);
+                Err(format!("what the search found cannot be: {some}"))
+            }
+        });
+        match sound {
             Ok(found) => part.found = Some(found),
             Err(why) => part.refused = Some(why),
         }

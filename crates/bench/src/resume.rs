@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wirelab_trial::{
     Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
-    ResultsFile, Status, Trial,
+    ResultsFile, Retrying, Status, Trial,
 };
 
 use crate::part::{Asks, PlannedPart};
@@ -260,9 +260,10 @@ fn same_tester(stored: &Environment, now: &Environment) -> Result<(), ResumeErro
     Ok(())
 }
 
-/// A node that answers from what was observed before, in its order, and then for itself.
+/// A node that answers from what was observed before, in its order, and then for itself; what the tester's own host
+/// spoils is asked again.
 pub(crate) struct Replay<'a> {
-    node: &'a mut dyn Node,
+    node: Retrying<'a>,
     stored: VecDeque<Observation>,
     /// Why the stored observations are not those of the trials that are asked.
     pub other: Option<ResumeError>,
@@ -271,7 +272,7 @@ pub(crate) struct Replay<'a> {
 impl<'a> Replay<'a> {
     pub fn new(node: &'a mut dyn Node) -> Replay<'a> {
         Replay {
-            node,
+            node: Retrying::new(node),
             stored: VecDeque::new(),
             other: None,
         }

@@ -205,8 +205,6 @@ pub fn resume_plan(
         number: 0,
         listed,
         failures: 0,
-        repeats: 0,
-        repeats_ps: 0,
         outcome: PlanOutcome::of(listed, Ended::Done),
     };
     run.all(&parts, stored)
@@ -241,9 +239,6 @@ pub(crate) struct Run<'a> {
     pub number: u64,
     pub listed: u64,
     pub failures: u32,
-    /// Trials that were asked again since the tester spoilt them, and their expected time.
-    pub repeats: u64,
-    pub repeats_ps: u64,
     pub outcome: PlanOutcome,
 }
 

@@ -10,6 +10,7 @@ mod classify;
 mod curve;
 mod rates;
 mod refuse;
+mod told;
 
 pub use asker::{Asking, MAX_SEARCH_TRIALS};
 pub use bursts::back_to_back;

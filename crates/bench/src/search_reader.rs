@@ -13,7 +13,7 @@ use crate::reader::{TWICE, framings, sizes};
 use crate::search::{MAX_GOALS, MAX_SEARCH_TRIALS};
 
 /// The keys that all searches take.
-const COMMON: [&str; 12] = [
+const COMMON: [&str; 13] = [
     "name",
     "layer",
     "vlan",
@@ -24,6 +24,7 @@ const COMMON: [&str; 12] = [
     "direction",
     "ports",
     "rate",
+    "strict_gaps",
     "time",
     "max_time",
 ];
@@ -189,6 +190,9 @@ fn section(table: &Table<'_>, (kind, index): (&str, usize), way: Way) -> Read<Se
     }
     if let Some(entry) = table.get("rate") {
         section.link_bits_per_s = Some(entry.rate()?);
+    }
+    if let Some(entry) = table.get("strict_gaps") {
+        section.strict_gaps = entry.flag()?;
     }
     if let Some(entry) = table.get("load") {
         section.load = entry.word()?;

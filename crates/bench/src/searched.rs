@@ -164,8 +164,10 @@ fn spent(found: &Found) -> (u64, u64) {
     }
 }
 
-/// Whether a search that failed did so with its warm-up, or with its last trials one after another.
+/// Whether a search that failed did so with its warm-up, or with its last trials one after another; a tester that is held
+/// up by its own host says nothing of the node.
 fn node_is_gone(records: &[TrialRecord]) -> bool {
-    let failed = records.iter().rev().take_while(|r| r.problem.is_some());
+    let gone = |r: &&TrialRecord| r.problem.is_some() && !r.tester_was_limit;
+    let failed = records.iter().rev().take_while(gone);
     records.is_empty() || failed.count() as u64 >= u64::from(FAILURES_IN_A_ROW)
 }

@@ -15,11 +15,12 @@ use crate::CONFIDENCE;
 mod background;
 mod verdict;
 
-pub use background::{BackgroundRan, LossFree, loss_free};
+pub use background::{LossFree, loss_free};
 pub use verdict::{
     Answer, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, LEAST_BLOCKS, LEAST_FRAMES_FOR_P99, NotDecided,
     Verdict,
 };
+pub use wirelab_trial::BackgroundRan;
 
 /// Seed of the bootstrap, so that a file gives the same interval each time.
 const SEED: u64 = 6;

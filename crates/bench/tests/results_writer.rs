@@ -9,7 +9,8 @@ use common::{SimulatedNode, Trouble, environment};
 use wirelab_bench::{
     Ended, NoCeiling, Plan, ResultsWriter, Sink, Step, WriteError, load, run_plan,
 };
-use wirelab_trial::{Cancel, Observation, ResultsFile};
+use wirelab_trial::results::MOST_BYTES;
+use wirelab_trial::{Cancel, Field, Observation, ResultsFile, Status};
 
 const PLAN: &str = "[[matrix]]\nframe = 64\nrepeat = 4";
 
@@ -189,16 +190,67 @@ fn what_is_no_results_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.json");
     let begins = |text: &str| format!("{text}{}", path.display());
-    assert!(
-        load(&path)
-            .unwrap_err()
-            .to_string()
-            .starts_with(&begins("cannot read "))
-    );
+    let error = load(&path).unwrap_err().to_string();
+    assert!(error.starts_with(&begins("")), "{error}");
+    assert!(error.contains("No such file"), "{error}");
     std::fs::write(&path, "{").unwrap();
     let error = load(&path).unwrap_err().to_string();
     assert!(
         error.starts_with(&begins("")) && error.contains("not a results file"),
         "{error}"
     );
+}
+
+#[test]
+fn what_cannot_be_results_is_refused_before_it_takes_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let sparse = |name: &str, bytes: u64| {
+        let path = folder.path().join(name);
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(bytes).unwrap();
+        path
+    };
+    let long = load(&sparse("long.json", MOST_BYTES + 1)).unwrap_err();
+    assert!(
+        long.to_string().contains("longer than the 512 MiB"),
+        "{long}"
+    );
+    // Of as many zeros as are read none but the first few kilobytes are.
+    let zeros = load(&sparse("zeros.json", MOST_BYTES)).unwrap_err();
+    assert!(
+        zeros.to_string().contains("does not begin with {"),
+        "{zeros}"
+    );
+    for other in ["/dev/zero", "/"] {
+        let error = load(Path::new(other)).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("{other}: not a regular file")),
+            "{error}"
+        );
+        assert!(error.contains("wirelab measure -o"), "{error}");
+    }
+}
+
+#[test]
+fn an_impossible_figure_is_not_written_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.json");
+    let mut sound: Vec<Observation> = Vec::new();
+    run(&mut SimulatedNode::new(1e6), &mut sound);
+    let mut wrong = sound[0].clone();
+    wrong.flows[0].loss_ratio = Field::measured(2.0);
+    let mut writer = writer(Some(&path)).unwrap();
+    writer.push(sound[0].clone()).unwrap();
+    writer.push(wrong).unwrap();
+    writer.finish(false).unwrap();
+    let kept = load(&path)
+        .expect("what is written can be read")
+        .observations;
+    assert_eq!(kept[0], sound[0]);
+    assert!(
+        matches!(&kept[1].status, Status::Void { why } if why.contains("loss_ratio: 2")),
+        "{:?}",
+        kept[1].status
+    );
+    assert!(kept[1].flows.is_empty());
 }

@@ -219,7 +219,7 @@ fn a_tester_that_is_the_limit_is_named() {
     let limited = result.trials.iter().filter(|t| t.tester_was_limit);
     assert!(limited.count() >= 2, "asked again before it is believed");
     let mut node = CurveNode::of_capacity(1e6);
-    node.sender_frames_per_s = 1.0;
+    node.sender_frames_per_s = 10.0;
     let all = find(&mut node, &result.search);
     assert_eq!(all.goals[0].outcome, Outcome::TesterTooSlow);
 }

@@ -311,10 +311,7 @@ impl Node for CountNode {
             cpu_load: Field::absent(NO_TIME),
             series: Vec::new(),
             counters: BTreeMap::new(),
-            tester: TesterObservation {
-                ceiling_frames_per_s: Field::absent(NO_TIME),
-                was_limit: Field::measured(false),
-            },
+            tester: TesterObservation::new(Field::absent(NO_TIME), Field::measured(false)),
             warnings: counted.notes.iter().map(|text| note(text)).collect(),
         })
     }

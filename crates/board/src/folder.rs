@@ -3,15 +3,14 @@
 //! The owner holds a lock on a file in it, which the kernel frees when the owner dies, however it dies: a folder that
 //! can be locked is left over, and the next board that starts removes it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
-use nix::unistd::geteuid;
+use nix::fcntl::Flock;
+use wirelab_port::runtime;
 
 /// What others read to find a board.
 const ABOUT: &str = "about.json";
@@ -37,12 +36,12 @@ impl Folder {
     pub fn make(name: &str) -> io::Result<Folder> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let base = base()?;
-        let _lock = lock(&base.join(LOCK))?;
+        let _lock = runtime::lock(&base.join(LOCK))?;
         sweep(&base);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = base.join(format!("{name}-{}-{number}", std::process::id()));
         private().create(&path)?;
-        let held = lock(&path.join(HELD))?;
+        let held = runtime::lock(&path.join(HELD))?;
         Ok(Folder { path, _held: held })
     }
 
@@ -111,25 +110,10 @@ fn read_about(path: &Path) -> Option<serde_json::Value> {
     serde_json::from_str(&text).ok()
 }
 
-/// Where the folders are: of the system for root, else of the user.
+/// Where the folders are.
 fn base() -> io::Result<PathBuf> {
-    let user = geteuid();
-    let own = std::env::var_os("XDG_RUNTIME_DIR").filter(|v| !v.is_empty());
-    let path = match (user.is_root(), own) {
-        (true, _) => PathBuf::from("/run/wirelab/boards"),
-        (false, Some(own)) => PathBuf::from(own).join("wirelab/boards"),
-        (false, None) => std::env::temp_dir().join(format!("wirelab-{user}")),
-    };
-    private().recursive(true).create(&path)?;
-    let found = fs::symlink_metadata(&path)?;
-    // In a folder that all may write to, somebody else may have been here first.
-    if !found.is_dir() || found.uid() != user.as_raw() || found.mode() & 0o022 != 0 {
-        let text = format!(
-            "{} is not a folder of this user alone; remove it",
-            path.display()
-        );
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
-    }
+    let path = runtime::folder().map_err(io::Error::other)?.join("boards");
+    runtime::private(&path)?;
     Ok(path)
 }
 
@@ -139,22 +123,8 @@ fn private() -> DirBuilder {
     builder
 }
 
-fn lock(path: &Path) -> io::Result<Flock<File>> {
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    loop {
-        match Flock::lock(file, FlockArg::LockExclusive) {
-            Ok(held) => return Ok(held),
-            Err((again, Errno::EINTR)) => file = again,
-            Err((_, errno)) => return Err(errno.into()),
-        }
-    }
-}
-
 fn is_held(folder: &Path) -> bool {
-    match File::open(folder.join(HELD)) {
-        Ok(file) => Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err(),
-        Err(_) => false,
-    }
+    runtime::is_held(&folder.join(HELD))
 }
 
 /// Remove what dead owners left. The caller holds the lock.
@@ -190,9 +160,13 @@ mod tests {
 
     #[test]
     fn what_a_dead_owner_left_is_swept() {
-        let left = base().unwrap().join(format!("left-{}", std::process::id()));
+        let base = base().unwrap();
+        let left = base.join(format!("left-{}", std::process::id()));
+        // Whoever starts a board sweeps as well, so that half of what is left may be gone while it is being made.
+        let lock = runtime::lock(&base.join(LOCK)).unwrap();
         fs::create_dir(&left).unwrap();
         fs::write(left.join(HELD), "").unwrap();
+        drop(lock);
         let _folder = Folder::make("test-sweep").unwrap();
         assert!(!left.exists());
     }

@@ -7,7 +7,7 @@ use crate::error::Read;
 use crate::table::Table;
 
 /// The keys of a trial.
-pub const TRIAL_KEYS: [&str; 18] = [
+pub const TRIAL_KEYS: [&str; 19] = [
     "layer",
     "vlan",
     "frame",
@@ -26,6 +26,7 @@ pub const TRIAL_KEYS: [&str; 18] = [
     "rule",
     "background",
     "probes",
+    "strict_gaps",
 ];
 
 /// The four ways to write a size.
@@ -70,6 +71,7 @@ pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
         ports: get("ports").map_or(Ok(1), |e| e.whole(1, 256).map(|n| n as u32))?,
         link_bits_per_s: get("rate").map(|e| e.rate()).transpose()?,
         buffers: get("buffers").map(|e| e.word::<Buffers>()).transpose()?,
+        strict_gaps: get("strict_gaps").map_or(Ok(false), |e| e.flag())?,
         faults: FaultRates::default(),
         path: get("path").map(|e| e.word()).transpose()?,
         wait: get("wait").map(|e| e.word()).transpose()?,

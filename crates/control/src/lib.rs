@@ -19,6 +19,7 @@ pub mod refusal;
 pub mod refused;
 pub mod serve;
 pub mod server;
+pub mod slices;
 pub mod told;
 pub mod transport;
 pub mod value;

@@ -95,6 +95,8 @@ message! {
         rule: Option<String>,
         /// What takes the capture points; the best that the host allows where absent.
         probes: Option<Probes>,
+        /// Whether the node's sender makes up for nothing after a hold; it catches up where absent.
+        strict_gaps: Option<bool>,
         /// A second UDP port beside the flow's, served by the same loop.
         background_port: Option<u16>,
         /// The clock whose times the client's frames carry, where it is that of the node.

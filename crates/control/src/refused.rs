@@ -46,7 +46,14 @@ pub fn of_start(error: &ClientError) -> NodeError {
 
 /// Whether the field was added to the protocol after its first nodes.
 fn is_newer(refusal: &Refusal) -> bool {
-    let newer = ["wait", "rule", "probes", "background_port", "capture_unit"];
+    let newer = [
+        "wait",
+        "rule",
+        "probes",
+        "strict_gaps",
+        "background_port",
+        "capture_unit",
+    ];
     refusal
         .field
         .as_deref()
@@ -72,6 +79,7 @@ fn trial_field(field: &str) -> &'static str {
         "path" => "path",
         "wait" => "wait",
         "probes" => "probes",
+        "strict_gaps" => "strict_gaps",
         "rule" => "rule",
         "background_port" => "background",
         "frames" | "time_ps" | "limit_ps" => "extent",

@@ -30,6 +30,7 @@ impl Start {
             wait: None,
             rule: None,
             probes: None,
+            strict_gaps: None,
             background_port: None,
             clock_id: None,
             node_port: None,

@@ -8,6 +8,7 @@ use wirelab_trial::{Capabilities, Counts, CpuLoad, Field, Series};
 
 use crate::client::{Client, ClientError, PointRecords};
 use crate::message::Identity;
+use crate::slices;
 use crate::transport::Transport;
 
 /// Cores that are asked at most.
@@ -181,7 +182,9 @@ pub fn counts(counters: &BTreeMap<String, u64>) -> Result<Counts, &'static str> 
         distinct_sequences: get("distinct_sequences")?,
         lost_frames: 0,
         missed_frames: 0,
+        lost_or_missed_frames: 0,
         foreign_frames: get("foreign_frames").unwrap_or(0),
+        other_run_frames: get("other_run_frames").unwrap_or(0),
         verified_payload_bytes: get("verified_payload_bytes").unwrap_or(0),
         order_breaks: 0,
     })
@@ -206,10 +209,10 @@ pub fn report(
         counts,
         first: first.filter(|_| received > 1),
         last: last.filter(|_| received > 1),
+        slices: slices::told(counters),
         // Whatever the node says must fit when it is told in ps.
         jitter_ns: get("received_jitter_ns").map(|ns| ns.min(u64::MAX / 1000)),
-        // What the node's own queue drops is the node's loss: that is what its receive rate is about.
-        missed_frames: 0,
+        // What the node's own queue drops is the node's loss, and so never missed: that is what its receive rate is about.
         ..CheckReport::default()
     }
 }
@@ -273,6 +276,11 @@ mod tests {
         let mut counters: BTreeMap<String, u64> =
             names.map(|name| (name.to_owned(), u64::MAX)).into();
         counters.insert("received_first_ns".to_owned(), 0);
+        for at in 0..40 {
+            for what in ["ns", "frames", "passed"] {
+                counters.insert(format!("slice_{what}.{at:02}"), u64::MAX - at);
+            }
+        }
         let seen = report(&counters, counts(&counters).unwrap(), Some(u64::MAX));
         let framing = wirelab_wire::Framing::default();
         let size = wirelab_wire::Size::new(wirelab_wire::SizeUnit::Frame, 64);
@@ -290,6 +298,12 @@ mod tests {
             receiver_path: String::new(),
             ledger: None,
         };
+        let sent = wirelab_trial::job::SendReport {
+            sequences: u64::MAX,
+            ..wirelab_trial::job::SendReport::default()
+        };
+        let flow = wirelab_trial::job::flow_observation(&asked, &sent, seen.clone());
+        assert!(flow.intervals.loss_ratio.is_none_or(|i| i.high <= 1.0));
         let sent = wirelab_trial::job::SendReport::default();
         let warnings = wirelab_trial::job::flow_warnings(&asked, &sent, &seen);
         assert!(warnings.iter().any(|w| w.code == "identity"));

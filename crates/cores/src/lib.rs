@@ -3,17 +3,26 @@
 //! A node's CPU load means something on one machine only where node and tester run on different cores and the
 //! receive work of each goes to its own. On veth the sender's core does the receiver's work unless it is steered:
 //! both ends must be.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod busy;
+mod changed;
 pub mod host;
 pub mod interrupts;
 pub mod list;
 pub mod pin;
+mod prefer;
+pub mod runtime;
+mod session;
 pub mod steer;
+#[allow(unsafe_code)]
+mod sys;
 
 pub use busy::{Busy, BusyError, Meter, Sample};
+pub use changed::restore_left;
 pub use host::{clock_id, host_id};
 pub use list::{CoreError, Cores};
 pub use pin::{allowed, pin_process, pin_thread, stay_on_this_core};
+pub use prefer::{Preferred, prefer_this_thread};
+pub use session::{PreferredSession, prefer_this_session};
 pub use steer::{SteerError, Steering};

@@ -5,13 +5,14 @@
 //! unless it is steered.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
+use crate::changed::{self, Changed};
 use crate::list::Cores;
 
 /// Most receive queues of an interface that are looked at.
@@ -55,13 +56,12 @@ pub enum SteerError {
 pub struct Steering {
     interface: String,
     cores: Cores,
-    /// Each queue's file and what was in it. An open file keeps the sysfs that it belongs to, so that no other
-    /// thread needs to see that.
-    queues: Vec<(File, String)>,
+    changed: Changed,
 }
 
 impl Steering {
-    /// Let `cores` do the receive work of an interface in the network namespace of the calling thread.
+    /// Let `cores` do the receive work of an interface in the network namespace of the calling thread. What a killed
+    /// process has left steered there goes first where it went before that.
     ///
     /// # Errors
     /// [`SteerError`]; then nothing is changed.
@@ -78,19 +78,13 @@ impl Steering {
                 source,
             },
         };
-        let mut steering = Steering {
+        let queues = open_queues(interface, failed)?;
+        changed::restore_left().map_err(failed)?;
+        Ok(Steering {
             interface: interface.to_owned(),
             cores: cores.clone(),
-            queues: Vec::new(),
-        };
-        for mut file in open_queues(interface, failed)? {
-            let mut old = String::new();
-            file.read_to_string(&mut old).map_err(failed)?;
-            // What was written so far is taken back where a later queue refuses.
-            file.write_all(cores.mask().as_bytes()).map_err(failed)?;
-            steering.queues.push((file, old.trim().to_owned()));
-        }
-        Ok(steering)
+            changed: Changed::set(interface, queues, &cores.mask()).map_err(failed)?,
+        })
     }
 
     /// The interface.
@@ -105,16 +99,7 @@ impl Steering {
 
     /// Receive queues.
     pub fn queues(&self) -> usize {
-        self.queues.len()
-    }
-}
-
-impl Drop for Steering {
-    fn drop(&mut self) {
-        for (file, old) in &mut self.queues {
-            // An interface that is gone has nothing to be restored.
-            let _ = file.write_all(old.as_bytes());
-        }
+        self.changed.len()
     }
 }
 
@@ -127,7 +112,7 @@ pub fn masks(interface: &str) -> Result<Vec<String>, SteerError> {
         interface: interface.to_owned(),
         source,
     };
-    let read = |mut file: File| {
+    let read = |(_, mut file): (String, File)| {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
         Ok(text.trim().to_owned())
@@ -142,7 +127,7 @@ pub fn masks(interface: &str) -> Result<Vec<String>, SteerError> {
 fn open_queues(
     interface: &str,
     failed: impl Fn(io::Error) -> SteerError,
-) -> Result<Vec<File>, SteerError> {
+) -> Result<Vec<(String, File)>, SteerError> {
     let files = on_own_sysfs(interface, |folder| open_all(folder, true))?;
     match files {
         Ok(files) if files.is_empty() => Err(SteerError::NoInterface(interface.to_owned())),
@@ -153,22 +138,22 @@ fn open_queues(
     }
 }
 
-fn open_all(folder: &Path, write: bool) -> io::Result<Vec<File>> {
-    let mut queues: Vec<PathBuf> = fs::read_dir(folder.join("queues"))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            path.file_name()
-                .is_some_and(|n| n.as_encoded_bytes().starts_with(b"rx-"))
-        })
+/// The setting of each receive queue by its name in the interface's folder, and its file.
+fn open_all(folder: &Path, write: bool) -> io::Result<Vec<(String, File)>> {
+    let mut queues: Vec<String> = fs::read_dir(folder.join("queues"))?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.starts_with("rx-"))
         .take(MOST_QUEUES)
         .collect();
     queues.sort();
-    let open = |queue: PathBuf| {
-        OpenOptions::new()
+    let open = |queue: String| {
+        let name = format!("queues/{queue}/rps_cpus");
+        let file = OpenOptions::new()
             .read(true)
             .write(write)
             .custom_flags(nix::libc::O_CLOEXEC)
-            .open(queue.join("rps_cpus"))
+            .open(folder.join(&name))?;
+        Ok((name, file))
     };
     queues.into_iter().map(open).collect()
 }

@@ -2,7 +2,10 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use common::{skip, two_cores};
 use wirelab_cores::steer::masks;
@@ -54,6 +57,46 @@ fn masks_are_set_in_the_namespace_and_restored_on_drop() {
     assert!(unknown.to_string().contains("n0"), "{unknown}");
     drop(steering);
     assert_eq!(in_lab(&lab, Side::Node, || masks("n0").unwrap()), before);
+}
+
+/// A process that steers, and is killed before it can put anything back.
+fn killed_while_steering(lab: &EphemeralLab) {
+    const TEST: &str = "what_a_killed_process_steered_is_put_back_by_the_next_one";
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", TEST, "--nocapture"])
+        .env("WIRELAB_TEST_STEER", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut child = lab.netns(Side::Node).unwrap().spawn(&mut command).unwrap();
+    let said = BufReader::new(child.stdout.take().unwrap());
+    assert!(said.lines().any(|line| line.unwrap().contains("steered")));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_a_killed_process_steered_is_put_back_by_the_next_one() {
+    let core: Cores = "0".parse().unwrap();
+    if std::env::var_os("WIRELAB_TEST_STEER").is_some() {
+        let _steering = Steering::to("n0", &core).unwrap();
+        println!("steered");
+        std::thread::sleep(Duration::from_secs(600));
+        return;
+    }
+    let Some(lab) = lab() else { return };
+    let read = || in_lab(&lab, Side::Node, || masks("n0").unwrap());
+    let before = read();
+    killed_while_steering(&lab);
+    assert_ne!(read(), before, "it was killed before it put anything back");
+    // Its own value is not what it found, but what was there before the other.
+    drop(in_lab(&lab, Side::Node, || {
+        Steering::to("n0", &core).unwrap()
+    }));
+    assert_eq!(read(), before);
+    killed_while_steering(&lab);
+    in_lab(&lab, Side::Node, || wirelab_cores::restore_left().unwrap());
+    assert_eq!(read(), before);
 }
 
 #[test]

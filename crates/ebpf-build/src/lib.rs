@@ -5,12 +5,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compile `bpf/NAME.bpf.c` of the repository that the crate lies in to `OUT_DIR/NAME.bpf.o`, for each name.
+/// Compile `bpf/NAME.bpf.c` of the repository that the crate being built lies in to `OUT_DIR/NAME.bpf.o`, for each name.
 ///
 /// # Panics
 /// Where clang is missing or finds an error, with what to do about it: this is how a build script fails.
-pub fn compile(crate_folder: &str, programs: &[&str]) {
-    let sources = Path::new(crate_folder).join("../../bpf");
+pub fn compile(programs: &[&str]) {
+    // Not the folder in which the build script was compiled: a target folder may have been copied from elsewhere.
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let sources = Path::new(&folder).join("../../bpf");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     println!("cargo::rerun-if-changed={}", sources.display());
     println!("cargo::rerun-if-env-changed=CLANG");

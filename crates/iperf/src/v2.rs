@@ -21,6 +21,7 @@ mod fuzz;
 pub mod intervals;
 mod io;
 pub mod outcome;
+mod peer_count;
 pub mod receive;
 pub mod report;
 pub mod schedule;

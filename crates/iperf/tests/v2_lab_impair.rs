@@ -77,7 +77,7 @@ impl Hosts {
         let report = handle.stop();
         assert!(report.is_complete(), "{report:?}");
         match &legs[0].0 {
-            Leg::UdpReceived(udp) => (**udp, report.forward),
+            Leg::UdpReceived(udp) => ((**udp).clone(), report.forward),
             other => panic!("{other}"),
         }
     }

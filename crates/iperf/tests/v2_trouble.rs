@@ -80,7 +80,7 @@ fn run(near: &UdpSocket, server: SocketAddr, stop: &AtomicBool) -> HashSet<i64> 
 fn received(ours: &Ours) -> UdpReceived {
     let (legs, _) = ours.legs(1);
     match &legs[0].0 {
-        Leg::UdpReceived(udp) => **udp,
+        Leg::UdpReceived(udp) => (**udp).clone(),
         other => panic!("{other}"),
     }
 }

@@ -170,6 +170,17 @@ pub enum FitError {
         /// What there is, and what was left out.
         have: String,
     },
+    /// Times of an emulation.
+    #[error(
+        "observation {number} is of {node}, which is emulated: its times and rates depend on the host and tell nothing of \
+         the hardware; fix: fit results of the hardware itself"
+    )]
+    Emulated {
+        /// Its place among the results, from 1.
+        number: usize,
+        /// The node.
+        node: String,
+    },
     /// More than is fitted at once.
     #[error("{have} observations are more than the {most} that are fitted at once: split the file")]
     TooMany {
@@ -208,6 +219,12 @@ const NEEDED: &str = "3 transmit trials at maximum load that the wire does not l
 pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, FitError> {
     if !(options.confidence > 0.0 && options.confidence < 1.0) {
         return Err(FitError::Confidence(options.confidence.to_string()));
+    }
+    if let Some(at) = observations.iter().position(Observation::is_emulated) {
+        return Err(FitError::Emulated {
+            number: at + 1,
+            node: observations[at].node.name.clone(),
+        });
     }
     let mut gathered = gather::gather(observations, options)?;
     let mut report = figures::Report::new(options.confidence);

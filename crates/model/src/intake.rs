@@ -1,5 +1,6 @@
 //! What observations of peers in the network say of the node, and which say nothing of it.
 
+use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::{CpuLoad, Observation};
 
 /// Warnings of a trial whose figures are not the node's own, and why.
@@ -24,8 +25,6 @@ pub(crate) const HOST: &str = "host";
 
 /// The series of round trips, and of the tester's round trips to itself: neither is a stage of the node.
 pub(crate) const ROUND_TRIP: &str = "round trip";
-/// See [`ROUND_TRIP`].
-const FLOOR: &str = "tester's floor";
 
 /// Why nothing can be learned of the node from an observation; `None` where something can.
 pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {

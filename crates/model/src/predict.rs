@@ -16,9 +16,9 @@ use wirelab_trial::{
 };
 
 use crate::build::{Instance, choose};
-use crate::file::NodeFile;
+use crate::file::{Cost, NodeFile, Provenance};
 use crate::net::Trigger;
-use crate::sim::{Ask, Run, simulate};
+use crate::sim::{Ask, Run, Watch, simulate};
 use crate::steady::{Steady, steady_state};
 
 /// Frames of each chain that are simulated where a closed form gives the rate.
@@ -73,10 +73,10 @@ pub fn predict(
         cpu_load: cpu_load(&subject),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("a model needs no tester"),
-            was_limit: Field::absent("a model needs no tester"),
-        },
+        tester: TesterObservation::new(
+            Field::absent("a model needs no tester"),
+            Field::absent("a model needs no tester"),
+        ),
         warnings,
     })
 }
@@ -95,6 +95,29 @@ impl Subject<'_> {
     /// Whether a metric of this trial is a figure that the model was calibrated from.
     pub fn kind(&self, metric: &str, point: Option<&str>) -> Kind {
         kind(self.file, self.trial, metric, point)
+    }
+
+    /// Whether a watch over a stage gives back what a document says of it, so that nothing is computed: from the start to
+    /// the end of one stage that waits for nothing, and whose cost is constants with a source.
+    pub fn is_quoted(&self, watch: &Watch) -> bool {
+        let (from, to) = (watch.from, watch.to);
+        let Some(stage) = (from.0 == to.0 && from.1 != to.1)
+            .then(|| self.instance.net.stages.get(from.0))
+            .flatten()
+            .and_then(|stage| self.file.stages.get(&stage.name))
+        else {
+            return false;
+        };
+        let quoted = |cost: &Cost| match cost {
+            Cost::Constant { parameter } => self
+                .file
+                .parameters
+                .get(parameter)
+                .is_some_and(|p| matches!(p.provenance, Provenance::Source(_))),
+            _ => false,
+        };
+        let constant = stage.resource.is_none() && stage.spread.is_none() && stage.scale == 1.0;
+        constant && !stage.cost.is_empty() && stage.cost.iter().all(quoted)
     }
 }
 

@@ -22,6 +22,9 @@ fn flow(trial: &Trial, bits_per_s: f64, loss: f64) -> FlowObservation {
         efficiency: none(),
         goodput_bits_per_s: Field::measured(bits_per_s),
         loss_ratio: Field::measured(loss),
+        loss_ratio_at_most: None,
+        intervals: wirelab_trial::FlowIntervals::default(),
+        checker_held_up_ps: Field::absent("not asked"),
         jitter_ps: Field::absent("not asked"),
         sender: Field::absent("not asked"),
         receiver_path: "packet".to_owned(),
@@ -69,10 +72,7 @@ fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Ob
         cpu_load,
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("not asked"),
-            was_limit: Field::absent("not asked"),
-        },
+        tester: TesterObservation::new(Field::absent("not asked"), Field::absent("not asked")),
         warnings: Vec::new(),
     }
 }

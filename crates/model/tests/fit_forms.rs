@@ -298,6 +298,16 @@ fn without_short_overload_the_ring_is_unknown_and_said_to_be() {
     );
 }
 
+#[test]
+fn a_loss_that_the_tester_may_have_made_says_nothing_of_the_ring() {
+    let mut seen = observations(&overloads(48.0, &[50, 100, 150, 200, 1_000, 100_000]));
+    for flow in seen.iter_mut().flat_map(|o| &mut o.flows) {
+        flow.loss_ratio_at_most = Some(1.0);
+    }
+    let fit = fit(&seen, &FitOptions::default()).unwrap();
+    assert!(codes(&fit).contains(&"ring-unknown"), "{:?}", fit.warnings);
+}
+
 /// A node that is seen at two points, as in Table I of the Zynq document (INDIN 2018), in ns.
 fn captured() -> Vec<Seen> {
     let jitter = [-30i64, 0, 30];

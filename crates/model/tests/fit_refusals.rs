@@ -232,6 +232,18 @@ fn what_data_cannot_separate_is_said() {
 }
 
 #[test]
+fn the_times_of_an_emulation_are_not_fitted() {
+    let mut all = good();
+    all[2].mark_emulated();
+    let error = fit(&all, &FitOptions::default()).unwrap_err();
+    assert!(
+        matches!(error, FitError::Emulated { number: 3, .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("fix:"), "{error}");
+}
+
+#[test]
 fn published_figures_are_fitted_but_not_called_measured() {
     let mut all = good();
     all[0].flows[0].frames_per_s = Field::Observed {
@@ -320,7 +332,7 @@ fn delays_without_anything_that_holds_frames_back_make_no_node() {
         .to_string();
     assert!(
         error.contains(
-            "udp4-transmit latency: neither a period nor a link rate (--rate) says how fast the node sends"
+            "udp4-transmit latency: neither a period nor a link rate (--rate of measure) says how fast the node sends"
         ),
         "{error}"
     );

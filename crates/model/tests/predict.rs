@@ -119,6 +119,24 @@ fn what_if_starts_from_what_predict_says() {
     }
 }
 
+#[test]
+fn the_delay_of_a_phy_is_published_and_not_predicted() {
+    let of = |set: &[&str]| {
+        let mut file = node("am263x");
+        for change in set {
+            file.set(change).expect("it can be set");
+        }
+        let length = Size::new(SizeUnit::Length, 200);
+        let seen = run(file, &trial(Layer::Ethernet, Direction::Receive, length));
+        let mut series = seen.flows[0].series.iter();
+        let point = series.find(|s| s.name == "PHY receive");
+        point.expect("the model has this point").kind
+    };
+    assert_eq!(of(&[]), Kind::Published);
+    // A delay that somebody sets is no document's.
+    assert_eq!(of(&["phy-rx=200"]), Kind::Predicted);
+}
+
 /// A value with its kind in a letter.
 fn shown(field: &Field<f64>, places: usize) -> String {
     match field {
@@ -127,7 +145,7 @@ fn shown(field: &Field<f64>, places: usize) -> String {
                 Kind::Predicted => "p",
                 Kind::Calibrated => "c",
                 Kind::Measured => "m",
-                Kind::Published => "?",
+                Kind::Emulated | Kind::Published => "?",
             };
             format!("{value:.places$} {kind}")
         }

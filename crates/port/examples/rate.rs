@@ -207,7 +207,7 @@ fn figures(path: &str, job: &SendJob, sent: &SendReport, seen: &CheckReport) -> 
         "sent_frames_per_s": sent.emitted_frames as f64 * 1e9 / sent.call_ns as f64,
         "sent_frames": sent.emitted_frames,
         "verified_frames": counts.good_frames,
-        "missed_frames": seen.missed_frames,
+        "missed_frames": seen.missed.at_least,
         "findings": findings,
         "sender_time": job.with_time,
         "notes": seen.notes,

@@ -4,7 +4,7 @@
 use wirelab_trial::{Buffers, Extent};
 use wirelab_wire::{Flow, FrameSpec, Sizes};
 
-pub use wirelab_trial::job::{CheckReport, Pace, SendReport};
+pub use wirelab_trial::job::{CheckReport, Missed, Pace, SendReport};
 
 use crate::inject::Schedule;
 

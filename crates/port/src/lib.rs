@@ -14,6 +14,7 @@
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 
 pub mod child;
+mod drops;
 pub mod ebpf;
 pub mod host;
 pub mod iface;
@@ -21,6 +22,7 @@ pub mod impair;
 pub mod inject;
 pub mod job;
 pub mod lab;
+mod netlink;
 pub mod netns;
 pub mod packet;
 pub mod pcapng;
@@ -29,3 +31,5 @@ pub mod wire;
 pub mod xdp;
 
 use wirelab_trial::host_clock as clock;
+
+pub use wirelab_cores::runtime;

@@ -438,8 +438,10 @@ fn without_capabilities_each_error_names_them_and_the_way_out() {
         return;
     }
     let Some(lab) = lab(1) else { return };
+    let runtime = tempfile::tempdir().unwrap();
     let status = Command::new("setpriv")
         .args(["--bounding-set=-all", "--inh-caps=-all"])
+        .env("XDG_RUNTIME_DIR", runtime.path())
         .arg(std::env::current_exe().unwrap())
         .args(["--nocapture", "--exact"])
         .arg("without_capabilities_each_error_names_them_and_the_way_out")

@@ -69,7 +69,7 @@ fn clean_runs_at_every_size_and_framing_have_no_finding() {
         let payload = u64::from(job.sizes.payload) * 5000;
         assert_eq!(seen.counts.verified_payload_bytes, payload, "{what}");
         assert_eq!(
-            (seen.missed_frames, seen.counts.good_frames),
+            (seen.missed.at_least, seen.counts.good_frames),
             (0, 5000),
             "{what}: {seen:?}"
         );
@@ -178,7 +178,7 @@ fn every_kind_of_buffers_delivers_every_frame() {
                 "veth copies what the ring shares"
             );
             assert!(
-                seen.counts.is_clean() && seen.missed_frames == 0,
+                seen.counts.is_clean() && seen.missed.at_least == 0,
                 "{buffers} {frame}: {seen:?}"
             );
             assert_eq!(seen.counts.check_identity(frames), Ok(()), "{buffers}");
@@ -257,7 +257,7 @@ fn a_paced_flow_keeps_its_number_and_its_schedule() {
     let rig = Rig::new(&lab);
     let interval = 200_000_000;
     let job = SendJob {
-        pace: Pace::Interval { ps: interval },
+        pace: Pace::Strict { ps: interval },
         extent: Extent::Time {
             time_ps: 200_000_000_000,
         },

@@ -332,3 +332,50 @@ fn an_ip_header_shorter_than_20_bytes_is_foreign_even_where_a_test_frame_would_f
     assert_eq!(classify(&frame, &flow), Verdict::Foreign);
     assert_eq!(verdict(&checker, &mut counts, &frame), "foreign");
 }
+
+#[test]
+fn frames_of_another_run_are_counted_apart() {
+    if !may_test() {
+        return;
+    }
+    let spec = spec([2, 0, 0, 0, 0, 1], SOURCE);
+    let since = header::TIME_MODULUS + 50;
+    let job = CheckJob {
+        flow: Flow::default(),
+        slots: None,
+        time_every: 1,
+    };
+    let options = CheckerOptions {
+        sent_since_ns: Some(since),
+        ..CheckerOptions::default()
+    };
+    let checker = Checker::load(job, options).unwrap();
+    let show = |sequence, flags, time_ns| {
+        let mut frame = built(&spec, 92, sequence);
+        let written = header::Header {
+            flags,
+            stream: 0,
+            sequence,
+            time_ns,
+            lfsr_len: 0,
+        };
+        let sizes = rig::sizes(&spec, 92);
+        spec.build(&sizes, &written, &mut frame);
+        checker.judge(&frame).unwrap();
+    };
+    let timed = header::Flags::TIME_VALID;
+    let nodes = timed.with(header::Flags::NODE_CLOCK);
+    // Late from the run before, also across the modulus; then this run; then frames whose time says nothing.
+    let late = [(0, 49), (7, 0), (9, header::TIME_MODULUS - 1)];
+    for (sequence, time) in late.into_iter().chain([(0, 50), (1, 51)]) {
+        show(sequence, timed, time);
+    }
+    show(2, nodes, 0);
+    show(3, header::Flags::NONE, 0);
+    let counts = checker.report().with_sent(4).counts;
+    assert_eq!((counts.other_run_frames, checker.other_run()), (3, 3));
+    assert!(
+        counts.is_clean() && counts.received_frames == 4,
+        "{counts:?}"
+    );
+}

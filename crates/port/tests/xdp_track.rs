@@ -8,6 +8,7 @@ use rig::{built, sizes};
 use wirelab_port::job::CheckJob;
 use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{Checker, CheckerOptions};
+use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{SlotTracker, Tracker};
 use wirelab_wire::{Flags, Flow, FrameSpec, Header};
@@ -19,6 +20,10 @@ fn spec() -> FrameSpec {
 }
 
 fn checker(flow: Flow, slots: Option<u32>) -> Checker {
+    checker_that_expects(None, flow, slots)
+}
+
+fn checker_that_expects(expected_frames: Option<u64>, flow: Flow, slots: Option<u32>) -> Checker {
     let job = CheckJob {
         flow,
         slots,
@@ -26,6 +31,7 @@ fn checker(flow: Flow, slots: Option<u32>) -> Checker {
     };
     let options = CheckerOptions {
         latency: true,
+        expected_frames,
         ..CheckerOptions::default()
     };
     Checker::load(job, options).unwrap()
@@ -157,10 +163,6 @@ fn latencies_of_another_clock_are_not_taken() {
         return;
     }
     let checker = checker(Flow::default(), None);
-    let now = || {
-        let t = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();
-        t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
-    };
     let show = |flags: Flags, time_ns: u64, sequence: u32| {
         checker.judge(&frame(flags, time_ns, sequence)).unwrap();
         checker
@@ -169,10 +171,13 @@ fn latencies_of_another_clock_are_not_taken() {
             .first()
             .map_or(0, |s| s.histogram.count)
     };
-    assert_eq!(show(Flags::NONE, now(), 0), 0);
-    assert_eq!(show(Flags::TIME_VALID.with(Flags::NODE_CLOCK), now(), 1), 0);
-    assert_eq!(show(Flags::TIME_VALID, now() + 60_000_000_000, 2), 0);
-    assert_eq!(show(Flags::TIME_VALID, now() - 5_000, 3), 1);
+    assert_eq!(show(Flags::NONE, now_ns(), 0), 0);
+    assert_eq!(
+        show(Flags::TIME_VALID.with(Flags::NODE_CLOCK), now_ns(), 1),
+        0
+    );
+    assert_eq!(show(Flags::TIME_VALID, now_ns() + 60_000_000_000, 2), 0);
+    assert_eq!(show(Flags::TIME_VALID, now_ns() - 5_000, 3), 1);
     let series = checker.report().series.remove(0);
     assert!(series.raw_ticks[0] >= 5_000, "{series:?}");
 }
@@ -200,4 +205,42 @@ fn frames_with_a_damaged_header_count_in_the_rate() {
         (0, 3),
         "frames of the flow that came before"
     );
+}
+
+/// In the first half of a long run frames take 1 ms at least, in the second 1 s: a fair sample holds both alike.
+#[test]
+fn of_a_long_series_samples_from_all_of_the_run_are_kept() {
+    const FRAMES: u64 = 150_000;
+    if !may_test() {
+        return;
+    }
+    let (short_ns, long_ns) = (1_000_000, 1_000_000_000);
+    for expected in [Some(FRAMES), None] {
+        let checker = checker_that_expects(expected, Flow::default(), None);
+        for number in 0..FRAMES {
+            let took_ns = if number < FRAMES / 2 {
+                short_ns
+            } else {
+                long_ns
+            };
+            let sent_ns = now_ns() - took_ns;
+            let frame = frame(Flags::TIME_VALID, sent_ns, number as u32);
+            checker.judge(&frame).unwrap();
+        }
+        let report = checker.report();
+        let series = &report.series[0];
+        assert!(series.sampled && series.histogram.count == FRAMES);
+        if expected.is_none() {
+            assert!(series.intervals.is_empty(), "its beginning tells nothing");
+            continue;
+        }
+        let kept = series.raw_ticks.len();
+        assert!((30_000..=65_536).contains(&kept), "{kept}");
+        let long = series.raw_ticks.iter().filter(|ns| **ns >= long_ns);
+        let long = long.count();
+        assert!(long.abs_diff(kept / 2) < 10, "{long} of {kept}");
+        let median = series.intervals.p50_ticks.unwrap();
+        let shown = series.histogram.percentile(50.0).unwrap() as f64;
+        assert!(median.low <= shown && shown <= median.high, "{median:?}");
+    }
 }

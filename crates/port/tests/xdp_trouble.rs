@@ -338,3 +338,85 @@ fn a_receiver_that_goes_down_is_a_loss_and_no_more() {
     );
     assert_eq!(counts.check_identity(sent.sequences), Ok(()));
 }
+
+const HELD: &str = "WIRELAB_TEST_XDP_HELD";
+/// Which pace the process that is stopped has.
+const PACE: &str = "WIRELAB_TEST_XDP_PACE";
+
+/// What a sender in a process of its own says that was stopped for 0.4 s: slips, time slipped, longest burst, frames.
+fn held_up(test: &str, name: &str, pace: Pace) -> Option<[u64; 4]> {
+    if let Ok(file) = std::env::var(HELD) {
+        let lab = lab(1)?;
+        let rig = Rig::new(&lab);
+        let _checker = attach(&rig, rig.check());
+        let extent = Extent::Time {
+            time_ps: 2_000_000_000_000,
+        };
+        let job = SendJob {
+            extent,
+            pace,
+            ..job(rig.spec, 64, 0)
+        };
+        let generator = load(&rig, &job).unwrap();
+        std::fs::write(&file, "sending").unwrap();
+        let sent = generator.run(&Cancel::new()).unwrap().remove(0);
+        let burst = sent.longest_burst_frames.unwrap_or(0);
+        let (slips, slipped_ns, frames) = (sent.slips, sent.slipped_ns, sent.sequences);
+        std::fs::write(&file, format!("{slips} {slipped_ns} {burst} {frames}")).unwrap();
+        return None;
+    }
+    if !wirelab_port::netns::may_test() {
+        return None;
+    }
+    let _alone = alone();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let said = || std::fs::read_to_string(file.path()).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(HELD, file.path())
+        .env(PACE, name)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    until("the child's run", || said() == "sending");
+    std::thread::sleep(Duration::from_millis(500));
+    let process = nix::unistd::Pid::from_raw(child.id() as i32);
+    let signal = |signal| nix::sys::signal::kill(process, signal).unwrap();
+    signal(nix::sys::signal::Signal::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(400));
+    signal(nix::sys::signal::Signal::SIGCONT);
+    assert!(child.wait().unwrap().success());
+    let numbers: Vec<u64> = said().split(' ').map(|n| n.parse().unwrap()).collect();
+    Some(numbers.try_into().unwrap())
+}
+
+/// Of 400 ms, at maximum load and with strict gaps all of it is a hold. Else what was due in the last 100 is made up for: a
+/// thousand frames, and what comes due meanwhile.
+#[test]
+fn a_sender_that_its_host_stopped_says_so_and_makes_up_for_what_its_pace_allows() {
+    let test = "a_sender_that_its_host_stopped_says_so_and_makes_up_for_what_its_pace_allows";
+    let ps = 100_000_000;
+    let at_pace = std::env::var(PACE).ok();
+    for (name, pace, least_slipped_ns, bursts) in [
+        ("max", Pace::Max, 350_000_000, 0..=0),
+        (
+            "caught up",
+            Pace::Interval { ps },
+            250_000_000,
+            900..=u64::MAX,
+        ),
+        // What is up to ten intervals late is made up for again and again on a busy host.
+        ("strict", Pace::Strict { ps }, 350_000_000, 0..=99),
+    ] {
+        if at_pace.as_deref().is_some_and(|only| only != name) {
+            continue;
+        }
+        let Some([slips, slipped_ns, burst, frames]) = held_up(test, name, pace) else {
+            return;
+        };
+        let what = format!("{name}: {slips} slips, {slipped_ns} ns, burst of {burst}");
+        assert!(slips > 0 && slipped_ns >= least_slipped_ns, "{what}");
+        assert!(bursts.contains(&burst), "{what}");
+        assert!(pace == Pace::Max || frames == 20_000, "{what}: {frames}");
+    }
+}

@@ -8,9 +8,11 @@ use wirelab_trial::{
 };
 
 use crate::PortsNode;
-use crate::flow::Plan;
+use crate::flow::{Plan, interface_error};
 use crate::observe::{self, Ran};
 use crate::run::{self, AnyChecker};
+use crate::settle;
+use crate::watch::Watch;
 
 /// Runs before those that count: caches and clocks of an idle host are cold, and the first kind would pay for it.
 const WARM_UP_RUNS: u64 = 20;
@@ -37,10 +39,12 @@ pub fn run(
     let started = wirelab_trial::host_clock::unix_ns();
     let (mut times_ns, mut warnings, mut last, mut void) = (Vec::new(), Vec::new(), None, None);
     let mut checker = None;
+    settle::announce(&plan.flows);
     let warm_up = (runs / 10).min(WARM_UP_RUNS);
     for _ in 0..warm_up {
         one_run(node, plan, started, &mut checker, &mut warnings, cancel)?;
     }
+    let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
     for n in 0..runs {
         if cancel.is_cancelled() {
             break;
@@ -69,10 +73,12 @@ pub fn run(
     let cancelled = cancel.is_cancelled();
     let mut observation = observe::observation(node, plan, ran, cancelled, warnings);
     observation.started_unix_ns = Field::measured(started);
-    if let Some(why) = void {
-        observation.status = Status::Void {
-            why: format!("{}: {why}", flow.to),
-        };
+    // A lost link is why a run had an error.
+    if let Some(why) = watch
+        .fault()
+        .or(void.map(|why| format!("{}: {why}", flow.to)))
+    {
+        observation.status = Status::Void { why };
     }
     summarise(&mut observation, &times_ns, frames, plan);
     Ok(observation)
@@ -135,6 +141,7 @@ fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan:
     observation.series.push(series.finish());
     let rate = frames as f64 / summary.median;
     let flow = &mut observation.flows[0];
+    flow.intervals.without_rates();
     flow.elapsed = Field::measured(Elapsed {
         ps: (summary.median * 1e12) as u64,
         spans: Spans::Wire,

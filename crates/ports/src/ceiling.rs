@@ -6,7 +6,7 @@ use wirelab_trial::{Cancel, Extent, FaultRates, Field, Load, Node, NodeError, Ob
 use crate::{PortsNode, PortsOptions};
 
 /// Long enough to leave the start behind, short enough to come before each new kind of trial.
-const TIME_PS: u64 = 200_000_000_000;
+const TIME_PS: u64 = 100_000_000_000;
 
 /// Ask a private lab for the same trial at maximum load.
 ///

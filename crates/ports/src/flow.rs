@@ -28,6 +28,14 @@ pub struct FlowPlan {
     pub check: CheckJob,
 }
 
+impl FlowPlan {
+    /// Frames that its sender sends at most.
+    pub fn frames_at_most(&self) -> u64 {
+        let rate = self.job.pace.interval_ps().map(|ps| 1e12 / ps as f64);
+        frames_at_most(self.job.extent, rate)
+    }
+}
+
 /// A trial made ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -73,7 +81,7 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
         .map_err(NodeError::bad)?;
     // A link rate that the user gives stands for a link that is not there: nothing else would hold the sender back.
     let frames_per_s = asked.or_else(|| trial.link().map(|given| given.frames_per_s(&sizes)));
-    let pace = Pace::of(frames_per_s);
+    let pace = Pace::of(frames_per_s).strict(trial.strict_gaps);
     let mut flows = Vec::new();
     for (n, pair) in pairs.iter().enumerate() {
         let ends = [
@@ -113,7 +121,8 @@ fn check_asked(trial: &Trial, pairs: &[Pair]) -> Result<(), NodeError> {
     if trial.direction == Direction::Echo {
         return Err(NodeError::unsupported(
             "direction",
-            "nothing behind a port sends frames back: use transmit, receive or both",
+            "nothing behind a port sends frames back: use transmit, receive or both; or measure lab: with echo alone, \
+             for which the lab gets a Linux node",
         ));
     }
     trial.decline_ways(
@@ -162,16 +171,21 @@ pub fn schedule_for(
     if trial.faults.is_clean() {
         return Ok(Schedule::default());
     }
-    let sequences = match trial.extent {
-        Extent::Frames { frames } => frames,
-        Extent::Time { time_ps } => {
-            let rate = rate.unwrap_or(MOST_FRAMES_PER_S as f64);
-            (rate * time_ps as f64 / 1e12).ceil() as u64
-        }
-    };
+    let sequences = frames_at_most(trial.extent, rate);
     let mut rates = trial.faults;
     rates.seed = rates.seed.wrapping_add(flow);
     Schedule::plan(&rates, sequences, sizes.lfsr_len()).map_err(NodeError::bad)
+}
+
+/// Frames that a flow has at most; without a rate, as many as a sender of this host may reach.
+fn frames_at_most(extent: Extent, frames_per_s: Option<f64>) -> u64 {
+    match extent {
+        Extent::Frames { frames } => frames,
+        Extent::Time { time_ps } => {
+            let rate = frames_per_s.unwrap_or(MOST_FRAMES_PER_S as f64);
+            (rate * time_ps as f64 / 1e12).ceil() as u64
+        }
+    }
 }
 
 #[allow(

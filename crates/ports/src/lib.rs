@@ -13,9 +13,14 @@ mod observe;
 pub mod one_way;
 mod run;
 pub mod selftest;
+mod settle;
+mod shaper;
+mod watch;
 
 pub use ceiling::{ceiling_frames_per_s, ceiling_observation};
+pub use shaper::bypassed_shapers;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use wirelab_port::iface::{IfaceError, PortLock, PortName};
@@ -57,8 +62,6 @@ pub struct PortsOptions {
     pub path: Path,
     /// How often a trial with buffers is repeated; its median and spread are the result.
     pub buffer_runs: u32,
-    /// How often a trial is run at most until the sender has kept the rate asked.
-    pub attempts: u32,
     /// Record the latency of the frames that are timed.
     pub latency: bool,
 }
@@ -68,7 +71,6 @@ impl Default for PortsOptions {
         PortsOptions {
             path: Path::Auto,
             buffer_runs: 200,
-            attempts: 3,
             latency: true,
         }
     }
@@ -92,6 +94,8 @@ pub struct PortsNode {
     pairs: Vec<Pair>,
     options: PortsOptions,
     capture: Option<SharedCapture>,
+    /// Whether frames of the run before were still on their way when it was given up.
+    restless: AtomicBool,
     // Held until the node goes: no other run may use the ports meanwhile.
     _locks: Vec<PortLock>,
     // Declared last, so that the lab goes after everything that uses its ports.
@@ -115,6 +119,7 @@ impl PortsNode {
             pairs,
             options,
             capture: None,
+            restless: AtomicBool::new(false),
             _locks: locks,
             _lab: None,
         })

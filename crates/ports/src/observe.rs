@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_port::job::{CheckReport, SendReport};
+use wirelab_trial::counter::SHARED_TIME;
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::{
     Extent, Field, FlowObservation, Node, Observation, Status, TesterObservation, Warning,
@@ -36,8 +37,12 @@ pub fn observation(
         if plan.frames_per_s.is_none() && ran.sender_path == "xdp" {
             // A transmit time and a gap then stand for so many frames, see wirelab_port::xdp.
             let shared = Field::measured(wirelab_port::xdp::FRAMES_A_TIME);
-            let name = "frames_that_share_a_transmit_time";
-            flow.counters.insert(name.to_owned(), shared);
+            flow.counters.insert(SHARED_TIME.to_owned(), shared);
+        }
+        if ran.receiver_path == "xdp" {
+            let why = "the checker runs where the kernel receives, in no thread that could be stopped; what the host was \
+                       too late for it dropped, and that is counted apart from losses";
+            flow.checker_held_up_ps = Field::absent(why);
         }
         flows.push(flow);
     }
@@ -95,7 +100,10 @@ fn asked(plan: &Plan, flow: &FlowPlan, sent: &SendReport, ran: &Ran) -> FlowAske
         to: flow.to.to_string(),
         sender_path: ran.sender_path.to_owned(),
         receiver_path: ran.receiver_path.to_owned(),
-        ledger: (!flow.job.faults.steps.is_empty())
-            .then(|| flow.job.faults.ledger(sent.emitted_frames)),
+        ledger: (!flow.job.faults.steps.is_empty()).then(|| {
+            flow.job
+                .faults
+                .ledger(sent.emitted_frames + sent.refused_frames)
+        }),
     }
 }

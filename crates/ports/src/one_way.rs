@@ -12,6 +12,7 @@ use wirelab_wire::LineRate;
 use crate::Path;
 use crate::flow::{self, interface_error};
 use crate::run::{AnyChecker, xdp_error};
+use crate::watch::Watch;
 
 /// Send what `trial` says out of `port` to the MAC address `to`. [`Path::Auto`] is the portable path: whether a
 /// driver takes frames from XDP depends on what is attached at the other end, which is not ours to see.
@@ -34,17 +35,22 @@ pub fn send(
     interface
         .require_length(job.sizes.length, trial.framing.vlan_tags > 0)
         .map_err(interface_error)?;
-    if path == Path::Xdp {
+    let watch = Watch::start(&[port]).map_err(interface_error)?;
+    let mut report = if path == Path::Xdp {
         let generator = Generator::load(&[(port.clone(), job)], GeneratorOptions::default());
         let mut reports = generator.and_then(|g| g.run(cancel)).map_err(xdp_error)?;
-        return Ok(reports.remove(0));
+        reports.remove(0)
+    } else {
+        packet::send(port, &job, &packet::SendOptions::default(), cancel)?
+    };
+    if let Some(fault) = watch.fault() {
+        return Err(NodeError::Failed(fault));
     }
-    Ok(packet::send(
-        port,
-        &job,
-        &packet::SendOptions::default(),
-        cancel,
-    )?)
+    if path != Path::Xdp {
+        // Nobody says what arrived, so all of them are in question.
+        watch.reconcile(port, &mut report, u64::MAX);
+    }
+    Ok(report)
 }
 
 /// What a sender with `source` is to send.
@@ -69,7 +75,7 @@ pub fn one_way_job(
         sizes,
         stream,
         with_time: true,
-        pace: Pace::of(rate),
+        pace: Pace::of(rate).strict(trial.strict_gaps),
         extent: trial.extent,
         faults: flow::schedule_for(trial, &sizes, rate, 0)?,
         buffers: trial.buffers,
@@ -85,7 +91,18 @@ pub struct Until {
     pub idle: Duration,
 }
 
-/// Check what arrives on `port`; says which path it took, and in a note of the report why if it was the slower one. With a `sink` every frame goes there too, which needs the portable path.
+/// What a receiver by hand found.
+#[derive(Debug)]
+pub struct Received {
+    /// What the checker saw.
+    pub report: CheckReport,
+    /// The path that it took; a note of the report says why if it was the slower one.
+    pub path: &'static str,
+    /// What happened to the link since it was first up, in words; `None` if nothing did.
+    pub link_fault: Option<String>,
+}
+
+/// Check what arrives on `port`. With a `sink` every frame goes there too, which needs the portable path.
 ///
 /// # Errors
 /// [`NodeError`] names what is wrong with port or privilege.
@@ -96,13 +113,17 @@ pub fn receive(
     sink: Option<Box<dyn FrameSink>>,
     until: Until,
     cancel: &Cancel,
-) -> Result<(CheckReport, &'static str), NodeError> {
+) -> Result<Received, NodeError> {
     let _lock = PortLock::acquire(port).map_err(interface_error)?;
     let mut note = None;
     let checker = start(port, job, path, sink, &mut note)?;
     let begun = Instant::now();
     let (mut last, mut since) = (0, Instant::now());
+    // A receiver may begin before there is anything at the other end.
+    let mut watch = None;
     while !cancel.is_cancelled() && until.time.is_none_or(|t| begun.elapsed() < t) {
+        checker.look();
+        watch = watch.or_else(|| Watch::once_up(port));
         let now = checker.received();
         if now != last {
             (last, since) = (now, Instant::now());
@@ -111,10 +132,15 @@ pub fn receive(
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let taken = checker.path();
+    let link_fault = watch.and_then(|watch| watch.fault());
+    let path = checker.path();
     let mut report = checker.finish()?;
     report.notes.extend(note);
-    Ok((report, taken))
+    Ok(Received {
+        report,
+        path,
+        link_fault,
+    })
 }
 
 fn start(

@@ -7,21 +7,20 @@ use std::time::{Duration, Instant};
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_port::packet::{self, CaptureSink, FrameSink, PacketError};
 use wirelab_port::xdp::{self, Generator, GeneratorOptions, XdpError};
-use wirelab_trial::counter::ATTEMPTS;
-use wirelab_trial::{
-    Cancel, Extent, Field, FlowObservation, NodeError, Observation, Progress, Warning,
-};
+use wirelab_trial::host_clock::now_ns;
+use wirelab_trial::{Cancel, Extent, NodeError, Observation, Progress, Status, Warning};
 
-use crate::flow::{FlowPlan, Plan};
+use crate::flow::{FlowPlan, Plan, interface_error};
 use crate::observe::{self, Ran};
+use crate::settle::{self, QUIET};
+use crate::shaper::bypassed_shapers;
+use crate::watch::Watch;
 use crate::{Path, PortsNode};
 
-/// No frame for so long after the senders ended means that all have arrived.
-const QUIET: Duration = Duration::from_millis(30);
-/// Longest wait for frames that are still on their way (RFC 2544, 23: two seconds).
-const LONGEST_DRAIN: Duration = Duration::from_secs(2);
 /// From this total rate on, one generator a processor shares the work.
 const ONE_GENERATOR_FRAMES_PER_S: f64 = 1_500_000.0;
+/// How often is looked how far each flow has come: some hundred times in the shortest trials of a search.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A checker at work on either path.
 pub enum AnyChecker {
@@ -45,10 +44,46 @@ impl AnyChecker {
         }
     }
 
+    /// Forget what was seen; the packet path's checker, which starts with each run, keeps it.
+    fn reset(&self) {
+        if let AnyChecker::Xdp(checker) = self {
+            checker.reset();
+        }
+    }
+
+    /// Note how far the flow has come; the packet path's checker notes it with each frame.
+    pub fn look(&self) {
+        if let AnyChecker::Xdp(checker) = self {
+            checker.look();
+        }
+    }
+
+    pub fn other_run(&self) -> u64 {
+        match self {
+            AnyChecker::Xdp(checker) => checker.other_run(),
+            AnyChecker::Packet(checker) => checker.other_run_frames(),
+        }
+    }
+
+    pub fn first_ns(&self) -> Option<u64> {
+        match self {
+            AnyChecker::Xdp(checker) => checker.first_ns(),
+            AnyChecker::Packet(checker) => checker.first_ns(),
+        }
+    }
+
     pub fn finish(self) -> Result<CheckReport, NodeError> {
         match self {
             AnyChecker::Xdp(checker) => Ok(checker.report()),
             AnyChecker::Packet(checker) => Ok(checker.finish(QUIET)?),
+        }
+    }
+
+    /// The report of what has arrived until now, whether or not more comes.
+    fn stop(self) -> Result<CheckReport, NodeError> {
+        match self {
+            AnyChecker::Xdp(checker) => Ok(checker.report()),
+            AnyChecker::Packet(checker) => Ok(checker.stop()?),
         }
     }
 }
@@ -64,7 +99,10 @@ pub fn xdp_error(error: XdpError) -> NodeError {
 pub fn can_fall_back(error: &XdpError) -> bool {
     matches!(
         error,
-        XdpError::Unsupported { .. } | XdpError::TooLong { .. } | XdpError::Privilege { .. }
+        XdpError::Unsupported { .. }
+            | XdpError::TooLong { .. }
+            | XdpError::Privilege { .. }
+            | XdpError::NothingLeft { .. }
     )
 }
 
@@ -82,17 +120,23 @@ pub fn start_checkers(
         warnings.push(fallback_warning(&XdpError::TooLong { length, max }));
     }
     if options.path != Path::Packet && !(too_long && options.path == Path::Auto) {
-        let checker = xdp::CheckerOptions {
+        let since_ns = now_ns();
+        let checker = |flow: &FlowPlan| xdp::CheckerOptions {
             latency: options.latency,
             pass: node.capture.is_some(),
+            expected_frames: Some(flow.frames_at_most()),
+            sent_since_ns: Some(since_ns),
             ..Default::default()
         };
         let attached: Result<Vec<_>, _> = flows
             .iter()
-            .map(|f| xdp::Checker::attach(&f.to, f.check, checker))
+            .map(|f| xdp::Checker::attach(&f.to, f.check, checker(f)))
             .collect();
         match attached {
-            Ok(checkers) => return Ok(checkers.into_iter().map(AnyChecker::Xdp).collect()),
+            Ok(checkers) => {
+                warnings.extend(bypassed_shapers(flows.iter().map(|f| &f.from)));
+                return Ok(checkers.into_iter().map(AnyChecker::Xdp).collect());
+            }
             Err(error) if options.path == Path::Auto && can_fall_back(&error) => {
                 warnings.push(fallback_warning(&error));
             }
@@ -109,6 +153,7 @@ pub fn start_checkers(
             let options = packet::CheckOptions {
                 cpu,
                 sink,
+                sent_since_ns: Some(now_ns()),
                 ..Default::default()
             };
             packet::Checker::start(&f.to, &f.check, options)
@@ -150,15 +195,10 @@ fn finish_recorders(
 ) -> Result<(), NodeError> {
     for (recorder, flow) in recorders.into_iter().zip(flows) {
         let seen = recorder.finish(QUIET)?;
-        if seen.missed_frames > 0 || !seen.notes.is_empty() {
+        if let Some(lacks) = what_a_capture_lacks(&seen) {
             warnings.push(Warning::new(
                 "capture",
-                format!(
-                    "{}: the capture lacks {} frames {}",
-                    flow.to,
-                    seen.missed_frames,
-                    seen.notes.join("; ")
-                ),
+                format!("{}: {lacks}", flow.to),
                 "offer less, or capture fewer ports; the counts of the trial are not touched",
             ));
         }
@@ -166,18 +206,32 @@ fn finish_recorders(
     Ok(())
 }
 
+/// A capture takes every frame of the port, so that nothing tells whose those were that its ring dropped: the bound is all
+/// there is to say.
+fn what_a_capture_lacks(seen: &CheckReport) -> Option<String> {
+    // Where the host joined frames there is no bound, and a note says so.
+    let bound = match seen.missed.at_most {
+        0 | u64::MAX => None,
+        frames => Some(format!("the capture lacks up to {frames} frames")),
+    };
+    let told: Vec<_> = bound.into_iter().chain(seen.notes.clone()).collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
 fn fallback_warning(error: &XdpError) -> Warning {
-    let long = matches!(error, XdpError::TooLong { .. });
-    let (code, way_out) = if long {
-        (
+    let (code, way_out) = match error {
+        XdpError::TooLong { .. } => (
             "long-frames",
             "nothing is wrong; --path packet asks for it on purpose",
-        )
-    } else {
-        (
+        ),
+        XdpError::NothingLeft { .. } => (
+            "slow-path",
+            "let the sending port's other end take XDP frames, or ask for --path packet",
+        ),
+        _ => (
             "slow-path",
             "run 'wirelab selftest' to see what this host lacks",
-        )
+        ),
     };
     Warning::new(
         code,
@@ -195,28 +249,48 @@ pub fn processors() -> Vec<usize> {
         .collect()
 }
 
-/// Send all flows at once; one report for each, in order.
-fn send(
+/// Send all flows at once by `send`; one report for each, in order.
+fn sending<T>(
     plan: &Plan,
-    fast: bool,
+    checkers: &[AnyChecker],
     progress: &dyn Progress,
-    cancel: &Cancel,
-) -> Result<Vec<SendReport>, NodeError> {
+    send: impl FnOnce() -> T,
+) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let watch = scope.spawn(|| show_progress(plan, progress, &over));
-        let reports = if fast {
-            send_fast(plan, cancel)
-        } else {
-            send_portably(plan, cancel)
-        };
+        let watch = scope.spawn(|| show_progress(plan, checkers, progress, &over));
+        let reports = send();
         over.store(true, Ordering::Relaxed);
         watch.join().expect("showing progress does not panic");
         reports
     })
 }
 
-fn show_progress(plan: &Plan, progress: &dyn Progress, over: &AtomicBool) {
+/// Send on the fast path, or on the portable one where nothing leaves on the fast one and the path is ours to choose;
+/// the reports and the path's word.
+fn send(
+    node: &PortsNode,
+    plan: &Plan,
+    checkers: &[AnyChecker],
+    warnings: &mut Vec<Warning>,
+    cancel: &Cancel,
+) -> Result<(Vec<SendReport>, &'static str), NodeError> {
+    if checkers.iter().all(|c| matches!(c, AnyChecker::Xdp(_))) {
+        match send_fast(plan, cancel) {
+            Ok(reports) => return Ok((reports, "xdp")),
+            Err(error @ XdpError::NothingLeft { .. }) if node.options.path == Path::Auto => {
+                warnings.push(fallback_warning(&error));
+                // What other ports have sent meanwhile is of no trial.
+                settle::drain(checkers, cancel);
+                checkers.iter().for_each(AnyChecker::reset);
+            }
+            Err(error) => return Err(xdp_error(error)),
+        }
+    }
+    Ok((send_portably(plan, cancel)?, "packet"))
+}
+
+fn show_progress(plan: &Plan, checkers: &[AnyChecker], progress: &dyn Progress, over: &AtomicBool) {
     let begun = Instant::now();
     let expected = match plan.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
@@ -231,11 +305,12 @@ fn show_progress(plan: &Plan, progress: &dyn Progress, over: &AtomicBool) {
                 "sending",
             );
         }
-        std::thread::sleep(Duration::from_millis(10));
+        checkers.iter().for_each(AnyChecker::look);
+        std::thread::sleep(LOOK);
     }
 }
 
-fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError> {
+fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> {
     let cpus = processors();
     let busy = plan
         .total_frames_per_s()
@@ -261,7 +336,7 @@ fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError>
             cpu,
             ..GeneratorOptions::default()
         };
-        generators.push(Generator::load(&jobs, options).map_err(xdp_error)?);
+        generators.push(Generator::load(&jobs, options)?);
     }
     let results: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = generators
@@ -275,7 +350,7 @@ fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError>
     });
     let mut groups_of_reports: Vec<_> = Vec::new();
     for result in results {
-        groups_of_reports.push(result.map_err(xdp_error)?.into_iter());
+        groups_of_reports.push(result?.into_iter());
     }
     // Flow i was job i / groups of group i % groups.
     let next = |i: usize| {
@@ -315,20 +390,6 @@ fn keep_partial(error: PacketError) -> Result<SendReport, NodeError> {
     }
 }
 
-/// Wait until nothing has arrived for a while.
-fn drain(checkers: &[AnyChecker]) {
-    let total = || checkers.iter().map(AnyChecker::received).sum::<u64>();
-    let begun = Instant::now();
-    let (mut last, mut quiet_since) = (total(), Instant::now());
-    while quiet_since.elapsed() < QUIET && begun.elapsed() < LONGEST_DRAIN {
-        std::thread::sleep(Duration::from_millis(2));
-        let now = total();
-        if now != last {
-            (last, quiet_since) = (now, Instant::now());
-        }
-    }
-}
-
 /// Wait until `expected` frames have arrived, or nothing has for a while.
 pub fn drain_short(checker: &AnyChecker, expected: u64) {
     let begun = Instant::now();
@@ -337,72 +398,62 @@ pub fn drain_short(checker: &AnyChecker, expected: u64) {
     }
 }
 
-/// Run a trial without buffers. A run that the tester spoilt, because its sender was held up by other work on the
-/// host, says nothing of the node and is made again; the observation says how often.
+/// Run a trial without buffers.
 pub fn run(
     node: &PortsNode,
     plan: &Plan,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
-    let mut attempt = 1;
-    loop {
-        let mut observation = attempt_once(node, plan, progress, cancel)?;
-        // A run with a finding is kept: what it found must not be thrown away with it.
-        let slow = observation.flows.iter().any(below_rate) && observation.passed();
-        let spoilt = slow && !cancel.is_cancelled();
-        if !spoilt || attempt >= node.options.attempts {
-            if attempt > 1 {
-                let attempts = Field::measured(u64::from(attempt));
-                observation.counters.insert(ATTEMPTS.to_owned(), attempts);
-            }
-            return Ok(observation);
-        }
-        attempt += 1;
-    }
-}
-
-fn below_rate(flow: &FlowObservation) -> bool {
-    flow.sender
-        .value()
-        .is_some_and(|s| s.kept_rate.value() == Some(&false))
-}
-
-fn attempt_once(
-    node: &PortsNode,
-    plan: &Plan,
-    progress: &dyn Progress,
-    cancel: &Cancel,
-) -> Result<Observation, NodeError> {
     let mut warnings = Vec::new();
+    settle::announce(&plan.flows);
     let checkers = start_checkers(node, &plan.flows, &mut warnings)?;
+    let restless = &node.restless;
+    let still = settle::wait_for_others(&checkers, restless.load(Ordering::Relaxed), cancel);
+    warnings.extend(still);
     let fast = checkers.iter().all(|c| matches!(c, AnyChecker::Xdp(_)));
     let recorders = if fast {
         start_recorders(node, &plan.flows)?
     } else {
         Vec::new()
     };
+    let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
+    // A port that is lost fails many things, none of which names the cause.
+    let because = |error: NodeError| match watch.fault() {
+        Some(why) => NodeError::Failed(format!("{why}: {error}")),
+        None => error,
+    };
     let started = wirelab_trial::host_clock::unix_ns();
-    let sent = send(plan, fast, progress, cancel)?;
-    drain(&checkers);
-    finish_recorders(recorders, &plan.flows, &mut warnings)?;
+    let (mut sent, sender_path) = sending(plan, &checkers, progress, || {
+        send(node, plan, &checkers, &mut warnings, cancel)
+    })
+    .map_err(because)?;
+    let late = settle::wait_for_own(&checkers, &sent, cancel);
+    restless.store(late.is_some(), Ordering::Relaxed);
+    warnings.extend(late);
+    finish_recorders(recorders, &plan.flows, &mut warnings).map_err(because)?;
     let receiver_path = checkers.first().map_or("none", AnyChecker::path);
     let seen = checkers
         .into_iter()
-        .map(AnyChecker::finish)
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(AnyChecker::stop)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(because)?;
+    let fault = watch.fault();
+    if sender_path == "packet" && fault.is_none() {
+        for ((flow, sent), seen) in plan.flows.iter().zip(&mut sent).zip(&seen) {
+            watch.reconcile(&flow.from, sent, sent.unseen(seen));
+        }
+    }
     let ran = Ran {
         started,
         sent,
         seen,
-        sender_path: if fast { "xdp" } else { "packet" },
+        sender_path,
         receiver_path,
     };
-    Ok(observe::observation(
-        node,
-        plan,
-        ran,
-        cancel.is_cancelled(),
-        warnings,
-    ))
+    let mut observation = observe::observation(node, plan, ran, cancel.is_cancelled(), warnings);
+    if let Some(why) = fault {
+        observation.status = Status::Void { why };
+    }
+    Ok(observation)
 }

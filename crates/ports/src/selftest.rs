@@ -32,8 +32,10 @@ pub struct Ceiling {
     pub frames_per_s: Field<f64>,
     /// Payload bit/s.
     pub payload_bits_per_s: Field<f64>,
-    /// Frames lost between the tester's own ports.
+    /// Frames that certainly were lost between the tester's own ports.
     pub lost_frames: Field<u64>,
+    /// Frames that were lost there, or dropped by the receiver's own queue.
+    pub lost_or_missed_frames: Field<u64>,
 }
 
 /// How steadily a sender keeps a rate here.
@@ -130,7 +132,8 @@ fn ceiling(name: &'static str, path: Path, frame_bytes: u32) -> Ceiling {
                 frame_bytes,
                 frames_per_s: Field::absent(why.clone()),
                 payload_bits_per_s: Field::absent(why.clone()),
-                lost_frames: Field::absent(why),
+                lost_frames: Field::absent(why.clone()),
+                lost_or_missed_frames: Field::absent(why),
             };
         }
     };
@@ -139,7 +142,8 @@ fn ceiling(name: &'static str, path: Path, frame_bytes: u32) -> Ceiling {
         frame_bytes,
         frames_per_s: flow.frames_per_s,
         payload_bits_per_s: flow.payload_bits_per_s,
-        lost_frames: flow.counts.map(|c| c.lost_frames),
+        lost_frames: flow.counts.clone().map(|c| c.lost_frames),
+        lost_or_missed_frames: flow.counts.map(|c| c.lost_or_missed_frames),
     }
 }
 

@@ -9,7 +9,8 @@ use common::{
 use wirelab_port::packet::PREFILLED_SLOTS;
 use wirelab_ports::Path;
 use wirelab_trial::{
-    Buffers, Direction, Extent, Framing, Layer, Load, NodeError, Size, SizeUnit, Status, Trial,
+    Buffers, Direction, Extent, Framing, Layer, Load, NodeError, Over, Size, SizeUnit, Status,
+    Trial,
 };
 
 const SECOND: u64 = 1_000_000_000_000;
@@ -22,6 +23,49 @@ fn at_100m(payload: u32, time_ps: u64) -> Trial {
         extent: Extent::Time { time_ps },
         link_bits_per_s: Some(100_000_000),
         ..trial(0)
+    }
+}
+
+#[test]
+fn a_single_run_has_intervals_of_rate_and_loss_on_both_paths() {
+    for path in [Path::Xdp, Path::Packet] {
+        let Some(mut node) = node(1, path) else {
+            return;
+        };
+        let _alone = alone();
+        let asked = Trial {
+            load: Load::FrameRate {
+                frames_per_s: 10_000.0,
+            },
+            extent: Extent::Time {
+                time_ps: SECOND / 2,
+            },
+            ..trial(0)
+        };
+        let lossy = Trial {
+            faults: rates(&[("drop", 0.1)], 7),
+            ..asked.clone()
+        };
+        // The portable path makes no faults.
+        let lossy = Some(lossy).filter(|_| path == Path::Xdp);
+        for trial in [Some(asked), lossy].into_iter().flatten() {
+            let observation = run(&mut node, &trial);
+            let flow = &observation.flows[0];
+            for (interval, figure) in [
+                (flow.intervals.frames_per_s, &flow.frames_per_s),
+                (flow.intervals.payload_bits_per_s, &flow.payload_bits_per_s),
+                (flow.intervals.loss_ratio, &flow.loss_ratio),
+            ] {
+                let interval = interval.unwrap_or_else(|| panic!("{path:?}: no interval"));
+                let figure = *figure.value().unwrap();
+                assert!(
+                    interval.low <= figure && figure <= interval.high,
+                    "{path:?}: {figure}, {interval:?}"
+                );
+                assert!(interval.parts >= 8 && interval.over == Over::WithinRun);
+            }
+            assert_eq!(wirelab_trial::check::observation(&observation), []);
+        }
     }
 }
 
@@ -54,8 +98,9 @@ fn paced_trials_send_the_exact_number_on_time_or_say_that_they_did_not() {
         assert_eq!(counts(flow).good_frames, sent(flow), "{what}");
         let gap = sender(flow).gap.value().unwrap();
         assert_eq!(gap.count, sent(flow) - 1, "{what}");
-        // Where the host held the sender up, its gaps are the host's.
-        let undisturbed = sender(flow).slips.value() == Some(&0);
+        // Where the host held the sender up, its gaps are the host's, and those of what it made up for.
+        let undisturbed = sender(flow).slips.value() == Some(&0)
+            && sender(flow).longest_burst_frames.value() == Some(&1);
         if undisturbed && sender(flow).kept_rate.value() == Some(&true) {
             let median = gap.percentile(50.0).unwrap() as f64;
             let interval = interval_ps as f64 / 1000.0;

@@ -5,15 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use wirelab_cores::{Cores, pin_thread};
+use wirelab_cores::{Cores, pin_thread, prefer_this_thread};
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Protocol, Rate, Server, ServerConfig};
-use wirelab_trial::{Field, Layer, Trial};
+use wirelab_trial::{Direction, Field, Layer, Trial};
 
 use crate::iperf::plan::length_bytes;
 
 /// Long enough to leave the start behind.
-const TIME: Duration = Duration::from_millis(200);
+const TIME: Duration = Duration::from_millis(100);
 /// How long our own server may take to tell what it got.
 const TOLD: Duration = Duration::from_secs(3);
 
@@ -31,14 +31,14 @@ pub enum Kind {
 /// Do `work` on `cores`, and what it starts too: beside a node on the same machine the tester keeps off the node's
 /// cores with whatever it does, or its work would stand in the node's idle baseline. Without cores, anywhere.
 pub fn within<R: Send>(cores: Option<&Cores>, work: impl FnOnce() -> R + Send) -> R {
-    let Some(cores) = cores else { return work() };
     std::thread::scope(|scope| {
-        let pinned = || {
+        let placed = || {
             // Cores that are gone by now are told with the trial, which is pinned in the same way.
-            let _ = pin_thread(cores);
+            let _ = cores.map(pin_thread);
+            prefer_this_thread(None);
             work()
         };
-        match scope.spawn(pinned).join() {
+        match scope.spawn(placed).join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         }
@@ -52,6 +52,9 @@ pub fn ceiling_frames_per_s(trial: &Trial, kind: Kind) -> Field<f64> {
         Kind::Wire => crate::node::wire::ceiling::frames_per_s(trial),
         _ if trial.framing.layer == Layer::Ethernet => {
             Field::absent("sockets send no Ethernet frames: the ceiling is that of ports")
+        }
+        Kind::Iperf if trial.direction == Direction::Echo => {
+            Field::absent("an echo has a floor, not a ceiling: see the tester's floor")
         }
         Kind::Iperf => iperf(trial),
         Kind::Node => wirelab_socket::ceiling::frames_per_s(trial),

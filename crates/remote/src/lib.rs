@@ -8,6 +8,7 @@
 pub mod ceiling;
 mod host;
 pub mod iperf;
+mod leaving;
 pub mod node;
 pub mod opinion;
 mod path;

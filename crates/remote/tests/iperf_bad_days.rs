@@ -53,6 +53,43 @@ fn long(layer: Layer, direction: Direction) -> Trial {
 }
 
 #[test]
+fn an_iperf3_server_returns_no_blocks_with_or_without_a_background() {
+    let Some(lab) = lab() else { return };
+    let over = Cancel::new();
+    let at = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5001);
+    let bind = || wirelab_iperf::v3::Server::bind(at).unwrap();
+    let mut server = lab.netns(Side::Node).unwrap().run_in(bind).unwrap();
+    let alone = Trial {
+        size: Size::new(SizeUnit::Datagram, 128),
+        load: Load::FrameRate {
+            frames_per_s: 200.0,
+        },
+        extent: Extent::Frames { frames: 20 },
+        ..trial(Layer::TcpIpv4, Direction::Echo)
+    };
+    let beside = Trial {
+        background: Some("1M,datagram=500".parse().unwrap()),
+        ..alone.clone()
+    };
+    std::thread::scope(|scope| {
+        let (over, serving) = (over.clone(), over.clone());
+        let served = scope.spawn(move || server.serve_one(&serving));
+        let refusals = [&alone, &beside].map(|trial| asked(&lab, trial));
+        over.cancel();
+        assert!(served.join().unwrap().is_err(), "no test of iperf3");
+        for refused in refusals {
+            let Err(NodeError::Unsupported(refused)) = refused else {
+                panic!("{refused:?}");
+            };
+            assert_eq!(refused.field, "direction");
+            for part in ["iperf3 do not", "node:HOST"] {
+                assert!(refused.why.contains(part), "{}", refused.why);
+            }
+        }
+    });
+}
+
+#[test]
 fn a_server_that_is_killed_leaves_what_was_measured() {
     let Some(lab) = lab().filter(|_| has("iperf")) else {
         return;

@@ -51,10 +51,16 @@ fn every_layer_in_every_direction() {
         for mut observation in all(&lab, &trials) {
             let direction = observation.trial.direction;
             let what = format!("{layer:?} {direction}");
-            // On a busy machine the binary may come too late with its traffic back; not twice.
-            if matches!(&observation.status, Status::Partial { why } if why.contains("nothing came back"))
-            {
-                observation = asked(&lab, &observation.trial);
+            // On a busy machine the binary may come too late with its traffic back, or close a stream that it has just
+            // taken; not three times.
+            for _ in 0..2 {
+                let late = ["nothing came back", "and 0 bytes, before the trial did"];
+                let Status::Partial { why } = &observation.status else {
+                    break;
+                };
+                if late.iter().any(|words| why.contains(words)) {
+                    observation = asked(&lab, &observation.trial);
+                }
             }
             assert_eq!(observation.status, Status::Complete, "{what}");
             let flows = if direction == Direction::Both { 2 } else { 1 };
@@ -174,16 +180,25 @@ fn a_stream_is_no_faster_than_its_path() {
         return;
     };
     lab.set_link_rates(Some(20_000_000)).unwrap();
-    let _server = real_iperf(&lab, Layer::TcpIpv4);
+    // iperf 2.1.8's own server breaks now and then where both ways of a stream end at once; a new one is asked then.
+    let ask = |trial: &Trial| {
+        let _server = real_iperf(&lab, Layer::TcpIpv4);
+        asked(&lab, trial)
+    };
     let directions = [Direction::Receive, Direction::Transmit, Direction::Both];
-    let trials = directions.map(|direction| Trial {
+    for trial in directions.map(|direction| Trial {
         load: Load::Max,
         extent: Extent::Time {
             time_ps: 1_000 * common::MS,
         },
         ..trial(Layer::TcpIpv4, direction)
-    });
-    for observation in all(&lab, &trials) {
+    }) {
+        let mut asked = (0..3).map(|_| ask(&trial));
+        let observation = asked
+            .find(
+                |seen| !matches!(&seen.status, Status::Partial { why } if why.contains("is gone")),
+            )
+            .expect("a server that lives");
         let direction = observation.trial.direction;
         for flow in &observation.flows {
             // What fills the sender's own buffers at the end is on no link yet. Headers take 5 % of full segments.
@@ -198,4 +213,59 @@ fn a_stream_is_no_faster_than_its_path() {
             assert!(goodput > 1e6, "{direction}: {goodput} bit/s");
         }
     }
+}
+
+#[test]
+fn an_echo_is_of_blocks_that_the_server_returns_and_its_background_is_a_second_stream() {
+    let Some(lab) = lab().filter(|_| has("iperf")) else {
+        return;
+    };
+    let _streams = real_iperf(&lab, Layer::TcpIpv4);
+    let mut datagrams = real_iperf(&lab, Layer::UdpIpv4);
+    let alone = Trial {
+        size: Size::new(SizeUnit::Datagram, 128),
+        load: Load::FrameRate {
+            frames_per_s: 200.0,
+        },
+        extent: Extent::Frames { frames: 100 },
+        ..trial(Layer::TcpIpv4, Direction::Echo)
+    };
+    let beside = Trial {
+        background: Some("1M,datagram=500".parse().unwrap()),
+        ..alone.clone()
+    };
+    let observations = on_tester(&lab, || {
+        let mut node = IperfNode::open("iperf:node", common::NODE_IPV4).unwrap();
+        let mut one = |t: &Trial| node.run(t, &(), &Cancel::new()).expect("an observation");
+        let mut all = vec![one(&alone), one(&beside)];
+        datagrams.kill();
+        all.push(one(&beside));
+        all
+    });
+    for observation in &observations[..2] {
+        assert_eq!(observation.status, Status::Complete, "{observation:#?}");
+        let flow = flow(observation, Direction::Echo);
+        let counts = common::assert_clean(flow, "blocks");
+        assert_eq!(flow.sent_frames.value(), Some(&100));
+        assert_eq!(counts.verified_payload_bytes, counts.good_frames * 128);
+        let (rate, of) = (flow.frames_per_s.value(), flow.intervals.frames_per_s);
+        let (rate, of) = (*rate.expect("a rate"), of.expect("its interval"));
+        assert!(of.low <= rate && rate <= of.high, "{rate}: {of:?}");
+        let series = |name: &str| flow.series.iter().find(|s| s.name == name);
+        let trips = series("round trip").expect("round trips");
+        assert_eq!(trips.histogram.count, counts.good_frames);
+        assert!(series("tester's floor").is_some_and(|s| s.histogram.count > 0));
+    }
+    let ran = |o: &Observation| wirelab_trial::BackgroundRan::of(std::slice::from_ref(o));
+    assert_eq!(ran(&observations[0]), None);
+    let told = ran(&observations[1]).unwrap_or_else(|| panic!("{:#?}", observations[1].counters));
+    assert!((told.asked_frames_per_s - 250.0).abs() < 5.0, "{told:?}");
+    let received = told.received_frames.expect("the server's report");
+    assert!(received > 0 && received + told.lost_frames.unwrap() == told.sent_frames);
+    // Without a server for it there was no load, and what was measured is not under load.
+    let Status::Partial { why } = &observations[2].status else {
+        panic!("{:#?}", observations[2]);
+    };
+    assert!(why.contains("the background ended early"), "{why}");
+    assert!(common::has_warning(&observations[2], "background-ended"));
 }

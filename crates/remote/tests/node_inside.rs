@@ -3,11 +3,8 @@
 
 mod common;
 
-use std::net::SocketAddr;
-
+use common::agent::serve;
 use common::{NODE_IPV4, assert_clean, counter, flow, has_warning, lab, on_tester, trial};
-use wirelab_agent::{Options, Serving};
-use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::ControlNode;
 use wirelab_trial::{
     Cancel, Direction, Extent, FlowObservation, Layer, Load, Node, NodeError, Observation, Path,
@@ -15,19 +12,6 @@ use wirelab_trial::{
 };
 
 const FRAMES: u64 = 256;
-
-fn serve(lab: &EphemeralLab, steer: bool) -> Serving {
-    let listen = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002);
-    lab.netns(Side::Node)
-        .unwrap()
-        .run_in(|| {
-            let mut options = Options::on(listen);
-            options.iperf = false;
-            options.steer = steer;
-            Serving::start(options).unwrap()
-        })
-        .unwrap()
-}
 
 /// A tester in the lab, beside a node whose host lets look inside; `None`, and a word for the test runner, elsewhere.
 fn with_node<T: Send>(work: impl FnOnce(&mut ControlNode) -> T + Send) -> Option<T> {
@@ -37,7 +21,7 @@ fn with_node<T: Send>(work: impl FnOnce(&mut ControlNode) -> T + Send) -> Option
 /// The same with the node's receive work where it says, or where the system puts it.
 fn beside_node<T: Send>(steer: bool, work: impl FnOnce(&mut ControlNode) -> T + Send) -> Option<T> {
     let lab = lab()?;
-    let _node = serve(&lab, steer);
+    let _node = serve(&lab, |options| options.steer = steer);
     on_tester(&lab, || {
         let mut node = ControlNode::open("node:inside", NODE_IPV4).unwrap();
         let about = node.describe();

@@ -29,6 +29,8 @@ const PACKET_NS: u64 = 10_000;
 const BYTE_NS: u64 = 5;
 /// Busy without traffic, in percent.
 const IDLE_PERCENT: u64 = 5;
+/// What a core does before the trial on a node that other programs use too.
+const BUSY_PERCENT: u64 = 40;
 
 type Receiving = (Cancel, JoinHandle<Seen>);
 
@@ -163,7 +165,11 @@ impl NodeHandler for Scripted {
             cores: 2,
             busy_ticks: if core == 0 { work } else { 0 },
             window_ticks: window,
-            idle_busy_ticks: Some(if core == 0 { 2 * IDLE_PERCENT } else { 0 }),
+            idle_busy_ticks: Some(match (core, self.shared) {
+                (0, false) => 2 * IDLE_PERCENT,
+                (0, true) => BUSY_PERCENT,
+                _ => 0,
+            }),
             idle_window_ticks: Some(100),
             clock: ClockKind::Wall,
             tick_ps: Some(1000),
@@ -228,6 +234,7 @@ fn fit_finds_the_costs_of_a_node_whose_load_is_its_own() {
     for observation in &observations {
         let load = observation.cpu_load.value().unwrap();
         assert!(!load.shared && !has_warning(observation, "shared-cores"));
+        assert!(!has_warning(observation, "node-busy"));
         // Two cores together.
         let idle = load.idle_baseline_ratio.expect("the node tells one");
         assert!((idle - 0.05).abs() < 1e-9, "{load:?}");
@@ -259,6 +266,7 @@ fn a_shared_load_is_kept_out_of_fit() {
     for observation in &observations {
         assert!(observation.cpu_load.value().is_some_and(|load| load.shared));
         assert!(has_warning(observation, "shared-cores"));
+        assert!(has_warning(observation, "node-busy"));
     }
     match fit(&observations, &FitOptions::default()) {
         Ok(fitted) => {

@@ -3,14 +3,19 @@
 mod common;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use common::{MS, NODE_IPV4, has, lab, on_tester, real_iperf, tool, trial};
 use wirelab_agent::{Options, Serving};
 use wirelab_bench::search::{Asking, find_rates};
+use wirelab_iperf::v2::{Server, ServerConfig};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::{ControlNode, IperfNode};
 use wirelab_trial::search::{Goal, Search, SearchEnded, SearchResult};
-use wirelab_trial::{Cancel, Direction, Extent, Field, Layer, Load, Node, Observation, Trial};
+use wirelab_trial::{
+    Cancel, Direction, Extent, Field, Layer, Load, Node, Observation, Retrying, Size, SizeUnit,
+    Trial,
+};
 
 /// Link bits/s that the path carries; slow, so that no tester is the limit.
 const CAPACITY: f64 = 4e6;
@@ -92,17 +97,100 @@ fn the_capacity_of_a_path_to_an_iperf_peer_is_found() {
     assert_found(&result, &seen);
 }
 
+fn node() -> Serving {
+    let mut options = Options::on(SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002));
+    options.iperf = false;
+    Serving::start(options).unwrap()
+}
+
 #[test]
 fn the_capacity_of_a_path_to_a_node_is_found() {
     let Some(lab) = narrow() else { return };
-    let serve = || {
-        let mut options = Options::on(SocketAddr::new(NODE_IPV4.parse().unwrap(), 5002));
-        options.iperf = false;
-        Serving::start(options).unwrap()
-    };
-    let _node = lab.netns(Side::Node).unwrap().run_in(serve).unwrap();
+    let _node = lab.netns(Side::Node).unwrap().run_in(node).unwrap();
     let (result, seen) = on_tester(&lab, || {
         search(&mut ControlNode::open("node:198.18.0.1", NODE_IPV4).unwrap())
     });
     assert_found(&result, &seen);
+}
+
+/// Application bytes of a datagram on a shaped link: few frames/s, so that a busy host can offer them.
+const DATAGRAM: u32 = 1400;
+
+/// The whole search of a datasheet over a link that the lab shapes: its queue is longer than the sender's own, so that a
+/// sender is held back and nothing is lost.
+fn over_a_shaped_link<P: Send>(
+    mbit_per_s: u64,
+    serve: impl Fn() -> P + Send,
+    open: impl Fn() -> Box<dyn Node> + Sync,
+) {
+    let Some(lab) = lab() else { return };
+    let link = mbit_per_s * 1_000_000;
+    lab.set_link_rate(0, Side::Tester, Some(link)).unwrap();
+    let _peer = lab.netns(Side::Node).unwrap().run_in(serve).unwrap();
+    let template = Trial {
+        size: Size::new(SizeUnit::Datagram, DATAGRAM),
+        load: Load::Max,
+        extent: Extent::Time { time_ps: 500 * MS },
+        ..trial(Layer::UdpIpv4, Direction::Receive)
+    };
+    let goal = Goal {
+        width_ratio: 0.02,
+        ..Goal::no_loss(500 * MS)
+    };
+    let (found, seen) = on_tester(&lab, || {
+        let mut node = open();
+        let mut node = Retrying::new(node.as_mut());
+        let mut sink = Vec::new();
+        // The tester could offer a link of a Gbit/s.
+        let bound = 1e9 / 8.0 / f64::from(DATAGRAM + 66);
+        let mut ceiling = |_: &Trial| Field::measured(bound);
+        let asking = Asking {
+            node: &mut node,
+            ceiling: &mut ceiling,
+            progress: &(),
+            cancel: &Cancel::new(),
+            sink: &mut sink,
+        };
+        let found = find_rates(asking, &template, &Search::new(vec![goal])).unwrap();
+        (found, sink)
+    });
+    let told = || {
+        let loads = seen.iter().map(|o| (o.trial.load, &o.status, &o.flows[0]));
+        let loads: Vec<_> = loads
+            .map(|(load, status, flow)| (load, status, &flow.frames_per_s, &flow.loss_ratio))
+            .collect();
+        format!("{mbit_per_s} Mbit/s: {:#?}\n{loads:#?}", found.goals)
+    };
+    assert_eq!(found.ended, SearchEnded::Done, "{}", told());
+    let share = |rate: &Field<f64>| {
+        let rate = rate.value().unwrap_or_else(|| panic!("{}", told()));
+        rate * 8.0 * f64::from(DATAGRAM + 66) / link as f64
+    };
+    let load = share(&found.goals[0].relevant_lower_bound_frames_per_s);
+    assert!((0.95..=1.03).contains(&load), "{load}: {}", told());
+    // What arrived at that load: a host may hold the trial up for a tenth of its time.
+    let arrived = share(&found.goals[0].conditional_throughput_frames_per_s);
+    assert!((0.85..=1.02).contains(&arrived), "{arrived}: {}", told());
+}
+
+#[test]
+fn a_shaped_link_that_holds_the_sender_back_is_the_throughput_of_a_node() {
+    for mbit_per_s in [65, 95] {
+        over_a_shaped_link(mbit_per_s, node, || {
+            Box::new(ControlNode::open("node:198.18.0.1", NODE_IPV4).unwrap())
+        });
+    }
+}
+
+#[test]
+fn a_shaped_link_that_holds_the_sender_back_is_the_throughput_of_an_iperf_peer() {
+    let server = || {
+        let address = SocketAddr::new(NODE_IPV4.parse().unwrap(), 5001);
+        Server::start(address, ServerConfig::default(), Arc::new(|_| {})).unwrap()
+    };
+    for mbit_per_s in [65, 95] {
+        over_a_shaped_link(mbit_per_s, server, || {
+            Box::new(IperfNode::open("iperf:198.18.0.1", NODE_IPV4).unwrap())
+        });
+    }
 }

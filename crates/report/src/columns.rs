@@ -4,6 +4,8 @@ use wirelab_trial::{ClockKind, Counts, Extent, Field, FlowObservation, Status};
 
 use crate::escape::{clip, line};
 use crate::format;
+use crate::interval;
+use crate::loss::{self, Loss};
 use crate::row::{self, Row, bad};
 use crate::stages::sheet;
 use crate::table::{Cell, Head, Shown, Table};
@@ -13,6 +15,10 @@ const NAME: usize = 40;
 
 /// The column of the share of frames lost.
 const LOSS: &str = "loss";
+
+/// The columns of the intervals of the rate and of the loss.
+const RATE_INTERVAL: &str = "rate, 95 % interval";
+const LOSS_INTERVAL: &str = "loss, 95 % interval";
 
 /// The column that tells rates in simulated time from those in real time.
 const TIME: &str = "time";
@@ -27,12 +33,7 @@ fn text(text: &str) -> Cell {
 }
 
 fn percent_range((low, high): (f64, f64)) -> String {
-    let (low, high) = (format::percent(low), format::percent(high));
-    if low == high {
-        low
-    } else {
-        format!("{low}–{high}")
-    }
+    loss::ends(&format::percent(low), &format::percent(high))
 }
 
 /// The columns, in the order they are read: what was asked, what came of it, what the tester could do.
@@ -92,6 +93,14 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
         (Head::figures("rate", "frames/s", Always, 0), |r| {
             Cell::of(r.sum(|f| &f.frames_per_s), format::frame_rate)
         }),
+        (
+            Head::figures(RATE_INTERVAL, "frames/s", IfObserved, 9),
+            |r| {
+                let kind = r.sum(|f| &f.frames_per_s).kind();
+                let of = r.interval(|f| f.intervals.frames_per_s);
+                interval::cell(of, kind, format::frame_rate)
+            },
+        ),
         (Head::figures("payload", "Mbit/s", Always, 0), |r| {
             Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit)
         }),
@@ -102,10 +111,15 @@ fn columns(each_flow: bool) -> Vec<(Head, Get)> {
             Cell::of(r.range(|f| f.efficiency.clone()), percent_range)
         }),
         (Head::figures("lost", "frames", Always, 0), |r| {
-            Cell::fault(r.count(|c| c.lost_frames))
+            let lost = r.lost();
+            let wrong = lost.value().is_some_and(|lost| lost.low > 0);
+            Loss::cell(lost, format::integer).alarmed(wrong)
         }),
         (Head::figures(LOSS, "%", IfObserved, 0), |r| {
-            Cell::of(r.loss(), format::percent)
+            Loss::cell(r.loss(), format::percent)
+        }),
+        (Head::figures(LOSS_INTERVAL, "%", IfObserved, 8), |r| {
+            interval::cell(r.loss_interval(), r.loss().kind(), format::percent)
         }),
         (Head::figures("bad", "frames", Always, 0), |r| {
             Cell::fault(r.count(bad))
@@ -232,6 +246,8 @@ fn result(r: &Row<'_>) -> Cell {
                 "LOSS"
             } else if flows.clone().all(Counts::is_clean) {
                 "clean"
+            } else if flows.clone().all(Counts::is_clean_but_for_the_tester) {
+                "TESTER"
             } else {
                 "FAULTY"
             }

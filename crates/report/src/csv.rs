@@ -1,16 +1,20 @@
 //! CSV (RFC 4180): one row a flow, stable column names with units, plain numbers without separators.
 //!
-//! Each figure has a second column `…_kind`: measured, predicted, calibrated or published, or `absent: ` and why,
+//! Each figure has a second column `…_kind`: measured, emulated, predicted, calibrated or published, or `absent: ` and why,
 //! in which case the figure's own column is empty.
 
 use std::fmt::Display;
 
 use wirelab_trial::{
-    Buffers, Counts, Extent, Field, FlowObservation, Found, Observation, ResultsFile, Status,
+    Buffers, Counts, Direction, Extent, Field, FlowObservation, Found, Observation, ResultsFile,
+    Status,
 };
 
-use crate::escape;
+use crate::datasheet::sheet::Echo;
+use crate::interval::Intervals;
+use crate::judge::{End, judge};
 use crate::row;
+use crate::{datasheet, escape};
 
 /// The header's first part: what was asked.
 const ASKED: [&str; 25] = [
@@ -42,7 +46,7 @@ const ASKED: [&str; 25] = [
 ];
 
 /// The names of the receiver's counters.
-const COUNTS: [&str; 16] = [
+const COUNTS: [&str; 18] = [
     "received_frames",
     "good_frames",
     "lost_frames",
@@ -59,10 +63,12 @@ const COUNTS: [&str; 16] = [
     "foreign_frames",
     "verified_payload_bytes",
     "missed_frames",
+    "lost_or_missed_frames",
+    "other_run_frames",
 ];
 
 /// Figures of a flow, each with a column for its kind.
-const FIGURES: [&str; 15] = [
+const FIGURES: [&str; 17] = [
     "elapsed_ps",
     "frames_per_s",
     "payload_bits_per_s",
@@ -77,7 +83,37 @@ const FIGURES: [&str; 15] = [
     "kernel_copied",
     "cpu_busy_ratio",
     "tester_ceiling_frames_per_s",
+    "tester_ceiling_spread_ratio",
+    "tester_ceiling_margin_ratio",
     "tester_was_limit",
+];
+
+/// Figures of an echo trial, each with a column for its kind.
+const ECHO: [&str; 10] = [
+    "round_trip_p50_ps",
+    "round_trip_p90_ps",
+    "round_trip_p99_ps",
+    "round_trip_p99_9_ps",
+    "round_trip_max_ps",
+    "floor_p50_ps",
+    "floor_p99_ps",
+    "background_asked_frames_per_s",
+    "background_frames_per_s",
+    "background_loss_ratio",
+];
+
+/// Figures of a flow, then of an echo trial, each with a column for either end of its interval. They are at the end of the
+/// row, and the column after them says what they were taken over: `within_run`.
+const INTERVALS: [&str; 9] = [
+    "frames_per_s",
+    "payload_bits_per_s",
+    "link_bits_per_s",
+    "goodput_bits_per_s",
+    "loss_ratio",
+    "round_trip_p50_ps",
+    "round_trip_p90_ps",
+    "round_trip_p99_ps",
+    "round_trip_p99_9_ps",
 ];
 
 /// All flows of all trials; a trial without flows has one row with the flow's columns absent.
@@ -85,11 +121,21 @@ pub fn render(file: &ResultsFile) -> String {
     let mut out = String::new();
     push_line(&mut out, header().into_iter());
     let parts = parts(file);
-    for ((at, o), part) in file.observations.iter().enumerate().zip(&parts) {
-        let asked = asked(at + 1, o, file.interrupted);
-        let mut push = |flow| {
+    let judged = judge(file).trials;
+    let each = file.observations.iter().enumerate().zip(&parts);
+    for (((at, o), part), end) in each.zip(&judged) {
+        let asked = asked(at + 1, o, end, file.interrupted);
+        let is_echo = o.trial.direction == Direction::Echo;
+        let echo = is_echo.then(|| datasheet::echo(0, o));
+        let times = echo.as_ref().map(|echo| echo.intervals.clone());
+        let (echo, times) = (echo_cells(echo), times.unwrap_or_default());
+        let mut push = |flow: Option<&FlowObservation>| {
             let row = asked.iter().cloned().chain(cells(o, flow));
-            push_line(&mut out, row.chain(part.iter().cloned()).chain(way(o)));
+            let row = row.chain(part.iter().cloned()).chain(way(o));
+            let row = row.chain(echo.iter().cloned());
+            let at_most = number(flow.and_then(|f| f.loss_ratio_at_most));
+            let row = row.chain(intervals(&times, flow));
+            push_line(&mut out, row.chain([at_most]));
         };
         if o.flows.is_empty() {
             push(None);
@@ -110,6 +156,48 @@ fn way(o: &Observation) -> [String; 4] {
         number(rule),
         number(background),
     ]
+}
+
+/// The cells of [`ECHO`].
+fn echo_cells(echo: Option<Echo>) -> Vec<String> {
+    let mut out = Vec::new();
+    let Some(e) = echo else {
+        for _ in ECHO {
+            push(&mut out, Field::<u64>::absent("the trial is no echo"));
+        }
+        return out;
+    };
+    for times in [e.p50_ps, e.p90_ps, e.p99_ps, e.p99_9_ps, e.max_ps] {
+        push(&mut out, times);
+    }
+    push(&mut out, e.floor_p50_ps);
+    push(&mut out, e.floor_p99_ps);
+    push(&mut out, e.background_asked_frames_per_s);
+    push(&mut out, e.background_frames_per_s);
+    push(&mut out, e.background_loss_ratio);
+    out
+}
+
+/// The cells of [`INTERVALS`], of a flow and of the `echo` that it was, and what they were taken over.
+fn intervals(echo: &Intervals, flow: Option<&FlowObservation>) -> Vec<String> {
+    let of = flow.map(|flow| flow.intervals).unwrap_or_default();
+    let times = ["p50_ps", "p90_ps", "p99_ps", "p99_9_ps"].map(|name| echo.get(name).copied());
+    let all = [
+        of.frames_per_s,
+        of.payload_bits_per_s,
+        of.link_bits_per_s,
+        of.goodput_bits_per_s,
+        of.loss_ratio,
+    ];
+    let all = || all.iter().chain(&times);
+    let mut out = Vec::new();
+    for interval in all() {
+        out.push(number(interval.map(|i| i.low)));
+        out.push(number(interval.map(|i| i.high)));
+    }
+    let over = all().flatten().next();
+    out.push(number(over.map(|i| i.over.name())));
+    out
 }
 
 /// Of each observation the name of its part, and the kind of search that asked it, where one did.
@@ -140,6 +228,15 @@ fn header() -> Vec<String> {
     }
     names.extend(["elapsed_spans", "elapsed_clock", "part", "search"].map(str::to_owned));
     names.extend(["path", "wait", "rule", "background"].map(str::to_owned));
+    for name in ECHO {
+        names.push(name.to_owned());
+        names.push(format!("{name}_kind"));
+    }
+    for name in INTERVALS {
+        names.push(format!("{name}_low"));
+        names.push(format!("{name}_high"));
+    }
+    names.extend(["intervals_over", "loss_ratio_at_most"].map(str::to_owned));
     names
 }
 
@@ -158,7 +255,7 @@ fn number(value: Option<impl Display>) -> String {
 }
 
 /// The cells of [`ASKED`] that all flows of a trial share.
-fn asked(number_of_trial: usize, o: &Observation, interrupted: bool) -> Vec<String> {
+fn asked(number_of_trial: usize, o: &Observation, end: &End, interrupted: bool) -> Vec<String> {
     let t = &o.trial;
     let why = match &o.status {
         Status::Complete => "",
@@ -173,7 +270,7 @@ fn asked(number_of_trial: usize, o: &Observation, interrupted: bool) -> Vec<Stri
         number(o.started_unix_ns.value()),
         row::status(&o.status).to_owned(),
         escape::csv(why),
-        o.passed().to_string(),
+        (!matches!(end, End::Failed(..))).to_string(),
         interrupted.to_string(),
         escape::csv(&o.node.name),
         escape::csv(&o.node.kind),
@@ -229,6 +326,8 @@ fn cells(o: &Observation, flow: Option<&FlowObservation>) -> Vec<String> {
     push(&mut out, sender_bool(|s| s.kernel_copied.clone()));
     push(&mut out, o.cpu_load.clone().map(|c| c.busy_ratio));
     push(&mut out, o.tester.ceiling_frames_per_s.clone());
+    push(&mut out, o.tester.ceiling_spread_ratio.clone());
+    push(&mut out, o.tester.ceiling_margin_ratio.clone());
     push(&mut out, o.tester.was_limit.clone());
     let spans = flow.and_then(|f| f.elapsed.value()).map(|e| match e.spans {
         wirelab_trial::Spans::Wire => "wire",
@@ -292,6 +391,8 @@ fn counts(field: &Field<Counts>) -> Vec<String> {
             c.foreign_frames,
             c.verified_payload_bytes,
             c.missed_frames,
+            c.lost_or_missed_frames,
+            c.other_run_frames,
         ]
         .iter()
         .map(u64::to_string)

@@ -1,10 +1,15 @@
 //! Tables beside the main one: series of times, series of instruction counts, a node's own counters.
 
-use wirelab_trial::{ClockKind, Field, Owner, ResultsFile, Series};
+use std::collections::HashMap;
+
+use wirelab_trial::{
+    ClockKind, Field, Observation, Owner, PercentileIntervals, ResultsFile, Series, Stated,
+};
 
 use crate::escape::{clip, line};
 use crate::finding;
 use crate::format;
+use crate::interval;
 use crate::row;
 use crate::stats::percentile;
 use crate::table::{Cell, Head, Shown, Table};
@@ -16,6 +21,14 @@ const fn head(name: &'static str, unit: &'static str, number: bool, rank: u8) ->
         number,
         shown: Shown::Always,
         rank,
+    }
+}
+
+/// A column of the intervals of a percentile, which short series have not.
+const fn interval_head(name: &'static str) -> Head {
+    Head {
+        shown: Shown::IfObserved,
+        ..head(name, "", true, 5)
     }
 }
 
@@ -50,41 +63,41 @@ pub fn series(file: &ResultsFile) -> Vec<Place<'_>> {
     out
 }
 
-/// The series of a file with those of one name and direction of a trial put together, as its flows are.
-fn merged(file: &ResultsFile) -> Vec<(usize, String, Series)> {
+/// The series of a trial with those of one name and direction put together, as its flows are. Of one trial: to look
+/// through those of all trials for each would take the square of their number.
+fn merged(trial: usize, o: &Observation) -> Vec<(usize, String, Series)> {
     let mut out: Vec<(usize, String, Series)> = Vec::new();
-    for (at, o) in file.observations.iter().enumerate() {
-        for flow in &o.flows {
-            let of = flow.direction.to_string();
-            for s in &flow.series {
-                let alike = |(n, place, known): &&mut (usize, String, Series)| {
-                    let same =
-                        known.name == s.name && known.clock == s.clock && known.kind == s.kind;
-                    *n == at + 1 && *place == of && same
-                };
-                match out.iter_mut().find(alike) {
-                    // Ticks of one clock always merge; a hostile file that says otherwise keeps the first.
-                    Some((_, _, known)) => {
-                        known.sampled = true;
-                        let _ = known.histogram.merge(&s.histogram);
-                    }
-                    None => out.push((at + 1, of.clone(), s.clone())),
+    for flow in &o.flows {
+        let of = flow.direction.to_string();
+        for s in &flow.series {
+            let alike = |(_, place, known): &&mut (usize, String, Series)| {
+                let same = known.name == s.name && known.clock == s.clock && known.kind == s.kind;
+                *place == of && same
+            };
+            match out.iter_mut().find(alike) {
+                // Ticks of one clock always merge; a hostile file that says otherwise keeps the first.
+                Some((_, _, known)) => {
+                    known.sampled = true;
+                    known.intervals = PercentileIntervals::default();
+                    let _ = known.histogram.merge(&s.histogram);
                 }
+                None => out.push((trial, of.clone(), s.clone())),
             }
         }
-        out.extend(
-            o.series
-                .iter()
-                .map(|s| (at + 1, "whole trial".to_owned(), s.clone())),
-        );
     }
+    let whole = o.series.iter();
+    out.extend(whole.map(|s| (trial, "whole trial".to_owned(), s.clone())));
     out
 }
 
 /// One table for each kind of clock that occurs, since these never mix. A row for each flow, or one for each
 /// direction.
 pub fn series_tables(file: &ResultsFile, each_flow: bool) -> Vec<Table> {
-    let merged = if each_flow { Vec::new() } else { merged(file) };
+    let observations = file.observations.iter().enumerate();
+    let merged: Vec<_> = match each_flow {
+        true => Vec::new(),
+        false => observations.flat_map(|(at, o)| merged(at + 1, o)).collect(),
+    };
     let all = if each_flow {
         series(file)
     } else {
@@ -123,8 +136,10 @@ fn series_table(caption: &str, places: &[&Place<'_>]) -> Table {
         head("unit", "", false, 0),
         head("min", "", true, 3),
         head("median", "", true, 0),
+        interval_head("median, 95 % interval"),
         head("mean", "", true, 0),
         head("99 %", "", true, 0),
+        interval_head("99 %, 95 % interval"),
         head("max", "", true, 0),
         head("std. dev.", "", true, 1),
         head("3 σ", "", true, 2),
@@ -164,6 +179,10 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         };
         Cell::of(field, |v| format::decimal(v, places))
     };
+    let between = |ticks: Option<Stated>| {
+        let scaled = ticks.map(|of| of.times(scale));
+        interval::cell(scaled, Some(series.kind), |v| format::decimal(v, places))
+    };
     let some = |v: u64| (h.count > 0).then_some(v as f64);
     let name = |text: &str| Cell::Text(clip(&line(text), 40));
     let owner = match series.clock.owner {
@@ -179,8 +198,10 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         Cell::Text(unit.to_owned()),
         ticks(some(h.min_ticks), places),
         ticks(median.map(|v| v as f64), places),
+        between(series.intervals.p50_ticks),
         ticks((h.count > 0).then_some(h.mean_ticks), places.max(1)),
         ticks(percentile(series, 0.99).map(|v| v as f64), places),
+        between(series.intervals.p99_ticks),
         ticks(some(h.max_ticks), places),
         ticks((h.count > 0).then_some(h.stddev_ticks), places.max(1)),
         ticks((h.count > 0).then_some(3.0 * h.stddev_ticks), places.max(1)),
@@ -190,6 +211,7 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
 /// The nodes' own counters; `None` where there are none.
 pub fn counters(file: &ResultsFile) -> Option<Table> {
     let mut found: Vec<(Vec<usize>, String, &str, &Field<u64>)> = Vec::new();
+    let mut places: HashMap<(String, &str, &Field<u64>), usize> = HashMap::new();
     for (at, o) in file.observations.iter().enumerate() {
         let flows = o
             .flows
@@ -199,13 +221,13 @@ pub fn counters(file: &ResultsFile) -> Option<Table> {
         for (of, counters) in flows.chain(std::iter::once(whole)) {
             for (name, value) in counters {
                 // The same figure of many flows or trials is one row.
-                match found
-                    .iter_mut()
-                    .find(|f| f.1 == of && f.2 == name && f.3 == value)
-                {
-                    Some((trials, ..)) if trials.last() != Some(&(at + 1)) => trials.push(at + 1),
-                    Some(_) => {}
-                    None => found.push((vec![at + 1], of.clone(), name, value)),
+                let place = places.entry((of.clone(), name, value)).or_insert_with(|| {
+                    found.push((Vec::new(), of.clone(), name, value));
+                    found.len() - 1
+                });
+                let trials = &mut found[*place].0;
+                if trials.last() != Some(&(at + 1)) {
+                    trials.push(at + 1);
                 }
             }
         }

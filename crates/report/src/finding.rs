@@ -1,6 +1,6 @@
 //! What was wrong with a trial, in words: the same sentences in every format.
 
-use wirelab_trial::{Counts, FlowObservation, Observation, ResultsFile, Status};
+use wirelab_trial::{Counts, FlowObservation, Kind, Observation, ResultsFile, Status};
 
 use crate::format::integer;
 use crate::row::{bad, searched};
@@ -80,7 +80,10 @@ pub fn beyond_loss(trial: usize, observation: &Observation) -> Vec<Finding> {
         return Vec::new();
     }
     let flows = observation.flows.iter();
-    let damaged = flows.filter(|f| f.counts.value().is_some_and(|c| bad(c) > 0));
+    let damaged = flows.filter(|flow| {
+        let bad = flow.counts.value().is_some_and(|counts| bad(counts) > 0);
+        bad || contradiction(flow).is_some()
+    });
     let observation = Observation {
         flows: damaged.cloned().collect(),
         series: Vec::new(),
@@ -96,41 +99,21 @@ pub fn unsupported(observation: &Observation) -> bool {
 }
 
 /// The share of frames lost above 0 that a flow tells which was not counted here.
-fn told_loss(flow: &FlowObservation) -> Option<f64> {
+pub fn told_loss(flow: &FlowObservation) -> Option<f64> {
     if flow.counts.value().is_some() {
         return None;
     }
     flow.loss_ratio
         .value()
         .copied()
-        .filter(|share| *share > 0.0)
-}
-
-/// Whether a trial passed and no flow tells of a loss that was not counted here.
-pub fn faultless(observation: &Observation) -> bool {
-    observation.passed() && !observation.flows.iter().any(|f| told_loss(f).is_some())
-}
-
-/// Whether every trial passed, those of searches as far as a search wants.
-pub fn sound(file: &ResultsFile) -> bool {
-    let searched = searched(file);
-    let mut each = file.observations.iter().enumerate();
-    each.all(|(at, o)| match searched[at] {
-        true => beyond_loss(at + 1, o).is_empty(),
-        false => faultless(o),
-    })
-}
-
-/// Whether any flow's frames were counted, so that it could fail at all.
-pub fn judged(observation: &Observation) -> bool {
-    let mut flows = observation.flows.iter();
-    flows.any(|flow| flow.counts.value().is_some())
+        .filter(|share| *share > 0.0 && flow.loss_ratio.kind() != Some(Kind::Predicted))
 }
 
 fn severity(counts: &Counts) -> u64 {
     [
         counts.lost_frames,
         counts.missed_frames,
+        counts.lost_or_missed_frames,
         counts.duplicated_frames,
         counts.reordered_frames,
         counts.too_late_frames,
@@ -149,6 +132,10 @@ fn counts_in_words(flow: &FlowObservation, counts: &Counts) -> String {
     let words: Vec<String> = [
         ("lost", counts.lost_frames),
         ("missed by the tester's own queue", counts.missed_frames),
+        (
+            "lost, or missed by the tester's own queue",
+            counts.lost_or_missed_frames,
+        ),
         ("header-corrupt", counts.header_corrupt_frames),
         ("truncated", counts.truncated_frames),
         ("stale", counts.stale_frames),
@@ -176,20 +163,20 @@ fn counts_in_words(flow: &FlowObservation, counts: &Counts) -> String {
 }
 
 /// Sums that do not hold, and differences from what an injector says it did.
+/// Which sum of a flow's counts does not hold.
+fn contradiction(flow: &FlowObservation) -> Option<String> {
+    let (counts, sent) = (flow.counts.value()?, flow.sent_frames.value()?);
+    let sum = counts.check_identity(*sent).err()?;
+    let name = name(flow);
+    Some(format!("{name}: the counts contradict each other: {sum}."))
+}
+
 fn contradictions(flow: &FlowObservation) -> Vec<String> {
     let Some(counts) = flow.counts.value() else {
         return Vec::new();
     };
-    let mut out = Vec::new();
+    let mut out: Vec<String> = contradiction(flow).into_iter().collect();
     let ledger = flow.sender.value().and_then(|sender| sender.ledger);
-    if let Some(sent) = flow.sent_frames.value() {
-        if let Err(sum) = counts.check_identity(*sent) {
-            out.push(format!(
-                "{}: the counts contradict each other: {sum}.",
-                name(flow)
-            ));
-        }
-    }
     if let Some(ledger) = ledger {
         let differences: Vec<String> = ledger
             .differences(counts)

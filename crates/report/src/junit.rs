@@ -3,54 +3,30 @@
 //! Written by hand: it is four elements, and the escaping is that of the HTML page, which is tested already; a
 //! library would bring an XML writer for nothing else.
 
-use wirelab_trial::search::SearchEnded;
-use wirelab_trial::{Found, Observation, Part, ResultsFile, Status};
+use wirelab_trial::{Observation, ResultsFile};
 
-use crate::datasheet::is_datasheet;
 use crate::escape::{line, xml};
-use crate::finding;
-use crate::format::frame_rate;
+use crate::judge::{self, End};
 use crate::options::Options;
 use crate::row;
-use crate::search;
 use crate::summary;
 
-/// How a case ended.
-enum End {
-    Passed,
-    /// Type, message and text.
-    Failed(&'static str, String, String),
-    /// The node cannot do it, and nothing failed.
-    Skipped(String),
-}
-
 /// One suite with a case for each trial and for each rate that was searched, and one that fails where the run was
-/// interrupted. Trials of a search and of a datasheet lose frames on purpose, and fail for damaged frames alone.
+/// interrupted, as [`judge::judge`] has them.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
-    let searched = row::searched(file);
-    let sheet = is_datasheet(file);
+    let judged = judge::judge(file);
     let mut suite = Suite::default();
-    for (at, o) in file.observations.iter().enumerate() {
-        let end = match searched[at] || sheet {
-            true => beyond_loss(at + 1, o, sheet),
-            false => judged(at + 1, o),
-        };
+    for ((at, o), end) in file.observations.iter().enumerate().zip(judged.trials) {
         suite.case(&case(at + 1, o), end);
     }
-    for part in &file.parts {
-        goals(part, &mut suite);
-    }
-    if file.interrupted {
-        let why = "the run was ended before its plan was done".to_owned();
-        suite.case(
-            &Case {
-                class: "run".to_owned(),
-                name: "the plan was finished".to_owned(),
-                seconds: 0.0,
-                said: None,
-            },
-            End::Failed("interrupted", why, String::new()),
-        );
+    for goal in judged.goals {
+        let case = Case {
+            class: goal.class.to_owned(),
+            name: goal.name,
+            seconds: 0.0,
+            said: goal.said,
+        };
+        suite.case(&case, goal.end);
     }
     let Suite {
         cases,
@@ -95,15 +71,16 @@ impl Suite {
         ));
         match end {
             End::Passed => {}
-            End::Failed(kind, message, text) => {
+            End::Failed(kind, reasons) => {
                 self.failures += 1;
+                let message = reasons.first().map_or("did not pass", String::as_str);
                 self.cases.push_str(&format!(
                     "      <failure type=\"{kind}\" message=\"{}\"",
-                    xml(&line(&message))
+                    xml(&line(message))
                 ));
-                self.cases.push_str(&match text.is_empty() {
-                    true => "/>\n".to_owned(),
-                    false => format!(">{}</failure>\n", xml(&text)),
+                self.cases.push_str(&match kind {
+                    "search" | "interrupted" => "/>\n".to_owned(),
+                    _ => format!(">{}</failure>\n", xml(&reasons.join("\n"))),
                 });
             }
             End::Skipped(why) => {
@@ -120,77 +97,6 @@ impl Suite {
         }
         self.cases.push_str("    </testcase>\n");
     }
-}
-
-/// A trial that must not lose anything.
-fn judged(number: usize, o: &Observation) -> End {
-    if o.passed() {
-        return End::Passed;
-    }
-    failed(o, finding::findings(number, o))
-}
-
-fn failed(o: &Observation, findings: Vec<finding::Finding>) -> End {
-    let reasons: Vec<String> = findings.into_iter().map(|f| f.text).collect();
-    let kind = match o.status {
-        Status::Complete => "frames",
-        Status::Partial { .. } => "partial",
-        Status::Void { .. } => "void",
-    };
-    let first = reasons.first().map_or("did not pass", String::as_str);
-    End::Failed(kind, first.to_owned(), reasons.join("\n"))
-}
-
-/// A trial of which loss is a figure.
-fn beyond_loss(number: usize, o: &Observation, sheet: bool) -> End {
-    if let (true, Status::Void { why }) = (sheet && finding::unsupported(o), &o.status) {
-        return End::Skipped(why.clone());
-    }
-    match finding::beyond_loss(number, o) {
-        none if none.is_empty() => End::Passed,
-        some => failed(o, some),
-    }
-}
-
-/// A case for each goal of a search.
-fn goals(part: &Part, suite: &mut Suite) {
-    let case = |name: String, said: Option<String>| Case {
-        class: "search".to_owned(),
-        name,
-        seconds: 0.0,
-        said,
-    };
-    if let Some(why) = &part.refused {
-        suite.case(&case(part.name.clone(), None), End::Skipped(why.clone()));
-    }
-    let Some(found) = &part.found else { return };
-    let ended = search::ended(found);
-    if let Found::Rates(result) = found {
-        for goal in &result.goals {
-            let name = format!(
-                "{}: loss {}",
-                part.name,
-                search::allowed(goal.goal.loss_ratio)
-            );
-            let said = goal.conditional_throughput_frames_per_s.value();
-            let said = said.map(|fps| format!("{} frames/s of each flow", frame_rate(*fps)));
-            let end = match (search::not_found(goal.outcome), ended) {
-                (None, _) => End::Passed,
-                (Some(_), SearchEnded::Unsupported { why }) => End::Skipped(why.clone()),
-                (Some(why), _) => End::Failed("search", why.to_owned(), String::new()),
-            };
-            suite.case(&case(name, said), end);
-        }
-        if !result.goals.is_empty() {
-            return;
-        }
-    }
-    let end = match (search::ended_early(ended), ended) {
-        (None, _) => End::Passed,
-        (Some(_), SearchEnded::Unsupported { why }) => End::Skipped(why.clone()),
-        (Some(why), _) => End::Failed("search", why, String::new()),
-    };
-    suite.case(&case(part.name.clone(), None), end);
 }
 
 /// The case of a trial.

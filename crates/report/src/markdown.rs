@@ -5,8 +5,8 @@ use wirelab_trial::ResultsFile;
 use crate::escape::markdown as escape;
 use crate::options::Options;
 use crate::row;
-use crate::table::{Cell, Notes, Table};
-use crate::{columns, detail, finding, format, search, summary};
+use crate::table::{Cell, ColumnKind, Notes, Table};
+use crate::{columns, detail, finding, format, loaded, search, summary};
 
 /// The whole report as Markdown.
 pub fn render(file: &ResultsFile, options: &Options) -> String {
@@ -19,6 +19,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
         tables.push(columns::table("Results", &rows, options.each_flow));
     }
     tables.extend(search::tables(file));
+    tables.extend(loaded::table(file));
     tables.extend(detail::series_tables(file, options.each_flow));
     tables.extend(detail::counters(file));
     for table in &tables {
@@ -105,13 +106,10 @@ pub fn draw(table: &Table, notes: &mut Notes) -> String {
         for (cell, column) in cells.iter().zip(&kinds) {
             let text = match cell {
                 Cell::Text(text) => escape(text),
-                Cell::Figure { text, kind, alarm } => {
-                    let text = format!("{}{}", escape(text), column.mark(*kind));
-                    if *alarm { format!("**{text}**") } else { text }
-                }
+                Cell::Figure { .. } => figure(cell, *column),
                 Cell::Absent(reason) => format!("– \\[{}\\]", notes.number(reason)),
-                Cell::Noted { text, note } => {
-                    format!("{} \\[{}\\]", escape(text), notes.number(note))
+                Cell::Noted { note, .. } => {
+                    format!("{} \\[{}\\]", figure(cell, *column), notes.number(note))
                 }
             };
             out.push_str(&format!(" {text} |"));
@@ -119,4 +117,13 @@ pub fn draw(table: &Table, notes: &mut Notes) -> String {
         out.push('\n');
     }
     out
+}
+
+/// A figure with the mark of its kind, in bold where it tells of a fault.
+fn figure(cell: &Cell, column: ColumnKind) -> String {
+    let text = escape(&cell.marked(column));
+    match cell.alarm() {
+        true => format!("**{text}**"),
+        false => text,
+    }
 }

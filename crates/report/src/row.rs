@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use wirelab_trial::{
-    Counts, Direction, Field, FlowObservation, Kind, Load, Observation, Part, ResultsFile, Status,
-    Warning,
+    Counts, Direction, Field, FlowObservation, Kind, Load, Observation, Part, ResultsFile, Stated,
+    Status, Warning,
 };
 use wirelab_wire::{Layer, LineRate};
 
 use crate::format;
+use crate::loss::{self, Loss};
 
 /// Flows of one trial that go the same way; none where a node reports series or counters alone.
 #[derive(Clone, Debug)]
@@ -111,8 +112,10 @@ impl<'a> Row<'a> {
             };
             sum = match sum {
                 None => Some((value, kind)),
-                Some((so_far, its)) if its == kind => Some((join(so_far, value), kind)),
-                Some(_) => return Field::absent("figures of different kinds are not summed"),
+                Some((so_far, its)) => match its.joined(kind) {
+                    Some(kind) => Some((join(so_far, value), kind)),
+                    None => return Field::absent("figures of different kinds are not summed"),
+                },
             };
         }
         match sum {
@@ -132,6 +135,28 @@ impl<'a> Row<'a> {
             |flow| get(flow).map(|v| (v, v)),
             |a, b| (a.0.min(b.0), a.1.max(b.1)),
         )
+    }
+
+    /// The interval of a sum of rates over the flows; none where a flow has none.
+    pub fn interval(&self, get: impl Fn(&FlowObservation) -> Option<Stated>) -> Option<Stated> {
+        let mut flows = self.flows.iter();
+        let first = get(flows.next()?)?;
+        flows.try_fold(first, |sum, flow| sum.plus(get(flow)?))
+    }
+
+    /// The interval of the loss of all flows together, each with the weight of what was sent on it.
+    pub fn loss_interval(&self) -> Option<Stated> {
+        if let [one] = self.flows[..] {
+            return one
+                .intervals
+                .loss_ratio
+                .filter(|_| one.loss_ratio.value().is_some());
+        }
+        let all = *self.sent().value()? as f64;
+        self.interval(|flow| {
+            let weight = *flow.sent_frames.value()? as f64 / all.max(1.0);
+            Some(flow.intervals.loss_ratio?.times(weight))
+        })
     }
 
     /// Sum of one of the receiver's counters over the flows.
@@ -156,26 +181,40 @@ impl<'a> Row<'a> {
         self.range(|flow| flow.frames_per_s.clone().map(|f| f / limit))
     }
 
+    /// Frames that were lost, summed over the flows.
+    pub fn lost(&self) -> Field<Loss<u64>> {
+        self.fold(
+            |flow| flow.counts.clone().map(|c| loss::frames(&c)),
+            Loss::plus,
+        )
+    }
+
     /// Share of frames that were lost, over all flows together; where frames were not counted here, the worst
     /// share that a flow tells by itself.
-    pub fn loss(&self) -> Field<f64> {
-        let (lost, sent) = (self.count(|c| c.lost_frames), self.sent());
-        match (lost, sent) {
+    pub fn loss(&self) -> Field<Loss<f64>> {
+        match (self.lost(), self.sent()) {
             (Field::Observed { value: lost, kind }, Field::Observed { value: sent, .. })
                 if sent > 0 =>
             {
+                let share = |frames: u64| frames as f64 / sent as f64;
                 Field::Observed {
-                    value: lost as f64 / sent as f64,
+                    value: Loss {
+                        low: share(lost.low),
+                        high: share(lost.high),
+                    },
                     kind,
                 }
             }
-            _ => self.fold(|flow| flow.loss_ratio.clone(), f64::max),
+            _ => self.fold(loss::share, |a, b| Loss {
+                low: a.low.max(b.low),
+                high: a.high.max(b.high),
+            }),
         }
     }
 
     /// Whether only a share of loss is known, and no count.
     pub fn only_share_of_loss(&self) -> bool {
-        self.count(|c| c.lost_frames).value().is_none() && self.loss().value().is_some()
+        self.lost().value().is_none() && self.loss().value().is_some()
     }
 
     /// The way and the number of ports, e.g. `transmit ×4`.
@@ -198,7 +237,7 @@ impl<'a> Row<'a> {
 }
 
 /// Why a figure that needs a link rate is absent.
-pub const NO_LINK_RATE: &str = "the port has no link rate; --rate gives one";
+pub const NO_LINK_RATE: &str = "the port has no link rate";
 
 /// A layer in words.
 pub const fn layer(layer: Layer) -> &'static str {
@@ -235,12 +274,7 @@ pub const fn status(status: &Status) -> &'static str {
 
 /// The word for where a figure comes from.
 pub const fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Measured => "measured",
-        Kind::Predicted => "predicted",
-        Kind::Calibrated => "calibrated",
-        Kind::Published => "published",
-    }
+    kind.name()
 }
 
 /// Warnings of a file, each with the trials it belongs to; the same warning of several trials is shown once.

@@ -56,6 +56,25 @@ pub fn troubles(file: &ResultsFile) -> Vec<String> {
     each.collect()
 }
 
+/// Searches that began and did not end, each with the reason: those that left figures, and those that left none.
+pub fn unfinished(file: &ResultsFile) -> (Vec<String>, Vec<String>) {
+    let each = file.parts.iter().filter_map(|part| {
+        let found = part.found.as_ref()?;
+        let why = ended_early(ended(found))?;
+        let left_figures = match found {
+            Found::Rates(result) => result.goals.iter().any(|goal| {
+                let bound = &goal.relevant_lower_bound_frames_per_s;
+                bound.value().is_some()
+            }),
+            Found::LossCurve(_) | Found::Bursts(_) => part.observations > 0,
+        };
+        Some((left_figures, format!("{}: {why}", part.name)))
+    });
+    let (shown, missing): (Vec<_>, Vec<_>) = each.partition(|(left_figures, _)| *left_figures);
+    let texts = |list: Vec<(bool, String)>| list.into_iter().map(|(_, text)| text).collect();
+    (texts(shown), texts(missing))
+}
+
 /// How a search ended.
 pub const fn ended(found: &Found) -> &SearchEnded {
     match found {
@@ -84,6 +103,7 @@ pub const fn limit(limit: Limit) -> &'static str {
         Limit::Link => "the link",
         Limit::Asked => "the load asked",
         Limit::Tester => "the tester",
+        Limit::Path => "the path (it holds the sender back)",
     }
 }
 
@@ -95,6 +115,32 @@ pub const fn not_found(outcome: Outcome) -> Option<&'static str> {
         Outcome::TesterTooSlow => Some("the tester could not offer even the smallest load"),
         Outcome::Unfinished => Some("the search ended before it was found"),
     }
+}
+
+/// The bracket of a goal whose search ended before its rate was found: the figure is no rate. `None` where it was not so.
+pub fn bracket(goal: &GoalResult) -> Option<String> {
+    if goal.outcome != Outcome::Unfinished {
+        return None;
+    }
+    let lower = goal.relevant_lower_bound_frames_per_s.value();
+    let upper = goal.relevant_upper_bound_frames_per_s.value();
+    let known = lower
+        .map(|rate| format!("≥ {}", format::frame_rate(*rate)))
+        .into_iter()
+        .chain(upper.map(|rate| format!("< {}", format::frame_rate(*rate))));
+    let known: Vec<String> = known.collect();
+    Some(match known.is_empty() {
+        true => "the search ended before it was found".to_owned(),
+        false => format!(
+            "the search ended before it was found: {} frames/s",
+            known.join(", ")
+        ),
+    })
+}
+
+/// A figure of a goal that is a rate only where the search was not cut short.
+pub fn rate_of(goal: &GoalResult, figure: &Field<f64>) -> Field<f64> {
+    bracket(goal).map_or_else(|| figure.clone(), Field::absent)
 }
 
 /// A goal in words, e.g. `at most 2.5 %` or `none`.
@@ -150,9 +196,9 @@ fn rate_heads() -> Vec<Head> {
 
 fn rate_row(part: &Part, r: &SearchResult, goal: &GoalResult) -> Vec<Cell> {
     let rate = |field: &Field<f64>| Cell::of(field.clone(), format::frame_rate);
-    let mbit = |field: &Field<f64>| Cell::of(field.clone(), format::mbit);
+    let mbit = |field: &Field<f64>| Cell::of(rate_of(goal, field), format::mbit);
     let outcome = match (not_found(goal.outcome), goal.not_monotone) {
-        (Some(why), _) => why.to_owned(),
+        (Some(why), _) => bracket(goal).unwrap_or_else(|| why.to_owned()),
         (None, true) => "found, loss does not grow with the load".to_owned(),
         (None, false) => "found".to_owned(),
     };
@@ -160,7 +206,7 @@ fn rate_row(part: &Part, r: &SearchResult, goal: &GoalResult) -> Vec<Cell> {
         name(part),
         Cell::Text(asked(&r.trial, &r.sizes)),
         Cell::Text(allowed(goal.goal.loss_ratio)),
-        rate(&goal.conditional_throughput_frames_per_s),
+        rate(&rate_of(goal, &goal.conditional_throughput_frames_per_s)),
         mbit(&goal.conditional_throughput_payload_bits_per_s),
         mbit(&goal.conditional_throughput_goodput_bits_per_s),
         rate(&goal.relevant_lower_bound_frames_per_s),
@@ -177,26 +223,49 @@ fn rate_row(part: &Part, r: &SearchResult, goal: &GoalResult) -> Vec<Cell> {
 }
 
 fn curve(part: &Part, c: &CurveResult) -> Table {
-    let heads = vec![
+    let held_back = c.points.iter().filter_map(|p| p.held_back_at_frames_per_s);
+    let held_back = held_back.count();
+    let mut heads = vec![
         Head::figures("load", "%", Shown::Always, 0),
         Head::figures("load", "frames/s", Shown::Always, 0),
         Head::figures("loss", "%", Shown::Always, 0),
     ];
+    if held_back > 0 {
+        heads.insert(
+            2,
+            Head::figures("held back at", "frames/s", Shown::Always, 0),
+        );
+    }
     let rows = c.points.iter().map(|p| {
-        vec![
+        let mut row = vec![
             Cell::Text(format::decimal(p.load_percent, 1)),
             Cell::Text(format::frame_rate(p.load_frames_per_s)),
             Cell::of(p.loss_ratio.clone(), format::percent),
-        ]
+        ];
+        if held_back > 0 {
+            let cell = match p.held_back_at_frames_per_s {
+                Some(rate) => Cell::Text(format::frame_rate(rate)),
+                None => Cell::Absent("the path did not hold this load back".to_owned()),
+            };
+            row.insert(2, cell);
+        }
+        row
     });
     let asked = asked(&c.trial, &c.sizes);
     let end = if c.ends_without_loss {
         "two loads in a row lost nothing"
     } else {
-        "no two loads in a row were without loss"
+        "no two loads in a row were offered and without loss"
+    };
+    let held_back = match held_back {
+        0 => String::new(),
+        n => format!(
+            "; the path held the sender back at {n} of {} loads, and the loss there is of what was sent",
+            c.points.len()
+        ),
     };
     let caption = format!(
-        "Loss against load: {}, {asked}, trials of {}; {end}",
+        "Loss against load: {}, {asked}, trials of {}; {end}{held_back}",
         clip(&line(&part.name), NAME),
         format::time(c.curve.trial_ps)
     );
@@ -234,7 +303,7 @@ fn burst_row(part: &Part, b: &BurstResult) -> Vec<Cell> {
     let micro =
         |field: &Field<u64>| Cell::of(field.clone(), |ps| format::decimal(ps as f64 / 1e6, 3));
     let at_longest = b.bursts.iter().filter(|burst| burst.at_longest).count();
-    let of = |get: fn(&wirelab_trial::search::BurstLengths) -> String| {
+    let of = |get: &dyn Fn(&wirelab_trial::search::BurstLengths) -> String| {
         Cell::of(lengths.clone(), |l| get(&l))
     };
     vec![
@@ -242,14 +311,14 @@ fn burst_row(part: &Part, b: &BurstResult) -> Vec<Cell> {
         Cell::Text(asked(&b.trial, &b.sizes)),
         Cell::Text(format::frame_rate(b.max_frames_per_s)),
         Cell::Text(format::frame_rate(b.throughput_frames_per_s)),
-        of(|l| l.repeats.to_string()),
-        of(|l| format::decimal(l.mean_frames, 1)),
-        of(|l| format::integer(l.min_frames)),
-        of(|l| format::integer(l.max_frames)),
-        of(|l| format::decimal(l.stddev_frames, 1)),
+        of(&|l| l.repeats.to_string()),
+        of(&|l| format::decimal(l.mean_frames, 1)),
+        of(&|l| format::integer(l.min_frames)),
+        of(&|l| format::integer(l.max_frames)),
+        of(&|l| format::decimal(l.stddev_frames, 1)),
         micro(&b.implied_buffer_time_ps),
         micro(&b.corrected_buffer_time_ps),
-        Cell::Text(match at_longest {
+        of(&|_| match at_longest {
             0 => "by the node".to_owned(),
             n => format!("{n} at the longest that was allowed"),
         }),

@@ -176,6 +176,7 @@ mod tests {
                 max_ticks: 30,
                 ..Histogram::default()
             },
+            intervals: wirelab_trial::PercentileIntervals::default(),
         };
         assert_eq!(percentile(&series, 0.5), Some(20));
         series.sampled = true;

@@ -7,6 +7,7 @@ use wirelab_study::table::{Relation, Role, Study};
 
 use crate::escape::{clip, line, markdown as escape, xml};
 use crate::html;
+use crate::loss;
 use crate::options::Options;
 use crate::row;
 use crate::table::{Cell, Head, Notes, Shown, Table};
@@ -248,7 +249,12 @@ fn name(text: &str) -> Cell {
 
 fn noted(text: String, note: Option<String>) -> Cell {
     match note {
-        Some(note) => Cell::Noted { text, note },
+        Some(note) => Cell::Noted {
+            text,
+            note,
+            kind: None,
+            alarm: false,
+        },
         None => Cell::Text(text),
     }
 }
@@ -274,7 +280,9 @@ fn value(figure: &Figure) -> Cell {
         let note = said(figure.claim.as_deref(), figure.reason.as_deref());
         return Cell::Absent(note.unwrap_or_default());
     };
-    Cell::Text(digits(figure, value))
+    let least = digits(figure, value);
+    let most = figure.value_at_most.map(|most| digits(figure, most));
+    Cell::Text(most.map_or_else(|| least.clone(), |most| loss::ends(&least, &most)))
 }
 
 fn digits(figure: &Figure, value: f64) -> String {
@@ -293,7 +301,7 @@ fn of_model(figure: &Figure) -> Cell {
     };
     let kind = model
         .kind
-        .map_or_else(String::new, |kind| format!(" {}", row::kind(kind)));
+        .map_or_else(String::new, |kind| format!(" {}", kind.name()));
     Cell::Text(format!("{}{kind}", digits(figure, value)))
 }
 
@@ -302,6 +310,7 @@ fn error(figure: &Figure) -> Cell {
     let text = match (figure.holds, figure.error_percent) {
         (Some(true), _) => "holds".to_owned(),
         (Some(false), _) => "fails".to_owned(),
+        (None, _) if figure.is_undecided() => "undecided".to_owned(),
         (None, Some(percent)) => {
             let text = format!("{percent:+.2} %").replace("-0.00", "+0.00");
             if figure.counted {

@@ -1,10 +1,13 @@
 //! How a run went in one sentence, and each trial in one line.
 
-use wirelab_trial::{Field, Kind, Observation, ResultsFile, Status};
+use wirelab_trial::{Counts, Field, Kind, Observation, ResultsFile, Status};
 
+use crate::datasheet::EMULATED;
 use crate::escape;
-use crate::finding::{beyond_loss, faultless, judged};
 use crate::format::{self, integer};
+use crate::interval;
+use crate::judge::{End, counted, judge};
+use crate::loss::{self, Loss};
 use crate::row::{self, bad};
 use crate::stages::sheet;
 
@@ -14,48 +17,98 @@ pub fn verdict(file: &ResultsFile) -> String {
     if total == 0 {
         return "No trial was run.".to_owned();
     }
-    let searched = row::searched(file);
-    let sound = |at: usize, o: &Observation| match searched[at] {
-        true => beyond_loss(at + 1, o).is_empty(),
-        false => faultless(o),
-    };
-    let each = file.observations.iter().enumerate();
-    let good = each.filter(|(at, o)| sound(*at, o)).count();
+    let judged = judge(file);
+    let bad = |end: &&End| matches!(end, End::Failed(..));
+    let wrong = judged.trials.iter().filter(bad).count();
+    let missed = judged.goals.iter().filter(|goal| goal.class == "search");
+    let missed = missed.filter(|goal| bad(&&goal.end)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
-    let mut text = if good == total {
-        format!("{total} {trials}, none with a fault or loss")
+    let mut text = if wrong == 0 {
+        let injected = file.observations.iter().any(|o| !o.trial.faults.is_clean());
+        let beyond = match injected {
+            true => " beyond those injected",
+            false => "",
+        };
+        format!("{total} {trials}, none with a fault or loss{beyond}")
     } else {
-        format!("{} of {total} {trials} with a fault or loss", total - good)
+        format!("{wrong} of {total} {trials} with a fault or loss")
     };
-    let unjudged = file.observations.iter().filter(|o| !judged(o)).count();
+    let each = file.observations.iter().zip(&judged.trials);
+    let of_tester = each.filter(|(o, end)| bad(end) && only_the_tester_dropped(o));
+    let of_tester = of_tester.count();
+    if of_tester > 0 {
+        text.push_str(&format!(
+            ", {of_tester} of them by nothing but what the tester's own queue dropped"
+        ));
+    }
+    let nothing = |end: &&End| matches!(end, End::Failed("nothing", _));
+    let nothing = judged.trials.iter().filter(nothing).count();
+    if nothing > 0 {
+        text.push_str(&format!(
+            " or without the figure that was asked for ({nothing})"
+        ));
+    }
+    if missed > 0 {
+        text.push_str(&format!(
+            ", {missed} of the rates or losses searched not found"
+        ));
+    }
+    let unjudged = file.observations.iter().filter(|o| !counted(o)).count();
     if unjudged > 0 {
         text.push_str(&format!(", {unjudged} without counted frames"));
     }
     text.push_str(&totals(file));
-    let searched = searched.iter().filter(|s| **s).count();
+    let searched = row::searched(file).iter().filter(|s| **s).count();
     if searched > 0 {
         text.push_str(&format!(
             " {} of the trials are of searches, which lose frames on purpose.",
             integer(searched as u64)
         ));
     }
+    let limited = tester_limited(file);
+    if limited > 0 {
+        text.push_str(&format!(
+            " The tester was the limit in {} of the trials: the node may be faster.",
+            integer(limited as u64)
+        ));
+    }
     if file.interrupted {
         text.push_str(" The run ended before its plan was done.");
+    }
+    if file.observations.iter().any(Observation::is_emulated) {
+        text.push_str(&format!(" {EMULATED}"));
     }
     text
 }
 
-/// Measured frames over all trials; nothing where none were counted.
+/// Whether nothing was wrong with a trial but what the tester's own queue dropped, or may have.
+fn only_the_tester_dropped(o: &Observation) -> bool {
+    let mut counts = o.flows.iter().filter_map(|flow| flow.counts.value());
+    o.status == Status::Complete && !o.passed() && counts.all(Counts::is_clean_but_for_the_tester)
+}
+
+/// Trials, those of searches aside, in which the tester and not the node was the limit.
+pub fn tester_limited(file: &ResultsFile) -> usize {
+    let searched = row::searched(file);
+    let each = file.observations.iter().zip(searched);
+    each.filter(|(o, searched)| !searched && o.tester.was_limit.value() == Some(&true))
+        .count()
+}
+
+/// Counted frames over all trials; nothing where none were counted.
 fn totals(file: &ResultsFile) -> String {
-    let (mut sent, mut lost, mut damaged) = (0u64, 0u64, 0u64);
+    let (mut sent, mut damaged) = (0u64, 0u64);
+    let mut lost = Loss { low: 0u64, high: 0 };
+    let mut weakest = Kind::Measured;
     let flows = file.observations.iter().flat_map(|o| &o.flows);
     for flow in flows {
         let (Some(s), Some(c)) = (flow.sent_frames.value(), flow.counts.value()) else {
             continue;
         };
-        if flow.counts.kind() == Some(Kind::Measured) {
+        if let Some(kind) = flow.counts.kind().filter(|kind| kind.was_seen()) {
+            weakest = weakest.max(kind);
             sent = sent.saturating_add(*s);
-            lost = lost.saturating_add(c.lost_frames);
+            lost = lost.plus(loss::frames(c));
             damaged = damaged.saturating_add(bad(c));
         }
     }
@@ -63,9 +116,9 @@ fn totals(file: &ResultsFile) -> String {
         return ".".to_owned();
     }
     format!(
-        ": {} frames sent, {} lost, {} bad (measured).",
+        ": {} frames sent, {}, {} bad ({weakest}).",
         integer(sent),
-        integer(lost),
+        loss::in_words(lost),
         integer(damaged)
     )
 }
@@ -115,6 +168,10 @@ fn way_in_words(row: &row::Row<'_>, named: bool) -> String {
     match row.sum(|f| &f.frames_per_s) {
         Field::Observed { value, kind } => {
             text.push_str(&format!("{} frames/s", format::frame_rate(value)));
+            if let Some(of) = row.interval(|f| f.intervals.frames_per_s) {
+                let ends = interval::ends(&of, format::frame_rate);
+                text.push_str(&format!(" ({ends} {})", of.over.words()));
+            }
             shown = Some(kind);
         }
         Field::Absent { absent } => text.push_str(&format!("no frame rate ({absent})")),
@@ -130,12 +187,10 @@ fn way_in_words(row: &row::Row<'_>, named: bool) -> String {
     if let Some((low, _)) = row.range(|f| f.efficiency.clone()).value() {
         text.push_str(&format!(", efficiency {} %", format::percent(*low)));
     }
-    if let (Some(lost), Some(damaged)) =
-        (row.count(|c| c.lost_frames).value(), row.count(bad).value())
-    {
+    if let (Some(lost), Some(damaged)) = (row.lost().value(), row.count(bad).value()) {
         text.push_str(&format!(
-            ", {} lost, {} bad",
-            integer(*lost),
+            ", {}, {} bad",
+            loss::in_words(*lost),
             integer(*damaged)
         ));
     }

@@ -5,8 +5,6 @@ use std::collections::HashMap;
 
 use wirelab_trial::{Field, Kind};
 
-use crate::row;
-
 /// What stands in one place of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -29,6 +27,10 @@ pub enum Cell {
         text: String,
         /// The note.
         note: String,
+        /// Where it comes from, where it is a figure.
+        kind: Option<Kind>,
+        /// Whether it tells of a fault.
+        alarm: bool,
     },
 }
 
@@ -48,13 +50,23 @@ impl Cell {
     /// A count that should be 0.
     pub fn fault(field: Field<u64>) -> Cell {
         let wrong = field.value().is_some_and(|n| *n > 0);
-        match Cell::of(field, crate::format::integer) {
-            Cell::Figure { text, kind, .. } => Cell::Figure {
-                text,
-                kind,
-                alarm: wrong,
-            },
-            cell => cell,
+        Cell::of(field, crate::format::integer).alarmed(wrong)
+    }
+
+    /// The same figure, told to be a fault or not.
+    #[must_use]
+    pub fn alarmed(mut self, wrong: bool) -> Cell {
+        if let Cell::Figure { alarm, .. } | Cell::Noted { alarm, .. } = &mut self {
+            *alarm = wrong;
+        }
+        self
+    }
+
+    /// Whether it tells of a fault.
+    pub const fn alarm(&self) -> bool {
+        match self {
+            Cell::Figure { alarm, .. } | Cell::Noted { alarm, .. } => *alarm,
+            Cell::Text(_) | Cell::Absent(_) => false,
         }
     }
 
@@ -62,7 +74,35 @@ impl Cell {
     pub const fn kind(&self) -> Option<Kind> {
         match self {
             Cell::Figure { kind, .. } => Some(*kind),
-            _ => None,
+            Cell::Noted { kind, .. } => *kind,
+            Cell::Text(_) | Cell::Absent(_) => None,
+        }
+    }
+
+    /// Its text with the mark of its kind, without its note.
+    pub fn marked(&self, column: ColumnKind) -> String {
+        let text = match self {
+            Cell::Text(text) | Cell::Figure { text, .. } | Cell::Noted { text, .. } => text,
+            Cell::Absent(_) => "–",
+        };
+        match self.kind().map_or("", |kind| column.mark(kind)) {
+            "" => text.to_owned(),
+            mark => format!("{text} {mark}"),
+        }
+    }
+
+    /// The same figure with a note beside it.
+    #[must_use]
+    pub fn with_note(self, note: impl Into<String>) -> Cell {
+        let kind = self.kind();
+        match self {
+            Cell::Figure { text, alarm, .. } => Cell::Noted {
+                text,
+                note: note.into(),
+                kind,
+                alarm,
+            },
+            cell => cell,
         }
     }
 }
@@ -252,19 +292,16 @@ impl ColumnKind {
     pub const fn head(self) -> &'static str {
         match self {
             ColumnKind::None => "",
-            ColumnKind::One(kind) => row::kind(kind),
+            ColumnKind::One(kind) => kind.name(),
             ColumnKind::Several => "kind marked",
         }
     }
 
-    /// What a figure says of its kind, with a space before it.
+    /// What a figure says of its kind, in short; empty where the head says it.
     pub const fn mark(self, kind: Kind) -> &'static str {
-        match (self, kind) {
-            (ColumnKind::None | ColumnKind::One(_), _) => "",
-            (ColumnKind::Several, Kind::Measured) => " meas.",
-            (ColumnKind::Several, Kind::Predicted) => " pred.",
-            (ColumnKind::Several, Kind::Calibrated) => " calib.",
-            (ColumnKind::Several, Kind::Published) => " publ.",
+        match self {
+            ColumnKind::None | ColumnKind::One(_) => "",
+            ColumnKind::Several => kind.short(),
         }
     }
 }

@@ -5,8 +5,8 @@ use wirelab_trial::ResultsFile;
 use crate::escape::line;
 use crate::options::Options;
 use crate::row;
-use crate::table::{Cell, Notes, Table, WORTH};
-use crate::{columns, detail, finding, search, summary};
+use crate::table::{Cell, ColumnKind, Notes, Table, WORTH};
+use crate::{columns, detail, finding, loaded, search, summary};
 
 const BOLD: &str = "\x1b[1m";
 pub const RED: &str = "\x1b[1;31m";
@@ -46,6 +46,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
         tables.push(columns::table("", &rows, options.each_flow));
     }
     tables.extend(search::tables(file));
+    tables.extend(loaded::table(file));
     tables.extend(detail::series_tables(file, options.each_flow));
     tables.extend(detail::counters(file));
     for table in tables {
@@ -112,7 +113,7 @@ pub fn draw(mut table: Table, options: &Options, notes: &mut Notes) -> String {
     // Notes are numbered once the columns are settled, so that no number is missing.
     let columns = columns_of(&table, notes, fit.kinds);
     let mut out = match (fit.kinds, table.kind()) {
-        (false, Some(kind)) => format!("all figures {}\n", row::kind(kind)),
+        (false, Some(kind)) => format!("all figures {}\n", kind.name()),
         _ => String::new(),
     };
     out.push_str(&lines(&columns, fit.gap, options.colour));
@@ -158,29 +159,28 @@ fn total(columns: &[Drawn], gap: usize) -> usize {
 }
 
 fn columns_of(table: &Table, notes: &mut Notes, kinds: bool) -> Vec<Drawn> {
+    // Once a column: to find it out for each cell would look at every cell for each.
+    let kinds_of: Vec<ColumnKind> = (0..table.heads.len())
+        .map(|at| table.column_kind(at))
+        .collect();
     // Numbers go by rows, as a reader meets them.
     let mut texts: Vec<Vec<(String, bool)>> = vec![Vec::new(); table.heads.len()];
     for cells in &table.rows {
         for (at, cell) in cells.iter().enumerate() {
-            texts[at].push(match cell {
-                Cell::Text(text) => (text.clone(), false),
-                Cell::Figure { text, kind, alarm } => {
-                    let mark = table.column_kind(at).mark(*kind);
-                    (format!("{text}{mark}"), *alarm)
+            let text = cell.marked(kinds_of[at]);
+            let text = match cell {
+                Cell::Text(_) | Cell::Figure { .. } => text,
+                Cell::Absent(note) | Cell::Noted { note, .. } => {
+                    format!("{text}[{}]", notes.number(note))
                 }
-                Cell::Absent(reason) => (format!("–[{}]", notes.number(reason)), false),
-                Cell::Noted { text, note } => (format!("{text}[{}]", notes.number(note)), false),
-            });
+            };
+            texts[at].push((text, cell.alarm()));
         }
     }
     let heads = table.heads.iter().enumerate().zip(texts);
     heads
         .map(|((at, head), cells)| {
-            let kind = if kinds {
-                table.column_kind(at).head()
-            } else {
-                ""
-            };
+            let kind = if kinds { kinds_of[at].head() } else { "" };
             let head_lines = [head.name.to_owned(), head.unit.to_owned(), kind.to_owned()];
             let longest_head = head_lines.iter().map(|t| count(t));
             let width = longest_head

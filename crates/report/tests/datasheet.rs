@@ -3,46 +3,10 @@
 mod common;
 
 use common::am263x;
+use common::page::{rows, text};
 use wirelab_report::datasheet::{compare, datasheet, is_datasheet};
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::*;
-
-fn text(file: &ResultsFile, format: Format) -> String {
-    render(file, format, &Options::default())
-}
-
-/// The rows of a Markdown or HTML table of the page as cells, without commas between groups of digits.
-fn rows(page: &str, heading: &str) -> Vec<Vec<String>> {
-    let part = page
-        .split(heading)
-        .nth(1)
-        .unwrap_or_else(|| panic!("{heading} in {page}"));
-    let part = part.split("\n##").next().unwrap();
-    if let Some((_, rest)) = part.split_once("<table class=\"grid-sheet\">") {
-        let table = format!("<table>{}</table>", rest.split("</table>").next().unwrap());
-        let table = roxmltree::Document::parse(&table).unwrap();
-        let rows = table.descendants().filter(|n| n.has_tag_name("tr"));
-        let cell = |c: roxmltree::Node<'_, '_>| {
-            let words: Vec<_> = c
-                .descendants()
-                .filter_map(|t| t.text().filter(|_| t.is_text()))
-                .collect();
-            words.join(" ")
-        };
-        let cells = |row: roxmltree::Node<'_, '_>| row.children().map(cell).collect();
-        return rows.map(cells).collect();
-    }
-    let lines = part
-        .lines()
-        .filter(|l| l.starts_with('|') && !l.starts_with("| ---"));
-    let cells = |l: &str| {
-        l.trim_matches('|')
-            .split(" | ")
-            .map(|c| c.trim().replace(',', ""))
-            .collect()
-    };
-    lines.map(|l| cells(&l.replace('\\', ""))).collect()
-}
 
 #[test]
 fn the_page_of_the_third_document_cell_by_cell() {
@@ -369,6 +333,25 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
 }
 
 #[test]
+fn figures_of_a_node_with_other_work_say_so() {
+    let mut file = am263x::page();
+    let note = "the node's cores were busy before the trial: an idle node may be faster";
+    assert!(!text(&file, Format::Markdown).contains(note));
+    for o in &mut file.observations {
+        if let Field::Observed { value, .. } = &mut o.cpu_load {
+            value.idle_baseline_ratio = Some(wirelab_trial::NODE_BUSY);
+        }
+    }
+    let page = text(&file, Format::Markdown);
+    assert!(page.contains(note), "{page}");
+    let udp = rows(&page, "### UDP Throughput");
+    assert!(
+        udp[6][1].contains('[') && udp[6][3].contains('['),
+        "{udp:?}"
+    );
+}
+
+#[test]
 fn a_bound_that_the_tester_set_is_found_by_what_was_really_offered() {
     let mut file = am263x::page();
     let first = file.parts.iter().position(|p| p.found.is_some()).unwrap();
@@ -453,5 +436,42 @@ fn results_side_by_side() {
                 .unwrap()
                 .contains("board.json")
         );
+    }
+}
+
+#[test]
+fn a_search_that_was_cut_short_shows_its_bracket_and_is_no_max() {
+    let mut file = am263x::page();
+    let first = file.parts.iter().position(|p| p.found.is_some()).unwrap();
+    let Some(Found::Rates(result)) = &mut file.parts[first].found else {
+        panic!("no rates");
+    };
+    for goal in &mut result.goals {
+        goal.outcome = search::Outcome::Unfinished;
+        goal.limited_by = Field::absent("the rate was not found");
+        goal.relevant_lower_bound_frames_per_s = Field::measured(1_000.0);
+        goal.relevant_upper_bound_frames_per_s = Field::measured(4_321.0);
+        goal.conditional_throughput_frames_per_s = Field::measured(1_234.5);
+    }
+    let page = text(&file, Format::Markdown);
+    assert!(page.contains("≥ 1,000, &lt; 4,321 frames/s"), "{page}");
+    let max = &rows(&page, "### UDP Throughput")[5];
+    assert!(max[1].starts_with('–'), "{max:?}");
+    let max = datasheet(&file).sheets[0]
+        .udp
+        .iter()
+        .find_map(|u| u.receive_max.clone())
+        .unwrap();
+    assert!(max.rate.bits_per_s.value().is_none() && max.rate.frames_per_s.value().is_none());
+    let trials = Options {
+        trials: true,
+        ..Options::default()
+    };
+    let tables = render(&file, Format::Markdown, &trials);
+    let junit = text(&file, Format::Junit);
+    assert!(tables.contains("≥ 1,000, &lt; 4,321 frames/s"), "{tables}");
+    assert!(junit.contains("≥ 1,000, &lt; 4,321 frames/s"), "{junit}");
+    for text in [tables, junit] {
+        assert!(!text.contains("1,234"), "{text}");
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use wirelab_report::{Format, Options, render, summary_line};
-use wirelab_trial::ResultsFile;
+use wirelab_trial::{Field, ResultsFile};
 
 fn text(file: &ResultsFile, format: Format) -> String {
     render(file, format, &Options::default())
@@ -74,7 +74,7 @@ fn the_way_through_a_node_has_a_column_where_trials_were_asked_one() {
         lines
             .next()
             .unwrap()
-            .ends_with(",path,wait,rule,background"),
+            .contains(",path,wait,rule,background,"),
         "{csv}"
     );
     assert!(
@@ -243,4 +243,23 @@ fn each_figure_names_its_kind() {
     );
     let csv = text(&common::kinds(), Format::Csv);
     assert!(csv.contains(",predicted,") && csv.contains("absent: a model moves no frames"));
+}
+
+/// What is compared for each pair of trials would be compared 16 million times here.
+#[test]
+fn a_file_of_many_trials_is_a_table_of_as_many_rows() {
+    let mut file = common::lab();
+    let one = file.observations.remove(0);
+    file.observations = (0..4_000u64)
+        .map(|n| {
+            let mut next = one.clone();
+            next.flows.truncate(1);
+            next.counters.insert("turn".to_owned(), Field::measured(n));
+            next
+        })
+        .collect();
+    file.parts.clear();
+    let shown = text(&file, Format::Terminal);
+    assert!(shown.lines().count() > 8_000, "{}", shown.lines().count());
+    assert!(shown.contains("3,999"), "the last trial's counter");
 }

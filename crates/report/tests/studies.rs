@@ -94,6 +94,9 @@ impl Node for Paper {
             efficiency: Field::absent(none),
             goodput_bits_per_s: Field::absent(none),
             loss_ratio: Field::Observed { value: 0.01, kind },
+            loss_ratio_at_most: None,
+            intervals: wirelab_trial::FlowIntervals::default(),
+            checker_held_up_ps: Field::absent(none),
             jitter_ps: Field::absent(none),
             sender: Field::absent(none),
             receiver_path: "paper".to_owned(),
@@ -110,10 +113,7 @@ impl Node for Paper {
             cpu_load: Field::Observed { value: load, kind },
             series: Vec::new(),
             counters: BTreeMap::new(),
-            tester: TesterObservation {
-                ceiling_frames_per_s: Field::absent(none),
-                was_limit: Field::absent(none),
-            },
+            tester: TesterObservation::new(Field::absent(none), Field::absent(none)),
             warnings: Vec::new(),
         })
     }
@@ -220,4 +220,25 @@ fn the_studys_own_model_stands_beside_another_node() {
     let model = ran(Kind::Predicted, None);
     let run = ran(Kind::Measured, Some("board:example")).beside(&model);
     insta::assert_snapshot!(study::terminal(&[run], &options(140)));
+}
+
+#[test]
+fn a_loss_of_which_only_the_ends_are_known_shows_both_and_claims_of_it_may_be_undecided() {
+    let mut run = ran(Kind::Measured, None);
+    for figure in &mut run.rows {
+        match figure.row.as_str() {
+            "copying" => (figure.value_at_most, figure.holds) = (Some(9.0), None),
+            _ if figure.metric.name() == "loss" => figure.value_at_most = Some(72.0),
+            _ => {}
+        }
+    }
+    let runs = [run];
+    for text in [
+        study::terminal(&runs, &options(120)),
+        study::markdown(&runs),
+        study::html(&runs, &options(120)),
+    ] {
+        assert!(text.contains("1.00–72.00"), "{text}");
+        assert!(text.contains("undecided"), "{text}");
+    }
 }

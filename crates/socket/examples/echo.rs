@@ -84,7 +84,7 @@ fn server(options: &Options) -> Result<(), Box<dyn Error>> {
     socket.set_read_timeout(Some(seconds))?;
     let (_, peer) = socket.peek_from(&mut [0; 1])?;
     socket.connect(peer)?;
-    let seen = echo::reflect(&socket, None, options.wait, &Live::default(), &cancel)?;
+    let seen = echo::reflect(&socket, None, None, options.wait, &Live::default(), &cancel)?;
     let counts = seen.report.counts;
     println!(
         r#"{{"mode":"server","received_frames":{},"good_frames":{},"foreign_frames":{}}}"#,

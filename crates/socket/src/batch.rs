@@ -30,6 +30,8 @@ pub struct Batch {
     buf: Vec<u8>,
     datagram_bytes: usize,
     messages: Messages,
+    /// Whether a call waits for room, as long as the socket's deadline says.
+    waits: bool,
     /// Datagrams of one piece; 1 where the system does not cut.
     per_piece: usize,
     segmented: bool,
@@ -48,6 +50,7 @@ impl Batch {
             buf: vec![0; datagram_bytes * most],
             datagram_bytes,
             messages: Messages::new(most.min(MOST_MESSAGES)),
+            waits: true,
             per_piece: match gso {
                 true => (MOST_PIECE_BYTES / datagram_bytes).clamp(1, MOST_SEGMENTS),
                 false => 1,
@@ -56,6 +59,14 @@ impl Batch {
             alone: false,
             pending: None,
         }
+    }
+
+    /// The same, but a full queue is an error at once ([`io::ErrorKind::WouldBlock`]), so that the caller can tell
+    /// waiting from working.
+    #[must_use]
+    pub fn without_waiting(mut self) -> Batch {
+        self.waits = false;
+        self
     }
 
     /// Datagrams that there is room for.
@@ -138,7 +149,9 @@ impl Batch {
             segment,
         };
         let messages = slots.len().div_ceil(per_piece);
-        let sent = self.messages.send(socket.as_fd(), &self.buf, pieces, to)?;
+        let sent = self
+            .messages
+            .send(socket.as_fd(), &self.buf, pieces, to, self.waits)?;
         let done = (sent * per_piece).min(slots.len());
         self.segmented |= per_piece > 1 && done > 1;
         self.alone = sent < messages;

@@ -10,7 +10,7 @@ use crate::flow::{Expect, Live, Offer};
 use crate::{tcp, udp};
 
 /// Long enough to leave the start behind, short enough to come before each new kind of trial.
-const TIME_PS: u64 = 200_000_000_000;
+const TIME_PS: u64 = 100_000_000_000;
 
 /// Frames/s that arrive of one flow of the trial's layer and size at maximum load, over loopback, all verified.
 pub fn frames_per_s(trial: &Trial) -> Field<f64> {
@@ -66,11 +66,12 @@ const fn expect(datagram_bytes: u32) -> Expect {
 fn over_udp(ip: IpAddr, bytes: u32) -> io::Result<CheckReport> {
     let (source, sink) = (UdpSocket::bind((ip, 0))?, UdpSocket::bind((ip, 0))?);
     source.connect(sink.local_addr()?)?;
-    udp::prepare(&sink);
+    let ready = udp::prepare(&sink);
     let over = Cancel::new();
     let (live, expect) = (Live::default(), expect(bytes));
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(|| udp::receive(&sink, Some(ip), &expect, &live, &over));
+        let receiver =
+            scope.spawn(|| udp::receive_from(&sink, ready, Some(ip).into(), &expect, &live, &over));
         let sent = udp::send(&source, &offer(bytes), &Live::default(), &Cancel::new());
         over.cancel();
         let seen = receiver

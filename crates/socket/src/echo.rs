@@ -8,13 +8,16 @@
 //! Half a round trip is no one-way latency: nobody knows how the two ways share it.
 
 mod ledger;
+mod open_loop;
 mod ping_pong;
 mod probe;
 mod reflect;
+mod stream;
 
 pub use ping_pong::{PingPong, ping_pong};
 pub use probe::probe;
 pub use reflect::reflect;
+pub use stream::{Blocks, stream_probe};
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
@@ -22,8 +25,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 pub use wirelab_trial::Wait;
-use wirelab_trial::job::{CheckReport, Pace, SendReport};
-use wirelab_trial::{Cancel, Extent, Field, Histogram, Pdv, Series};
+use wirelab_trial::job::{CheckReport, SendReport};
+use wirelab_trial::{Cancel, Field, Histogram, Pdv, Series};
 
 use crate::flow::{Live, Offer};
 
@@ -59,7 +62,7 @@ pub mod names {
     /// From the sending of a frame to the arrival of its echo.
     pub const FROM_SENDING: &str = "round trip from sending";
     /// Round trips of the tester to itself.
-    pub const FLOOR: &str = "tester's floor";
+    pub const FLOOR: &str = wirelab_trial::emulated::FLOOR;
 }
 
 /// What came of a probe.
@@ -103,23 +106,11 @@ impl EchoReport {
     }
 }
 
-/// Echoes of the tester to itself.
-const FLOOR_FRAMES: u64 = 256;
-/// The longest interval between them, in ps.
-const FLOOR_INTERVAL_PS: u64 = 1_000_000_000;
-
 /// The tester's own floor: round trips to a reflector of its own over loopback, measured like those of a node.
 ///
 /// It is what a node that takes no time would show at best, with a reflector in an application of this host.
 pub fn floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> Field<Series> {
-    let measured = measure_floor(offer, ipv6, wait, cancel);
-    match measured {
-        Ok(series) if series.histogram.count > 0 => Field::measured(series),
-        Ok(_) => Field::absent("no echo came back over loopback"),
-        Err(error) => Field::absent(format!(
-            "loopback could not be used ({error}); is lo up in this network namespace?"
-        )),
-    }
+    open_loop::floor_field(measure_floor(offer, ipv6, wait, cancel))
 }
 
 fn measure_floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> io::Result<Series> {
@@ -129,40 +120,17 @@ fn measure_floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> io::
     };
     let (tester, mirror) = (bind()?, bind()?);
     tester.connect(mirror.local_addr()?)?;
-    let offer = Offer {
-        pace: match offer.pace {
-            Pace::Interval { ps } => Pace::Interval {
-                ps: ps.min(FLOOR_INTERVAL_PS),
-            },
-            Pace::Max => Pace::Interval {
-                ps: FLOOR_INTERVAL_PS,
-            },
-        },
-        extent: Extent::Frames {
-            frames: FLOOR_FRAMES,
-        },
-        ..*offer
-    };
     // Two that spin need two cores; on one, each would wait for the other's turn to end.
     let own = match cores() {
         0 | 1 => Wait::Sleep,
         _ => wait,
     };
-    let over = Cancel::new();
-    let report = std::thread::scope(|scope| {
-        let source = tester.local_addr()?.ip();
-        let live = Live::default();
-        let mirror = &mirror;
-        let stop = &over;
-        scope.spawn(move || reflect(mirror, Some(source), own, &live, stop));
-        let report = probe::run(&tester, &offer, own, cancel);
-        over.cancel();
-        report
-    })?;
-    Ok(Series {
-        name: names::FLOOR.to_owned(),
-        ..report.round_trip
-    })
+    let source = tester.local_addr()?.ip();
+    let reflector = |over: &Cancel| {
+        let _ = reflect(&mirror, Some(source), None, own, &Live::default(), over);
+    };
+    let probed = |offer: &Offer| probe::run(&tester, offer, own, cancel);
+    open_loop::floor(offer, reflector, probed)
 }
 
 /// Cores that this thread may run on.

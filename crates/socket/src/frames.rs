@@ -1,10 +1,14 @@
 //! Writing test frames into memory, and the times and gaps of a sender.
 
-use wirelab_trial::job::{Pace, SendReport};
-use wirelab_trial::{Extent, LogLinear, Pacer};
+use std::os::fd::AsFd;
+
+use wirelab_trial::host_clock::now_ns;
+use wirelab_trial::job::SendReport;
+use wirelab_trial::{Extent, HoldWatch, LogLinear, Pacer};
 use wirelab_wire::{Flags, Header, header, lfsr};
 
 use crate::flow::Offer;
+use crate::udp;
 
 /// Writes the frames of one flow.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +66,8 @@ pub struct Progressing {
     end_ns: u64,
     last_ns: u64,
     gaps: LogLinear,
+    /// Looks for holds of a sender that names all its waits.
+    watch: Option<HoldWatch>,
     /// Sequences used so far.
     pub sequences: u64,
     /// What was done so far; whole only at the end.
@@ -69,24 +75,32 @@ pub struct Progressing {
 }
 
 impl Progressing {
-    /// A run that starts now.
+    /// A run that starts at `start_ns`.
     pub fn new(offer: &Offer, start_ns: u64) -> Progressing {
         let (frames, end_ns) = match offer.extent {
             Extent::Frames { frames } => (frames, u64::MAX),
             Extent::Time { time_ps } => (u64::MAX, start_ns.saturating_add(time_ps / 1000)),
         };
         Progressing {
-            pacer: match offer.pace {
-                Pace::Max => None,
-                Pace::Interval { ps } => Some(Pacer::new(start_ns, ps)),
-            },
+            pacer: offer.pace.schedule(start_ns),
             frames,
             start_ns,
             end_ns,
             last_ns: 0,
             gaps: LogLinear::new(),
+            watch: None,
             sequences: 0,
             report: SendReport::default(),
+        }
+    }
+
+    /// A run that starts now, watched for holds of the calling thread, which names each wait for room.
+    pub fn watched(offer: &Offer) -> Progressing {
+        // Before the schedule starts: it opens a file.
+        let watch = HoldWatch::start(HoldWatch::SENDER);
+        Progressing {
+            watch: Some(watch),
+            ..Progressing::new(offer, now_ns())
         }
     }
 
@@ -110,6 +124,28 @@ impl Progressing {
         if let Some(pacer) = &mut self.pacer {
             pacer.start(now_ns);
         }
+    }
+
+    /// The sender goes on at `now_ns`: looks for a hold now and then.
+    #[inline]
+    pub fn tick(&mut self, now_ns: u64) {
+        if let Some(watch) = &mut self.watch {
+            watch.tick(now_ns);
+        }
+    }
+
+    /// Wait until a socket that was full may have room again; the time it is then.
+    pub fn wait_for_room(&mut self, socket: &impl AsFd) -> u64 {
+        let began = now_ns();
+        udp::wait_for_room(socket);
+        let now = now_ns();
+        if let Some(watch) = &mut self.watch {
+            let blocked_ns = watch.blocked(began, now, udp::PATIENCE);
+            if let Some(pacer) = &mut self.pacer {
+                pacer.was_blocked(blocked_ns);
+            }
+        }
+        now
     }
 
     /// Frames that the extent still allows, whatever the time.
@@ -136,9 +172,14 @@ impl Progressing {
 
     /// The report of a run that has ended at `now_ns`.
     pub fn finish(mut self, now_ns: u64) -> SendReport {
-        if let Some(pacer) = &self.pacer {
-            (self.report.slips, self.report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
-        }
+        let holds = self.watch.as_mut().map(HoldWatch::finish);
+        let holds = holds.unwrap_or_default();
+        (self.report.slips, self.report.slipped_ns) = match &self.pacer {
+            Some(pacer) => (pacer.slips, pacer.slipped_ns),
+            None => (holds.count, holds.held_ns),
+        };
+        self.report.longest_burst_frames = self.pacer.as_ref().map(|pacer| pacer.longest_burst);
+        self.report.blocked_ns = Some(holds.blocked_ns);
         // Without a pace many frames share the time at which they were made, and the last have left by now.
         let last_ns = match (&self.pacer, self.sequences) {
             (None, 1..) => now_ns,

@@ -152,6 +152,7 @@ impl Messages {
         buf: &[u8],
         pieces: impl Iterator<Item = Piece>,
         to: To,
+        wait: bool,
     ) -> io::Result<usize> {
         let name_len = to
             .address
@@ -180,16 +181,14 @@ impl Messages {
             };
             count += 1;
         }
+        let flags = match wait {
+            true => libc::MSG_NOSIGNAL,
+            false => libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT,
+        };
         // SAFETY: the first `count` headers point to one piece each, inside `buf`, and to name and control message
         // of `self`, with their lengths; all are borrowed for the whole call, which only reads them.
-        let sent = unsafe {
-            libc::sendmmsg(
-                fd.as_raw_fd(),
-                self.headers.as_mut_ptr(),
-                count,
-                libc::MSG_NOSIGNAL as _,
-            )
-        };
+        let sent =
+            unsafe { libc::sendmmsg(fd.as_raw_fd(), self.headers.as_mut_ptr(), count, flags as _) };
         if sent < 0 {
             return Err(io::Error::last_os_error());
         }

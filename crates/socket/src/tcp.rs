@@ -6,9 +6,9 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
-use wirelab_trial::Cancel;
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{Judge, Pace};
+use wirelab_trial::{Cancel, HoldWatch};
 use wirelab_wire::check::classify_data;
 
 use crate::flow::{Expect, LEAST_BYTES, Live, MOST_BYTES, Offer, Seen, Sent, checked};
@@ -32,24 +32,19 @@ const LONGEST_TAIL_NS: u64 = 2_000_000_000;
 /// # Errors
 /// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs
 /// is in [`Sent::failure`].
-pub fn send(
-    mut stream: &TcpStream,
-    offer: &Offer,
-    live: &Live,
-    cancel: &Cancel,
-) -> io::Result<Sent> {
+pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
     let bytes = checked(offer.datagram_bytes)?;
-    stream.set_nonblocking(false)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    // What waits for room is told from what is held up.
+    stream.set_nonblocking(true)?;
     // With a pace each frame goes when it is due, and does not wait for the next.
     stream.set_nodelay(offer.pace != Pace::Max)?;
     let frames = Frames::new(offer, bytes);
     let most = match offer.pace {
         Pace::Max => (SEND_BYTES / bytes).max(1),
-        Pace::Interval { .. } => 1,
+        Pace::Interval { .. } | Pace::Strict { .. } => 1,
     };
     let mut buf = vec![0; most * bytes];
-    let mut run = Progressing::new(offer, now_ns());
+    let mut run = Progressing::watched(offer);
     let mut failure = None;
     let mut now = now_ns();
     while failure.is_none() && run.left() > 0 && !run.is_over(now) && !cancel.is_cancelled() {
@@ -69,8 +64,11 @@ pub fn send(
             frames.write_header(frame, sequence, now);
         }
         let whole = &buf[..count * bytes];
-        let over = |now| cancel.is_cancelled() || run.is_over(now);
-        let (written, error) = write_frames(&mut stream, whole, bytes, over);
+        let over = |run: &mut Progressing| {
+            let now = run.wait_for_room(&stream);
+            cancel.is_cancelled() || run.is_over(now)
+        };
+        let (written, error) = write_frames(&mut &*stream, whole, bytes, || over(&mut run));
         failure = error;
         (0..written.div_ceil(bytes)).for_each(|_| run.frame(now));
         let cut = written % bytes != 0;
@@ -82,6 +80,7 @@ pub fn send(
             now,
         );
         now = now_ns();
+        run.tick(now);
     }
     let report = run.finish(now);
     // A connection that is gone already has ended.
@@ -94,13 +93,13 @@ pub fn send(
     })
 }
 
-/// Write frames until they are written or it is `over`, and then to the end of the frame that was begun; how many
-/// bytes, and what ended it.
+/// Write frames until they are written or it is `over`, which waits for room, and then to the end of the frame that was
+/// begun; how many bytes, and what ended it.
 fn write_frames(
     stream: &mut impl Write,
     frames: &[u8],
     bytes: usize,
-    over: impl Fn(u64) -> bool,
+    mut over: impl FnMut() -> bool,
 ) -> (usize, Option<io::Error>) {
     let (mut written, mut over_ns) = (0, None);
     while written < frames.len() {
@@ -117,9 +116,8 @@ fn write_frames(
             Ok(0) => return (written, Some(io::ErrorKind::WriteZero.into())),
             Ok(more) => written += more,
             Err(error) if is_not_yet(&error) => {
-                let now = now_ns();
-                if over(now) {
-                    over_ns.get_or_insert(now);
+                if over() {
+                    over_ns.get_or_insert(now_ns());
                 }
             }
             Err(error) => return (written, Some(error)),
@@ -144,16 +142,25 @@ pub fn receive(
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut cutter = Cutter::new(expect.stream, bytes);
     let (mut ended_ns, mut last_ns, mut failure) = (None, 0, None);
+    let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
+    let mut unread = 0;
     loop {
-        match stream.read(cutter.room()) {
+        let mut empty = false;
+        let began = now_ns();
+        watch.tick(began);
+        let read = stream.read(cutter.room());
+        let now = now_ns();
+        // When it came is not known.
+        watch.idle(began, now, PATIENCE);
+        match read {
             Ok(0) => break,
             Ok(len) => {
-                last_ns = now_ns();
+                last_ns = now;
                 cutter.take(len, last_ns);
                 let frames = cutter.judge.received();
                 live.tell(frames, frames * bytes as u64, last_ns);
             }
-            Err(error) if is_not_yet(&error) => {}
+            Err(error) if is_not_yet(&error) => empty = true,
             Err(error) => {
                 failure = Some(error);
                 break;
@@ -162,13 +169,21 @@ pub fn receive(
         if !cancel.is_cancelled() {
             continue;
         }
-        let now = now_ns();
         let ended = *ended_ns.get_or_insert(now);
-        if now.saturating_sub(ended.max(last_ns)) >= QUIET_NS || now - ended >= LONGEST_TAIL_NS {
+        // A receiver that was held up for longer than that may have much to read.
+        if empty && now.saturating_sub(ended.max(last_ns)) >= QUIET_NS {
+            break;
+        }
+        if now - ended >= LONGEST_TAIL_NS {
+            // What was left behind may be all that is missing.
+            unread = u64::MAX;
             break;
         }
     }
-    Ok(cutter.finish(failure))
+    let mut seen = cutter.finish(failure);
+    seen.report.held_up_ns = Some(watch.finish().held_ns);
+    seen.report.missed.at_most = unread;
+    Ok(seen)
 }
 
 /// Cuts a stream into frames and judges them.
@@ -320,7 +335,7 @@ mod tests {
         let frames = stream(20, 5);
         let mut slow = Slow(Vec::new(), false);
         let calls = std::cell::Cell::new(0);
-        let over = |_| {
+        let over = || {
             calls.set(calls.get() + 1);
             calls.get() > 4
         };

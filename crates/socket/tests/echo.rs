@@ -33,7 +33,15 @@ fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
     let over = Cancel::new();
     std::thread::scope(|scope| {
         let reflector = scope.spawn(|| {
-            echo::reflect(node, Some(LOCAL), Wait::Sleep, &Live::default(), &over).unwrap()
+            echo::reflect(
+                node,
+                Some(LOCAL),
+                None,
+                Wait::Sleep,
+                &Live::default(),
+                &over,
+            )
+            .unwrap()
         });
         let done = work();
         over.cancel();
@@ -274,7 +282,7 @@ fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
         let asked = offer(200, Pace::Max);
         let (done, seen) = std::thread::scope(|scope| {
             let reflector = scope.spawn(|| {
-                echo::reflect(&node, Some(LOCAL), wait, &Live::default(), &over).unwrap()
+                echo::reflect(&node, Some(LOCAL), None, wait, &Live::default(), &over).unwrap()
             });
             let done = echo::ping_pong(&tester, &asked, wait, &Cancel::new()).unwrap();
             over.cancel();
@@ -303,7 +311,7 @@ fn over_ipv6_where_there_is_any() {
         let local = tester.local_addr().unwrap().ip();
         let (node, over) = (&node, &over);
         scope.spawn(move || {
-            echo::reflect(node, Some(local), Wait::Sleep, &Live::default(), over).unwrap()
+            echo::reflect(node, Some(local), None, Wait::Sleep, &Live::default(), over).unwrap()
         });
         let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();
         over.cancel();

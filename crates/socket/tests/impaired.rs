@@ -6,7 +6,7 @@ mod common;
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use common::rig;
+use common::{Rig, in_node, rig};
 use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_port::impair::{BitErrors, Delay, DirectionSpec, When};
 use wirelab_port::inject::Schedule;
@@ -38,11 +38,11 @@ fn offer(frames: u64, frames_per_s: f64) -> Offer {
 
 /// Receive at the node while `work` sends; what both say. `work` must not return before all that is to come is on
 /// its way from the node's own interface.
-fn received<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
+fn received<T>(rig: &Rig, node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
     let over = Cancel::new();
+    let receive = || udp::receive(node, Some(SOURCE), &EXPECT, &Live::default(), &over).unwrap();
     std::thread::scope(|scope| {
-        let receiver = scope
-            .spawn(|| udp::receive(node, Some(SOURCE), &EXPECT, &Live::default(), &over).unwrap());
+        let receiver = scope.spawn(|| in_node(rig, receive));
         let done = work();
         over.cancel();
         (done, receiver.join().unwrap())
@@ -109,7 +109,7 @@ fn what_the_way_does_to_a_flow_is_found_as_the_ledger_says() {
     ];
     for (seed, forward) in cases.into_iter().enumerate() {
         let impairing = rig.impair(seed as u64, forward.clone(), none());
-        let (report, seen) = received(&node, || {
+        let (report, seen) = received(&rig, &node, || {
             // Of two cores each has a queue to the impairer, and this is to have no fault but the impairer's.
             let sending = || {
                 wirelab_cores::stay_on_this_core().unwrap();
@@ -175,7 +175,7 @@ fn every_fault_in_datagrams_is_found_as_the_ledger_says() {
     let impairing = rig.impair(0, DirectionSpec::default(), DirectionSpec::default());
     let faults = every_fault(5);
     let emissions = faults.emissions(FRAMES);
-    let (_, seen) = received(&node, || {
+    let (_, seen) = received(&rig, &node, || {
         let mut cursor = faults.cursor();
         for emission in 0..emissions {
             let (sequence, mutation) = cursor.next();
@@ -246,7 +246,15 @@ fn an_echo_takes_as_long_as_the_way_does_and_losses_are_those_of_both_ways() {
     let frames = 300;
     let (report, mirrored) = std::thread::scope(|scope| {
         let mirror = scope.spawn(|| {
-            echo::reflect(&node, Some(SOURCE), Wait::Sleep, &Live::default(), &over).unwrap()
+            echo::reflect(
+                &node,
+                Some(SOURCE),
+                None,
+                Wait::Sleep,
+                &Live::default(),
+                &over,
+            )
+            .unwrap()
         });
         let asked = offer(frames, 1_000.0);
         let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();

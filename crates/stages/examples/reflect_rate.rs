@@ -234,7 +234,7 @@ impl Bench {
             let (socket, stop) = (&socket, &over);
             scope.spawn(move || {
                 pin(NODE_CORE);
-                echo::reflect(socket, None, wait, &Live::default(), stop)
+                echo::reflect(socket, None, None, wait, &Live::default(), stop)
             });
             let run = self.run(Some(load), seconds);
             over.cancel();
@@ -271,7 +271,6 @@ impl Bench {
         };
         let options = GeneratorOptions {
             cpu: Some(TESTER_CORE),
-            turned_around: true,
             ..GeneratorOptions::default()
         };
         let generator = Generator::load(&[(self.tester.clone(), job)], options)?;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use wirelab_port::iface::IfaceError;
-use wirelab_port::netns::{GRANT, NetNsError};
+use wirelab_port::netns::{NetNsError, Work};
 use wirelab_port::xdp::XdpError;
 
 /// Why points could not be taken.
@@ -12,7 +12,7 @@ use wirelab_port::xdp::XdpError;
 #[non_exhaustive]
 pub enum StagesError {
     /// A privilege is missing.
-    #[error("{what} needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: {GRANT}")]
+    #[error("{}", wirelab_port::netns::Privilege::new(format!("for {what}"), Work::Stages))]
     Privilege {
         /// What was tried.
         what: String,

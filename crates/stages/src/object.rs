@@ -6,12 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use libbpf_rs::{MapCore, Object, ObjectBuilder};
-use wirelab_port::ebpf::{Plain, Shared};
+use wirelab_port::ebpf::{Plain, Shared, attach_tracing};
 
 use crate::error::StagesError;
 use crate::programs::{self, Program};
 use crate::store::Store;
-use crate::sys;
 use crate::tracer::ProbeSet;
 
 /// The compiled programs.
@@ -78,7 +77,7 @@ impl Programs {
 
     fn attach_one(&self, program: &Program) -> io::Result<OwnedFd> {
         let fd = self.fd(program.name)?;
-        sys::attach_tracing(fd.as_fd(), program.tracepoint)
+        attach_tracing(fd.as_fd(), program.tracepoint)
     }
 
     fn fd(&self, name: &str) -> io::Result<OwnedFd> {

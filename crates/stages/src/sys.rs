@@ -1,11 +1,9 @@
-//! The unsafe edge: which structures may lie in memory that eBPF programs write, and attaching tracing programs.
+//! The unsafe edge: which structures may lie in memory that eBPF programs write, and what only a system call says.
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
-use libbpf_rs::libbpf_sys;
 use wirelab_port::ebpf::Plain;
 
 use crate::abi::{Cfg, Head, Poll, Record, Slot, Word};
@@ -40,21 +38,4 @@ pub fn cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
         0 => Ok(cookie),
         _ => Err(io::Error::last_os_error()),
     }
-}
-
-/// Attach a tracing program: to a raw tracepoint by its name, or where the program itself says. It goes with the
-/// descriptor.
-pub fn attach_tracing(program: BorrowedFd<'_>, tracepoint: Option<&str>) -> io::Result<OwnedFd> {
-    let name = tracepoint
-        .map(CString::new)
-        .transpose()
-        .map_err(|_| io::ErrorKind::InvalidInput)?;
-    let name = name.as_ref().map_or(std::ptr::null(), |n| n.as_ptr());
-    // SAFETY: the name is a string or null and outlives the call.
-    let fd = unsafe { libbpf_sys::bpf_raw_tracepoint_open(name, program.as_raw_fd()) };
-    if fd < 0 {
-        return Err(io::Error::from_raw_os_error(-fd));
-    }
-    // SAFETY: a new descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

@@ -6,6 +6,7 @@ use wirelab_trial::{Field, Kind};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::{Relation, Role};
+use crate::value::Ends;
 
 /// One published figure beside the value that a node gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,16 +24,21 @@ pub struct Figure {
     pub published: f64,
     /// What the node says, in `unit`; none with a reason.
     pub value: Option<f64>,
+    /// The most that the value may be, where the tester cannot know: of frames that never arrived its own queue may
+    /// have dropped some. `value` is the least then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_at_most: Option<f64>,
     /// Where the value comes from.
     pub kind: Option<Kind>,
     /// What the figure is used for.
     pub role: Role,
-    /// 100 · (value − published) / published; none without a value, for a bound, and where 0 was published and the
-    /// value is not 0.
+    /// 100 · (value − published) / published; none without a value, for a bound, where only the ends of the value are
+    /// known, and where 0 was published and the value is not 0.
     pub error_percent: Option<f64>,
     /// Why there is no value, why the figure is disputed or cannot be predicted, and what else a reader must know.
     pub reason: Option<String>,
-    /// Whether the value keeps within a bound that the text gives; none where the text gives a value.
+    /// Whether the value keeps within a bound that the text gives; none where the text gives a value, and where one end
+    /// of the value keeps within it and the other does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holds: Option<bool>,
     /// What the study's own model says, where another node was asked.
@@ -85,9 +91,31 @@ pub(crate) struct Printed<'a> {
     pub of_a_node: bool,
 }
 
+/// Said of figures whose value the tester cannot know.
+const NO_ERROR: &str = "the tester's own queue dropped frames, and how many cannot be known: of the loss there are two ends, \
+    and no error";
+const UNDECIDED: &str = "undecided: the tester's own queue dropped frames, and how many cannot be known; one end of the loss \
+    keeps the bound and the other does not";
+const AT_BOTH_ENDS: &str = "the tester's own queue dropped frames, and how many cannot be known; it is so at both ends of the \
+    loss";
+
+/// Whether a bound is kept, where both ends of the value agree in that.
+fn holds(of: &Printed<'_>, value: Option<f64>, at_most: Option<f64>) -> Option<bool> {
+    let published = of.quantity.number;
+    let keeps = |value: f64| match of.relation {
+        Relation::Equals => None,
+        Relation::Below => Some(value < published),
+        Relation::Above => Some(value > published),
+    };
+    let least = keeps(value?)?;
+    let agreed = at_most.and_then(keeps).is_none_or(|most| most == least);
+    agreed.then_some(least)
+}
+
 impl Figure {
-    /// `field` is in the base unit of the metric.
-    pub(crate) fn new(of: &Printed<'_>, field: Field<f64>) -> Figure {
+    /// `ends` are in the base unit of the metric.
+    pub(crate) fn new(of: &Printed<'_>, ends: Ends) -> Figure {
+        let field = ends.low;
         let kind = match (field.kind(), of.role) {
             (Some(Kind::Predicted), Role::Calibration) if of.fitted_node => Some(Kind::Calibrated),
             (kind, _) => kind,
@@ -101,6 +129,16 @@ impl Figure {
                 None
             }
         };
+        let value_at_most = ends.at_most.filter(|_| value.is_some());
+        let value_at_most = value_at_most.map(|most| most / scale);
+        let holds = holds(of, value, value_at_most);
+        if value_at_most.is_some() {
+            reasons.push(match (of.relation, holds) {
+                (Relation::Equals, _) => NO_ERROR,
+                (_, None) => UNDECIDED,
+                (_, Some(_)) => AT_BOTH_ENDS,
+            });
+        }
         let held_out = of.role == Role::HeldOut;
         // Nothing of a node that is measured was taken from the figure, though the model's parameters were.
         let untuned =
@@ -119,17 +157,14 @@ impl Figure {
             unit: of.quantity.unit.name,
             published,
             value,
+            value_at_most,
             kind,
             role: of.role,
             error_percent: value
-                .filter(|_| equals)
+                .filter(|_| equals && value_at_most.is_none())
                 .and_then(|value| error_percent(value, published)),
             reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
-            holds: value.and_then(|value| match of.relation {
-                Relation::Equals => None,
-                Relation::Below => Some(value < published),
-                Relation::Above => Some(value > published),
-            }),
+            holds,
             model: None,
             printed: of.quantity.clone(),
             relation: of.relation,
@@ -137,12 +172,25 @@ impl Figure {
             counted: (held_out || untuned)
                 && of.of_a_node
                 && equals
-                && kind != Some(Kind::Calibrated),
+                && value_at_most.is_none()
+                && !matches!(kind, Some(Kind::Calibrated | Kind::Published)),
         }
     }
 }
 
 impl Figure {
+    /// Whether it is a bound that the text gives, that nobody disputes, and that the value does not keep, or of which that
+    /// cannot be told.
+    pub fn fails(&self) -> bool {
+        let disputed = !matches!(self.role, Role::HeldOut | Role::Calibration);
+        !disputed && (self.holds == Some(false) || self.is_undecided())
+    }
+
+    /// Whether it is a bound that one end of the value keeps and the other does not.
+    pub fn is_undecided(&self) -> bool {
+        self.relation != Relation::Equals && self.value_at_most.is_some() && self.holds.is_none()
+    }
+
     /// Whether the value, rounded as the figure was, prints as the figure.
     pub fn as_printed(&self) -> bool {
         let half = self.printed.half_step() * (1.0 + 1e-9);

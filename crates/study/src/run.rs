@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::{Cancel, Field, Kind, Node, NodeError, Observation, Progress, Status, Trial};
+use wirelab_trial::{
+    Cancel, Field, Kind, Node, NodeError, Observation, Progress, Retrying, Status, Trial,
+};
 use wirelab_wire::LineRate;
 
 use crate::figure::{Errors, Figure, OfModel, Printed, errors};
 use crate::metric::Metric;
 use crate::table::{Cell, Claim, ClaimOf, Relation, Role, Row, Study};
-use crate::value::{both, of_link, of_trial, value_of};
+use crate::value::{Ends, ends_of, of_link, of_trial};
 
 /// Where nodes come from, by the names that studies and command lines use.
 pub trait NodeSource {
@@ -36,6 +38,15 @@ pub enum RunError {
         node: String,
         /// Why not.
         why: String,
+    },
+    /// The node is emulated: what it does in a time depends on the host.
+    #[error(
+        "node {node} is emulated: its times, rates and losses depend on this host and are not compared with published \
+         figures; fix: run the study on the hardware (node:HOST), on a model, or on board:lpc1768, whose time is simulated"
+    )]
+    Emulated {
+        /// The node's name.
+        node: String,
     },
     /// A privilege is missing; the text names it and the command that grants it.
     #[error("{0}")]
@@ -114,6 +125,7 @@ pub fn run(
                 node: group.node.to_owned(),
                 why,
             })?;
+        let mut node = Retrying::new(node.as_mut());
         for Asked { trial, rows } in group.trials {
             let name = format!("{}: {}", study.name, study.rows[rows[0]].name);
             let came = if cancel.is_cancelled() {
@@ -126,7 +138,7 @@ pub fn run(
                     total,
                     name: &name,
                 };
-                observe(node.as_mut(), trial, &part, cancel, &mut refusals)?
+                observe(&mut node, trial, &part, cancel, &mut refusals)?
             };
             for row in rows {
                 notes[row] = note(&came);
@@ -170,7 +182,7 @@ fn of_all(mut refusals: Vec<String>, trials: u64) -> Option<String> {
     all.then(|| refusals.join("; "))
 }
 
-type Values = BTreeMap<Metric, Field<f64>>;
+type Values = BTreeMap<Metric, Ends>;
 
 /// What a row's trial gave.
 #[derive(Clone, Copy)]
@@ -267,6 +279,9 @@ fn observe(
     refusals: &mut Vec<String>,
 ) -> Result<Result<Observation, String>, RunError> {
     match node.run(trial, progress, cancel) {
+        Ok(observation) if observation.is_emulated() => Err(RunError::Emulated {
+            node: observation.node.name,
+        }),
         Ok(observation) => Ok(match &observation.status {
             Status::Void { why } => Err(format!("the trial is void: {why}")),
             _ => Ok(observation),
@@ -284,13 +299,13 @@ fn observe(
 
 fn take(row: &Row, wanted: &[Metric], came: &Result<Observation, String>) -> Values {
     let value = |metric: &Metric| match came {
-        Ok(observation) => match value_of(row, observation, *metric) {
-            Field::Observed { value, .. } if !value.is_finite() => {
-                Field::absent("the node gave no finite number")
+        Ok(observation) => match ends_of(row, observation, *metric) {
+            ends if ends.low.value().is_some_and(|value| !value.is_finite()) => {
+                Field::absent("the node gave no finite number").into()
             }
-            field => field,
+            ends => ends,
         },
-        Err(why) => Field::absent(why),
+        Err(why) => Field::absent(why).into(),
     };
     wanted.iter().map(|m| (*m, value(m))).collect()
 }
@@ -305,7 +320,7 @@ fn without_a_node(study: &Study, row: &Row, wanted: &[Metric], values: &mut Valu
             _ if metric.is_of_the_trial() => of_trial(&row.trial, *metric),
             _ => continue,
         };
-        values.insert(*metric, value);
+        values.insert(*metric, value.into());
     }
 }
 
@@ -329,7 +344,9 @@ fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
     let judged = of_a_node
         && seen.fitted_node
         && cell.role == Role::HeldOut
-        && matches!(value, Some(Field::Observed { .. }));
+        && value
+            .as_ref()
+            .is_some_and(|ends| ends.low.value().is_some());
     let given = judged.then(|| given(row)).flatten();
     let printed = Printed {
         study: &study.name,
@@ -344,32 +361,37 @@ fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
         claim: None,
         of_a_node,
     };
-    Figure::new(&printed, value.unwrap_or_else(|| Field::absent("not run")))
+    Figure::new(
+        &printed,
+        value.unwrap_or_else(|| Field::absent("not run").into()),
+    )
 }
 
 fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -> Figure {
-    let of = |name: &str| -> Field<f64> {
+    let of = |name: &str| -> Ends {
         let at = study.rows.iter().position(|row| row.name == name);
         let value = at.and_then(|at| values[at].get(&claim.metric).cloned());
-        value.unwrap_or_else(|| Field::absent("the row was not run"))
+        value.unwrap_or_else(|| Field::absent("the row was not run").into())
     };
     let value = match &claim.of {
         ClaimOf::Row(name) => {
             let fitted = study.row(name).and_then(|row| row.cell(claim.metric));
-            calibrated(
-                of(name),
-                fitted.is_some_and(|c| c.role == Role::Calibration),
-            )
+            let fitted = fitted.is_some_and(|c| c.role == Role::Calibration);
+            let ends = of(name);
+            Ends {
+                low: calibrated(ends.low, fitted),
+                ..ends
+            }
         }
         ClaimOf::LargestDifference(pairs) => {
-            let differences = pairs.iter().map(|(a, b)| both(of(a), of(b), |a, b| a - b));
+            let differences = pairs.iter().map(|(a, b)| of(a).less(of(b)));
             // All must keep the bound: the one that comes nearest to breaking it.
             let nearest: fn(f64, f64) -> f64 = match claim.relation {
                 Relation::Above => f64::min,
                 Relation::Below | Relation::Equals => f64::max,
             };
-            let worst = differences.reduce(|a, b| both(a, b, nearest));
-            worst.unwrap_or_else(|| Field::absent("it names no rows"))
+            let worst = differences.reduce(|a, b| a.with(b, nearest));
+            worst.unwrap_or_else(|| Field::absent("it names no rows").into())
         }
     };
     let printed = Printed {

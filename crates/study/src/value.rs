@@ -35,18 +35,82 @@ pub fn value_of(row: &Row, observation: &Observation, metric: Metric) -> Field<f
             let sum = rates.reduce(|a, b| both(a, b, |a, b| a + b));
             sum.unwrap_or_else(no_flow)
         }
-        _ => {
-            let way = match metric {
-                Metric::ThroughputReceive => Direction::Receive,
-                Metric::ThroughputTransmit => Direction::Transmit,
-                _ => row.trial.direction,
-            };
-            let mut flows = observation.flows.iter();
-            let either = matches!(way, Direction::Both | Direction::Echo);
-            match flows.find(|flow| either || flow.direction == way) {
-                Some(flow) => of_flow(row, observation, flow, metric),
-                None => no_flow(),
-            }
+        _ => match flow_of(row, observation, metric) {
+            Some(flow) => of_flow(row, observation, flow, metric),
+            None => no_flow(),
+        },
+    }
+}
+
+/// The flow that a metric of `row` is of.
+fn flow_of<'o>(
+    row: &Row,
+    observation: &'o Observation,
+    metric: Metric,
+) -> Option<&'o FlowObservation> {
+    let way = match metric {
+        Metric::ThroughputReceive => Direction::Receive,
+        Metric::ThroughputTransmit => Direction::Transmit,
+        _ => row.trial.direction,
+    };
+    let mut flows = observation.flows.iter();
+    let either = matches!(way, Direction::Both | Direction::Echo);
+    flows.find(|flow| either || flow.direction == way)
+}
+
+/// What `observation` says of a metric of `row`, as [`value_of`] has it, and the most that it may be where the tester
+/// cannot know: frames that never arrived may have been lost, or dropped by its own queue.
+pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> Ends {
+    let flow = flow_of(row, observation, metric).filter(|_| row.interval.is_none());
+    let at_most = match metric {
+        Metric::Loss => flow.and_then(|flow| flow.loss_ratio_at_most),
+        Metric::Lost => flow.and_then(|flow| {
+            let counts = flow.counts.value()?;
+            let either = Some(counts.lost_or_missed_frames).filter(|frames| *frames > 0)?;
+            Some(counts.lost_frames.saturating_add(either) as f64)
+        }),
+        _ => None,
+    };
+    let low = value_of(row, observation, metric);
+    Ends { low, at_most }
+}
+
+/// A value in the base unit of its metric, or the ends between which it lies.
+#[derive(Clone, Debug)]
+pub(crate) struct Ends {
+    /// The value, or its lower end.
+    pub low: Field<f64>,
+    /// Its upper end, where the value is not known.
+    pub at_most: Option<f64>,
+}
+
+impl From<Field<f64>> for Ends {
+    fn from(low: Field<f64>) -> Ends {
+        Ends { low, at_most: None }
+    }
+}
+
+impl Ends {
+    /// The difference of two: least where the one is low and the other high.
+    pub(crate) fn less(self, other: Ends) -> Ends {
+        let high = self.at_most.or(self.low.value().copied());
+        let (of_other, in_doubt) = (other.low.value().copied(), other.at_most);
+        let known = self.at_most.is_none() && in_doubt.is_none();
+        let least = other.low.map(|low| in_doubt.unwrap_or(low));
+        Ends {
+            low: both(self.low, least, |a, b| a - b),
+            at_most: high.zip(of_other).filter(|_| !known).map(|(a, b)| a - b),
+        }
+    }
+
+    /// Two put together, end by end, by what grows with both.
+    pub(crate) fn with(self, other: Ends, f: impl Fn(f64, f64) -> f64) -> Ends {
+        let high = |of: &Ends| of.at_most.or(of.low.value().copied());
+        let highs = high(&self).zip(high(&other));
+        let known = self.at_most.is_none() && other.at_most.is_none();
+        Ends {
+            at_most: highs.filter(|_| !known).map(|(a, b)| f(a, b)),
+            low: both(self.low, other.low, f),
         }
     }
 }
@@ -130,12 +194,16 @@ fn carries_the_load(observation: &Observation, flow: &FlowObservation) -> bool {
     *carried >= (1.0 - LOAD_TOLERANCE) * asked * (1.0 - lost_before)
 }
 
+/// Why a figure that needs a link rate is absent; `study run` has no option for it.
+const NO_LINK_RATE: &str =
+    "the port has no link rate: give it in the row's trial, e.g. rate = \"1G\"";
+
 fn share_of_limit(observation: &Observation, flow: &FlowObservation) -> Field<f64> {
     let carrier = observation.node.capabilities.link_bits_per_s;
     let link = observation.trial.link();
     let link = link.or_else(|| carrier.and_then(LineRate::new));
     let Some(link) = link else {
-        return Field::absent("the port has no link rate: give it with --rate");
+        return Field::absent(NO_LINK_RATE);
     };
     match link.payload_bytes_per_s(&observation.sizes) {
         0 => Field::absent("the link carries no whole frame in a second"),
@@ -217,7 +285,7 @@ fn of_interval_at_probe(row: &Row, observation: &Observation, metric: Metric) ->
             value: rate / link as f64,
             kind: series.kind,
         },
-        (_, None) => Field::absent("the port has no link rate: give it with --rate"),
+        (_, None) => Field::absent(NO_LINK_RATE),
     }
 }
 
@@ -308,27 +376,23 @@ fn computed(value: Option<f64>, why_not: &str) -> Field<f64> {
     )
 }
 
-/// A figure of two others. What a model computes from a figure that it was fitted to and one that it was not is a
-/// prediction; otherwise kinds never mix.
+/// A figure of two others. It is of the weaker kind of the two: what a model computes from a figure that it was fitted
+/// to is calibrated. Kinds of which one is no model's do not mix.
 pub(crate) fn both(a: Field<f64>, b: Field<f64>, f: impl Fn(f64, f64) -> f64) -> Field<f64> {
-    let (a, b, kinds) = match (a, b) {
+    let (a, b, kind) = match (a, b) {
         (
             Field::Observed { value: a, kind },
             Field::Observed {
                 value: b,
                 kind: other,
             },
-        ) => (a, b, (kind, other)),
+        ) => (a, b, kind.joined(other)),
         (Field::Absent { absent }, _) | (_, Field::Absent { absent }) => {
             return Field::Absent { absent };
         }
     };
-    let kind = match kinds {
-        (kind, other) if kind == other => kind,
-        (Kind::Calibrated, Kind::Predicted) | (Kind::Predicted, Kind::Calibrated) => {
-            Kind::Predicted
-        }
-        _ => return Field::absent("figures of different kinds are not put together"),
+    let Some(kind) = kind else {
+        return Field::absent("figures of different kinds are not put together");
     };
     let value = f(a, b);
     Field::Observed { value, kind }
@@ -344,8 +408,8 @@ mod tests {
         let sum = |a, b| both(of(a), of(b), |a, b| a + b).kind();
         let (fitted, free) = (Kind::Calibrated, Kind::Predicted);
         assert_eq!(sum(fitted, fitted), Some(fitted));
-        assert_eq!(sum(fitted, free), Some(free));
-        assert_eq!(sum(free, fitted), Some(free));
+        assert_eq!(sum(fitted, free), Some(fitted));
+        assert_eq!(sum(free, fitted), Some(fitted));
         assert_eq!(sum(Kind::Measured, free), None);
         let absent = both(of(free), Field::absent("no"), |a, b| a + b);
         assert_eq!(absent, Field::absent("no"));

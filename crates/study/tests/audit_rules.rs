@@ -423,6 +423,30 @@ fn identical_rows_of_different_nodes() {
 }
 
 #[test]
+fn reports_of_a_full_link_are_alike_on_all_nodes() {
+    let reports = |node: &str, datagrams: u32| {
+        let text = format!(
+            "title = \"t\"\nsource = \"s\"\nnode = \"{node}\"\nlink = \"100M\"\n[defaults]\n\
+             trial = {{ layer = \"udp4\", direction = \"transmit\" }}\n[[row]]\nname = \"second 0\"\n\
+             interval = 1\ntrial = {{ datagram = 377, load = \"max\", time = \"5s\" }}\n\
+             published = {{ transfer = \"{:.2} MiB\", bandwidth = \"{:.2} Mbit/s\", lost = \"0\", \
+             datagrams = \"{datagrams}\", jitter = \"1.1 us\" }}\n",
+            f64::from(datagrams * 377) / 1_048_576.0,
+            f64::from(datagrams * 377) * 8e-6,
+        );
+        Study::parse(&text, node).unwrap()
+    };
+    let found = |datagrams| audit_all(&[reports("one", datagrams), reports("other", datagrams)]);
+    // 28,216.7 datagrams a second fill the link, so that both count 28,216 or 28,217.
+    for full in [28_216, 28_217] {
+        assert_eq!(found(full), [], "{full}");
+    }
+    let copied = found(21_347);
+    assert_eq!(copied.len(), 1, "{copied:#?}");
+    assert_eq!(copied[0].severity, Severity::Inconsistent);
+}
+
+#[test]
 fn cost_of_a_size_alone_of_a_few_points_and_of_a_full_cpu() {
     let load = |name: &str, bytes: u32, rate: u32, percent: &str| {
         let trial = format!("direction = \"receive\", datagram = {bytes}, load = \"{rate}pps\"");

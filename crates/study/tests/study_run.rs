@@ -276,6 +276,17 @@ fn what_a_node_cannot_do_is_a_reason_and_no_error() {
 }
 
 #[test]
+fn an_emulated_node_is_not_set_against_published_figures() {
+    let mut shelf = Shelf::new(Kind::Emulated, Answer::Complete);
+    let error = run(&small(), Some("board"), &mut shelf, &(), &Cancel::new()).unwrap_err();
+    let told = error.to_string();
+    assert!(matches!(error, RunError::Emulated { .. }), "{told}");
+    for words in ["is emulated", "not compared with published figures", "fix:"] {
+        assert!(told.contains(words), "{told}");
+    }
+}
+
+#[test]
 fn no_node_and_no_privilege_end_the_run() {
     let mut shelf = Shelf::new(Kind::Measured, Answer::Privilege);
     let error = run(&small(), None, &mut shelf, &(), &Cancel::new()).unwrap_err();

@@ -86,10 +86,7 @@ fn observe(trial: Trial, name: &str, kind: &str, setup: &[(&str, &str)]) -> Obse
         cpu_load: Field::absent("this node does not report its load"),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent(no_ceiling),
-            was_limit: Field::absent(no_ceiling),
-        },
+        tester: TesterObservation::new(Field::absent(no_ceiling), Field::absent(no_ceiling)),
         warnings: Vec::new(),
     }
 }
@@ -109,6 +106,9 @@ fn flow(port: &str, o: &Observation, path: &str, why: &str) -> FlowObservation {
         efficiency: Field::absent(why),
         goodput_bits_per_s: Field::absent("an Ethernet trial has no application data"),
         loss_ratio: Field::absent(why),
+        loss_ratio_at_most: None,
+        intervals: wirelab_trial::FlowIntervals::default(),
+        checker_held_up_ps: Field::absent(why),
         jitter_ps: Field::absent(why),
         sender: Field::absent(why),
         receiver_path: path.to_owned(),
@@ -153,6 +153,8 @@ fn sender(path: &str, per_s: Field<f64>, gap: Field<Histogram>) -> SenderObserva
         kept_rate: Field::absent("maximum load was asked"),
         gap,
         slips: Field::measured(0),
+        blocked_ps: Field::measured(0),
+        longest_burst_frames: Field::measured(1),
         slipped_ps: Field::measured(0),
         kernel_copied: Field::absent("not known on this path"),
         ledger: None,

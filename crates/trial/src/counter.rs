@@ -3,9 +3,16 @@
 use crate::format::{decimal, integer, time};
 use crate::unseen::UNSEEN;
 
-/// How often a trial was asked until the tester had kept its rate. A kind of node that counts it has asked again by
-/// itself, and is not asked again.
+/// How often a trial was asked until the tester's own host had not spoilt it (see [`crate::retry`]). A kind of node that
+/// counts it is not asked again.
 pub const ATTEMPTS: &str = "tester_attempts";
+
+/// Frames of a flow at maximum load that have one transmit time together: each of its gaps is this share of the time
+/// between two of those.
+pub const SHARED_TIME: &str = "frames_that_share_a_transmit_time";
+
+/// How many frames of a flow the checker's own queue dropped for certain, where it looks.
+pub const CHECKER_MISSED: &str = "checker_missed_frames";
 
 /// Counters and their words, in the order of a frame's way.
 const WORDS: [(&str, &str); 21] = [

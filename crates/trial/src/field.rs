@@ -4,13 +4,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a figure comes from; shown wherever the figure is shown.
+///
+/// From the strongest to the weakest: one that was seen, on the hardware or on an emulation that a busy host slows; one
+/// that a model computed on its own, or that it was fitted to; and one that nobody here saw or computed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Seen on a real, emulated or simulated node in this run.
+    /// Seen in this run on a node, or in simulated time, or as a count of instructions: no figure depends on the speed of
+    /// a host that is not part of what is measured.
     Measured,
+    /// Timed in this run on an emulated target. It depends on the host that emulates, and is no figure of the hardware.
+    Emulated,
     /// Computed by a model that was not fitted to this figure.
     Predicted,
     /// Computed by a model that was fitted to this figure.
@@ -19,8 +25,64 @@ pub enum Kind {
     Published,
 }
 
+impl Kind {
+    /// All kinds, from the strongest to the weakest.
+    pub const ALL: [Kind; 5] = [
+        Kind::Measured,
+        Kind::Emulated,
+        Kind::Predicted,
+        Kind::Calibrated,
+        Kind::Published,
+    ];
+
+    /// The word for a reader, as results files have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Measured => "measured",
+            Kind::Emulated => "emulated",
+            Kind::Predicted => "predicted",
+            Kind::Calibrated => "calibrated",
+            Kind::Published => "published",
+        }
+    }
+
+    /// The word in short, for a place beside a figure.
+    pub const fn short(self) -> &'static str {
+        match self {
+            Kind::Measured => "meas.",
+            Kind::Emulated => "emul.",
+            Kind::Predicted => "pred.",
+            Kind::Calibrated => "calib.",
+            Kind::Published => "publ.",
+        }
+    }
+
+    /// The weakest of several: what a figure made of them is. `None` of none.
+    pub fn weakest(kinds: impl IntoIterator<Item = Kind>) -> Option<Kind> {
+        kinds.into_iter().max()
+    }
+
+    /// The kind of a figure made of two where it names no parts: the weaker of a model's two; otherwise kinds do not mix,
+    /// and there is none.
+    pub fn joined(self, other: Kind) -> Option<Kind> {
+        let of_a_model = |kind| matches!(kind, Kind::Predicted | Kind::Calibrated);
+        (self == other || (of_a_model(self) && of_a_model(other))).then(|| self.max(other))
+    }
+
+    /// Whether a node or an emulation of one was asked, so that a tester took part.
+    pub const fn was_seen(self) -> bool {
+        matches!(self, Kind::Measured | Kind::Emulated)
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// A value with its kind, or the reason why there is none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Field<T> {
     /// There is a value.
@@ -87,6 +149,26 @@ impl<T> Field<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sum_is_of_the_weakest_kind_of_its_parts() {
+        assert!(Kind::ALL.is_sorted());
+        assert_eq!(Kind::weakest([]), None);
+        for (parts, sum) in [
+            ([Kind::Measured, Kind::Published], Kind::Published),
+            ([Kind::Emulated, Kind::Measured], Kind::Emulated),
+            ([Kind::Predicted, Kind::Calibrated], Kind::Calibrated),
+            ([Kind::Predicted, Kind::Predicted], Kind::Predicted),
+        ] {
+            assert_eq!(Kind::weakest(parts), Some(sum));
+        }
+        assert_eq!(
+            Kind::Predicted.joined(Kind::Calibrated),
+            Some(Kind::Calibrated)
+        );
+        assert_eq!(Kind::Measured.joined(Kind::Emulated), None);
+        assert_eq!(Kind::Measured.joined(Kind::Predicted), None);
+    }
 
     #[test]
     fn absent_is_not_zero_in_json() {

@@ -6,18 +6,25 @@ mod judge;
 mod observe;
 
 pub use judge::Judge;
-pub use observe::{FlowAsked, below_rate, flow_observation, flow_warnings};
+pub use observe::{FlowAsked, below_rate, flow_observation, flow_warnings, intervals};
 
-use crate::observation::Counts;
+use crate::counts::Counts;
+use crate::pace::Pacer;
 use crate::series::{Histogram, Series};
+use crate::slices::Slices;
 
 /// How fast a sender goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// As fast as it can.
     Max,
-    /// One frame every so many picoseconds, on time; never by catching up after a pause.
+    /// One frame every so many picoseconds; after a hold the sender catches up within the limit of [`Pacer`].
     Interval {
+        /// Picoseconds from the start of one frame to the start of the next.
+        ps: u64,
+    },
+    /// The same, but never by catching up after a pause.
+    Strict {
         /// Picoseconds from the start of one frame to the start of the next.
         ps: u64,
     },
@@ -29,6 +36,32 @@ impl Pace {
         frames_per_s.map_or(Pace::Max, |rate| Pace::Interval {
             ps: ((1e12 / rate).round() as u64).max(1),
         })
+    }
+
+    /// The same pace, with strict gaps where that is asked ([`Trial::strict_gaps`](crate::Trial::strict_gaps)).
+    #[must_use]
+    pub const fn strict(self, strict: bool) -> Pace {
+        match self {
+            Pace::Interval { ps } if strict => Pace::Strict { ps },
+            pace => pace,
+        }
+    }
+
+    /// Picoseconds from the start of one frame to the start of the next; `None` at maximum load.
+    pub const fn interval_ps(self) -> Option<u64> {
+        match self {
+            Pace::Max => None,
+            Pace::Interval { ps } | Pace::Strict { ps } => Some(ps),
+        }
+    }
+
+    /// The schedule of a sender that starts at `start_ns`; `None` at maximum load.
+    pub fn schedule(self, start_ns: u64) -> Option<Pacer> {
+        match self {
+            Pace::Max => None,
+            Pace::Interval { ps } => Some(Pacer::new(start_ns, ps)),
+            Pace::Strict { ps } => Some(Pacer::strict(start_ns, ps)),
+        }
     }
 }
 
@@ -45,10 +78,14 @@ pub struct SendReport {
     pub last_ns: u64,
     /// Gaps between the starts of successive frames in ns.
     pub gap: Histogram,
-    /// How often the schedule was moved because the sender was held up.
+    /// How often the sender was held up by its own host, at any load.
     pub slips: u64,
     /// Sum of those holds in ns.
     pub slipped_ns: u64,
+    /// Time in ns in which the path took no more (back-pressure), where the sender can tell.
+    pub blocked_ns: Option<u64>,
+    /// Most frames that left back to back, faster than the pace, to catch up after a hold, where the sender can tell.
+    pub longest_burst_frames: Option<u64>,
     /// Frames that the driver refused (its queue was full); they did not leave, and their sequence is used.
     pub refused_frames: u64,
     /// Whether the kernel copied frame data, where that is known.
@@ -68,9 +105,61 @@ impl SendReport {
         Some(self.emitted_frames.saturating_sub(1) as f64 * 1e9 / span as f64)
     }
 
+    /// Sequences that left: those used, less what the driver refused. Which ones those were is not known; a refused copy
+    /// of a frame that left is why at least what arrived did leave.
+    pub fn sequences_left(&self, arrived: u64) -> u64 {
+        let left = self.sequences.saturating_sub(self.refused_frames);
+        left.max(arrived.min(self.sequences))
+    }
+
+    /// Frames that were emitted and that the checker neither saw nor may have dropped.
+    pub fn unseen(&self, seen: &CheckReport) -> u64 {
+        let uncounted = self
+            .emitted_frames
+            .saturating_sub(seen.counts.distinct_sequences);
+        uncounted.saturating_sub(seen.missed.at_most)
+    }
+
+    /// So many of the frames that were emitted never left after all: the system dropped them behind the sender's back.
+    pub fn never_left(&mut self, frames: u64) {
+        self.emitted_frames = self.emitted_frames.saturating_sub(frames);
+        self.refused_frames = self.refused_frames.saturating_add(frames);
+    }
+
     /// Whether the rate asked was kept within 0.5 %; `None` where none was asked, or fewer than two frames left.
     pub fn kept_rate(&self, asked_frames_per_s: Option<f64>) -> Option<bool> {
         Some(self.frames_per_s()? >= KEPT * asked_frames_per_s?)
+    }
+}
+
+/// Most datagrams that Linux takes or keeps in one buffer (since 6.9, 64 before): a drop of it counts as one.
+pub const UDP_MAX_SEGMENTS: u64 = 128;
+
+/// Bounds of how many frames of a flow a checker's own queue dropped: what the system counts are buffers, of which one
+/// may hold many datagrams that it had joined, and some may be foreign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missed {
+    /// So many were dropped for certain.
+    pub at_least: u64,
+    /// No more than so many can have been.
+    pub at_most: u64,
+}
+
+impl Missed {
+    /// Of `unseen` frames of a flow: those that the checker's queue dropped for certain, those of which that cannot be
+    /// known, and those that were lost for certain.
+    pub fn split(self, unseen: u64) -> (u64, u64, u64) {
+        let missed = self.at_least.min(unseen);
+        let either = self.at_most.min(unseen).saturating_sub(missed);
+        (missed, either, unseen - missed - either)
+    }
+
+    /// A number that is known.
+    pub const fn exactly(frames: u64) -> Missed {
+        Missed {
+            at_least: frames,
+            at_most: frames,
+        }
     }
 }
 
@@ -85,24 +174,52 @@ pub struct CheckReport {
     pub first: Option<(u64, u64)>,
     /// Arrival of the last timed frame in ns, and how many frames of the flow came before it.
     pub last: Option<(u64, u64)>,
+    /// How its arrivals were spread over time.
+    pub slices: Slices,
     /// RFC 3550 jitter in ns, where every frame was timed at both ends.
     pub jitter_ns: Option<u64>,
     /// Latency (arrival less transmit time on one clock) and what else was sampled.
     pub series: Vec<Series>,
-    /// Frames that the checker's own queue lost before it saw them, as the system tells it: of the flow or not.
-    pub missed_frames: u64,
+    /// For how long the checker watched its port in ns, where it can tell.
+    pub watched_ns: Option<u64>,
+    /// Frames of the flow that the checker's own queue lost before it saw them.
+    pub missed: Missed,
+    /// Time in ns in which the checker was held up by its own host, where it can tell.
+    pub held_up_ns: Option<u64>,
     /// Things a reader should know, in words.
     pub notes: Vec<String>,
 }
 
+/// So few foreign frames a second are what hosts say to one another.
+const QUIET_FOREIGN_PER_S: u64 = 100;
+
 impl CheckReport {
+    /// Foreign frames/s while the checker watched; `None` where there were none, or the time is not known.
+    pub fn foreign_frames_per_s(&self) -> Option<u64> {
+        let ns = self.watched_ns.filter(|ns| *ns > 0)?;
+        let frames = u128::from(self.counts.foreign_frames);
+        let rate = u64::try_from(frames * 1_000_000_000 / u128::from(ns)).unwrap_or(u64::MAX);
+        (frames > 0).then_some(rate)
+    }
+
+    /// Whether foreign traffic is large: more than hosts say to one another, and over a hundredth of the flow.
+    pub fn is_crowded(&self) -> bool {
+        let foreign = self.counts.foreign_frames;
+        self.foreign_frames_per_s() > Some(QUIET_FOREIGN_PER_S)
+            && foreign.saturating_mul(100) > self.counts.received_frames
+    }
+
     /// The same report with the losses against `sent` sequences. What the checker's own queue dropped is no loss of
     /// the path.
     #[must_use]
     pub fn with_sent(mut self, sent: u64) -> CheckReport {
         let unseen = sent.saturating_sub(self.counts.distinct_sequences);
-        self.counts.missed_frames = self.missed_frames.min(unseen);
-        self.counts.lost_frames = unseen - self.counts.missed_frames;
+        let counts = &mut self.counts;
+        (
+            counts.missed_frames,
+            counts.lost_or_missed_frames,
+            counts.lost_frames,
+        ) = self.missed.split(unseen);
         self
     }
 
@@ -110,5 +227,31 @@ impl CheckReport {
     pub fn frames_per_s(&self) -> Option<f64> {
         let ((t0, n0), (t1, n1)) = (self.first?, self.last?);
         (t1 > t0).then(|| (n1 - n0) as f64 * 1e9 / (t1 - t0) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_the_host_joined_nothing_is_in_question() {
+        let sent = SendReport {
+            emitted_frames: 100,
+            ..SendReport::default()
+        };
+        let seen = |at_most| CheckReport {
+            counts: Counts {
+                distinct_sequences: 90,
+                ..Counts::default()
+            },
+            missed: Missed {
+                at_least: 0,
+                at_most,
+            },
+            ..CheckReport::default()
+        };
+        let unseen = [0, 3, 10, 11, u64::MAX].map(|most| sent.unseen(&seen(most)));
+        assert_eq!(unseen, [10, 7, 0, 0, 0]);
     }
 }

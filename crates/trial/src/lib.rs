@@ -5,15 +5,22 @@
 //! every kind of node shares, the results file, and how figures are written for a reader.
 #![forbid(unsafe_code)]
 
+pub mod background;
+pub mod bootstrap;
+pub mod check;
 pub mod clock;
 pub mod counter;
+pub mod counts;
 pub mod crossover;
 pub mod cycle;
+pub mod emulated;
 pub mod explanation;
 pub mod faults;
 pub mod field;
 pub mod format;
+pub mod hold_watch;
 pub mod host_clock;
+pub mod interval;
 pub mod jitter;
 pub mod job;
 pub mod load;
@@ -26,8 +33,10 @@ pub mod pdv;
 pub mod pool;
 pub mod random;
 pub mod results;
+pub mod retry;
 pub mod search;
 pub mod series;
+pub mod slices;
 pub mod stage;
 pub mod summary;
 pub mod tracker;
@@ -36,22 +45,27 @@ pub mod unseen;
 pub mod way;
 pub mod whatif;
 
+pub use background::BackgroundRan;
 pub use clock::{Clock, ClockKind, Owner};
+pub use counts::{Counts, Ledger};
 pub use faults::{FaultError, FaultRates, FaultsPer};
 pub use field::{Field, Kind};
+pub use hold_watch::{HoldWatch, Holds};
+pub use interval::{FlowIntervals, Over, PercentileIntervals, Stated};
 pub use jitter::Jitter;
 pub use load::{Load, LoadError};
 pub use log_linear::LogLinear;
 pub use measuring::{CostLoad, Measuring, Overhead, PointCost};
 pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
 pub use observation::{
-    Counts, CpuLoad, Elapsed, FlowObservation, Ledger, Observation, SenderObservation, Spans,
-    Status, TesterObservation, Warning,
+    CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
+    TesterObservation, Warning, is_node_busy,
 };
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
 pub use pool::{pooled, pooled_runs};
 pub use results::{Environment, Found, Part, ResultsFile};
+pub use retry::Retrying;
 pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};
 pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};

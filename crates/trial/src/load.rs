@@ -44,7 +44,7 @@ pub enum LoadError {
     Syntax(String),
     /// A share or gap of a link whose rate is not known.
     #[error(
-        "a load of {0} needs the link's rate, and this port has none: give it with --rate, e.g. --rate 1G"
+        "a load of {0} needs the link's rate, and this port has none: give it with --rate, e.g. --rate 1G, in a plan with rate"
     )]
     NoLinkRate(Load),
     /// More than the link carries.

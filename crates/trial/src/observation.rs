@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use wirelab_wire::Sizes;
 
 use crate::clock::ClockKind;
+use crate::counter::CHECKER_MISSED;
+use crate::counts::{Counts, Ledger};
 use crate::field::Field;
+use crate::interval::FlowIntervals;
 use crate::node::Description;
 use crate::series::{Histogram, Series};
 use crate::trial::{Direction, Trial};
@@ -62,183 +65,6 @@ pub struct Elapsed {
     pub clock: ClockKind,
 }
 
-/// Frames of one flow as its receiver counted them. Each frame of the flow is exactly one of good,
-/// header-corrupt, truncated, stale and corrupted; duplicated and reordered are counted in addition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Counts {
-    /// Frames of the flow that arrived, in whatever state.
-    pub received_frames: u64,
-    /// Every byte right.
-    pub good_frames: u64,
-    /// Test header damaged; nothing in it was used.
-    pub header_corrupt_frames: u64,
-    /// Shorter than the header says.
-    pub truncated_frames: u64,
-    /// Intact content of another sequence.
-    pub stale_frames: u64,
-    /// A wrong byte in the LFSR part.
-    pub corrupted_frames: u64,
-    /// Copies of a sequence that had arrived before (RFC 5560).
-    pub duplicated_frames: u64,
-    /// Arrived after a later sequence (RFC 4737).
-    pub reordered_frames: u64,
-    /// Largest reordering extent in frames (RFC 4737, 4.2.2).
-    pub reordering_extent_frames: u64,
-    /// So late that the window no longer tells duplicate from reordered.
-    pub too_late_frames: u64,
-    /// Different sequences that arrived with an intact header.
-    pub distinct_sequences: u64,
-    /// Sequences sent that never arrived with an intact header, and that nobody missed: sent − distinct − missed.
-    pub lost_frames: u64,
-    /// Sequences that arrived, as far as is known, and that the tester's own queue dropped before anybody counted
-    /// them: the tester's loss, kept apart from that of the path and the node.
-    #[serde(default)]
-    pub missed_frames: u64,
-    /// Frames on the port that are not of the flow.
-    pub foreign_frames: u64,
-    /// Payload bytes (what follows the Ethernet header and its tags) of the good frames: those whose test header and
-    /// LFSR part were compared byte by byte.
-    pub verified_payload_bytes: u64,
-    /// Repeating frames whose slot did not follow the one before; 0 for all other flows.
-    #[serde(default)]
-    pub order_breaks: u64,
-}
-
-impl Counts {
-    /// The count identity: distinct + missed + lost = sent, and the states add up to what was received.
-    ///
-    /// # Errors
-    /// Which sum does not hold, with its numbers.
-    pub fn check_identity(&self, sent: u64) -> Result<(), String> {
-        // Counts may come from a hostile file: their sums need not fit.
-        let sum = |counts: &[u64]| counts.iter().copied().map(u128::from).sum::<u128>();
-        if sum(&[
-            self.distinct_sequences,
-            self.missed_frames,
-            self.lost_frames,
-        ]) != u128::from(sent)
-        {
-            return Err(format!(
-                "distinct {} + missed {} + lost {} is not sent {sent}",
-                self.distinct_sequences, self.missed_frames, self.lost_frames
-            ));
-        }
-        let states = sum(&[
-            self.good_frames,
-            self.header_corrupt_frames,
-            self.truncated_frames,
-            self.stale_frames,
-            self.corrupted_frames,
-        ]);
-        if states != u128::from(self.received_frames) {
-            return Err(format!(
-                "good and bad frames are {states}, received {}",
-                self.received_frames
-            ));
-        }
-        let tracked = sum(&[
-            self.distinct_sequences,
-            self.duplicated_frames,
-            self.too_late_frames,
-            self.header_corrupt_frames,
-        ]);
-        if tracked != u128::from(self.received_frames) {
-            return Err(format!(
-                "distinct {} + duplicated {} + too late {} + header-corrupt {} is not received {}",
-                self.distinct_sequences,
-                self.duplicated_frames,
-                self.too_late_frames,
-                self.header_corrupt_frames,
-                self.received_frames
-            ));
-        }
-        Ok(())
-    }
-
-    /// Whether nothing is wrong: every frame sent arrived once, in order, intact.
-    pub fn is_clean(&self) -> bool {
-        self.good_frames == self.received_frames
-            && [
-                self.lost_frames,
-                self.missed_frames,
-                self.duplicated_frames,
-                self.reordered_frames,
-                self.too_late_frames,
-                self.order_breaks,
-            ]
-            .iter()
-            .all(|n| *n == 0)
-    }
-}
-
-/// What an injector did, in the receiver's terms: what a faultless path must show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ledger {
-    /// Sequences used, whether or not they left.
-    pub sent_frames: u64,
-    /// Sequences left out.
-    pub dropped_frames: u64,
-    /// Frames that left with a damaged header (copies counted).
-    pub header_corrupt_frames: u64,
-    /// Frames that left cut short (copies counted).
-    pub truncated_frames: u64,
-    /// Frames that left with another sequence's content (copies counted).
-    pub stale_frames: u64,
-    /// Frames that left with a damaged LFSR part (copies counted).
-    pub corrupted_frames: u64,
-    /// Second copies with an intact header.
-    pub duplicated_frames: u64,
-    /// Frames that a receiver sees after a later one.
-    pub reordered_frames: u64,
-    /// Sequences that no intact header carries.
-    pub lost_frames: u64,
-    /// Frames that left with a wrong FCS: a checker behind a MAC has no such count, so a node that has one compares it.
-    #[serde(default, skip_serializing_if = "is_none_at_all")]
-    pub bad_fcs_frames: u64,
-}
-
-const fn is_none_at_all(frames: &u64) -> bool {
-    *frames == 0
-}
-
-impl Ledger {
-    /// Where a receiver's counts differ from the ledger: field, ledger, counted.
-    pub fn differences(&self, counts: &Counts) -> Vec<(&'static str, u64, u64)> {
-        [
-            (
-                "header_corrupt_frames",
-                self.header_corrupt_frames,
-                counts.header_corrupt_frames,
-            ),
-            (
-                "truncated_frames",
-                self.truncated_frames,
-                counts.truncated_frames,
-            ),
-            ("stale_frames", self.stale_frames, counts.stale_frames),
-            (
-                "corrupted_frames",
-                self.corrupted_frames,
-                counts.corrupted_frames,
-            ),
-            (
-                "duplicated_frames",
-                self.duplicated_frames,
-                counts.duplicated_frames,
-            ),
-            (
-                "reordered_frames",
-                self.reordered_frames,
-                counts.reordered_frames,
-            ),
-            ("lost_frames", self.lost_frames, counts.lost_frames),
-        ]
-        .into_iter()
-        .filter(|(_, ledger, counted)| ledger != counted)
-        .collect()
-    }
-}
-
 /// How the sender of a flow did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SenderObservation {
@@ -252,15 +78,25 @@ pub struct SenderObservation {
     pub kept_rate: Field<bool>,
     /// Gaps between the starts of successive frames, by the sender's clock.
     pub gap: Field<Histogram>,
-    /// How often the schedule was moved because the sender was held up.
+    /// How often the sender was held up by its own host, at any load.
     pub slips: Field<u64>,
     /// Sum of those holds in ps.
     pub slipped_ps: Field<u64>,
+    /// Time in ps in which the path took no more (back-pressure): the load achieved is then the path's.
+    #[serde(default = "not_told")]
+    pub blocked_ps: Field<u64>,
+    /// Most frames that left back to back, faster than the pace, to catch up after a hold; 1 where none did.
+    #[serde(default = "not_told")]
+    pub longest_burst_frames: Field<u64>,
     /// Whether the kernel copied frame data on their way out.
     pub kernel_copied: Field<bool>,
     /// What an injector did, where faults were asked for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ledger: Option<Ledger>,
+}
+
+fn not_told() -> Field<u64> {
+    Field::absent("not told by the wirelab that wrote this")
 }
 
 /// One flow of a trial: one sending and one receiving port.
@@ -288,14 +124,24 @@ pub struct FlowObservation {
     pub efficiency: Field<f64>,
     /// Application bits per second; absent on Ethernet trials.
     pub goodput_bits_per_s: Field<f64>,
-    /// Share of sent sequences that were lost, 0 to 1.
+    /// Share of sent sequences that certainly were lost, 0 to 1.
     pub loss_ratio: Field<f64>,
+    /// The largest share that may have been lost, where that is more: some sequences were lost or dropped by the
+    /// tester's own queue, and which cannot be known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub loss_ratio_at_most: Option<f64>,
+    /// The intervals of rates and loss, within this run.
+    #[serde(skip_serializing_if = "FlowIntervals::is_empty", default)]
+    pub intervals: FlowIntervals,
     /// RFC 3550 interarrival jitter in ps.
     pub jitter_ps: Field<u64>,
     /// How the sender did.
     pub sender: Field<SenderObservation>,
     /// The path frames were received and checked on: `xdp`, `packet`, or a node's own word.
     pub receiver_path: String,
+    /// Time in ps in which the checker was held up by its own host.
+    #[serde(default = "not_told")]
+    pub checker_held_up_ps: Field<u64>,
     /// Latency and other series of this flow.
     pub series: Vec<Series>,
     /// Further counters of this flow by name, e.g. what an iperf server reports: it checks no content, so its
@@ -313,12 +159,23 @@ impl FlowObservation {
         self.efficiency = Field::absent(why);
         self.goodput_bits_per_s = Field::absent(why);
         self.elapsed = Field::absent(why);
+        self.intervals.without_rates();
     }
 
-    /// Whether its sender said that it did not keep the rate asked.
+    /// Whether a queue of the tester's own dropped frames of it, or may have.
+    pub fn tester_dropped(&self) -> bool {
+        let counts = self.counts.value();
+        let missed = self.counters.get(CHECKER_MISSED).and_then(Field::value);
+        counts.is_some_and(|c| c.missed_frames > 0 || c.lost_or_missed_frames > 0)
+            // Of a peer that checks no content there are no counts.
+            || self.loss_ratio_at_most.is_some()
+            || (counts.is_none() && missed.is_some_and(|missed| *missed > 0))
+    }
+
+    /// Whether its sender did not keep the rate asked, for another reason than a path that took no more.
     pub fn sender_was_slow(&self) -> bool {
         let kept = self.sender.value().and_then(|s| s.kept_rate.value());
-        kept == Some(&false)
+        kept == Some(&false) && !self.was_held_back()
     }
 }
 
@@ -332,6 +189,22 @@ pub struct CpuLoad {
     pub idle_baseline_ratio: Option<f64>,
     /// Whether tester and node shared a core, so that the figure must not feed a fit.
     pub shared: bool,
+}
+
+/// From this busy share of its idle baseline on, a node does other work beside the trial: a tenth of its cores is more
+/// than the 10 ms steps in which a node reads its idle time make of the shortest baseline.
+pub const NODE_BUSY: f64 = 0.1;
+
+/// Whether a node with this idle baseline, 0 to 1, does other work.
+pub fn is_node_busy(idle_baseline_ratio: f64) -> bool {
+    idle_baseline_ratio >= NODE_BUSY
+}
+
+impl CpuLoad {
+    /// Whether the node's cores were busy before the trial: with other work, or since the node waits by spinning.
+    pub fn was_busy_before(&self) -> bool {
+        self.idle_baseline_ratio.is_some_and(is_node_busy)
+    }
 }
 
 /// Something a reader must know, and what to do about it.
@@ -373,23 +246,44 @@ impl Warning {
 /// What the tester could do on this host, and whether it was the limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TesterObservation {
-    /// Frames/s of this size that the tester reached against itself.
+    /// Frames/s of this size that the tester reached against itself, the best of several runs; never less than the
+    /// fastest flow of the trial.
     pub ceiling_frames_per_s: Field<f64>,
+    /// By what share of the best run the second best was slower, 0 to 1.
+    #[serde(default = "no_ceiling")]
+    pub ceiling_spread_ratio: Field<f64>,
+    /// The tester counts as the limit of a flow at maximum load from this share below its ceiling on, 0 to 1.
+    #[serde(default = "no_ceiling")]
+    pub ceiling_margin_ratio: Field<f64>,
     /// Whether the tester, not the node, was the limit.
     pub was_limit: Field<bool>,
 }
 
+fn no_ceiling() -> Field<f64> {
+    Field::absent("no ceiling was measured")
+}
+
 impl TesterObservation {
+    /// A tester of which no spread is known: its ceiling, and whether it was the limit.
+    pub fn new(ceiling_frames_per_s: Field<f64>, was_limit: Field<bool>) -> TesterObservation {
+        TesterObservation {
+            ceiling_frames_per_s,
+            ceiling_spread_ratio: no_ceiling(),
+            ceiling_margin_ratio: no_ceiling(),
+            was_limit,
+        }
+    }
+
     /// Before the tester's ceiling is known: a paced trial tells whether the tester `held_up` its flows, one at
     /// maximum load does not.
     pub fn of_trial(paced: bool, held_up: bool) -> TesterObservation {
-        TesterObservation {
-            ceiling_frames_per_s: Field::absent("not measured in this run"),
-            was_limit: match paced {
+        TesterObservation::new(
+            Field::absent("not measured in this run"),
+            match paced {
                 true => Field::measured(held_up),
                 false => Field::absent("needs the tester's ceiling"),
             },
-        }
+        )
     }
 }
 
@@ -429,61 +323,5 @@ impl Observation {
                 .flows
                 .iter()
                 .all(|f| f.counts.value().is_none_or(Counts::is_clean))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn clean(n: u64) -> Counts {
-        Counts {
-            received_frames: n,
-            good_frames: n,
-            distinct_sequences: n,
-            ..Counts::default()
-        }
-    }
-
-    #[test]
-    fn the_identity_holds_and_can_fail() {
-        assert_eq!(clean(10).check_identity(10), Ok(()));
-        assert!(
-            clean(10)
-                .check_identity(11)
-                .unwrap_err()
-                .contains("is not sent 11")
-        );
-        let counts = Counts {
-            good_frames: 9,
-            ..clean(10)
-        };
-        assert!(
-            counts
-                .check_identity(10)
-                .unwrap_err()
-                .contains("good and bad")
-        );
-        let counts = Counts {
-            duplicated_frames: 1,
-            ..clean(10)
-        };
-        assert!(
-            counts
-                .check_identity(10)
-                .unwrap_err()
-                .contains("duplicated 1")
-        );
-        assert!(!counts.is_clean());
-    }
-
-    #[test]
-    fn a_ledger_that_differs_is_named() {
-        let ledger = Ledger {
-            sent_frames: 10,
-            lost_frames: 1,
-            ..Ledger::default()
-        };
-        assert_eq!(ledger.differences(&clean(10)), [("lost_frames", 1, 0)]);
     }
 }

@@ -1,9 +1,22 @@
-//! When each frame is due: absolute times, late where it must be, but never made up for after a pause.
+//! When each frame is due: absolute times, and what becomes of a schedule that its host held up.
+//!
+//! One rule for all paced senders. A sender that was held up catches up: frames that are overdue leave back to back
+//! until the schedule is reached again, so that the load asked is the load offered. The limit of a catch-up is what was
+//! due in 100 ms, at most 10,000 frames, and never less than ten frames; what comes due while they leave goes with them.
+//! What was due before that is not made up for: the schedule moves, which is a slip. iperf3 catches up without a limit, so that a node may get a second of traffic
+//! at once. RFC 2544 has no word on it, and hardware generators are not held up; with strict gaps nothing beyond ten
+//! frames is made up for, as there. The longest burst that a catch-up made is part of the result.
+
+/// A catch-up makes up for so much of the schedule, in ns.
+const CATCH_UP_NS: u64 = 100_000_000;
+
+/// And for no more than so many frames.
+const CATCH_UP_FRAMES: u64 = 10_000;
 
 /// The least lateness in ns that counts as a pause, whatever the interval.
 const LEAST_PAUSE_NS: u64 = 20_000;
 
-/// So many intervals late is a pause.
+/// So many intervals late is no pause yet.
 const PAUSE_INTERVALS: u64 = 10;
 
 /// The schedule of a paced sender.
@@ -12,25 +25,65 @@ pub struct Pacer {
     /// Start of the schedule, in ps of the sender's clock.
     origin_ps: u128,
     interval_ps: u64,
-    pause_ns: u64,
+    /// Lateness that is made up for, in ns.
+    limit_ns: u64,
+    /// Whether nothing is made up for beyond the limit, not even what lies within it.
+    strict: bool,
     frame: u64,
+    /// When the frame before started, in ns.
+    last_ns: u64,
+    /// Time since the schedule was last met in which the path took no more, in ns.
+    blocked_ns: u64,
+    /// Frames of the burst that goes on.
+    burst: u64,
+    /// When its first frame started, in ns.
+    burst_ns: u64,
+    /// Whether the path took no frame for some time since the frame before.
+    blocked: bool,
     /// How often the sender was so late that the schedule was moved.
     pub slips: u64,
     /// By how much in all, in ns: time in which nothing was offered.
     pub slipped_ns: u64,
+    /// Most frames that left back to back to catch up; 1 where none did.
+    pub longest_burst: u64,
 }
 
 impl Pacer {
-    /// Frame n is due at `start_ns` + n intervals.
+    /// Frame n is due at `start_ns` + n intervals. What a hold kept back is made up for.
     pub fn new(start_ns: u64, interval_ps: u64) -> Pacer {
+        let of = |frames: u64| interval_ps.saturating_mul(frames) / 1000;
+        let caught_up = CATCH_UP_NS.min(of(CATCH_UP_FRAMES));
+        let strict = Pacer::strict(start_ns, interval_ps);
+        Pacer {
+            // The frame that is due now goes with those that are overdue.
+            limit_ns: strict.limit_ns.max(caught_up) - of(1),
+            strict: false,
+            ..strict
+        }
+    }
+
+    /// The same, but a frame that is more than ten intervals late keeps its distance to the next.
+    pub fn strict(start_ns: u64, interval_ps: u64) -> Pacer {
         Pacer {
             origin_ps: u128::from(start_ns) * 1000,
             interval_ps,
-            pause_ns: LEAST_PAUSE_NS.max(interval_ps.saturating_mul(PAUSE_INTERVALS) / 1000),
+            limit_ns: LEAST_PAUSE_NS.max(interval_ps.saturating_mul(PAUSE_INTERVALS) / 1000),
             frame: 0,
+            last_ns: 0,
+            blocked_ns: 0,
+            burst: 0,
+            burst_ns: 0,
+            blocked: false,
             slips: 0,
             slipped_ns: 0,
+            longest_burst: 1,
+            strict: true,
         }
+    }
+
+    /// Lateness in ns up to which a frame leaves the schedule where it is.
+    pub const fn limit_ns(&self) -> u64 {
+        self.limit_ns
     }
 
     /// When the next frame is due, in ns.
@@ -40,16 +93,54 @@ impl Pacer {
         u64::try_from(due_ps / 1000).unwrap_or(u64::MAX)
     }
 
-    /// The next frame starts at `now_ns`. After a pause the schedule goes on from there.
+    /// The next frame starts at `now_ns`. Where that is too late to catch up, the schedule moves.
     #[inline]
     pub fn start(&mut self, now_ns: u64) {
-        let late = now_ns.saturating_sub(self.due_ns());
-        if late > self.pause_ns {
-            self.slips += 1;
-            self.slipped_ns += late;
-            self.origin_ps += u128::from(late) * 1000;
+        let due_ns = self.due_ns();
+        if due_ns > self.last_ns || self.frame == 0 || self.is_held_to_pace(now_ns) {
+            self.burst = 0;
+            self.burst_ns = now_ns;
         }
+        self.blocked = false;
+        self.burst += 1;
+        self.longest_burst = self.longest_burst.max(self.burst);
+        let late = now_ns.saturating_sub(due_ns);
+        if late > self.limit_ns {
+            self.slip(late);
+        } else if late.saturating_mul(1000) < self.interval_ps {
+            self.blocked_ns = 0;
+        }
+        self.last_ns = now_ns;
         self.frame += 1;
+    }
+
+    /// Whether a path that was full let a burst through no faster than its pace. Of a wait that is shorter than what had
+    /// been sent was due in, the frames lay in a queue, and leave it back to back.
+    #[inline]
+    fn is_held_to_pace(&self, now_ns: u64) -> bool {
+        let due_ps = u128::from(self.burst) * u128::from(self.interval_ps);
+        self.blocked && u128::from(now_ns.saturating_sub(self.burst_ns)) * 1000 >= due_ps
+    }
+
+    #[cold]
+    fn slip(&mut self, late_ns: u64) {
+        let moved = match self.strict {
+            true => late_ns,
+            false => late_ns - self.limit_ns,
+        };
+        self.origin_ps += u128::from(moved) * 1000;
+        // What the path held up is no fault of the host.
+        let held = moved.saturating_sub(self.blocked_ns);
+        self.blocked_ns -= moved.min(self.blocked_ns);
+        self.slips += u64::from(held > 0);
+        self.slipped_ns += held;
+    }
+
+    /// The path took no frame for so many ns: a schedule that moves for it does not slip, and what it lets through no
+    /// faster than the pace is no burst.
+    pub fn was_blocked(&mut self, ns: u64) {
+        self.blocked_ns = self.blocked_ns.saturating_add(ns);
+        self.blocked |= ns > 0;
     }
 }
 
@@ -67,11 +158,109 @@ mod tests {
         }
         assert_eq!(pacer.due_ns(), 1_000 + 6_720_333_000);
         assert_eq!((pacer.slips, pacer.slipped_ns), (0, 0));
+        assert_eq!(pacer.longest_burst, 1);
+    }
+
+    /// Frames that leave until the schedule is met again, when nothing holds the sender up any more.
+    fn catch_up(pacer: &mut Pacer, now_ns: u64) -> u64 {
+        let mut frames = 0;
+        while pacer.due_ns() <= now_ns {
+            pacer.start(now_ns);
+            frames += 1;
+        }
+        frames
     }
 
     #[test]
-    fn a_pause_moves_the_schedule_and_a_small_lateness_does_not() {
+    fn a_hold_is_made_up_for_within_the_limit() {
+        // 100,000 frames/s, held up for 40 ms.
+        let mut pacer = Pacer::new(0, 10_000_000);
+        pacer.start(0);
+        assert_eq!(catch_up(&mut pacer, 40_000_000), 4_000);
+        assert_eq!((pacer.slips, pacer.slipped_ns), (0, 0));
+        assert_eq!(pacer.longest_burst, 4_000);
+        assert_eq!(pacer.due_ns(), 40_010_000, "on the old schedule");
+        // And for a second: what was due in the last 100 ms is sent, the rest is not.
+        let sent = catch_up(&mut pacer, 1_040_010_000);
+        assert_eq!((sent, pacer.longest_burst), (10_000, 10_000));
+        assert_eq!((pacer.slips, pacer.slipped_ns), (1, 900_010_000));
+    }
+
+    #[test]
+    fn no_burst_is_longer_than_ten_thousand_frames_or_shorter_than_ten() {
+        let mut fast = Pacer::new(0, 1_000_000);
+        assert_eq!(catch_up(&mut fast, 1_000_000_000), 10_000);
+        assert_eq!((fast.longest_burst, fast.slipped_ns), (10_000, 990_001_000));
+        let mut slow = Pacer::new(0, 1_000_000_000_000);
+        assert_eq!(catch_up(&mut slow, 9_000_000_000), 10);
+        assert_eq!((slow.slips, slow.longest_burst), (0, 10));
+        assert_eq!(catch_up(&mut slow, 30_000_000_000), 10);
+        assert_eq!((slow.slips, slow.slipped_ns), (1, 11_000_000_000));
+    }
+
+    #[test]
+    fn a_frame_that_is_late_by_less_than_its_gap_is_no_burst() {
         let mut pacer = Pacer::new(0, 1_000_000);
+        for due in [0, 1_000, 2_000] {
+            pacer.start(due + 900);
+        }
+        assert_eq!(pacer.longest_burst, 1);
+        pacer.start(5_100);
+        assert_eq!(catch_up(&mut pacer, 5_200), 2);
+        assert_eq!((pacer.longest_burst, pacer.slips), (3, 0));
+    }
+
+    #[test]
+    fn what_the_path_held_up_is_no_slip() {
+        let mut pacer = Pacer::new(0, 1_000_000_000);
+        pacer.start(0);
+        pacer.was_blocked(400_000_000);
+        pacer.start(500_000_000);
+        assert_eq!((pacer.slips, pacer.slipped_ns), (0, 0), "400 ms of excess");
+        pacer.was_blocked(100_000_000);
+        let due = pacer.due_ns();
+        pacer.start(due + 299_000_000);
+        assert_eq!((pacer.slips, pacer.slipped_ns), (1, 100_000_000));
+    }
+
+    #[test]
+    fn a_full_queue_that_a_catch_up_meets_does_not_hide_its_burst() {
+        // 100,000 frames/s, held up for 100 ms; then the queue takes a hundred frames, and is full for 50 µs.
+        let mut pacer = Pacer::new(0, 10_000_000);
+        pacer.start(0);
+        let mut now = 100_000_000;
+        let mut sent = 0;
+        while pacer.due_ns() <= now {
+            pacer.start(now);
+            sent += 1;
+            if sent % 100 == 0 {
+                pacer.was_blocked(50_000);
+                now += 50_000;
+            }
+        }
+        assert!((10_000..11_000).contains(&sent), "{sent}");
+        assert_eq!(pacer.longest_burst, sent);
+    }
+
+    #[test]
+    fn what_leaves_no_faster_than_the_pace_is_no_burst_however_long_the_path_is_full() {
+        // 100,000 frames/s of a path that takes a hundred in 1.01 ms; the waits do not make up for all of that.
+        let mut pacer = Pacer::new(0, 10_000_000);
+        let mut now = 0;
+        for _ in 0..1_000 {
+            for _ in 0..100 {
+                pacer.start(now.max(pacer.due_ns()));
+                now = now.max(pacer.last_ns);
+            }
+            pacer.was_blocked(900_000);
+            now += 1_010_000;
+        }
+        assert!((99..=200).contains(&pacer.longest_burst), "{pacer:?}");
+    }
+
+    #[test]
+    fn strict_a_pause_moves_the_schedule_and_a_small_lateness_does_not() {
+        let mut pacer = Pacer::strict(0, 1_000_000);
         pacer.start(20_000);
         assert_eq!(pacer.slips, 0);
         assert_eq!(pacer.due_ns(), 1_000, "still on the old schedule");
@@ -91,8 +280,8 @@ mod tests {
     }
 
     #[test]
-    fn slow_paces_allow_ten_intervals() {
-        let mut pacer = Pacer::new(0, 1_000_000_000);
+    fn slow_strict_paces_allow_ten_intervals() {
+        let mut pacer = Pacer::strict(0, 1_000_000_000);
         pacer.start(10_000_000);
         assert_eq!(pacer.slips, 0);
         pacer.start(11_000_001);

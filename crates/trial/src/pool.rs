@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::counts::Counts;
 use crate::field::Field;
-use crate::observation::{Counts, FlowObservation, Observation, Status};
+use crate::interval::{FlowIntervals, PercentileIntervals};
+use crate::observation::{FlowObservation, Observation, Status};
 use crate::results::ResultsFile;
 use crate::series::{RAW_SAMPLES, Series, SeriesBuilder};
 use crate::trial::Extent;
@@ -92,6 +94,7 @@ fn one(group: &[&Observation]) -> Observation {
 
 fn join(flow: &mut FlowObservation, all: &[FlowObservation]) {
     flow.without_rates(IN_BLOCKS);
+    flow.intervals = FlowIntervals::default();
     flow.jitter_ps = Field::absent(IN_BLOCKS);
     flow.sent_frames = sum(all.iter().map(|f| &f.sent_frames));
     flow.series = series(all.iter().map(|f| f.series.as_slice()));
@@ -101,12 +104,17 @@ fn join(flow: &mut FlowObservation, all: &[FlowObservation]) {
         Some(counts) => Field::measured(added(&counts)),
         None => Field::absent("not known of every block"),
     };
-    flow.loss_ratio = match (flow.counts.value(), flow.sent_frames.value()) {
-        (Some(counts), Some(sent)) if *sent > 0 => {
-            Field::measured(counts.lost_frames as f64 / *sent as f64)
-        }
-        _ => Field::absent(IN_BLOCKS),
-    };
+    (flow.loss_ratio, flow.loss_ratio_at_most) =
+        match (flow.counts.value(), flow.sent_frames.value()) {
+            (Some(counts), Some(sent)) if *sent > 0 => {
+                let share = |lost: u64| lost as f64 / *sent as f64;
+                let either = counts.lost_or_missed_frames;
+                let at_most = share(counts.lost_frames.saturating_add(either));
+                let lost = Field::measured(share(counts.lost_frames));
+                (lost, (either > 0).then_some(at_most))
+            }
+            _ => (Field::absent(IN_BLOCKS), None),
+        };
 }
 
 fn sum<'a>(mut fields: impl Iterator<Item = &'a Field<u64>>) -> Field<u64> {
@@ -133,7 +141,9 @@ fn added(all: &[&Counts]) -> Counts {
             (&mut total.distinct_sequences, c.distinct_sequences),
             (&mut total.lost_frames, c.lost_frames),
             (&mut total.missed_frames, c.missed_frames),
+            (&mut total.lost_or_missed_frames, c.lost_or_missed_frames),
             (&mut total.foreign_frames, c.foreign_frames),
+            (&mut total.other_run_frames, c.other_run_frames),
             (&mut total.verified_payload_bytes, c.verified_payload_bytes),
             (&mut total.order_breaks, c.order_breaks),
         ];
@@ -165,6 +175,9 @@ fn series<'a>(blocks: impl Iterator<Item = &'a [Series]>) -> Vec<Series> {
 
 fn joined(group: &[&Series]) -> Series {
     let first = group[0];
+    if group.len() == 1 {
+        return first.clone();
+    }
     let all: usize = group.iter().map(|s| s.raw_ticks.len()).sum();
     if group.iter().all(|s| !s.sampled) && all <= RAW_SAMPLES {
         let mut builder = SeriesBuilder::new(&first.name, first.clock, 0);
@@ -172,6 +185,8 @@ fn joined(group: &[&Series]) -> Series {
         ticks.for_each(|ticks| builder.push(*ticks));
         let mut whole = builder.finish();
         whole.kind = first.kind;
+        // It is of several runs.
+        whole.intervals = PercentileIntervals::default();
         return whole;
     }
     let mut whole = first.clone();
@@ -183,6 +198,7 @@ fn joined(group: &[&Series]) -> Series {
     let every = all.div_ceil(RAW_SAMPLES).max(1);
     whole.raw_ticks = whole.raw_ticks.into_iter().step_by(every).collect();
     whole.sampled = true;
+    whole.intervals = PercentileIntervals::default();
     whole
 }
 
@@ -273,5 +289,72 @@ mod tests {
         assert_eq!(all["probe_cost_ns.driver"].value(), Some(&100));
         assert_eq!(all["probe_taken.driver"].value(), Some(&18));
         assert_eq!(all["background_lasted_ns"].value(), Some(&18));
+    }
+
+    #[test]
+    fn every_count_of_blocks_is_added_and_a_loss_that_is_a_range_stays_one() {
+        let names = serde_json::to_value(Counts::default()).unwrap();
+        let shown = names.as_object().unwrap().keys().map(String::as_str);
+        // Those that are left out where they are 0.
+        let hidden = ["lost_or_missed_frames", "other_run_frames"];
+        let each: BTreeMap<&str, u64> = shown.chain(hidden).zip(1..).collect();
+        let counts: Counts = serde_json::from_value(serde_json::to_value(&each).unwrap()).unwrap();
+        let twice = serde_json::to_value(added(&[&counts, &counts])).unwrap();
+        for (name, one) in each {
+            let times = if name == "reordering_extent_frames" {
+                1
+            } else {
+                2
+            };
+            assert_eq!(twice[name], times * one, "{name}");
+        }
+        let framing = wirelab_wire::Framing {
+            layer: wirelab_wire::Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let asked = crate::job::FlowAsked {
+            port: "node:x".to_owned(),
+            direction: crate::Direction::Receive,
+            stream: 0,
+            layer: framing.layer,
+            sizes: wirelab_wire::Size::new(wirelab_wire::SizeUnit::Datagram, 64)
+                .resolve(framing)
+                .unwrap(),
+            link: None,
+            frames_per_s: None,
+            from: "tester".to_owned(),
+            to: "node:x".to_owned(),
+            sender_path: "socket".to_owned(),
+            receiver_path: "node".to_owned(),
+            ledger: None,
+        };
+        let block = |either: u64| {
+            let sent = crate::job::SendReport {
+                emitted_frames: 100,
+                sequences: 100,
+                ..crate::job::SendReport::default()
+            };
+            let seen = crate::job::CheckReport {
+                counts: Counts {
+                    received_frames: 90,
+                    good_frames: 90,
+                    distinct_sequences: 90,
+                    ..Counts::default()
+                },
+                missed: crate::job::Missed {
+                    at_least: 0,
+                    at_most: either,
+                },
+                ..crate::job::CheckReport::default()
+            };
+            crate::job::flow_observation(&asked, &sent, seen)
+        };
+        let mut whole = block(0);
+        join(&mut whole, &[block(0), block(6)]);
+        assert_eq!(whole.counts.value().unwrap().check_identity(200), Ok(()));
+        assert_eq!(whole.loss_ratio.value(), Some(&0.07));
+        assert_eq!(whole.loss_ratio_at_most, Some(0.1));
+        join(&mut whole, &[block(0), block(0)]);
+        assert_eq!(whole.loss_ratio_at_most, None);
     }
 }

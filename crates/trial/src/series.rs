@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::field::Kind;
+use crate::interval::PercentileIntervals;
 use crate::random::SplitMix64;
 
 /// Raw samples kept of each series.
@@ -38,12 +39,15 @@ pub struct Series {
     pub kind: Kind,
     /// The clock of its ticks.
     pub clock: Clock,
-    /// Raw samples in ticks: all of them, or a seeded reservoir where `sampled` is set.
+    /// Raw samples in ticks and in order of arrival: all of them, or a seeded reservoir where `sampled` is set.
     pub raw_ticks: Vec<u64>,
     /// Whether `raw_ticks` is a reservoir of a longer series.
     pub sampled: bool,
     /// All samples.
     pub histogram: Histogram,
+    /// The intervals of its percentiles, within its run.
+    #[serde(default, skip_serializing_if = "PercentileIntervals::is_empty")]
+    pub intervals: PercentileIntervals,
 }
 
 /// Two histograms whose ticks are not the same: they cannot be added.
@@ -295,6 +299,8 @@ pub struct SeriesBuilder {
     name: String,
     clock: Clock,
     raw: Vec<u64>,
+    /// Which sample, counted from 1, each of `raw` is, once it is a reservoir.
+    numbers: Vec<u64>,
     histogram: HistogramBuilder,
     rng: SplitMix64,
 }
@@ -306,22 +312,27 @@ impl SeriesBuilder {
             name: name.into(),
             clock,
             raw: Vec::new(),
+            numbers: Vec::new(),
             histogram: HistogramBuilder::new(),
             rng: SplitMix64::new(seed),
         }
     }
 
     /// Take one sample. Beyond [`RAW_SAMPLES`] every sample has the same chance to be among those kept
-    /// (algorithm R; J. Vitter, ACM TOMS 11 (1985)); their order is then no longer that of arrival.
+    /// (algorithm R; J. Vitter, ACM TOMS 11 (1985)).
     pub fn push(&mut self, ticks: u64) {
         self.histogram.record(ticks);
         if self.raw.len() < RAW_SAMPLES {
             self.raw.push(ticks);
             return;
         }
+        if self.numbers.is_empty() {
+            self.numbers.extend(1..=RAW_SAMPLES as u64);
+        }
         let place = self.rng.below(self.histogram.count) as usize;
         if let Some(kept) = self.raw.get_mut(place) {
             *kept = ticks;
+            self.numbers[place] = self.histogram.count;
         }
     }
 
@@ -330,15 +341,31 @@ impl SeriesBuilder {
         self.histogram.count
     }
 
-    /// The series, measured unless its kind is changed afterwards.
-    pub fn finish(self) -> Series {
-        Series {
+    /// The series, measured unless its kind is changed afterwards, with the intervals of its percentiles. The samples that
+    /// it keeps are in their order of arrival.
+    pub fn finish(mut self) -> Series {
+        if !self.numbers.is_empty() {
+            let mut in_order: Vec<(u64, u64)> = self.numbers.into_iter().zip(self.raw).collect();
+            in_order.sort_unstable();
+            self.raw = in_order.into_iter().map(|(_, ticks)| ticks).collect();
+        }
+        let mut series = Series {
             histogram: self.histogram.finish(self.clock.tick_ps),
             sampled: self.histogram.count > self.raw.len() as u64,
             name: self.name,
             kind: Kind::Measured,
             clock: self.clock,
+            intervals: PercentileIntervals::of(&self.raw),
             raw_ticks: self.raw,
+        };
+        if series.sampled {
+            let Series {
+                intervals,
+                histogram,
+                ..
+            } = &mut series;
+            intervals.hold(|percent| histogram.percentile(percent));
         }
+        series
     }
 }

@@ -95,6 +95,10 @@ pub struct Trial {
     /// What takes the times at the node's capture points; `None` leaves it to the node.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probes: Option<Probes>,
+    /// Whether a late frame keeps its distance to the next: nothing is made up for after a hold. Otherwise a sender
+    /// that was held up catches up, in bursts of a stated limit.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub strict_gaps: bool,
     /// Faults made by the sender.
     #[serde(skip_serializing_if = "FaultRates::is_clean", default)]
     pub faults: FaultRates,
@@ -123,6 +127,7 @@ impl Trial {
             rule: None,
             background: None,
             probes: None,
+            strict_gaps: false,
             faults: FaultRates::default(),
         }
     }

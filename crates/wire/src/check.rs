@@ -39,6 +39,19 @@ pub enum Verdict {
     Good(Header),
 }
 
+impl Verdict {
+    /// The header of a frame whose header is intact.
+    pub const fn header(&self) -> Option<&Header> {
+        match self {
+            Verdict::Foreign | Verdict::HeaderCorrupt => None,
+            Verdict::Truncated(header)
+            | Verdict::Stale { header, .. }
+            | Verdict::Corrupted(header)
+            | Verdict::Good(header) => Some(header),
+        }
+    }
+}
+
 /// Where a frame's test header may be: offset, and the end of the data it may describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -230,6 +243,44 @@ mod tests {
                     matches!(classify(&bytes, &Flow::default()), Verdict::Good(h) if h.sequence == 4095)
                 );
             }
+        }
+    }
+
+    #[test]
+    fn either_tpid_is_taken_at_either_place_and_a_third_tag_is_foreign() {
+        let plain = &specs()[0];
+        let frame = build(plain, 200, 7);
+        let tagged = |tpids: &[u16]| {
+            let mut bytes = frame[..12].to_vec();
+            for tpid in tpids {
+                bytes.extend(tpid.to_be_bytes());
+                bytes.extend(0x2064u16.to_be_bytes());
+            }
+            bytes.extend(&frame[12..]);
+            bytes
+        };
+        let flow = Flow::default();
+        for tpids in [
+            &[][..],
+            &[0x8100],
+            &[0x88A8],
+            &[0x8100, 0x8100],
+            &[0x8100, 0x88A8],
+            &[0x88A8, 0x8100],
+            &[0x88A8, 0x88A8],
+        ] {
+            let verdict = classify(&tagged(tpids), &flow);
+            assert!(
+                matches!(verdict, Verdict::Good(_)),
+                "{tpids:x?}: {verdict:?}"
+            );
+        }
+        for tpids in [&[0x9100][..], &[0x88A8, 0x9100], &[0x8100, 0x8100, 0x8100]] {
+            let verdict = classify(&tagged(tpids), &flow);
+            assert!(
+                matches!(verdict, Verdict::Foreign),
+                "{tpids:x?}: {verdict:?}"
+            );
         }
     }
 

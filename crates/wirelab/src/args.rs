@@ -196,6 +196,9 @@ pub struct OfferArgs {
     /// times a second, e.g. corrupt=1/s, and bad-fcs
     #[arg(long, value_name = "FAULT=P,…")]
     pub inject: Option<String>,
+    /// Keep the distance between frames after a hold of this host: what was due meanwhile is not made up for in a burst
+    #[arg(long)]
+    pub strict_gaps: bool,
     /// Way of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track
     #[arg(long, default_value = "auto")]
     pub path: String,

@@ -171,6 +171,7 @@ impl Node for BoardNode {
             }
             (Err(error), _) => return Err(error),
         };
+        observation.mark_emulated();
         observation.warnings.push(self.emulated());
         if let Some((before, after)) = before.zip(self.board.dropped_frames()) {
             dropped(&mut observation, after.saturating_sub(before));

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use wirelab_cores::Cores;
 use wirelab_port::child::{Ending, Home, Process};
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
@@ -59,8 +60,8 @@ impl LabNode {
             }
             number if number.parse::<u8>().is_ok() => {
                 return Err(Failure::usage(format!(
-                    "{name}: stages are those of one interface; write lab: for a lab of one pair, or lab:NAME for one \
-                     that is up"
+                    "{name}: a Linux node in a lab has one interface; write lab: for a lab of one pair, or lab:NAME for \
+                     one that is up"
                 )));
             }
             _ => None,
@@ -87,6 +88,11 @@ impl LabNode {
             said,
             _lab: made,
         })
+    }
+
+    /// The cores that the tester keeps to.
+    pub const fn tester_cores(&self) -> Option<&Cores> {
+        self.node.tester_cores()
     }
 
     /// Frames of a trial whose times are had.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use wirelab_bench::Plan;
 use wirelab_board::lpc1768::{Lpc1768Node, Lpc1768Options};
 use wirelab_cores::Cores;
 use wirelab_model::file::NodeFile;
@@ -13,13 +14,14 @@ use wirelab_ports::{PortsNode, PortsOptions, pairs_of, parse_pairs};
 use wirelab_remote::{ControlNode, IperfNode};
 use wirelab_study::run::NodeSource;
 use wirelab_trial::{
-    Cancel, Description, Field, Layer, Node, NodeError, Observation, Progress, Trial,
+    Cancel, Description, Direction, Field, Layer, Node, NodeError, Observation, Progress, Trial,
 };
 
 use crate::ask::lab_failure;
 use crate::boards::{BoardNode, failure};
 use crate::exit::Failure;
 use crate::hardware::{self, HdlNode, ReferenceNode};
+use crate::labs::LabNode;
 
 type Asked<T> = Result<T, Failure>;
 
@@ -27,6 +29,8 @@ type Asked<T> = Result<T, Failure>;
 pub enum AnyNode {
     /// Linux ports, of a lab or of this host.
     Ports(Box<PortsNode>),
+    /// A Linux node in a lab.
+    Lab(Box<LabNode>),
     /// A node on paper.
     Model(Box<ModelNode>),
     /// An iperf 2 server somewhere.
@@ -48,6 +52,7 @@ macro_rules! of_any {
     ($any:expr, $node:ident => $asked:expr) => {
         match $any {
             AnyNode::Ports($node) => $asked,
+            AnyNode::Lab($node) => $asked,
             AnyNode::Model($node) => $asked,
             AnyNode::Iperf($node) => $asked,
             AnyNode::Control($node) => $asked,
@@ -105,6 +110,7 @@ impl AnyNode {
             AnyNode::Model(_) => Tester::Nobody,
             AnyNode::Iperf(_) => Tester::Iperf,
             AnyNode::Control(node) => Tester::Sockets(node.tester_cores().cloned()),
+            AnyNode::Lab(node) => Tester::Sockets(node.tester_cores().cloned()),
             AnyNode::Lpc1768(_) | AnyNode::Hdl(_) | AnyNode::Reference(_) => Tester::Simulated,
             AnyNode::Board(node) if node.is_on_wire() => Tester::Wire,
             AnyNode::Board(_) => Tester::Sockets(None),
@@ -115,6 +121,7 @@ impl AnyNode {
     pub fn captures_of_a_trial(&self) -> u64 {
         match self {
             AnyNode::Control(node) => node.captures_of_a_trial(),
+            AnyNode::Lab(node) => node.most_captures(),
             _ => u64::MAX,
         }
     }
@@ -180,6 +187,19 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
     }
     let file = model(name, &[])?;
     Ok(AnyNode::Model(Box::new(ModelNode::new(file))))
+}
+
+/// The Linux node of a lab for a plan of echoes alone; `None` for any other node or plan. Ports send nothing back.
+pub fn that_echoes(name: &str, plan: &Plan, payload: u32) -> Asked<Option<AnyNode>> {
+    let Some(rest) = name.strip_prefix("lab:") else {
+        return Ok(None);
+    };
+    let matrices = plan.matrices().map(|m| &m.directions);
+    let searches = plan.searches().map(|s| &s.directions);
+    let mut directions = matrices.chain(searches).flatten().peekable();
+    let echoes = directions.peek().is_some() && directions.all(|way| *way == Direction::Echo);
+    let node = echoes.then(|| LabNode::start(name, rest, payload, &[]));
+    Ok(node.transpose()?.map(|node| AnyNode::Lab(Box::new(node))))
 }
 
 /// The same, where it is a board with a firmware of the user's own, if `image` names one.

@@ -61,6 +61,7 @@ fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
         }];
     }
     matrix.faults = ask::faults(args.offer.inject.as_deref())?;
+    matrix.strict_gaps = args.offer.strict_gaps;
     matrix.warmup_ps = warm_up_ps(args)?;
     matrix.repeats = args.repeat;
     ways(args, &mut matrix)?;
@@ -93,7 +94,12 @@ fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Asked<()> {
         ));
     }
     let background = ways.background.as_deref().map(str::parse).transpose();
-    matrix.backgrounds = vec![background.map_err(Failure::usage)?];
+    let background = background.map_err(Failure::usage)?;
+    matrix.backgrounds = match background {
+        // What a load does to a latency shows beside the latency without it.
+        Some(_) if matrix.directions.contains(&Direction::Echo) => vec![None, background],
+        _ => vec![background],
+    };
     Ok(())
 }
 
@@ -162,6 +168,7 @@ fn search(args: &MeasureArgs) -> Asked<SearchSection> {
         }
     };
     section.link_bits_per_s = matrix.link_bits_per_s;
+    section.strict_gaps = args.offer.strict_gaps;
     Ok(section)
 }
 

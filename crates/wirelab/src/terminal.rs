@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use wirelab_trial::{Cancel, Progress};
+use wirelab_trial::{Cancel, Progress, Warning};
 
 /// A flag that Ctrl-C and termination set; a second Ctrl-C ends the program at once.
 pub fn cancel_on_signal() -> Cancel {
@@ -24,6 +24,14 @@ pub fn cancel_on_signal() -> Cancel {
         ));
     }
     cancel
+}
+
+/// Say before anything is sent what the figures will not be of.
+pub fn warn_of(warnings: &[Warning]) {
+    for warning in warnings {
+        let (text, way_out) = (&warning.text, &warning.way_out);
+        complain(format_args!("wirelab: warning: {text}; way out: {way_out}"));
+    }
 }
 
 /// Progress in one line on stderr, only on a terminal and only for what takes longer than a second.

@@ -142,6 +142,17 @@ fn each_board_is_measured_by_its_name() {
             );
             let warnings = observation["warnings"].as_array().unwrap();
             assert!(warnings.iter().any(|w| w["code"] == "emulated"));
+            let flow = &observation["flows"][0];
+            for figure in [
+                &flow["frames_per_s"],
+                &flow["loss_ratio"],
+                &flow["counts"],
+                &observation["cpu_load"],
+            ] {
+                let kind = &figure["kind"];
+                assert!(kind == "emulated" || kind.is_null(), "{figure}");
+            }
+            assert_eq!(flow["counts"]["kind"], "emulated", "{flow:#}");
             let dropped = &observation["counters"]["dropped_before_emulator_frames"]["value"];
             let behind = warnings.iter().any(|w| w["code"] == "emulator-behind");
             assert_eq!(dropped.as_u64().unwrap() > 0, behind, "{observation:#}");
@@ -400,4 +411,54 @@ fn a_board_that_dies_in_a_trial_ends_it_with_its_console() {
         text.contains("signal: 9") && text.contains("READY name=zynq7000"),
         "{text}"
     );
+}
+
+#[test]
+fn a_board_that_was_started_by_hand_says_that_it_is_emulated() {
+    for board in ["zynq7000", "mps2-an385"] {
+        if !can_run(board) || !can_tap() {
+            return;
+        }
+        let (_running, about) = Running::board(board);
+        let word = |key: &str| about[key].as_str().unwrap().to_owned();
+        let node = format!("node:{}", word("ip"));
+        let output = Command::new("ip")
+            .args([
+                "netns",
+                "exec",
+                &word("namespace"),
+                env!("CARGO_BIN_EXE_wirelab"),
+                "measure",
+                &node,
+            ])
+            .args([
+                "--layer",
+                "udp4",
+                "--length",
+                "256",
+                "--direction",
+                "rx",
+                "--load",
+                "200pps",
+            ])
+            .args(["--frames", "64", "--no-ceiling", "--json"])
+            .output()
+            .unwrap();
+        let results: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+        let observation = &results["observations"][0];
+        assert_eq!(observation["status"], "complete", "{observation:#}");
+        let told = observation["node"]["setup"]["emulator"].as_str();
+        assert!(told.is_some_and(|by| by.contains("which is 0")), "{told:?}");
+        let flow = &observation["flows"][0];
+        for figure in ["frames_per_s", "counts", "loss_ratio"] {
+            assert_eq!(
+                flow[figure]["kind"], "emulated",
+                "{board} {figure}: {flow:#}"
+            );
+        }
+        let warnings = observation["warnings"].as_array().unwrap();
+        let emulated = warnings.iter().filter(|w| w["code"] == "emulated");
+        assert_eq!(emulated.count(), 1, "{warnings:?}");
+    }
 }

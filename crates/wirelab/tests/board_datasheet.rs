@@ -49,8 +49,15 @@ fn the_page_of_the_zynq_board_is_filled() {
     };
     for layer in ["ethernet", "tcp_ipv4", "udp_ipv4"] {
         for direction in ["receive", "transmit"] {
+            // Where other work held the tester up in every attempt there is no figure, and that is said.
+            let held_up = observations.iter().any(|o| {
+                let trial = &o["trial"];
+                trial["framing"]["layer"] == layer
+                    && trial["direction"] == direction
+                    && o["why"].as_str().is_some_and(|why| why.contains("held up"))
+            });
             assert!(
-                of(layer, direction).is_some(),
+                of(layer, direction).is_some() || held_up,
                 "{layer} {direction}: no CPU load: {page}"
             );
         }

@@ -83,6 +83,9 @@ fn observation(path: wirelab_trial::Path, stages: &[Stage], length: u32) -> Obse
             efficiency: Field::absent(none),
             goodput_bits_per_s: Field::measured(1_000.0 * 8.0 * f64::from(length - 42)),
             loss_ratio: Field::measured(0.0),
+            loss_ratio_at_most: None,
+            intervals: wirelab_trial::FlowIntervals::default(),
+            checker_held_up_ps: Field::absent(none),
             jitter_ps: Field::absent(none),
             sender: Field::absent(none),
             receiver_path: "test".to_owned(),
@@ -99,10 +102,7 @@ fn observation(path: wirelab_trial::Path, stages: &[Stage], length: u32) -> Obse
         cpu_load: Field::absent(none),
         series: Vec::new(),
         counters: Default::default(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent(none),
-            was_limit: Field::measured(false),
-        },
+        tester: TesterObservation::new(Field::absent(none), Field::measured(false)),
         warnings: Vec::new(),
     }
 }

@@ -51,8 +51,18 @@ fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate
         ("spin", false),
         ("sleep", false),
     ] {
-        assert!(conditions.contains(&wanted), "{wanted:?}: {all:#}");
+        // Where other work held the tester up, half of a rate could not be had, and that is said.
+        let held_up = |found: &serde_json::Value| {
+            let absent = found["absent"].as_str();
+            absent.is_some_and(|why| why.contains("held up by its own host"))
+        };
+        let mut found = all["loss_free"].as_array().unwrap().iter();
+        assert!(
+            conditions.contains(&wanted) || (!wanted.1 && found.any(held_up)),
+            "{wanted:?}: {all:#}"
+        );
     }
+    let beside = conditions.iter().filter(|(_, unloaded)| !unloaded).count();
     for pair in pairs {
         for way in ["stack", "fast_track"] {
             assert!(pair[way]["frames"].as_u64().unwrap() >= 32, "{pair:#}");
@@ -73,7 +83,7 @@ fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate
         }
     }
     let fast = trials(&all, "fast-track");
-    assert_eq!(fast.len(), 4);
+    assert_eq!(fast.len(), 2 + beside);
     for trial in &fast {
         let flow = &trial["flows"][0];
         let sent = flow["sent_frames"]["value"].as_u64().unwrap();
@@ -85,7 +95,27 @@ fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate
             "the rule takes the frames of the trial and no others: {trial:#}"
         );
     }
-    assert_eq!(trials(&all, "stack").len(), 4);
+    assert_eq!(trials(&all, "stack").len(), 2 + beside);
+    if beside > 0 {
+        a_loss_free_rate_was_found(&all);
+    }
+    let page = stdout(&output);
+    let words = [
+        "length 64, spin, unloaded",
+        "at most half",
+        "poll of the driver",
+        "XDP program (",
+    ];
+    let beside_words = ["not above the stack's", "half of", "frames/s sent of"];
+    let beside_words = beside_words.iter().filter(|_| beside > 0);
+    for words in words.iter().chain(beside_words) {
+        let flowing = page.replace("\n  ", " ");
+        assert!(flowing.contains(words), "{words}: {page}");
+    }
+}
+
+/// The rate that half was taken of: found by a search, and no more than was sent.
+fn a_loss_free_rate_was_found(all: &Value) {
     let found = &all["searches"][0]["found"]["goals"][0];
     let rate = found["relevant_lower_bound_frames_per_s"]["value"]
         .as_f64()
@@ -105,19 +135,6 @@ fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate
         rate <= 1.1 * most,
         "{rate} of {most} that were sent: {found:#}"
     );
-    let page = stdout(&output);
-    for words in [
-        "length 64, spin, unloaded",
-        "at most half",
-        "not above the stack's",
-        "half of",
-        "poll of the driver",
-        "frames/s sent of",
-        "XDP program (",
-    ] {
-        let flowing = page.replace("\n  ", " ");
-        assert!(flowing.contains(words), "{words}: {page}");
-    }
 }
 
 /// What is told of a background that ran: what was sent is what arrived and what was lost.

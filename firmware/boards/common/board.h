@@ -31,6 +31,9 @@ struct board_info {
 
 extern const struct board_info board;
 
+/* By what the board knows that an emulator runs it, or 0 where none does. Of boards with BOARD_TELLS_EMULATION alone. */
+const char *board_emulated(void);
+
 /* Clocks, memory, timer, serial line and interrupts, which are on afterwards; not the MAC. */
 void board_init(void);
 

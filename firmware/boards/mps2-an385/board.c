@@ -28,6 +28,12 @@ static const char *const setup[][2] = {
 	{ "os", "none" },
 };
 
+/* Comparators and counters of the watchpoint unit, which the core of AN385 has (DDI 0337, DWT_CTRL); QEMU has none. */
+const char *board_emulated(void)
+{
+	return DWT_CONTROL ? 0 : "by DWT_CTRL, which is 0";
+}
+
 const struct board_info board = {
 	.name = "mps2-an385",
 	.tick_ps = 1000000000000u / BOARD_TIMER_HZ,

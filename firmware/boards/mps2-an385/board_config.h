@@ -5,6 +5,9 @@
 #ifndef BOARD_CONFIG_H
 #define BOARD_CONFIG_H
 
+/* An emulator shows in board_emulated(). */
+#define BOARD_TELLS_EMULATION 1
+
 #define BOARD_CORE_HZ 25000000u
 #define BOARD_TIMER_HZ 25000000u
 #define BOARD_UART_HZ 25000000u

@@ -10,6 +10,7 @@
 
 #define REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
 
+#define DWT_CONTROL REGISTER(0xE0001000u)
 #define NVIC_ENABLE REGISTER(0xE000E100u)
 #define NVIC_DISABLE REGISTER(0xE000E180u)
 #define NVIC_CLEAR_PENDING REGISTER(0xE000E280u)

@@ -31,6 +31,12 @@ static const char *const setup[][2] = {
 	{ "os", "none" },
 };
 
+/* The JTAG identity of the device, which no silicon is without (UG585, PSS_IDCODE); QEMU has none. */
+const char *board_emulated(void)
+{
+	return SLCR_PSS_IDCODE ? 0 : "by PSS_IDCODE, which is 0";
+}
+
 const struct board_info board = {
 	.name = "zynq7000",
 	.tick_ps = 1000000000000u / BOARD_TIMER_HZ,

@@ -9,6 +9,8 @@
 #define BOARD_TIMER_HZ 100000000u
 #define BOARD_UART_HZ 50000000u
 #define BOARD_UART_BAUD 115200u
+/* An emulator shows in board_emulated(). */
+#define BOARD_TELLS_EMULATION 1
 /* What is due sooner is waited for awake: an emulated core wakes so late on a busy host, hardware within microseconds. */
 #define BOARD_LEAST_SLEEP_PS 200000000u
 #define BOARD_IO_PLL_HZ 1000000000u

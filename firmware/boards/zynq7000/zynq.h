@@ -13,6 +13,7 @@
 #define SLCR_UNLOCK_KEY 0xDF0Du
 #define SLCR_GEM0_CLOCK REGISTER(SLCR + 0x140)
 #define SLCR_PSS_RESET REGISTER(SLCR + 0x200)
+#define SLCR_PSS_IDCODE REGISTER(SLCR + 0x530)
 
 /* Private to the core: snoop control, interrupts, timers. */
 #define PRIVATE 0xF8F00000u

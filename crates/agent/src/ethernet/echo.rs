@@ -23,6 +23,10 @@ const LONGEST: usize = 9300;
 pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
     let link = Link::open(&trial.interface)?;
     let (own, peer) = (trial.interface.mac.0, trial.peer.0);
+    let flow = Flow {
+        stream: trial.echo_stream,
+        ..Flow::default()
+    };
     Ok(Box::new(move |live, cancel| {
         let mut frame = vec![0; LONGEST];
         let mut seen = Seen::default();
@@ -44,7 +48,11 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
             frame[6..12].copy_from_slice(&own);
             // A frame that the driver has no room for is lost, as it would be in any node.
             seen.sent_back_frames += u64::from(link.send(&frame[..len]).is_ok());
-            let verdict = classify(&frame[..len], &Flow::default());
+            let verdict = classify(&frame[..len], &flow);
+            if verdict == Verdict::Foreign {
+                judge.take_of_another_run();
+                continue;
+            }
             let payload = (len - HEADER) as u64;
             judge.take(verdict, payload, Some(now_ns()));
             stamp(live);

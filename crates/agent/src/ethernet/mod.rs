@@ -44,6 +44,8 @@ pub struct EthernetTrial {
     pub sizes: Option<Sizes>,
     pub offer: Option<Offer>,
     pub expect: Expect,
+    /// Of the frames to send back, those in other streams are of another run; `None` where the peer names none.
+    pub echo_stream: Option<u8>,
     pub buffers: Option<Buffers>,
     pub expected_frames: Option<u64>,
     /// Frames are taken one by one, in this way to wait, and this socket is served beside.
@@ -169,6 +171,7 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
     };
     let options = CheckOptions {
         ring_bytes: Some(RING_BYTES),
+        one_flow_at_a_time: true,
         ..CheckOptions::default()
     };
     let checker = Checker::start(&trial.interface.port, &job, options).map_err(io::Error::other)?;

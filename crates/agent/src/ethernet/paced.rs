@@ -91,7 +91,8 @@ impl Sending {
             Extent::Frames { frames } => (frames, u64::MAX),
             Extent::Time { time_ps } => (u64::MAX, start.saturating_add(time_ps / 1000)),
         };
-        let mut pacer = Pacer::new(start, interval_ps(offer.pace));
+        let pacer = offer.pace.schedule(start);
+        let mut pacer = pacer.unwrap_or_else(|| Pacer::strict(start, 1));
         let (mut gaps, mut report) = (LogLinear::new(), SendReport::default());
         let mut bytes = vec![0; self.sizes.length as usize];
         let mut failure = None;
@@ -133,7 +134,11 @@ impl Sending {
             std::thread::sleep(LATE_STAMPS);
         }
         self.take_stamps();
-        (report.slips, report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
+        // At maximum load there is no schedule to be held to.
+        if offer.pace != Pace::Max {
+            (report.slips, report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
+            report.longest_burst_frames = Some(pacer.longest_burst);
+        }
         report.gap = gaps.histogram(Some(1000));
         report.call_ns = now_ns().saturating_sub(start);
         report.kernel_copied = Some(true);
@@ -173,13 +178,6 @@ impl Sending {
                 });
             }
         }
-    }
-}
-
-const fn interval_ps(pace: Pace) -> u64 {
-    match pace {
-        Pace::Max => 1,
-        Pace::Interval { ps } => ps,
     }
 }
 

@@ -229,18 +229,38 @@ pub fn send(socket: &UdpSocket, to: SocketAddr, frames: u64) -> Sent {
     sent.unwrap()
 }
 
-/// Receive on the tester's side while `work` is done.
+/// Receive the node's stream on the tester's side while `work` is done.
 pub fn receiving<T>(socket: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
-    let cancel = Cancel::new();
+    receiving_of(socket, &expect(), work)
+}
+
+/// The same of any stream.
+pub fn receiving_of<T>(
+    socket: &UdpSocket,
+    expected: &Expect,
+    work: impl FnOnce() -> T,
+) -> (T, Seen) {
+    let over = Over(Cancel::new());
+    let cancel = over.0.clone();
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(|| {
+        let receiver = scope.spawn(move || {
             let live = Live::default();
-            wirelab_socket::udp::receive(socket, None, &expect(), &live, &cancel).unwrap()
+            wirelab_socket::udp::receive(socket, None, expected, &live, &cancel).unwrap()
         });
+        let over = over;
         let done = work();
         // What is under way still comes.
         std::thread::sleep(Duration::from_millis(100));
-        cancel.cancel();
+        drop(over);
         (done, receiver.join().unwrap())
     })
+}
+
+/// Ends what listens to it when it goes, also where an assertion fails meanwhile.
+struct Over(Cancel);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
 }

@@ -2,20 +2,18 @@
 
 use wirelab_trial::search::{SearchEnded, TrialRecord};
 use wirelab_trial::{
-    Cancel, Description, Direction, Extent, Field, FlowObservation, Kind, Load, Node, NodeError,
-    Observation, Progress, Sizes, Status, Trial,
+    Cancel, Description, Extent, Field, Kind, Load, Node, NodeError, Observation, Progress, Sizes,
+    Trial,
 };
 use wirelab_wire::LineRate;
 
-use crate::ceiling::{CachedCeiling, Ceiling, judge};
+use super::told::{Told, told};
+use crate::ceiling::{CachedCeiling, Ceiling};
 use crate::listed::void;
 use crate::matrix::Step;
 use crate::progress::StepProgress;
 use crate::run::{FAILURES_IN_A_ROW, Sink};
 
-/// A sender that reaches this share of the rate asked has kept it, as in
-/// [`kept_rate`](wirelab_trial::SenderObservation::kept_rate).
-const KEPT_SHARE: f64 = 0.995;
 /// Most trials of one search.
 pub const MAX_SEARCH_TRIALS: u64 = 100_000;
 
@@ -31,15 +29,6 @@ pub struct Asking<'a> {
     pub cancel: &'a Cancel,
     /// Gets every observation, warm-up excepted.
     pub sink: &'a mut dyn Sink,
-}
-
-/// What a trial told of the node.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    pub loss_ratio: f64,
-    pub sent_frames_per_s: Option<f64>,
-    pub tester_was_limit: bool,
-    pub kind: Kind,
 }
 
 /// A search that is running.
@@ -103,7 +92,9 @@ impl<'a> Asker<'a> {
             self.at_most_ps / 1_000_000_000,
             "the tester's own ceiling",
         );
-        self.ceiling.frames_per_s(&self.template, self.sizes)
+        self.ceiling
+            .bound_of(&self.template, self.sizes)
+            .frames_per_s
     }
 
     /// A trial whose observation is thrown away.
@@ -143,6 +134,12 @@ impl<'a> Asker<'a> {
                 }
             }
         }
+    }
+
+    /// Why the last trial could not be had, where the tester's own host held it up.
+    pub fn held_up(&self) -> Option<&str> {
+        let last = self.records.last().filter(|r| r.tester_was_limit)?;
+        last.problem.as_deref()
     }
 
     fn trial(&self, load: Load, extent: Extent) -> Trial {
@@ -201,12 +198,14 @@ impl<'a> Asker<'a> {
                 });
             }
         };
-        let ceiling = self.ceiling.frames_per_s(&trial, self.sizes);
-        judge(&mut observation, ceiling);
+        self.ceiling.judge(&mut observation);
         let told = told(&observation, asked);
         self.records.push(match &told {
             Ok(told) => record(&observation, asked, trial_ps, told),
-            Err(why) => record_without(asked, trial_ps, why),
+            Err(why) => TrialRecord {
+                tester_was_limit: observation.is_void_by_tester(),
+                ..record_without(asked, trial_ps, why)
+            },
         });
         let step = Step {
             matrix: self.name.to_owned(),
@@ -239,111 +238,18 @@ impl<'a> Asker<'a> {
     }
 
     fn of_one_kind(&mut self, told: Told) -> Result<Told, SearchEnded> {
-        self.kind = joined(self.kind.unwrap_or(told.kind), told.kind);
+        let so_far = self.kind;
+        self.kind = self.kind.unwrap_or(told.kind).joined(told.kind);
         if self.kind.is_some() {
             return Ok(told);
         }
         Err(SearchEnded::Failed {
-            why: "some trials were measured and some predicted: search what does one of both"
-                .to_owned(),
+            why: format!(
+                "some trials are {} and some {}, which are not compared: search what does one of both",
+                so_far.unwrap_or(told.kind),
+                told.kind
+            ),
         })
-    }
-}
-
-/// What an observation tells of the node, or why it tells nothing.
-fn told(observation: &Observation, asked: Option<f64>) -> Result<Told, String> {
-    match &observation.status {
-        Status::Complete => {}
-        Status::Partial { why } | Status::Void { why } => return Err(why.clone()),
-    }
-    let first = observation.flows.first();
-    let kind = first.and_then(|flow| flow.loss_ratio.kind());
-    let mut told = Told {
-        loss_ratio: 0.0,
-        sent_frames_per_s: None,
-        tester_was_limit: observation.tester.was_limit.value() == Some(&true),
-        kind: kind.unwrap_or(Kind::Measured),
-    };
-    if first.is_none() {
-        return Err("the observation has no flow".to_owned());
-    }
-    for flow in &observation.flows {
-        let lost = lost_ratio(flow)?;
-        let (sent, below) = (sent_rate(flow, lost), below_rate(flow, lost, asked));
-        told.kind = flow
-            .loss_ratio
-            .kind()
-            .and_then(|kind| joined(told.kind, kind))
-            .ok_or("the losses of its flows are of different kinds")?;
-        let loss = match (flow.direction, sent.zip(asked)) {
-            // A node that sends less than it was asked for does not carry the load either.
-            (Direction::Transmit, Some((sent, asked))) if below && sent < asked => {
-                1.0 - (1.0 - lost) * sent / asked
-            }
-            _ => lost,
-        };
-        told.loss_ratio = told.loss_ratio.max(loss);
-        told.tester_was_limit |= flow.direction != Direction::Transmit && below;
-        // The slowest sender is what all flows together can be asked.
-        told.sent_frames_per_s = match (told.sent_frames_per_s, sent) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-    }
-    Ok(told)
-}
-
-/// Share of the frames that were sent that did not arrive.
-fn lost_ratio(flow: &FlowObservation) -> Result<f64, String> {
-    let port = &flow.port;
-    if flow.sent_frames.value() == Some(&0) {
-        return Err(format!(
-            "port {port}: no frame was sent, so none could be lost"
-        ));
-    }
-    match &flow.loss_ratio {
-        Field::Observed { value, .. } if (0.0..=1.0).contains(value) => Ok(*value),
-        Field::Observed { value, .. } => {
-            Err(format!("port {port}: a loss ratio of {value} is none"))
-        }
-        Field::Absent { absent } => Err(format!("port {port}: no loss: {absent}")),
-    }
-}
-
-/// Frames/s that were sent: as the sender says, or, where nobody does, what arrived and what was lost.
-fn sent_rate(flow: &FlowObservation, lost: f64) -> Option<f64> {
-    let arrived = flow.frames_per_s.value().filter(|_| lost < 1.0);
-    achieved(flow).or(arrived.map(|rate| rate / (1.0 - lost)))
-}
-
-/// Whether the sender did not keep the rate. A node may leave that to be told from what arrived (a model does);
-/// of a tester that says nothing of itself nothing is assumed.
-fn below_rate(flow: &FlowObservation, lost: f64, asked: Option<f64>) -> bool {
-    let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
-    let sent = match flow.direction {
-        Direction::Transmit => sent_rate(flow, lost),
-        _ => achieved(flow),
-    };
-    let short = sent
-        .zip(asked)
-        .is_some_and(|(sent, asked)| sent < KEPT_SHARE * asked);
-    kept.map_or(short, |kept| !kept)
-}
-
-fn achieved(flow: &FlowObservation) -> Option<f64> {
-    let sender = flow.sender.value();
-    sender.and_then(|s| s.achieved_frames_per_s.value().copied())
-}
-
-/// The kind of what is made of two figures; `None` where they do not go together. What rests on a calibrated
-/// figure is never shown as predicted.
-fn joined(a: Kind, b: Kind) -> Option<Kind> {
-    match (a, b) {
-        _ if a == b => Some(a),
-        (Kind::Predicted, Kind::Calibrated) | (Kind::Calibrated, Kind::Predicted) => {
-            Some(Kind::Calibrated)
-        }
-        _ => None,
     }
 }
 
@@ -351,8 +257,7 @@ fn record(observation: &Observation, load: Option<f64>, trial_ps: u64, told: &To
     let kind = told.kind;
     let flows = || observation.flows.iter();
     let sent: Option<u64> = flows().map(|f| f.sent_frames.value().copied()).sum();
-    let rates: Option<Vec<f64>> = flows().map(|f| f.frames_per_s.value().copied()).collect();
-    let slowest = rates.and_then(|r| r.into_iter().reduce(f64::min));
+    let slowest = told.arrived_frames_per_s;
     let absent = || Field::absent("not every flow has it");
     TrialRecord {
         load_frames_per_s: load,
@@ -362,12 +267,13 @@ fn record(observation: &Observation, load: Option<f64>, trial_ps: u64, told: &To
             |value| Field::Observed { value, kind },
         ),
         loss_ratio: Field::Observed {
-            value: told.loss_ratio,
+            value: told.loss_of_sent.ratio,
             kind,
         },
         forwarding_frames_per_s: slowest
             .map_or_else(absent, |value| Field::Observed { value, kind }),
-        tester_was_limit: told.tester_was_limit,
+        tester_was_limit: told.tester_was_limit || told.loss.is_in_doubt(),
+        held_back: told.held_back,
         problem: None,
     }
 }
@@ -380,6 +286,7 @@ fn record_without(load: Option<f64>, trial_ps: u64, why: &str) -> TrialRecord {
         loss_ratio: Field::absent("the trial gave no figure"),
         forwarding_frames_per_s: Field::absent("the trial gave no figure"),
         tester_was_limit: false,
+        held_back: false,
         problem: Some(why.to_owned()),
     }
 }

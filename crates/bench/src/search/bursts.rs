@@ -174,7 +174,16 @@ fn burst(asker: &mut Asker, link: LineRate, frames: u64) -> Result<bool, SearchE
             why: "the tester cannot send frames back to back at line rate: use a faster host or larger frames; wirelab selftest shows what this host can do".to_owned(),
         });
     }
-    Ok(told.loss_ratio == 0.0)
+    if told.held_back {
+        return Err(SearchEnded::Failed {
+            why: format!(
+                "the path held the sender back in a burst of {frames} frames, which decides nothing of the node: a burst with gaps is none"
+            ),
+        });
+    }
+    told.loss.is_within(0.0).ok_or_else(|| SearchEnded::Failed {
+        why: "the tester's own queue dropped frames of a burst, so whether the node did cannot be told: use a faster host or larger frames".to_owned(),
+    })
 }
 
 fn summary(

@@ -6,19 +6,33 @@ use wirelab_trial::search::Goal;
 /// is more, it is taken to be unable to.
 pub(super) const TESTER_ATTEMPTS: u64 = 2;
 
+/// Frames that arrive at less than this share of the load without loss lay in a queue; above it clocks and timers differ.
+const ARRIVED_SHARE: f64 = 0.995;
+
 /// A trial at a load, as far as a goal cares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
     pub trial_ps: u64,
     pub loss_ratio: f64,
+    /// The largest loss that it may have been: what the tester may have dropped itself is in doubt.
+    pub loss_ratio_at_most: f64,
+    /// Frames/s that arrived, of the slowest flow.
+    pub arrived_frames_per_s: Option<f64>,
     /// Whether the tester meant to offer more: then loss may come of its faster stretches, and counts for nothing.
     pub held_up: bool,
+    /// The loss of what was really sent, where the path held the sender back.
+    pub held_back_at_loss: Option<f64>,
 }
 
 impl Seen {
     /// Whether it tells a goal anything.
     fn counts_for(&self, goal: &Goal) -> bool {
-        !self.held_up || self.loss_ratio <= goal.loss_ratio
+        (!self.held_up || self.loss_ratio <= goal.loss_ratio) && !self.is_in_doubt(goal)
+    }
+
+    /// Whether the tester's own drops leave open what it tells the goal.
+    fn is_in_doubt(&self, goal: &Goal) -> bool {
+        self.loss_ratio <= goal.loss_ratio && self.loss_ratio_at_most > goal.loss_ratio
     }
 }
 
@@ -73,22 +87,30 @@ impl LoadSeen {
         let high = long_high + (sum(false, true) - balance).max(0.0);
         let whole = (high + long_low).max(goal.duration_sum_ps as f64);
         let allowed = whole * goal.exceed_ratio;
+        let in_doubt = self.trials.iter().filter(|seen| seen.is_in_doubt(goal));
+        let limited = self.tester_limited + in_doubt.count() as u64;
         if high > allowed {
             Class::Upper
         } else if whole - long_low <= allowed {
             Class::Lower
-        } else if self.tester_limited < TESTER_ATTEMPTS {
+        } else if limited < TESTER_ATTEMPTS {
             Class::Undecided
         } else if whole - self.carried_less(goal).count() as f64 * goal.final_trial_ps as f64
             <= allowed
         {
             // With what was offered in place of what was asked the goal was met.
             Class::Passed
-        } else if self.tester_limited >= TESTER_ATTEMPTS.max(goal.trials_per_load()) {
+        } else if limited >= TESTER_ATTEMPTS.max(goal.trials_per_load()) {
             Class::TooFast
         } else {
             Class::Undecided
         }
+    }
+
+    /// Whether it fails the goal since the path takes no more, and not for a loss.
+    pub fn is_beyond_the_path(&self, goal: &Goal) -> bool {
+        let mut losses = self.trials.iter().filter_map(|t| t.held_back_at_loss);
+        losses.any(|loss| loss <= goal.loss_ratio)
     }
 
     /// The frames/s that were offered in place of this load, and that the node carried.
@@ -104,21 +126,28 @@ impl LoadSeen {
         self.trials.iter().filter(full)
     }
 
-    /// Frames/s that arrived in the worst full trial that the exceed ratio leaves: load · (1 − loss) (RFC 9971).
+    /// Frames/s that arrived in the worst full trial that the exceed ratio leaves: load · (1 − loss) (RFC 9971), or what
+    /// arrived in a second where that is clearly less: a queue had taken in the rest, and gave it out after the trial.
     pub fn conditional_throughput(&self, goal: &Goal) -> f64 {
-        let mut trials: Vec<&Seen> = self.full_trials(goal).collect();
-        trials.sort_by(|a, b| a.loss_ratio.total_cmp(&b.loss_ratio));
-        let time: f64 = trials.iter().map(|t| t.trial_ps as f64).sum();
+        let through = |trial: &Seen| {
+            let offered = self.frames_per_s * (1.0 - trial.loss_ratio);
+            let arrived = trial.arrived_frames_per_s;
+            let queued = arrived.filter(|rate| *rate < ARRIVED_SHARE * offered);
+            (queued.unwrap_or(offered), trial.trial_ps as f64)
+        };
+        let mut trials: Vec<(f64, f64)> = self.full_trials(goal).map(through).collect();
+        trials.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let time: f64 = trials.iter().map(|(_, ps)| ps).sum();
         let mut left = time.max(goal.duration_sum_ps as f64) * (1.0 - goal.exceed_ratio);
-        let mut loss = 1.0;
-        for trial in trials {
-            loss = trial.loss_ratio;
-            left -= trial.trial_ps as f64;
+        let mut worst = 0.0;
+        for (through, ps) in trials {
+            worst = through;
+            left -= ps;
             if left <= 0.0 {
                 break;
             }
         }
-        self.frames_per_s * (1.0 - loss)
+        worst
     }
 }
 
@@ -133,7 +162,10 @@ mod tests {
                 .map(|&(trial_ps, loss_ratio)| Seen {
                     trial_ps,
                     loss_ratio,
+                    loss_ratio_at_most: loss_ratio,
+                    arrived_frames_per_s: None,
                     held_up: false,
+                    held_back_at_loss: None,
                 })
                 .collect(),
             ..LoadSeen::new(1000.0)
@@ -182,7 +214,10 @@ mod tests {
             let trial = Seen {
                 trial_ps,
                 loss_ratio,
+                loss_ratio_at_most: loss_ratio,
+                arrived_frames_per_s: None,
                 held_up: false,
+                held_back_at_loss: None,
             };
             load.trials.extend(vec![trial; count]);
             let got = [0, 1, 2, 3].map(|at| load.class(&goals[at]));

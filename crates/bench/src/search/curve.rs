@@ -5,6 +5,7 @@ use wirelab_trial::{Extent, Field, Load, Trial};
 
 use super::asker::{Asker, Asking};
 use super::refuse::{SearchError, check_limits, check_trial};
+use super::told::{Loss, Told};
 
 /// Successive trials without loss that end the curve (RFC 2544, 26.3).
 const WITHOUT_LOSS: u32 = 2;
@@ -38,7 +39,8 @@ pub fn loss_curve(
         let load_percent = 100.0 - step as f64 * curve.step_percent;
         match point(&mut asker, curve.trial_ps, load_percent, max) {
             Ok(point) => {
-                let lossless = point.loss_ratio.value() == Some(&0.0);
+                let offered = point.held_back_at_frames_per_s.is_none();
+                let lossless = offered && point.loss_ratio.value() == Some(&0.0);
                 without_loss = if lossless { without_loss + 1 } else { 0 };
                 points.push(point);
             }
@@ -73,19 +75,46 @@ fn point(
 ) -> Result<LossPoint, SearchEnded> {
     let frames_per_s = max * load_percent / 100.0;
     let extent = Extent::Time { time_ps: trial_ps };
-    let told = asker.ask(Load::FrameRate { frames_per_s }, extent, trial_ps)?;
-    Ok(LossPoint {
+    let mut point = LossPoint {
         load_percent,
         load_frames_per_s: frames_per_s,
-        loss_ratio: if told.tester_was_limit {
-            Field::absent("the tester did not offer this load")
-        } else {
-            Field::Observed {
-                value: told.loss_ratio,
-                kind: told.kind,
+        held_back_at_frames_per_s: None,
+        loss_ratio: Field::absent("the tester did not offer this load"),
+    };
+    match asker.ask(Load::FrameRate { frames_per_s }, extent, trial_ps) {
+        Err(ended) => match asker.held_up() {
+            Some(why) if matches!(ended, SearchEnded::Failed { .. }) => {
+                point.loss_ratio = Field::absent(why);
             }
+            _ => return Err(ended),
         },
-    })
+        Ok(told) => {
+            point.held_back_at_frames_per_s = told.sent_frames_per_s.filter(|_| told.held_back);
+            if !told.tester_was_limit {
+                point.loss_ratio = loss(&told);
+            }
+        }
+    }
+    Ok(point)
+}
+
+/// What was lost of the load that was offered; what the path did not take was not.
+fn loss(told: &Told) -> Field<f64> {
+    let Loss { ratio, at_most } = told.loss_of_sent;
+    if told.loss_of_sent.is_in_doubt() {
+        return Field::absent(format!(
+            "the tester's own queue dropped frames: between {ratio:.4} and {at_most:.4} were lost"
+        ));
+    }
+    if told.held_back && ratio > 0.0 && told.held_back_at().is_none() {
+        return Field::absent(
+            "the path held the flows back to different loads, so their loss is of no one load",
+        );
+    }
+    Field::Observed {
+        value: ratio,
+        kind: told.kind,
+    }
 }
 
 fn check(curve: &LossCurve) -> Result<(), SearchError> {

@@ -43,6 +43,7 @@ pub fn find_rates(
         seen: Vec::new(),
         per_goal: vec![0; search.goals.len()],
         range: None,
+        path_set_max: false,
     };
     let ended = match highest(&mut asker, trial, search, asked) {
         Err(ended) => ended,
@@ -50,6 +51,7 @@ pub fn find_rates(
             let min = smallest(search, max.frames_per_s)?;
             asker.at_most_ps = at_most_ps(search, min, max.frames_per_s);
             rates.range = Some((min, max));
+            rates.path_set_max = asker.records.last().is_some_and(|first| first.held_back);
             rates
                 .all(&mut asker, search)
                 .err()
@@ -110,7 +112,7 @@ fn highest(
         }),
         None => Err(SearchEnded::Failed {
             why: format!(
-                "no rate was seen at load max ({} {}), so the highest load is not known: give one with --load or --rate",
+                "no rate was seen at load max ({} {}), so the highest load is not known: give one with --load or --rate, in a plan with load or rate",
                 trial.direction, trial.size.bytes
             ),
         }),
@@ -147,6 +149,8 @@ struct Rates {
     /// Trials asked for each goal.
     per_goal: Vec<u64>,
     range: Option<(f64, MaxLoad)>,
+    /// Whether the path held the sender back at load `max`, from which the highest load is known.
+    path_set_max: bool,
 }
 
 /// The loads between which the rate of a goal lies, as far as they are known.
@@ -201,9 +205,22 @@ impl Rates {
                 let told = told?;
                 let seen = Seen {
                     trial_ps: time_ps,
-                    loss_ratio: told.loss_ratio,
+                    loss_ratio: told.loss.ratio,
+                    loss_ratio_at_most: told.loss.at_most,
+                    arrived_frames_per_s: told.arrived_frames_per_s,
                     held_up: told.tester_was_limit,
+                    held_back_at_loss: told.held_back.then_some(told.loss_of_sent.ratio),
                 };
+                let taken = told.taken_frames_per_s;
+                if let Some(taken) = taken.filter(|taken| (range.0..load).contains(taken)) {
+                    // The path held the sender back: what it took is a load, and it was carried.
+                    self.at(taken).trials.push(Seen {
+                        loss_ratio: 0.0,
+                        loss_ratio_at_most: 0.0,
+                        held_back_at_loss: None,
+                        ..seen
+                    });
+                }
                 if !told.tester_was_limit {
                     self.at(load).trials.push(seen);
                     continue;
@@ -367,7 +384,11 @@ impl Rates {
         let lower = bounds.lower.map(|load| load.frames_per_s);
         let upper = bounds.upper.map(|(load, _)| load.frames_per_s);
         let through = bounds.lower.map(|load| load.conditional_throughput(goal));
-        let through = figure(through, "no load is known to meet the goal");
+        let through = match outcome {
+            // The rate lies somewhere between the bounds, and a figure would be taken for it.
+            Outcome::Unfinished => Field::absent("the search ended before: the bounds are known"),
+            _ => figure(through, "no load is known to meet the goal"),
+        };
         let bits = |bytes: u32| through.clone().map(|r| r * 8.0 * f64::from(bytes));
         GoalResult {
             goal: goal.clone(),
@@ -410,6 +431,9 @@ impl Rates {
             (None, Some((_, Class::TooFast))) => (Outcome::TesterTooSlow, None),
             (None, _) => (Outcome::NoLowerBound, None),
             (Some(_), Some((_, Class::TooFast))) => (Outcome::Found, Some(Limit::Tester)),
+            (Some(_), Some((load, _))) if load.is_beyond_the_path(goal) => {
+                (Outcome::Found, Some(Limit::Path))
+            }
             (Some(_), Some(_)) => (Outcome::Found, Some(Limit::Node)),
             (Some(load), None) => {
                 let all_offered = load.frames_per_s >= max.frames_per_s;
@@ -417,6 +441,7 @@ impl Rates {
                     _ if !all_offered => Limit::Tester,
                     (MaxLoadSource::Link, _) => Limit::Link,
                     (MaxLoadSource::Asked, _) => Limit::Asked,
+                    (MaxLoadSource::MaxTrial, _) if self.path_set_max => Limit::Path,
                     // The node itself sent as fast as it could.
                     (MaxLoadSource::MaxTrial, Direction::Transmit) => Limit::Node,
                     (MaxLoadSource::MaxTrial | MaxLoadSource::TesterCeiling, _) => Limit::Tester,

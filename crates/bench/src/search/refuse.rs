@@ -107,7 +107,7 @@ pub enum SearchError {
     },
     /// Line rate is what this search is about, and the link has none.
     #[error(
-        "the link's rate is not known, so there is no line rate: give it with --rate, e.g. --rate 1G"
+        "the link's rate is not known, so there is no line rate: give it with --rate, e.g. --rate 1G, in a plan with rate"
     )]
     NoLinkRate,
 }

@@ -1,60 +1,7 @@
-//! The background beside two ways: what the stack takes without loss, as far as a search could tell, and what really ran.
+//! The background beside two ways: what the stack takes without loss, as far as a search could tell.
 
 use serde::Serialize;
-use wirelab_trial::Observation;
 use wirelab_trial::search::{Limit, Outcome, SearchResult};
-
-/// A background that reaches less than this share of the rate asked missed it.
-const KEPT_SHARE: f64 = 0.95;
-/// Nanoseconds of a second.
-const SECOND_NS: f64 = 1e9;
-
-/// What really ran beside the blocks of one way.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BackgroundRan {
-    /// Frames/s that were asked.
-    pub asked_frames_per_s: f64,
-    /// Frames/s that were sent, over all blocks.
-    pub frames_per_s: f64,
-    /// Frames sent.
-    pub sent_frames: u64,
-    /// Frames that the node received, where it tells.
-    pub received_frames: Option<u64>,
-    /// Frames that did not arrive, where the node tells.
-    pub lost_frames: Option<u64>,
-}
-
-impl BackgroundRan {
-    /// What ran beside these blocks; `None` where nothing was asked to, or its rate is not known of every block.
-    pub fn of(blocks: &[Observation]) -> Option<BackgroundRan> {
-        blocks.first()?.trial.background?;
-        let sum = |name: &str| -> Option<u64> {
-            let name = format!("background_{name}");
-            let counter = |o: &Observation| o.counters.get(&name)?.value().copied();
-            blocks.iter().map(counter).sum()
-        };
-        let lasted_s = sum("lasted_ns").filter(|ns| *ns > 0)? as f64 / SECOND_NS;
-        let sent_frames = sum("sent_frames")?;
-        Some(BackgroundRan {
-            asked_frames_per_s: sum("due_frames")? as f64 / lasted_s,
-            frames_per_s: sent_frames as f64 / lasted_s,
-            sent_frames,
-            received_frames: sum("received_frames"),
-            lost_frames: sum("lost_frames"),
-        })
-    }
-
-    /// Whether the tester sent less than was asked, by more than a twentieth.
-    pub fn missed_its_rate(&self) -> bool {
-        self.frames_per_s < KEPT_SHARE * self.asked_frames_per_s
-    }
-
-    /// Whether two backgrounds were so much alike, within a twentieth, that what ran beside them can be compared.
-    pub fn is_like(&self, other: &BackgroundRan) -> bool {
-        let (a, b) = (self.frames_per_s, other.frames_per_s);
-        a.min(b) >= KEPT_SHARE * a.max(b)
-    }
-}
 
 /// The rate that a node takes without loss, as far as a search came.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

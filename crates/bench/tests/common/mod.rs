@@ -83,6 +83,9 @@ impl SimulatedNode {
             efficiency: Field::absent("no link rate"),
             goodput_bits_per_s: Field::absent("an Ethernet trial"),
             loss_ratio: Field::measured(lost as f64 / sent.max(1) as f64),
+            loss_ratio_at_most: None,
+            intervals: wirelab_trial::FlowIntervals::default(),
+            checker_held_up_ps: Field::absent("not simulated"),
             jitter_ps: Field::measured(1_000 * u64::from(port + 1)),
             sender: Field::measured(SenderObservation {
                 path: "simulated".to_owned(),
@@ -91,6 +94,8 @@ impl SimulatedNode {
                 kept_rate: Field::measured(self.keeps_rate),
                 gap: Field::absent("not simulated"),
                 slips: Field::absent("not simulated"),
+                blocked_ps: Field::absent("not simulated"),
+                longest_burst_frames: Field::absent("not simulated"),
                 slipped_ps: Field::absent("not simulated"),
                 kernel_copied: Field::absent("not simulated"),
                 ledger: None,
@@ -167,10 +172,10 @@ impl Node for SimulatedNode {
             cpu_load: Field::absent("not simulated"),
             series: Vec::new(),
             counters: counters.into_iter().collect(),
-            tester: TesterObservation {
-                ceiling_frames_per_s: Field::absent("not measured in this run"),
-                was_limit: Field::absent("needs the tester's ceiling"),
-            },
+            tester: TesterObservation::new(
+                Field::absent("not measured in this run"),
+                Field::absent("needs the tester's ceiling"),
+            ),
             warnings: Vec::new(),
         })
     }

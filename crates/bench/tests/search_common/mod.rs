@@ -26,6 +26,14 @@ pub struct CurveNode {
     pub sender_frames_per_s: f64,
     /// Share of the load asked that the sender offers.
     pub keeps_share: f64,
+    /// Frames/s beyond which the path holds the sender back instead of losing frames.
+    pub path_frames_per_s: f64,
+    /// Frames that a queue in the path takes in before it does so.
+    pub path_queue_frames: f64,
+    /// Above this load in frames/s two frames were lost by the path or dropped by the tester; 0 for never.
+    pub in_doubt: f64,
+    /// From this load in frames/s on the tester's host holds the sender up for half of the time.
+    pub stops_from_frames_per_s: f64,
     /// Numbers of the runs (counted from 1) in which it offers half of it.
     pub held_up_at: Vec<usize>,
     /// Whether the sender's own figures are in the observation.
@@ -36,6 +44,8 @@ pub struct CurveNode {
     pub cancels: bool,
     /// Whether all ports but the first are without loss.
     pub one_port_loses: bool,
+    /// Frames/s beyond which the path of the first port alone holds the sender back, in place of the others'.
+    pub first_path_frames_per_s: Option<f64>,
     pub fails_from: usize,
 }
 
@@ -51,11 +61,16 @@ impl CurveNode {
             predicts_from: usize::MAX,
             sender_frames_per_s: f64::MAX,
             keeps_share: 1.0,
+            path_frames_per_s: f64::MAX,
+            path_queue_frames: 0.0,
+            in_doubt: 0.0,
+            stops_from_frames_per_s: f64::MAX,
             held_up_at: Vec::new(),
             sender_is_seen: true,
             ends_early: Vec::new(),
             cancels: false,
             one_port_loses: false,
+            first_path_frames_per_s: None,
             fails_from: usize::MAX,
         }
     }
@@ -99,6 +114,17 @@ impl CurveNode {
             false => self.keeps_share,
         };
         let offered = (asked * share).min(self.sender_frames_per_s);
+        let time_s = match trial.extent {
+            Extent::Time { time_ps } => time_ps as f64 / 1e12,
+            Extent::Frames { .. } => 1.0,
+        };
+        let unblocked = offered;
+        let path = match self.first_path_frames_per_s {
+            Some(first) if flow.stream == 0 => first,
+            _ => self.path_frames_per_s,
+        };
+        let taken = path + self.path_queue_frames / time_s;
+        let offered = offered.min(taken);
         let sent = match trial.extent {
             Extent::Frames { frames } => frames,
             Extent::Time { time_ps } => (offered * time_ps as f64 / 1e12) as u64,
@@ -117,15 +143,40 @@ impl CurveNode {
         let loss_ratio = lost as f64 / sent.max(1) as f64;
         flow.sent_frames = Field::Observed { value: sent, kind };
         flow.loss_ratio = seen(loss_ratio);
-        let arrived = offered * (1.0 - loss_ratio);
+        let doubtful = match self.in_doubt > 0.0 && offered > self.in_doubt {
+            true => 2.min(sent - lost),
+            false => 0,
+        };
+        flow.counts = Field::Observed {
+            value: Counts {
+                received_frames: sent - lost - doubtful,
+                good_frames: sent - lost - doubtful,
+                distinct_sequences: sent - lost - doubtful,
+                lost_frames: lost,
+                lost_or_missed_frames: doubtful,
+                ..Counts::default()
+            },
+            kind,
+        };
+        let at_most = (lost + doubtful) as f64 / sent.max(1) as f64;
+        flow.loss_ratio_at_most = (doubtful > 0).then_some(at_most);
+        let arrived = (offered * (1.0 - loss_ratio)).min(path);
         flow.frames_per_s = seen(arrived);
         let sizes = trial.sizes().unwrap();
         flow.payload_bits_per_s = seen(arrived * 8.0 * f64::from(sizes.payload));
         flow.link_bits_per_s = seen(arrived * 8.0 * f64::from(sizes.frame + 20));
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
             sender.asked_frames_per_s = seen(asked);
+            let ps = |share: f64| (share * time_s * 1e12) as u64;
+            sender.blocked_ps = Field::measured(ps(1.0 - offered / unblocked));
+            let stopped = asked >= self.stops_from_frames_per_s;
+            sender.slipped_ps = Field::measured(ps(f64::from(u8::from(stopped)) * 0.5));
             sender.achieved_frames_per_s = seen(offered);
             sender.kept_rate = Field::measured(trial.load == Load::Max || offered >= 0.995 * asked);
+            if sent < 2 {
+                sender.achieved_frames_per_s = Field::absent("fewer than two frames");
+                sender.kept_rate = Field::absent("fewer than two frames");
+            }
         }
         if !self.sender_is_seen {
             flow.sender = Field::absent("nobody looked");

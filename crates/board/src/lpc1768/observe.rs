@@ -45,10 +45,10 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         cpu_load: parts.ran.told.load.clone(),
         series: Vec::new(),
         counters: parts.counters(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("the tester takes no simulated time"),
-            was_limit: Field::measured(false),
-        },
+        tester: TesterObservation::new(
+            Field::absent("the tester takes no simulated time"),
+            Field::measured(false),
+        ),
         warnings: parts.warnings,
         node: parts.node,
     }
@@ -246,6 +246,7 @@ fn rates(flow: &mut FlowObservation, plan: &Plan, frames_per_s: f64) {
     let bits = |bytes: u64| Field::measured(frames_per_s * 8.0 * bytes as f64);
     let payload = u64::from(plan.sizes.payload);
     let link = plan.link;
+    flow.intervals.without_rates();
     flow.frames_per_s = Field::measured(frames_per_s);
     flow.payload_bits_per_s = bits(payload);
     flow.link_bits_per_s = bits(link.overhead.link_bytes(&plan.sizes));

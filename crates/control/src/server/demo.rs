@@ -104,6 +104,7 @@ impl NodeHandler for DemoNode {
             ("wait", start.wait.is_some()),
             ("rule", start.rule.is_some()),
             ("probes", start.probes.is_some()),
+            ("strict_gaps", start.strict_gaps.is_some()),
             ("background_port", start.background_port.is_some()),
             ("clock_id", start.clock_id.is_some()),
         ];

@@ -41,10 +41,10 @@ pub fn observation(plan: &Plan, node: Description, ran: Ran, started_unix_ns: u6
         cpu_load: Field::absent("generator and checker are hardware: no CPU takes part"),
         series: Vec::new(),
         counters: BTreeMap::from([("simulated_clocks".to_owned(), Field::measured(ran.clocks))]),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("the tester takes no simulated time"),
-            was_limit: Field::measured(false),
-        },
+        tester: TesterObservation::new(
+            Field::absent("the tester takes no simulated time"),
+            Field::measured(false),
+        ),
         warnings,
     }
 }

@@ -124,10 +124,10 @@ fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Obse
             .chain(drops)
             .map(|(name, value)| (format!("node_{name}"), Field::measured(value)))
             .collect(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("the tester takes no simulated time"),
-            was_limit: Field::measured(false),
-        },
+        tester: TesterObservation::new(
+            Field::absent("the tester takes no simulated time"),
+            Field::measured(false),
+        ),
         warnings,
     }
 }

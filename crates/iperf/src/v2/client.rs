@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use wirelab_cores::prefer_this_thread;
+
 use super::amount::{Amount, Rate};
 use super::client_header::{ClientHeader, DATAGRAM_BYTES, DATAGRAM_BYTES_IPV6, Mode};
 use super::clock::{self, Wall};
@@ -13,7 +15,9 @@ use super::io::Env;
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
 use super::sums::Sums;
 use super::table::{Id, Row};
+use crate::sending::SendOptions;
 
+pub mod bounce;
 mod tcp;
 mod udp;
 
@@ -59,8 +63,8 @@ pub struct ClientConfig {
     pub streams: u32,
     /// Whether datagrams carry a client header. A node with a server of the 12-byte kind wants none.
     pub header: bool,
-    /// Whether the system may cut what is sent at [`Rate::Max`] late, out of pieces of many datagrams.
-    pub segmentation: bool,
+    /// How it sends.
+    pub sending: SendOptions,
     /// The wall clock that dates the datagrams.
     pub wall: Wall,
 }
@@ -84,7 +88,7 @@ impl ClientConfig {
             interval: Duration::ZERO,
             streams: 1,
             header: true,
-            segmentation: true,
+            sending: SendOptions::DEFAULT,
             wall: clock::system,
         }
     }
@@ -114,6 +118,7 @@ impl ClientConfig {
             for stream in 1..=self.streams.max(1) {
                 let (env, results) = (&env, &results);
                 scope.spawn(move || {
+                    prefer_this_thread(self.rate.interval_ps(self.datagram_bytes()));
                     let result = match self.protocol {
                         Protocol::Tcp => tcp::run(self, env, results, stream),
                         Protocol::Udp => udp::run(self, env, results, stream),

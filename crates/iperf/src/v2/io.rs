@@ -3,10 +3,12 @@
 use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, SockaddrStorage, send, sendto};
+use wirelab_trial::HoldWatch;
 
 use super::clock::Wall;
 use super::enhanced::More;
@@ -17,6 +19,8 @@ use super::send::{Sender, Step};
 use super::stream::{Meter, StreamSender, StreamStep};
 use super::table::{Id, Row};
 use super::together::Together;
+use crate::queue::Queue;
+use crate::sending::{Sending, has_no_room, is_wait, write_at_once};
 
 /// Longest wait between two looks at the flag that ends all.
 pub(super) const TICK: Duration = Duration::from_millis(20);
@@ -119,18 +123,48 @@ fn reads(meter: &mut Meter) -> More {
     More::Reads(meter.calls_of_interval())
 }
 
-/// Whether a socket only says that nothing came in time.
-pub(super) fn is_timeout(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-    )
+/// Wait until a socket that is full may have room for the next datagram; whether it is worth another try.
+pub(super) fn wait_for_room(
+    socket: &UdpSocket,
+    sender: &mut Sender,
+    sending: &mut Sending,
+    env: &Env<'_>,
+) -> bool {
+    sender.was_blocked(sending.wait_for_room(socket));
+    !env.stopped()
 }
 
-/// Whether the system only had no room in its queue, or the socket's deadline passed: the datagram is lost, as on a
-/// wire.
-pub(super) fn has_no_room(error: &io::Error) -> bool {
-    is_timeout(error) || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
+/// Send one datagram; one that the system has no room for waits, and is refused only where the test ends before.
+fn send_datagram(
+    (socket, to): (&UdpSocket, Option<SocketAddr>),
+    datagram: &[u8],
+    sender: &mut Sender,
+    sending: &mut Sending,
+    env: &Env<'_>,
+) -> io::Result<()> {
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    let send_once = || -> io::Result<()> {
+        match to {
+            Some(to) => sendto(
+                socket.as_raw_fd(),
+                datagram,
+                &SockaddrStorage::from(to),
+                flags,
+            )?,
+            None => send(socket.as_raw_fd(), datagram, flags)?,
+        };
+        Ok(())
+    };
+    loop {
+        // With an address, the first try may only return what the host of another peer of this socket said.
+        match send_once().or_else(|error| match to {
+            Some(_) => send_once(),
+            None => Err(error),
+        }) {
+            Err(error) if has_no_room(&error) && wait_for_room(socket, sender, sending, env) => {}
+            done => return done,
+        }
+    }
 }
 
 /// Drive a sender to its end. `to` is given where the socket is not connected; then nothing is read from it.
@@ -141,6 +175,22 @@ pub(super) fn send_datagrams(
     env: &Env<'_>,
     id: Id,
 ) -> io::Result<()> {
+    let mut sending = Sending::start(!sender.is_unpaced());
+    let result = drive((socket, to), sender, &mut sending, env, id);
+    if result.is_err() {
+        sender.abandon(env.now_ns());
+        sender.was_held(sending.finish());
+    }
+    result
+}
+
+fn drive(
+    (socket, to): (&UdpSocket, Option<SocketAddr>),
+    sender: &mut Sender,
+    sending: &mut Sending,
+    env: &Env<'_>,
+    id: Id,
+) -> io::Result<()> {
     let mut buf = vec![0; sender.buffer_bytes()];
     sender.prepare(&mut buf);
     let mut meter = Meter::new(sender.start_ns(), env.every_ns);
@@ -148,12 +198,14 @@ pub(super) fn send_datagrams(
     let told_packets = Cell::new((0, 0));
     let mut answer = [0; 2048];
     let mut together = Together::of(sender, &buf);
+    let mut ended = false;
     loop {
         let now_ns = env.now_ns();
         if env.stopped() {
             sender.stop(now_ns);
         }
         if sender.ended_ns().is_none() {
+            sending.tick(now_ns);
             let all = sender.packets();
             env.tell(id, &mut meter, |_| {
                 let before = told_packets.replace(all);
@@ -162,42 +214,26 @@ pub(super) fn send_datagrams(
                     errors: all.1 - before.1,
                 }
             });
+        } else if !std::mem::replace(&mut ended, true) {
+            sender.was_held(sending.finish());
         }
         let wall = env.wall(now_ns);
         if let Some(together) = &mut together {
-            match together.send(socket, to, sender, now_ns, wall) {
-                Ok(true) => {
-                    meter.add((sender.bytes() - told) as usize, now_ns);
-                    told = sender.bytes();
-                    continue;
-                }
-                Ok(false) => {}
-                Err(error) => {
-                    sender.abandon(env.now_ns());
-                    return Err(error);
-                }
+            if together.send((socket, to), sender, sending, env, now_ns)? {
+                meter.add((sender.bytes() - told) as usize, now_ns);
+                told = sender.bytes();
+                continue;
             }
         }
         match sender.step(now_ns, wall, &mut buf) {
             Step::Send(len) => {
-                let sent = match to {
-                    // The first try may only return what the host of another peer of this socket said.
-                    Some(to) => socket
-                        .send_to(&buf[..len], to)
-                        .or_else(|_| socket.send_to(&buf[..len], to)),
-                    None => socket.send(&buf[..len]),
-                };
-                match sent {
+                match send_datagram((socket, to), &buf[..len], sender, sending, env) {
                     Err(error) if has_no_room(&error) => sender.was_refused(),
                     // What is left of an earlier datagram's ICMP message, once the report is all that is missing.
                     Err(error)
                         if error.kind() == ErrorKind::ConnectionRefused
                             && sender.ended_ns().is_some() => {}
-                    Err(error) => {
-                        sender.abandon(env.now_ns());
-                        return Err(error);
-                    }
-                    Ok(_) => {}
+                    done => done?,
                 }
                 meter.add((sender.bytes() - told) as usize, now_ns);
                 told = sender.bytes();
@@ -242,17 +278,23 @@ impl Listener {
     }
 
     /// Take a datagram, and tell the intervals that were over before it.
-    pub(super) fn take(&mut self, datagram: &[u8], now_ns: u64, on_row: &dyn Fn(Row)) -> Arrival {
-        self.tell(now_ns, on_row);
+    pub(super) fn take(
+        &mut self,
+        datagram: &[u8],
+        now_ns: u64,
+        queue: &Queue<'_>,
+        on_row: &dyn Fn(Row),
+    ) -> Arrival {
+        self.tell(now_ns, queue, on_row);
         self.receiver.take(datagram, now_ns)
     }
 
-    pub(super) fn tell(&mut self, now_ns: u64, on_row: &dyn Fn(Row)) {
+    pub(super) fn tell(&mut self, now_ns: u64, queue: &Queue<'_>, on_row: &dyn Fn(Row)) {
         while !self.receiver.is_finished() {
             let Some(span) = self.intervals.over(now_ns) else {
                 return;
             };
-            let received = self.receiver.received();
+            let received = self.received(queue).received;
             let added = received.since(&self.before);
             self.before = received;
             let jitter = (self.receiver.iperf_jitter_ms(), self.receiver.jitter_ps());
@@ -265,12 +307,9 @@ impl Listener {
         }
     }
 
-    pub(super) fn received(&self) -> UdpReceived {
-        UdpReceived::of(&self.receiver)
-    }
-
-    pub(super) fn leg(&self) -> Leg {
-        Leg::UdpReceived(Box::new(self.received()))
+    /// What arrived so far, with what `queue` dropped.
+    pub(super) fn received(&self, queue: &Queue<'_>) -> UdpReceived {
+        UdpReceived::of(&self.receiver).with_queue(queue)
     }
 
     pub(super) const fn id(&self) -> Id {
@@ -288,6 +327,7 @@ pub(super) fn send_stream(
     id: Id,
 ) -> (Leg, io::Result<()>) {
     let mut meter = Meter::new(env.now_ns(), env.every_ns);
+    let mut sending = Sending::start(sender.is_paced());
     let mut work = || -> io::Result<()> {
         stream.set_write_timeout(Some(TICK))?;
         if !header.is_empty() {
@@ -297,16 +337,22 @@ pub(super) fn send_stream(
         }
         while !env.stopped() {
             env.tell(id, &mut meter, writes);
-            match sender.step(env.now_ns()) {
-                StreamStep::Write(most) => match stream.write(&block[..most.min(block.len())]) {
-                    Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                    Ok(len) => {
-                        sender.wrote(len);
-                        meter.add(len, env.now_ns());
+            let now_ns = env.now_ns();
+            sending.tick(now_ns);
+            match sender.step(now_ns) {
+                StreamStep::Write(most) => {
+                    match write_at_once(stream, &block[..most.min(block.len())]) {
+                        Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                        Ok(len) => {
+                            sender.wrote(len);
+                            meter.add(len, env.now_ns());
+                        }
+                        Err(error) if is_wait(&error) => {
+                            sender.was_blocked(sending.wait_for_room(stream));
+                        }
+                        Err(error) => return Err(error),
                     }
-                    Err(error) if is_timeout(&error) => {}
-                    Err(error) => return Err(error),
-                },
+                }
                 StreamStep::Wait { until_ns } => env.wait_until(until_ns),
                 StreamStep::Done => break,
             }
@@ -318,6 +364,7 @@ pub(super) fn send_stream(
         stream.shutdown(Shutdown::Write)
     };
     let result = work();
+    let holds = sending.finish();
     let (span, bytes) = meter.total();
     let writes = meter.calls().count;
     (
@@ -327,6 +374,7 @@ pub(super) fn send_stream(
             writes,
             read_ns: None,
             pace: sender.pace(),
+            holds,
         },
         result,
     )
@@ -348,27 +396,33 @@ pub(super) fn receive_stream(
         meter.add(first, env.now_ns());
     }
     let mut buf = vec![0; super::stream::WRITE_BYTES as usize];
+    let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     let mut work = || -> io::Result<()> {
         stream.set_read_timeout(Some(TICK))?;
         let mut last = Instant::now();
         while !env.stopped() {
             env.tell(id, &mut meter, reads);
-            match stream.read(&mut buf) {
+            let began_ns = env.now_ns();
+            watch.tick(began_ns);
+            let read = stream.read(&mut buf);
+            let now_ns = env.now_ns();
+            // When it came is not known.
+            watch.idle(began_ns, now_ns, TICK);
+            match read {
                 Ok(0) => return Ok(()),
                 Ok(len) => {
-                    let now_ns = env.now_ns();
                     meter.add(len, now_ns);
                     heard(now_ns);
                     last = Instant::now();
                 }
-                Err(error) if is_timeout(&error) => {
+                Err(error) if is_wait(&error) => {
                     if last.elapsed() > quiet {
                         return Err(ErrorKind::TimedOut.into());
                     }
                 }
                 Err(error) => return Err(error),
             }
-            if env.now_ns() > until_ns {
+            if now_ns > until_ns {
                 return Err(ErrorKind::TimedOut.into());
             }
         }
@@ -376,6 +430,12 @@ pub(super) fn receive_stream(
     };
     let result = work();
     let (span, bytes) = meter.total();
-    let reads = meter.calls();
-    (Leg::TcpReceived { span, bytes, reads }, result)
+    let leg = Leg::TcpReceived {
+        span,
+        bytes,
+        reads: meter.calls(),
+        held_up_ns: Some(watch.finish().held_ns),
+        slices: meter.slices(),
+    };
+    (leg, result)
 }

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::{fmt, io};
 
 use wirelab_socket::mtu::fragments;
+use wirelab_trial::Holds;
+use wirelab_trial::slices::Slices;
 
 use super::datagram::Generation;
 use super::enhanced::{More, Reads, Transit};
@@ -15,6 +17,7 @@ use super::sent::not_kept;
 use super::stream::Pace;
 use super::sums::sum_of;
 use super::table::{Datagrams, Id, Row};
+use crate::queue::{Queue, too_slow};
 
 /// Most lines that an outcome keeps; a test with more has longer intervals, or its lines are taken as they come.
 pub const MOST_ROWS: usize = 100_000;
@@ -35,6 +38,8 @@ pub enum Leg {
         read_ns: Option<u64>,
         /// How the rate was kept; `None` where none was asked.
         pace: Option<Box<Pace>>,
+        /// Holds of the sender by its host at full rate, and time in which the path took no more.
+        holds: Holds,
     },
     /// Bytes read from TCP.
     TcpReceived {
@@ -44,6 +49,10 @@ pub enum Leg {
         bytes: u64,
         /// Reads and their sizes.
         reads: Reads,
+        /// Time in ns in which the receiver was held up by its own host, where it watched.
+        held_up_ns: Option<u64>,
+        /// How its bytes were spread over time.
+        slices: Slices,
     },
     /// Datagrams sent.
     UdpSent(Box<Sent>),
@@ -52,7 +61,7 @@ pub enum Leg {
 }
 
 /// Datagrams received, in our own counting.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UdpReceived {
     /// From the first to the last datagram.
     pub span: Span,
@@ -74,6 +83,12 @@ pub struct UdpReceived {
     pub fragments: u32,
     /// Numbers missing at the end that may be data or final datagrams.
     pub unattributed: u64,
+    /// Datagrams of others that came on a socket made for this flow.
+    pub foreign: u64,
+    /// Time in ns in which the receiver was held up by its own host, where it watched.
+    pub held_up_ns: Option<u64>,
+    /// How its arrivals were spread over time.
+    pub slices: Slices,
     /// Whether the final datagram came; without it, losses at the end are not known.
     pub finished: bool,
     /// The kind of sender.
@@ -97,6 +112,9 @@ impl UdpReceived {
             mtu_bytes: None,
             fragments: 1,
             unattributed: receiver.unattributed(),
+            foreign: 0,
+            held_up_ns: None,
+            slices: receiver.slices(),
             finished: receiver.is_finished(),
             generation: receiver.generation(),
         }
@@ -111,9 +129,32 @@ impl UdpReceived {
         self
     }
 
+    /// The same with what this host dropped itself.
+    #[must_use]
+    pub(crate) fn with_queue(self, queue: &Queue<'_>) -> UdpReceived {
+        let received = self.received;
+        // What is missing behind the last number may be what was dropped for certain.
+        let others = !self.finished
+            || self.unattributed > 0
+            || received.duplicated > 0
+            || received.ignored > 0;
+        UdpReceived {
+            received: received.with_missed(queue.missed(self.longest_bytes, others)),
+            foreign: queue.foreign(),
+            ..self
+        }
+    }
+
     /// What a reader of the figures must know.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.received.unseen_by_us() > 0 {
+            notes.push(too_slow(
+                self.received.missed,
+                self.received.unseen_by_us(),
+                self.received.lost,
+            ));
+        }
         if let (Some(mtu), 2..) = (self.mtu_bytes, self.fragments) {
             notes.push(format!(
                 "fragmented: datagrams of {} bytes come in {} packets on a path with an MTU of {mtu} bytes, and one that is lost loses the datagram; ask for shorter ones (-l)",
@@ -143,6 +184,12 @@ impl UdpReceived {
                 self.unattributed
             ));
         }
+        if self.foreign > 0 {
+            notes.push(format!(
+                "{} datagrams of others came to the same port, and fill the same queue: nothing tells whose it dropped",
+                self.foreign
+            ));
+        }
         if self.received.duplicated > 0 {
             notes.push(format!(
                 "{} duplicates: iperf counts them as out of order, and takes each from the losses",
@@ -163,9 +210,9 @@ impl Leg {
                 writes,
                 ..
             } => (span.seconds(), *bytes, More::Writes(*writes)),
-            Leg::TcpReceived { span, bytes, reads } => {
-                (span.seconds(), *bytes, More::Reads(*reads))
-            }
+            Leg::TcpReceived {
+                span, bytes, reads, ..
+            } => (span.seconds(), *bytes, More::Reads(*reads)),
             Leg::UdpSent(sent) => {
                 let (writes, errors) = (sent.datagrams, sent.refused);
                 let seconds = sent.duration_ns as f64 / 1e9;

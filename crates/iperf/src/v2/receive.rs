@@ -4,10 +4,13 @@
 //! follows iperf's, where a number below the expected one is out of order, takes one from the losses, and the final
 //! datagram is counted: a client of iperf expects its own arithmetic.
 
+use wirelab_trial::job::Missed;
+use wirelab_trial::slices::{Marks, Slices, Totals};
 use wirelab_trial::{Jitter, Tracker};
 
 use super::datagram::{Generation, Head};
 use super::enhanced::Transit;
+use super::peer_count::PeerCount;
 use super::report::{ANSWER_LEN, ServerReport};
 
 /// A change of the one-way time by so much in ns is a step of the sender's clock, not jitter: no queue holds a
@@ -36,8 +39,12 @@ pub struct Received {
     pub datagrams: u64,
     /// Different numbers.
     pub distinct: u64,
-    /// Numbers between the first and the highest that never arrived.
+    /// Numbers between the first and the highest that never arrived, and were not dropped by this host's own queues.
     pub lost: u64,
+    /// Those that were lost or dropped by this host's own queues: nobody can say which.
+    pub lost_or_missed: u64,
+    /// Those that its queues dropped for certain.
+    pub missed: u64,
     /// Further copies.
     pub duplicated: u64,
     /// Numbers that arrived after a higher one.
@@ -58,6 +65,8 @@ impl Received {
             datagrams: less(self.datagrams, before.datagrams),
             distinct: less(self.distinct, before.distinct),
             lost: less(self.lost, before.lost),
+            lost_or_missed: less(self.lost_or_missed, before.lost_or_missed),
+            missed: less(self.missed, before.missed),
             duplicated: less(self.duplicated, before.duplicated),
             reordered: less(self.reordered, before.reordered),
             too_late: less(self.too_late, before.too_late),
@@ -65,30 +74,26 @@ impl Received {
         }
     }
 
-    /// Datagrams that the sender used: received and lost.
+    /// Numbers that the sender used: those that arrived, and those that did not.
     pub const fn sent(&self) -> u64 {
-        self.distinct.saturating_add(self.lost)
+        let unseen = self.lost.saturating_add(self.unseen_by_us());
+        self.distinct.saturating_add(unseen)
     }
-}
 
-/// The peer's counting.
-#[derive(Clone, Copy, Debug, Default)]
-struct PeerCount {
-    highest: i64,
-    lost: u64,
-    out_of_order: u64,
-    bytes: u64,
-}
+    /// Numbers that are no loss of the path for certain.
+    pub const fn unseen_by_us(&self) -> u64 {
+        self.lost_or_missed.saturating_add(self.missed)
+    }
 
-impl PeerCount {
-    fn take(&mut self, id: i64, bytes: u64) {
-        self.bytes += bytes;
-        let expected = self.highest.saturating_add(1);
-        if id < expected {
-            self.out_of_order += 1;
-        } else {
-            self.lost = self.lost.saturating_add((id - expected) as u64);
-            self.highest = id;
+    /// The same, of whose losses this host's own queues dropped some.
+    #[must_use]
+    pub fn with_missed(self, missed: Missed) -> Received {
+        let (missed, lost_or_missed, lost) = missed.split(self.lost);
+        Received {
+            lost,
+            lost_or_missed,
+            missed,
+            ..self
         }
     }
 }
@@ -124,6 +129,8 @@ pub struct Receiver {
     tells_transit: bool,
     peer: PeerCount,
     finished: Option<Finish>,
+    /// How far the flow had come over time.
+    marks: Marks,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -164,6 +171,7 @@ impl Receiver {
             tells_transit: false,
             peer: PeerCount::default(),
             finished: None,
+            marks: Marks::new(),
         }
     }
 
@@ -191,6 +199,9 @@ impl Receiver {
             self.ignored += 1;
             return Arrival::Ignored;
         }
+        if self.marks.is_due(now_ns) {
+            self.marks.come_to(now_ns, self.totals());
+        }
         self.last_ns = self.last_ns.max(now_ns);
         self.bytes += len;
         self.longest = self.longest.max(len);
@@ -200,6 +211,24 @@ impl Receiver {
         self.zero_seen |= head.id == 0;
         self.observe_stamp(&head, now_ns);
         Arrival::Data
+    }
+
+    fn totals(&self) -> Totals {
+        Totals {
+            amount: self.tracker.received(),
+            distinct: self.tracker.distinct(),
+            passed: self.highest(),
+        }
+    }
+
+    /// Numbers up to the highest that arrived. Most senders start at 1, and only one that starts at 0 can lose it.
+    const fn highest(&self) -> u64 {
+        self.tracker.next().saturating_sub(!self.zero_seen as u64)
+    }
+
+    /// How the arrivals were spread over time.
+    pub fn slices(&self) -> Slices {
+        self.marks.clone().finish(self.last_ns, self.totals())
     }
 
     fn observe_stamp(&mut self, head: &Head, now_ns: u64) {
@@ -264,14 +293,14 @@ impl Receiver {
 
     /// What has arrived so far.
     pub fn received(&self) -> Received {
-        // Most senders start at 1, and only one that starts at 0 can lose it.
-        let first = u64::from(!self.zero_seen);
-        let highest = self.tracker.next().saturating_sub(first);
+        let highest = self.highest();
         Received {
             bytes: self.bytes,
             datagrams: self.tracker.received(),
             distinct: self.tracker.distinct(),
             lost: self.tracker.lost(highest),
+            lost_or_missed: 0,
+            missed: 0,
             duplicated: self.tracker.duplicated(),
             reordered: self.tracker.reordered(),
             too_late: self.tracker.too_late(),

@@ -1,4 +1,4 @@
-//! When each packet is due: absolute times, late where it must be, but never made up for after a pause.
+//! When each packet is due, by the rule of all paced senders ([`Pacer`]), and the gaps that were kept.
 
 use wirelab_trial::series::{BUCKETS, bucket_of};
 use wirelab_trial::{Histogram, Pacer};
@@ -18,8 +18,17 @@ pub struct Schedule {
 impl Schedule {
     /// Packet n is due at `start_ns` + n intervals; without an interval at once.
     pub fn new(start_ns: u64, interval_ps: Option<u64>) -> Schedule {
+        Schedule::of(start_ns, interval_ps, false)
+    }
+
+    /// The same, with `strict_gaps` without catching up: what is late keeps its distance to the next.
+    pub fn of(start_ns: u64, interval_ps: Option<u64>, strict_gaps: bool) -> Schedule {
+        let pacer = match strict_gaps {
+            true => Pacer::strict,
+            false => Pacer::new,
+        };
         Schedule {
-            pacer: interval_ps.map(|ps| Pacer::new(start_ns, ps)),
+            pacer: interval_ps.map(|ps| pacer(start_ns, ps)),
             packet: 0,
             last_ns: None,
             gaps: vec![0; BUCKETS].into_boxed_slice(),
@@ -39,7 +48,14 @@ impl Schedule {
         self.pacer.as_ref().map_or(0, Pacer::due_ns)
     }
 
-    /// The next packet leaves at `now_ns`. After a pause the schedule goes on from there.
+    /// The path took nothing for so many ns.
+    pub fn was_blocked(&mut self, ns: u64) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.was_blocked(ns);
+        }
+    }
+
+    /// The next packet leaves at `now_ns`. After a hold that cannot be made up for the schedule moves.
     pub fn leaves(&mut self, now_ns: u64) {
         if let Some(pacer) = &mut self.pacer {
             pacer.start(now_ns);
@@ -75,6 +91,10 @@ impl Schedule {
     pub fn slipped_ns(&self) -> u64 {
         self.pacer.as_ref().map_or(0, |pacer| pacer.slipped_ns)
     }
+    /// Most packets that left back to back to catch up, 1 where none did; `None` without an interval.
+    pub fn longest_burst(&self) -> Option<u64> {
+        self.pacer.as_ref().map(|pacer| pacer.longest_burst)
+    }
     /// Packets that left.
     pub const fn packets(&self) -> u64 {
         self.packet
@@ -107,8 +127,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_not_made_up_for() {
+    fn a_pause_is_made_up_for_unless_gaps_are_strict() {
         let mut schedule = Schedule::new(0, Some(1_000_000_000));
+        schedule.leaves(0);
+        schedule.leaves(50_000_000);
+        assert_eq!((schedule.slips(), schedule.due_ns()), (0, 2_000_000));
+        let mut schedule = Schedule::of(0, Some(1_000_000_000), true);
         schedule.leaves(0);
         schedule.leaves(1_000_500);
         assert_eq!(

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use wirelab_trial::Holds;
+
 use super::amount::{Amount, Rate};
 use super::client_header::ClientHeader;
 use super::datagram::{Generation, Head};
@@ -10,6 +12,7 @@ use super::flags::fill_digits;
 use super::report::ServerReport;
 use super::schedule::Schedule;
 pub use super::sent::Sent;
+use crate::sending::SendOptions;
 
 /// How often the final datagram is sent before the report is given up.
 pub const FINAL_TRIES: u32 = 10;
@@ -31,8 +34,8 @@ pub struct SendPlan {
     pub header: Option<ClientHeader>,
     /// Whether a report is expected; without, the final datagrams are sent one after the other, three of them.
     pub wants_report: bool,
-    /// Whether the system may get many datagrams in one piece and cut it late; it does at [`Rate::Max`] alone.
-    pub segmentation: bool,
+    /// How it is handed to the system.
+    pub sending: SendOptions,
 }
 
 /// What to do now.
@@ -68,6 +71,7 @@ pub struct Sender {
     report: Option<ServerReport>,
     strange_answers: u32,
     refused: u64,
+    holds: Holds,
     segmented: bool,
     over: bool,
 }
@@ -93,7 +97,11 @@ impl Sender {
             }
         });
         Sender {
-            schedule: Schedule::new(now_ns, plan.rate.interval_ps(plan.length_bytes)),
+            schedule: Schedule::of(
+                now_ns,
+                plan.rate.interval_ps(plan.length_bytes),
+                plan.sending.strict_gaps,
+            ),
             plan,
             start_ns: now_ns,
             end_ns: plan
@@ -110,6 +118,7 @@ impl Sender {
             report: None,
             strange_answers: 0,
             refused: 0,
+            holds: Holds::default(),
             segmented: false,
             over: false,
         }
@@ -270,6 +279,22 @@ impl Sender {
         self.refused += 1;
     }
 
+    /// The path took nothing for so many ns.
+    pub fn was_blocked(&mut self, ns: u64) {
+        self.schedule.was_blocked(ns);
+    }
+
+    /// What the caller found of its thread while data was sent. With a pace the schedule tells what was held up.
+    pub fn was_held(&mut self, holds: Holds) {
+        self.holds = match self.is_unpaced() {
+            true => holds,
+            false => Holds {
+                blocked_ns: holds.blocked_ns,
+                ..Holds::default()
+            },
+        };
+    }
+
     /// Datagrams of data so far, and how many of them the system had no room for.
     pub const fn packets(&self) -> (u64, u64) {
         (self.schedule.packets(), self.refused)
@@ -316,6 +341,8 @@ impl Sender {
             final_tries: self.finals,
             slips: self.schedule.slips(),
             slipped_ns: self.schedule.slipped_ns(),
+            longest_burst: self.schedule.longest_burst(),
+            holds: self.holds,
             gaps: self.schedule.gaps(),
         }
     }

@@ -1,7 +1,7 @@
 //! What a UDP sender says at its end: what it sent, whether it kept the rate, and what the other end made of it.
 
 use wirelab_socket::mtu::fragments;
-use wirelab_trial::Histogram;
+use wirelab_trial::{Histogram, Holds};
 
 use super::amount::Rate;
 use super::report::ServerReport;
@@ -38,6 +38,10 @@ pub struct Sent {
     pub slips: u64,
     /// Their time in ns.
     pub slipped_ns: u64,
+    /// Most datagrams that left back to back to catch up after a hold; `None` at full rate.
+    pub longest_burst: Option<u64>,
+    /// Holds of the sender by its host at full rate, and time in which the path took no more.
+    pub holds: Holds,
     /// Gaps between the datagrams, in ticks of 1 ns.
     pub gaps: Histogram,
 }
@@ -154,6 +158,8 @@ mod tests {
             segmented: false,
             slips: 0,
             slipped_ns: 0,
+            longest_burst: Some(1),
+            holds: Holds::default(),
             gaps: Histogram::default(),
         }
     }

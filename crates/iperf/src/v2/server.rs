@@ -4,7 +4,7 @@
 //! Such traffic is bounded in time and number, ends when the victim's host refuses it, and can be switched off.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use super::outcome::{Leg, Trouble};
 use super::send::SendPlan;
 use super::sockets::{bind_udp, listen_tcp};
 use super::table::{Id, Row};
+use crate::sending::SendOptions;
 
 use groups::Groups;
 use refusals::Senders;
@@ -55,8 +56,8 @@ pub struct ServerConfig {
     pub interval: Duration,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
-    /// Whether the system may cut what is sent at [`Rate::Max`] late, out of pieces of many datagrams.
-    pub segmentation: bool,
+    /// How it sends.
+    pub sending: SendOptions,
     /// The wall clock that dates what the server sends.
     pub wall: Wall,
 }
@@ -74,7 +75,7 @@ impl Default for ServerConfig {
             quiet: Duration::from_secs(5),
             interval: Duration::ZERO,
             window_bytes: None,
-            segmentation: true,
+            sending: SendOptions::DEFAULT,
             wall: clock::system,
         }
     }
@@ -126,6 +127,8 @@ struct Shared {
     clock: Instant,
     next_id: AtomicU32,
     backs: AtomicUsize,
+    /// For how long the host has held up the thread that receives datagrams, in ns.
+    held_up_ns: AtomicU64,
     groups: Mutex<Groups>,
     senders: Senders,
     /// Threads of flows, each ended soon after `stop`.
@@ -163,6 +166,7 @@ impl Server {
             clock: Instant::now(),
             next_id: AtomicU32::new(1),
             backs: AtomicUsize::new(0),
+            held_up_ns: AtomicU64::new(0),
             groups: Mutex::default(),
             senders: Senders::default(),
             threads: Mutex::new(Vec::new()),
@@ -213,6 +217,10 @@ impl Shared {
 
     fn now_ns(&self) -> u64 {
         self.clock.elapsed().as_nanos() as u64
+    }
+
+    fn held_up_ns(&self) -> u64 {
+        self.held_up_ns.load(Ordering::Relaxed)
     }
 
     fn stopped(&self) -> bool {
@@ -279,7 +287,11 @@ impl Shared {
     fn spawn(&self, work: impl FnOnce() + Send + 'static) {
         let mut threads = self.lock_threads();
         threads.retain(|thread| !thread.is_finished());
-        if let Ok(thread) = std::thread::Builder::new().spawn(work) {
+        let preferred = || {
+            wirelab_cores::prefer_this_thread(None);
+            work()
+        };
+        if let Ok(thread) = std::thread::Builder::new().spawn(preferred) {
             threads.push(thread);
         }
     }
@@ -340,7 +352,7 @@ impl Shared {
             generation,
             header: None,
             wants_report,
-            segmentation: self.config.segmentation,
+            sending: self.config.sending,
         }
     }
 }

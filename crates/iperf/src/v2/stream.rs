@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use wirelab_trial::Histogram;
+use wirelab_trial::slices::{Marks, Slices, Totals};
 
 use super::amount::{Amount, Rate};
 use super::enhanced::Reads;
 use super::intervals::{Intervals, Span};
 use super::schedule::Schedule;
+use crate::sending::SendOptions;
 
 /// Bytes of a write where no other length is asked: 128 KiB, as iperf.
 pub const WRITE_BYTES: u32 = 128 * 1024;
@@ -22,6 +24,8 @@ pub struct Meter {
     calls: Reads,
     told_calls: Reads,
     intervals: Intervals,
+    /// How many bytes there were over time.
+    marks: Marks,
 }
 
 impl Meter {
@@ -35,14 +39,31 @@ impl Meter {
             calls: Reads::default(),
             told_calls: Reads::default(),
             intervals: Intervals::new(start_ns, every_ns),
+            marks: Marks::new(),
         }
     }
 
     /// Bytes moved at `now_ns` by one call.
     pub fn add(&mut self, bytes: usize, now_ns: u64) {
+        if self.marks.is_due(now_ns) {
+            self.marks.come_to(now_ns, self.totals());
+        }
         self.bytes += bytes as u64;
         self.calls.add(bytes, WRITE_BYTES as usize);
         self.last_ns = self.last_ns.max(now_ns);
+    }
+
+    /// A stream has no sequences.
+    fn totals(&self) -> Totals {
+        Totals {
+            amount: self.bytes,
+            ..Totals::default()
+        }
+    }
+
+    /// How the bytes were spread over time.
+    pub fn slices(&self) -> Slices {
+        self.marks.clone().finish(self.last_ns, self.totals())
     }
 
     /// Calls so far.
@@ -105,6 +126,8 @@ pub struct Pace {
     pub slips: u64,
     /// Their time in ns, in which nothing was offered.
     pub slipped_ns: u64,
+    /// Most writes that began back to back to catch up after a hold; 1 where none did.
+    pub longest_burst: u64,
     /// Gaps between the beginnings of writes, in ticks of 1 ns.
     pub gaps: Histogram,
 }
@@ -124,12 +147,18 @@ pub struct StreamSender {
 
 impl StreamSender {
     /// A flow that starts at `now_ns`, in writes of `length_bytes`.
-    pub fn new(amount: Amount, rate: Rate, length_bytes: u32, now_ns: u64) -> StreamSender {
+    pub fn new(
+        amount: Amount,
+        rate: Rate,
+        sending: SendOptions,
+        length_bytes: u32,
+        now_ns: u64,
+    ) -> StreamSender {
         let interval = rate.interval_ps(length_bytes.max(1));
         StreamSender {
             amount,
             length_bytes: length_bytes.max(1) as usize,
-            schedule: interval.map(|ps| Schedule::new(now_ns, Some(ps))),
+            schedule: interval.map(|ps| Schedule::of(now_ns, Some(ps), sending.strict_gaps)),
             end_ns: amount.ns().map_or(u64::MAX, |ns| now_ns.saturating_add(ns)),
             bytes: 0,
             left: 0,
@@ -176,12 +205,20 @@ impl StreamSender {
         self.schedule.is_some()
     }
 
+    /// The path took nothing for so many ns.
+    pub fn was_blocked(&mut self, ns: u64) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.was_blocked(ns);
+        }
+    }
+
     /// How a rate was kept, where one was asked.
     pub fn pace(&self) -> Option<Box<Pace>> {
         let schedule = self.schedule.as_ref()?;
         Some(Box::new(Pace {
             slips: schedule.slips(),
             slipped_ns: schedule.slipped_ns(),
+            longest_burst: schedule.longest_burst().unwrap_or(1),
             gaps: schedule.gaps(),
         }))
     }
@@ -199,7 +236,8 @@ mod tests {
 
     #[test]
     fn bytes_to_the_last() {
-        let mut sender = StreamSender::new(Amount::Bytes(1000), Rate::Max, 400, 0);
+        let mut sender =
+            StreamSender::new(Amount::Bytes(1000), Rate::Max, SendOptions::DEFAULT, 400, 0);
         assert_eq!(sender.step(0), StreamStep::Write(400));
         sender.wrote(150);
         assert_eq!(
@@ -219,8 +257,9 @@ mod tests {
     #[test]
     fn a_paced_flow_ends_on_time() {
         let amount = Amount::Time { centiseconds: 1 };
+        let rate = Rate::BitsPerS(2_000_000);
         // 1000 bytes every 4 ms.
-        let mut sender = StreamSender::new(amount, Rate::BitsPerS(2_000_000), 1000, 0);
+        let mut sender = StreamSender::new(amount, rate, SendOptions::DEFAULT, 1000, 0);
         let (mut now, mut writes) = (0, 0);
         loop {
             match sender.step(now) {

@@ -5,8 +5,9 @@ use std::net::{SocketAddr, UdpSocket};
 
 use wirelab_socket::Batch;
 
-use super::io::has_no_room;
+use super::io::{Env, wait_for_room};
 use super::send::Sender;
+use crate::sending::{Sending, has_no_room};
 
 /// Bytes of datagrams that leave together: few enough to stay in the processor's cache.
 const BYTES: usize = 128 * 1024;
@@ -26,9 +27,9 @@ impl Together {
         }
         let (length, cut) = (
             sender.plan().length_bytes as usize,
-            sender.plan().segmentation,
+            sender.plan().sending.segmentation,
         );
-        let mut batch = Batch::new(length, (BYTES / length).clamp(2, MOST), cut);
+        let mut batch = Batch::new(length, (BYTES / length).clamp(2, MOST), cut).without_waiting();
         for at in 0..batch.most() {
             batch.slot_mut(at).copy_from_slice(&prepared[..length]);
         }
@@ -38,12 +39,13 @@ impl Together {
     /// Send as many as there is room for; whether there were any to be sent so.
     pub(super) fn send(
         &mut self,
-        socket: &UdpSocket,
-        to: Option<SocketAddr>,
+        (socket, to): (&UdpSocket, Option<SocketAddr>),
         sender: &mut Sender,
+        sending: &mut Sending,
+        env: &Env<'_>,
         now_ns: u64,
-        wall: (u32, u32),
     ) -> io::Result<bool> {
+        let wall = env.wall(now_ns);
         let Some(ids) = sender.take_together(now_ns, self.batch.most()) else {
             return Ok(false);
         };
@@ -60,8 +62,10 @@ impl Together {
                     again = to.is_some();
                 }
                 Err(error) if has_no_room(&error) => {
-                    sender.was_refused();
-                    sent += 1;
+                    if !wait_for_room(socket, sender, sending, env) {
+                        sender.was_refused();
+                        sent += 1;
+                    }
                 }
                 // What the host of another peer of this socket said comes first.
                 Err(_) if again => again = false,

@@ -11,11 +11,12 @@ use super::client_control::{ClientControl, ClientEvent};
 use super::control::Cookie;
 use super::cpu::CpuUse;
 use super::datagram::{OPENING_LEN, hello, is_reply};
-use super::link::{Link, PATIENCE, connect, is_wait, set_buffers};
+use super::link::{Link, PATIENCE, connect, set_buffers};
 use super::parameters::{Parameters, stream_id};
 use super::stream::{Run, Running, Way, finish, receive, send};
 use super::test::{Outcome, Tell, TestError, Told};
 use super::watch::Watch;
+use crate::sending::{SendOptions, is_wait};
 
 /// How often an opening datagram is sent before the stream counts as blocked, and how long each waits for the answer.
 const OPENINGS: u32 = 10;
@@ -30,8 +31,8 @@ pub struct Client {
     pub parameters: Parameters,
     /// The time between two lines of `-i`; zero for none.
     pub interval: Duration,
-    /// Whether the system may cut datagrams without pace late, out of pieces of many.
-    pub segmentation: bool,
+    /// How it sends.
+    pub sending: SendOptions,
 }
 
 impl Client {
@@ -172,7 +173,7 @@ impl Session<'_> {
         let cpu = CpuUse::start();
         let run = Run::new(
             parameters.wanted_bytes().filter(|_| !omitting),
-            self.client.segmentation,
+            self.client.sending,
         );
         let began_unix_s = SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -12,6 +12,7 @@ use nix::sys::socket::{
 };
 
 use super::test::TestError;
+use crate::sending::is_wait;
 
 /// How long one look for bytes takes at most; also how late an interval may end.
 pub(super) const LOOK: Duration = Duration::from_millis(5);
@@ -109,12 +110,4 @@ pub(super) fn connect(to: SocketAddr, window_bytes: u32) -> io::Result<TcpStream
     let stream = TcpStream::from(made);
     stream.set_nonblocking(false)?;
     Ok(stream)
-}
-
-/// Whether a call is merely to be made again.
-pub(super) fn is_wait(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-    )
 }

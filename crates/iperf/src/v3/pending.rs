@@ -6,7 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
 use super::control::{COOKIE_LEN, Cookie, State};
-use super::link::{PATIENCE, is_wait};
+use super::link::PATIENCE;
+use crate::sending::is_wait;
 
 /// The most connections that wait at a time; one more puts the oldest out.
 const MAX_WAITING: usize = 64;

@@ -3,9 +3,11 @@
 //! Two counts are kept apart. Our own follows RFC 5560, so a duplicate never hides a loss. The peer is told
 //! iperf3's: a number below the expected one is out of order and takes one from the losses.
 
+use wirelab_trial::job::Missed;
 use wirelab_trial::{Jitter, Tracker};
 
 use super::datagram::Head;
+use crate::queue::too_slow;
 
 /// The most numbers that one jump may skip in our own count: beyond it the number is taken for damaged.
 const LARGEST_JUMP: u64 = i32::MAX as u64;
@@ -19,8 +21,10 @@ pub struct Received {
     pub datagrams: u64,
     /// Different numbers.
     pub distinct: u64,
-    /// Numbers up to the highest that never arrived.
+    /// Numbers up to the highest that never arrived, and were not dropped by this host's own queues.
     pub lost: u64,
+    /// Those that were lost or dropped by this host's own queues: nobody can say which.
+    pub lost_or_missed: u64,
     /// Further copies.
     pub duplicated: u64,
     /// Numbers that arrived after a higher one.
@@ -31,12 +35,39 @@ pub struct Received {
     pub ignored: u64,
     /// iperf3's count of datagrams: the highest number.
     pub peer_packets: u64,
-    /// iperf3's count of losses.
+    /// iperf3's count of losses, with those that were dropped by this host's own queues.
     pub peer_lost: u64,
     /// iperf3's count of numbers out of order.
     pub peer_out_of_order: u64,
     /// Jitter of RFC 3550 in ns.
     pub jitter_ns: u64,
+}
+
+impl Received {
+    /// The same, of whose losses this host's own queues may have dropped so many.
+    #[must_use]
+    pub fn with_missed(self, at_most: u64) -> Received {
+        let missed = Missed {
+            at_least: 0,
+            at_most,
+        };
+        let (_, lost_or_missed, lost) = missed.split(self.lost);
+        Received {
+            lost,
+            lost_or_missed,
+            ..self
+        }
+    }
+
+    /// What a reader must know of datagrams that this host's own queues may have dropped.
+    pub fn missed_note(&self) -> Option<String> {
+        (self.lost_or_missed > 0).then(|| too_slow(0, self.lost_or_missed, self.lost))
+    }
+
+    /// iperf3's count of losses, less those that this host's own queues may have dropped.
+    pub const fn shown_lost(&self) -> u64 {
+        self.peer_lost.saturating_sub(self.lost_or_missed)
+    }
 }
 
 /// The receiving end of one stream. Nothing is allocated after [`Receiver::new`].
@@ -46,6 +77,7 @@ pub struct Receiver {
     tracker: Tracker,
     jitter: Jitter,
     counted: Received,
+    longest_bytes: u64,
 }
 
 impl Receiver {
@@ -56,6 +88,7 @@ impl Receiver {
             tracker: Tracker::new(),
             jitter: Jitter::new(),
             counted: Received::default(),
+            longest_bytes: 0,
         }
     }
 
@@ -72,6 +105,7 @@ impl Receiver {
         let counted = &mut self.counted;
         counted.bytes += datagram.len() as u64;
         counted.datagrams += 1;
+        self.longest_bytes = self.longest_bytes.max(datagram.len() as u64);
         if head.number > highest {
             counted.peer_lost += head.number - highest - 1;
             counted.peer_packets = head.number;
@@ -83,6 +117,11 @@ impl Receiver {
         self.tracker.observe((head.number - 1) as u32);
         self.jitter.observe(head.time_ns(), now_ns);
         true
+    }
+
+    /// Bytes of the longest datagram.
+    pub const fn longest_bytes(&self) -> u64 {
+        self.longest_bytes
     }
 
     /// What has arrived so far.

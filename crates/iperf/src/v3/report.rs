@@ -2,8 +2,8 @@
 //!
 //! What this end does not measure is absent: `retransmits` unless the peer told it, congestion window, round trip
 //! and path MTU of TCP, `*_tcp_congestion`, `tcp_mss_default`, sizes of socket buffers, `tos`; so are `system_info`
-//! and the time in words. `socket` is the number of the stream. `wirelab` holds what iperf3 has no place for: losses that duplicates do not hide, and whether
-//! the sender kept its rate.
+//! and the time in words. `socket` is the number of the stream. `wirelab` holds what iperf3 has no place for: losses that duplicates do not
+//! hide, what this host's own queues may have dropped (it is in no loss), and whether the sender kept its rate.
 
 use serde_json::{Map, Value, json};
 
@@ -115,7 +115,7 @@ fn interval(outcome: &Outcome, interval: &Interval) -> Value {
         } else if udp {
             let jitter_ns: u64 = pairs.iter().map(|(_, now)| now.received.jitter_ns).sum();
             let jitter_s = jitter_ns as f64 / 1e9 / pairs.len().max(1) as f64;
-            let lost = added(|c| c.received.peer_lost);
+            let lost = added(|c| c.received.shown_lost());
             put_loss(&mut object, jitter_s, lost, added(|c| c.packets));
         }
         put(&mut object, "omitted", interval.omitted);
@@ -246,12 +246,17 @@ fn ours_alone(outcome: &Outcome) -> Value {
             "socket": stream.ends.id,
             "distinct": seen.distinct,
             "lost": seen.lost,
+            "lost_or_missed": seen.lost_or_missed,
             "duplicated": seen.duplicated,
             "reordered": seen.reordered,
             "too_late": seen.too_late,
             "ignored": seen.ignored,
             "missing_of_sent": missing(outcome, stream),
             "sender_slips": stream.slips,
+            "sender_slipped_ns": stream.slipped_ns,
+            "longest_burst": stream.longest_burst,
+            "held_up_ns": stream.holds.held_ns,
+            "blocked_ns": stream.ends.sender.then_some(stream.holds.blocked_ns),
             "segmented": stream.segmented,
             "sender_gap": stream.gaps,
         })

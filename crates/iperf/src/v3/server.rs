@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use wirelab_trial::Cancel;
 
 use super::control::Cookie;
-use super::link::{LOOK, Link, PATIENCE, is_wait};
+use super::link::{LOOK, Link, PATIENCE};
 use super::parameters::{MAX_SECONDS, Parameters};
 use super::pending::Pending;
 use super::server_control::{ServerControl, ServerEvent};
 use super::test::{Outcome, Tell, TestError};
+use crate::sending::{SendOptions, is_wait};
 
 mod session;
 
@@ -35,7 +36,7 @@ pub struct Server {
     interval: Duration,
     longest: Duration,
     quiet: Duration,
-    segmentation: bool,
+    sending: SendOptions,
 }
 
 struct Candidate {
@@ -58,7 +59,7 @@ impl Server {
             interval: Duration::from_secs(1),
             longest: Duration::from_secs(MAX_SECONDS + 10),
             quiet: QUIET,
-            segmentation: true,
+            sending: SendOptions::DEFAULT,
         })
     }
 
@@ -83,9 +84,9 @@ impl Server {
         self.quiet = quiet;
     }
 
-    /// Whether the system may cut datagrams without pace late, out of pieces of many; it may unless set.
-    pub const fn set_segmentation(&mut self, segmentation: bool) {
-        self.segmentation = segmentation;
+    /// How it sends; [`SendOptions::DEFAULT`] unless set.
+    pub const fn set_sending(&mut self, sending: SendOptions) {
+        self.sending = sending;
     }
 
     /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.

@@ -42,7 +42,7 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
     let (sent, received) = if stream.ends.sender {
         (Some(ours), theirs)
     } else {
-        (theirs, Some(ours))
+        (theirs, Some(without_missed(stream, ours)))
     };
     Both {
         id: stream.ends.id,
@@ -50,6 +50,16 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
         sent,
         received,
         out_of_order: stream.counted.received.peer_out_of_order,
+    }
+}
+
+/// Our own figures as they are shown: what our own queues may have dropped is no loss. The peer is told iperf3's count.
+fn without_missed(stream: &StreamOutcome, ours: StreamResult) -> StreamResult {
+    let omitted = stream.omitted.received.shown_lost();
+    StreamResult {
+        errors: stream.counted.received.shown_lost().saturating_add(omitted),
+        omitted_errors: omitted,
+        ..ours
     }
 }
 

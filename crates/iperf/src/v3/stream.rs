@@ -1,19 +1,22 @@
 //! The streams of a running test: a thread each, and counts that can be looked at while it runs.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use wirelab_trial::Histogram;
+use wirelab_cores::prefer_this_thread;
+use wirelab_socket::udp::Drops;
+use wirelab_trial::{Histogram, HoldWatch, Holds};
 
-use super::link::is_wait;
 use super::parameters::Parameters;
 use super::receive::Receiver;
 use super::test::{Counted, Ends, StreamOutcome};
 use super::udp;
+use crate::queue::Queue;
+use crate::sending::{SendOptions, Sending, is_wait, write_at_once};
 use crate::v2::schedule::Schedule;
 
 /// How long a socket may block before its thread looks whether the test is over.
@@ -22,6 +25,8 @@ const SLICE: Duration = Duration::from_millis(20);
 const SPIN_NS: u64 = 100_000;
 /// How long a receiver goes on after the end at most, for what is still on its way.
 const DRAIN: Duration = Duration::from_millis(500);
+/// What TCP lost comes again after so long: at least 200 ms on Linux (TCP_RTO_MIN), and a little more.
+const RETRANSMISSION: Duration = Duration::from_millis(250);
 
 /// What the threads of a test share.
 pub(super) struct Run {
@@ -30,19 +35,19 @@ pub(super) struct Run {
     moved: AtomicU64,
     /// 0 where no amount ends the test.
     wanted: AtomicU64,
-    /// Whether the system may cut datagrams late, out of pieces of many.
-    segmentation: bool,
+    /// How this side sends.
+    options: SendOptions,
 }
 
 impl Run {
     /// A test that begins now; at a sender `wanted` bytes end it.
-    pub(super) fn new(wanted: Option<u64>, segmentation: bool) -> Arc<Run> {
+    pub(super) fn new(wanted: Option<u64>, options: SendOptions) -> Arc<Run> {
         Arc::new(Run {
             began: Instant::now(),
             stop: AtomicBool::new(false),
             moved: AtomicU64::new(0),
             wanted: AtomicU64::new(wanted.unwrap_or(0)),
-            segmentation,
+            options,
         })
     }
 
@@ -67,8 +72,8 @@ impl Run {
         }
     }
 
-    pub(super) const fn segmentation(&self) -> bool {
-        self.segmentation
+    pub(super) const fn options(&self) -> SendOptions {
+        self.options
     }
 
     /// Wait until then, exactly, or until the test is over. What is too short for a sleep is spun.
@@ -102,28 +107,35 @@ impl Run {
     }
 }
 
+/// Where a UDP stream is received: its socket, and what that had dropped when the test began.
+pub(super) type Place = (Arc<UdpSocket>, Drops);
+
 /// The counts of one stream.
 pub(super) struct Meter {
     bytes: AtomicU64,
     packets: AtomicU64,
     last_ns: AtomicU64,
-    receiver: Option<Mutex<Receiver>>,
+    receiver: Option<(Mutex<Receiver>, Place)>,
 }
 
 impl Meter {
-    fn new(receiver: Option<Receiver>) -> Arc<Meter> {
+    fn new(receiver: Option<(Receiver, Place)>) -> Arc<Meter> {
         Arc::new(Meter {
             bytes: AtomicU64::new(0),
             packets: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
-            receiver: receiver.map(Mutex::new),
+            receiver: receiver.map(|(receiver, place)| (Mutex::new(receiver), place)),
         })
     }
 
     pub(super) fn counted(&self) -> Counted {
-        let received = self.receiver.as_ref().map(|receiver| {
+        let received = self.receiver.as_ref().map(|(receiver, (socket, before))| {
             let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-            receiver.received()
+            let (received, longest) = (receiver.received(), receiver.longest_bytes());
+            // The system is asked while nothing is held up for it.
+            drop(receiver);
+            let queue = Queue::alone(socket, *before);
+            received.with_missed(queue.missed(longest, true).at_most)
         });
         match received {
             Some(received) => Counted {
@@ -148,7 +160,7 @@ impl Meter {
 
     /// Take datagrams that came together.
     pub(super) fn take<'a>(&self, run: &Run, now_ns: u64, came: impl Iterator<Item = &'a [u8]>) {
-        let Some(receiver) = &self.receiver else {
+        let Some((receiver, _)) = &self.receiver else {
             return;
         };
         let mut receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,11 +177,25 @@ impl Meter {
     }
 }
 
-/// What a sender tells of itself at its end.
-pub(super) struct Kept {
-    gaps: Histogram,
+/// What a thread tells of itself at its end.
+#[derive(Default)]
+pub(super) struct Done {
+    gaps: Option<Histogram>,
     slips: u64,
+    slipped_ns: u64,
+    longest_burst: Option<u64>,
     segmented: bool,
+    holds: Holds,
+}
+
+impl Done {
+    /// Of a receiver that was held up by its host.
+    pub(super) fn received(watch: &mut HoldWatch) -> Done {
+        Done {
+            holds: watch.finish(),
+            ..Done::default()
+        }
+    }
 }
 
 /// One stream that runs.
@@ -179,7 +205,7 @@ pub(super) struct Running {
     local: SocketAddr,
     remote: SocketAddr,
     pub(super) meter: Arc<Meter>,
-    thread: Option<JoinHandle<Option<Kept>>>,
+    thread: Option<JoinHandle<Done>>,
 }
 
 impl Running {
@@ -195,7 +221,7 @@ impl Running {
 
     fn finish(
         self,
-        kept: Option<Kept>,
+        done: &Done,
         began_ns: u64,
         stopped_ns: u64,
         omitted: Counted,
@@ -209,9 +235,12 @@ impl Running {
             counted: self.meter.counted().since(&omitted),
             omitted,
             end_ns: last_ns.saturating_sub(began_ns),
-            slips: kept.as_ref().map_or(0, |kept| kept.slips),
-            segmented: kept.as_ref().is_some_and(|kept| kept.segmented),
-            gaps: kept.map(|kept| kept.gaps),
+            slips: done.slips,
+            slipped_ns: done.slipped_ns,
+            longest_burst: done.longest_burst,
+            holds: done.holds,
+            segmented: done.segmented,
+            gaps: done.gaps.clone(),
         }
     }
 }
@@ -220,19 +249,22 @@ impl Running {
 /// `began_ns` without what was `omitted` before. Nothing is counted before all have ended.
 pub(super) fn finish(
     mut streams: Vec<Running>,
-    shared: Option<JoinHandle<Option<Kept>>>,
+    shared: Option<JoinHandle<Done>>,
     (began_ns, stopped_ns): (u64, u64),
     omitted: Vec<Counted>,
 ) -> Vec<StreamOutcome> {
-    let join = |thread: JoinHandle<Option<Kept>>| thread.join().ok().flatten();
-    shared.and_then(join);
-    let kept: Vec<Option<Kept>> = streams
+    let join = |thread: JoinHandle<Done>| thread.join().unwrap_or_default();
+    let shared = shared.map(join).unwrap_or_default();
+    let done: Vec<Option<Done>> = streams
         .iter_mut()
-        .map(|stream| stream.thread.take().and_then(join))
+        .map(|stream| stream.thread.take().map(join))
         .collect();
-    let streams = streams.into_iter().zip(kept).zip(omitted);
+    let streams = streams.into_iter().zip(done).zip(omitted);
     streams
-        .map(|((stream, kept), omitted)| stream.finish(kept, began_ns, stopped_ns, omitted))
+        .map(|((stream, done), omitted)| {
+            let done = done.as_ref().unwrap_or(&shared);
+            stream.finish(done, began_ns, stopped_ns, omitted)
+        })
         .collect()
 }
 
@@ -271,7 +303,8 @@ pub(super) fn send(
     let (local, remote) = way.ends()?;
     let meter = Meter::new(None);
     let (its, run, parameters) = (Arc::clone(&meter), Arc::clone(run), parameters.clone());
-    let thread = thread::spawn(move || Some(send_loop(&run, &its, way, &parameters)));
+    let interval_ps = parameters.interval_ps();
+    let thread = preferred(interval_ps, move || send_loop(&run, &its, way, &parameters));
     Ok(Running {
         id,
         sender: true,
@@ -282,45 +315,70 @@ pub(super) fn send(
     })
 }
 
-fn send_loop(run: &Run, meter: &Meter, mut way: Way, parameters: &Parameters) -> Kept {
-    let mut schedule = Schedule::new(run.now_ns(), parameters.interval_ps());
+/// A thread that goes before others, so that a schedule is kept on a busy host.
+fn preferred<R: Send + 'static>(
+    interval_ps: Option<u64>,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> JoinHandle<R> {
+    thread::spawn(move || {
+        prefer_this_thread(interval_ps);
+        work()
+    })
+}
+
+fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Done {
+    let interval_ps = parameters.interval_ps();
+    let mut sending = Sending::start(interval_ps.is_some());
     let block: Vec<u8> = (0..parameters.length_bytes)
         .map(|i| b'0' + (i % 10) as u8)
         .collect();
-    let segmented = match &mut way {
+    // Last, so that the schedule starts when all is ready.
+    let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options.strict_gaps);
+    let segmented = match &way {
         Way::Tcp(stream) => {
-            write(run, meter, stream, &block, &mut schedule);
+            write(run, meter, stream, &block, (&mut schedule, &mut sending));
             false
         }
         Way::Udp(socket, peer) => {
             let to = socket.peer_addr().is_err().then_some(*peer);
             let mut ends = udp::Sender::new(run, meter, socket, to, parameters);
-            ends.send(block, &mut schedule)
+            ends.send(block, &mut schedule, &mut sending)
         }
     };
+    let holds = sending.finish();
     // A stream that is closed before the results would look like an error to the peer.
     while !run.stopped() {
         thread::sleep(Duration::from_millis(1));
     }
     drop(way);
-    Kept {
-        gaps: schedule.gaps(),
+    Done {
+        gaps: Some(schedule.gaps()),
         slips: schedule.slips(),
+        slipped_ns: schedule.slipped_ns(),
+        longest_burst: schedule.longest_burst(),
         segmented,
+        holds,
     }
 }
 
 /// Write a block again and again, each when it is due.
-fn write(run: &Run, meter: &Meter, stream: &mut TcpStream, block: &[u8], schedule: &mut Schedule) {
+fn write(
+    run: &Run,
+    meter: &Meter,
+    stream: &TcpStream,
+    block: &[u8],
+    (schedule, sending): (&mut Schedule, &mut Sending),
+) {
     while !run.stopped() && !run.reached() {
         run.wait_until(schedule.due_ns());
-        match stream.write(block) {
+        sending.tick(run.now_ns());
+        match write_at_once(stream, block) {
             Ok(len) => {
                 let now_ns = run.now_ns();
                 schedule.leaves(now_ns);
                 meter.add(run, len as u64, 0, now_ns);
             }
-            Err(error) if is_wait(&error) => {}
+            Err(error) if is_wait(&error) => schedule.was_blocked(sending.wait_for_room(stream)),
             Err(_) => return,
         }
     }
@@ -334,20 +392,23 @@ pub(super) fn receive(
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
     let (local, remote) = way.ends()?;
-    let meter = Meter::new(
-        parameters
-            .udp
-            .then(|| Receiver::new(parameters.counters_64)),
-    );
-    let (its, run) = (Arc::clone(&meter), Arc::clone(run));
-    let parameters = parameters.clone();
-    let thread = thread::spawn(move || {
-        match way {
-            Way::Tcp(stream) => read(&run, &its, stream, parameters.length_bytes),
-            Way::Udp(socket, _) => udp::receive(&run, &its, &socket, &parameters),
+    let (run, parameters) = (Arc::clone(run), parameters.clone());
+    let (meter, thread) = match way {
+        Way::Udp(socket, _) => {
+            let socket = Arc::new(socket);
+            let place = (Arc::clone(&socket), Drops::of(&socket));
+            let meter = Meter::new(Some((Receiver::new(parameters.counters_64), place)));
+            let its = Arc::clone(&meter);
+            let work = move || udp::receive(&run, &its, &socket, &parameters);
+            (meter, preferred(None, work))
         }
-        None
-    });
+        Way::Tcp(stream) => {
+            let meter = Meter::new(None);
+            let its = Arc::clone(&meter);
+            let work = move || read(&run, &its, stream, parameters.length_bytes);
+            (meter, preferred(None, work))
+        }
+    };
     Ok(Running {
         id,
         sender: false,
@@ -358,21 +419,23 @@ pub(super) fn receive(
     })
 }
 
-/// Begin to receive from one shared socket the streams of `peers`, told apart by the sender's address. All `greeted`
-/// get another answer to an opening of which the first was lost. The thread is for [`finish`].
+/// Receive the streams of `peers`, told apart by address; all `greeted` get a lost answer again. See [`finish`].
 pub(super) fn receive_shared(
     run: &Arc<Run>,
     socket: UdpSocket,
     peers: &[(u32, SocketAddr)],
     greeted: Vec<SocketAddr>,
     parameters: &Parameters,
-) -> std::io::Result<(Vec<Running>, JoinHandle<Option<Kept>>)> {
+) -> std::io::Result<(Vec<Running>, JoinHandle<Done>)> {
     socket.set_read_timeout(Some(SLICE))?;
     let local = socket.local_addr()?;
+    let socket = Arc::new(socket);
+    let drops = Drops::of(&socket);
     let streams: Vec<Running> = peers
         .iter()
         .map(|(id, remote)| {
-            let meter = Meter::new(Some(Receiver::new(parameters.counters_64)));
+            let place = (Arc::clone(&socket), drops);
+            let meter = Meter::new(Some((Receiver::new(parameters.counters_64), place)));
             Running {
                 id: *id,
                 sender: false,
@@ -388,37 +451,50 @@ pub(super) fn receive_shared(
         .map(|s| (s.remote, Arc::clone(&s.meter)))
         .collect();
     let (run, parameters) = (Arc::clone(run), parameters.clone());
-    let thread = thread::spawn(move || {
-        udp::receive_shared(&run, &socket, &meters, &greeted, &parameters);
-        None
+    let thread = preferred(None, move || {
+        udp::receive_shared(&run, &socket, &meters, &greeted, &parameters)
     });
     Ok((streams, thread))
 }
 
 /// Read until nothing more comes.
-fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) {
+fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) -> Done {
     let mut block = vec![0; length_bytes as usize];
-    until_quiet(run, || match stream.read(&mut block)? {
+    until_quiet(run, RETRANSMISSION, || match stream.read(&mut block)? {
         0 => Err(ErrorKind::UnexpectedEof.into()),
         len => {
-            meter.add(run, len as u64, 0, run.now_ns());
-            Ok(())
+            let now_ns = run.now_ns();
+            meter.add(run, len as u64, 0, now_ns);
+            Ok(now_ns)
         }
-    });
+    })
 }
 
-/// Call `step` until the test was stopped and nothing more comes.
-pub(super) fn until_quiet(run: &Run, mut step: impl FnMut() -> std::io::Result<()>) {
-    let mut stopped: Option<Instant> = None;
+/// Call `step` until the test was stopped and nothing has come for so long. It says when it had waited.
+pub(super) fn until_quiet(
+    run: &Run,
+    quiet: Duration,
+    mut step: impl FnMut() -> std::io::Result<u64>,
+) -> Done {
+    let (mut stopped, mut came_last): (Option<Instant>, _) = (None, Instant::now());
+    let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     loop {
         if run.stopped() && stopped.get_or_insert_with(Instant::now).elapsed() > DRAIN {
-            return;
+            break;
         }
-        match step() {
-            Ok(()) => {}
-            Err(error) if is_wait(&error) && stopped.is_some() => return,
+        let began_ns = run.now_ns();
+        watch.tick(began_ns);
+        let came = step();
+        let waited_ns = *came.as_ref().unwrap_or(&run.now_ns());
+        // When it came is not known.
+        watch.idle(began_ns, waited_ns, SLICE);
+        let is_over = stopped.is_some() && came_last.elapsed() >= quiet;
+        match came {
+            Ok(_) => came_last = Instant::now(),
+            Err(error) if is_wait(&error) && is_over => break,
             Err(error) if is_wait(&error) || error.kind() == ErrorKind::ConnectionRefused => {}
-            Err(_) => return,
+            Err(_) => break,
         }
     }
+    Done::received(&mut watch)
 }

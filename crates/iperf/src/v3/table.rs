@@ -87,7 +87,7 @@ impl Table {
                 (true, true) => More::Sent(added(|c| c.packets)),
                 (true, false) => More::Received {
                     jitter_ms: jitter_ns as f64 / 1e6 / pairs.len().max(1) as f64,
-                    lost: added(|c| c.received.peer_lost),
+                    lost: added(|c| c.received.shown_lost()),
                     packets: added(|c| c.packets),
                 },
             };

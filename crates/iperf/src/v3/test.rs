@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use thiserror::Error;
-use wirelab_trial::Histogram;
+use wirelab_trial::{Histogram, Holds};
 
 use super::control::{ControlError, Cookie};
 use super::parameters::Parameters;
@@ -35,6 +35,7 @@ impl Counted {
                 datagrams: less(now.datagrams, then.datagrams),
                 distinct: less(now.distinct, then.distinct),
                 lost: less(now.lost, then.lost),
+                lost_or_missed: less(now.lost_or_missed, then.lost_or_missed),
                 duplicated: less(now.duplicated, then.duplicated),
                 reordered: less(now.reordered, then.reordered),
                 too_late: less(now.too_late, then.too_late),
@@ -108,6 +109,12 @@ pub struct StreamOutcome {
     pub gaps: Option<Histogram>,
     /// How often a paced sender was so late that its schedule was moved. More than 0: the rate was not kept.
     pub slips: u64,
+    /// By how much in all, in ns: time in which nothing was offered.
+    pub slipped_ns: u64,
+    /// Most datagrams or writes that left back to back to catch up after a hold; `None` at full rate and at a receiver.
+    pub longest_burst: Option<u64>,
+    /// Holds by this host of a receiver or of a sender at full rate, and time in which the path took no more.
+    pub holds: Holds,
     /// Whether the system got many datagrams in one piece, to be cut late: in the device, or never on a veth pair.
     pub segmented: bool,
 }

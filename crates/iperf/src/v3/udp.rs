@@ -1,16 +1,17 @@
 //! The loops that move datagrams: together where nothing paces them, else each on its own time.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::time::Duration;
 
 use wirelab_socket::batch::Receiver as Joined;
 use wirelab_socket::{Batch, lengthen_queue};
 
 use super::datagram::{Head, OPENING_LEN, reply_to};
-use super::link::is_wait;
 use super::parameters::Parameters;
-use super::stream::{Meter, Run, until_quiet};
+use super::stream::{Done, Meter, Run, until_quiet};
+use crate::sending::{Sending, has_no_room};
 use crate::v2::schedule::Schedule;
 
 /// Bytes of datagrams that leave together: few enough to stay in the processor's cache.
@@ -55,16 +56,21 @@ impl<'a> Sender<'a> {
 
     /// Send `block` with a new head again and again until the test is over; whether the system got several in one
     /// piece. Those that a schedule paces leave one by one.
-    pub(super) fn send(&mut self, block: Vec<u8>, schedule: &mut Schedule) -> bool {
+    pub(super) fn send(
+        &mut self,
+        block: Vec<u8>,
+        schedule: &mut Schedule,
+        sending: &mut Sending,
+    ) -> bool {
         let paced = schedule.is_paced();
         let (most, cut) = match paced {
             true => (1, false),
             false => (
                 (BYTES / self.length).clamp(2, MOST),
-                self.run.segmentation(),
+                self.run.options().segmentation,
             ),
         };
-        let mut batch = Batch::new(self.length, most, cut);
+        let mut batch = Batch::new(self.length, most, cut).without_waiting();
         for at in 0..most {
             batch.slot_mut(at).copy_from_slice(&block);
         }
@@ -75,53 +81,60 @@ impl<'a> Sender<'a> {
             let left = self.run.left().div_ceil(self.length as u64);
             let count = most.min(usize::try_from(left).unwrap_or(most));
             let now_ns = self.run.now_ns();
+            sending.tick(now_ns);
             for at in 0..count {
                 let head = Head::new(self.number + at as u64, now_ns);
                 head.emit(batch.slot_mut(at), self.counters_64);
             }
-            if !self.send_once(&mut batch, count, now_ns, schedule) {
-                break;
+            match self.send_once(&mut batch, count, now_ns, schedule) {
+                Ok(()) => {}
+                Err(error) if has_no_room(&error) => {
+                    schedule.was_blocked(sending.wait_for_room(self.socket));
+                }
+                // An unreachable peer shows on the control connection, where it can be told apart from a lost datagram.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+                Err(_) => break,
             }
         }
         batch.segmented()
     }
 
-    /// Whether it can go on.
     fn send_once(
         &mut self,
         batch: &mut Batch,
         count: usize,
         now_ns: u64,
         schedule: &mut Schedule,
-    ) -> bool {
-        match batch.send(self.socket, self.to, 0..count) {
-            // Numbers of what was not sent are used again.
-            Ok(sent) => {
-                schedule.leave_together(now_ns, sent as u64);
-                let bytes = (sent * self.length) as u64;
-                self.meter
-                    .add(self.run, bytes, sent as u64, self.run.now_ns());
-                self.number += sent as u64;
-                true
-            }
-            // An unreachable peer shows on the control connection, where it can be told apart from a lost datagram.
-            Err(error) => is_wait(&error) || error.kind() == ErrorKind::ConnectionRefused,
-        }
+    ) -> io::Result<()> {
+        // Numbers of what was not sent are used again.
+        let sent = batch.send(self.socket, self.to, 0..count)?;
+        schedule.leave_together(now_ns, sent as u64);
+        let bytes = (sent * self.length) as u64;
+        self.meter
+            .add(self.run, bytes, sent as u64, self.run.now_ns());
+        self.number += sent as u64;
+        Ok(())
     }
 }
 
 /// Take one stream from its own socket until nothing more comes.
-pub(super) fn receive(run: &Run, meter: &Meter, socket: &UdpSocket, parameters: &Parameters) {
+pub(super) fn receive(
+    run: &Run,
+    meter: &Meter,
+    socket: &UdpSocket,
+    parameters: &Parameters,
+) -> Done {
     let mut joined = joined(socket, parameters);
-    until_quiet(run, || {
-        let came = joined
-            .receive_resting(socket)?
-            .map(|datagram| datagram.bytes);
+    until_quiet(run, Duration::ZERO, || {
+        let came = joined.receive_resting(socket)?;
+        let now_ns = run.now_ns();
         // A repeated answer to the opening is no data.
-        let data = came.filter(|bytes| bytes.len() != OPENING_LEN);
-        meter.take(run, run.now_ns(), data);
-        Ok(())
-    });
+        let data = came
+            .map(|datagram| datagram.bytes)
+            .filter(|bytes| bytes.len() != OPENING_LEN);
+        meter.take(run, now_ns, data);
+        Ok(now_ns)
+    })
 }
 
 /// Take the streams of `meters` from one socket, told apart by the sender's address, until nothing more comes. All
@@ -132,9 +145,9 @@ pub(super) fn receive_shared(
     meters: &[(SocketAddr, Arc<Meter>)],
     greeted: &[SocketAddr],
     parameters: &Parameters,
-) {
+) -> Done {
     let mut joined = joined(socket, parameters);
-    until_quiet(run, || {
+    until_quiet(run, Duration::ZERO, || {
         let mut came = joined.receive_resting(socket)?.peekable();
         let now_ns = run.now_ns();
         while let Some(first) = came.next() {
@@ -151,8 +164,8 @@ pub(super) fn receive_shared(
                 meter.take(run, now_ns, std::iter::once(first.bytes).chain(rest));
             }
         }
-        Ok(())
-    });
+        Ok(now_ns)
+    })
 }
 
 fn joined(socket: &UdpSocket, parameters: &Parameters) -> Joined {

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use wirelab_iperf::SendOptions;
 use wirelab_iperf::v3::{Client, Outcome, Parameters, TestError};
 use wirelab_trial::Cancel;
 
@@ -13,7 +14,7 @@ pub mod real;
 pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestError> {
     let interval = Duration::from_millis(500);
     Client {
-        segmentation: true,
+        sending: SendOptions::DEFAULT,
         server,
         parameters,
         interval,

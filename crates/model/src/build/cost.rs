@@ -237,7 +237,7 @@ fn link(setting: &Setting, bytes: &SizeExpr) -> Result<Term, BuildError> {
 pub(super) fn no_link() -> BuildError {
     unsupported(
         "rate",
-        "this node has no link rate of its own: give it with --rate, e.g. --rate 100M",
+        "this node has no link rate of its own: give it with --rate, e.g. --rate 100M, in a plan or study with rate",
     )
 }
 

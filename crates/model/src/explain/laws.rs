@@ -45,7 +45,7 @@ pub(super) fn of(readings: &mut [(Reading, Load)], has_link: bool) -> Found {
     cpu(readings, &mut found);
     if !has_link {
         found.open.push(
-            "There is no link rate, so the wire cannot be told as a limit: give it with --rate."
+            "There is no link rate, so the wire cannot be told as a limit: measure again with --rate."
                 .to_owned(),
         );
     }

@@ -158,6 +158,7 @@ fn sentence(result: &SearchResult, goal: &GoalResult, trials: &[Observation]) ->
         Some(Limit::Tester) => {
             "; the tester offered no more, and the node may be faster".to_owned()
         }
+        Some(Limit::Path) => "; link or node take no more and hold the sender back".to_owned(),
         Some(Limit::Node) => format!("; above it the node loses more{}", busy(goal, trials)),
         None => String::new(),
     };

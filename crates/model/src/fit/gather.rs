@@ -145,6 +145,8 @@ pub(super) struct Point {
     pub(super) tester_was_limit: bool,
     /// Share of frames lost, where it was seen.
     pub(super) loss_ratio: Option<f64>,
+    /// Whether more may have been lost: the tester's own queue may have dropped the rest.
+    pub(super) loss_is_a_range: bool,
     pub(super) sent_frames: Option<u64>,
     pub(super) load: Option<CpuLoad>,
     pub(super) series: Vec<Capture>,
@@ -313,6 +315,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
         max_load: o.trial.load == wirelab_trial::Load::Max,
         tester_was_limit: tester_was_limit(o),
         loss_ratio: loss_ratio(o),
+        loss_is_a_range: o.flows.iter().any(|f| f.loss_ratio_at_most.is_some()),
         sent_frames: o
             .flows
             .iter()

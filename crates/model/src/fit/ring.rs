@@ -78,7 +78,8 @@ pub(super) fn ring_depth(
 fn bound(point: &Point, limited: &[&Point]) -> Option<Bound> {
     let sent = point.sent_frames? as f64;
     let offered = point.offered_frames_per_s?;
-    let lost = point.loss_ratio? * sent;
+    let loss_ratio = point.loss_ratio.filter(|_| !point.loss_is_a_range)?;
+    let lost = loss_ratio * sent;
     let same = limited
         .iter()
         .filter(|p| p.bytes == point.bytes && p.flows == point.flows);

@@ -128,7 +128,7 @@ fn fit_way(
     } else if fitted.chain.is_none() && points.iter().any(|p| !p.series.is_empty()) {
         // Delays alone hold no frame back: the node would send without end.
         let few = format!(
-            "{} latency: neither a period nor a link rate (--rate) says how fast the node sends",
+            "{} latency: neither a period nor a link rate (--rate of measure) says how fast the node sends",
             way.name()
         );
         report.notes.push(format!("left out: {few}"));

@@ -1,8 +1,8 @@
 //! Latency at capture points, the time of each stage, and what samplers see.
 
 use wirelab_trial::{
-    Cancel, Clock, ClockKind, Extent, FlowObservation, Load, NodeError, Owner, Series,
-    SeriesBuilder, Trial,
+    Cancel, Clock, ClockKind, Extent, FlowObservation, Kind, Load, NodeError, Owner,
+    PercentileIntervals, Series, SeriesBuilder, Trial,
 };
 
 use super::{SEED, Subject, flow};
@@ -52,12 +52,16 @@ pub fn add(
         simulate(&instance.net, &ask).map_err(|error| NodeError::Failed(error.to_string()))?;
     let mut samples = run.samples.iter();
     for (flow, watches) in flows.iter_mut().zip(&watches) {
-        for ((name, _), samples) in watches.iter().zip(&mut samples) {
-            let kind = subject.kind("latency", Some(name));
+        for ((name, watch), samples) in watches.iter().zip(&mut samples) {
+            let kind = match subject.is_quoted(watch) {
+                true => Kind::Published,
+                false => subject.kind("latency", Some(name)),
+            };
             let mut series = SeriesBuilder::new(name.clone(), CLOCK, SEED);
             samples.kept_ps.iter().for_each(|ps| series.push(*ps));
             flow.series.push(Series {
                 kind,
+                intervals: PercentileIntervals::default(),
                 ..series.finish()
             });
         }
@@ -144,6 +148,7 @@ pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Seri
     let kind = subject.kind("spacing", Some(&what.name));
     (steady.len() > 1).then(|| Series {
         kind,
+        intervals: PercentileIntervals::default(),
         ..series.finish()
     })
 }

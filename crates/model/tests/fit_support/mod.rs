@@ -101,6 +101,9 @@ impl Seen {
                 efficiency: Field::absent(none()),
                 goodput_bits_per_s: Field::absent(none()),
                 loss_ratio: Field::measured(self.loss_ratio),
+                loss_ratio_at_most: None,
+                intervals: wirelab_trial::FlowIntervals::default(),
+                checker_held_up_ps: Field::absent(none()),
                 jitter_ps: Field::absent(none()),
                 sender: Field::absent(none()),
                 receiver_path: "test".to_owned(),
@@ -118,10 +121,7 @@ impl Seen {
             cpu_load: Field::measured_or(load, none()),
             series: self.series.clone(),
             counters: Default::default(),
-            tester: TesterObservation {
-                ceiling_frames_per_s: Field::absent(none()),
-                was_limit: Field::measured(false),
-            },
+            tester: TesterObservation::new(Field::absent(none()), Field::measured(false)),
             warnings: Vec::new(),
         }
     }

@@ -185,6 +185,11 @@ impl Drop for Process {
     }
 }
 
+/// Have a command that is about to be started be killed when the calling thread ends, however it ends.
+pub(crate) fn end_with_this_thread(command: &mut Command) {
+    sys::tie(command, Signal::SIGKILL, None, MOST_FILE_BYTES);
+}
+
 /// Do something at home, on a thread whose end is the child's.
 fn within(
     namespace: Option<NetNs>,

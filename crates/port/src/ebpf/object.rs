@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use libbpf_rs::{MapCore, Object, ObjectBuilder, OpenObject};
 
-use super::sys::{Plain, Shared};
+use super::sys::{self, Plain, Shared};
 use crate::xdp::XdpError;
 
 /// What is being done, for errors.
@@ -45,6 +45,23 @@ impl Loaded {
     /// The program's descriptor.
     pub fn program(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+
+    /// Attach the object's tracing program of this name to a raw tracepoint; it is detached with the descriptor.
+    ///
+    /// # Errors
+    /// [`XdpError`] names the privilege or the kernel feature that is missing.
+    ///
+    /// # Panics
+    /// Where the object has no such program.
+    pub fn attach_tracing(&self, program: &str, tracepoint: &str) -> Result<OwnedFd, XdpError> {
+        let program = self
+            .object
+            .progs()
+            .find(|p| p.name() == program)
+            .expect("the object was built from this source with this program");
+        sys::attach_tracing(program.as_fd(), Some(tracepoint))
+            .map_err(|e| XdpError::kernel("watching what a driver takes", e))
     }
 
     /// A map by name.

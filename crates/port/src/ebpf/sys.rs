@@ -1,6 +1,7 @@
 //! The unsafe edge of eBPF programs: memory shared with them, single runs, and links to interfaces.
 #![allow(unsafe_code)]
 
+use std::ffi::CString;
 use std::io;
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
@@ -231,4 +232,24 @@ pub fn program_name(id: u32) -> Option<String> {
         .take_while(|c| *c != 0)
         .collect();
     String::from_utf8(name).ok()
+}
+
+/// Attach a tracing program: to a raw tracepoint by its name, or where the program itself says. It goes with the
+/// descriptor.
+///
+/// # Errors
+/// What the kernel says.
+pub fn attach_tracing(program: BorrowedFd<'_>, tracepoint: Option<&str>) -> io::Result<OwnedFd> {
+    let name = tracepoint
+        .map(CString::new)
+        .transpose()
+        .map_err(|_| io::ErrorKind::InvalidInput)?;
+    let name = name.as_ref().map_or(std::ptr::null(), |n| n.as_ptr());
+    // SAFETY: the name is a string or null and outlives the call.
+    let fd = unsafe { libbpf_sys::bpf_raw_tracepoint_open(name, program.as_raw_fd()) };
+    if fd < 0 {
+        return Err(io::Error::from_raw_os_error(-fd));
+    }
+    // SAFETY: a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

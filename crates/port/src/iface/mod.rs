@@ -3,18 +3,24 @@
 //! Everything is asked through a socket that was opened inside the interface's namespace, because sysfs shows
 //! the namespace it was mounted in and not the one that was meant.
 
+mod egress;
 mod error;
+mod link;
 mod lock;
 mod name;
+mod qdisc;
 pub(crate) mod sys;
 
 use std::fmt;
 
-use crate::netns::{NetNs, Privilege};
+use crate::netns::{NetNs, Privilege, Work};
 
+pub use egress::{Departed, Egress};
 pub use error::IfaceError;
+pub use link::{LinkFault, LinkState};
 pub use lock::PortLock;
 pub use name::{PortName, PortNameError};
+pub use qdisc::shaper_of;
 
 /// Length of the Ethernet header in bytes, which the MTU does not count (IEEE 802.3).
 const HEADER: u32 = 14;
@@ -226,7 +232,7 @@ pub(crate) fn set_feature(
         Err(e) if e.raw_os_error() == Some(libc::EPERM) => {
             Err(IfaceError::Privilege(Privilege::new(
                 format!("to set {feature:?} of {interface}"),
-                &["CAP_NET_ADMIN"],
+                Work::Interface,
             )))
         }
         Err(source) => Err(IfaceError::Feature {

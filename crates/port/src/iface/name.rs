@@ -63,9 +63,18 @@ impl PortName {
 
     /// The command line `ip …` for this port's namespace, for messages that say what to do.
     pub(crate) fn ip_command(&self, rest: &str) -> String {
+        self.command("ip", rest)
+    }
+
+    /// The command line of `ip` or `tc` for this port's namespace.
+    pub(crate) fn command(&self, program: &str, rest: &str) -> String {
         match &self.namespace {
-            Some(name) => format!("sudo ip -n {name} {rest}"),
-            None => format!("sudo ip {rest}"),
+            Some(name) if NetNs::is_ip_netns(name) => format!("sudo {program} -n {name} {rest}"),
+            Some(name) => {
+                let path = NetNs::path(name).unwrap_or_default();
+                format!("nsenter --net={} {program} {rest}", path.display())
+            }
+            None => format!("sudo {program} {rest}"),
         }
     }
 }

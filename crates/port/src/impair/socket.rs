@@ -11,7 +11,7 @@ use super::ImpairError;
 use super::frame::{self, Offload};
 use super::sys::{self, Batch};
 use crate::iface::{Interface, PortName};
-use crate::netns::Privilege;
+use crate::netns::{Privilege, Work};
 
 /// Most batches that are thrown away at the end.
 const MOST_DISCARDS: u32 = 10_000;
@@ -193,11 +193,7 @@ fn open(port: &PortName) -> Result<(OwnedFd, u32), ImpairError> {
 
 fn failed(port: &PortName, what: &'static str, source: io::Error) -> ImpairError {
     if source.raw_os_error() == Some(libc::EPERM) {
-        return Privilege::new(
-            format!("to forward frames at {port}"),
-            &["CAP_NET_RAW", "CAP_NET_ADMIN"],
-        )
-        .into();
+        return Privilege::new(format!("to forward frames at {port}"), Work::Forward).into();
     }
     ImpairError::Socket {
         port: port.clone(),

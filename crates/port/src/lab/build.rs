@@ -28,27 +28,27 @@ const OFFLOADS: [Feature; 4] = [
     Feature::ScatterGather,
 ];
 
-/// Makes a lab and its record. `owner` is the process that it goes with; then the locked record comes back.
+/// Makes a lab that goes with this process, and its record, which comes back locked. `watch` is called when the record
+/// is there and nothing else is made yet.
 pub(super) fn up(
     spec: &LabSpec,
-    owner: Option<u32>,
+    watch: impl FnOnce(&Record) -> Result<(), LabError>,
 ) -> Result<(Record, Option<Flock<File>>), LabError> {
-    up_watched(spec, owner, |_| Ok(()))
+    up_by(spec, watch, &STEPS)
 }
 
-/// The same; `watch` is called when the record is there and nothing else is made yet.
-pub(super) fn up_watched(
+fn up_by(
     spec: &LabSpec,
-    owner: Option<u32>,
     watch: impl FnOnce(&Record) -> Result<(), LabError>,
+    steps: &[Step],
 ) -> Result<(Record, Option<Flock<File>>), LabError> {
     spec.check()?;
     let _lock = record::lock()?;
     sweep()?;
     refuse_existing(spec)?;
-    let record = Record::new(spec, owner);
+    let record = Record::new(spec, Some(std::process::id()));
     let held = record::create(&record)?;
-    match watch(&record).and_then(|()| make(spec)) {
+    match watch(&record).and_then(|()| steps.iter().try_for_each(|step| step(spec))) {
         Ok(()) => Ok((record, held)),
         Err(error) => {
             // The first error is the one that helps; what cannot be removed now is still in the list.
@@ -56,6 +56,12 @@ pub(super) fn up_watched(
             Err(error)
         }
     }
+}
+
+/// Has a lab of this process belong to nobody: it stays.
+pub(super) fn give_up(record: &Record) -> Result<(), LabError> {
+    let _lock = record::lock()?;
+    record::create(&Record::new(&record.spec, None)).map(drop)
 }
 
 /// Removes a lab by name.
@@ -87,6 +93,8 @@ pub(super) fn down_own(record: &Record) -> Result<(), LabError> {
 
 /// Removes the labs whose owner has died. The caller holds the list.
 pub(super) fn sweep() -> Result<Vec<String>, LabError> {
+    // What the owner of a lab changed goes with it; what a killed process changed elsewhere does not.
+    let _ = wirelab_cores::restore_left();
     let mut gone = Vec::new();
     for record in record::all()? {
         if record::is_orphan(&record) {
@@ -128,25 +136,37 @@ fn refuse_existing(spec: &LabSpec) -> Result<(), LabError> {
     }
 }
 
-fn make(spec: &LabSpec) -> Result<(), LabError> {
-    for side in Side::BOTH {
-        let namespace = NetNs::create(&spec.namespace(side))?;
-        namespace
-            .run_in(silence)?
-            .map_err(|e| LabError::io("to turn IPv6 off", e))?;
-    }
-    let node = spec.namespace(Side::Node);
-    let tester = spec.namespace(Side::Tester);
-    Tool::Ip.run_with_input(&["-n", &node, "-batch", "-"], &pair_commands(spec, &tester))?;
-    for side in Side::BOTH {
-        let namespace = spec.namespace(side);
-        Tool::Ip.run_with_input(
-            &["-n", &namespace, "-batch", "-"],
-            &side_commands(spec, side),
-        )?;
-        set_options(spec, side)?;
-    }
-    wait_until_up(spec)
+/// A step of making a lab.
+type Step = fn(&LabSpec) -> Result<(), LabError>;
+
+const STEPS: [Step; 6] = [
+    |spec| make_namespace(spec, Side::Node),
+    |spec| make_namespace(spec, Side::Tester),
+    make_pairs,
+    |spec| set_up(spec, Side::Node),
+    |spec| set_up(spec, Side::Tester),
+    wait_until_up,
+];
+
+fn make_namespace(spec: &LabSpec, side: Side) -> Result<(), LabError> {
+    NetNs::create(&spec.namespace(side))?
+        .run_in(silence)?
+        .map_err(|e| LabError::io("to turn IPv6 off", e))
+}
+
+fn make_pairs(spec: &LabSpec) -> Result<(), LabError> {
+    let node = NetNs::open(&spec.namespace(Side::Node))?;
+    let tester = NetNs::path(&spec.namespace(Side::Tester))?;
+    let commands = pair_commands(spec, &tester.display().to_string());
+    Tool::Ip.run_inside(&node, &["-batch", "-"], &commands)?;
+    Ok(())
+}
+
+fn set_up(spec: &LabSpec, side: Side) -> Result<(), LabError> {
+    let namespace = NetNs::open(&spec.namespace(side))?;
+    let commands = side_commands(spec, side);
+    Tool::Ip.run_inside(&namespace, &["-batch", "-"], &commands)?;
+    set_options(spec, side)
 }
 
 /// Router and neighbour solicitations would be foreign frames in every trial. Without IPv6 in the kernel, or
@@ -156,7 +176,12 @@ fn silence() -> std::io::Result<()> {
         let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
         if Path::new(&path).exists() {
             match fs::write(&path, "1") {
-                Err(e) if e.kind() == std::io::ErrorKind::ReadOnlyFilesystem => {}
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        std::io::ErrorKind::ReadOnlyFilesystem
+                            | std::io::ErrorKind::PermissionDenied
+                    ) => {}
                 result => result?,
             }
         }
@@ -249,9 +274,14 @@ fn remove(spec: &LabSpec) -> Result<(), LabError> {
             let links = (0..spec.pairs)
                 .map(|pair| format!("link del dev {}\n", LabSpec::interface(pair, Side::Node)))
                 .collect::<String>();
-            let _ = Tool::Ip.run_with_input(&["-n", namespace, "-force", "-batch", "-"], &links);
+            if let Ok(inside) = NetNs::open(namespace) {
+                let _ = Tool::Ip.run_inside(&inside, &["-force", "-batch", "-"], &links);
+            }
         }
         NetNs::delete(namespace)?;
+    }
+    for side in Side::BOTH {
+        NetNs::forget(&spec.namespace(side));
     }
     record::remove(&spec.name)
 }
@@ -277,10 +307,95 @@ fn end_processes(namespace: &str) -> Result<(), LabError> {
 
 fn processes_in(namespace: &str) -> Result<Vec<i32>, LabError> {
     let own = i32::try_from(std::process::id()).unwrap_or_default();
-    Ok(Tool::Ip
-        .run(&["netns", "pids", namespace])?
-        .lines()
-        .filter_map(|line| line.trim().parse().ok())
-        .filter(|pid| *pid != own && *pid > 1)
-        .collect())
+    let mut inside = NetNs::open(namespace)?.processes()?;
+    inside.retain(|pid| *pid != own && *pid > 1);
+    Ok(inside)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::lab::{EphemeralLab, Lab};
+    use crate::netns::may_test;
+
+    fn is_gone(spec: &LabSpec) -> bool {
+        let there = NetNs::list().unwrap();
+        let namespaces = Side::BOTH.map(|side| spec.namespace(side));
+        !namespaces.iter().any(|name| there.contains(name))
+            && record::read(&spec.name).unwrap().is_none()
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_nothing() {
+        if !may_test() {
+            return;
+        }
+        let fail: Step = |_| {
+            Err(LabError::Spec {
+                why: "on purpose".to_owned(),
+            })
+        };
+        for after in 0..=STEPS.len() {
+            let spec = LabSpec::unique("wlt-step", 1);
+            let mut steps = STEPS.to_vec();
+            steps.insert(after, fail);
+            let error = up_by(&spec, |_| Ok(()), &steps).unwrap_err();
+            assert_eq!(error.to_string(), "on purpose");
+            assert!(is_gone(&spec), "after {after} steps");
+        }
+    }
+
+    /// Without a watchdog here: it is the next operation that has to find what is left. Each process of this test is
+    /// killed at its first step beyond those that it is told to make.
+    #[test]
+    fn what_is_left_after_any_step_is_removed_by_the_next_operation() {
+        const TEST: &str =
+            "lab::build::tests::what_is_left_after_any_step_is_removed_by_the_next_operation";
+        let kill_own: Step = |_| {
+            let _ = kill(Pid::this(), Signal::SIGKILL);
+            Ok(())
+        };
+        if let Ok(told) = std::env::var("WIRELAB_TEST_STEPS") {
+            let (name, after) = told.split_once(' ').unwrap();
+            let mut steps = STEPS.to_vec();
+            steps.insert(after.parse().unwrap(), kill_own);
+            let _ = up_by(&LabSpec::new(name, 1), |_| Ok(()), &steps);
+            return;
+        }
+        if !may_test() {
+            return;
+        }
+        for after in 0..=STEPS.len() {
+            let spec = LabSpec::unique("wlt-kill", 1);
+            let status = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", TEST])
+                .env("WIRELAB_TEST_STEPS", format!("{} {after}", spec.name))
+                // What it prints would be read as that of this test.
+                .stdout(std::process::Stdio::null())
+                .status()
+                .unwrap();
+            assert!(!status.success(), "it was killed");
+            // A lab of the same name can be made at once, and stays as a whole.
+            Lab::up(&spec).unwrap();
+            let found = Lab::status().unwrap();
+            let found = found.iter().find(|lab| lab.name == spec.name).unwrap();
+            let whole = found.interfaces.iter().all(|one| one.is_up());
+            Lab::down(&spec.name).unwrap();
+            assert!(whole && is_gone(&spec), "after {after} steps");
+        }
+    }
+
+    #[test]
+    fn a_lab_that_is_kept_outlives_its_value_and_one_that_is_not_does_not() {
+        if !may_test() {
+            return;
+        }
+        let spec = LabSpec::unique("wlt-keep", 1);
+        let lab = EphemeralLab::up(&spec).unwrap().keep().unwrap();
+        assert_eq!(Lab::open(&spec.name).unwrap(), lab);
+        Lab::down(&spec.name).unwrap();
+        assert!(is_gone(&spec));
+    }
 }

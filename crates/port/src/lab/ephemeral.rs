@@ -13,27 +13,32 @@ use nix::fcntl::Flock;
 
 use super::record::{self, Record};
 use super::{Lab, LabError, LabSpec, Side, build};
-use crate::netns::Tool;
+use crate::netns::{NetNs, Tool};
 
-/// Arguments: the list's lock, the record, its token, `ip`, the node's namespace, the tester's, the number of
-/// pairs. Under the lock it looks whether the record is still that of its own lab: the name may have been given
-/// to another lab since.
+/// Arguments: the list's lock, the record, its token, `ip`, where the node's namespace is found, the tester's, the
+/// number of pairs. Under the lock it looks whether the record is still that of its own lab: the name may have been
+/// given to another lab since.
 const WATCHDOG: &str = r#"
 trap '' HUP INT TERM
 read -r _
 exec 9>>"$1"
 flock 9 2>/dev/null
 grep -qsx "token=$3" "$2" || exit 0
-for namespace in "$5" "$6"; do
-    for pid in $("$4" netns pids "$namespace" 2>/dev/null); do kill -9 "$pid" 2>/dev/null; done
+for process in /proc/[0-9]*; do
+    if [ "$process/ns/net" -ef "$5" ] || [ "$process/ns/net" -ef "$6" ]; then
+        kill -9 "${process#/proc/}" 2>/dev/null
+    fi
 done
-pair=0
-while [ "$pair" -lt "$7" ]; do
-    "$4" -n "$5" link del dev "n$pair" 2>/dev/null
-    pair=$((pair + 1))
-done
-"$4" netns del "$5" 2>/dev/null
-"$4" netns del "$6" 2>/dev/null
+case "$5" in /run/netns/*)
+    pair=0
+    while [ "$pair" -lt "$7" ]; do
+        "$4" -n "${5##*/}" link del dev "n$pair" 2>/dev/null
+        pair=$((pair + 1))
+    done
+    "$4" netns del "${5##*/}" 2>/dev/null
+    "$4" netns del "${6##*/}" 2>/dev/null ;;
+*) rm -f "$5" "$6" ;;
+esac
 rm -f "$2"
 "#;
 
@@ -54,7 +59,7 @@ impl EphemeralLab {
     /// As [`Lab::up`], and if no watchdog can be started.
     pub fn up(spec: &LabSpec) -> Result<EphemeralLab, LabError> {
         let mut watchdog = None;
-        let (record, held) = build::up_watched(spec, Some(std::process::id()), |record| {
+        let (record, held) = build::up(spec, |record| {
             watchdog = Some(Watchdog::start(record)?);
             Ok(())
         })?;
@@ -64,6 +69,18 @@ impl EphemeralLab {
             watchdog,
             _held: held,
         })
+    }
+
+    /// Has the lab stay until [`Lab::down`]. Until then it goes with the process, so that one which is interrupted
+    /// leaves no half of a lab.
+    ///
+    /// # Errors
+    /// [`LabError::Registry`]; then the lab goes.
+    pub fn keep(mut self) -> Result<Lab, LabError> {
+        build::give_up(&self.record)?;
+        // It finds another record, and ends.
+        drop(self.watchdog.take());
+        Ok(self.lab.clone())
     }
 
     /// Removes the lab now and says what went wrong, which dropping cannot.
@@ -113,11 +130,15 @@ impl Watchdog {
     fn start(record: &Record) -> Result<Watchdog, LabError> {
         let spec = &record.spec;
         let mut child = Command::new("/bin/sh")
-            .args(["-c", WATCHDOG, "wirelab-watchdog", record::LOCK])
-            .arg(record::path(&spec.name))
+            .args(["-c", WATCHDOG, "wirelab-watchdog"])
+            .arg(record::lock_path()?)
+            .arg(record::path(&spec.name)?)
             .arg(&record.token)
             .arg(Tool::Ip.program())
-            .args([spec.namespace(Side::Node), spec.namespace(Side::Tester)])
+            .args([
+                NetNs::place_of_new(&spec.namespace(Side::Node))?,
+                NetNs::place_of_new(&spec.namespace(Side::Tester))?,
+            ])
             .arg(spec.pairs.to_string())
             .current_dir("/")
             .stdin(Stdio::piped())

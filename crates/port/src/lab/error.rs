@@ -80,13 +80,18 @@ pub enum LabError {
         why: String,
     },
     /// The list of labs cannot be read or written.
-    #[error("the list of labs in {}: {what}: {source}", super::record::DIRECTORY)]
+    #[error("the list of labs in {}: {what}: {source}", .folder.display())]
     Registry {
+        /// Where it is.
+        folder: std::path::PathBuf,
         /// What was being done.
         what: String,
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is no place for the list.
+    #[error(transparent)]
+    Runtime(#[from] wirelab_cores::runtime::RuntimeError),
     /// A capability is missing.
     #[error(transparent)]
     Privilege(#[from] Privilege),

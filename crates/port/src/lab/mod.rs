@@ -44,8 +44,7 @@ impl Lab {
     /// [`LabError::Exists`] if there is one of that name; [`LabError::Spec`]; a missing tool or capability,
     /// named with the way out. What was made until then is removed again.
     pub fn up(spec: &LabSpec) -> Result<Lab, LabError> {
-        build::up(spec, None)?;
-        Ok(Lab { spec: spec.clone() })
+        EphemeralLab::up(spec)?.keep()
     }
 
     /// The lab called `name`, made by this process or another.

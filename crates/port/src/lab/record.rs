@@ -1,5 +1,5 @@
-//! The list of labs: one file a lab in `/run/wirelab/labs`, written before anything is made, so that whatever
-//! a crash leaves behind is found.
+//! The list of labs: one file a lab in the user's runtime folder (`/run/wirelab/labs` for root), written before anything
+//! is made, so that whatever a crash leaves behind is found.
 //!
 //! A lab that belongs to a process has its file locked by that process. The kernel frees the lock when the
 //! process dies, however it dies, so a lab whose file can be locked has no owner any more; a process number
@@ -7,21 +7,26 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use wirelab_cores::runtime;
 
 use super::{LabError, LabSpec};
-use crate::netns::Privilege;
 
 /// Where the files are. Gone after a restart of the host, as the labs are.
-pub(super) const DIRECTORY: &str = "/run/wirelab/labs";
+fn folder() -> Result<PathBuf, LabError> {
+    let folder = runtime::folder()?.join("labs");
+    runtime::private(&folder).map_err(registry("make the folder"))?;
+    Ok(folder)
+}
 
 /// Held while labs are made, removed or looked for.
-pub(super) const LOCK: &str = "/run/wirelab/lock";
+pub(super) fn lock_path() -> Result<PathBuf, LabError> {
+    Ok(runtime::folder()?.join("lock"))
+}
 
 /// What is known of a lab that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,41 +96,27 @@ impl Record {
 
 fn registry(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> LabError {
     let what = what.into();
-    move |source| {
-        if source.kind() == std::io::ErrorKind::PermissionDenied {
-            return Privilege::root(format!("to {what} in {DIRECTORY}"), &["CAP_SYS_ADMIN"]).into();
-        }
-        LabError::Registry { what, source }
+    move |source| LabError::Registry {
+        folder: runtime::folder().unwrap_or_default(),
+        what,
+        source,
     }
 }
 
 /// Waits for the list and takes it. Held until the value is dropped.
 pub(super) fn lock() -> Result<Flock<File>, LabError> {
-    fs::create_dir_all(DIRECTORY).map_err(registry("make the directory"))?;
-    let mut file = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(LOCK)
-        .map_err(registry("take the lock"))?;
-    loop {
-        match Flock::lock(file, FlockArg::LockExclusive) {
-            Ok(held) => return Ok(held),
-            // A signal is for the command line to look at; whoever waits here is about to clean up.
-            Err((unlocked, Errno::EINTR)) => file = unlocked,
-            Err((_, errno)) => return Err(registry("take the lock")(errno.into())),
-        }
-    }
+    runtime::lock(&lock_path()?).map_err(registry("take the lock"))
 }
 
-pub(super) fn path(name: &str) -> PathBuf {
-    Path::new(DIRECTORY).join(name)
+pub(super) fn path(name: &str) -> Result<PathBuf, LabError> {
+    Ok(folder()?.join(name))
 }
 
 /// Writes the record of a new lab. The file comes back locked if the lab has an owner, and appears in the list
 /// only then. The caller holds the list.
 pub(super) fn create(record: &Record) -> Result<Option<Flock<File>>, LabError> {
     let name = &record.spec.name;
-    let unfinished = path(&format!(".{name}"));
+    let unfinished = path(&format!(".{name}"))?;
     let mut file = OpenOptions::new()
         .create(true)
         .truncate(true)
@@ -140,14 +131,14 @@ pub(super) fn create(record: &Record) -> Result<Option<Flock<File>>, LabError> {
             |(_, errno)| registry(format!("lock the record of lab {name}"))(errno.into()),
         )?),
     };
-    fs::rename(&unfinished, path(name))
+    fs::rename(&unfinished, path(name)?)
         .map_err(registry(format!("name the record of lab {name}")))?;
     Ok(locked)
 }
 
 /// The record of a lab; `None` if there is none. One that cannot be read counts as none.
 pub(super) fn read(name: &str) -> Result<Option<Record>, LabError> {
-    match fs::read_to_string(path(name)) {
+    match fs::read_to_string(path(name)?) {
         Ok(text) => Ok(Record::from_text(&text).filter(|record| record.spec.name == name)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(registry(format!("read the record of lab {name}"))(e)),
@@ -156,11 +147,7 @@ pub(super) fn read(name: &str) -> Result<Option<Record>, LabError> {
 
 /// All records, by name.
 pub(super) fn all() -> Result<Vec<Record>, LabError> {
-    let entries = match fs::read_dir(DIRECTORY) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(registry("read the list")(e)),
-    };
+    let entries = fs::read_dir(folder()?).map_err(registry("read the list"))?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| !name.starts_with('.'))
@@ -177,15 +164,13 @@ pub(super) fn is_orphan(record: &Record) -> bool {
     if record.owner.is_none() {
         return false;
     }
-    match File::open(path(&record.spec.name)) {
-        Ok(file) => Flock::lock(file, FlockArg::LockExclusiveNonblock).is_ok(),
-        Err(_) => false,
-    }
+    // One that is not there was removed in between.
+    path(&record.spec.name).is_ok_and(|path| path.exists() && !runtime::is_held(&path))
 }
 
 /// Takes a lab from the list.
 pub(super) fn remove(name: &str) -> Result<(), LabError> {
-    match fs::remove_file(path(name)) {
+    match fs::remove_file(path(name)?) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
             Err(registry(format!("remove the record of lab {name}"))(e))
         }

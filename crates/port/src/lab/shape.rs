@@ -5,7 +5,7 @@
 
 use super::LabError;
 use crate::iface::PortName;
-use crate::netns::{Tool, ToolError};
+use crate::netns::{NetNsError, Tool, ToolError};
 
 /// Bytes of the wire that the length does not count: FCS 4, preamble with SFD 8, inter-packet gap 12.
 const OVERHEAD: u64 = 24;
@@ -89,7 +89,7 @@ pub(super) fn set(port: &PortName, mtu: u32, bits_per_s: Option<u64>) -> Result<
 fn put(port: &PortName, shape: &Shape) -> Result<(), LabError> {
     take_away(port)?;
     match tc(port, &shape.tbf(&port.interface)) {
-        Err(error) if is_unknown_kind(&error) => {}
+        Err(NetNsError::Tool(error)) if is_unknown_kind(&error) => {}
         result => return Ok(result.map(drop)?),
     }
     put_htb(port, shape)
@@ -98,7 +98,7 @@ fn put(port: &PortName, shape: &Shape) -> Result<(), LabError> {
 fn put_htb(port: &PortName, shape: &Shape) -> Result<(), LabError> {
     for command in shape.htb(&port.interface) {
         match tc(port, &command) {
-            Err(error) if is_unknown_kind(&error) => {
+            Err(NetNsError::Tool(error)) if is_unknown_kind(&error) => {
                 return Err(LabError::NoShaper {
                     port: port.to_string(),
                 });
@@ -115,7 +115,7 @@ fn take_away(port: &PortName) -> Result<(), LabError> {
         &words(&format!("qdisc del dev {} root", port.interface)),
     ) {
         // Without a shaper the interface has the kernel's own queue, which cannot be deleted.
-        Err(ToolError::Failed { said, .. })
+        Err(NetNsError::Tool(ToolError::Failed { said, .. }))
             if said.contains("handle of zero") || said.contains("No such file") =>
         {
             Ok(())
@@ -133,12 +133,9 @@ fn is_unknown_kind(error: &ToolError) -> bool {
         .any(|words| said.contains(words))
 }
 
-fn tc(port: &PortName, arguments: &[String]) -> Result<String, ToolError> {
-    let namespace = port.namespace.iter().flat_map(|name| ["-n", name.as_str()]);
-    let all: Vec<&str> = namespace
-        .chain(arguments.iter().map(String::as_str))
-        .collect();
-    Tool::Tc.run(&all)
+fn tc(port: &PortName, arguments: &[String]) -> Result<String, NetNsError> {
+    let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    Tool::Tc.run_inside(&port.netns()?, &all, "")
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -1,11 +1,14 @@
-//! Named network namespaces, the same that `ip netns` shows: `/run/netns/NAME`.
+//! Named network namespaces: for root the same that `ip netns` shows, `/run/netns/NAME`; for who has no right to these
+//! names of their own, see [`held`].
 //!
 //! The calling thread never changes its namespace: whatever must happen inside one runs on a thread of its own
 //! ([`NetNs::run_in`]), or in a process of its own ([`NetNs::spawn`]). A socket belongs for ever to the
 //! namespace of the thread that opened it, so a socket made by `run_in` can be used from anywhere.
 
 mod error;
+mod held;
 mod privilege;
+mod sys;
 mod tool;
 
 use std::fs::{self, File};
@@ -18,7 +21,8 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 pub use error::NetNsError;
 pub(crate) use error::known_names;
-pub use privilege::{GRANT, Privilege};
+pub use privilege::{Privilege, Work, grant};
+pub(crate) use privilege::{lacks, may_send};
 pub(crate) use tool::Tool;
 pub use tool::ToolError;
 
@@ -56,11 +60,9 @@ impl NetNs {
                 name: name.to_owned(),
                 known: NetNs::list().unwrap_or_default(),
             },
-            std::io::ErrorKind::PermissionDenied => Privilege::new(
-                format!("to open network namespace {name}"),
-                &["CAP_SYS_ADMIN"],
-            )
-            .into(),
+            std::io::ErrorKind::PermissionDenied => {
+                Privilege::new(format!("to open network namespace {name}"), Work::Namespace).into()
+            }
             _ => NetNsError::io(path.display(), source),
         })?;
         Ok(NetNs {
@@ -69,7 +71,7 @@ impl NetNs {
         })
     }
 
-    /// Makes a namespace called `name`, as `ip netns add` does, and opens it.
+    /// Makes a namespace called `name` and opens it: as `ip netns add` does where `/run/netns` can be written to.
     ///
     /// # Errors
     /// [`NetNsError::Exists`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
@@ -79,11 +81,26 @@ impl NetNs {
                 name: name.to_owned(),
             });
         }
-        Tool::Ip.run(&["netns", "add", name])?;
+        let failed = |source| NetNsError::io(format!("network namespace {name}"), source);
+        match held::folder().map_err(failed)? {
+            None => {
+                Tool::Ip.run(&["netns", "add", name])?;
+            }
+            Some(folder) => on_thread(|| {
+                unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
+                    nix::Error::EPERM => {
+                        Privilege::new(format!("to make network namespace {name}"), Work::Lab)
+                            .into()
+                    }
+                    _ => failed(errno.into()),
+                })?;
+                held::hold(&folder.join(name)).map_err(failed)
+            })?,
+        }
         NetNs::open(name)
     }
 
-    /// Deletes the name `name`, as `ip netns del` does. The namespace itself goes when its last user has gone.
+    /// Deletes the name `name`. The namespace itself goes when its last user has gone.
     ///
     /// # Errors
     /// [`NetNsError::Unknown`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
@@ -94,8 +111,21 @@ impl NetNs {
                 known: NetNs::list().unwrap_or_default(),
             });
         }
-        Tool::Ip.run(&["netns", "del", name])?;
-        Ok(())
+        match held::find(name) {
+            None => {
+                Tool::Ip.run(&["netns", "del", name])?;
+                Ok(())
+            }
+            Some(link) => held::release(&link)
+                .map_err(|source| NetNsError::io(format!("network namespace {name}"), source)),
+        }
+    }
+
+    /// Has nothing be left of a namespace that went by itself. Its name was made by [`NetNs::create`].
+    pub(crate) fn forget(name: &str) {
+        if check_name(name).is_ok() {
+            held::forget(name);
+        }
     }
 
     /// The names of all namespaces that have one, sorted.
@@ -103,16 +133,56 @@ impl NetNs {
     /// # Errors
     /// [`NetNsError::Io`] if `/run/netns` exists and cannot be read.
     pub fn list() -> Result<Vec<String>, NetNsError> {
-        let entries = match fs::read_dir(DIRECTORY) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        let mut names = held::names();
+        match fs::read_dir(DIRECTORY) {
+            Ok(entries) => {
+                names
+                    .extend(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()));
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => return Err(NetNsError::io(DIRECTORY, e)),
-        };
-        let mut names: Vec<String> = entries
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .collect();
+        }
         names.sort();
+        names.dedup();
         Ok(names)
+    }
+
+    /// Where the namespace called `name` is found.
+    ///
+    /// # Errors
+    /// [`NetNsError::BadName`].
+    pub fn path(name: &str) -> Result<PathBuf, NetNsError> {
+        path_of(name)
+    }
+
+    /// Where a namespace that is called `name` will be found when it is made.
+    pub(crate) fn place_of_new(name: &str) -> Result<PathBuf, NetNsError> {
+        check_name(name)?;
+        let own = held::folder()
+            .map_err(|source| NetNsError::io(format!("network namespace {name}"), source))?;
+        Ok(own.unwrap_or_else(|| DIRECTORY.into()).join(name))
+    }
+
+    /// Whether the name is one of `ip netns` too.
+    pub(crate) fn is_ip_netns(name: &str) -> bool {
+        held::find(name).is_none()
+    }
+
+    /// The processes inside, as far as they can be seen, but for those that only hold the namespace.
+    ///
+    /// # Errors
+    /// [`NetNsError::Io`] where `/proc` cannot be read.
+    pub(crate) fn processes(&self) -> Result<Vec<i32>, NetNsError> {
+        let id = self.id()?;
+        let entries = fs::read_dir("/proc").map_err(|e| NetNsError::io("/proc", e))?;
+        Ok(entries
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|pid: &i32| {
+                fs::metadata(format!("/proc/{pid}/ns/net"))
+                    .is_ok_and(|found| (found.dev(), found.ino()) == id)
+            })
+            .filter(|pid| !held::is_holder(*pid))
+            .collect())
     }
 
     /// The name it was opened by; `None` for [`NetNs::current`].
@@ -146,7 +216,7 @@ impl NetNs {
     /// # Errors
     /// [`NetNsError::Privilege`] naming CAP_SYS_ADMIN if the kernel does not let the thread in.
     pub fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NetNsError> {
-        self.on_thread(|| {
+        on_thread(|| {
             self.enter()?;
             Ok(work())
         })
@@ -161,7 +231,7 @@ impl NetNs {
         &self,
         work: impl FnOnce() -> T + Send,
     ) -> Result<T, NetNsError> {
-        self.on_thread(|| {
+        on_thread(|| {
             self.enter()?;
             mount_sysfs(&self.label())?;
             Ok(work())
@@ -182,20 +252,6 @@ impl NetNs {
             })
     }
 
-    fn on_thread<T: Send>(
-        &self,
-        work: impl FnOnce() -> Result<T, NetNsError> + Send,
-    ) -> Result<T, NetNsError> {
-        std::thread::scope(|scope| {
-            std::thread::Builder::new()
-                .name("netns".to_owned())
-                .spawn_scoped(scope, work)
-                .map_err(|source| NetNsError::io("a thread for a network namespace", source))?
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    }
-
     /// Moves the calling thread. Private, so that no thread but one of our own is ever moved.
     fn enter(&self) -> Result<(), NetNsError> {
         if NetNs::current()?.id()? == self.id()? {
@@ -203,11 +259,24 @@ impl NetNs {
         }
         setns(&self.file, CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
             nix::Error::EPERM => {
-                Privilege::new(format!("to enter {}", self.label()), &["CAP_SYS_ADMIN"]).into()
+                Privilege::new(format!("to enter {}", self.label()), Work::Namespace).into()
             }
             _ => NetNsError::io(self.label(), errno.into()),
         })
     }
+}
+
+fn on_thread<T: Send>(
+    work: impl FnOnce() -> Result<T, NetNsError> + Send,
+) -> Result<T, NetNsError> {
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("netns".to_owned())
+            .spawn_scoped(scope, work)
+            .map_err(|source| NetNsError::io("a thread for a network namespace", source))?
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Whether namespaces can be made and entered here: makes one, enters it and deletes it.
@@ -240,9 +309,7 @@ pub fn may_test() -> bool {
 
 fn mount_sysfs(label: &str) -> Result<(), NetNsError> {
     let failed = |step: &str, errno: nix::Error| match errno {
-        nix::Error::EPERM => {
-            Privilege::new(format!("{step} for {label}"), &["CAP_SYS_ADMIN"]).into()
-        }
+        nix::Error::EPERM => Privilege::new(format!("{step} for {label}"), Work::Namespace).into(),
         _ => NetNsError::io(format!("{step} for {label}"), errno.into()),
     };
     // Threads share one root and working directory by default, and the kernel refuses a private mount namespace then.
@@ -292,7 +359,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), NetNsError> {
 
 fn path_of(name: &str) -> Result<PathBuf, NetNsError> {
     check_name(name)?;
-    Ok(Path::new(DIRECTORY).join(name))
+    Ok(held::find(name).unwrap_or_else(|| Path::new(DIRECTORY).join(name)))
 }
 
 #[cfg(test)]

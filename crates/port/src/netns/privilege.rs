@@ -1,64 +1,216 @@
-//! The error for a missing capability, which names the capability and the command that grants it.
+//! Which capabilities each kind of work needs, and the error for a missing one, which names it and the command that
+//! grants it.
 
-/// The command that grants an installed wirelab all that its ports need, without root.
-pub const GRANT: &str = "sudo setcap cap_net_raw,cap_net_admin,cap_sys_admin,cap_bpf,cap_perfmon+ep $(command -v wirelab)";
+use std::fmt;
 
-/// A capability is missing.
+/// What needs capabilities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Frames on the portable path, by a packet socket.
+    Packet,
+    /// Forwarding frames between two ports.
+    Forward,
+    /// Frames on the fast path, by XDP.
+    Xdp,
+    /// Whatever happens in a network namespace other than this process's own.
+    Namespace,
+    /// Labs: namespaces, veth pairs, shapers.
+    Lab,
+    /// TAP devices, and features of interfaces.
+    Interface,
+    /// Times inside of a node.
+    Stages,
+}
+
+impl Work {
+    /// The capabilities, by their names in capabilities(7).
+    pub const fn capabilities(self) -> &'static [&'static str] {
+        match self {
+            Work::Packet => &["CAP_NET_RAW"],
+            Work::Forward => &["CAP_NET_ADMIN", "CAP_NET_RAW"],
+            Work::Xdp | Work::Stages => &["CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"],
+            Work::Namespace => &["CAP_SYS_ADMIN"],
+            Work::Lab => &["CAP_NET_ADMIN", "CAP_SYS_ADMIN"],
+            Work::Interface => &["CAP_NET_ADMIN"],
+        }
+    }
+}
+
+/// Names and numbers (linux/capability.h) of those that wirelab can need.
+const NUMBERS: [(&str, u32); 5] = [
+    ("CAP_NET_ADMIN", 12),
+    ("CAP_NET_RAW", 13),
+    ("CAP_SYS_ADMIN", 21),
+    ("CAP_PERFMON", 38),
+    ("CAP_BPF", 39),
+];
+
+/// The kernel refused for want of a capability.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("missing {}, needed {what}; run it with `sudo wirelab …`{}", .capabilities.join(" and "), grant(*.by_setcap))]
 pub struct Privilege {
     /// What it was needed for: "to …".
-    pub what: String,
-    /// The capabilities, by their names in capabilities(7).
-    pub capabilities: Vec<&'static str>,
-    /// Whether `setcap` on the program is a way out too. It is not where a tool such as `ip` does the work,
-    /// because capabilities of a file do not go on to the programs it starts.
-    pub by_setcap: bool,
+    what: String,
+    needed: &'static [&'static str],
+    /// Capabilities of this thread, one bit for each.
+    held: u64,
 }
 
 impl Privilege {
-    /// A capability that `setcap` can grant as well as root.
-    pub fn new(what: impl Into<String>, capabilities: &[&'static str]) -> Privilege {
+    /// The calling thread may not do `what` ("to …"), which is work of this kind.
+    pub fn new(what: impl Into<String>, work: Work) -> Privilege {
         Privilege {
             what: what.into(),
-            capabilities: capabilities.to_vec(),
-            by_setcap: true,
+            needed: work.capabilities(),
+            held: held(),
         }
     }
 
-    /// A capability that only root has here, because another program or the file system asks for it.
-    pub fn root(what: impl Into<String>, capabilities: &[&'static str]) -> Privilege {
-        Privilege {
-            by_setcap: false,
-            ..Privilege::new(what, capabilities)
-        }
+    fn is_held(&self, name: &str) -> bool {
+        let number = NUMBERS.iter().find(|(known, _)| *known == name);
+        number.is_some_and(|(_, number)| self.held & (1 << number) != 0)
+    }
+
+    /// CAP_SYS_ADMIN allows what these two were split off for (capabilities(7)).
+    fn is_missing(&self, name: &str) -> bool {
+        let covered = matches!(name, "CAP_BPF" | "CAP_PERFMON") && self.is_held("CAP_SYS_ADMIN");
+        !covered && !self.is_held(name)
     }
 }
 
-fn grant(by_setcap: bool) -> String {
-    if by_setcap {
-        format!(", or grant it once with `{GRANT}`")
-    } else {
-        String::new()
+impl fmt::Display for Privilege {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = &self.what;
+        let missing: Vec<&str> = self
+            .needed
+            .iter()
+            .copied()
+            .filter(|name| self.is_missing(name))
+            .collect();
+        if missing.is_empty() {
+            let (names, verb) = match self.needed {
+                [one] => ((*one).to_owned(), "is"),
+                several => (several.join(" and "), "are"),
+            };
+            return write!(
+                f,
+                "the kernel refuses what is needed {what}, though {names} {verb} held: this user namespace or container \
+                 does not reach so far, or a security module forbids it; run it with `sudo wirelab …` on the host",
+            );
+        }
+        // setcap replaces what a file has, so that what is held already is named too.
+        let granted = names().filter(|name| self.needed.contains(name) || self.is_held(name));
+        write!(
+            f,
+            "missing {}, needed {what}; run it with `sudo wirelab …`, or grant it once with `{}`",
+            missing.join(" and "),
+            command(granted)
+        )
     }
+}
+
+/// The command that grants an installed wirelab what this kind of work needs, without root.
+pub fn grant(work: Work) -> String {
+    let needed = work.capabilities();
+    command(names().filter(|name| needed.contains(name)))
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    NUMBERS.iter().map(|(name, _)| *name)
+}
+
+fn command<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(str::to_lowercase).collect();
+    format!("sudo setcap {}+ep $(command -v wirelab)", names.join(","))
+}
+
+/// The effective capabilities of the calling thread.
+fn held() -> u64 {
+    effective("thread-self").unwrap_or(0)
+}
+
+/// Whether the calling thread lacks a capability that this kind of work needs.
+pub(crate) fn lacks(work: Work) -> bool {
+    let asked = Privilege::new("", work);
+    work.capabilities()
+        .iter()
+        .any(|name| asked.is_missing(name))
+}
+
+/// Whether a process has what frames of its own need.
+pub(crate) fn may_send(pid: i32) -> bool {
+    Privilege {
+        what: String::new(),
+        needed: Work::Packet.capabilities(),
+        held: effective(&pid.to_string()).unwrap_or(0),
+    }
+    .is_held("CAP_NET_RAW")
+}
+
+/// See proc_pid_status(5).
+fn effective(who: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{who}/status")).ok()?;
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn refused(work: Work, held: u64) -> String {
+        Privilege {
+            held,
+            ..Privilege::new("to open eth0", work)
+        }
+        .to_string()
+    }
+
     #[test]
-    fn the_message_names_capability_and_way_out() {
-        let text = Privilege::new("to open eth0", &["CAP_NET_RAW", "CAP_NET_ADMIN"]).to_string();
+    fn the_message_names_what_lacks_and_grants_no_more_than_the_work_needs() {
+        let text = refused(Work::Packet, 0);
         assert!(
-            text.starts_with("missing CAP_NET_RAW and CAP_NET_ADMIN, needed to open eth0"),
+            text.starts_with("missing CAP_NET_RAW, needed to open eth0"),
             "{text}"
         );
-        assert!(text.contains("sudo setcap cap_net_raw"), "{text}");
-        let text = Privilege::root("to make a lab", &["CAP_SYS_ADMIN"]).to_string();
         assert!(
-            text.contains("sudo wirelab") && !text.contains("setcap"),
+            text.contains("`sudo setcap cap_net_raw+ep $(command -v wirelab)`"),
             "{text}"
         );
+        let text = refused(Work::Xdp, 1 << 21);
+        assert!(text.starts_with("missing CAP_NET_ADMIN, needed"), "{text}");
+        let text = refused(Work::Lab, 1 << 13 | 1 << 21);
+        assert!(text.starts_with("missing CAP_NET_ADMIN, needed"), "{text}");
+        // The command would otherwise take away what was granted before.
+        assert!(
+            text.contains("setcap cap_net_admin,cap_net_raw,cap_sys_admin+ep"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_capability_that_is_held_is_not_called_missing() {
+        let text = refused(Work::Lab, u64::MAX);
+        assert!(
+            !text.contains("missing")
+                && text.contains("though CAP_NET_ADMIN and CAP_SYS_ADMIN are held"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn each_capability_has_its_number() {
+        for work in [
+            Work::Packet,
+            Work::Xdp,
+            Work::Namespace,
+            Work::Lab,
+            Work::Interface,
+        ] {
+            for name in work.capabilities() {
+                assert!(NUMBERS.iter().any(|(known, _)| known == name), "{name}");
+            }
+        }
     }
 }

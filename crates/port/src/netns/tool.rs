@@ -5,7 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::Privilege;
+use super::{NetNs, NetNsError, Privilege, Work, sys};
+use crate::child;
+
+/// linux/capability.h.
+const CAP_NET_ADMIN: u32 = 12;
 
 /// A program of iproute2.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +68,23 @@ impl Tool {
             .unwrap_or_else(|| self.name().to_owned())
     }
 
+    /// Runs it inside a namespace, with `input` on its standard input, and returns what it printed.
+    pub(crate) fn run_inside(
+        self,
+        namespace: &NetNs,
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<String, NetNsError> {
+        namespace.run_in(|| {
+            // Only to the system's own programs: what is found by PATH may be anybody's.
+            if !nix::unistd::geteuid().is_root() && self.program().starts_with('/') {
+                // Where this thread has none to pass on, the tool says what it may not do.
+                let _ = sys::pass_on(CAP_NET_ADMIN);
+            }
+            Ok(self.run_with_input(arguments, input)?)
+        })?
+    }
+
     /// Runs it and returns what it printed.
     pub(crate) fn run(self, arguments: &[&str]) -> Result<String, ToolError> {
         self.run_with_input(arguments, "")
@@ -96,15 +117,21 @@ impl Tool {
             .iter()
             .any(|s| said.contains(s))
         {
-            let what = format!("to run `{command}`");
-            return Err(Privilege::root(what, &["CAP_NET_ADMIN", "CAP_SYS_ADMIN"]).into());
+            let what = format!("to run `{command}` ({said})");
+            return Err(Privilege::new(what, Work::Lab).into());
         }
         Err(ToolError::Failed { command, said })
     }
 
     fn output(self, arguments: &[&str], input: &str) -> std::io::Result<Output> {
-        let mut child = Command::new(self.program())
+        let mut command = Command::new(self.program());
+        // Of a process that is killed nothing goes on making things which nobody knows of.
+        child::end_with_this_thread(&mut command);
+        let mut child = command
             .args(arguments)
+            // It may have capabilities that the environment's owner has not.
+            .env_clear()
+            .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -10,18 +10,31 @@
 //! with CLOCK_REALTIME when it puts a frame into the ring (resolution 1 ns) and converted by the offset of the
 //! two clocks, which is read for each block, to some tens of ns.
 
+mod announce;
 mod build;
 mod capture;
-
 mod error;
+mod filter;
 mod judge;
 mod outlet;
 mod receive;
 mod send;
 mod sys;
+mod tally;
 mod thread;
 
+pub use announce::announce;
 pub use capture::{CaptureSink, FrameSink};
 pub use error::PacketError;
 pub use receive::{CheckOptions, Checker, RING_BYTES};
 pub use send::{PREFILLED_SLOTS, SendOptions, send};
+
+use crate::iface::PortName;
+use sys::socket::PacketSocket;
+
+/// A socket in a port's namespace, of no interface yet.
+fn socket_of(port: &PortName) -> Result<PacketSocket, PacketError> {
+    port.netns()?
+        .run_in(PacketSocket::open)?
+        .map_err(|e| PacketError::setup(port, "a socket", e))
+}

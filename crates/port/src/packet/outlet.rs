@@ -23,6 +23,15 @@ const WATCH_NS: u64 = 200_000;
 /// How long to leave a full queue alone.
 const NAP: Duration = Duration::from_micros(50);
 
+/// How long to wait at most for room that the system tells of; it tells late, when half of all is free.
+const ROOM: Duration = Duration::from_millis(1);
+
+/// How much longer than asked a nap may take before that counts as a hold, in ns.
+const LATE_NS: u64 = 1_000_000;
+
+/// How long a path may take no frame before the run is given up, in ns: no shaped link needs as long for one.
+const STUCK_NS: u64 = 5_000_000_000;
+
 /// How long after the last frame to wait for it to leave, in ns.
 const LAST_FRAME_NS: u64 = 1_000_000_000;
 
@@ -33,6 +42,55 @@ pub(super) enum Stop {
     Cancelled,
     /// The kernel would not go on.
     Kernel(io::Error),
+}
+
+/// For how long an outlet waited for room on the path, none of its waits longer than it was meant to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Waits {
+    /// Asleep, in ns.
+    pub slept_ns: u64,
+    /// Woken later than it was meant to be, in ns.
+    pub late_ns: u64,
+    /// Looking again and again, in ns.
+    pub spun_ns: u64,
+    /// Whether the path had nothing left of what it got before it was given more.
+    pub ran_dry: bool,
+}
+
+impl Waits {
+    /// Leaves a full queue alone for a moment.
+    fn nap(&mut self) -> u64 {
+        self.sleep(NAP, || std::thread::sleep(NAP))
+    }
+
+    /// Waits until the socket has room.
+    fn room(&mut self, socket: &PacketSocket) -> u64 {
+        self.sleep(ROOM, || {
+            socket.wait(libc::POLLOUT, ROOM);
+        })
+    }
+
+    /// For how long of it the path is to blame, in ns: a hold of this host is not the path's.
+    fn sleep(&mut self, most: Duration, sleep: impl FnOnce()) -> u64 {
+        let began = now_ns();
+        sleep();
+        let took_ns = now_ns() - began;
+        let slept_ns = took_ns.min(most.as_nanos() as u64 + LATE_NS);
+        self.slept_ns += slept_ns;
+        self.late_ns += took_ns - slept_ns;
+        slept_ns
+    }
+
+    /// Time in which the path took no more, in ns: also what the sender was late by, where the path was busy meanwhile.
+    pub fn blocked_ns(&self) -> u64 {
+        let late_ns = if self.ran_dry { 0 } else { self.late_ns };
+        self.slept_ns + self.spun_ns + late_ns
+    }
+
+    /// The path is about to be given more frames.
+    fn give(&mut self, socket: &PacketSocket) {
+        self.ran_dry |= socket.unsent_bytes() == 0;
+    }
 }
 
 /// What a sender puts frames into.
@@ -51,6 +109,9 @@ pub(super) trait Outlet {
 
     /// Waits until everything has left; how many frames never did.
     fn finish(&mut self) -> u64;
+
+    /// For how long it waited for room since this was asked last.
+    fn take_waits(&mut self) -> Waits;
 }
 
 /// Bytes of frames in a batch, about: half of a level 1 cache, so that the kernel's copy finds them there.
@@ -69,6 +130,7 @@ pub(super) struct Batches {
     filled: usize,
     /// Whether a frame that finds the queue full is tried again; a paced one is not, its time has passed.
     retry: bool,
+    waits: Waits,
 }
 
 impl Batches {
@@ -87,6 +149,7 @@ impl Batches {
             lengths: [0; MOST_FRAMES],
             filled: 0,
             retry,
+            waits: Waits::default(),
         }
     }
 }
@@ -110,32 +173,35 @@ impl Outlet for Batches {
     }
 
     fn flush(&mut self, cancel: &Cancel) -> Result<u64, Stop> {
-        let (mut sent, mut refused) = (0, 0);
+        let (mut sent, mut refused, mut stuck_ns) = (0, 0, 0);
         let filled = std::mem::take(&mut self.filled);
         while sent < filled {
             let memory = &mut self.memory[sent * self.stride..];
-            let error =
-                match self
-                    .socket
-                    .send_frames(memory, self.stride, &self.lengths[sent..filled])
-                {
-                    Ok(taken) => {
-                        sent += taken;
-                        continue;
-                    }
-                    Err(error) => error,
-                };
+            let lengths = &self.lengths[sent..filled];
+            self.waits.give(&self.socket);
+            let error = match self.socket.send_frames(memory, self.stride, lengths) {
+                Ok(taken) => {
+                    sent += taken;
+                    stuck_ns = 0;
+                    continue;
+                }
+                Err(error) => error,
+            };
             match error.raw_os_error() {
                 Some(libc::ENOBUFS) if !self.retry => {
                     sent += 1;
                     refused += 1;
                 }
-                // The queue is full, or the patience of the socket is over.
-                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR) => {
-                    if cancel.is_cancelled() {
-                        return Ok(refused + (filled - sent) as u64);
-                    }
-                    std::thread::sleep(NAP);
+                Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR) if cancel.is_cancelled() => {
+                    return Ok(refused + (filled - sent) as u64);
+                }
+                // All that the socket may have on its way is on it.
+                Some(libc::EAGAIN) if stuck_ns < STUCK_NS => {
+                    stuck_ns += self.waits.room(&self.socket);
+                }
+                // The queue is full.
+                Some(libc::ENOBUFS | libc::EINTR) if stuck_ns < STUCK_NS => {
+                    stuck_ns += self.waits.nap();
                 }
                 _ => {
                     self.filled = filled - sent + refused as usize;
@@ -149,6 +215,10 @@ impl Outlet for Batches {
     fn finish(&mut self) -> u64 {
         // Only an error leaves frames behind; what the system call took has left or is in the queue.
         self.filled as u64
+    }
+
+    fn take_waits(&mut self) -> Waits {
+        std::mem::take(&mut self.waits)
     }
 }
 
@@ -179,6 +249,7 @@ pub(super) struct Ring {
     own: Box<[u8]>,
     next: usize,
     filled: usize,
+    waits: Waits,
 }
 
 impl Ring {
@@ -211,6 +282,7 @@ impl Ring {
             own,
             next: 0,
             filled: 0,
+            waits: Waits::default(),
         })
     }
 
@@ -219,7 +291,8 @@ impl Ring {
     }
 
     /// Tells the kernel; a full queue is no error, because the slots stay ready.
-    fn kick(&self) -> Result<(), Stop> {
+    fn kick(&mut self) -> Result<(), Stop> {
+        self.waits.give(&self.socket);
         match self.socket.kick() {
             Err(error) => match error.raw_os_error() {
                 Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(()),
@@ -230,8 +303,8 @@ impl Ring {
     }
 
     /// Waits until a slot is ours.
-    fn wait_for(&self, slot: usize, cancel: &Cancel) -> Result<(), Stop> {
-        let mut began = None;
+    fn wait_for(&mut self, slot: usize, cancel: &Cancel) -> Result<(), Stop> {
+        let (mut began, mut last, mut stuck_ns) = (None, None::<u64>, 0);
         loop {
             match self.ring.owner(slot) {
                 Owner::Application => return Ok(()),
@@ -242,11 +315,19 @@ impl Ring {
                 Owner::Kernel => std::hint::spin_loop(),
             }
             let now = now_ns();
+            if let Some(last) = last {
+                self.waits.spun_ns += (now - last).min(LATE_NS);
+            }
+            last = Some(now);
             if now - *began.get_or_insert(now) > WATCH_NS {
                 if cancel.is_cancelled() {
                     return Err(Stop::Cancelled);
                 }
-                std::thread::sleep(NAP);
+                if stuck_ns >= STUCK_NS {
+                    return Err(Stop::Kernel(io::Error::from_raw_os_error(libc::ENOBUFS)));
+                }
+                stuck_ns += self.waits.nap();
+                last = None;
             }
         }
     }
@@ -313,5 +394,9 @@ impl Outlet for Ring {
             }
             std::thread::sleep(NAP);
         }
+    }
+
+    fn take_waits(&mut self) -> Waits {
+        std::mem::take(&mut self.waits)
     }
 }

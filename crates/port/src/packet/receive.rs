@@ -7,13 +7,17 @@ use std::time::Duration;
 
 use super::capture::{Capture, FrameSink};
 use super::error::PacketError;
+use super::filter;
 use super::judge::Judge;
 use super::sys::rx::{BLOCK, HEADROOM, RingFrame, RxRing};
 use super::sys::socket::PacketSocket;
+use super::tally::{Tally, open_counter};
 use super::thread;
 use crate::clock::{WallOffset, now_ns};
+use crate::drops::{self, Drops};
 use crate::iface::{Interface, PortName};
 use crate::job::{CheckJob, CheckReport};
+use wirelab_trial::HoldWatch;
 
 /// Bytes of a receive ring unless another size is asked for: a third of a second of the smallest frames at a
 /// million a second, which a checker may be held up.
@@ -22,8 +26,18 @@ pub const RING_BYTES: usize = 64 * 1024 * 1024;
 /// After so many ms a block is handed over that is not full.
 const BLOCK_PATIENCE_MS: u32 = 4;
 
+/// What the MTU does not count: an Ethernet header and two tags, in bytes.
+const HEADERS: u32 = 14 + 2 * 4;
+
 /// How often to look whether the checker should end.
 const PATIENCE: Duration = Duration::from_millis(5);
+
+/// What waiting so long may take until the checker counts as held up, in ns.
+const MOST_WAIT_NS: u64 = PATIENCE.as_nanos() as u64 + 1_000_000;
+
+/// A shorter hold of the checker changes no count and no time: its ring holds a third of a second, and the kernel stamps
+/// arrivals.
+const LEAST_HOLD: Duration = Duration::from_millis(50);
 
 /// The shortest time without a frame that tells that nothing is to come: what lies in a block has been seen.
 const LEAST_DRAIN: Duration = Duration::from_millis(3 * BLOCK_PATIENCE_MS as u64);
@@ -40,6 +54,10 @@ pub struct CheckOptions {
     pub ring_bytes: Option<usize>,
     /// Where all frames of the port go as well.
     pub sink: Option<Box<dyn FrameSink>>,
+    /// Frames that the sender stamped before this time of its clock, in ns, are of another run.
+    pub sent_since_ns: Option<u64>,
+    /// The flow's sender sends nothing beside it: its test frames in other streams are of another run.
+    pub one_flow_at_a_time: bool,
 }
 
 /// A checker at work on a port.
@@ -58,9 +76,15 @@ pub struct Checker {
 struct Shared {
     /// Frames of the flow so far.
     received: AtomicU64,
+    /// Frames of other runs so far.
+    other_run: AtomicU64,
+    /// Arrival of the first timed frame in ns; 0 for none yet.
+    first_ns: AtomicU64,
     /// When the checker was asked to end, in ns; 0 for not yet.
     asked_ns: AtomicU64,
     drain_ns: AtomicU64,
+    /// How much longer than the drain time to follow a flow that does not end.
+    tail_ns: AtomicU64,
 }
 
 impl Checker {
@@ -78,14 +102,22 @@ impl Checker {
     ) -> Result<Checker, PacketError> {
         let interface = Interface::query(port)?;
         interface.require_up()?;
-        let (socket, ring, note) =
-            open(port, &interface, options.ring_bytes.unwrap_or(RING_BYTES))?;
+        let filter = options.sink.is_none().then_some(job.flow.udp_port);
+        let ring_bytes = options.ring_bytes.unwrap_or(RING_BYTES);
+        let (socket, ring, note) = open(port, &interface, ring_bytes, filter)?;
+        let all = filter.map(|_| open_counter(port, &interface)).transpose()?;
         let shared = Arc::new(Shared::default());
         let checking = Checking {
             socket,
             ring,
-            judge: Judge::new(job),
+            judge: Judge::new(job, options.sent_since_ns)
+                .with_one_flow_at_a_time(options.one_flow_at_a_time),
             capture: Capture::new(options.sink),
+            tally: Tally::new(all),
+            longest: interface.mtu + HEADERS,
+            joined: 0,
+            dropped_before: drops::of_interface(port, false),
+            port: port.clone(),
             cut: 0,
             steps: Vec::new(),
             offset: WallOffset::read(),
@@ -98,7 +130,7 @@ impl Checker {
         let thread = std::thread::Builder::new()
             .name("wirelab-checker".to_owned())
             .spawn(move || {
-                let prepared = thread::prepare(&own, cpu);
+                let prepared = thread::prepare(&own, cpu, None);
                 let go = prepared.is_ok();
                 let _ = ready.send(prepared);
                 if go {
@@ -121,23 +153,49 @@ impl Checker {
         self.shared.received.load(Ordering::Relaxed)
     }
 
+    /// Frames of other runs that were seen so far.
+    pub fn other_run_frames(&self) -> u64 {
+        self.shared.other_run.load(Ordering::Relaxed)
+    }
+
+    /// Arrival of the first timed frame in ns, if one has come.
+    pub fn first_ns(&self) -> Option<u64> {
+        let ns = self.shared.first_ns.load(Ordering::Relaxed);
+        (ns > 0).then_some(ns)
+    }
+
     /// Ends the check when no frame of the flow has come for `drain`; call it when the sender has ended.
     ///
     /// A flow that never ends is left after ten seconds, and the report says so.
     ///
     /// # Errors
     /// [`PacketError::Died`] if the checker died.
-    pub fn finish(mut self, drain: Duration) -> Result<CheckReport, PacketError> {
-        self.ask(drain);
+    pub fn finish(self, drain: Duration) -> Result<CheckReport, PacketError> {
+        self.ask(drain, LONGEST_TAIL);
+        self.join()
+    }
+
+    /// Ends the check with what has arrived until now, whether or not more comes.
+    ///
+    /// # Errors
+    /// [`PacketError::Died`] if the checker died.
+    pub fn stop(self) -> Result<CheckReport, PacketError> {
+        self.ask(Duration::ZERO, Duration::ZERO);
+        self.join()
+    }
+
+    fn join(mut self) -> Result<CheckReport, PacketError> {
         let thread = self.thread.take().ok_or_else(|| died(&self.port))?;
         thread.join().map_err(|_| died(&self.port))
     }
 
-    fn ask(&self, drain: Duration) {
-        let drain = drain.max(LEAST_DRAIN).as_nanos();
-        self.shared
+    fn ask(&self, drain: Duration, tail: Duration) {
+        let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let shared = &self.shared;
+        shared
             .drain_ns
-            .store(drain.try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
+            .store(ns(drain.max(LEAST_DRAIN)), Ordering::Relaxed);
+        shared.tail_ns.store(ns(tail), Ordering::Relaxed);
         self.shared
             .asked_ns
             .store(now_ns().max(1), Ordering::Release);
@@ -146,7 +204,7 @@ impl Checker {
 
 impl Drop for Checker {
     fn drop(&mut self) {
-        self.ask(Duration::ZERO);
+        self.ask(Duration::ZERO, Duration::ZERO);
     }
 }
 
@@ -162,6 +220,7 @@ fn open(
     port: &PortName,
     interface: &Interface,
     asked: usize,
+    filter: Option<u16>,
 ) -> Result<(PacketSocket, RxRing, Option<String>), PacketError> {
     let failed = |what| move |e| PacketError::setup(port, what, e);
     let (socket, ring) = open_ring(port, asked)?;
@@ -173,6 +232,11 @@ fn open(
     });
     // An old kernel does not know it; frames that go out are left aside below too.
     let _ = socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1i32);
+    if let Some(udp_port) = filter {
+        socket
+            .hear(&mut filter::test_frames(udp_port))
+            .map_err(failed("a filter"))?;
+    }
     socket
         .promiscuous(interface.index)
         .map_err(failed("promiscuous mode"))?;
@@ -187,10 +251,7 @@ fn open_ring(port: &PortName, asked: usize) -> Result<(PacketSocket, RxRing), Pa
     let failed = |what| move |e| PacketError::setup(port, what, e);
     let mut bytes = asked;
     loop {
-        let socket = port
-            .netns()?
-            .run_in(PacketSocket::open)?
-            .map_err(failed("a socket"))?;
+        let socket = super::socket_of(port)?;
         match RxRing::new(&socket, bytes, BLOCK_PATIENCE_MS) {
             Ok(ring) => return Ok((socket, ring)),
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOMEM | libc::EAGAIN)) => {
@@ -214,6 +275,14 @@ struct Checking {
     ring: RxRing,
     judge: Judge,
     capture: Capture,
+    tally: Tally,
+    /// Bytes of the longest frame that the interface takes as one.
+    longest: u32,
+    /// Frames that were longer: several that the host had joined.
+    joined: u64,
+    /// What the host had dropped on the interface before.
+    dropped_before: Option<u64>,
+    port: PortName,
     /// Frames that the ring did not keep whole.
     cut: u64,
     /// Steps of the wall clock that were seen, in ns.
@@ -226,6 +295,7 @@ struct Checking {
 impl Checking {
     fn run(mut self) -> CheckReport {
         let (mut turn, mut last_ns) = (0, 0);
+        let mut watch = HoldWatch::start(LEAST_HOLD);
         loop {
             let mut ours = false;
             while let Some(of_flow) = self.block(turn) {
@@ -237,14 +307,23 @@ impl Checking {
                 last_ns = now;
             }
             if self.is_over(now, last_ns) {
-                return self.finish();
+                let mut report = self.finish(now);
+                report.held_up_ns = Some(watch.finish().held_ns);
+                return report;
             }
+            if self.tally.is_due(now) {
+                self.tally.take(&self.socket, now);
+            }
+            watch.tick(now);
             let events = self.socket.wait(libc::POLLIN, PATIENCE);
+            watch.waited(now, now_ns(), MOST_WAIT_NS);
             if events & libc::POLLERR != 0 {
                 if let Some(error) = self.socket.take_error() {
                     self.notes.push(format!("while checking: {error}"));
                 }
+                let began = now_ns();
                 std::thread::sleep(PATIENCE);
+                watch.waited(began, now_ns(), MOST_WAIT_NS);
             }
         }
     }
@@ -255,7 +334,11 @@ impl Checking {
             return false;
         }
         let drain = self.shared.drain_ns.load(Ordering::Relaxed);
-        if now.saturating_sub(asked) > drain.saturating_add(LONGEST_TAIL.as_nanos() as u64) {
+        let tail = self.shared.tail_ns.load(Ordering::Relaxed);
+        if now.saturating_sub(asked) > drain.saturating_add(tail) {
+            if tail == 0 {
+                return true;
+            }
             self.notes.push(format!(
                 "frames of the flow still came {LONGEST_TAIL:?} after the sender had ended; is there another sender?"
             ));
@@ -284,6 +367,7 @@ impl Checking {
             if frame.kind == libc::PACKET_OUTGOING {
                 continue;
             }
+            self.joined += u64::from(frame.length > self.longest);
             let arrival = known.then(|| offset.to_monotonic(frame.unix_ns));
             let unix_ns = frame.unix_ns;
             let Some(bytes) = whole(&mut frame) else {
@@ -295,23 +379,38 @@ impl Checking {
         }
         self.ring.give_back(turn);
         let received = self.judge.received();
-        self.shared.received.store(received, Ordering::Relaxed);
+        let told = &self.shared;
+        told.received.store(received, Ordering::Relaxed);
+        let (other_run, first_ns) = (self.judge.other_run(), self.judge.first_ns());
+        told.other_run.store(other_run, Ordering::Relaxed);
+        told.first_ns
+            .store(first_ns.unwrap_or(0), Ordering::Relaxed);
         Some(received > before)
     }
 
-    fn finish(self) -> CheckReport {
+    fn finish(mut self, now: u64) -> CheckReport {
+        self.tally.take(&self.socket, now);
+        self.joined = self.joined.max(self.judge.joined());
+        let (drops, strangers) = (self.drops(), self.judge.strangers());
         let mut report = self.judge.finish();
-        report.missed_frames = self.cut;
-        match self.socket.take_statistics() {
-            Ok((_, drops)) => report.missed_frames += u64::from(drops),
-            Err(error) => report.notes.push(format!(
-                "whether the receive ring missed frames is not known: {error}"
-            )),
-        }
-        if report.missed_frames > 0 {
+        report.missed = drops.missed(&report.counts, strangers);
+        report.counts.foreign_frames += self.tally.kept_out();
+        report.watched_ns = Some(now.saturating_sub(self.tally.began_ns()));
+        let dropped = drops.own + drops.shared;
+        if let Some(error) = &self.tally.error {
             report.notes.push(format!(
-                "the checker was too slow for {} frames; give it a CPU of its own, or a lower load",
-                report.missed_frames
+                "whether the receive ring missed frames is not known: {error}"
+            ));
+        }
+        if dropped > 0 {
+            report.notes.push(format!(
+                "the checker was too slow for {dropped} frames of the port; give it a CPU of its own, or a lower load"
+            ));
+        }
+        if self.joined > 0 {
+            report.notes.push(format!(
+                "the host joined frames before the checker saw them ({} buffers), so that those that look lost may have arrived; turn that off: ethtool -K {} gro off",
+                self.joined, self.port.interface
             ));
         }
         for step in self.steps {
@@ -320,9 +419,28 @@ impl Checking {
             ));
         }
         report.notes.extend(self.notes);
-        let ended = self.capture.finish(report.missed_frames);
+        let ended = self.capture.finish(dropped);
         report.notes.extend(ended);
         report
+    }
+}
+
+impl Checking {
+    /// What was dropped between the port and the judge.
+    fn drops(&self) -> Drops {
+        let ring = self.tally.dropped + self.cut;
+        let interface = drops::of_interface(&self.port, false)
+            .zip(self.dropped_before)
+            .map_or(0, |(now, before)| now.saturating_sub(before));
+        let (own, ring_of_all) = match self.tally.is_filtered() {
+            true => (ring, 0),
+            false => (0, ring),
+        };
+        Drops {
+            own,
+            shared: ring_of_all + interface,
+            joined: self.joined > 0,
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 use std::io;
 use std::time::Duration;
 
+use wirelab_trial::HoldWatch;
 use wirelab_trial::{Buffers, Cancel, Extent, LogLinear, Pacer, Unsupported};
 use wirelab_wire::Flags;
 
 use super::build::FrameBuilder;
 use super::error::PacketError;
-use super::outlet::{Batches, Filling, Outlet, Ring, Stop};
+use super::outlet::{Batches, Filling, Outlet, Ring, Stop, Waits};
 use super::sys::socket::PacketSocket;
 use super::thread;
 use crate::clock::{now_ns, wait_until};
@@ -27,12 +28,12 @@ const LONGEST_WHOLE: u32 = 4000;
 /// each costs a twentieth of the rate.
 const SHARED_TIME: usize = 16;
 
-/// How long a system call may wait for room in a queue before a cancelled run is noticed.
-const PATIENCE: Duration = Duration::from_millis(50);
-
 /// Drivers that copy what a ring shares before they hand it on (`skb_orphan_frags` in veth's `dev_forward_skb`
 /// and in `tun_net_xmit`); others fetch it from the ring's pages, or do not say.
 const COPYING_DRIVERS: [&str; 2] = ["veth", "tun"];
+
+/// At full speed the sender's host may take so much of each 5 ms without that being worth a count.
+const LEAST_HOLD: Duration = Duration::from_micros(100);
 
 /// How to run a sender, beside what the job says.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,7 +77,7 @@ pub fn send(
         .as_deref()
         .is_some_and(|d| COPYING_DRIVERS.contains(&d));
     let run = || {
-        thread::prepare(port, options.cpu)?;
+        thread::prepare(port, options.cpu, job.pace.interval_ps())?;
         // The run starts when the outlet is ready, not before.
         let sending = || Sending::new(job, &builder, ready, cancel);
         let (report, stop) = match filling {
@@ -141,14 +142,8 @@ fn open(
     builder: &FrameBuilder,
 ) -> Result<PacketSocket, PacketError> {
     let failed = |what| move |e| PacketError::setup(port, what, e);
-    let socket = port
-        .netns()?
-        .run_in(PacketSocket::open)?
-        .map_err(failed("a socket"))?;
+    let socket = super::socket_of(port)?;
     socket.hear_nothing().map_err(failed("a filter"))?;
-    socket
-        .set_patience(PATIENCE)
-        .map_err(failed("a time limit"))?;
     // Bound to their EtherType, frames need not be parsed for it one by one.
     socket
         .bind(interface.index, builder.ethertype())
@@ -173,6 +168,10 @@ struct Sending<'a> {
     emitted: u64,
     time_ns: u64,
     gaps: LogLinear,
+    /// Looks for holds at full speed; a paced sender finds them by its schedule.
+    watch: HoldWatch,
+    /// For how long the path took no more.
+    blocked_ns: u64,
     report: SendReport,
 }
 
@@ -183,15 +182,14 @@ impl<'a> Sending<'a> {
         ready: bool,
         cancel: &'a Cancel,
     ) -> Sending<'a> {
+        // Before the schedule starts: it opens a file.
+        let watch = HoldWatch::start(LEAST_HOLD);
         let start_ns = now_ns();
         let (emissions, end_ns) = match job.extent {
             Extent::Frames { frames } => (job.faults.emissions(frames), u64::MAX),
             Extent::Time { time_ps } => (u64::MAX, start_ns.saturating_add(time_ps / 1000)),
         };
-        let pacer = match job.pace {
-            Pace::Max => None,
-            Pace::Interval { ps } => Some(Pacer::new(start_ns, ps)),
-        };
+        let pacer = job.pace.schedule(start_ns);
         Sending {
             timed: job.with_time || pacer.is_some(),
             cursor: job.faults.cursor(),
@@ -206,6 +204,8 @@ impl<'a> Sending<'a> {
             emitted: 0,
             time_ns: start_ns,
             gaps: LogLinear::new(),
+            watch,
+            blocked_ns: 0,
             report: SendReport::default(),
         }
     }
@@ -222,6 +222,7 @@ impl<'a> Sending<'a> {
             let flushed = outlet
                 .flush(self.cancel)
                 .map(|refused| self.report.refused_frames += refused);
+            self.watch(outlet.take_waits());
             match filled.and(flushed) {
                 Ok(()) => {}
                 Err(Stop::Cancelled) => break,
@@ -231,17 +232,43 @@ impl<'a> Sending<'a> {
                 }
             }
         }
+        self.finish_watch();
         self.report.refused_frames += outlet.finish();
         self.report.call_ns = now_ns() - self.start_ns;
         self.report.emitted_frames = self.emitted - self.report.refused_frames.min(self.emitted);
         self.report.sequences = self.job.faults.sequences_used(self.emitted);
         self.report.gap = self.gaps.histogram(Some(1000));
-        if let Some(pacer) = &self.pacer {
-            self.report.slips = pacer.slips;
-            self.report.slipped_ns = pacer.slipped_ns;
-        }
         self.report.kernel_copied = kernel_copied;
         (self.report, failure)
+    }
+
+    /// Takes note of a turn's waits for room, and looks for a hold.
+    fn watch(&mut self, waits: Waits) {
+        if let Some(pacer) = &mut self.pacer {
+            let waited_ns = waits.blocked_ns();
+            self.blocked_ns += waited_ns;
+            if waited_ns > 0 {
+                pacer.was_blocked(waited_ns);
+            }
+        } else {
+            self.blocked_ns += waits.spun_ns;
+            self.watch.blocked_for(waits.slept_ns);
+            self.watch.behind(!waits.ran_dry);
+            self.watch.tick(self.time_ns);
+        }
+    }
+
+    fn finish_watch(&mut self) {
+        let report = &mut self.report;
+        if let Some(pacer) = &self.pacer {
+            (report.slips, report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
+            report.longest_burst_frames = Some(pacer.longest_burst);
+        } else {
+            let holds = self.watch.finish();
+            (report.slips, report.slipped_ns) = (holds.count, holds.held_ns);
+            self.blocked_ns += holds.blocked_ns;
+        }
+        report.blocked_ns = Some(self.blocked_ns);
     }
 
     fn is_done(&self) -> bool {

@@ -6,10 +6,16 @@ use nix::unistd::Pid;
 use super::error::PacketError;
 use crate::iface::PortName;
 
-/// Pins the calling thread to a CPU, if one is given, and has it woken without the usual slack of 50 µs.
-pub(super) fn prepare(port: &PortName, cpu: Option<usize>) -> Result<(), PacketError> {
+/// Pins the calling thread to a CPU, if one is given, lets it go before others, and has it woken without the usual slack of
+/// 50 µs. `interval_ps` is that of a paced sender.
+pub(super) fn prepare(
+    port: &PortName,
+    cpu: Option<usize>,
+    interval_ps: Option<u64>,
+) -> Result<(), PacketError> {
     // Without it the sender only wakes later and spins less; frames are late, and their times say so.
     let _ = nix::sys::prctl::set_timerslack(1);
+    wirelab_cores::prefer_this_thread(interval_ps);
     let Some(cpu) = cpu else { return Ok(()) };
     let mut set = CpuSet::new();
     set.set(cpu)

@@ -16,7 +16,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::iface::{Mac, PortName};
-use crate::netns::{NetNsError, Privilege};
+use crate::netns::{NetNsError, Privilege, Work};
 
 /// MTUs that a TAP device can have, in bytes: the least of IPv4 (RFC 791) to 65,535 less an Ethernet header (`tun_net_init` of
 /// Linux, drivers/net/tun.c).
@@ -102,7 +102,7 @@ impl TapPort {
         let made = port.netns()?.run_in(|| sys::Device::create(spec))?;
         let device = made.map_err(|(what, source)| match source.raw_os_error() {
             Some(libc::EPERM) => {
-                Privilege::new(format!("to make the TAP device {port}"), &["CAP_NET_ADMIN"]).into()
+                Privilege::new(format!("to make the TAP device {port}"), Work::Interface).into()
             }
             Some(libc::EBUSY | libc::EEXIST) => TapError::Exists { port: port.clone() },
             _ if what == sys::OPENING => TapError::NoDriver(source),

@@ -22,13 +22,15 @@ pub struct GenPortCfg {
     pub prefix_len: u32,
     pub lfsr_len: u32,
     pub length: u32,
-    pub udp_checksum_at: u32,
+    pub with_udp: u32,
     pub udp_sum: u32,
     pub stream: u32,
     pub first_step: u32,
     pub step_count: u32,
     pub emissions: u64,
     pub phase_ns: u64,
+    pub ifindex: u32,
+    pub netns: u32,
 }
 
 #[repr(C)]
@@ -38,8 +40,8 @@ pub struct GenCfg {
     pub flags: u32,
     pub interval_ns: u64,
     pub interval_ps: u32,
-    pub write_prefix: u32,
-    pub tolerance_ns: u64,
+    pub strict: u32,
+    pub limit_ns: u64,
     pub port: [GenPortCfg; GEN_PORTS],
 }
 
@@ -54,6 +56,12 @@ pub struct GenPortState {
     pub first_ns: u64,
     pub last_ns: u64,
     pub write_errors: u64,
+    pub burst: u64,
+    pub longest_burst: u64,
+    pub device: u64,
+    pub left: u64,
+    pub refused: u64,
+    pub error: i64,
     pub gap: Hist,
 }
 
@@ -62,6 +70,7 @@ pub struct GenPortState {
 pub struct GenState {
     pub stop: u64,
     pub turn: u64,
+    pub task: u64,
     pub start_ns: u64,
     pub shift_ns: u64,
     pub slips: u64,
@@ -113,7 +122,9 @@ pub struct ChkCfg {
     pub time_mask: u32,
     pub latency: u32,
     pub slots: u32,
-    pub pad: u32,
+    pub since_known: u32,
+    pub sample_shift: u32,
+    pub since_ns: u64,
 }
 
 #[repr(C)]
@@ -159,6 +170,7 @@ pub struct ChkState {
     pub transit: u64,
     pub jitter: u64,
     pub jitter_frames: u64,
+    pub other_run: u64,
     pub unreadable: u64,
     pub latency: Hist,
     pub samples: [u32; SAMPLES],

@@ -1,13 +1,19 @@
 //! The checker's user side: attaching it to a port, reading what it counted.
 
+use std::mem::offset_of;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use wirelab_trial::{Clock, Counts, Series};
+use wirelab_trial::slices::{Marks, Totals};
+use wirelab_trial::{Clock, Counts, PercentileIntervals, Series};
 use wirelab_wire::header;
 
-use super::abi::{self, ChkCfg, ChkState};
+use super::abi::{self, ChkCfg, ChkState, Track};
 use super::error::XdpError;
 use super::object;
+use crate::clock::now_ns;
+use crate::drops::{self, Drops, JudgedDrops};
 use crate::ebpf::{self, Loaded, Mode, Shared};
 use crate::iface::PortName;
 use crate::job::{CheckJob, CheckReport};
@@ -21,6 +27,11 @@ pub struct CheckerOptions {
     pub pass: bool,
     /// Record the latency of timed frames.
     pub latency: bool,
+    /// Frames that may come at most, where that is known: of a longer series of latencies than [`abi::SAMPLES`] samples from
+    /// all of the run are kept then, and else those of its beginning.
+    pub expected_frames: Option<u64>,
+    /// Frames that the tester's clock (CLOCK_MONOTONIC, in ns) stamped before this are of another run.
+    pub sent_since_ns: Option<u64>,
 }
 
 /// A checker on a port. It goes with this value, and with the process.
@@ -29,6 +40,83 @@ pub struct Checker {
     loaded: Loaded,
     state: Shared<ChkState>,
     job: CheckJob,
+    sample_shift: u32,
+    watch: Option<Watch>,
+    /// How far the flow had come whenever somebody looked.
+    marks: Mutex<Marks>,
+}
+
+/// The port that a checker sits on, and how it was when the check began.
+struct Watch {
+    port: PortName,
+    /// What the host had dropped by then; the most there is where it does not say.
+    dropped: AtomicU64,
+    began_ns: AtomicU64,
+    /// Whether no frame of the flow goes further.
+    is_end: bool,
+    /// Whether the host calls dropped what the program has judged and let end here.
+    judged: Mutex<JudgedDrops>,
+}
+
+impl Watch {
+    fn begin(port: &PortName, is_end: bool) -> Watch {
+        let watch = Watch {
+            judged: Mutex::default(),
+            port: port.clone(),
+            dropped: AtomicU64::new(0),
+            began_ns: AtomicU64::new(0),
+            is_end,
+        };
+        watch.begin_anew();
+        watch
+    }
+
+    fn begin_anew(&self) {
+        self.judged().begin_anew();
+        let dropped = drops::of_interface(&self.port, self.is_end).unwrap_or(u64::MAX);
+        self.dropped.store(dropped, Ordering::Relaxed);
+        self.began_ns.store(now_ns(), Ordering::Relaxed);
+    }
+
+    fn ns(&self) -> u64 {
+        now_ns().saturating_sub(self.began_ns.load(Ordering::Relaxed))
+    }
+
+    /// What the host has dropped since on the way to the checker. The program has no thread that could be held up: it
+    /// runs where the kernel receives, and a host that has no time for that drops from the device's ring or the
+    /// processor's queue. Foreign frames lie in the same queues.
+    fn drops(&self, seen: &Counts) -> Drops {
+        let since = self.dropped();
+        let judged = match self.is_end {
+            true => seen.received_frames + seen.other_run_frames,
+            false => 0,
+        };
+        let among = self.judged().among(judged, since);
+        Drops {
+            shared: since - among,
+            ..Drops::default()
+        }
+    }
+
+    /// What the interface has dropped since the check began.
+    fn dropped(&self) -> u64 {
+        let before = self.dropped.load(Ordering::Relaxed);
+        let now = drops::of_interface(&self.port, self.is_end);
+        now.map_or(0, |now| now.saturating_sub(before))
+    }
+
+    fn judged(&self) -> MutexGuard<'_, JudgedDrops> {
+        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Look at what is dropped beside what is judged, where that may tell something.
+    fn look(&self, judged: impl Fn() -> u64) {
+        let before = judged();
+        if self.is_end && self.judged().is_due(before) {
+            let dropped = self.dropped();
+            self.judged().look((before, judged()), dropped);
+        }
+    }
 }
 
 impl Checker {
@@ -45,6 +133,7 @@ impl Checker {
         let link = ebpf::attach(port, checker.loaded.program(), options.mode)?;
         Ok(Checker {
             _link: Some(link),
+            watch: Some(Watch::begin(port, !options.pass)),
             ..checker
         })
     }
@@ -61,6 +150,7 @@ impl Checker {
             );
             return Err(XdpError::BadJob(text));
         }
+        let sample_shift = sample_shift(&job, options.expected_frames);
         let loaded = object::load(super::CHECKER, "check", |_| Ok(()))?;
         object::fill_starts(&loaded.map("starts"))?;
         let cfg: Shared<ChkCfg> = loaded.shared(".data.cfg", 1)?;
@@ -81,7 +171,9 @@ impl Checker {
                 time_mask: job.time_every - 1,
                 latency: u32::from(options.latency),
                 slots: job.slots.unwrap_or(0),
-                pad: 0,
+                since_known: u32::from(options.sent_since_ns.is_some()),
+                sample_shift,
+                since_ns: options.sent_since_ns.unwrap_or(0),
             },
         );
         Ok(Checker {
@@ -89,6 +181,9 @@ impl Checker {
             loaded,
             state,
             job,
+            sample_shift,
+            watch: None,
+            marks: Mutex::default(),
         })
     }
 
@@ -104,6 +199,8 @@ impl Checker {
 
     /// Forget what was seen, for another run of the same job; call it while nothing arrives.
     pub fn reset(&self) {
+        self.watch.iter().for_each(Watch::begin_anew);
+        *self.marks() = Marks::new();
         self.state.write(0, &ebpf::zeroed::<ChkState>());
     }
 
@@ -114,6 +211,53 @@ impl Checker {
         (0..abi::CHK_CPUS)
             .flat_map(|cpu| kinds.map(|k| self.state.word(cpu * per_cpu + k * 8)))
             .sum()
+    }
+
+    /// Note how far the flow has come. The program tells no times of its own: who wants the intervals of a run looks now
+    /// and then while it lasts. That also tells drops of the host from what the program let end. What arrives meanwhile may
+    /// be in one of the totals and not yet in another.
+    pub fn look(&self) {
+        let Some(first_ns) = self.first_ns() else {
+            return;
+        };
+        if let Some(watch) = &self.watch {
+            watch.look(|| self.received() + self.other_run());
+        }
+        let mut marks = self.marks();
+        let now = now_ns();
+        if marks.is_due(now) {
+            let word = |at: usize| self.state.word(offset_of!(ChkState, track) + at);
+            let distinct = word(offset_of!(Track, distinct));
+            let passed = word(offset_of!(Track, next));
+            let totals = self.totals(self.received(), distinct, passed);
+            marks.looked(first_ns, Totals::default());
+            marks.looked(now, totals);
+        }
+    }
+
+    /// Frames that lie ready have a slot and no sequence: which of them are missing is not known.
+    fn totals(&self, amount: u64, distinct: u64, passed: u64) -> Totals {
+        let known = self.job.slots.is_none();
+        Totals {
+            amount,
+            distinct: if known { distinct } else { 0 },
+            passed: if known { passed } else { 0 },
+        }
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Frames of other runs seen so far.
+    pub fn other_run(&self) -> u64 {
+        self.state.word(offset_of!(ChkState, other_run))
+    }
+
+    /// Arrival of the first timed frame in ns, if one has come.
+    pub fn first_ns(&self) -> Option<u64> {
+        let ns = self.state.word(offset_of!(ChkState, first_ns));
+        (ns > 0).then_some(ns)
     }
 
     /// What was seen so far. Sequences are complete, losses wait for [`CheckReport::with_sent`].
@@ -138,18 +282,27 @@ impl Checker {
             distinct_sequences: t.distinct,
             lost_frames: 0,
             missed_frames: 0,
+            lost_or_missed_frames: 0,
             foreign_frames: sum(|c| c.foreign),
+            other_run_frames: s.other_run,
             verified_payload_bytes: sum(|c| c.verified_bytes),
             order_breaks: t.order_breaks,
         };
         let timed = s.first_ns > 0;
+        let totals = self.totals(counts.received_frames, t.distinct, t.next);
+        let slices = self.marks().clone().finish(s.last_ns, totals);
+        let watch = self.watch.as_ref();
+        let drops = watch.map(|watch| watch.drops(&counts)).unwrap_or_default();
         CheckReport {
             counts,
             first: timed.then_some((s.first_ns, s.first_frame)),
             last: timed.then_some((s.last_ns, s.last_frame)),
+            slices,
             jitter_ns: (s.jitter_frames > 1).then_some(s.jitter >> 4),
-            series: latency_series(&s).into_iter().collect(),
-            missed_frames: 0,
+            series: latency_series(&s, self.sample_shift).into_iter().collect(),
+            watched_ns: watch.map(Watch::ns),
+            missed: drops.missed(&counts, counts.foreign_frames),
+            held_up_ns: None,
             notes: self.notes(&s),
         }
     }
@@ -175,17 +328,42 @@ impl Checker {
     }
 }
 
-fn latency_series(s: &ChkState) -> Option<Series> {
+/// How far the number of a latency is shifted for its place, so that samples from all of a run find one.
+fn sample_shift(job: &CheckJob, expected_frames: Option<u64>) -> u32 {
+    let latencies = expected_frames.unwrap_or(0) / u64::from(job.time_every);
+    // Duplicates come on top of what is expected.
+    let most = match latencies > abi::SAMPLES as u64 {
+        true => latencies.saturating_add(latencies / 8),
+        false => latencies,
+    };
+    most.div_ceil(abi::SAMPLES as u64)
+        .next_power_of_two()
+        .trailing_zeros()
+}
+
+fn latency_series(s: &ChkState, shift: u32) -> Option<Series> {
     (s.latency.count > 0).then(|| {
-        let kept = (s.latency.count as usize).min(abi::SAMPLES);
+        let there = ((s.latency.count - 1) >> shift) + 1;
+        let kept = (there as usize).min(abi::SAMPLES);
+        let raw_ticks: Vec<u64> = s.samples[..kept].iter().map(|ns| u64::from(*ns)).collect();
+        let histogram = s.latency.histogram();
+        // The first samples of a longer series are no fair sample of it; the histogram holds them all.
+        let mut intervals = match there as usize > abi::SAMPLES {
+            true => PercentileIntervals::default(),
+            false => PercentileIntervals::of(&raw_ticks),
+        };
+        let sampled = s.latency.count > kept as u64;
+        if sampled {
+            intervals.hold(|percent| histogram.percentile(percent));
+        }
         Series {
             name: "latency".to_owned(),
             kind: wirelab_trial::Kind::Measured,
             clock: Clock::TESTER_NS,
-            raw_ticks: s.samples[..kept].iter().map(|ns| u64::from(*ns)).collect(),
-            // The first samples of a longer series are no fair sample of it; the histogram holds them all.
-            sampled: s.latency.count as usize > abi::SAMPLES,
-            histogram: s.latency.histogram(),
+            intervals,
+            raw_ticks,
+            sampled,
+            histogram,
         }
     })
 }

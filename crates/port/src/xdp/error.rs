@@ -3,15 +3,13 @@
 use std::io;
 
 use crate::iface::{IfaceError, PortName};
-use crate::netns::{GRANT, NetNsError};
+use crate::netns::{NetNsError, Privilege, Work, lacks};
 
 /// Why the fast path did not work.
 #[derive(Debug, thiserror::Error)]
 pub enum XdpError {
     /// A privilege is missing.
-    #[error(
-        "{what} needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON: {GRANT}; or take the slower path with --path packet"
-    )]
+    #[error("{}; or take the slower path with --path packet", Privilege::new(format!("for {what}"), Work::Xdp))]
     Privilege {
         /// What was tried.
         what: &'static str,
@@ -47,6 +45,19 @@ pub enum XdpError {
         length: u32,
         /// The longest.
         max: u32,
+    },
+    /// The driver took none of the frames.
+    #[error(
+        "no frame left {port}: its driver refused all {frames} ({source}); a veth takes XDP frames only if its other \
+         end has an XDP program or GRO on; the portable path works without: --path packet"
+    )]
+    NothingLeft {
+        /// The sending port.
+        port: PortName,
+        /// Frames that were handed to the driver.
+        frames: u64,
+        /// What the driver said.
+        source: io::Error,
     },
     /// The job contradicts itself.
     #[error("{0}")]
@@ -88,6 +99,8 @@ impl XdpError {
     pub fn libbpf(what: &'static str, error: libbpf_rs::Error) -> XdpError {
         let errno = match error.kind() {
             libbpf_rs::ErrorKind::PermissionDenied => Some(libc::EPERM),
+            // So the kernel's check says of some programs that they are not for who has too few rights.
+            libbpf_rs::ErrorKind::InvalidInput if lacks(Work::Xdp) => Some(libc::EPERM),
             libbpf_rs::ErrorKind::Unsupported => Some(libc::EOPNOTSUPP),
             _ => None,
         };

@@ -1,6 +1,8 @@
 //! The generator's user side: what each port sends, how long, and how it went.
 
+use std::io;
 use std::mem::offset_of;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -26,6 +28,10 @@ const CALL_INTERVAL_NS: u64 = 100_000;
 /// How long before a frame's due time its call is made; the program waits for the rest.
 const CALL_LEAD_NS: u64 = 60_000;
 
+/// A driver that took none of so many first frames, or none in such a time, takes none at all.
+const PROBE_FRAMES: u64 = 64;
+const PROBE_TIME: Duration = Duration::from_millis(200);
+
 /// How a generator runs, beside what it sends.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GeneratorOptions {
@@ -33,9 +39,6 @@ pub struct GeneratorOptions {
     pub cpu: Option<usize>,
     /// Frames handed to the driver at a time; 0 chooses.
     pub batch: u32,
-    /// Write all headers of each frame again: the other end turns frames around where they lie, and the kernel uses
-    /// their memory again as it is then.
-    pub turned_around: bool,
 }
 
 /// A loaded generator for one or several ports.
@@ -43,9 +46,11 @@ pub struct Generator {
     loaded: Loaded,
     cfg: Shared<GenCfg>,
     state: Shared<GenState>,
-    jobs: Vec<SendJob>,
+    jobs: Vec<(PortName, SendJob)>,
     template: Vec<u8>,
     options: GeneratorOptions,
+    // Counts what the drivers take, as long as it lives.
+    _transmits: OwnedFd,
 }
 
 impl Generator {
@@ -68,8 +73,12 @@ impl Generator {
         })?;
         let ports = MapHandle::try_from(&loaded.map("ports"))
             .map_err(|e| XdpError::libbpf("opening an eBPF map", e))?;
+        let mut first_cfg = configuration(jobs);
         for (index, (port, _)) in jobs.iter().enumerate() {
             let ifindex = Interface::query(port)?.index;
+            first_cfg.port[index].ifindex = ifindex;
+            // The kernel's own number of a namespace has 32 bits.
+            first_cfg.port[index].netns = port.netns()?.id()?.1 as u32;
             let key = (index as u32).to_ne_bytes();
             port.netns()?
                 .run_in(|| ports.update(&key, &ifindex.to_ne_bytes(), libbpf_rs::MapFlags::ANY))?
@@ -85,16 +94,14 @@ impl Generator {
         }
         let cfg: Shared<GenCfg> = loaded.shared(".data.cfg", 1)?;
         let state = loaded.shared(".data.state", 1)?;
-        let mut first_cfg = configuration(jobs);
-        first_cfg.write_prefix |= u32::from(options.turned_around);
         cfg.write(0, &first_cfg);
         let template = build_template(first);
-        let jobs = jobs.iter().map(|(_, job)| job.clone()).collect();
         Ok(Generator {
+            _transmits: loaded.attach_tracing("note_transmit", "xdp_devmap_xmit")?,
             loaded,
             cfg,
             state,
-            jobs,
+            jobs: jobs.to_vec(),
             template,
             options,
         })
@@ -107,12 +114,9 @@ impl Generator {
     pub fn run(&self, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> {
         sys::install_wake_handler()
             .map_err(|e| XdpError::kernel("installing a signal handler", e))?;
-        sys::prefer_this_thread();
-        if let Some(cpu) = self.options.cpu {
-            pin(cpu)?;
-        }
-        let deadline = match self.jobs[0].extent {
-            Extent::Time { time_ps } if self.jobs[0].pace == Pace::Max => {
+        wirelab_cores::prefer_this_thread(None);
+        let deadline = match self.jobs[0].1.extent {
+            Extent::Time { time_ps } if self.jobs[0].1.pace == Pace::Max => {
                 Some(Duration::from_nanos(time_ps / 1000))
             }
             _ => None,
@@ -121,11 +125,14 @@ impl Generator {
         let begun = Instant::now();
         let result = std::thread::scope(|scope| {
             scope.spawn(|| self.watch(deadline, cancel, thread, &done));
-            let result = self.send_all(cancel);
+            // Only now: the watching thread would take its turns on the same processor.
+            let pinned = self.options.cpu.map_or(Ok(()), pin);
+            let result = pinned.and_then(|()| self.send_all(cancel));
             done.store(true, Ordering::Release);
             result
         });
         result?;
+        self.require_departures()?;
         Ok(self.reports(begun.elapsed()))
     }
 
@@ -138,12 +145,41 @@ impl Generator {
                 begun = Some(Instant::now());
             }
             let over = matches!((begun, deadline), (Some(b), Some(d)) if b.elapsed() >= d);
-            if over || cancel.is_cancelled() {
+            let in_vain = begun.is_some_and(|b| self.in_vain(b.elapsed()));
+            if over || in_vain || cancel.is_cancelled() {
                 self.state.set_word(0, 1);
                 sys::wake(thread);
             }
             std::thread::sleep(Duration::from_micros(500));
         }
+    }
+
+    /// Whether a driver takes nothing at all: neither of the first frames nor of all that came for a while.
+    fn in_vain(&self, since: Duration) -> bool {
+        (0..self.jobs.len()).any(|i| {
+            let refused = self.port_word(i, offset_of!(GenPortState, refused));
+            self.port_word(i, offset_of!(GenPortState, left)) == 0
+                && (refused >= PROBE_FRAMES || (refused > 0 && since >= PROBE_TIME))
+        })
+    }
+
+    /// Refuse a run in which a port's driver took no frame.
+    fn require_departures(&self) -> Result<(), XdpError> {
+        let state = self.state.read(0);
+        let ports = self.jobs.iter().map(|(port, _)| port).zip(&state.port);
+        for (port, s) in ports {
+            if s.emission > 0 && s.left == 0 {
+                return Err(XdpError::NothingLeft {
+                    port: port.clone(),
+                    frames: s.emission,
+                    source: match s.error {
+                        0 => io::Error::other("its queue took none"),
+                        error => io::Error::from_raw_os_error(-error as i32),
+                    },
+                });
+            }
+        }
+        Ok(())
     }
 
     fn send_all(&self, cancel: &Cancel) -> Result<(), XdpError> {
@@ -219,17 +255,19 @@ impl Generator {
 
     fn reports(&self, call: Duration) -> Vec<SendReport> {
         let state = self.state.read(0);
-        let report = |(i, job): (usize, &SendJob)| {
+        let report = |(i, (_, job)): (usize, &(PortName, SendJob))| {
             let port = &state.port[i];
             SendReport {
-                emitted_frames: port.emission,
+                emitted_frames: port.left,
                 sequences: job.faults.sequences_used(port.emission),
                 first_ns: port.first_ns,
                 last_ns: port.last_ns,
                 gap: port.gap.histogram(),
                 slips: state.slips,
                 slipped_ns: state.slipped_ns,
-                refused_frames: port.write_errors,
+                blocked_ns: Some(blocked_ns(port)),
+                longest_burst_frames: (job.pace != Pace::Max).then_some(port.longest_burst),
+                refused_frames: port.emission.saturating_sub(port.left),
                 // The program writes into the page that the driver takes; veth hands the page on as it is.
                 kernel_copied: Some(false),
                 call_ns: call.as_nanos() as u64,
@@ -237,6 +275,13 @@ impl Generator {
         };
         self.jobs.iter().enumerate().map(report).collect()
     }
+}
+
+/// The share of the sending time that went into frames which the driver did not take.
+fn blocked_ns(port: &GenPortState) -> u64 {
+    let span = u128::from(port.last_ns.saturating_sub(port.first_ns));
+    let refused = u128::from(port.emission.saturating_sub(port.left));
+    (span * refused / u128::from(port.emission.max(1))) as u64
 }
 
 /// The smallest batch that keeps the rate: handing over one frame costs about a microsecond more than its share.
@@ -312,14 +357,14 @@ fn configuration(jobs: &[(PortName, SendJob)]) -> Box<GenCfg> {
     let first = &jobs[0].1;
     let interval_ps = match first.pace {
         Pace::Max => 0,
-        Pace::Interval { ps } => ps.max(1000),
+        Pace::Interval { ps } | Pace::Strict { ps } => ps.max(1000),
     };
     cfg.ports = jobs.len() as u32;
     cfg.flags = u32::from(flags(first).bits());
     cfg.interval_ns = interval_ps / 1000;
     cfg.interval_ps = (interval_ps % 1000) as u32;
-    cfg.write_prefix = u32::from(jobs.len() > 1);
-    cfg.tolerance_ns = (10 * cfg.interval_ns).max(20_000);
+    cfg.limit_ns = first.pace.schedule(0).map_or(0, |pacer| pacer.limit_ns());
+    cfg.strict = u32::from(matches!(first.pace, Pace::Strict { .. }));
     let mut first_step = 0;
     for (i, (_, job)) in jobs.iter().enumerate() {
         cfg.port[i] = port_configuration(job, interval_ps, first_step);
@@ -334,9 +379,9 @@ fn port_configuration(job: &SendJob, interval_ps: u64, first_step: u32) -> GenPo
     let prefix_len = job.frame.header_offset();
     let mut prefix = [0; abi::PREFIX_MAX];
     prefix[..prefix_len].copy_from_slice(&frame[..prefix_len]);
-    let (udp_checksum_at, udp_sum) = match job.frame.transport {
+    let (with_udp, udp_sum) = match job.frame.transport {
         Transport::Ethernet => (0, 0),
-        _ => (prefix_len as u32 - 2, udp_sum(job, &frame)),
+        _ => (1, udp_sum(job, &frame)),
     };
     let emissions = match (job.extent, interval_ps) {
         (Extent::Frames { frames }, _) => job.faults.emissions(frames),
@@ -348,13 +393,15 @@ fn port_configuration(job: &SendJob, interval_ps: u64, first_step: u32) -> GenPo
         prefix_len: prefix_len as u32,
         lfsr_len: job.sizes.lfsr_len(),
         length: job.sizes.length,
-        udp_checksum_at,
+        with_udp,
         udp_sum,
         stream: u32::from(job.stream),
         first_step,
         step_count: job.faults.steps.len() as u32,
         emissions,
         phase_ns: 0,
+        ifindex: 0,
+        netns: 0,
     }
 }
 

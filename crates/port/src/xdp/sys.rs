@@ -71,13 +71,6 @@ pub fn install_wake_handler() -> io::Result<()> {
     Ok(())
 }
 
-/// Let the calling thread go before others on its processor, where that is permitted; a paced sender that is
-/// held up cannot keep its rate.
-pub fn prefer_this_thread() {
-    // SAFETY: plain system call about the calling thread; without CAP_SYS_NICE it changes nothing.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, libc::gettid() as libc::id_t, -20) };
-}
-
 /// The kernel's number of the calling thread.
 pub fn thread_id() -> i32 {
     nix::unistd::gettid().as_raw()

@@ -115,3 +115,58 @@ fn set(fd: &OwnedFd, level: i32, option: i32, value: i32) {
     };
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }
+
+/// Takes a processor from every ordinary thread on it until it is dropped, for at most 800 ms: real-time priority, and
+/// no sleep.
+pub struct Hog {
+    over: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Hog {
+    pub fn start(cpu: usize) -> Hog {
+        use std::sync::atomic::Ordering;
+        let over = std::sync::Arc::<std::sync::atomic::AtomicBool>::default();
+        let flag = std::sync::Arc::clone(&over);
+        let (ready, started) = std::sync::mpsc::sync_channel(1);
+        let thread = std::thread::spawn(move || {
+            take(cpu);
+            ready.send(()).unwrap();
+            let begun = std::time::Instant::now();
+            while !flag.load(Ordering::Relaxed) && begun.elapsed() < Duration::from_millis(800) {
+                std::hint::spin_loop();
+            }
+        });
+        started.recv().unwrap();
+        Hog {
+            over,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.over.store(true, std::sync::atomic::Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Puts the calling thread on a processor, before all ordinary threads.
+fn take(cpu: usize) {
+    // SAFETY: an all-zero set is an empty one, and the macro writes inside it; both values outlive the calls, which
+    // read them within the lengths given. 0 is the calling thread.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(
+            libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set),
+            0
+        );
+        let parameter = libc::sched_param { sched_priority: 10 };
+        let result = libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameter);
+        assert_eq!(result, 0, "{}", io::Error::last_os_error());
+    }
+}

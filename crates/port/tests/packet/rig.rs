@@ -37,6 +37,12 @@ impl Rig {
         }
     }
 
+    /// Put this queueing discipline before the sending port.
+    pub fn shape(&self, qdisc: &str) {
+        let whole = format!("qdisc replace dev {} root {qdisc}", self.node.interface);
+        call("tc", &self.node, &whole.split(' ').collect::<Vec<_>>());
+    }
+
     pub fn check(&self) -> CheckJob {
         CheckJob {
             flow: Flow {
@@ -128,13 +134,17 @@ pub fn unix_ns() -> u64 {
 
 /// `ip` in the port's namespace.
 pub fn ip(port: &PortName, arguments: &[&str]) {
+    call("ip", port, arguments);
+}
+
+fn call(program: &str, port: &PortName, arguments: &[&str]) {
     let namespace = port.namespace.as_deref().unwrap();
-    let status = std::process::Command::new("ip")
+    let status = std::process::Command::new(program)
         .args(["-n", namespace])
         .args(arguments)
         .status()
         .unwrap();
-    assert!(status.success(), "ip -n {namespace} {arguments:?}");
+    assert!(status.success(), "{program} -n {namespace} {arguments:?}");
 }
 
 /// A socket for frames made by hand.

@@ -158,3 +158,34 @@ pub fn ip(port: &PortName, arguments: &[&str]) {
         .unwrap();
     assert!(status.success(), "ip -n {namespace} {arguments:?}");
 }
+
+/// Connects both pairs of a lab by a bridge on the side of `inside`, its first port.
+pub fn bridge(inside: &PortName) {
+    ip(inside, &["link", "add", "br0", "type", "bridge"]);
+    for port in ["n0", "n1"] {
+        ip(inside, &["link", "set", "dev", port, "master", "br0"]);
+    }
+    ip(inside, &["link", "set", "dev", "br0", "up"]);
+}
+
+/// Lets no more than so many bits/s of link out of a port, frames of 64 bytes as 84; the rest waits in its queue.
+pub fn shape(port: &PortName, bits_per_s: u64) {
+    tc(
+        port,
+        &format!(
+            "qdisc replace dev {} root handle 8001: tbf rate {bits_per_s}bit burst 3200b limit 1000000b mpu 84 overhead 24",
+            port.interface
+        ),
+    );
+}
+
+/// `tc` in the port's namespace.
+pub fn tc(port: &PortName, arguments: &str) {
+    let namespace = port.namespace.as_deref().unwrap();
+    let status = std::process::Command::new("ip")
+        .args(["netns", "exec", namespace, "tc"])
+        .args(arguments.split(' '))
+        .status()
+        .unwrap();
+    assert!(status.success(), "tc {arguments}");
+}

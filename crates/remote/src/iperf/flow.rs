@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_iperf::v2::stream::Pace;
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{Leg, Sent, ServerReport, UdpReceived};
+use wirelab_trial::counter::CHECKER_MISSED;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::slices::Slices;
 use wirelab_trial::{
-    ClockKind, Counts, Direction, Elapsed, Field, FlowObservation, Spans, Warning,
+    ClockKind, Counts, Direction, Elapsed, Field, FlowObservation, Holds, SenderObservation, Spans,
+    Warning,
 };
 
 use super::plan::Plan;
+use crate::leaving::Left;
 
 const NO_CONTENT: &str = "iperf checks no content, so its numbers are no counts of verified frames";
 const PEER_SENDS: &str = "the peer is the sender, and says nothing of itself";
@@ -20,6 +25,8 @@ pub struct About<'a> {
     pub rows: &'a [Row],
     pub peer: String,
     pub fragmented: bool,
+    /// What happened to the tester's interface.
+    pub left: &'a Left,
     pub warnings: Vec<Warning>,
 }
 
@@ -46,11 +53,26 @@ impl About<'_> {
                 direction,
                 *bytes,
                 read_ns.unwrap_or(span.end_ns).saturating_sub(span.start_ns),
+                // When the peer read them is not known.
+                &Slices::default(),
             ),
-            Leg::TcpReceived { span, bytes, .. } => {
-                self.stream(direction, *bytes, span.end_ns.saturating_sub(span.start_ns))
+            Leg::TcpReceived {
+                span,
+                bytes,
+                slices,
+                ..
+            } => {
+                let over_ns = span.end_ns.saturating_sub(span.start_ns);
+                self.stream(direction, *bytes, over_ns, slices)
             }
         };
+        match leg {
+            Leg::TcpSent { pace, holds, .. } => {
+                flow.sender = Field::measured(stream_sender(pace.as_deref(), *holds));
+            }
+            Leg::TcpReceived { held_up_ns, .. } => flow.checker_held_up_ps = held_up(*held_up_ns),
+            _ => {}
+        }
         if matches!(leg, Leg::TcpSent { read_ns: None, .. }) {
             self.warnings.push(Warning::new(
                 "buffered",
@@ -92,6 +114,7 @@ impl About<'_> {
         sent: &SendReport,
         arrived: u64,
         over_ns: u64,
+        slices: Slices,
     ) -> FlowObservation {
         let asked = self.asked(direction);
         let seen = CheckReport {
@@ -101,6 +124,7 @@ impl About<'_> {
             },
             first: (arrived > 0).then_some((0, 0)),
             last: (arrived > 0).then_some((over_ns, arrived)),
+            slices,
             ..CheckReport::default()
         };
         let mut flow = job::flow_observation(&asked, sent, seen);
@@ -115,40 +139,60 @@ impl About<'_> {
             flow.payload_bits_per_s = Field::absent(why);
             flow.link_bits_per_s = Field::absent(why);
             flow.efficiency = Field::absent(why);
+            flow.intervals.payload_bits_per_s = None;
+            flow.intervals.link_bits_per_s = None;
         }
         flow
     }
 
     /// What we sent over UDP, with what the server says of it.
     fn sent(&mut self, sent: &Sent) -> FlowObservation {
-        let report = send_report(sent);
+        let mut report = send_report(sent);
+        let told = sent.report.map(|server| of_report(&server, sent.datagrams));
+        let lost = told.map_or(0, |(lost, _)| lost.saturating_sub(sent.refused));
+        let either = self.left.take_from(&mut report, lost, sent.segmented);
         self.warnings.extend(job::below_rate(
             self.plan.frames_per_s,
             std::slice::from_ref(&report),
         ));
-        if sent.refused > 0 {
+        if report.refused_frames > 0 {
             let text = format!(
                 "the system had no room for {} datagrams, which never left",
-                sent.refused
+                report.refused_frames
             );
             let way_out = "offer less: these datagrams are the tester's loss, not the node's";
             self.warnings
                 .push(Warning::new("driver-refused", text, way_out));
         }
-        let Some(server) = sent.report else {
-            let mut flow = self.base(Direction::Receive, &report, 0, 0);
+        let Some((server, (lost, received))) = sent.report.zip(told) else {
+            let mut flow = self.base(Direction::Receive, &report, 0, 0, Slices::default());
             flow.without_rates("the peer sent no report");
             self.warnings.push(no_report(sent));
             return flow;
         };
-        let (lost, received) = of_report(&server, sent.datagrams);
+        // What never left is missing at the peer too.
+        let left = report.emitted_frames;
+        let lost = lost.saturating_sub(report.refused_frames);
         let over_ns = server.duration_us.saturating_mul(1000);
-        let mut flow = self.base(Direction::Receive, &report, received, over_ns);
+        // A server tells sums alone.
+        let untold = Slices::default();
+        let mut flow = self.base(Direction::Receive, &report, received, over_ns, untold);
         if let (true, Field::Observed { value: sender, .. }) = (sent.segmented, &mut flow.sender) {
             sender.path = "iperf, segmented".to_owned();
         }
-        if sent.datagrams > 0 {
-            flow.loss_ratio = Field::measured(lost as f64 / sent.datagrams as f64);
+        if left > 0 {
+            let share = |lost: u64| lost as f64 / left as f64;
+            flow.loss_ratio = Field::measured(share(lost.saturating_sub(either)));
+            flow.loss_ratio_at_most = (either > 0).then(|| share(lost));
+        }
+        if either > 0 {
+            self.warnings.push(Warning::new(
+                "departed",
+                format!(
+                    "the tester's interface dropped frames, and {either} of the datagrams that the peer lost may be among them, so the loss is a range"
+                ),
+                "offer less, or end what else leaves by this interface",
+            ));
         }
         flow.jitter_ps = Field::measured(server.jitter_us.saturating_mul(1_000_000));
         let counters = [
@@ -182,6 +226,7 @@ impl About<'_> {
             &SendReport::default(),
             received.datagrams,
             over_ns,
+            udp.slices.clone(),
         );
         flow.sender = Field::absent(PEER_SENDS);
         flow.sent_frames = match udp.finished {
@@ -189,17 +234,40 @@ impl About<'_> {
             false => Field::absent("no final datagram came, so the peer's number is not known"),
         };
         if received.sent() > 0 {
-            flow.loss_ratio = Field::measured(received.lost as f64 / received.sent() as f64);
+            let share = |lost: u64| lost as f64 / received.sent() as f64;
+            let either = received.lost_or_missed;
+            flow.loss_ratio = Field::measured(share(received.lost));
+            flow.loss_ratio_at_most = (either > 0).then(|| share(received.lost + either));
+            let counts = Counts {
+                distinct_sequences: received.distinct,
+                lost_frames: received.lost,
+                lost_or_missed_frames: either,
+                ..Counts::default()
+            };
+            flow.intervals.loss_ratio = udp.slices.of_loss(&counts, received.sent());
+        }
+        flow.checker_held_up_ps = held_up(udp.held_up_ns);
+        if received.unseen_by_us() > 0 {
+            let (least, most) = (received.missed, received.unseen_by_us());
+            self.warnings.push(Warning::new(
+                "checker-missed",
+                format!(
+                    "tester: its own queues overflowed; {least} to {most} datagrams went by unseen, and are not in the loss for certain"
+                ),
+                "offer less: these datagrams are the tester's loss, not the node's",
+            ));
         }
         flow.jitter_ps = Field::measured_or(
             udp.jitter_ps,
             "the peer writes no times into its datagrams, so their jitter is not known",
         );
         let counters = [
+            (CHECKER_MISSED, received.missed),
             ("received_bytes", received.bytes),
             ("received_datagrams", received.datagrams),
             ("distinct_datagrams", received.distinct),
             ("lost_datagrams", received.lost),
+            ("lost_or_missed_datagrams", received.lost_or_missed),
             ("duplicated_datagrams", received.duplicated),
             ("reordered_datagrams", received.reordered),
             ("too_late_datagrams", received.too_late),
@@ -219,15 +287,23 @@ impl About<'_> {
     }
 
     /// A TCP stream, of which bytes alone are known.
-    fn stream(&self, direction: Direction, bytes: u64, over_ns: u64) -> FlowObservation {
-        let mut flow = self.base(direction, &SendReport::default(), 0, 0);
+    fn stream(
+        &self,
+        direction: Direction,
+        bytes: u64,
+        over_ns: u64,
+        slices: &Slices,
+    ) -> FlowObservation {
+        let mut flow = self.base(direction, &SendReport::default(), 0, 0, Slices::default());
         flow.without_rates("TCP cuts its stream into segments of its own");
         flow.sent_frames = Field::absent("a TCP stream has no frames of its own");
         flow.loss_ratio = Field::absent("TCP sends again what was lost");
         flow.jitter_ps = Field::absent("a TCP stream has no datagrams");
-        flow.sender = Field::absent("iperf tells nothing of a TCP sender");
+        flow.sender = Field::absent(PEER_SENDS);
         if over_ns > 0 && bytes > 0 {
-            flow.goodput_bits_per_s = Field::measured(bytes as f64 * 8e9 / over_ns as f64);
+            let goodput = bytes as f64 * 8e9 / over_ns as f64;
+            flow.goodput_bits_per_s = Field::measured(goodput);
+            flow.intervals.goodput_bits_per_s = slices.of_rate(goodput);
             flow.elapsed = Field::measured(Elapsed {
                 ps: over_ns.saturating_mul(1000),
                 spans: Spans::Call,
@@ -242,7 +318,7 @@ impl About<'_> {
 }
 
 /// What our own sender did.
-fn send_report(sent: &Sent) -> SendReport {
+pub fn send_report(sent: &Sent) -> SendReport {
     SendReport {
         emitted_frames: sent.datagrams.saturating_sub(sent.refused),
         sequences: sent.datagrams,
@@ -250,17 +326,47 @@ fn send_report(sent: &Sent) -> SendReport {
         // From the first datagram to the last: the sum of the gaps.
         last_ns: (sent.gaps.mean_ticks * sent.gaps.count as f64).round() as u64,
         gap: sent.gaps.clone(),
-        slips: sent.slips,
-        slipped_ns: sent.slipped_ns,
+        // Without a rate there is no schedule that could slip.
+        slips: sent.slips + sent.holds.count,
+        slipped_ns: sent.slipped_ns + sent.holds.held_ns,
+        blocked_ns: Some(sent.holds.blocked_ns),
+        longest_burst_frames: sent.longest_burst,
         refused_frames: sent.refused,
         kernel_copied: Some(true),
         call_ns: sent.duration_ns,
     }
 }
 
+/// How our own sender of a stream did: its writes are no frames, so that it has no rate of them.
+fn stream_sender(pace: Option<&Pace>, holds: Holds) -> SenderObservation {
+    const NO_FRAMES: &str = "a TCP stream has no frames of its own";
+    const NO_RATE: &str = "no rate was asked";
+    let slipped_ns = pace.map_or(holds.held_ns, |pace| pace.slipped_ns);
+    SenderObservation {
+        path: "iperf".to_owned(),
+        asked_frames_per_s: Field::absent(NO_FRAMES),
+        achieved_frames_per_s: Field::absent(NO_FRAMES),
+        kept_rate: Field::measured_or(pace.map(|pace| pace.slips == 0), NO_RATE),
+        gap: Field::measured_or(pace.map(|pace| pace.gaps.clone()), NO_RATE),
+        slips: Field::measured(pace.map_or(holds.count, |pace| pace.slips)),
+        slipped_ps: Field::measured(slipped_ns.saturating_mul(1000)),
+        blocked_ps: Field::measured(holds.blocked_ns.saturating_mul(1000)),
+        longest_burst_frames: Field::measured_or(pace.map(|pace| pace.longest_burst), NO_RATE),
+        kernel_copied: Field::measured(true),
+        ledger: None,
+    }
+}
+
+fn held_up(ns: Option<u64>) -> Field<u64> {
+    Field::measured_or(
+        ns.map(|ns| ns.saturating_mul(1000)),
+        "the receiver does not watch its clock",
+    )
+}
+
 /// Losses and arrivals of our datagrams by a server's report. Most servers count the final datagram as one more,
 /// and one whose first final datagrams were lost books those as losses of data.
-fn of_report(report: &ServerReport, sent: u64) -> (u64, u64) {
+pub fn of_report(report: &ServerReport, sent: u64) -> (u64, u64) {
     let finals = report.datagrams.saturating_sub(sent);
     let lost = report
         .lost

@@ -1,5 +1,6 @@
 //! An iperf 2 peer as a node: `iperf:HOST[:PORT]`.
 
+mod echo;
 mod flow;
 mod observe;
 pub(crate) mod plan;
@@ -17,6 +18,7 @@ use wirelab_trial::{
 };
 
 use crate::host::{Addresses, HostPort};
+use crate::leaving::Leaving;
 use crate::route::Route;
 
 /// The port of iperf 2.
@@ -97,7 +99,13 @@ impl Node for IperfNode {
             kind: "iperf".to_owned(),
             capabilities: Capabilities {
                 layers: layers.into_iter().filter(|l| self.peer.has(*l)).collect(),
-                directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],
+                directions: vec![
+                    Direction::Transmit,
+                    Direction::Receive,
+                    Direction::Both,
+                    // Of TCP: blocks come back.
+                    Direction::Echo,
+                ],
                 buffers: Vec::new(),
                 paths: Vec::new(),
                 ports: 1,
@@ -118,15 +126,29 @@ impl Node for IperfNode {
         plan::check_asked(trial)?;
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
-        let plan = plan::plan(trial, server, route.link())?;
-        if let Some(last) = self.unsettled_since {
-            std::thread::sleep(run::SETTLE.saturating_sub(last.elapsed()));
+        let rest = self
+            .unsettled_since
+            .map(|last| run::SETTLE.saturating_sub(last.elapsed()));
+        if trial.direction == Direction::Echo {
+            let echo = echo::plan(trial, route.link())?;
+            std::thread::sleep(rest.unwrap_or_default());
+            let leaving = Leaving::by(route.interface.as_ref());
+            let observation = echo.run(server, self.describe(), cancel);
+            let left = leaving.end();
+            // Asked again at once, iperf 2.1.8 ends with a double free.
+            self.unsettled_since = Some(Instant::now());
+            return left.judge(observation);
         }
+        let plan = plan::plan(trial, server, route.link())?;
+        std::thread::sleep(rest.unwrap_or_default());
+        let leaving = Leaving::by(route.interface.as_ref());
         let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        let left = leaving.end();
         // A server that only read a stream is done with it.
         let alone = !plan.is_udp() && trial.direction == Direction::Receive;
         self.unsettled_since = (!alone).then(Instant::now);
         self.learn(&ran);
-        observe::observation(&plan, ran, self.describe(), &route)
+        let observation = observe::observation(&plan, ran, &left, self.describe(), &route);
+        left.judge(observation)
     }
 }

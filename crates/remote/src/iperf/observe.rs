@@ -11,7 +11,12 @@ use wirelab_trial::{
 use super::flow::About;
 use super::plan::Plan;
 use super::run::Ran;
+use crate::leaving::Left;
 use crate::route::Route;
+
+/// Why there is no CPU load.
+pub const NO_LOAD: &str =
+    "an iperf peer tells no CPU load: 'wirelab node serve' there does, asked as node:HOST";
 
 /// The observation of a test, or why there is none.
 ///
@@ -20,6 +25,7 @@ use crate::route::Route;
 pub fn observation(
     plan: &Plan,
     ran: Ran,
+    left: &Left,
     node: Description,
     route: &Route,
 ) -> Result<Observation, NodeError> {
@@ -30,6 +36,7 @@ pub fn observation(
         rows: &ran.outcome.rows,
         peer: node.name.clone(),
         fragmented: fragmented.is_some(),
+        left,
         warnings: fragmented.into_iter().collect(),
     };
     let flows: Vec<FlowObservation> = ran
@@ -58,6 +65,7 @@ pub fn observation(
         ));
     }
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
+    let missed = flows.iter().any(FlowObservation::tester_dropped);
     Ok(Observation {
         trial: plan.trial.clone(),
         sizes: plan.sizes,
@@ -65,12 +73,10 @@ pub fn observation(
         status: status(plan, &ran),
         started_unix_ns: Field::measured(ran.started_unix_ns),
         flows,
-        cpu_load: Field::absent(
-            "an iperf peer tells no CPU load: 'wirelab node serve' there does, asked as node:HOST",
-        ),
+        cpu_load: Field::absent(NO_LOAD),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation::of_trial(plan.frames_per_s.is_some(), slow),
+        tester: TesterObservation::of_trial(plan.frames_per_s.is_some() || missed, slow || missed),
         warnings,
     })
 }
@@ -114,7 +120,8 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<String> {
     }
 }
 
-fn failure(trouble: &Trouble) -> NodeError {
+/// Why nothing was measured.
+pub fn failure(trouble: &Trouble) -> NodeError {
     match trouble {
         Trouble::Unsupported(why) => Unsupported {
             field: "direction",
@@ -132,5 +139,84 @@ pub fn generation_name(generation: Generation) -> &'static str {
         Generation::V205 => "iperf 2.0.5 to 2.0.12",
         Generation::Wide | Generation::WideBare => "iperf 2.0.13 or later",
         Generation::SmallTripTimes => "iperf 2.1 or later, with trip times",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::SocketAddr;
+    use wirelab_iperf::v2::Outcome;
+    use wirelab_iperf::v2::Receiver;
+    use wirelab_iperf::v2::UdpReceived;
+    use wirelab_iperf::v2::table::Id;
+    use wirelab_trial::{
+        Capabilities, Direction, Extent, Framing, Layer, Load, Size, SizeUnit, Trial,
+    };
+
+    fn asked(load: Load) -> Plan {
+        let framing = Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let size = Size::new(SizeUnit::Datagram, 1000);
+        let extent = Extent::Time {
+            time_ps: 1_000_000_000_000,
+        };
+        let trial = Trial::new(framing, Direction::Transmit, size, load, extent);
+        let server = SocketAddr::from(([127, 0, 0, 1], 5001));
+        crate::iperf::plan::plan(&trial, server, None).unwrap()
+    }
+
+    /// Of a hundred datagrams ten never came, and the tester dropped from `missed` to so many and `either` of them.
+    fn seen(plan: &Plan, missed: u64, either: u64) -> Observation {
+        let mut udp = UdpReceived::of(&Receiver::of(Generation::Bare, 0));
+        udp.finished = true;
+        udp.received.datagrams = 90;
+        udp.received.distinct = 90;
+        udp.received.missed = missed;
+        udp.received.lost_or_missed = either;
+        udp.received.lost = 10 - missed - either;
+        let ran = Ran {
+            started_unix_ns: 0,
+            outcome: Outcome {
+                legs: vec![(Id::Back(1), Leg::UdpReceived(Box::new(udp)))],
+                ..Outcome::default()
+            },
+            cancelled: false,
+            on_our_connection: false,
+        };
+        let node = Description {
+            name: "iperf:127.0.0.1".to_owned(),
+            kind: "iperf".to_owned(),
+            capabilities: Capabilities::default(),
+            setup: BTreeMap::new(),
+        };
+        let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 5001))).unwrap();
+        observation(plan, ran, &Left::default(), node, &route).unwrap()
+    }
+
+    #[test]
+    fn what_the_tester_dropped_of_a_peers_datagrams_is_its_limit_and_no_loss() {
+        for load in [Load::Max, Load::FrameRate { frames_per_s: 1e4 }] {
+            let plan = asked(load);
+            for (missed, either, least, most) in [
+                (10, 0, 0.0, None),
+                (0, 10, 0.0, Some(0.1)),
+                (3, 5, 0.02, Some(0.07)),
+            ] {
+                let seen = seen(&plan, missed, either);
+                let flow = &seen.flows[0];
+                assert_eq!(flow.loss_ratio.value(), Some(&least));
+                assert_eq!(flow.loss_ratio_at_most, most);
+                assert!(flow.tester_dropped());
+                assert_eq!(seen.tester.was_limit.value(), Some(&true), "{load:?}");
+                assert!(seen.warnings.iter().any(|w| w.code == "checker-missed"));
+            }
+            let seen = seen(&plan, 0, 0);
+            assert!(!seen.flows[0].tester_dropped());
+            assert_eq!(seen.flows[0].loss_ratio.value(), Some(&0.1));
+            assert_ne!(seen.tester.was_limit.value(), Some(&true), "{load:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ const LEAST_DATAGRAM: u32 = 16;
 /// Most bytes that UDP carries over IPv4 and IPv6: 65,535 less the headers that the length counts (RFC 768, 791, 8200).
 const MOST_DATAGRAM: [u32; 2] = [65_507, 65_527];
 /// Most bytes of one write to TCP: the tester keeps one block of them.
-const MOST_WRITE: u32 = 1 << 20;
+pub const MOST_WRITE: u32 = 1 << 20;
 /// Rate in bit/s that is asked of a peer that shall send as fast as it can: iperf's header has no word for that,
 /// and no link of today carries it.
 const AS_FAST_AS_IT_CAN: u64 = 400_000_000_000;
@@ -66,8 +66,12 @@ pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
         let why = format!("iperf speaks UDP and TCP alone; for Ethernet {node}");
         return Err(NodeError::unsupported("layer", why));
     }
-    if trial.direction == Direction::Echo {
-        let why = format!("iperf sends nothing back; for echo {node}");
+    let echo = trial.direction == Direction::Echo;
+    if echo && !trial.framing.layer.is_tcp() {
+        let why = format!(
+            "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8): ask --layer tcp4; \
+             for UDP {node}"
+        );
         return Err(NodeError::unsupported("direction", why));
     }
     if trial.framing.vlan_tags > 0 {
@@ -84,7 +88,11 @@ pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
         let why = "an iperf peer does not let its buffers be chosen: leave --buffers out";
         return Err(NodeError::unsupported("buffers", why));
     }
-    trial.decline_ways(&format!(
+    let beside = Trial {
+        background: trial.background.filter(|_| !echo),
+        ..trial.clone()
+    };
+    beside.decline_ways(&format!(
         "an iperf peer goes its own way: leave it out, or {node}"
     ))?;
     if !trial.faults.is_clean() {
@@ -129,6 +137,7 @@ pub fn plan(
     };
     config.length_bytes = length_bytes(datagram, layer, frames_per_s);
     config.rate = rate(trial, datagram, frames_per_s);
+    config.sending.strict_gaps = trial.strict_gaps;
     config.amount = amount(trial, datagram, frames_per_s)?;
     // What the peer sends is wanted alone: our own leg only opens the test.
     config.own_amount = (trial.direction == Direction::Transmit).then_some(Amount::Bytes(1));

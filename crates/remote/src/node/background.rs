@@ -6,10 +6,10 @@ use std::net::{SocketAddr, UdpSocket};
 
 use wirelab_socket::flow::{Offer, Sent};
 use wirelab_socket::udp::Background as Sender;
-use wirelab_trial::{Cancel, Extent, Field, Observation, Warning};
+use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning};
 
 use super::plan::Plan;
-use super::ways::{BACKGROUND, Background};
+use super::ways::BACKGROUND;
 
 /// A socket to the node's background port; none where no background is asked.
 pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
@@ -37,11 +37,11 @@ pub fn begin<'a>(plan: &Plan, socket: Option<&'a UdpSocket>) -> io::Result<Optio
 }
 
 /// Do the flow's work with a background beside it, sent by a thread of its own.
-pub fn around(
+pub fn around<T>(
     plan: &Plan,
     socket: Option<&UdpSocket>,
-    work: impl FnOnce() -> io::Result<Sent>,
-) -> io::Result<(Sent, Option<Sent>)> {
+    work: impl FnOnce() -> io::Result<T>,
+) -> io::Result<(T, Option<Sent>)> {
     let Some(mut background) = begin(plan, socket)? else {
         return Ok((work()?, None));
     };
@@ -51,18 +51,18 @@ pub fn around(
             background.alone(&over);
             background.finish()
         });
-        let sent = work();
+        let did = work();
         over.cancel();
         let background = beside.join();
         let background = background.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((sent?, Some(background)))
+        Ok((did?, Some(background)))
     })
 }
 
-/// Tell what was sent and what arrived.
+/// Tell what was sent and what arrived of a background of so many frames/s.
 pub fn tell(
     observation: &mut Observation,
-    background: &Background,
+    frames_per_s: f64,
     sent: Option<&Sent>,
     counters: &BTreeMap<String, u64>,
 ) {
@@ -93,7 +93,7 @@ pub fn tell(
     let lasted_s = frames.zip(rate).map(|(frames, rate)| frames as f64 / rate);
     let few = "fewer than two frames of it were sent";
     put("lasted_ns", lasted_s.map(|s| (s * 1e9).round() as u64), few);
-    let due = lasted_s.map(|s| (s * background.frames_per_s).round() as u64);
+    let due = lasted_s.map(|s| (s * frames_per_s).round() as u64);
     put("due_frames", due, few);
     let slipped = sent.map(|(report, _)| report.slips);
     put("sender_slips", slipped, "the flow was not sent");
@@ -114,16 +114,21 @@ pub fn tell(
         warn(
             "background-ended",
             format!("the background ended early: {error}"),
-            "ask a node that serves a background (wirelab node serve)",
+            "start what receives it: wirelab node serve, or iperf -s -u beside iperf -s for an iperf peer",
         );
+        // What was measured then is not what was asked.
+        if observation.status == Status::Complete {
+            let why = format!("the background ended early: {error}");
+            observation.status = Status::Partial { why };
+        }
     }
-    if report.kept_rate(Some(background.frames_per_s)) == Some(false) {
+    if report.kept_rate(Some(frames_per_s)) == Some(false) {
         let rate = report.frames_per_s().unwrap_or(0.0);
-        let asked = background.frames_per_s;
+        let asked = frames_per_s;
         warn(
             "background-below-rate",
             format!(
-                "the tester sent the background at {rate:.0} frames/s, not the {asked:.0} asked: the flow goes first"
+                "the tester sent the background at {rate:.0} frames/s, not the {asked:.0} asked"
             ),
             "the tester was the limit: offer less of either",
         );

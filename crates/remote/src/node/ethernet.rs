@@ -13,12 +13,13 @@ use wirelab_port::packet::{
 };
 use wirelab_socket::echo::names::ROUND_TRIP;
 use wirelab_socket::flow::{Seen, Sent};
+use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::{Buffers, Cancel, Direction, NodeError, Unsupported};
 use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
 
 use super::background;
 use super::flows::{Did, Sides};
-use super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::plan::Plan;
 
 /// The way that frames take on the tester's side, as observations name it.
 pub const PATH: &str = "packet";
@@ -56,8 +57,8 @@ pub fn prepare(
     start.peer_mac = Some(Mac(interface.mac.0));
     let stream = match plan.trial.direction {
         Direction::Receive => None,
-        Direction::Echo => Some(TO_NODE),
-        Direction::Transmit | Direction::Both => Some(FROM_NODE),
+        Direction::Echo => Some(plan.streams.to_node),
+        Direction::Transmit | Direction::Both => Some(plan.streams.from_node),
     };
     let ready = plan.trial.buffers == Some(Buffers::Prefilled) && plan.node_sends();
     let check = |stream| CheckJob {
@@ -69,8 +70,15 @@ pub fn prepare(
         slots: ready.then_some(PREFILLED_SLOTS),
         time_every: if plan.frames_per_s.is_some() { 1 } else { 16 },
     };
+    // Echoes carry the tester's own times too, which tell those of any earlier run.
+    let echo = plan.trial.direction == Direction::Echo;
+    let options = || CheckOptions {
+        sent_since_ns: echo.then(now_ns),
+        one_flow_at_a_time: true,
+        ..CheckOptions::default()
+    };
     let checker = stream
-        .map(|stream| Checker::start(&interface.port, &check(stream), CheckOptions::default()))
+        .map(|stream| Checker::start(&interface.port, &check(stream), options()))
         .transpose()?;
     Ok(Ready {
         interface: interface.clone(),
@@ -169,7 +177,7 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
             transport: Transport::Ethernet,
         },
         sizes: plan.sizes,
-        stream: TO_NODE,
+        stream: plan.streams.to_node,
         with_time: true,
         pace: plan.offer().pace,
         extent: plan.trial.extent,

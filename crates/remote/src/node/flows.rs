@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use wirelab_control::client::ClientError;
 use wirelab_control::message::Status;
 use wirelab_control::value::State;
+use wirelab_cores::prefer_this_thread;
 use wirelab_socket::flow::{Live, Seen, Sent};
 use wirelab_trial::{Cancel, Direction, Progress, Series};
 
 use super::control::Control;
 use super::plan::Plan;
+use crate::leaving::Left;
 
 /// How often to look at the tester's own side.
 const LOOK: Duration = Duration::from_millis(5);
@@ -71,6 +73,8 @@ pub struct Ran {
     pub from_node: Vec<(u32, u64)>,
     /// What a reader should know of it.
     pub notes: Vec<String>,
+    /// What happened to the tester's interface.
+    pub left: Left,
 }
 
 /// Run the sides of a trial that the node has started.
@@ -92,11 +96,15 @@ pub fn run(
     std::thread::scope(|scope| {
         let receiver = sides.receive.map(|work| {
             let (live, flag) = (&receiving, &to_receive);
-            scope.spawn(move || work(live, flag))
+            scope.spawn(move || {
+                prefer_this_thread(None);
+                work(live, flag)
+            })
         });
         let sender = sides.send.map(|work| {
             let (live, flag, over) = (&sending, &to_send, &sent_all);
             scope.spawn(move || {
+                prefer_this_thread(plan.offer().pace.interval_ps());
                 let did = work(live, flag);
                 over.store(true, Ordering::Relaxed);
                 did

@@ -1,6 +1,6 @@
 //! A node that speaks the control protocol: `node:HOST[:PORT]`.
 
-mod background;
+pub(crate) mod background;
 mod clocks;
 mod control;
 mod ethernet;
@@ -13,7 +13,7 @@ mod turns;
 mod udp;
 mod watch;
 mod way;
-mod ways;
+pub(crate) mod ways;
 pub(crate) mod wire;
 
 use std::collections::BTreeMap;
@@ -30,23 +30,30 @@ use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial};
+use wirelab_trial::{
+    Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial, Warning,
+};
 use wirelab_wire::LineRate;
 
 use crate::host::{Addresses, HostPort, no_way};
+use crate::leaving::Leaving;
 use crate::route::Route;
 use control::Control;
 use flows::Sides;
 use place::Place;
-use plan::Plan;
+use plan::{Plan, Streams};
 use watch::Watch;
 pub use way::Connect;
 use way::{Opener, Way};
 pub use wire::Ends;
 use wire::Wire;
 
+/// Set-up key of what emulates a node, or by what it knows that something does.
+const EMULATOR: &str = "emulator";
 /// Set-up key of the clock that a node reads.
 const CLOCK_ID: &str = "clock_id";
+/// The kind of node that was started here.
+const BOARD: &str = "board";
 /// How often a busy node is asked whether it is free.
 const BUSY_LOOK: Duration = Duration::from_millis(500);
 /// How long a node may take to end a trial that it gives up.
@@ -66,6 +73,9 @@ pub struct ControlNode {
     identity: Identity,
     setup: BTreeMap<String, String>,
     place: Place,
+    /// Number of the last trial, from which its streams follow; another run begins elsewhere. Firmware keeps to one pair
+    /// of streams: it takes what comes first in an echo for the flow.
+    trials: u32,
     /// The last idle baseline that the node told. Trials that follow one another leave it no time for another.
     idle_ratio: Option<f64>,
     /// What came of the other way of the last trial, where the two took turns.
@@ -118,7 +128,7 @@ impl ControlNode {
     }
 
     fn made_of_software(mut self) -> ControlNode {
-        self.kind = "board";
+        self.kind = BOARD;
         self.link_is_real = false;
         self
     }
@@ -139,11 +149,13 @@ impl ControlNode {
             kind: "node",
             way,
             opener,
-            link_is_real: true,
+            link_is_real: !setup.contains_key(EMULATOR),
             control,
             identity,
             setup,
             place,
+            // A microsecond is as good as a random number for that.
+            trials: (unix_ns() / 1000) as u32,
             idle_ratio: None,
             other_way: None,
         })
@@ -230,6 +242,7 @@ impl ControlNode {
             Way::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
             Way::Ip { address, .. } => self.by_ip(address, &mut plan, progress, cancel)?,
         };
+        let left = ran.left.clone();
         let mut told = self.told(&plan, started.trial, &ran);
         // Of two ways each has stages of its own.
         let points = match plan.turns {
@@ -241,7 +254,7 @@ impl ControlNode {
         self.idle_ratio = told_idle.or(self.idle_ratio);
         let datagram = plan.sizes.datagram.unwrap_or(0);
         let warnings = crate::path::fragmented(datagram, layer, self.way.mtu());
-        let observation = observe::observation(observe::Parts {
+        let mut observation = observe::observation(observe::Parts {
             plan: &plan,
             path: self.way.name(layer),
             node: self.describe(),
@@ -252,7 +265,23 @@ impl ControlNode {
             shared: self.place.shared.clone().or(unpinned),
             warnings: warnings.into_iter().collect(),
         });
-        Ok((observation, points))
+        self.mark_emulated(&mut observation);
+        Ok((left.judge(Ok(observation))?, points))
+    }
+
+    /// A node that somebody started in an emulator says so itself. A board that was started here says more.
+    fn mark_emulated(&self, observation: &mut Observation) {
+        let Some(emulator) = self.setup.get(EMULATOR).filter(|_| self.kind != BOARD) else {
+            return;
+        };
+        observation.mark_emulated();
+        observation.warnings.push(Warning::new(
+            "emulated",
+            format!(
+                "the node says that it is emulated ({emulator}), so that rates and times are those of the emulation, and not of the hardware"
+            ),
+            "take counts of instructions, which no host changes: wirelab stages board:NAME",
+        ));
     }
 
     /// One trial, on a thread of its own, since that goes to the tester's place.
@@ -268,16 +297,37 @@ impl ControlNode {
         })
     }
 
-    fn plan(&self, trial: &Trial) -> Result<Plan, NodeError> {
+    fn plan(&mut self, trial: &Trial) -> Result<Plan, NodeError> {
         let mut plan = plan::plan(trial, &self.identity, self.link())?;
+        if self.setup.contains_key(CLOCK_ID) {
+            self.trials = self.trials.wrapping_add(1);
+            plan.on_streams(Streams::of_trial(self.trials));
+        }
         if plan.start.captures.is_some() {
             plan.start.clock_id = clocks::shared(self.setup.get(CLOCK_ID));
         }
         Ok(plan)
     }
 
-    /// A trial whose frames the stack of this host makes and takes.
+    /// A trial whose frames leave by an interface of this host.
     fn by_ip(
+        &mut self,
+        node: SocketAddr,
+        plan: &mut Plan,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<(Started, flows::Ran), NodeError> {
+        let leaving = Leaving::by(self.interface());
+        let ran = self.by_stack(node, plan, progress, cancel);
+        let left = leaving.end();
+        match ran {
+            Ok((started, ran)) => Ok((started, flows::Ran { left, ..ran })),
+            Err(error) => Err(left.because(error)),
+        }
+    }
+
+    /// A trial whose frames the stack of this host makes and takes.
+    fn by_stack(
         &mut self,
         node: SocketAddr,
         plan: &mut Plan,
@@ -299,10 +349,10 @@ impl ControlNode {
                 ran = self.flows(plan, &started, sides, progress, cancel)?;
             }
             Layer::UdpIpv4 | Layer::UdpIpv6 => {
-                let socket = udp::prepare(node, &mut plan.start)?;
+                let (socket, ready) = udp::prepare(node, &mut plan.start)?;
                 watch = self.watch(plan, &mut notes);
                 started = self.start(plan, cancel)?;
-                let sides = udp::sides(plan, node, &started, &socket);
+                let sides = udp::sides(plan, node, &started, (&socket, ready));
                 ran = self.flows(plan, &started, sides, progress, cancel)?;
             }
             Layer::TcpIpv4 | Layer::TcpIpv6 => {
@@ -330,6 +380,9 @@ impl ControlNode {
         let captures = plan.start.captures.is_some();
         let mut told = Told::ask(&mut self.control, number, captures);
         let same = clocks::one_clock(self.setup.get(CLOCK_ID));
+        for point in &mut told.points {
+            point.stream = plan.streams.name(point.stream);
+        }
         clocks::join(&mut told.points, same, now_ns(), &mut told.notes);
         clocks::seen(&mut told.points, plan::FROM_NODE, &ran.from_node);
         let note = ran.status.as_ref().and_then(|status| status.note.clone());
@@ -338,8 +391,11 @@ impl ControlNode {
         // How a program sits on the node's port is known when it does.
         let trial = &plan.trial;
         if captures || trial.path.is_some() {
+            // Who started its emulator knows more of that than the node.
+            let emulator = self.setup.remove_entry(EMULATOR);
             self.setup
                 .extend(told::setup(&mut self.control).unwrap_or_default());
+            self.setup.extend(emulator);
         }
         told
     }

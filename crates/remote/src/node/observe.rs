@@ -51,9 +51,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     let slow = flows
         .iter()
         .any(|flow| flow.direction != Direction::Transmit && flow.sender_was_slow());
-    let missed = flows
-        .iter()
-        .any(|flow| flow.counts.value().is_some_and(|c| c.missed_frames > 0));
+    let missed = flows.iter().any(FlowObservation::tester_dropped);
     let counters = parts
         .told
         .counters
@@ -82,7 +80,12 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     };
     if let Some(asked) = &parts.plan.background {
         let told = &parts.told.counters;
-        background::tell(&mut observation, asked, background.as_ref(), told);
+        background::tell(
+            &mut observation,
+            asked.frames_per_s,
+            background.as_ref(),
+            told,
+        );
     }
     observation
 }
@@ -191,12 +194,12 @@ impl Parts<'_> {
     /// What the tester sent and the node received.
     fn node_received(&mut self) -> FlowObservation {
         let asked = self.asked(Direction::Receive);
-        let sent = self.ran.sending.sent.take().unwrap_or_default().report;
-        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
-        self.warnings.extend(slow);
+        let sent = self.ran.sending.sent.take().unwrap_or_default();
+        let (mut sent, segmented) = (sent.report, sent.segmented);
         let counts = match told::counts(&self.told.counters) {
             Ok(counts) => counts,
             Err(missing) => {
+                self.tell_slow(&sent);
                 let seen = CheckReport::default();
                 let mut flow = job::flow_observation(&asked, &sent, seen);
                 let why = match self.told.counters.is_empty() {
@@ -208,8 +211,22 @@ impl Parts<'_> {
             }
         };
         let span = span_ps(self.ran.status.as_ref());
-        let seen = told::report(&self.told.counters, counts, span);
+        let mut seen = told::report(&self.told.counters, counts, span);
+        self.reconcile(&mut sent, &mut seen, segmented);
+        self.tell_slow(&sent);
         self.flow(&asked, &sent, seen)
+    }
+
+    /// What the tester's own interface dropped was neither sent nor lost, as far as that can be known.
+    fn reconcile(&self, sent: &mut SendReport, seen: &mut CheckReport, segmented: bool) {
+        let unseen = sent.unseen(seen);
+        let either = self.ran.left.take_from(sent, unseen, segmented);
+        seen.missed.at_most = seen.missed.at_most.saturating_add(either);
+    }
+
+    fn tell_slow(&mut self, sent: &SendReport) {
+        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(sent));
+        self.warnings.extend(slow);
     }
 
     /// What the node sent and the tester received.
@@ -243,6 +260,8 @@ impl Parts<'_> {
             slips: self.counter("sent_slips").unwrap_or(0),
             slipped_ns: self.counter("sent_slipped_ns").unwrap_or(0),
             refused_frames: refused,
+            blocked_ns: self.counter("sent_blocked_ns"),
+            longest_burst_frames: self.counter("sent_longest_burst_frames"),
             ..SendReport::default()
         };
         let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
@@ -266,12 +285,14 @@ impl Parts<'_> {
     /// What came back.
     fn echo(&mut self) -> FlowObservation {
         let mut asked = self.asked(Direction::Echo);
-        let did = std::mem::take(&mut self.ran.sending);
+        let mut did = std::mem::take(&mut self.ran.sending);
+        self.ran.sending.background = did.background.take();
         asked.receiver_path = did.path.unwrap_or(asked.receiver_path);
-        let sent = did.sent.unwrap_or_default().report;
-        let seen = did.seen.unwrap_or_default().report;
-        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
-        self.warnings.extend(slow);
+        let sent = did.sent.unwrap_or_default();
+        let (mut sent, segmented) = (sent.report, sent.segmented);
+        let mut seen = did.seen.unwrap_or_default().report;
+        self.reconcile(&mut sent, &mut seen, segmented);
+        self.tell_slow(&sent);
         let mut flow = self.flow(&asked, &sent, seen);
         flow.series.splice(0..0, did.series);
         for name in ["received_frames", "sent_frames"] {
@@ -313,6 +334,11 @@ impl Parts<'_> {
             (None, false) => None,
         };
         load.shared = why.is_some();
+        if load.was_busy_before() {
+            let text = "the node's cores were busy before the trial, with other work or since it waits by spinning: an idle node may be faster and lose less";
+            let way_out = "end the other work on the node and measure again";
+            self.warn("node-busy", text.to_owned(), way_out);
+        }
         self.warnings.extend(why.map(|why| place::warning(&why)));
         Field::Observed { value: load, kind }
     }

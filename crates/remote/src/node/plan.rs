@@ -9,10 +9,12 @@ use wirelab_wire::LineRate;
 
 use super::ways::{self, Background};
 
-/// Stream that the tester sends in.
+/// Stream that the tester sends in, as observations name it.
 pub const TO_NODE: u8 = 0;
-/// Stream that the node sends in.
+/// Stream that the node sends in, as observations name it.
 pub const FROM_NODE: u8 = 1;
+/// Trials after which the streams on the wire are those of an earlier one again.
+const STREAM_PAIRS: u32 = 128;
 /// Frames whose capture points are asked for, as many as the Zynq document's tables have.
 pub const CAPTURES: u32 = 512;
 /// The highest rate at which they are asked for unless the trial chooses what takes them: to look at each frame costs a
@@ -20,6 +22,37 @@ pub const CAPTURES: u32 = 512;
 const LOOKED_AT_PER_S: f64 = 50_000.0;
 /// How much longer than its extent a trial may take before the node ends it by itself, in ps: 10 s.
 const MARGIN_PS: u64 = 10_000_000_000_000;
+
+/// The streams of a trial on the wire. Each trial has two of its own, so that a late frame tells its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// That the tester sends in.
+    pub to_node: u8,
+    /// That the node sends in.
+    pub from_node: u8,
+}
+
+impl Streams {
+    /// Those of a trial, by its number.
+    pub const fn of_trial(number: u32) -> Streams {
+        let to_node = (number % STREAM_PAIRS) as u8 * 2;
+        Streams {
+            to_node,
+            from_node: to_node + 1,
+        }
+    }
+
+    /// What observations call a stream of the trial; any other keeps its number.
+    pub const fn name(self, on_the_wire: u8) -> u8 {
+        if on_the_wire == self.to_node {
+            TO_NODE
+        } else if on_the_wire == self.from_node {
+            FROM_NODE
+        } else {
+            on_the_wire
+        }
+    }
+}
 
 /// A trial made ready to run.
 #[derive(Clone, Debug)]
@@ -34,6 +67,8 @@ pub struct Plan {
     pub frames_per_s: Option<f64>,
     /// What is sent beside it.
     pub background: Option<Background>,
+    /// Its streams on the wire.
+    pub streams: Streams,
     /// What the node is asked; ports and addresses are added by the layer.
     pub start: Start,
     /// The UDP port of one frame of each pair, where two ways take turns: that which a rule of the fast track names.
@@ -53,12 +88,19 @@ impl Plan {
         Ok(())
     }
 
+    /// Give it other streams on the wire.
+    pub fn on_streams(&mut self, streams: Streams) {
+        self.streams = streams;
+        self.start.tx_stream = Some(streams.from_node);
+        self.start.rx_stream = Some(streams.to_node);
+    }
+
     /// What the tester sends.
     pub fn offer(&self) -> Offer {
         Offer {
-            stream: TO_NODE,
+            stream: self.streams.to_node,
             datagram_bytes: self.sizes.datagram.unwrap_or(0),
-            pace: Pace::of(self.frames_per_s),
+            pace: Pace::of(self.frames_per_s).strict(self.trial.strict_gaps),
             extent: self.trial.extent,
             with_time: self.frames_per_s.is_some(),
             node_clock: false,
@@ -68,7 +110,7 @@ impl Plan {
     /// What the tester expects of the node.
     pub fn expect(&self) -> Expect {
         Expect {
-            stream: FROM_NODE,
+            stream: self.streams.from_node,
             datagram_bytes: self.sizes.datagram.unwrap_or(0),
             captures: 0,
         }
@@ -184,7 +226,8 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
     let mut start = start(trial, node, frames_per_s)?;
     ways::ask(trial, &mut start)?;
     start.background_port = background.map(|background| background.port);
-    Ok(Plan {
+    let mut plan = Plan {
+        streams: Streams::of_trial(0),
         trial: trial.clone(),
         sizes,
         link,
@@ -192,7 +235,9 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
         background,
         start,
         turns: None,
-    })
+    };
+    plan.on_streams(plan.streams);
+    Ok(plan)
 }
 
 fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<Start, NodeError> {
@@ -226,8 +271,6 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         size: Some(trial.size),
         load: sends.then_some(load),
         limit_ps: Some(long_ps.saturating_add(MARGIN_PS).min(node.max_time_ps)),
-        tx_stream: Some(FROM_NODE),
-        rx_stream: Some(TO_NODE),
         buffers: trial.buffers,
         captures: (captures > 0 && trial.direction != Direction::Echo).then_some(captures),
         ..Start::new(trial.direction, trial.framing.layer, extent)
@@ -241,4 +284,23 @@ fn within(what: &str, asked: u64, most: u64) -> Result<(), NodeError> {
     Err(NodeError::bad(format!(
         "{asked} {what}: a trial on this node has 1 to {most}"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_that_follow_one_another_share_no_stream() {
+        let of = Streams::of_trial;
+        let all: Vec<u8> = (1_000..1_000 + STREAM_PAIRS)
+            .flat_map(|number| [of(number).to_node, of(number).from_node])
+            .collect();
+        let distinct: std::collections::BTreeSet<u8> = all.iter().copied().collect();
+        assert_eq!(distinct.len(), all.len());
+        assert_eq!(of(u32::MAX), of(127));
+        let streams = of(5);
+        let named = [10, 11, 12].map(|on_the_wire| streams.name(on_the_wire));
+        assert_eq!(named, [TO_NODE, FROM_NODE, 12]);
+    }
 }

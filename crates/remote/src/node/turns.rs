@@ -5,8 +5,8 @@ use wirelab_socket::udp::is_second;
 use wirelab_trial::counter::ATTEMPTS;
 use wirelab_trial::stage::{self, PointTimes};
 use wirelab_trial::{
-    Counts, Extent, Field, FlowObservation, Layer, Load, Observation, Path, Tracker, Trial,
-    Warning, unseen,
+    Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Layer, Load, Observation,
+    Path, Tracker, Trial, Warning, unseen,
 };
 
 use super::plan::TO_NODE;
@@ -42,7 +42,8 @@ pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
     };
     let named = !rule_ports(trial).ok()?.is_empty();
     let frames = frames.checked_mul(WAYS)?;
-    let asked = paired && udp && named && trial.background.is_some();
+    let beside = trial.background.is_some() && trial.direction == Direction::Receive;
+    let asked = paired && udp && named && beside;
     (asked && frames <= u64::from(captures)).then(|| Trial {
         path: Some(Path::FastTrack),
         load: Load::FrameRate {
@@ -109,6 +110,7 @@ fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &m
     flow.series = stages.map(|(_, series)| series).collect();
     RECEIVER.clone_into(&mut flow.receiver_path);
     flow.without_rates(BY_TURNS);
+    flow.intervals = FlowIntervals::default();
     flow.jitter_ps = Field::absent(BY_TURNS);
     flow.sender = Field::absent(BY_TURNS);
     flow.sent_frames = flow.sent_frames.clone().map(|sent| sent_of(sent, path));

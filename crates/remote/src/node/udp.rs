@@ -17,12 +17,11 @@ use crate::host::no_way;
 use crate::route::any_of;
 
 /// The socket of a trial, ready before the node starts.
-pub fn prepare(node: SocketAddr, start: &mut Start) -> Result<UdpSocket, NodeError> {
+pub fn prepare(node: SocketAddr, start: &mut Start) -> Result<(UdpSocket, udp::Ready), NodeError> {
     let socket = UdpSocket::bind(any_of(node)).map_err(|e| no_way(node, &e))?;
-    // A note of too short a queue comes from the receiver too.
-    let _ = udp::prepare(&socket);
+    let ready = udp::prepare(&socket);
     start.peer_port = Some(socket.local_addr().map_err(|e| no_way(node, &e))?.port());
-    Ok(socket)
+    Ok((socket, ready))
 }
 
 /// What the tester does in the trial that was started.
@@ -30,13 +29,19 @@ pub fn sides<'a>(
     plan: &'a Plan,
     node: SocketAddr,
     started: &Started,
-    socket: &'a UdpSocket,
+    (socket, ready): (&'a UdpSocket, udp::Ready),
 ) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
     let mut sides = Sides::default();
     if plan.trial.direction == Direction::Echo {
         socket.connect(peer)?;
-        sides.send = Some(Box::new(move |_, cancel| probe(plan, socket, cancel)));
+        let beside = background::socket(plan, peer)?;
+        sides.send = Some(Box::new(move |_, cancel| {
+            // The floor too is that of a tester which sends the background meanwhile.
+            let probed = || probe(plan, socket, cancel);
+            let (did, background) = background::around(plan, beside.as_ref(), probed)?;
+            Ok(Did { background, ..did })
+        }));
     } else if plan.tester_sends() {
         socket.connect(peer)?;
         let second = plan
@@ -57,7 +62,8 @@ pub fn sides<'a>(
     }
     if plan.node_sends() {
         sides.receive = Some(Box::new(move |live, cancel| {
-            let seen = udp::receive(socket, Some(peer.ip()), &plan.expect(), live, cancel)?;
+            let from = Some(peer.ip()).into();
+            let seen = udp::receive_from(socket, ready, from, &plan.expect(), live, cancel)?;
             Ok(Did {
                 seen: Some(seen),
                 ..Did::default()

@@ -5,13 +5,15 @@ use wirelab_port::iface::Interface;
 use wirelab_stages::{FlowFilter, NodeOptions, NodeXdp, Point, Store};
 use wirelab_trial::{Direction, Layer, Path};
 
-use super::plan::{FROM_NODE, Plan};
+use super::plan::Plan;
 
 /// The program, where there is one. It goes with this value.
 pub struct Watch {
     /// Keeps it attached.
     _program: NodeXdp,
     store: Option<Store>,
+    /// The node's, on the wire.
+    stream: u8,
 }
 
 /// Attach the program where the trial needs it: where the times at which frames from the node arrive can be compared
@@ -47,7 +49,7 @@ fn attach(plan: &Plan, interface: &Interface, records: Option<u32>) -> Result<Wa
         let filter = FlowFilter {
             udp_ports: plan.start.peer_port.into_iter().collect(),
             ethernet: plan.trial.framing.layer == Layer::Ethernet,
-            stream_in: Some(FROM_NODE),
+            stream_in: Some(plan.streams.from_node),
             ..FlowFilter::default()
         };
         store.aim(&interface.port, &filter).map_err(in_words)?;
@@ -57,6 +59,7 @@ fn attach(plan: &Plan, interface: &Interface, records: Option<u32>) -> Result<Wa
     Ok(Watch {
         _program: program,
         store,
+        stream: plan.streams.from_node,
     })
 }
 
@@ -67,7 +70,7 @@ impl Watch {
             .store
             .iter()
             .flat_map(|s| s.times_of(Direction::Receive));
-        let driver = all.filter(|p| p.name == Point::InDriver.name() && p.stream == FROM_NODE);
+        let driver = all.filter(|p| p.name == Point::InDriver.name() && p.stream == self.stream);
         driver.flat_map(|p| p.times).collect()
     }
 }

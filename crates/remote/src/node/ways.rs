@@ -39,8 +39,10 @@ pub fn check(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
     let Some(background) = trial.background else {
         return Ok(());
     };
-    if trial.direction != Direction::Receive || trial.framing.layer.is_tcp() {
-        let why = "it is sent beside what the node receives by UDP or Ethernet: ask --direction rx without TCP";
+    let inward = matches!(trial.direction, Direction::Receive | Direction::Echo);
+    if !inward || trial.framing.layer.is_tcp() {
+        let why = "it is sent beside what the node receives or sends back by UDP or Ethernet: ask --direction rx or \
+                   echo without TCP";
         return Err(NodeError::unsupported("background", why));
     }
     let framing = framing(trial.framing.layer);
@@ -106,6 +108,8 @@ fn free_port(named: &[u16], first: u16) -> u16 {
 pub fn ask(trial: &Trial, start: &mut Start) -> Result<(), NodeError> {
     start.path = trial.path.map(Into::into);
     start.wait = trial.wait;
+    let node_sends = matches!(trial.direction, Direction::Transmit | Direction::Both);
+    start.strict_gaps = (trial.strict_gaps && node_sends).then_some(true);
     start.probes = trial.probes.filter(|_| start.captures.is_some());
     start.rule = trial
         .rule
@@ -140,7 +144,7 @@ pub fn rule_ports(trial: &Trial) -> Result<Vec<u16>, NodeError> {
 fn framing(flow: Layer) -> Framing {
     Framing {
         layer: match flow {
-            Layer::UdpIpv6 => Layer::UdpIpv6,
+            Layer::UdpIpv6 | Layer::TcpIpv6 => Layer::UdpIpv6,
             _ => Layer::UdpIpv4,
         },
         vlan_tags: 0,
@@ -170,6 +174,7 @@ mod tests {
             rule: rule.map(str::to_owned),
             background: background.map(|text| text.parse().unwrap()),
             probes: None,
+            strict_gaps: false,
         }
     }
 

@@ -1,6 +1,8 @@
 //! What the tests of remote peers share: a lab, servers in its node's namespace, trials from its tester's.
 #![allow(dead_code)]
 
+pub mod agent;
+
 use std::io::Write as _;
 use std::net::{IpAddr, UdpSocket};
 use std::process::{Child, Command, Stdio};
@@ -168,6 +170,7 @@ pub fn assert_clean(flow: &FlowObservation, what: &str) -> Counts {
     let but_losses = Counts {
         lost_frames: 0,
         missed_frames: 0,
+        lost_or_missed_frames: 0,
         ..counts
     };
     assert!(but_losses.is_clean(), "{what}: {counts:?}");

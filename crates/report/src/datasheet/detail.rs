@@ -9,6 +9,7 @@ use super::sheet::{Echo, Rate, SearchedRate, Sheet};
 use super::show;
 use super::tables::{alone, column};
 use crate::format;
+use crate::interval::{self, Intervals};
 use crate::search;
 use crate::table::Cell;
 
@@ -51,18 +52,23 @@ pub fn rates(sheet: &Sheet) -> Grid {
             rows.push(row(format!("{size}, TX, load max"), r, limited(r)));
         }
     }
-    Grid {
+    let mut grid = Grid {
         corner: "Test",
         groups: vec![
             alone(vec![
                 column("Offered", "Mbit/s"),
                 column("Arrived", "Mbit/s"),
+                column(interval::HEAD, "Mbit/s"),
             ]),
             alone(vec![
                 column("Rate", "frames/s"),
                 column("Of line's limit", "%"),
             ]),
-            alone(vec![column("Loss", "%"), column("Jitter", "µs")]),
+            alone(vec![
+                column("Loss", "%"),
+                column(interval::HEAD, "%"),
+                column("Jitter", "µs"),
+            ]),
             alone(vec![column("CPU Load", "%"), column("Idle", "%")]),
             alone(vec![
                 column("Tester's ceiling", "Mbit/s"),
@@ -70,7 +76,9 @@ pub fn rates(sheet: &Sheet) -> Grid {
             ]),
         ],
         rows,
-    }
+    };
+    grid.without_empty(interval::HEAD);
+    grid
 }
 
 fn way(r: &Rate) -> String {
@@ -97,11 +105,13 @@ fn row(name: String, r: &Rate, limited: Cell) -> Line {
         cells: vec![
             show::bandwidth(&r.offered_bits_per_s),
             show::bandwidth(&r.bits_per_s),
+            interval_of(&r.intervals, "bits_per_s", &r.bits_per_s, show::mbit),
             Cell::of(r.frames_per_s.clone(), format::frame_rate),
             Cell::of(r.of_line_rate_ratio.clone(), |share| {
                 show::three(share * 100.0)
             }),
             show::lost(r),
+            interval_of(&r.intervals, "loss_ratio", &r.loss_ratio, show::loss),
             Cell::of(r.jitter_ps.clone(), |ps| show::us(ps as f64)),
             show::cpu(r),
             Cell::of(r.cpu_idle_ratio.clone(), show::load),
@@ -109,6 +119,16 @@ fn row(name: String, r: &Rate, limited: Cell) -> Line {
             limited,
         ],
     }
+}
+
+/// The interval of a figure.
+fn interval_of<T>(
+    intervals: &Intervals,
+    figure: &str,
+    field: &Field<T>,
+    show: impl Fn(f64) -> String,
+) -> Cell {
+    interval::cell(intervals.get(figure).copied(), field.kind(), show)
 }
 
 /// What held a rate, as far as one trial tells it.
@@ -133,59 +153,95 @@ fn by(found: &SearchedRate) -> Cell {
 
 /// Round trips by size.
 pub fn echo(sheet: &Sheet) -> Grid {
+    let loaded = is_loaded(sheet);
     let rows = sheet.echo.iter().map(|e| Line {
         name: name(e),
-        cells: cells(e),
+        cells: cells(e, loaded),
     });
-    Grid {
-        corner: "Round trip",
-        groups: vec![
-            alone(vec![
-                column("Samples", ""),
-                column("Min", "µs"),
-                column("Median", "µs"),
-            ]),
-            alone(vec![column("90 %", "µs"), column("99 %", "µs")]),
-            alone(vec![
-                column("99.9 %", "µs"),
-                column("99.99 %", "µs"),
-                column("Max", "µs"),
-            ]),
-            alone(vec![column("Jitter", "µs"), column("PDV 99.9 %", "µs")]),
-            alone(vec![
-                column("Loss", "%"),
-                column("Tester's floor", "µs"),
-                column("CPU Load", "%"),
-            ]),
-        ],
-        rows: rows.collect(),
+    let mut groups = vec![
+        alone(vec![
+            column("Samples", ""),
+            column("Min", "µs"),
+            column("Median", "µs"),
+            column(interval::HEAD, "µs"),
+        ]),
+        alone(vec![
+            column("90 %", "µs"),
+            column("99 %", "µs"),
+            column(interval::HEAD, "µs"),
+        ]),
+        alone(vec![
+            column("99.9 %", "µs"),
+            column("99.99 %", "µs"),
+            column("Max", "µs"),
+        ]),
+        alone(vec![column("Jitter", "µs"), column("PDV 99.9 %", "µs")]),
+        alone(vec![
+            column("Loss", "%"),
+            column("Tester's floor", "µs"),
+            column("CPU Load", "%"),
+        ]),
+    ];
+    if loaded {
+        groups.push(alone(vec![
+            column("Background", "frames/s"),
+            column("Its Loss", "%"),
+        ]));
     }
+    let mut grid = Grid {
+        corner: "Round trip",
+        groups,
+        rows: rows.collect(),
+    };
+    grid.without_empty(interval::HEAD);
+    grid
+}
+
+/// Whether any round trips were taken beside a background.
+fn is_loaded(sheet: &Sheet) -> bool {
+    sheet.echo.iter().any(|e| e.background.is_some())
 }
 
 fn name(e: &Echo) -> String {
     let layer = match e.layer {
         Layer::Ethernet => "Layer 2",
-        Layer::UdpIpv6 | Layer::TcpIpv6 => "UDP over IPv6",
-        Layer::UdpIpv4 | Layer::TcpIpv4 => "UDP",
+        Layer::UdpIpv6 => "UDP over IPv6",
+        Layer::UdpIpv4 => "UDP",
+        Layer::TcpIpv6 => "TCP over IPv6",
+        Layer::TcpIpv4 => "TCP",
     };
-    format!("{layer}, {} {} B", e.size_unit, e.size_bytes)
+    let name = format!("{layer}, {} {} B", e.size_unit, e.size_bytes);
+    match &e.background {
+        Some(background) => format!("{name}, beside {background}"),
+        None => name,
+    }
 }
 
-fn cells(e: &Echo) -> Vec<Cell> {
+fn cells(e: &Echo, loaded: bool) -> Vec<Cell> {
     let time = |field: &Field<u64>| Cell::of(field.clone(), |ps| show::us(ps as f64));
-    vec![
+    let mut cells = vec![
         Cell::Text(format::integer(e.samples)),
         time(&e.min_ps),
         time(&e.p50_ps),
+        interval_of(&e.intervals, "p50_ps", &e.p50_ps, show::us),
         time(&e.p90_ps),
         show::percentile(&e.p99_ps, 0.99, e.samples),
+        interval_of(&e.intervals, "p99_ps", &e.p99_ps, show::us),
         show::percentile(&e.p99_9_ps, 0.999, e.samples),
         show::percentile(&e.p99_99_ps, 0.9999, e.samples),
         time(&e.max_ps),
         time(&e.jitter_ps),
         time(&e.pdv_p99_9_ps),
-        Cell::of(e.loss_ratio.clone(), show::loss),
+        show::loss_range(&e.loss_ratio, e.loss_ratio_at_most),
         time(&e.floor_p50_ps),
         Cell::of(e.cpu_busy_ratio.clone(), show::load),
-    ]
+    ];
+    if loaded {
+        cells.push(Cell::of(
+            e.background_frames_per_s.clone(),
+            format::frame_rate,
+        ));
+        cells.push(Cell::of(e.background_loss_ratio.clone(), show::loss));
+    }
+    cells
 }

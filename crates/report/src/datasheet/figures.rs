@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 
-use wirelab_trial::{Direction, Field, Kind, ResultsFile};
+use wirelab_trial::{Direction, Field, ResultsFile, Stated};
 
 use super::datasheet;
 use super::grid::{Grid, Line};
@@ -12,11 +12,11 @@ use super::show;
 use super::tables::{alone, column};
 use crate::escape;
 use crate::format;
-use crate::row;
+use crate::interval::{self, Intervals};
 use crate::table::Cell;
 
 /// Heads of the CSV.
-const HEADS: [&str; 8] = [
+const HEADS: [&str; 11] = [
     "node",
     "section",
     "size_bytes",
@@ -25,6 +25,9 @@ const HEADS: [&str; 8] = [
     "value",
     "kind",
     "trials",
+    "low",
+    "high",
+    "over",
 ];
 
 /// One figure of a sheet.
@@ -40,7 +43,11 @@ pub struct Figure {
     pub figure: &'static str,
     /// Value, kind or why it is absent.
     pub value: Field<Value>,
-    /// For a reader, with its unit.
+    /// What was added, each with its kind, where the value is a sum of several kinds.
+    pub parts: Option<String>,
+    /// Its interval, where it has one.
+    pub interval: Option<Stated>,
+    /// For a reader, with its unit and the ends of its interval.
     pub text: String,
     /// Numbers of the trials.
     pub trials: Vec<usize>,
@@ -74,6 +81,7 @@ struct Row<'a> {
     size_bytes: u32,
     row: String,
     trials: Vec<usize>,
+    intervals: Intervals,
 }
 
 impl Row<'_> {
@@ -90,34 +98,64 @@ impl Row<'_> {
             row: self.row.clone(),
             figure,
             value: field.clone().map(value),
+            parts: None,
+            interval: self.intervals.get(figure).copied(),
             text: field.value().copied().map(text).unwrap_or_default(),
             trials: self.trials.clone(),
         });
+    }
+
+    /// Put the interval of the last figure behind what a reader sees of it.
+    fn with_ends(&mut self, show: impl Fn(f64) -> String) {
+        if let Some(figure) = self.out.last_mut()
+            && figure.value.value().is_some()
+            && let Some(interval) = &figure.interval
+        {
+            let ends = interval::ends(interval, show);
+            figure.text.push_str(&format!(" ({ends})"));
+        }
     }
 
     fn mbit(&mut self, figure: &'static str, field: &Field<f64>) {
         self.add(figure, field, Value::Number, |v| {
             format!("{} Mbit/s", show::mbit(v))
         });
+        self.with_ends(show::mbit);
     }
 
     fn time(&mut self, figure: &'static str, field: &Field<u64>) {
         self.add(figure, field, Value::Whole, format::time);
+        self.with_ends(|ps| format::time(ps as u64));
     }
 
     fn share(&mut self, figure: &'static str, field: &Field<f64>) {
         self.add(figure, field, Value::Number, |v| {
             format!("{} %", show::loss(v))
         });
+        self.with_ends(show::loss);
+    }
+
+    /// What certainly was lost, and where that is more, what may have been.
+    fn loss(&mut self, low: &Field<f64>, at_most: Option<f64>) {
+        self.share("loss_ratio", low);
+        if let Some(at_most) = at_most {
+            self.share("loss_ratio_at_most", &low.clone().map(|_| at_most));
+        }
+    }
+
+    fn frames_per_s(&mut self, figure: &'static str, field: &Field<f64>) {
+        self.add(figure, field, Value::Number, |v| {
+            format!("{} frames/s", format::frame_rate(v))
+        });
+        self.with_ends(format::frame_rate);
     }
 
     fn rate(&mut self, r: &Rate) {
+        self.intervals = r.intervals.clone();
         self.mbit("offered_bits_per_s", &r.offered_bits_per_s);
         self.mbit("bits_per_s", &r.bits_per_s);
-        self.add("frames_per_s", &r.frames_per_s, Value::Number, |v| {
-            format!("{} frames/s", format::frame_rate(v))
-        });
-        self.share("loss_ratio", &r.loss_ratio);
+        self.frames_per_s("frames_per_s", &r.frames_per_s);
+        self.loss(&r.loss_ratio, r.loss_ratio_at_most);
         self.time("jitter_ps", &r.jitter_ps);
         self.load("cpu_busy_ratio", &r.cpu_busy_ratio);
         self.load("cpu_idle_ratio", &r.cpu_idle_ratio);
@@ -191,6 +229,7 @@ fn start<'a>(
         size_bytes,
         row,
         trials: trials.to_vec(),
+        intervals: Intervals::new(),
     }
 }
 
@@ -209,20 +248,28 @@ fn rate_name(r: &Rate) -> String {
 fn latency(l: &Latency, out: &mut Vec<Figure>) {
     let name = l.direction.to_string();
     let mut row = start(out, "layer2_latency", l.length_bytes, name, &l.trials);
+    row.intervals = l.intervals.clone();
     row.time("node_ps", &l.node_ps);
     row.time("node_min_ps", &l.node_min_ps);
     row.time("node_p99_ps", &l.node_p99_ps);
     row.time("node_max_ps", &l.node_max_ps);
     row.time("phy_ps", &l.phy_ps);
-    let total = match &l.total {
-        Total::Absent { absent } => Field::absent(absent.clone()),
-        Total::Sum { value_ps, kinds } => Field::Observed {
-            value: *value_ps,
-            // The sum is no better than the weakest of what was added.
-            kind: kinds.iter().copied().max().unwrap_or(Kind::Published),
-        },
+    let (total, parts) = match &l.total {
+        Total::Absent { absent } => (Field::absent(absent.clone()), None),
+        Total::Sum {
+            value_ps,
+            kind,
+            parts,
+            ..
+        } => {
+            let (value, kind) = (*value_ps, *kind);
+            (Field::Observed { value, kind }, parts.clone())
+        }
     };
     row.time("total_ps", &total);
+    if let Some(sum) = out.last_mut() {
+        sum.parts = parts;
+    }
 }
 
 fn udp(u: &UdpSize, out: &mut Vec<Figure>) {
@@ -260,8 +307,12 @@ fn searched(name: &str, bytes: u32, found: &SearchedRate, out: &mut Vec<Figure>)
 }
 
 fn echo(e: &Echo, out: &mut Vec<Figure>) {
-    let name = format!("round_trip_of_{}", e.size_unit);
+    let mut name = format!("round_trip_of_{}", e.size_unit);
+    if let Some(background) = &e.background {
+        name.push_str(&format!("_beside_{background}"));
+    }
     let mut row = start(out, "echo", e.size_bytes, name, &e.trials);
+    row.intervals = e.intervals.clone();
     row.time("min_ps", &e.min_ps);
     row.time("p50_ps", &e.p50_ps);
     row.time("p90_ps", &e.p90_ps);
@@ -272,8 +323,15 @@ fn echo(e: &Echo, out: &mut Vec<Figure>) {
     row.add("mean_ps", &e.mean_ps, Value::Number, format::time_f);
     row.time("jitter_ps", &e.jitter_ps);
     row.time("pdv_p99_9_ps", &e.pdv_p99_9_ps);
-    row.share("loss_ratio", &e.loss_ratio);
+    row.loss(&e.loss_ratio, e.loss_ratio_at_most);
     row.time("floor_p50_ps", &e.floor_p50_ps);
+    row.time("floor_p99_ps", &e.floor_p99_ps);
+    if e.background.is_some() {
+        let asked = &e.background_asked_frames_per_s;
+        row.frames_per_s("background_asked_frames_per_s", asked);
+        row.frames_per_s("background_frames_per_s", &e.background_frames_per_s);
+        row.share("background_loss_ratio", &e.background_loss_ratio);
+    }
     row.load("cpu_busy_ratio", &e.cpu_busy_ratio);
 }
 
@@ -283,14 +341,22 @@ pub fn csv(page: &Datasheet) -> String {
     for sheet in &page.sheets {
         for f in of(sheet) {
             let (value, kind) = match &f.value {
-                Field::Observed { value, kind } => (value.to_string(), row::kind(*kind).to_owned()),
+                Field::Observed { value, kind } => {
+                    let kind = f.parts.as_deref().unwrap_or(kind.name());
+                    (value.to_string(), escape::csv(kind))
+                }
                 Field::Absent { absent } => {
                     (String::new(), escape::csv(&format!("absent: {absent}")))
                 }
             };
+            let of = f.interval.filter(|_| f.value.value().is_some());
+            let ends = match of {
+                Some(of) => format!("{},{},{}", of.low, of.high, of.over.name()),
+                None => ",,".to_owned(),
+            };
             let trials: Vec<String> = f.trials.iter().map(usize::to_string).collect();
             out.push_str(&format!(
-                "{},{},{},{},{},{value},{kind},{}\r\n",
+                "{},{},{},{},{},{value},{kind},{},{ends}\r\n",
                 escape::csv(&sheet.node),
                 f.section,
                 f.size_bytes,
@@ -351,7 +417,18 @@ fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Grid {
         })
         .collect();
     let cell = |column: &HashMap<Key<'_>, &Figure>, k: &Key<'_>| match column.get(k) {
-        Some(f) => Cell::of(f.value.clone(), |_| f.text.clone()),
+        Some(f) => match &f.value {
+            Field::Observed { kind, .. } => match &f.interval {
+                Some(interval) => Cell::Noted {
+                    text: f.text.clone(),
+                    kind: Some(*kind),
+                    note: interval::over(interval),
+                    alarm: false,
+                },
+                None => show::sum(f.text.clone(), *kind, f.parts.as_deref()),
+            },
+            Field::Absent { absent } => Cell::Absent(absent.clone()),
+        },
         None => Cell::Absent("these results have no such figure".to_owned()),
     };
     let rows = keys.iter().map(|k| Line {
@@ -383,6 +460,7 @@ fn name(figure: &str) -> String {
         "bits_per_s" => "bandwidth".to_owned(),
         "frames_per_s" => "frame rate".to_owned(),
         "offered_bits_per_s" => "offered".to_owned(),
+        "loss_ratio_at_most" => "loss, at most".to_owned(),
         _ => name.unwrap_or(figure).replace('_', " "),
     }
 }

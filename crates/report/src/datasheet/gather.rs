@@ -116,7 +116,7 @@ fn refused(file: &ResultsFile) -> Vec<Absent> {
         let why = part.refused.as_ref()?;
         Some(Absent {
             section: "search",
-            why: format!("{}: {why}", part.name),
+            why: format!("{} could not begin: {why}", part.name),
         })
     });
     each.collect()

@@ -5,7 +5,6 @@ use wirelab_trial::Kind;
 
 use crate::escape::{line, markdown, xml};
 use crate::options::Options;
-use crate::row;
 use crate::table::{Cell, ColumnKind, Notes};
 use crate::terminal::paint;
 
@@ -60,6 +59,32 @@ impl Grid {
         self.groups.iter().any(|g| !g.name.is_empty())
     }
 
+    /// Leave out the columns of this name in which no row has a figure.
+    pub fn without_empty(&mut self, name: &str) {
+        let names: Vec<String> = self.columns().map(|column| column.name.clone()).collect();
+        for at in (0..names.len()).rev() {
+            let has = |line: &Line| line.cells.get(at).is_some_and(|cell| cell.kind().is_some());
+            if names[at] == name && !self.rows.iter().any(has) {
+                self.drop_column(at);
+            }
+        }
+    }
+
+    fn drop_column(&mut self, at: usize) {
+        let mut before = 0;
+        for group in &mut self.groups {
+            let width = group.columns.len();
+            if (before..before + width).contains(&at) {
+                group.columns.remove(at - before);
+                break;
+            }
+            before += width;
+        }
+        for line in &mut self.rows {
+            line.cells.remove(at);
+        }
+    }
+
     fn kinds(&self) -> Vec<ColumnKind> {
         let width = self.columns().count();
         let of = |at: usize| {
@@ -75,6 +100,10 @@ impl Grid {
 
     /// The kind of all figures, where they share one.
     pub fn kind(&self) -> Option<Kind> {
+        let of_several = |cell: &Cell| matches!(cell, Cell::Noted { kind: None, .. });
+        if self.rows.iter().flat_map(|r| &r.cells).any(of_several) {
+            return None;
+        }
         let mut kinds = self
             .rows
             .iter()
@@ -86,7 +115,7 @@ impl Grid {
 
     /// What stands above the table: the kind of all figures, where they share one.
     fn above(&self) -> Option<String> {
-        Some(format!("All figures {}.", row::kind(self.kind()?)))
+        Some(format!("All figures {}.", self.kind()?.name()))
     }
 
     /// How often the name of the row at `at` follows, itself included; 0 where it stands above already.
@@ -339,12 +368,11 @@ fn centred(text: &str, width: usize) -> String {
 
 /// The text of a cell with the mark of its kind, and the number of its note.
 fn plain(cell: &Cell, kind: ColumnKind, notes: &mut Notes) -> (String, Option<usize>) {
-    match cell {
-        Cell::Text(text) => (text.clone(), None),
-        Cell::Figure { text, kind: k, .. } => (format!("{text}{}", kind.mark(*k)), None),
-        Cell::Absent(reason) => ("–".to_owned(), Some(notes.number(reason))),
-        Cell::Noted { text, note } => (text.clone(), Some(notes.number(note))),
-    }
+    let number = match cell {
+        Cell::Text(_) | Cell::Figure { .. } => None,
+        Cell::Absent(note) | Cell::Noted { note, .. } => Some(notes.number(note)),
+    };
+    (cell.marked(kind), number)
 }
 
 fn html_cell(
@@ -353,9 +381,8 @@ fn html_cell(
     notes: &mut Notes,
     note: &dyn Fn(usize) -> String,
 ) -> String {
-    let alarm = matches!(cell, Cell::Figure { alarm: true, .. });
     let (text, number) = plain(cell, kind, notes);
-    let class = if alarm { "n alarm" } else { "n" };
+    let class = if cell.alarm() { "n alarm" } else { "n" };
     let mark = number.map_or(String::new(), note);
     format!("<td class=\"{class}\">{}{mark}</td>", xml(&line(&text)))
 }

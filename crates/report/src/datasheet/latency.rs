@@ -1,9 +1,13 @@
 //! Latencies of a datasheet: the node's own stages between driver and application, and round trips.
 
-use wirelab_trial::{Direction, Field, Kind, Layer, Observation, Pdv, Series, Status};
+use wirelab_trial::emulated::FLOOR;
+use wirelab_trial::{
+    BackgroundRan, Direction, Field, Kind, Layer, Observation, Pdv, Series, Status,
+};
 
 use super::rate::datagram;
 use super::sheet::{Echo, Latency, Total};
+use crate::interval::{self, Intervals};
 use crate::stats::percentile;
 
 /// Ends of a node's stages on the side of the application, and what is outside of the node.
@@ -11,7 +15,6 @@ const INSIDE: [&str; 2] = ["application", "CPU"];
 const OUTSIDE: &str = "wire";
 /// The series of round trips from the time that each was due, and of the tester's against itself.
 const ROUND_TRIP: &str = "round trip";
-const FLOOR: &str = "tester's floor";
 
 /// Whether a series is the delay between driver and application (or, of a model, CPU and MAC) in a direction.
 fn is_node_stage(series: &Series, direction: Direction) -> bool {
@@ -53,11 +56,16 @@ pub fn layer2(trial: usize, o: &Observation) -> Latency {
         direction,
         length_bytes: o.sizes.length,
         samples: stage.map_or(0, |s| s.histogram.count),
-        total: total(&node_ps, &phy_ps),
+        total: total(
+            &node_ps,
+            &phy_ps,
+            o.node.setup.get("phy").map(String::as_str),
+        ),
         node_ps,
         node_min_ps: share(0.0),
         node_p99_ps: share(0.99),
         node_max_ps: share(1.0),
+        intervals: times(stage, ["node_ps", "", "node_p99_ps", ""]),
         phy_ps,
     }
 }
@@ -83,7 +91,8 @@ fn phy(o: &Observation, direction: Direction) -> Field<u64> {
     }
 }
 
-fn total(node: &Field<u64>, phy: &Field<u64>) -> Total {
+/// The sum of the node's stages and the PHY's term; `phy_name` is the PHY as the node's set-up names it.
+fn total(node: &Field<u64>, phy: &Field<u64>, phy_name: Option<&str>) -> Total {
     match (node, phy) {
         (
             Field::Observed { value: a, kind },
@@ -94,8 +103,15 @@ fn total(node: &Field<u64>, phy: &Field<u64>) -> Total {
         ) => {
             let mut kinds = vec![*kind];
             kinds.extend((other != kind).then_some(*other));
+            let of_phy = match (phy_name, other) {
+                (Some(name), Kind::Published) => format!("PHY {name} datasheet"),
+                (Some(name), _) => format!("PHY {name}"),
+                (None, _) => "PHY".to_owned(),
+            };
             Total::Sum {
                 value_ps: a.saturating_add(*b),
+                kind: *kind.max(other),
+                parts: (kind != other).then(|| format!("{kind} + {other} ({of_phy})")),
                 kinds,
             }
         }
@@ -103,6 +119,19 @@ fn total(node: &Field<u64>, phy: &Field<u64>) -> Total {
             absent: absent.clone(),
         },
     }
+}
+
+/// The intervals of a series' 50th, 90th, 99th and 99.9th percentile in ps, each by its name; none for one without.
+fn times(series: Option<&Series>, names: [&'static str; 4]) -> Intervals {
+    let mut all = Intervals::new();
+    let tick_ps = series.and_then(|s| s.clock.tick_ps);
+    if let (Some(series), Some(tick)) = (series, tick_ps) {
+        for ((_, interval), name) in series.intervals.each().into_iter().zip(names) {
+            let interval = interval.filter(|_| !name.is_empty());
+            interval::put(&mut all, name, interval.map(|i| i.times(tick as f64)));
+        }
+    }
+    all
 }
 
 /// Ticks of a series as picoseconds.
@@ -140,6 +169,10 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
     };
     let pdv = series.map(|s| ps(s, Pdv::of(s).map(|p| p.p99_9_ticks)));
     let flow = o.flows.first();
+    let mut intervals = times(series, ["p50_ps", "p90_ps", "p99_ps", "p99_9_ps"]);
+    let of_loss = flow.filter(|f| f.loss_ratio.value().is_some());
+    let its_interval = of_loss.and_then(|f| f.intervals.loss_ratio);
+    interval::put(&mut intervals, "loss_ratio", its_interval);
     Echo {
         trials: vec![trial],
         layer: o.trial.framing.layer,
@@ -151,6 +184,10 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
             _ => datagram(o),
         },
         load: o.trial.load.to_string(),
+        background: o.trial.background.map(|b| b.to_string()),
+        background_asked_frames_per_s: beside(o, |ran| Some(ran.asked_frames_per_s)),
+        background_frames_per_s: beside(o, |ran| Some(ran.frames_per_s)),
+        background_loss_ratio: beside(o, BackgroundRan::loss_ratio),
         samples: series.map_or(0, |s| s.histogram.count),
         clock: series.map(|s| s.clock.kind),
         min_ps: share(0.0),
@@ -160,6 +197,7 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
         p99_9_ps: share(0.999),
         p99_99_ps: share(0.9999),
         max_ps: share(1.0),
+        intervals,
         mean_ps: match series {
             Some(s) => mean(s),
             None => Field::absent(why),
@@ -167,11 +205,29 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
         jitter_ps: flow.map_or_else(|| Field::absent(why), |f| f.jitter_ps.clone()),
         pdv_p99_9_ps: pdv.unwrap_or_else(|| Field::absent(why)),
         loss_ratio: flow.map_or_else(|| Field::absent(why), |f| f.loss_ratio.clone()),
-        floor_p50_ps: match all(o).find(|s| is_floor(s)) {
-            Some(s) => ps(s, percentile(s, 0.5)),
-            None => Field::absent("the tester's own round trip was not measured"),
-        },
+        loss_ratio_at_most: of_loss.and_then(|f| f.loss_ratio_at_most),
+        floor_p50_ps: floor(o, 0.5),
+        floor_p99_ps: floor(o, 0.99),
         cpu_busy_ratio: o.cpu_load.clone().map(|c| c.busy_ratio),
+    }
+}
+
+/// A share of the tester's own round trips.
+fn floor(o: &Observation, share: f64) -> Field<u64> {
+    match all(o).find(|s| is_floor(s)) {
+        Some(s) => ps(s, percentile(s, share)),
+        None => Field::absent("the tester's own round trip was not measured"),
+    }
+}
+
+/// What ran of a background.
+fn beside(o: &Observation, get: impl Fn(&BackgroundRan) -> Option<f64>) -> Field<f64> {
+    if o.trial.background.is_none() {
+        return Field::absent("no background was asked");
+    }
+    match BackgroundRan::of(std::slice::from_ref(o)) {
+        Some(ran) => Field::measured_or(get(&ran), "the node does not tell what it received of it"),
+        None => Field::absent("fewer than two frames of the background were sent"),
     }
 }
 

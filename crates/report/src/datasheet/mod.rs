@@ -19,7 +19,8 @@ pub(crate) use commands::page as page_command;
 pub use compare::{CompareError, compare};
 pub(crate) use gather::round_trips;
 pub use gather::{datasheet, is_datasheet};
-pub(crate) use page::{Block, KINDS, below, blocks, verdict};
+pub(crate) use latency::echo;
+pub(crate) use page::{Block, EMULATED, KINDS, below, blocks, verdict};
 pub use sheet::Datasheet;
 
 use wirelab_trial::ResultsFile;

@@ -1,6 +1,6 @@
 //! The page as blocks in the order of the published one, then what that one lacks; and as text.
 
-use wirelab_trial::{Kind, ResultsFile};
+use wirelab_trial::{Kind, Observation, ResultsFile};
 
 use super::commands::{self, Command};
 use super::grid::Grid;
@@ -98,6 +98,7 @@ fn layer2(sheet: &Sheet, out: &mut Vec<Block>) {
     if !sheet.layer2_latency.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Latency".to_owned()));
         out.push(Block::Grid(tables::layer2_latency(sheet)));
+        out.extend(tables::layer2_intervals(sheet).map(Block::Words));
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
@@ -153,11 +154,17 @@ pub fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block> {
         each.map(|a| format!("{}: {}", section(a.section), a.why))
     });
     let mut absent: Vec<String> = absent.collect();
-    absent.extend(search::troubles(file));
+    let (shown, missing) = search::unfinished(file);
+    absent.extend(missing);
     absent.dedup();
-    if !absent.is_empty() {
-        out.push(Block::Heading(2, "Not on this page".to_owned()));
-        out.push(Block::List(absent));
+    for (heading, list) in [
+        ("Searches that did not end", shown),
+        ("Not on this page", absent),
+    ] {
+        if !list.is_empty() {
+            out.push(Block::Heading(2, heading.to_owned()));
+            out.push(Block::List(list));
+        }
     }
     let wrong = finding::all_beyond_loss(file).into_iter();
     let wrong: Vec<String> = wrong
@@ -184,20 +191,20 @@ pub fn section(name: &str) -> &str {
 }
 
 /// The kinds of the figures in a sentence.
-pub const KINDS: &str = "measured: seen in this run; predicted: computed by a model that was not fitted to it; \
-    calibrated: computed by a model that was; published: printed by somebody else. Prefixes are powers of ten.";
+pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated target, so it depends on the host and \
+    is no figure of the hardware; predicted: computed by a model that was not fitted to it; calibrated: computed by a \
+    model that was; published: printed by somebody else. Prefixes are powers of ten.";
+
+/// What stands at the top of a page of an emulated node.
+pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are those of the emulation on this host. They are \
+    no figures of the hardware, and are not to be compared with measured ones.";
 
 /// How the run ended and what kinds of figures there are, in a sentence.
 pub fn verdict(file: &ResultsFile) -> String {
     let trials = file.observations.len();
     let searched = row::searched(file).iter().filter(|s| **s).count();
     let mut kinds: Vec<&str> = Vec::new();
-    for kind in [
-        Kind::Measured,
-        Kind::Predicted,
-        Kind::Calibrated,
-        Kind::Published,
-    ] {
+    for kind in Kind::ALL {
         let flows = file.observations.iter().flat_map(|o| &o.flows);
         let of = |f: &wirelab_trial::FlowObservation| {
             [
@@ -217,6 +224,9 @@ pub fn verdict(file: &ResultsFile) -> String {
     text.push('.');
     if file.interrupted {
         text.push_str(" The run ended before its plan was done.");
+    }
+    if file.observations.iter().any(Observation::is_emulated) {
+        text.push_str(&format!(" {EMULATED}"));
     }
     text
 }

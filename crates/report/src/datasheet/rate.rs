@@ -1,11 +1,20 @@
 //! Rates of a datasheet: the figures of one direction of a trial, and what a search found.
 
+use wirelab_trial::bootstrap::CONFIDENCE;
 use wirelab_trial::search::{GoalResult, SearchResult};
-use wirelab_trial::{Direction, Extent, Field, Kind, Layer, Load, Observation, Status};
+use wirelab_trial::{
+    Direction, Extent, Field, Kind, Layer, Load, Observation, Stated, Status, Summary,
+};
 
 use super::sheet::{Rate, SearchedRate};
+use crate::interval::{self, Intervals};
 use crate::row::{self, Row};
+use crate::search;
 
+/// Names of figures that have an interval.
+const BITS: &str = "bits_per_s";
+const FRAMES: &str = "frames_per_s";
+const LOSS: &str = "loss_ratio";
 /// Loads this near to each other are the same one.
 const SAME: f64 = 1e-6;
 /// The warning that the tester did not see all frames.
@@ -23,6 +32,10 @@ pub fn rate(row: &Row<'_>) -> Rate {
         None => field,
     };
     let load = o.cpu_load.clone();
+    let loss = match void {
+        Some(why) => Field::absent(why),
+        None => row.loss(),
+    };
     let bits = match o.trial.framing.layer {
         Layer::Ethernet => row.sum(|f| &f.payload_bits_per_s),
         _ => row.sum(|f| &f.goodput_bits_per_s),
@@ -40,7 +53,12 @@ pub fn rate(row: &Row<'_>) -> Rate {
         offered_bits_per_s: unless_void(offered(row)),
         bits_per_s: unless_void(bits),
         frames_per_s: unless_void(row.sum(|f| &f.frames_per_s)),
-        loss_ratio: unless_void(row.loss()),
+        loss_ratio_at_most: loss.value().and_then(|of| of.at_most()),
+        loss_ratio: loss.map(|of| of.low),
+        intervals: match void {
+            Some(_) => Intervals::new(),
+            None => intervals(row),
+        },
         jitter_ps: match void {
             Some(why) => Field::absent(why),
             None => row.fold(|f| f.jitter_ps.clone(), u64::max),
@@ -59,6 +77,43 @@ pub fn rate(row: &Row<'_>) -> Rate {
         tester_was_limit: o.tester.was_limit.clone(),
         tester_missed_frames: warned(o, MISSED).is_some(),
     }
+}
+
+/// The intervals of a trial's figures, within its run.
+fn intervals(row: &Row<'_>) -> Intervals {
+    let is_ethernet = row.observation.trial.framing.layer == Layer::Ethernet;
+    let bits = row.interval(|f| match is_ethernet {
+        true => f.intervals.payload_bits_per_s,
+        false => f.intervals.goodput_bits_per_s,
+    });
+    let mut all = Intervals::new();
+    interval::put(&mut all, BITS, bits);
+    let frames = row.interval(|f| f.intervals.frames_per_s);
+    interval::put(&mut all, FRAMES, frames);
+    interval::put(&mut all, LOSS, row.loss_interval());
+    all
+}
+
+/// The intervals over the repeats of a trial; each holds what is shown, which is one of them.
+fn over_repeats(group: &[Rate], shown: &Rate) -> Intervals {
+    let mut all = Intervals::new();
+    for name in [BITS, FRAMES, LOSS] {
+        let get = |rate: &Rate| match name {
+            BITS => rate.bits_per_s.clone(),
+            FRAMES => rate.frames_per_s.clone(),
+            _ => rate.loss_ratio.clone(),
+        };
+        let values: Option<Vec<f64>> = group.iter().map(|r| get(r).value().copied()).collect();
+        let summary = values.and_then(|values| Summary::of(&values, CONFIDENCE));
+        let interval = summary.and_then(|summary| Stated::of_repeats(&summary));
+        let held = interval.zip(get(shown).value()).map(|(of, value)| Stated {
+            low: of.low.min(*value),
+            high: of.high.max(*value),
+            ..of
+        });
+        interval::put(&mut all, name, held);
+    }
+    all
 }
 
 /// The text of a warning that a trial has.
@@ -164,7 +219,12 @@ fn median(mut group: Vec<Rate>) -> Option<Rate> {
     }
     let bits = |r: &Rate| r.bits_per_s.value().copied().unwrap_or(-1.0);
     group.sort_by(|a, b| bits(a).total_cmp(&bits(b)));
-    let mut chosen = group.swap_remove(group.len().checked_sub(1)? / 2);
+    let at = group.len().checked_sub(1)? / 2;
+    let repeats = (group.len() > 1).then(|| over_repeats(&group, &group[at]));
+    let mut chosen = group.swap_remove(at);
+    if let Some(repeats) = repeats {
+        chosen.intervals = repeats;
+    }
     let rest = all.into_iter().filter(|n| *n != chosen.trials[0]);
     let rest: Vec<usize> = rest.collect();
     chosen.trials.extend(rest);
@@ -192,11 +252,22 @@ pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) ->
     };
     // The trial at the bound tells by the datagrams that were really sent; without one there is the search's sum.
     if found.is_none() || rate.bits_per_s.value().is_none() {
+        rate.intervals.retain(|name, _| *name == LOSS);
         rate.frames_per_s = goal.conditional_throughput_frames_per_s.clone();
         rate.bits_per_s = match rate.layer {
             Layer::Ethernet => goal.conditional_throughput_payload_bits_per_s.clone(),
             _ => goal.conditional_throughput_goodput_bits_per_s.clone(),
         };
+    }
+    if let Some(bracket) = search::bracket(goal) {
+        rate.bits_per_s = Field::absent(&bracket);
+        rate.frames_per_s = Field::absent(&bracket);
+        rate.loss_ratio = Field::absent(&bracket);
+        rate.loss_ratio_at_most = None;
+        rate.cpu_busy_ratio = Field::absent(&bracket);
+        rate.of_line_rate_ratio = Field::absent(&bracket);
+        rate.jitter_ps = Field::absent(bracket);
+        rate.intervals.clear();
     }
     SearchedRate {
         allowed_loss_ratio: goal.goal.loss_ratio,
@@ -252,6 +323,8 @@ fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
         bits_per_s: absent(),
         frames_per_s: absent(),
         loss_ratio: absent(),
+        loss_ratio_at_most: None,
+        intervals: Intervals::new(),
         jitter_ps: Field::absent(why),
         cpu_busy_ratio: absent(),
         cpu_idle_ratio: absent(),

@@ -7,6 +7,8 @@ use serde::Serialize;
 use wirelab_trial::search::{Limit, Outcome};
 use wirelab_trial::{ClockKind, Direction, Field, Kind, Layer};
 
+use crate::interval::Intervals;
+
 /// Word that marks a datasheet's JSON.
 pub const FORMAT: &str = "wirelab-datasheet";
 /// Version of the JSON.
@@ -108,8 +110,15 @@ pub struct Rate {
     pub bits_per_s: Field<f64>,
     /// Frames/s that arrived.
     pub frames_per_s: Field<f64>,
-    /// Share of frames lost, 0 to 1.
+    /// Share of frames that certainly were lost, 0 to 1.
     pub loss_ratio: Field<f64>,
+    /// The largest share that may have been lost, where that is more: the tester's own queue dropped frames, and how
+    /// many cannot be known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_ratio_at_most: Option<f64>,
+    /// Intervals of `bits_per_s`, `frames_per_s` and `loss_ratio`: over the repeats, or within the one run that there is.
+    #[serde(skip_serializing_if = "Intervals::is_empty")]
+    pub intervals: Intervals,
     /// RFC 3550 jitter in ps.
     pub jitter_ps: Field<u64>,
     /// Busy share of the node's CPU, 0 to 1.
@@ -190,6 +199,9 @@ pub struct Latency {
     pub node_p99_ps: Field<u64>,
     /// Longest, in ps.
     pub node_max_ps: Field<u64>,
+    /// Intervals of `node_ps` and `node_p99_ps`, within the run.
+    #[serde(skip_serializing_if = "Intervals::is_empty")]
+    pub intervals: Intervals,
     /// Delay of the PHY, from its datasheet or the model, in ps.
     pub phy_ps: Field<u64>,
     /// Both together.
@@ -204,8 +216,13 @@ pub enum Total {
     Sum {
         /// In ps.
         value_ps: u64,
+        /// The weakest kind of what was added.
+        kind: Kind,
         /// Kinds of what was added.
         kinds: Vec<Kind>,
+        /// What was added, each with its kind, where they differ.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parts: Option<String>,
     },
     /// There is none, and why.
     Absent {
@@ -231,6 +248,14 @@ pub struct Echo {
     pub datagram_bytes: Option<u32>,
     /// The load as it was asked.
     pub load: String,
+    /// What else was sent to the node meanwhile, as it was asked; none without load.
+    pub background: Option<String>,
+    /// Frames/s of it that were asked.
+    pub background_asked_frames_per_s: Field<f64>,
+    /// Frames/s of it that the tester sent.
+    pub background_frames_per_s: Field<f64>,
+    /// Share of it that did not arrive, 0 to 1.
+    pub background_loss_ratio: Field<f64>,
     /// Round trips that were taken.
     pub samples: u64,
     /// Whether the times are those of a simulation.
@@ -249,16 +274,24 @@ pub struct Echo {
     pub p99_99_ps: Field<u64>,
     /// Longest in ps.
     pub max_ps: Field<u64>,
+    /// Intervals of `p50_ps`, `p90_ps`, `p99_ps`, `p99_9_ps` and `loss_ratio`, within the run.
+    #[serde(skip_serializing_if = "Intervals::is_empty")]
+    pub intervals: Intervals,
     /// Mean in ps.
     pub mean_ps: Field<f64>,
     /// RFC 3550 jitter in ps.
     pub jitter_ps: Field<u64>,
     /// Delay variation of RFC 5481 at 99.9 %, in ps.
     pub pdv_p99_9_ps: Field<u64>,
-    /// Share of probes that did not come back, 0 to 1.
+    /// Share of probes that certainly did not come back, 0 to 1.
     pub loss_ratio: Field<f64>,
+    /// The largest share that may not have come back, where that is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_ratio_at_most: Option<f64>,
     /// Median of the tester's own round trip against itself, in ps.
     pub floor_p50_ps: Field<u64>,
+    /// 99th percentile of the same, in ps.
+    pub floor_p99_ps: Field<u64>,
     /// Busy share of the node's CPU, 0 to 1.
     pub cpu_busy_ratio: Field<f64>,
 }

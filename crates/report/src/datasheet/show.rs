@@ -1,10 +1,10 @@
 //! How figures of a datasheet are written: three digits that count, as such pages have them.
 
-use wirelab_trial::{Field, Kind};
+use wirelab_trial::{Field, Kind, is_node_busy};
 
 use super::sheet::{Rate, Total};
 use crate::format;
-use crate::row;
+use crate::loss::Loss;
 use crate::table::Cell;
 
 /// A core this busy when idle tells nothing of a trial.
@@ -85,11 +85,27 @@ pub fn offered(rate: &Rate) -> Cell {
 
 /// What arrived, with a note where the tester was the limit.
 pub fn arrived(rate: &Rate) -> Cell {
+    let cell = bandwidth(&rate.bits_per_s);
+    if node_was_busy(rate) && !tester_limits(rate) {
+        return cell.with_note(NODE_BUSY_NOTE);
+    }
     noted(
-        bandwidth(&rate.bits_per_s),
+        cell,
         rate,
         "the tester was the limit: the node may be faster",
     )
+}
+
+/// Said of figures of a node that did other work.
+const NODE_BUSY_NOTE: &str =
+    "the node's cores were busy before the trial: an idle node may be faster and lose less";
+
+/// Whether the node did other work, so that an idle one may be faster.
+fn node_was_busy(rate: &Rate) -> bool {
+    rate.cpu_idle_ratio
+        .value()
+        .copied()
+        .is_some_and(is_node_busy)
 }
 
 /// Whether the tester held a figure where it is.
@@ -99,12 +115,9 @@ pub fn tester_limits(rate: &Rate) -> bool {
 
 /// A figure that is not the node's own says so.
 fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
-    match cell {
-        Cell::Figure { text, .. } if tester_limits(rate) => Cell::Noted {
-            text,
-            note: note.to_owned(),
-        },
-        cell => cell,
+    match tester_limits(rate) {
+        true => cell.with_note(note),
+        false => cell,
     }
 }
 
@@ -119,10 +132,12 @@ pub fn cpu(rate: &Rate) -> Cell {
     ) {
         return Cell::Noted {
             text: format!("{}{shared}", load(*busy)),
+            kind: rate.cpu_busy_ratio.kind(),
             note: format!(
                 "the node's cores were {} % busy before the trial: other work, or a node that waits by spinning",
                 load(*idle)
             ),
+            alarm: false,
         };
     }
     Cell::of(rate.cpu_busy_ratio.clone(), |busy| {
@@ -130,55 +145,68 @@ pub fn cpu(rate: &Rate) -> Cell {
     })
 }
 
+/// A share of frames lost, and the most that it may be.
+pub fn loss_range(low: &Field<f64>, at_most: Option<f64>) -> Cell {
+    Loss::cell(low.clone().map(|low| Loss::new(low, at_most)), loss)
+}
+
 /// The share of frames lost.
 pub fn lost(rate: &Rate) -> Cell {
-    match Cell::of(rate.loss_ratio.clone(), loss) {
-        Cell::Figure { text, .. } if rate.tester_missed_frames => Cell::Noted {
-            text,
-            note: "the tester's own queue dropped frames, which are not in this loss".to_owned(),
-        },
-        cell => cell,
+    let cell = loss_range(&rate.loss_ratio, rate.loss_ratio_at_most);
+    if matches!(cell, Cell::Noted { .. }) {
+        cell
+    } else if rate.tester_missed_frames {
+        cell.with_note("the tester's own queue dropped frames, which are not in this loss")
+    } else if node_was_busy(rate) {
+        cell.with_note(NODE_BUSY_NOTE)
+    } else {
+        cell
     }
 }
 
-/// A sum, with the kinds of what was added where they differ.
+/// A sum; where what was added differs in kind, the kinds stand beside it and a note names the parts.
 pub fn total(total: &Total) -> Cell {
     match total {
         Total::Absent { absent } => Cell::Absent(absent.clone()),
-        Total::Sum { value_ps, kinds } => match kinds.as_slice() {
-            [kind] => Cell::Figure {
-                text: ns(*value_ps),
-                kind: *kind,
-                alarm: false,
-            },
-            several => Cell::Noted {
-                text: ns(*value_ps),
-                note: format!("the sum of {} figures", words(several)),
-            },
-        },
+        Total::Sum {
+            value_ps,
+            kind,
+            parts,
+            ..
+        } => sum(ns(*value_ps), *kind, parts.as_deref()),
     }
 }
 
-fn words(kinds: &[Kind]) -> String {
-    let words: Vec<&str> = kinds.iter().map(|k| row::kind(*k)).collect();
-    words.join(" and ")
+/// A figure of one kind, or a sum of the parts named.
+pub fn sum(text: String, kind: Kind, parts: Option<&str>) -> Cell {
+    match parts {
+        None => Cell::Figure {
+            text,
+            kind,
+            alarm: false,
+        },
+        Some(parts) => Cell::Noted {
+            text: format!("{text} ({})", parts.split(" (").next().unwrap_or(parts)),
+            note: format!("a sum: {parts}"),
+            kind: None,
+            alarm: false,
+        },
+    }
 }
 
 /// A percentile of so many samples; one that they are too few for says so.
 pub fn percentile(field: &Field<u64>, share: f64, samples: u64) -> Cell {
     let needed = (1.0 / (1.0 - share)).round();
-    match Cell::of(field.clone(), |ps| us(ps as f64)) {
-        Cell::Figure { text, .. } if (samples as f64) < needed => Cell::Noted {
-            text,
-            note: format!(
-                "the largest of {} samples: the {}th percentile needs {} or more",
-                format::integer(samples),
-                trimmed(format::decimal(share * 100.0, 2)),
-                format::decimal(needed, 0)
-            ),
-        },
-        cell => cell,
+    let cell = Cell::of(field.clone(), |ps| us(ps as f64));
+    if samples as f64 >= needed {
+        return cell;
     }
+    cell.with_note(format!(
+        "the largest of {} samples: the {}th percentile needs {} or more",
+        format::integer(samples),
+        trimmed(format::decimal(share * 100.0, 2)),
+        format::decimal(needed, 0)
+    ))
 }
 
 #[cfg(test)]
@@ -219,7 +247,7 @@ mod tests {
         let field = Field::measured(5_000_000u64);
         let cell = percentile(&field, 0.9999, 512);
         assert!(
-            matches!(&cell, Cell::Noted { text, note } if text == "5.00" && note.contains("10,000")),
+            matches!(&cell, Cell::Noted { text, note, .. } if text == "5.00" && note.contains("10,000")),
             "{cell:?}"
         );
         assert!(matches!(percentile(&field, 0.99, 512), Cell::Figure { .. }));

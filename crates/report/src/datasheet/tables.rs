@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use wirelab_trial::search::Limit;
-use wirelab_trial::{Direction, Field, Layer};
+use wirelab_trial::search::{Limit, Outcome};
+use wirelab_trial::{Direction, Field, Kind, Layer};
 
 use super::grid::{Column, Grid, Group, Line};
 use super::rate::datagram_name;
-use super::sheet::{Rate, SearchedRate, Sheet, UdpSize};
+use super::sheet::{Latency, Rate, SearchedRate, Sheet, UdpSize};
 use super::show;
+use crate::interval;
 use crate::table::Cell;
 
 /// A column of figures.
@@ -40,10 +41,7 @@ pub fn layer2_latency(sheet: &Sheet) -> Grid {
         });
     let several = several(sheet.layer2_latency.iter().map(|l| l.length_bytes));
     let rows = sheet.layer2_latency.iter().map(|l| {
-        let way = match l.direction {
-            Direction::Receive => "RX Latency",
-            _ => "TX Latency",
-        };
+        let way = way(l);
         let name = match several {
             true => format!("{way}, {} B", l.length_bytes),
             false => way.to_owned(),
@@ -63,6 +61,27 @@ pub fn layer2_latency(sheet: &Sheet) -> Grid {
             column("Total latency", "ns"),
         ])],
         rows: rows.collect(),
+    }
+}
+
+/// The intervals of the node's medians in a sentence: the published page has no column for them.
+pub fn layer2_intervals(sheet: &Sheet) -> Option<String> {
+    let each = sheet.layer2_latency.iter().filter_map(|l| {
+        let of = l.intervals.get("node_ps")?;
+        let ends = interval::ends(of, |ps| show::ns(ps as u64));
+        Some((way(l), ends, interval::over(of)))
+    });
+    let all: Vec<(&str, String, String)> = each.collect();
+    let (_, _, over) = all.first()?;
+    let each = all.iter().map(|(way, ends, _)| format!("{way} {ends} ns"));
+    let each: Vec<String> = each.collect();
+    Some(format!("CPU<->MAC latency: {} ({over}).", each.join(", ")))
+}
+
+const fn way(latency: &Latency) -> &'static str {
+    match latency.direction {
+        Direction::Receive => "RX Latency",
+        _ => "TX Latency",
     }
 }
 
@@ -164,22 +183,24 @@ fn both(rx: Option<&Rate>, tx: Option<&Rate>) -> Cell {
             } else {
                 Cell::Noted {
                     text,
-                    note: format!(
-                        "RX {}, TX {}",
-                        crate::row::kind(kind),
-                        crate::row::kind(other)
-                    ),
+                    kind: Kind::weakest([kind, other]),
+                    note: format!("RX {}, TX {}", kind.name(), other.name()),
+                    alarm: false,
                 }
             }
         }
         (Field::Absent { absent }, Field::Absent { .. }) => Cell::Absent(absent),
-        (Field::Observed { value, .. }, Field::Absent { absent }) => Cell::Noted {
+        (Field::Observed { value, kind }, Field::Absent { absent }) => Cell::Noted {
+            kind: Some(kind),
             text: format!("RX={} TX=–", show::mbit(value)),
             note: absent,
+            alarm: false,
         },
-        (Field::Absent { absent }, Field::Observed { value, .. }) => Cell::Noted {
+        (Field::Absent { absent }, Field::Observed { value, kind }) => Cell::Noted {
+            kind: Some(kind),
             text: format!("RX=– TX={}", show::mbit(value)),
             note: absent,
+            alarm: false,
         },
     }
 }
@@ -237,8 +258,11 @@ fn receive_max(size: &UdpSize) -> [Cell; 3] {
     match (&size.receive_max, &size.search_refused) {
         (Some(found), why) => {
             let missing = crate::search::not_found(found.outcome).or(why.as_deref());
-            match (found.rate.bits_per_s.value(), missing) {
-                (None, Some(why)) => none(why),
+            match (&found.rate.bits_per_s, missing) {
+                (Field::Absent { absent }, Some(_)) if found.outcome == Outcome::Unfinished => {
+                    none(absent)
+                }
+                (Field::Absent { .. }, Some(why)) => none(why),
                 _ => found_cells(found),
             }
         }

@@ -9,6 +9,7 @@ use crate::datasheet::sheet::{Rate, Sheet, UdpSize};
 use crate::datasheet::show;
 use crate::escape::xml;
 use crate::format;
+use crate::loss::Loss;
 use crate::stats::Samples;
 
 /// Points of a percentile curve in each decade.
@@ -21,23 +22,26 @@ type Get = fn(&Rate) -> Option<f64>;
 pub fn rates(sheet: &Sheet, at: usize) -> String {
     let number = |v: f64| format::si(v, "").trim_end().to_owned();
     let mbit = |v: f64| show::three(v);
-    let planes: [(&str, &str, Get, bool); 3] = [
+    let planes: [(&str, &str, [Get; 2], bool); 3] = [
         (
             "UDP RX: bandwidth that arrived",
             "arrived in Mbit/s",
-            |r| Some(r.bits_per_s.value()? / 1e6),
+            [|r| Some(r.bits_per_s.value()? / 1e6), |_| None],
             true,
         ),
         (
             "UDP RX: CPU load",
             "CPU load in %",
-            |r| Some(r.cpu_busy_ratio.value()? * 100.0),
+            [|r| Some(r.cpu_busy_ratio.value()? * 100.0), |_| None],
             false,
         ),
         (
             "UDP RX: packet loss",
             "loss in %",
-            |r| Some(r.loss_ratio.value()? * 100.0),
+            [
+                |r| Some(r.loss_ratio.value()? * 100.0),
+                |r| Some(r.loss_ratio_at_most? * 100.0),
+            ],
             false,
         ),
     ];
@@ -73,8 +77,8 @@ pub fn rates(sheet: &Sheet, at: usize) -> String {
     )
 }
 
-/// Receive trials of one size, by the rate that was offered.
-fn curve(size: &UdpSize, get: Get, name: &str) -> Curve {
+/// Receive trials of one size, by the rate that was offered: a figure, and the most that it may be where that is more.
+fn curve(size: &UdpSize, [get, at_most]: [Get; 2], name: &str) -> Curve {
     let mut rates: Vec<(f64, &Rate)> = size
         .receive
         .iter()
@@ -83,20 +87,30 @@ fn curve(size: &UdpSize, get: Get, name: &str) -> Curve {
         .collect();
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let points = rates.into_iter().filter_map(|(x, r)| {
-        let y = get(r)?;
+        let of = Loss::new(get(r)?, at_most(r));
         let shared = if r.cpu_shared { ", cores shared" } else { "" };
         let title = format!(
             "{} B, {} Mbit/s offered: {} {name}{shared}",
             size.datagram_bytes,
             show::three(x),
-            show::three(y)
+            of.show(show::three)
         );
-        Some(Point { x, y, title })
+        let point = |y, title: &str| Point {
+            x,
+            y,
+            title: title.to_owned(),
+        };
+        let mut points = vec![point(of.low, &title)];
+        if let Some(high) = of.at_most() {
+            // Up and down again, so that the line goes on from what is certain.
+            points.extend([point(high, &title), point(of.low, "")]);
+        }
+        Some(points)
     });
     Curve {
         label: format!("{} B", size.datagram_bytes),
         joined: true,
-        points: points.collect(),
+        points: points.flatten().collect(),
     }
 }
 

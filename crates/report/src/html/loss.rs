@@ -4,6 +4,7 @@ use wirelab_trial::{Field, Kind};
 
 use super::svg::{Picture, Scale};
 use crate::format::integer;
+use crate::loss::Loss;
 use crate::row::{self, Row};
 
 /// Bars in the picture; the table has all.
@@ -15,7 +16,7 @@ const ZERO: f64 = 250.0;
 
 /// Share of frames lost, or `None` where no trial counted frames.
 pub fn loss(rows: &[Row<'_>]) -> Option<String> {
-    let counted: Vec<(&Row<'_>, f64, Kind)> = rows
+    let counted: Vec<(&Row<'_>, Loss<f64>, Kind)> = rows
         .iter()
         .filter_map(|r| match r.loss() {
             Field::Observed { value, kind } => Some((r, value, kind)),
@@ -45,12 +46,7 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
     let mut described = Vec::new();
     for (at, (row, loss, kind)) in shown.iter().enumerate() {
         let top = 28.0 + STEP * at as f64;
-        let count = (row.count(|c| c.lost_frames), row.sent());
-        let mut text = match (count.0.value(), count.1.value()) {
-            (Some(lost), Some(sent)) => format!("{} of {}", integer(*lost), integer(*sent)),
-            _ => format!("{} %", crate::format::percent(*loss)),
-        };
-        let none = *loss <= 0.0;
+        let mut text = in_words(row, *loss);
         text.push_str(&format!(", {}", row::kind(*kind)));
         let status = row::status(&row.observation.status);
         if status != "complete" {
@@ -58,15 +54,17 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
         }
         let label = row.label();
         picture.text("tick", "end", (ZERO - 10.0, top + 13.0), &label);
-        let end = if none { ZERO } else { x.at(*loss) };
         let title = format!("{label}: {text} frames lost");
-        picture.bar(
-            if none { "none" } else { "lost" },
-            (ZERO - 1.5, top + 2.0),
-            (end - ZERO + 3.0, STEP - 8.0),
-            &title,
-        );
-        picture.text("value", "start", (end + 8.0, top + 13.0), &text);
+        let certain = if loss.low > 0.0 { "lost" } else { "none" };
+        let mut begin = ZERO;
+        for (class, share) in [(certain, Some(loss.low)), ("perhaps", loss.at_most())] {
+            let Some(share) = share else { continue };
+            let end = if share > 0.0 { x.at(share) } else { ZERO };
+            let bar = (end - begin + 3.0, STEP - 8.0);
+            picture.bar(class, (begin - 1.5, top + 2.0), bar, &title);
+            begin = end;
+        }
+        picture.text("value", "start", (begin + 8.0, top + 13.0), &text);
         described.push(title);
     }
     if counted.len() > shown.len() {
@@ -76,9 +74,18 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
     Some(picture.finish("Loss of each trial", &described.join("; ")))
 }
 
+/// How much a row lost: frames of those sent where they were counted, else the share.
+fn in_words(row: &Row<'_>, loss: Loss<f64>) -> String {
+    match (row.lost().value(), row.sent().value()) {
+        (Some(lost), Some(sent)) => format!("{} of {}", lost.show(integer), integer(*sent)),
+        _ => format!("{} %", loss.show(crate::format::percent)),
+    }
+}
+
 /// Whole decades from the smallest loss that is not 0 to everything.
-fn scale(shown: &[(&Row<'_>, f64, Kind)]) -> Scale {
-    let losses = shown.iter().map(|(_, loss, _)| *loss).filter(|l| *l > 0.0);
+fn scale(shown: &[(&Row<'_>, Loss<f64>, Kind)]) -> Scale {
+    let ends = shown.iter().flat_map(|(_, loss, _)| [loss.low, loss.high]);
+    let losses = ends.filter(|loss| *loss > 0.0);
     let least = losses.fold(1e-5, f64::min).max(1e-12);
     Scale {
         low: 10f64.powf(least.log10().floor()),

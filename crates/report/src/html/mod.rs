@@ -18,11 +18,12 @@ mod xy;
 
 use wirelab_trial::{Field, ResultsFile};
 
+use crate::datasheet::KINDS;
 use crate::escape::{line, xml};
 use crate::options::Options;
 use crate::row::{self, Row};
 use crate::table::Notes;
-use crate::{columns, detail, finding, format, summary};
+use crate::{columns, detail, format, judge, summary};
 
 pub(crate) use datasheet::{compared, render as datasheet};
 pub(crate) use explain::explanation;
@@ -92,6 +93,9 @@ fn body(file: &ResultsFile, options: &Options, title: &str) -> String {
         out.push_str(&format!("<p class=\"quiet\">{}</p>\n", xml(&text)));
     }
     out.push_str(&searches(file, &mut notes));
+    if let Some(table) = crate::loaded::table(file) {
+        out.push_str(&parts::table(&table, &table.caption, &mut notes));
+    }
     out.push_str(&delays.unwrap_or_default());
     out.push_str(&pictures(others, &together));
     for table in detail::series_tables(others, options.each_flow)
@@ -138,10 +142,12 @@ fn searches(file: &ResultsFile, notes: &mut Notes) -> String {
 }
 
 fn header(file: &ResultsFile, title: &str) -> String {
-    let sound = !file.interrupted && finding::sound(file);
+    let sound = judge::judge(file).passed();
     let (class, word) = if !sound {
         (" bad", "✗ Not clean.")
-    } else if file.observations.iter().any(finding::judged) {
+    } else if summary::tester_limited(file) > 0 {
+        (" open", "– Tester limited.")
+    } else if file.observations.iter().any(judge::counted) {
         ("", "✓ Clean.")
     } else {
         (" open", "– Not judged.")
@@ -217,10 +223,8 @@ fn footer(file: &ResultsFile) -> String {
     format!(
         "<footer class=\"quiet\">\n<p><strong>Sizes.</strong> frame: destination address through FCS; length: the \
          same without FCS; payload: what follows the Ethernet header and its tags; datagram: UDP or TCP data.</p>\n\
-         <p><strong>Figures.</strong> measured: seen in this run; predicted: computed by a model that was not fitted \
-         to it; calibrated: computed by a model that was; published: printed by somebody else. efficiency: payload \
-         bits over the link's bits. bad: damaged header, truncated, stale or corrupted. Prefixes are powers of \
-         ten.</p>\n<p>Command: <code>{}</code>.{begun}</p>\n</footer>\n",
+         <p><strong>Figures.</strong> {KINDS} efficiency: payload bits over the link's bits. bad: damaged header, \
+         truncated, stale or corrupted.</p>\n<p>Command: <code>{}</code>.{begun}</p>\n</footer>\n",
         xml(&file.command.join(" "))
     )
 }

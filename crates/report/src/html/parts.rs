@@ -49,22 +49,21 @@ pub fn bare(table: &Table, notes: &mut Notes) -> String {
             let number = if head.number { "n" } else { "" };
             let (class, text) = match cell {
                 Cell::Text(text) => (number.to_owned(), xml(text)),
-                Cell::Figure { text, kind, alarm } => {
-                    let alarm = if *alarm { " alarm" } else { "" };
-                    let text = format!("{}{}", xml(text), column.mark(*kind));
-                    (format!("{number}{alarm}"), text)
-                }
+                Cell::Figure { .. } => (number.to_owned(), xml(&cell.marked(*column))),
                 Cell::Absent(reason) => {
                     let n = notes.number(reason);
                     let link = format!("–<sup><a href=\"#note-{n}\">{n}</a></sup>");
                     (number.to_owned(), link)
                 }
-                Cell::Noted { text, note } => {
+                Cell::Noted { note, .. } => {
                     let n = notes.number(note);
-                    let link = format!("{}<sup><a href=\"#note-{n}\">{n}</a></sup>", xml(text));
+                    let text = xml(&cell.marked(*column));
+                    let link = format!("{text}<sup><a href=\"#note-{n}\">{n}</a></sup>");
                     (number.to_owned(), link)
                 }
             };
+            let alarm = if cell.alarm() { " alarm" } else { "" };
+            let class = format!("{class}{alarm}");
             let class = match class.trim() {
                 "" => String::new(),
                 class => format!(" class=\"{class}\""),

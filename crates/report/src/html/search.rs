@@ -7,7 +7,7 @@ use wirelab_trial::{Found, ResultsFile};
 use super::xy::{Axis, Curve, Plane, Point, draw};
 use crate::escape::{clip, line, xml};
 use crate::format;
-use crate::search::allowed;
+use crate::search::{allowed, bracket};
 
 /// Pictures of searches; the tables have all.
 const PICTURES: usize = 24;
@@ -51,13 +51,13 @@ fn rates(id: String, name: &str, r: &SearchResult) -> Option<String> {
     let points = r.trials.iter().filter_map(|t| {
         let x = t.load_frames_per_s?;
         let loss = *t.loss_ratio.value()?;
-        let tester = if t.tester_was_limit {
-            ", the tester was the limit"
-        } else {
-            ""
+        let beside = match (t.tester_was_limit, t.held_back) {
+            (true, _) => ", the tester was the limit",
+            (false, true) => " of what was sent, the path held the sender back",
+            (false, false) => "",
         };
         let title = format!(
-            "{} frames/s for {}: {} % lost{tester}",
+            "{} frames/s for {}: {} % lost{beside}",
             format::frame_rate(x),
             format::time(t.trial_ps),
             format::percent(loss)
@@ -65,7 +65,8 @@ fn rates(id: String, name: &str, r: &SearchResult) -> Option<String> {
         let y = loss * 100.0;
         Some(Point { x, y, title })
     });
-    let marked = r.goals.iter().filter_map(|g| {
+    let found = r.goals.iter().filter(|g| bracket(g).is_none());
+    let marked = found.filter_map(|g| {
         let bound = *g.relevant_lower_bound_frames_per_s.value()?;
         Some((bound, allowed(g.goal.loss_ratio)))
     });
@@ -86,14 +87,22 @@ fn loss_curve(id: String, name: &str, c: &CurveResult) -> Option<String> {
         .iter()
         .filter_map(|p| {
             let loss = *p.loss_ratio.value()?;
-            Some(Point {
-                x: p.load_percent,
-                y: loss * 100.0,
-                title: format!(
-                    "{} % of the highest load: {} % lost",
-                    format::decimal(p.load_percent, 1),
-                    format::percent(loss)
+            let achieved = p.held_back_at_frames_per_s;
+            let x = achieved.map_or(p.load_percent, |rate| {
+                rate / c.max_load_frames_per_s * 100.0
+            });
+            let load = match achieved {
+                Some(_) => format!(
+                    "held back at {} % of the highest load ({} % was asked)",
+                    format::decimal(x, 1),
+                    format::decimal(p.load_percent, 1)
                 ),
+                None => format!("{} % of the highest load", format::decimal(x, 1)),
+            };
+            Some(Point {
+                x,
+                y: loss * 100.0,
+                title: format!("{load}: {} % lost", format::percent(loss)),
             })
         })
         .collect();

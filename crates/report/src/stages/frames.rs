@@ -8,6 +8,7 @@ use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage, u
 use super::costs::{counters, dash};
 use super::sheet;
 use crate::explain::Block;
+use crate::loss::{self, Loss};
 
 /// Counters that belong here.
 const OF_WAY: [&str; 6] = [
@@ -26,7 +27,7 @@ fn adds_up(name: &str) -> bool {
 }
 
 /// Sent, lost, twice there and out of order; `None` where it is not known of every trial.
-type Sums = [Option<u64>; 4];
+type Sums = [Option<Loss<u64>>; 4];
 
 /// What became of the frames of each way, all lengths together, and what the node counted of them.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
@@ -39,41 +40,35 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     if trials.is_empty() {
         return Vec::new();
     }
-    let mut out = vec![
-        Block::Heading("What became of the frames".to_owned()),
-        became(&trials),
-    ];
+    let mut out = vec![Block::Heading("What became of the frames".to_owned())];
+    out.extend(became(&trials));
     out.extend(node_counted(&trials));
     out
 }
 
-fn became(trials: &[&Observation]) -> Block<'static> {
+fn became(trials: &[&Observation]) -> Vec<Block<'static>> {
+    let known = |frames| Loss::new(frames, None);
     let mut sums: Vec<((String, Direction), Sums)> = Vec::new();
     for o in trials {
         for flow in &o.flows {
             let key = (sheet::words(o), flow.direction);
             let counts = flow.counts.value();
             let these = [
-                flow.sent_frames.value().copied(),
-                counts.map(|c| c.lost_frames),
-                counts.map(|c| c.duplicated_frames),
-                counts.map(|c| c.reordered_frames),
+                flow.sent_frames.value().copied().map(known),
+                counts.map(loss::frames),
+                counts.map(|c| known(c.duplicated_frames)),
+                counts.map(|c| known(c.reordered_frames)),
             ];
             match sums.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, sum)) => {
                     for (sum, more) in sum.iter_mut().zip(these) {
-                        *sum = sum.zip(more).map(|(a, b)| a.saturating_add(b));
+                        *sum = sum.zip(more).map(|(a, b)| a.plus(b));
                     }
                 }
                 None => sums.push((key, these)),
             }
         }
     }
-    let rows = sums.into_iter().map(|((way, direction), sum)| {
-        let figures = sum.map(|n| n.map_or_else(dash, integer));
-        let ends = [direction.to_string()].into_iter().chain(figures);
-        ends.chain([way]).collect()
-    });
     let heads = vec![
         ("direction", false),
         ("sent", true),
@@ -82,7 +77,16 @@ fn became(trials: &[&Observation]) -> Block<'static> {
         ("out of order", true),
         ("way", false),
     ];
-    Block::Grid(heads, rows.collect())
+    let in_doubt = sums.iter().flat_map(|(_, sum)| sum).flatten();
+    let in_doubt = in_doubt.filter_map(|of| of.at_most()).next();
+    let note = in_doubt.map(|_| Block::Words(format!("Of frames lost: {}.", loss::NOTE)));
+    let rows = sums.into_iter().map(|((way, direction), sum)| {
+        let figures = sum.map(|n| n.map_or_else(dash, |n| n.show(integer)));
+        let ends = [direction.to_string()].into_iter().chain(figures);
+        ends.chain([way]).collect()
+    });
+    let grid = Block::Grid(heads, rows.collect());
+    [grid].into_iter().chain(note).collect()
 }
 
 fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {

@@ -218,6 +218,7 @@ fn search(bytes: u32, (mbit, cpu, loss): Printed) -> (Vec<Observation>, Found) {
         goal,
     };
     let record = |o: &Observation| TrialRecord {
+        held_back: false,
         load_frames_per_s: match o.trial.load {
             Load::FrameRate { frames_per_s } => Some(frames_per_s),
             _ => None,

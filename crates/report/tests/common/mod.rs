@@ -3,6 +3,7 @@
 
 pub mod am263x;
 pub mod linux;
+pub mod page;
 
 mod asked;
 
@@ -106,6 +107,9 @@ pub fn flow(
         ),
         goodput_bits_per_s: Field::absent("an Ethernet trial has no application data"),
         loss_ratio: Field::measured(0.0),
+        loss_ratio_at_most: None,
+        intervals: wirelab_trial::FlowIntervals::default(),
+        checker_held_up_ps: Field::absent("not simulated"),
         jitter_ps: Field::measured(412_000),
         sender: Field::measured(SenderObservation {
             path: "xdp".to_owned(),
@@ -117,6 +121,8 @@ pub fn flow(
             kept_rate: Field::measured(true),
             gap: Field::measured(histogram((1e12 / fps) as u64, frames)),
             slips: Field::measured(0),
+            blocked_ps: Field::measured(0),
+            longest_burst_frames: Field::measured(1),
             slipped_ps: Field::measured(0),
             kernel_copied: Field::measured(false),
             ledger: None,
@@ -159,10 +165,10 @@ pub fn observation(trial: Trial, node: &str, kind: &str) -> Observation {
         cpu_load: Field::absent("tester and node are one host"),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("the ceiling was not measured"),
-            was_limit: Field::absent("the ceiling was not measured"),
-        },
+        tester: TesterObservation::new(
+            Field::absent("the ceiling was not measured"),
+            Field::absent("the ceiling was not measured"),
+        ),
         warnings: Vec::new(),
     }
 }
@@ -232,6 +238,7 @@ pub fn series(name: &str, ps: u64, count: u64) -> Series {
         raw_ticks: Vec::new(),
         sampled: false,
         histogram: histogram(ps, count),
+        intervals: wirelab_trial::PercentileIntervals::default(),
     }
 }
 

@@ -126,10 +126,10 @@ impl Ledger {
     /// Both series with who took their times. The best stamps that *every* echo has: leaving out the others could
     /// leave out just those that were slow.
     pub(super) fn finish(mut self) -> [(Series, Stamps); 2] {
-        for at in 0..self.entries.len() {
-            let entry = self.entries[at];
-            self.close(&entry);
-        }
+        // In their order: later frames took the places of earlier ones.
+        let mut waiting: Vec<Entry> = self.entries.to_vec();
+        waiting.sort_unstable_by_key(|entry| entry.number);
+        waiting.iter().for_each(|entry| self.close(entry));
         let all = self.answered;
         let best = |kinds: &[Stamps], series: Vec<SeriesBuilder>| {
             let mut both = kinds.iter().copied().zip(series).rev();
@@ -241,5 +241,20 @@ mod tests {
             (due.raw_ticks, arrivals),
             (vec![50; 5], Stamps::Application)
         );
+    }
+
+    #[test]
+    fn times_are_in_the_order_of_their_frames() {
+        let mut ledger = ledger(4);
+        for number in 0..6 {
+            ledger.sent(number, 1_000, 1_000);
+            let came = Times {
+                application_ns: 1_001 + number,
+                ..Times::default()
+            };
+            ledger.came(number, came);
+        }
+        let [(round_trip, _), _] = ledger.finish();
+        assert_eq!(round_trip.raw_ticks, [1, 2, 3, 4, 5, 6]);
     }
 }

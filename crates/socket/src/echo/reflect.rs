@@ -16,8 +16,9 @@ use crate::udp::{PATIENCE, enlarge_queue, is_full, is_not_yet};
 /// Empty looks at the socket before the flag that ends all is looked at.
 pub(super) const LOOKS: u32 = 256;
 
-/// Send back what is a test frame, unchanged, until `cancel` is set; with `from`, only what comes from there. What
-/// was received is judged after it has been sent back. On a connected socket the way back is not looked up each time. Nothing is sent but what came, so that nobody can be made a
+/// Send back what is a test frame, unchanged, until `cancel` is set; with `from`, only what comes from there; with
+/// `stream`, frames of others are foreign to the counts. What was received is judged after it has been sent back. On a
+/// connected socket the way back is not looked up each time. Nothing is sent but what came, so that nobody can be made a
 /// target of more than was sent.
 ///
 /// # Errors
@@ -25,6 +26,7 @@ pub(super) const LOOKS: u32 = 256;
 pub fn reflect(
     socket: &UdpSocket,
     from: Option<IpAddr>,
+    stream: Option<u8>,
     wait: Wait,
     live: &Live,
     cancel: &Cancel,
@@ -37,7 +39,7 @@ pub fn reflect(
             false => Layer::UdpIpv4.header_bytes(),
         },
         judge: Judge::new(None, 1),
-        stream: None,
+        stream,
         bytes: 0,
         sent_back_frames: 0,
         refused: 0,
@@ -75,7 +77,7 @@ struct Mirror {
     from: Option<IpAddr>,
     header_bytes: u32,
     judge: Judge,
-    /// The stream of the first test frame; others are foreign to the counts, but go back as well.
+    /// The stream of the flow, or of the first test frame; others are foreign to the counts, but go back as well.
     stream: Option<u8>,
     bytes: u64,
     sent_back_frames: u64,

@@ -1,39 +1,181 @@
-//! What a socket's own queue dropped of what had arrived.
+//! What this host dropped itself of what had arrived: in a socket's queue, and in the queues before it.
 
 use std::fs;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
+use wirelab_trial::Counts;
+use wirelab_trial::job::{Missed, UDP_MAX_SEGMENTS};
+
 use crate::sys;
+
+/// Most bytes of datagrams that the system keeps joined in one buffer.
+const MOST_JOINED_BYTES: u64 = 65_535;
 
 /// Counters of the system at one time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Drops {
-    /// Of the socket: no room in its queue, and wrong checksums.
+pub struct Drops {
+    /// Of the socket since it was made: no room in its queue, and wrong checksums.
     all: Option<u32>,
-    /// Of all sockets of its network namespace: no room. `None` where the socket's is not this thread's.
-    no_room: Option<u64>,
+    /// Of all sockets of its network namespace. `None` where the socket's is not this thread's.
+    sockets: Option<Sockets>,
+    /// Of the queues before them.
+    rings: Rings,
+}
+
+/// What all sockets of a network namespace dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sockets {
+    no_room: u64,
+    damaged: u64,
+}
+
+/// Buffers that were dropped between two times. The system counts buffers, and not what it had joined in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// By the socket's queue, for certain.
+    at_least: u64,
+    /// By the socket's queue, at most.
+    at_most: u64,
+    /// By the queues before it, at most: they hold what is for others too.
+    rings: u64,
 }
 
 impl Drops {
-    /// As they stand now.
-    pub(crate) fn of(socket: &UdpSocket) -> Drops {
+    /// When a socket was made a moment ago: none of its own yet, whatever it has dropped since.
+    pub fn before_socket() -> Drops {
         Drops {
-            all: sys::dropped(socket.as_fd()).ok(),
-            no_room: is_of_this_namespace(socket).then(no_room),
+            all: Some(0),
+            sockets: None,
+            rings: Rings::now(),
         }
     }
 
-    /// Datagrams for which there was no room since `earlier`. What came damaged is a fault of the way and none of this
-    /// host, so that both counters must tell it; where one of them cannot be read nothing is told.
-    pub(crate) fn since(self, earlier: Drops) -> u64 {
-        let all = self.all.zip(earlier.all);
-        let no_room = self.no_room.zip(earlier.no_room);
-        let (Some((now, before)), Some((no_room, earlier))) = (all, no_room) else {
-            return 0;
-        };
-        u64::from(now.wrapping_sub(before)).min(no_room.saturating_sub(earlier))
+    /// As they stand now.
+    pub fn of(socket: &UdpSocket) -> Drops {
+        Drops {
+            all: sys::dropped(socket.as_fd()).ok(),
+            sockets: is_of_this_namespace(socket).then(Sockets::now),
+            rings: Rings::now(),
+        }
     }
+
+    /// Of a socket that several flows use: a bound alone, since nothing tells whose datagrams it dropped. Reading takes
+    /// some 0.1 ms, nearly all of it for the queues before the socket.
+    pub fn of_shared(socket: &UdpSocket) -> Drops {
+        Drops {
+            all: sys::dropped(socket.as_fd()).ok(),
+            sockets: None,
+            rings: Rings::now(),
+        }
+    }
+
+    /// What had no room since the socket was made, where it was made for one flow: its queue takes datagrams as soon as
+    /// it is bound, and `earlier` was read a little later.
+    pub fn since_made(self, earlier: Drops) -> Dropped {
+        let dropped = self.since(earlier);
+        let before = u64::from(earlier.all.unwrap_or(0));
+        Dropped {
+            at_most: dropped.at_most.saturating_add(before),
+            ..dropped
+        }
+    }
+
+    /// What had no room since `earlier`. What came damaged is a fault of the path and none of this host, and the socket counts it among its
+    /// drops, so that the counters of all sockets bound what it was.
+    pub fn since(self, earlier: Drops) -> Dropped {
+        let before = earlier.all.unwrap_or(0);
+        let own = self.all.map(|now| u64::from(now.wrapping_sub(before)));
+        let others = self.sockets.zip(earlier.sockets).map(|(now, before)| {
+            let no_room = now.no_room.saturating_sub(before.no_room);
+            (no_room, now.damaged.saturating_sub(before.damaged))
+        });
+        let (at_least, at_most) = match (own, others) {
+            (Some(own), Some((no_room, damaged))) => {
+                let most = own.min(no_room);
+                (most.min(own.saturating_sub(damaged)), most)
+            }
+            (Some(own), None) => (0, own),
+            (None, others) => (0, others.map_or(0, |(no_room, _)| no_room)),
+        };
+        Dropped {
+            at_least,
+            at_most,
+            rings: self.rings.since(earlier.rings),
+        }
+    }
+}
+
+impl Dropped {
+    /// How many datagrams of a flow these were that has a socket to itself, by what else came on it.
+    pub(crate) fn of_flow(self, counts: &Counts, datagram_bytes: u32, joined: bool) -> Missed {
+        let others = [
+            counts.foreign_frames,
+            counts.duplicated_frames,
+            counts.other_run_frames,
+        ];
+        let others = others.iter().any(|frames| *frames > 0);
+        self.datagrams(datagram_bytes, joined, others)
+    }
+
+    /// How many datagrams of `datagram_bytes` of a flow these were. A socket that takes datagrams `joined` loses all of
+    /// a buffer at once. With `others` on the socket (foreign datagrams, duplicates) none needs to have been the flow's.
+    pub fn datagrams(self, datagram_bytes: u32, joined: bool, others: bool) -> Missed {
+        let bytes = u64::from(datagram_bytes).max(1);
+        let most = (MOST_JOINED_BYTES / bytes).clamp(1, UDP_MAX_SEGMENTS);
+        let queue = self.at_most.saturating_mul(if joined { most } else { 1 });
+        Missed {
+            at_least: if others { 0 } else { self.at_least },
+            at_most: queue.saturating_add(self.rings.saturating_mul(most)),
+        }
+    }
+}
+
+/// What was dropped before it reached a socket.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rings {
+    /// By the queues of the processors, for all interfaces of the host.
+    backlog: u64,
+    /// By the rings of the interfaces.
+    overruns: u64,
+}
+
+impl Rings {
+    fn now() -> Rings {
+        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let fifo = of_dev(&text("/proc/thread-self/net/dev"));
+        let folders = fs::read_dir("/sys/class/net").into_iter().flatten();
+        let missed = folders.flatten().map(|folder| {
+            let path = folder.path().join("statistics/rx_missed_errors");
+            fs::read_to_string(path).unwrap_or_default()
+        });
+        Rings {
+            backlog: of_softnet(&text("/proc/net/softnet_stat")),
+            overruns: sum(missed.collect::<Vec<_>>().iter().map(|text| text.trim()))
+                .saturating_add(fifo),
+        }
+    }
+
+    fn since(self, earlier: Rings) -> u64 {
+        let backlog = self.backlog.saturating_sub(earlier.backlog);
+        let overruns = self.overruns.saturating_sub(earlier.overruns);
+        backlog.saturating_add(overruns)
+    }
+}
+
+/// The second number of each processor's line, in hexadecimal.
+fn of_softnet(text: &str) -> u64 {
+    let second = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(1));
+    let numbers = second.filter_map(|number| u64::from_str_radix(number, 16).ok());
+    numbers.fold(0, u64::saturating_add)
+}
+
+/// Received frames that found no room in a ring, of all interfaces.
+fn of_dev(text: &str) -> u64 {
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    sum(lines.filter_map(|(_, numbers)| numbers.split_whitespace().nth(4)))
 }
 
 /// Whether the counters that this thread reads are those of the socket's namespace: a node's socket in a lab may be
@@ -47,29 +189,38 @@ fn is_of_this_namespace(socket: &UdpSocket) -> bool {
     cookie(&own) == cookie(socket)
 }
 
-/// Datagrams without room in a queue or in memory, over IPv4 and IPv6 (snmp_counter.rst of the kernel).
-fn no_room() -> u64 {
-    let snmp = fs::read_to_string("/proc/thread-self/net/snmp").unwrap_or_default();
-    let snmp6 = fs::read_to_string("/proc/thread-self/net/snmp6").unwrap_or_default();
-    of_snmp(&snmp).saturating_add(of_snmp6(&snmp6))
+impl Sockets {
+    /// Datagrams without room in a queue or in memory, over IPv4 and IPv6 (snmp_counter.rst of the kernel), and those
+    /// with a wrong checksum.
+    fn now() -> Sockets {
+        let snmp = fs::read_to_string("/proc/thread-self/net/snmp").unwrap_or_default();
+        let snmp6 = fs::read_to_string("/proc/thread-self/net/snmp6").unwrap_or_default();
+        let of = |v4: &[&str], v6: &[&str]| of_snmp(&snmp, v4).saturating_add(of_snmp6(&snmp6, v6));
+        Sockets {
+            no_room: of(
+                &["RcvbufErrors", "MemErrors"],
+                &["Udp6RcvbufErrors", "Udp6MemErrors"],
+            ),
+            damaged: of(&["InCsumErrors"], &["Udp6InCsumErrors"]),
+        }
+    }
 }
 
 /// A line of names and a line of numbers for each protocol.
-fn of_snmp(text: &str) -> u64 {
+fn of_snmp(text: &str, wanted: &[&str]) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
     let (Some(names), Some(numbers)) = (lines.next(), lines.next()) else {
         return 0;
     };
     let both = names.split_whitespace().zip(numbers.split_whitespace());
-    let found = both.filter(|(name, _)| ["RcvbufErrors", "MemErrors"].contains(name));
+    let found = both.filter(|(name, _)| wanted.contains(name));
     sum(found.map(|(_, number)| number))
 }
 
 /// A name and a number in each line.
-fn of_snmp6(text: &str) -> u64 {
-    let names = ["Udp6RcvbufErrors", "Udp6MemErrors"];
+fn of_snmp6(text: &str, wanted: &[&str]) -> u64 {
     let found = text.lines().filter_map(|line| line.split_once(' '));
-    let found = found.filter(|(name, _)| names.contains(name));
+    let found = found.filter(|(name, _)| wanted.contains(name));
     sum(found.map(|(_, number)| number.trim()))
 }
 
@@ -82,22 +233,65 @@ fn sum<'a>(numbers: impl Iterator<Item = &'a str>) -> u64 {
 mod tests {
     use super::*;
 
+    fn at(all: Option<u32>, no_room: u64, damaged: u64) -> Drops {
+        Drops {
+            all,
+            sockets: Some(Sockets { no_room, damaged }),
+            rings: Rings::default(),
+        }
+    }
+
+    fn missed(now: Drops, earlier: Drops) -> (u64, u64) {
+        let missed = now.since_made(earlier).datagrams(1000, false, false);
+        (missed.at_least, missed.at_most)
+    }
+
     #[test]
     fn damaged_datagrams_are_no_drops_of_the_queue() {
+        let no_room = ["RcvbufErrors", "MemErrors"];
         let text = "Udp: InDatagrams RcvbufErrors InCsumErrors MemErrors\nUdp: 7 2 3 1\nUdpLite: RcvbufErrors\n";
-        assert_eq!(of_snmp(text), 3);
+        assert_eq!(of_snmp(text, &no_room), 3);
         let text = "Ip6InReceives 4\nUdp6RcvbufErrors   \t5\nUdp6InCsumErrors 9\n";
-        assert_eq!(of_snmp6(&text.replace('\t', " ")), 5);
-        assert_eq!((of_snmp(""), of_snmp6("")), (0, 0));
-        let at = |all, no_room| Drops {
-            all,
-            no_room: Some(no_room),
+        let text = text.replace('\t', " ");
+        assert_eq!(of_snmp6(&text, &["Udp6RcvbufErrors"]), 5);
+        assert_eq!((of_snmp("", &no_room), of_snmp6("", &[])), (0, 0));
+        assert_eq!(missed(at(Some(2), 13, 0), at(Some(0), 11, 0)), (2, 2));
+        assert_eq!(missed(at(Some(2), 9, 2), at(Some(0), 9, 0)), (0, 0));
+        // Others had no room while ours came damaged, or the other way round: nobody can tell.
+        assert_eq!(missed(at(Some(3), 19, 2), at(Some(0), 11, 0)), (1, 3));
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_a_range() {
+        // Before the receiver began, what a queue dropped may have been an earlier flow's.
+        assert_eq!(missed(at(Some(5), 3, 0), at(Some(2), 0, 0)), (3, 5));
+        let elsewhere = |all| Drops {
+            sockets: None,
+            ..at(all, 0, 0)
         };
-        assert_eq!(at(Some(2), 13).since(at(Some(u32::MAX), 11)), 2);
-        assert_eq!(at(Some(2), 19).since(at(Some(0), 11)), 2);
-        assert_eq!(at(Some(2), 9).since(at(Some(0), 9)), 0);
-        assert_eq!(at(Some(2), 9).since(at(None, 0)), 0);
-        let elsewhere = |all| Drops { all, no_room: None };
-        assert_eq!(elsewhere(Some(2)).since(elsewhere(Some(0))), 0);
+        assert_eq!(missed(elsewhere(Some(2)), elsewhere(Some(0))), (0, 2));
+        assert_eq!(missed(at(None, 4, 0), at(None, 1, 0)), (0, 3));
+        let dropped = at(Some(2), 2, 0).since(at(Some(0), 0, 0));
+        let joined = dropped.datagrams(1000, true, false);
+        assert_eq!((joined.at_least, joined.at_most), (2, 2 * 65));
+        let short = dropped.datagrams(18, true, true);
+        assert_eq!((short.at_least, short.at_most), (0, 2 * 128));
+    }
+
+    #[test]
+    fn queues_before_the_socket_drop_too() {
+        let softnet = "00a3b5 00000002 00000000 0\n00000001 0000000f 00000000 0\n";
+        assert_eq!(of_softnet(softnet), 17);
+        let dev = "Inter-|   Receive |  Transmit\n face |bytes packets errs drop fifo frame|bytes\n  \
+                   lo: 1 2 3 4 5 6 7 8 9\n eth0:1 2 3 40 50 6 7 8 9\n";
+        assert_eq!(of_dev(dev), 55);
+        let rings = |backlog, overruns| Rings { backlog, overruns };
+        let drops = |rings| Drops {
+            rings,
+            ..at(Some(0), 0, 0)
+        };
+        let dropped = drops(rings(5, 1)).since(drops(rings(2, 0)));
+        let missed = dropped.datagrams(1000, false, false);
+        assert_eq!((missed.at_least, missed.at_most), (0, 4 * 65));
     }
 }

@@ -4,11 +4,11 @@ use std::io;
 use std::net::{IpAddr, UdpSocket};
 
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
-use wirelab_trial::Cancel;
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::job::Judge;
+use wirelab_trial::{Cancel, HoldWatch};
 use wirelab_wire::check::classify_data;
-use wirelab_wire::{Layer, Verdict};
+use wirelab_wire::{Header, Layer, Verdict};
 
 use super::drops::Drops;
 use super::{PATIENCE, is_not_yet};
@@ -18,17 +18,42 @@ use crate::stamps::{self, KernelClock};
 
 /// Bytes of the socket's queue: what comes at full speed while the receiver is held up for some ms.
 const QUEUE_BYTES: usize = 8 << 20;
+/// The same for who may have more than the limit of the system: a host whose processors are all busy holds a receiver up
+/// for tens of ms.
+const LONG_QUEUE_BYTES: usize = 32 << 20;
 /// Datagrams fetched at once, each with its own stamp.
 const SINGLE: usize = 32;
 /// Pieces fetched at once, each of datagrams that the system joined.
 const PIECES: usize = 16;
 /// No datagram for so long after the end means that all have come, in ns.
 const QUIET_NS: u64 = 50_000_000;
-/// Longest time to follow a flow that does not end (RFC 2544, 23: two seconds), in ns.
+/// Longest time to follow a flow that does not end (RFC 2544, 23: two seconds), in ns. What came before that and waits
+/// in the queue of a receiver that is slow is read all the same.
 const LONGEST_TAIL_NS: u64 = 2_000_000_000;
+/// Longest time to read the queue after the end, in ns.
+const LONGEST_READ_NS: u64 = 30_000_000_000;
+
+/// Where a flow comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// The sender's address; datagrams from elsewhere are foreign. `None` takes them from anywhere.
+    pub ip: Option<IpAddr>,
+    /// Ports of that address from which earlier runs were sent: test frames from there are late ones of those runs.
+    pub earlier_ports: Vec<u16>,
+}
+
+impl From<Option<IpAddr>> for Source {
+    fn from(ip: Option<IpAddr>) -> Source {
+        Source {
+            ip,
+            earlier_ports: Vec::new(),
+        }
+    }
+}
 
 /// Check a flow of test frames until `cancel` is set and nothing has come for 50 ms. With `from`, datagrams from
-/// elsewhere are foreign, and a damaged magic from there is a damaged header of the flow.
+/// elsewhere are foreign, and a damaged magic from there is a damaged header of the flow. Where the sender may start
+/// before this is called, [`prepare`] the socket and use [`receive_from`].
 ///
 /// # Errors
 /// A size that is no test frame's, or what the socket says before anything came. What ends a flow that runs is in
@@ -40,40 +65,71 @@ pub fn receive(
     live: &Live,
     cancel: &Cancel,
 ) -> io::Result<Seen> {
+    receive_from(socket, prepare(socket), from.into(), expect, live, cancel)
+}
+
+/// The same for a socket that is ready, with the late frames of earlier runs told apart.
+///
+/// # Errors
+/// As [`receive`].
+pub fn receive_from(
+    socket: &UdpSocket,
+    ready: Ready,
+    from: Source,
+    expect: &Expect,
+    live: &Live,
+    cancel: &Cancel,
+) -> io::Result<Seen> {
     checked(expect.datagram_bytes)?;
     socket.set_nonblocking(false)?;
     socket.set_read_timeout(Some(PATIENCE))?;
-    // Before anything that takes time: what the queue drops from here on is told.
-    let before = Drops::of(socket);
-    let notes = prepare(socket).into_iter().collect();
     let mut receiver = match expect.captures {
         0 => Receiver::joining(socket, PIECES),
         _ => Receiver::new(SINGLE, MOST_BYTES as usize),
     };
     let mut checking = Checking::new(socket, from, expect)?;
-    checking.notes = notes;
+    checking.notes.extend(ready.note);
     let failure = follow(socket, &mut receiver, &mut checking, live, cancel);
-    let missed = Drops::of(socket).since(before);
+    let dropped = Drops::of(socket).since_made(ready.before);
+    let unread = checking.unread;
     let mut seen = checking.finish(failure);
-    seen.report.missed_frames = missed;
+    let joined = expect.captures == 0;
+    seen.report.missed = dropped.of_flow(&seen.report.counts, expect.datagram_bytes, joined);
+    if unread {
+        // What was left behind may be all that is missing.
+        seen.report.missed.at_most = u64::MAX;
+    }
     Ok(seen)
 }
 
-/// Make a socket ready to receive a flow: a queue long enough for a receiver that is held up, and time stamps. What
-/// is wrong if it cannot be had. [`receive`] does it too; call it before where the sender may start before that.
-pub fn prepare(socket: &UdpSocket) -> Option<String> {
+/// What is known of a socket as it was made ready for a flow.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// What its queue dropped from then on is told for certain.
+    pub(crate) before: Drops,
+    /// What is wrong with its queue.
+    pub(crate) note: Option<String>,
+}
+
+/// Make a socket ready to receive a flow: a queue long enough for a receiver that is held up, and time stamps. On a busy
+/// host a receiver's thread may start long after its sender: call it before the sender may start.
+pub fn prepare(socket: &UdpSocket) -> Ready {
+    let before = Drops::of(socket);
     stamps::stamp_arrivals(socket);
-    enlarge_queue(socket)
+    Ready {
+        before,
+        note: enlarge_queue(socket),
+    }
 }
 
 /// A queue long enough for a receiver that is held up; what is wrong if there is none.
-pub(crate) fn enlarge_queue(socket: &UdpSocket) -> Option<String> {
+pub fn enlarge_queue(socket: &UdpSocket) -> Option<String> {
     let bytes = getsockopt(socket, sockopt::RcvBuf).unwrap_or(0);
     // The kernel doubles what is asked, for its own book-keeping (socket(7)).
     if bytes >= 2 * QUEUE_BYTES {
         return None;
     }
-    let forced = setsockopt(socket, sockopt::RcvBufForce, &QUEUE_BYTES);
+    let forced = setsockopt(socket, sockopt::RcvBufForce, &LONG_QUEUE_BYTES);
     let _ = forced.or_else(|_| setsockopt(socket, sockopt::RcvBuf, &QUEUE_BYTES));
     let got = getsockopt(socket, sockopt::RcvBuf).unwrap_or(0);
     (got < 2 * QUEUE_BYTES).then(|| {
@@ -92,17 +148,28 @@ fn follow(
     live: &Live,
     cancel: &Cancel,
 ) -> Option<io::Error> {
-    let (mut ended_ns, mut last_ns) = (None, 0);
+    let (mut ended_ns, mut last_ns, mut arrived_ns) = (None, 0, 0);
     loop {
+        let mut empty = false;
+        let began_ns = now_ns();
+        checking.watch.tick(began_ns);
         match receiver.receive(socket) {
             Ok(datagrams) => {
                 last_ns = now_ns();
+                let mut came_ns = None;
                 for datagram in datagrams {
-                    checking.take(&datagram, last_ns);
+                    let arrival_ns = checking.take(&datagram, last_ns);
+                    came_ns.get_or_insert(arrival_ns);
+                    arrived_ns = arrival_ns;
                 }
+                let idle_ns = came_ns.unwrap_or(last_ns).saturating_sub(began_ns);
+                checking.watch.waited(began_ns, last_ns, idle_ns);
                 live.tell(checking.judge.received(), checking.bytes, last_ns);
             }
-            Err(error) if is_not_yet(&error) => {}
+            Err(error) if is_not_yet(&error) => {
+                empty = true;
+                checking.watch.idle(began_ns, now_ns(), PATIENCE);
+            }
             // An ICMP message about a datagram that was sent on the same socket: its sender is told too.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 checking.refusals += 1;
@@ -114,7 +181,13 @@ fn follow(
         }
         let now = now_ns();
         let ended = *ended_ns.get_or_insert(now);
-        if now.saturating_sub(ended.max(last_ns)) >= QUIET_NS || now - ended >= LONGEST_TAIL_NS {
+        // A receiver that was held up for longer than that may have a full queue.
+        if empty && now.saturating_sub(ended.max(last_ns)) >= QUIET_NS {
+            return None;
+        }
+        let overdue = now - ended >= LONGEST_READ_NS;
+        if overdue || arrived_ns.saturating_sub(ended) >= LONGEST_TAIL_NS {
+            checking.unread = true;
             return None;
         }
     }
@@ -124,11 +197,16 @@ fn follow(
 struct Checking {
     judge: Judge,
     from: Option<IpAddr>,
+    /// Ports of that address whose frames are of earlier runs.
+    earlier_ports: Vec<u16>,
     stream: u8,
     /// IP and UDP headers, so that payload is counted as on all other ways to receive.
     header_bytes: u64,
     bytes: u64,
     clock: KernelClock,
+    watch: HoldWatch,
+    /// Whether something may be left in the queue.
+    unread: bool,
     /// No stamp is older than this, see [`OLDER_NS`].
     earliest_ns: u64,
     wanted: usize,
@@ -142,7 +220,7 @@ struct Checking {
 const OLDER_NS: u64 = 1_000_000_000;
 
 impl Checking {
-    fn new(socket: &UdpSocket, from: Option<IpAddr>, expect: &Expect) -> io::Result<Checking> {
+    fn new(socket: &UdpSocket, from: Source, expect: &Expect) -> io::Result<Checking> {
         let layer = match socket.local_addr()?.is_ipv6() {
             true => Layer::UdpIpv6,
             false => Layer::UdpIpv4,
@@ -151,11 +229,14 @@ impl Checking {
         let now = now_ns();
         Ok(Checking {
             judge: Judge::new(None, 1),
-            from: from.map(|ip| ip.to_canonical()),
+            from: from.ip.map(|ip| ip.to_canonical()),
+            earlier_ports: from.earlier_ports,
             stream: expect.stream,
             header_bytes: u64::from(layer.header_bytes()),
             bytes: 0,
             clock: KernelClock::new(now),
+            watch: HoldWatch::start(HoldWatch::RECEIVER),
+            unread: false,
             earliest_ns: now.saturating_sub(OLDER_NS),
             wanted,
             captures: Vec::with_capacity(wanted),
@@ -164,8 +245,9 @@ impl Checking {
         })
     }
 
+    /// Judge a datagram that is there at `now_ns`; when it came, in ns.
     #[inline]
-    fn take(&mut self, datagram: &Datagram<'_>, now_ns: u64) {
+    fn take(&mut self, datagram: &Datagram<'_>, now_ns: u64) -> u64 {
         let ours = self
             .from
             .is_some_and(|from| datagram.from.ip().to_canonical() == from);
@@ -181,11 +263,18 @@ impl Checking {
         }
         let bytes = datagram.bytes.len() as u64;
         let arrival = stamp.unwrap_or(now_ns);
+        if ours
+            && self.earlier_ports.contains(&datagram.from.port())
+            && Header::parse(datagram.bytes).is_ok()
+        {
+            self.judge.take_of_another_run();
+            return arrival;
+        }
         if !self
             .judge
             .take(verdict, bytes + self.header_bytes, Some(arrival))
         {
-            return;
+            return arrival;
         }
         self.bytes += bytes;
         let room = self.captures.len() < self.wanted;
@@ -196,10 +285,12 @@ impl Checking {
                 application_ns: now_ns,
             });
         }
+        arrival
     }
 
     fn finish(mut self, failure: Option<io::Error>) -> Seen {
         let mut report = self.judge.finish_apart();
+        report.held_up_ns = Some(self.watch.finish().held_ns);
         self.notes.extend(self.clock.note());
         if self.refusals > 0 {
             self.notes.push(format!(

@@ -2,13 +2,15 @@
 
 use std::io;
 use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use nix::sys::socket::{MsgFlags, send as send_flagged};
 use wirelab_trial::Cancel;
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::Pace;
 
-use super::{Background, PATIENCE, is_full};
+use super::{Background, is_full};
 use crate::batch::Batch;
 use crate::flow::{CAPTURES, Capture, Live, Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
@@ -25,8 +27,6 @@ const STAMPED_PS: u64 = 20_000_000;
 /// How far the two frames of a pair are apart, in ns: longer than a node that spins takes for one, and much shorter than
 /// what holds a host up.
 const PAIR_NS: u64 = 20_000;
-/// How long to leave a full queue alone.
-const NAP: Duration = Duration::from_micros(50);
 
 /// Send a flow of test frames on a connected socket, until its extent is reached or `cancel` is set.
 ///
@@ -53,12 +53,11 @@ pub fn send_beside(
     let bytes = checked(offer.datagram_bytes)?;
     for socket in [Some(socket), second].into_iter().flatten() {
         socket.set_nonblocking(false)?;
-        socket.set_write_timeout(Some(PATIENCE))?;
     }
     let frames = Frames::new(offer, bytes);
     match offer.pace {
         Pace::Max => Ok(at_once(socket, offer, frames, bytes, live, cancel)),
-        Pace::Interval { ps } => {
+        Pace::Interval { ps } | Pace::Strict { ps } => {
             let stamps = Departures::new(socket, ps >= STAMPED_PS && second.is_none());
             Ok(Paced::new((socket, second), offer, frames, bytes, stamps)
                 .run(background, live, cancel))
@@ -82,8 +81,8 @@ fn at_once(
     cancel: &Cancel,
 ) -> Sent {
     let most = (BATCH_BYTES / bytes).clamp(1, MOST_BATCH);
-    let mut batch = Batch::new(bytes, most, true);
-    let mut run = Progressing::new(offer, now_ns());
+    let mut batch = Batch::new(bytes, most, true).without_waiting();
+    let mut run = Progressing::watched(offer);
     let mut failure = None;
     let mut now = now_ns();
     while failure.is_none() && run.left() > 0 && !run.is_over(now) && !cancel.is_cancelled() {
@@ -104,7 +103,9 @@ fn at_once(
         while sent < count && !cancel.is_cancelled() {
             match batch.send(socket, None, sent..count) {
                 Ok(more) => sent += more,
-                Err(error) if is_full(&error) => std::thread::sleep(NAP),
+                Err(error) if is_full(&error) => {
+                    run.wait_for_room(socket);
+                }
                 Err(error) => {
                     failure = Some(error);
                     break;
@@ -114,6 +115,7 @@ fn at_once(
         times[..sent].iter().for_each(|time| run.frame(*time));
         live.tell(run.sequences, run.sequences * bytes as u64, now);
         now = now_ns();
+        run.tick(now);
     }
     Sent {
         report: run.finish(now_ns()),
@@ -148,7 +150,7 @@ impl<'a> Paced<'a> {
             buf: vec![0; bytes],
             stamps,
             // Last, so that the schedule starts when all is ready.
-            run: Progressing::new(offer, now_ns()),
+            run: Progressing::watched(offer),
         }
     }
 
@@ -174,20 +176,16 @@ impl<'a> Paced<'a> {
                 break;
             }
             self.run.start(now);
-            self.frames.write_header(&mut self.buf, sequence, now);
             last_ns = now;
-            let second = self.second.filter(|_| is_second(sequence));
-            match second.unwrap_or(self.socket).send(&self.buf) {
-                Ok(_) => self.stamps.sent(sequence, now),
-                // Its time has passed: it is not tried again.
-                Err(error) if is_full(&error) => self.run.report.refused_frames += 1,
+            match self.hand_over(sequence, now, cancel) {
+                Ok(Some(left_ns)) => self.run.frame(left_ns),
+                Ok(None) => break,
                 Err(error) => {
                     failure = Some(error);
                     break;
                 }
             }
-            self.run.frame(now);
-            let sent = self.run.sequences - self.run.report.refused_frames;
+            let sent = self.run.sequences;
             live.tell(sent, sent * self.buf.len() as u64, now);
         }
         Sent {
@@ -197,6 +195,40 @@ impl<'a> Paced<'a> {
             failure,
         }
     }
+}
+
+impl Paced<'_> {
+    /// Give the frame to the system, as soon as it has room, and the time that is in it; `None` where the run was
+    /// cancelled before.
+    fn hand_over(
+        &mut self,
+        sequence: u32,
+        mut now: u64,
+        cancel: &Cancel,
+    ) -> io::Result<Option<u64>> {
+        let second = self.second.filter(|_| is_second(sequence));
+        let socket = second.unwrap_or(self.socket);
+        loop {
+            self.frames.write_header(&mut self.buf, sequence, now);
+            match send_at_once(socket, &self.buf) {
+                Ok(()) => {
+                    self.stamps.sent(sequence, now);
+                    return Ok(Some(now));
+                }
+                Err(error) if !is_full(&error) => return Err(error),
+                Err(_) if cancel.is_cancelled() || self.run.is_over(now) => return Ok(None),
+                Err(_) => {}
+            }
+            now = self.run.wait_for_room(&socket);
+        }
+    }
+}
+
+/// Send a datagram on a connected socket where there is room for it.
+fn send_at_once(socket: &UdpSocket, datagram: &[u8]) -> io::Result<()> {
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    send_flagged(socket.as_raw_fd(), datagram, flags)?;
+    Ok(())
 }
 
 /// When the first datagrams were handed over and when they left.

@@ -70,6 +70,12 @@ impl Rig {
     }
 }
 
+/// Do `work` where the node's sockets are: what they drop is counted there.
+pub fn in_node<T: Send>(rig: &Rig, work: impl FnOnce() -> T + Send) -> T {
+    let netns = rig.far.netns(Side::Tester).unwrap();
+    netns.run_in(work).unwrap()
+}
+
 pub struct Impairing(ImpairHandle);
 
 impl Impairing {

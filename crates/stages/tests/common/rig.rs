@@ -56,7 +56,6 @@ impl Rig {
         let jobs = [(self.tester.clone(), job(spec, frames, per_s))];
         // A reflector may be at the other end.
         let options = GeneratorOptions {
-            turned_around: true,
             ..GeneratorOptions::default()
         };
         let generator = Generator::load(&jobs, options).unwrap();

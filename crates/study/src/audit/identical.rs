@@ -2,6 +2,7 @@
 
 use super::facts::{Facts, facts};
 use super::range::Range;
+use super::server::interval_s;
 use super::{CHANCE, Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
@@ -130,9 +131,30 @@ fn given(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> bool {
             is(per_s.map(|p| 1.0 / p)) || is(offered.map(|o| 1.0 / o))
         }
         Metric::Time => is(per_s.zip(row.frames()).map(|(p, n)| n / p)),
+        Metric::Datagrams | Metric::Transfer | Metric::Bandwidth => {
+            let carried = frames_of_interval(row, metric, range);
+            let is_rate = |rate: f64| carried.contains(rate * interval_s(row));
+            per_s.is_some_and(is_rate) || offered.is_some_and(is_rate)
+        }
         _ => by_rate(bits),
     };
     whole || trial || rate
+}
+
+/// Datagrams that may have come by in a report interval, as one of its figures tells. Where an interval begins and
+/// ends within a datagram is by chance, and what was lost came by too.
+fn frames_of_interval(row: &Facts<'_>, metric: Metric, printed: Range) -> Range {
+    let bits = 8.0 * row.counted_bytes;
+    let lost = row.rounded(Metric::Lost).map_or(0.0, |lost| lost.high);
+    let (counted, lost) = match metric {
+        Metric::Datagrams => (printed, 0.0),
+        Metric::Transfer => (printed.scaled(1.0 / bits), lost),
+        _ => (printed.scaled(interval_s(row) / bits), lost),
+    };
+    Range {
+        low: counted.low - 1.0,
+        high: counted.high + 1.0 + lost,
+    }
 }
 
 /// Significant digits; zeros at the end of a whole number are none.

@@ -28,13 +28,17 @@ pub fn findings(study: &Study) -> Vec<Finding> {
     runs.iter().flat_map(of_run).flatten().collect()
 }
 
+/// Seconds of a row's report interval, by its figures; 1 where they do not tell.
+pub fn interval_s(row: &Facts<'_>) -> f64 {
+    let transfer = row.rounded(Metric::Transfer);
+    let both = transfer.zip(row.rounded(Metric::Bandwidth));
+    both.map_or(1.0, |(transfer, bandwidth)| interval(transfer / bandwidth))
+}
+
 /// Seconds from one datagram to the next.
 fn spacing(row: &Facts<'_>) -> Option<f64> {
     let bandwidth = row.rounded(Metric::Bandwidth);
-    let seconds = row
-        .rounded(Metric::Transfer)
-        .zip(bandwidth)
-        .map_or(1.0, |(transfer, bandwidth)| interval(transfer / bandwidth));
+    let seconds = interval_s(row);
     match row.published(Metric::Datagrams) {
         Some(all) if all.base() > 0.0 => Some(seconds / all.base()),
         _ => Some(8.0 * row.counted_bytes / bandwidth?.middle()).filter(|s| s.is_finite()),

@@ -95,6 +95,7 @@ impl Paper {
             raw_ticks: ticks.to_vec(),
             sampled: false,
             histogram: Histogram::of(Some(1_000), ticks.iter().copied()),
+            intervals: wirelab_trial::PercentileIntervals::default(),
         }
     }
 
@@ -137,6 +138,9 @@ impl Paper {
                 None => Field::absent("an Ethernet trial"),
             },
             loss_ratio: self.field(0.0),
+            loss_ratio_at_most: None,
+            intervals: wirelab_trial::FlowIntervals::default(),
+            checker_held_up_ps: Field::absent("no checker on paper"),
             jitter_ps: Field::absent("no jitter on paper"),
             sender: Field::absent("no sender on paper"),
             receiver_path: "paper".to_owned(),
@@ -207,10 +211,7 @@ impl Node for Paper {
             }),
             series: vec![self.series("spacing: probe", &[810, 830])],
             counters: BTreeMap::new(),
-            tester: TesterObservation {
-                ceiling_frames_per_s: Field::absent("no tester"),
-                was_limit: Field::absent("no tester"),
-            },
+            tester: TesterObservation::new(Field::absent("no tester"), Field::absent("no tester")),
             warnings: Vec::new(),
         })
     }

@@ -3,11 +3,12 @@
 use wirelab_wire::header::TIME_MODULUS;
 use wirelab_wire::{Flags, Header, Verdict};
 
-use super::CheckReport;
+use super::{CheckReport, Missed};
 use crate::clock::Clock;
+use crate::counts::Counts;
 use crate::jitter::Jitter;
-use crate::observation::Counts;
 use crate::series::SeriesBuilder;
+use crate::slices::{Marks, Totals};
 use crate::tracker::{SlotTracker, Tracker};
 
 /// How the order of a flow is followed.
@@ -22,10 +23,15 @@ enum Order {
 pub struct Judge {
     counts: Counts,
     order: Order,
+    /// The transmit time in ns from which on frames are of this run, where that is known.
+    since_ns: Option<u64>,
     /// Frames whose time is taken: those whose number and this mask have no bit in common.
     mask: u64,
     first: Option<(u64, u64)>,
     last: Option<(u64, u64)>,
+    /// How far the flow had come over time, and the last arrival in ns.
+    marks: Marks,
+    came_ns: u64,
     jitter: Jitter,
     latency: SeriesBuilder,
     /// Frames of the flow without a usable time of the tester's clock.
@@ -46,15 +52,44 @@ impl Judge {
                 Some(slots) => Order::Slots(SlotTracker::new(slots)),
                 None => Order::Sequences(Tracker::new()),
             },
+            since_ns: None,
             mask: u64::from(time_every.max(1).next_power_of_two()) - 1,
             first: None,
             last: None,
+            marks: Marks::new(),
+            came_ns: 0,
             jitter: Jitter::new(),
             latency: SeriesBuilder::new("latency", Clock::TESTER_NS, 0),
             untimed: 0,
             early: 0,
             mixed: 0,
         }
+    }
+
+    /// Frames that the sender stamped before `since_ns` of its own clock are of another run: they are counted apart.
+    #[must_use]
+    pub fn sent_since(self, since_ns: Option<u64>) -> Judge {
+        Judge { since_ns, ..self }
+    }
+
+    /// Frames of other runs so far.
+    pub fn other_run(&self) -> u64 {
+        self.counts.other_run_frames
+    }
+
+    /// A frame came of which its way tells that it is of another run.
+    pub fn take_of_another_run(&mut self) {
+        self.counts.other_run_frames += 1;
+    }
+
+    /// Frames so far that are not of the flow.
+    pub fn foreign(&self) -> u64 {
+        self.counts.foreign_frames
+    }
+
+    /// Arrival of the first timed frame in ns, if one has come.
+    pub fn first_ns(&self) -> Option<u64> {
+        self.first.map(|(ns, _)| ns)
     }
 
     /// Frames of the flow so far.
@@ -67,6 +102,12 @@ impl Judge {
     #[inline]
     pub fn take(&mut self, verdict: Verdict, payload_bytes: u64, arrival_ns: Option<u64>) -> bool {
         let counts = &mut self.counts;
+        if let (Some(since), Some(header)) = (self.since_ns, verdict.header())
+            && was_sent_before(header, since)
+        {
+            counts.other_run_frames += 1;
+            return false;
+        }
         let header = match verdict {
             Verdict::Foreign => {
                 counts.foreign_frames += 1;
@@ -94,8 +135,11 @@ impl Judge {
                 Some(header)
             }
         };
-        let number = counts.received_frames;
-        counts.received_frames += 1;
+        if let Some(arrival) = arrival_ns {
+            self.came(arrival);
+        }
+        let number = self.counts.received_frames;
+        self.counts.received_frames += 1;
         if number & self.mask == 0 {
             self.time(number, arrival_ns, header.as_ref());
         }
@@ -103,6 +147,29 @@ impl Judge {
             self.place(&header);
         }
         true
+    }
+
+    /// A frame of the flow comes, which is in no total yet.
+    #[inline]
+    fn came(&mut self, arrival_ns: u64) {
+        if self.marks.is_due(arrival_ns) {
+            let totals = self.totals();
+            self.marks.come_to(arrival_ns, totals);
+        }
+        self.came_ns = self.came_ns.max(arrival_ns);
+    }
+
+    /// How far the flow has come. A slot is no sequence: which frames are missing is not known.
+    fn totals(&self) -> Totals {
+        let (distinct, passed) = match &self.order {
+            Order::Sequences(tracker) => (tracker.distinct(), tracker.next()),
+            Order::Slots(_) => (0, 0),
+        };
+        Totals {
+            amount: self.counts.received_frames,
+            distinct,
+            passed,
+        }
     }
 
     fn place(&mut self, header: &Header) {
@@ -131,10 +198,7 @@ impl Judge {
             None => self.first = Some((arrival, number)),
         }
         self.last = Some((arrival, number));
-        let timed = |h: &&Header| {
-            h.flags.contains(Flags::TIME_VALID) && !h.flags.contains(Flags::NODE_CLOCK)
-        };
-        let Some(header) = header.filter(timed) else {
+        let Some(header) = header.filter(|h| is_timed(h)) else {
             self.untimed += 1;
             return;
         };
@@ -192,20 +256,36 @@ impl Judge {
                 self.early
             ));
         }
+        let totals = self.totals();
+        let slices = self.marks.finish(self.came_ns, totals);
         let every_frame_timed = self.mask == 0 && self.untimed == 0;
         CheckReport {
             counts,
             first: self.first,
             last: self.last,
+            slices,
             jitter_ns: self.jitter.ns().filter(|_| every_frame_timed),
             series: match self.latency.count() {
                 0 => Vec::new(),
                 _ => vec![self.latency.finish()],
             },
-            missed_frames: 0,
+            missed: Missed::default(),
+            held_up_ns: None,
+            watched_ns: None,
             notes,
         }
     }
+}
+
+/// Whether the tester sent a frame before this time in ns. Times in headers are modulo 2⁴⁸, so that half of a round
+/// (39 hours) is before.
+fn was_sent_before(header: &Header, since_ns: u64) -> bool {
+    is_timed(header) && header.time_ns.wrapping_sub(since_ns) % TIME_MODULUS >= TIME_MODULUS / 2
+}
+
+/// Whether a frame carries its transmit time by the tester's clock.
+fn is_timed(header: &Header) -> bool {
+    header.flags.contains(Flags::TIME_VALID) && !header.flags.contains(Flags::NODE_CLOCK)
 }
 
 #[cfg(test)]
@@ -233,6 +313,37 @@ mod tests {
         assert_eq!(report.first, Some((1_000, 99)));
         // 900 frames in the 9 ms after the first hundred had come.
         assert_eq!(report.frames_per_s(), Some(100_000.0));
+    }
+
+    #[test]
+    fn frames_of_another_run_are_in_no_other_count() {
+        let since = TIME_MODULUS + 50;
+        let mut judge = Judge::new(None, 1).sent_since(Some(since));
+        // Late from the run before: in order, of the highest sequence, and across the modulus.
+        for (n, sent) in [(0, 49), (7, 0), (u32::MAX, TIME_MODULUS - 1)] {
+            assert!(!judge.take(good(n, sent), 60, Some(since)));
+        }
+        for n in 0..3 {
+            assert!(judge.take(good(n, 50 + u64::from(n)), 60, Some(since + 9)));
+        }
+        let untimed = Header {
+            flags: Flags::NONE,
+            stream: 0,
+            sequence: 3,
+            time_ns: 0,
+            lfsr_len: 46,
+        };
+        assert!(
+            judge.take(Verdict::Good(untimed), 60, None),
+            "nothing tells when it was sent"
+        );
+        let counts = judge.finish().with_sent(4).counts;
+        assert!(
+            counts.is_clean() && counts.received_frames == 4,
+            "{counts:?}"
+        );
+        assert_eq!(counts.other_run_frames, 3);
+        assert_eq!(counts.check_identity(4), Ok(()));
     }
 
     #[test]

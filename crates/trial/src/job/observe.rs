@@ -6,8 +6,12 @@ use wirelab_wire::{Layer, LineRate, Sizes};
 
 use super::{CheckReport, SendReport};
 use crate::clock::ClockKind;
+use crate::counter::CHECKER_MISSED;
+use crate::counts::Ledger;
 use crate::field::Field;
-use crate::observation::{Elapsed, FlowObservation, Ledger, SenderObservation, Spans, Warning};
+use crate::interval::FlowIntervals;
+use crate::observation::{Elapsed, FlowObservation, SenderObservation, Spans, Warning};
+use crate::slices::Slices;
 use crate::trial::Direction;
 
 /// What is known of a flow before anything was sent.
@@ -39,13 +43,14 @@ pub struct FlowAsked {
     pub ledger: Option<Ledger>,
 }
 
-/// The observation of a flow. Losses are taken from the sender's sequences.
+/// The observation of a flow. Losses are taken from the sender's sequences that left.
 pub fn flow_observation(
     asked: &FlowAsked,
     sent: &SendReport,
     seen: CheckReport,
 ) -> FlowObservation {
-    let seen = seen.with_sent(sent.sequences);
+    let left = sent.sequences_left(seen.counts.distinct_sequences);
+    let seen = seen.with_sent(left);
     let rate = Field::measured_or(seen.frames_per_s(), "fewer than two timed frames arrived");
     let bits = |bytes: u64| rate.clone().map(|r| r * 8.0 * bytes as f64);
     let on_the_wire = |bytes: u64| match asked.layer {
@@ -67,22 +72,30 @@ pub fn flow_observation(
         clock: ClockKind::Wall,
     });
     let mut counters = BTreeMap::new();
-    if seen.missed_frames > 0 {
+    if went_by(&seen) {
         counters.insert(
-            "checker_missed_frames".to_owned(),
-            Field::measured(seen.missed_frames),
+            CHECKER_MISSED.to_owned(),
+            Field::measured(seen.missed.at_least),
         );
     }
-    FlowObservation {
+    if let Some(rate) = seen.foreign_frames_per_s() {
+        counters.insert("foreign_frames_per_s".to_owned(), Field::measured(rate));
+    }
+    let at_most = counts
+        .lost_frames
+        .saturating_add(counts.lost_or_missed_frames);
+    let mut flow = FlowObservation {
         port: asked.port.clone(),
         direction: asked.direction,
         stream: asked.stream,
-        sent_frames: Field::measured(sent.sequences),
+        sent_frames: Field::measured(left),
         counts: Field::measured(counts),
         elapsed: Field::measured_or(elapsed, "fewer than two timed frames arrived"),
         efficiency: match asked.link {
             Some(link) => payload.clone().map(|bits| bits / link.bits_per_s() as f64),
-            None => Field::absent("the port has no link rate (give one with --rate)"),
+            None => Field::absent(
+                "the port has no link rate (give one with --rate, in a plan or study with rate)",
+            ),
         },
         payload_bits_per_s: payload,
         link_bits_per_s: on_the_wire(link_bytes),
@@ -91,20 +104,53 @@ pub fn flow_observation(
             None => Field::absent("an Ethernet trial has no application data"),
         },
         frames_per_s: rate,
-        loss_ratio: if sent.sequences > 0 {
-            Field::measured(counts.lost_frames as f64 / sent.sequences as f64)
+        loss_ratio: if left > 0 {
+            Field::measured(counts.lost_frames as f64 / left as f64)
         } else {
             Field::absent("nothing was sent")
         },
+        loss_ratio_at_most: (at_most > counts.lost_frames).then(|| at_most as f64 / left as f64),
+        intervals: FlowIntervals::default(),
         jitter_ps: Field::measured_or(
             seen.jitter_ns.map(|ns| ns * 1000),
             "needs every frame timed: not at maximum load",
         ),
         sender: Field::measured(sender_observation(asked, sent)),
         receiver_path: asked.receiver_path.clone(),
+        checker_held_up_ps: Field::measured_or(
+            seen.held_up_ns.map(|ns| ns.saturating_mul(1000)),
+            "the checker does not watch its clock",
+        ),
         series: seen.series,
         counters,
+    };
+    flow.intervals = intervals(&flow, &seen.slices, asked.layer);
+    flow
+}
+
+/// The intervals of a flow, by how its arrivals were spread over the run.
+pub fn intervals(flow: &FlowObservation, slices: &Slices, layer: Layer) -> FlowIntervals {
+    let one = slices.of_rate(1.0);
+    let of = |rate: &Field<f64>| Some(one?.times(*rate.value()?));
+    let is_stream = matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6);
+    FlowIntervals {
+        frames_per_s: of(&flow.frames_per_s),
+        payload_bits_per_s: of(&flow.payload_bits_per_s),
+        link_bits_per_s: of(&flow.link_bits_per_s),
+        goodput_bits_per_s: of(&flow.goodput_bits_per_s),
+        // TCP sends again what was lost.
+        loss_ratio: match (flow.counts.value(), flow.sent_frames.value()) {
+            (Some(counts), Some(sent)) if !is_stream => slices.of_loss(counts, *sent),
+            _ => None,
+        },
     }
+}
+
+/// Whether the checker's queue may have kept a frame of the flow, once the losses are known. What it dropped was foreign
+/// where every frame came: a clean trial stays clean beside what hosts say to one another.
+fn went_by(seen: &CheckReport) -> bool {
+    let counts = &seen.counts;
+    seen.missed.at_least > 0 || counts.missed_frames + counts.lost_or_missed_frames > 0
 }
 
 fn sender_observation(asked: &FlowAsked, sent: &SendReport) -> SenderObservation {
@@ -120,6 +166,14 @@ fn sender_observation(asked: &FlowAsked, sent: &SendReport) -> SenderObservation
         },
         slips: Field::measured(sent.slips),
         slipped_ps: Field::measured(sent.slipped_ns.saturating_mul(1000)),
+        blocked_ps: Field::measured_or(
+            sent.blocked_ns.map(|ns| ns.saturating_mul(1000)),
+            "the sender cannot tell",
+        ),
+        longest_burst_frames: Field::measured_or(
+            sent.longest_burst_frames,
+            "the sender cannot tell",
+        ),
         kernel_copied: Field::measured_or(sent.kernel_copied, "the driver does not say"),
         ledger: asked.ledger,
     }
@@ -151,8 +205,9 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
         warnings.push(Warning::new(code, text, way_out));
     };
     let (from, to) = (&asked.from, &asked.to);
-    let counts = seen.clone().with_sent(sent.sequences).counts;
-    if let Err(why) = counts.check_identity(sent.sequences) {
+    let left = sent.sequences_left(seen.counts.distinct_sequences);
+    let counts = seen.clone().with_sent(left).counts;
+    if let Err(why) = counts.check_identity(left) {
         push(
             "identity",
             format!("{to}: the counts do not add up: {why}"),
@@ -160,22 +215,50 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
         );
     }
     if sent.refused_frames > 0 {
-        let text = format!("{from}: the driver refused {} frames", sent.refused_frames);
+        let text = format!(
+            "{from}: {} frames did not leave; the queue or the driver of the interface did not take them",
+            sent.refused_frames
+        );
         push(
             "driver-refused",
             text,
-            "offer less, or a longer transmit queue",
+            "they count neither as sent nor as lost; offer less, or give the port a longer transmit queue",
         );
     }
-    if seen.missed_frames > 0 {
-        let text = format!(
-            "{to}: the checker's own queue overflowed; {} frames went by unseen",
-            seen.missed_frames
-        );
+    if went_by(&seen.clone().with_sent(left)) {
+        let (missed, either) = (counts.missed_frames, counts.lost_or_missed_frames);
+        let text = match either {
+            0 => {
+                format!("{to}: the checker's own queue overflowed; {missed} frames went by unseen")
+            }
+            _ => format!(
+                "{to}: the checker's own queue overflowed; {missed} to {} frames went by unseen, so the loss is a range",
+                missed + either
+            ),
+        };
         push(
             "checker-missed",
             text,
             "offer less: these frames are the tester's loss, not the node's",
+        );
+    }
+    if let Some(rate) = seen.foreign_frames_per_s().filter(|_| seen.is_crowded()) {
+        push(
+            "foreign-traffic",
+            format!(
+                "{to}: {rate} foreign frames/s came beside the flow; they share its link, its node and the tester's queues"
+            ),
+            "end what sends them, or measure on a link of its own",
+        );
+    }
+    if counts.other_run_frames > 0 {
+        push(
+            "other-run-frames",
+            format!(
+                "{to}: {} frames of an earlier run arrived; they are in no other count",
+                counts.other_run_frames
+            ),
+            "offer less, so that queues on the way do not fill, or let more time pass between runs",
         );
     }
     for note in &seen.notes {
@@ -200,7 +283,8 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observation::Counts;
+    use crate::counts::Counts;
+    use crate::job::Missed;
     use wirelab_wire::{Framing, Size, SizeUnit};
 
     fn asked(layer: Layer, frames_per_s: Option<f64>) -> FlowAsked {
@@ -284,6 +368,31 @@ mod tests {
     }
 
     #[test]
+    fn foreign_traffic_is_told_and_much_of_it_is_a_warning() {
+        let (sent, seen) = reports();
+        let beside = |foreign_frames| CheckReport {
+            counts: Counts {
+                foreign_frames,
+                ..seen.counts
+            },
+            watched_ns: Some(500_000_000),
+            ..seen.clone()
+        };
+        let asked = asked(Layer::UdpIpv4, None);
+        for (foreign, per_s, warned) in [(0, None, 0), (40, Some(80), 0), (60, Some(120), 1)] {
+            let seen = beside(foreign);
+            assert_eq!(
+                flow_warnings(&asked, &sent, &seen).len(),
+                warned,
+                "{foreign}"
+            );
+            let flow = flow_observation(&asked, &sent, seen);
+            let told = flow.counters.get("foreign_frames_per_s");
+            assert_eq!(told.and_then(|rate| rate.value().copied()), per_s);
+        }
+    }
+
+    #[test]
     fn what_the_tester_lost_itself_is_said() {
         let (sent, seen) = reports();
         let mut asked = asked(Layer::UdpIpv4, None);
@@ -293,11 +402,12 @@ mod tests {
             ..Ledger::default()
         });
         let sent = SendReport {
+            sequences: 103,
             refused_frames: 2,
             ..sent
         };
         let seen = CheckReport {
-            missed_frames: 1,
+            missed: Missed::exactly(1),
             notes: vec!["a note".to_owned()],
             counts: Counts {
                 good_frames: 99,
@@ -309,6 +419,25 @@ mod tests {
             .into_iter()
             .map(|w| w.code)
             .collect();
+        let all_came = SendReport {
+            sequences: 100,
+            ..reports().0
+        };
+        let clean = CheckReport {
+            missed: Missed {
+                at_least: 0,
+                at_most: 7,
+            },
+            ..reports().1
+        };
+        asked.ledger = None;
+        assert_eq!(
+            flow_warnings(&asked, &all_came, &clean),
+            [],
+            "none of what was dropped was of the flow"
+        );
+        let clean = flow_observation(&asked, &all_came, clean);
+        assert!(clean.counters.is_empty() && clean.loss_ratio_at_most.is_none());
         let flow = flow_observation(&asked, &sent, seen);
         let counts = flow.counts.value().unwrap();
         assert_eq!((counts.missed_frames, counts.lost_frames), (1, 0));

@@ -38,7 +38,10 @@ pub struct LossPoint {
     pub load_percent: f64,
     /// Load on each flow in frames/s.
     pub load_frames_per_s: f64,
-    /// Share of frames that did not arrive, 0 to 1; absent where the tester did not offer the load.
+    /// Where the path held the sender back: the frames/s that the slowest flow was sent at. It is the load of the point.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub held_back_at_frames_per_s: Option<f64>,
+    /// Share of the frames that were sent that did not arrive, 0 to 1; absent where the tester did not offer the load.
     pub loss_ratio: Field<f64>,
 }
 
@@ -57,7 +60,7 @@ pub struct CurveResult {
     pub max_load_frames_per_s: f64,
     /// The curve, highest load first.
     pub points: Vec<LossPoint>,
-    /// Whether the last two points lost nothing, as RFC 2544 asks; `false` also where the loads ran out.
+    /// Whether the last two points lost nothing, as RFC 2544 asks; `false` also where the loads ran out, or were held back.
     pub ends_without_loss: bool,
     /// Every trial in its order.
     pub trials: Vec<TrialRecord>,

@@ -40,13 +40,16 @@ pub struct TrialRecord {
     pub trial_ps: u64,
     /// Frames sent on all flows.
     pub sent_frames: Field<u64>,
-    /// Share of frames that did not arrive, 0 to 1, of the flow that lost most. Where the node sends, frames that
-    /// it was asked for and did not send count as lost.
+    /// Share of frames that did not arrive, 0 to 1, of the flow that lost most. Where the node sends, or the path held
+    /// the sender back, frames that were asked for and not sent count as lost.
     pub loss_ratio: Field<f64>,
     /// Frames/s that arrived, of the slowest flow.
     pub forwarding_frames_per_s: Field<f64>,
     /// Whether the tester did not keep the load or was at its ceiling: such a trial tells nothing of the node.
     pub tester_was_limit: bool,
+    /// Whether the path held a sender back: the load was not offered, and the loss ratio is of what was sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub held_back: bool,
     /// Why the trial gave no figure, where it gave none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,
@@ -64,6 +67,8 @@ pub enum Limit {
     Asked,
     /// The tester offers no more; the node may be faster.
     Tester,
+    /// Link or node take no more and hold the sender back; what they take they carry.
+    Path,
 }
 
 /// How far a goal was followed.
@@ -96,7 +101,7 @@ pub struct GoalResult {
     /// (upper − lower) / upper, as reached.
     pub width_ratio: Field<f64>,
     /// The result: frames/s of each flow that arrived at the relevant lower bound, in the worst trial that the
-    /// exceed ratio leaves (RFC 9971).
+    /// exceed ratio leaves (RFC 9971). Absent where the search ended before: then there are the bounds alone.
     pub conditional_throughput_frames_per_s: Field<f64>,
     /// The same in payload bits per second (what follows the Ethernet header).
     pub conditional_throughput_payload_bits_per_s: Field<f64>,

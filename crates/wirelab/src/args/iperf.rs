@@ -43,6 +43,9 @@ pub struct IperfArgs {
     /// Without a rate, hand datagrams to the system one by one, not many in one piece
     #[arg(long)]
     pub no_segmentation: bool,
+    /// Keep the distance between packets after a hold of this host: what was due meanwhile is not made up for in a burst
+    #[arg(long)]
+    pub strict_gaps: bool,
     /// More about each leg: packets per second, gaps of the sender, the kind of peer
     #[arg(short, long)]
     pub enhanced: bool,

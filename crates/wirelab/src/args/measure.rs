@@ -70,7 +70,7 @@ pub struct MeasureArgs {
 }
 
 /// The options that say what to offer.
-const OFFERS: [&str; 20] = [
+const OFFERS: [&str; 21] = [
     "frame",
     "length",
     "payload",
@@ -82,6 +82,7 @@ const OFFERS: [&str; 20] = [
     "time",
     "frames",
     "inject",
+    "strict_gaps",
     "direction",
     "ports",
     "buffers",
@@ -102,7 +103,7 @@ pub struct WayArgs {
     /// The frames that take the fast track, e.g. port=1026 or ethertype=0x88b5,priority=6; those of the trial without it
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
-    /// A second flow to the node meanwhile: LOAD or LOAD,UNIT=BYTES, e.g. 50kpps,length=64
+    /// A second flow to the node meanwhile: LOAD or LOAD,UNIT=BYTES, e.g. 50kpps,length=64; an echo is asked without it too
     #[arg(long, value_name = "LOAD")]
     pub background: Option<String>,
     /// What takes the times at a Linux node's capture points: auto, fentry, raw or off

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
+use wirelab_cores::prefer_this_session;
+use wirelab_iperf::SendOptions;
 use wirelab_iperf::v2::Protocol;
 use wirelab_iperf::v2::table::Format;
 
@@ -23,6 +25,7 @@ const LEAST_INTERVAL_S: f64 = 0.01;
 const MOST_SECONDS: f64 = 21_474_836.0;
 
 pub fn run(args: &IperfArgs) -> Result {
+    let _preferred = prefer_this_session();
     match (args.iperf3, &args.client) {
         (false, Some(host)) => two::test(args, host),
         (false, None) => two::serve(args),
@@ -103,6 +106,14 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
             format_args!("{host} has no {kind} address; {way}"),
         )
     })
+}
+
+/// How this side sends.
+fn sending(args: &IperfArgs) -> SendOptions {
+    SendOptions {
+        segmentation: !args.no_segmentation,
+        strict_gaps: args.strict_gaps,
+    }
 }
 
 fn protocol(args: &IperfArgs) -> Protocol {

@@ -1,6 +1,6 @@
 //! `wirelab lab`: namespaces and veth pairs.
 
-use wirelab_port::lab::{Lab, LabOwner, LabSpec, LabStatus};
+use wirelab_port::lab::{EphemeralLab, Lab, LabOwner, LabSpec, LabStatus};
 
 use crate::args::{LabArgs, LabCommand};
 use crate::ask::{self, lab_failure};
@@ -21,10 +21,12 @@ pub fn run(args: &LabArgs) -> Result {
                 .transpose()?;
             let mut spec = LabSpec::new(name, *pairs);
             spec.mtu = *mtu;
-            let lab = Lab::up(&spec).map_err(lab_failure)?;
+            // Whole or not at all: until it is kept it goes with this process.
+            let lab = EphemeralLab::up(&spec).map_err(lab_failure)?;
             if rate.is_some() {
                 lab.set_link_rates(rate).map_err(lab_failure)?;
             }
+            lab.keep().map_err(lab_failure)?;
             say!(
                 "lab {name} is up: measure it with 'wirelab measure lab:{name}', end it with 'wirelab lab down {name}'"
             );

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use wirelab_cores::prefer_this_session;
 use wirelab_port::pcapng::{CaptureWriter, WriterOptions};
-use wirelab_ports::{Path, PortsOptions};
+use wirelab_ports::{Path, PortsOptions, bypassed_shapers};
 use wirelab_trial::{Field, Node, Trial};
 
 use crate::args::MeasureArgs;
@@ -13,7 +14,7 @@ use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Result};
 use crate::nodes::{self, AnyNode};
 use crate::plans;
-use crate::terminal::{Bar, cancel_on_signal};
+use crate::terminal::{Bar, cancel_on_signal, warn_of};
 
 type Asked<T> = std::result::Result<T, Failure>;
 
@@ -32,8 +33,13 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     // Before the lab is made, which an early Ctrl-C would leave behind.
     let cancel = cancel_on_signal();
+    let _preferred = prefer_this_session();
     let image = args.image.as_deref();
-    let mut node = nodes::with_image(&args.node, image, options, plans::largest_payload(&plan))?;
+    let payload = plans::largest_payload(&plan);
+    let mut node = match nodes::that_echoes(&args.node, &plan, payload)? {
+        Some(node) => node,
+        None => nodes::with_image(&args.node, image, options, payload)?,
+    };
     if plan.datasheet {
         plan.use_layers(&node.describe().capabilities.layers);
         if let AnyNode::Board(board) = &mut node {
@@ -46,6 +52,7 @@ pub fn run(args: &MeasureArgs) -> Result {
             "--path is a way through the kernel, and a model sends nothing: leave it out",
         ));
     }
+    warn_of_shapers(&node, options.path);
     let capture = start_capture(args, &mut node)?;
     let bar = Bar::new();
     let tester = node.tester();
@@ -68,6 +75,14 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     let ended = outputs.show(run, &plan, show);
     captured.and(ended)
+}
+
+/// Which pair sends which way is the plan's matter: either end of each may.
+fn warn_of_shapers(node: &AnyNode, path: Path) {
+    if let (AnyNode::Ports(ports), Path::Auto | Path::Xdp) = (node, path) {
+        let ends = ports.pairs().iter().flat_map(|p| [&p.node, &p.tester]);
+        warn_of(&bypassed_shapers(ends));
+    }
 }
 
 fn start_capture(

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use wirelab_port::job::{CheckJob, CheckReport};
+use wirelab_port::job::{CheckJob, CheckReport, Missed};
 use wirelab_port::packet::{CaptureSink, FrameSink};
 use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, WriterOptions};
-use wirelab_ports::one_way::{Until, receive};
+use wirelab_ports::one_way::{Received, Until, receive};
 use wirelab_report::format;
 use wirelab_trial::Counts;
 use wirelab_wire::Flow;
@@ -61,14 +61,14 @@ pub fn run(args: &ReceiveArgs) -> Result {
     });
     let cancel = cancel_on_signal();
     let path = ask::path(&args.path)?;
-    let (mut report, taken) = while_showing("receiving", until.time, || {
+    let mut received = while_showing("receiving", until.time, || {
         receive(&port, job, path, sink, until, &cancel)
     })?;
     capture.map(finish).transpose()?;
     if let Some(sent) = args.sent {
-        report = report.with_sent(sent);
+        received.report = received.report.with_sent(sent);
     }
-    print(args, &report, taken)
+    print(args, &received)
 }
 
 /// End a capture when all who wrote into it have ended, and say what is in it.
@@ -84,20 +84,34 @@ pub fn finish(capture: Arc<Mutex<CaptureWriter>>) -> std::result::Result<(), Fai
     Ok(())
 }
 
-fn print(args: &ReceiveArgs, report: &CheckReport, path: &str) -> Result {
-    let c = &report.counts;
-    let clean = c.is_clean() && c.received_frames > 0 && report.missed_frames == 0;
+/// Whether every frame arrived once, in order, intact, as far as can be told: where the sender's number is known, all that
+/// was dropped or lost with the link is missing in the counts.
+fn is_clean(args: &ReceiveArgs, received: &Received) -> bool {
+    let Received {
+        report, link_fault, ..
+    } = received;
+    let nothing_unseen = report.missed.at_most == 0 && link_fault.is_none();
+    report.counts.is_clean()
+        && report.counts.received_frames > 0
+        && (args.sent.is_some() || nothing_unseen)
+}
+
+fn print(args: &ReceiveArgs, received: &Received) -> Result {
+    let (report, path) = (&received.report, received.path);
+    let (c, outcome) = (&report.counts, Outcome::of(is_clean(args, received)));
     if args.json {
         let value = serde_json::json!({
             "counts": c, "sent_frames": args.sent, "frames_per_s": report.frames_per_s(),
-            "checker_missed_frames": report.missed_frames, "notes": report.notes, "path": path,
-            "kind": "measured",
+            "checker_missed_frames": report.missed.at_least,
+            "checker_missed_frames_at_most": bound(report.missed),
+            "checker_held_up_ns": report.held_up_ns, "link_fault": received.link_fault,
+            "notes": report.notes, "path": path, "kind": "measured",
         });
         say!(
             "{}",
             serde_json::to_string_pretty(&value).map_err(Failure::failed)?
         );
-        return Ok(Outcome::of(clean));
+        return Ok(outcome);
     }
     let rate = report
         .frames_per_s()
@@ -106,13 +120,63 @@ fn print(args: &ReceiveArgs, report: &CheckReport, path: &str) -> Result {
         "{} frames of the flow at {rate} frames/s (measured, path {path})",
         format::integer(c.received_frames)
     );
-    tell_counts(c, &[("missed by the checker itself", report.missed_frames)]);
+    tell_counts(c, &dropped(args, report));
     match args.sent {
         Some(sent) => tell_lost(c, sent),
         None => say!("  losses need the sender's number: give it with --sent"),
     }
-    report.notes.iter().for_each(|note| say!("  {note}"));
-    Ok(Outcome::of(clean))
+    for line in limits(received).iter().chain(&report.notes) {
+        say!("  {line}");
+    }
+    Ok(outcome)
+}
+
+/// How many frames the host can have dropped at most; `None` where it joined frames, so that there is no bound.
+fn bound(missed: Missed) -> Option<u64> {
+    (missed.at_most < u64::MAX).then_some(missed.at_most)
+}
+
+/// What the host dropped on the way to the checker: of the frames that are missing where their number is known, and else
+/// of the port.
+fn dropped(args: &ReceiveArgs, report: &CheckReport) -> [(&'static str, u64); 2] {
+    let (c, missed) = (&report.counts, report.missed);
+    match args.sent {
+        Some(_) => [
+            (
+                "dropped by this host before they were checked, and not lost",
+                c.missed_frames,
+            ),
+            (
+                "lost, or dropped by this host before they were checked",
+                c.lost_or_missed_frames,
+            ),
+        ],
+        None => [
+            (
+                "at least dropped by this host before they were checked",
+                missed.at_least,
+            ),
+            (
+                "at most dropped by this host before they were checked, or behind that where nobody wanted them",
+                bound(missed).unwrap_or(0),
+            ),
+        ],
+    }
+}
+
+/// What the tester or its link may have to do with what is missing.
+fn limits(received: &Received) -> Vec<String> {
+    let held_ns = received.report.held_up_ns.filter(|ns| *ns > 0);
+    let held = held_ns.map(|ns| {
+        format!(
+            "this host held the checker up for {}",
+            format::time(ns.saturating_mul(1000))
+        )
+    });
+    let link = received.link_fault.as_ref();
+    let link =
+        link.map(|fault| format!("{fault}: what is missing may have been lost with the link"));
+    held.into_iter().chain(link).collect()
 }
 
 /// Say how many of so many were lost.
@@ -135,6 +199,7 @@ pub fn tell_counts(c: &Counts, more: &[(&str, u64)]) {
         ("duplicated", c.duplicated_frames),
         ("reordered", c.reordered_frames),
         ("too late", c.too_late_frames),
+        ("of another run", c.other_run_frames),
         ("foreign", c.foreign_frames),
     ];
     let (first, others) = rows.split_at(1);

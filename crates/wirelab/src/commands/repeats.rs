@@ -2,7 +2,7 @@
 
 use wirelab_bench::{CONFIDENCE, DirectionSummary, TrialSummary, summaries};
 use wirelab_report::format;
-use wirelab_trial::Observation;
+use wirelab_trial::{Observation, Over};
 
 use crate::terminal::say;
 
@@ -14,7 +14,8 @@ pub fn print(observations: &[Observation]) {
     }
     let percent = CONFIDENCE * 100.0;
     say!(
-        "\nRepeated trials: mean with its {percent:.0} % confidence interval, and median (measured)"
+        "\nRepeated trials: mean with its {percent:.0} % interval {}, and median (measured)",
+        Over::Repeats.words()
     );
     for summary in &all {
         for direction in &summary.directions {

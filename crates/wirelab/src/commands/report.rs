@@ -75,13 +75,7 @@ fn side_by_side(
 
 /// The results file of a path.
 pub fn read(path: &Path) -> std::result::Result<ResultsFile, Failure> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        Failure::usage(format!(
-            "{name}: {e}; give a results file that 'wirelab measure -o' wrote"
-        ))
-    })?;
-    ResultsFile::parse(&text).map_err(|e| Failure::usage(format!("{name}: {e}")))
+    wirelab_bench::load(path).map_err(Failure::usage)
 }
 
 /// Write a report; the file's name says the format.

@@ -88,10 +88,7 @@ fn print_ceiling(c: &Ceiling) {
         .payload_bits_per_s
         .value()
         .map_or("–".to_owned(), |b| format::mbit(*b));
-    let lost = c
-        .lost_frames
-        .value()
-        .map_or("–".to_owned(), |n| format::integer(*n));
+    let lost = lost(c);
     say!(
         "{:>8} {:>8} {rate:>14} {bits:>16} {lost:>8}",
         c.path,
@@ -99,6 +96,18 @@ fn print_ceiling(c: &Ceiling) {
     );
     if let wirelab_trial::Field::Absent { absent } = &c.frames_per_s {
         say!("         {absent}");
+    }
+}
+
+/// Frames that were lost, from what is certain to what may be.
+fn lost(c: &Ceiling) -> String {
+    match (c.lost_frames.value(), c.lost_or_missed_frames.value()) {
+        (Some(lost), None | Some(0)) => format::integer(*lost),
+        (Some(lost), Some(either)) => {
+            let most = lost.saturating_add(*either);
+            format!("{}–{}", format::integer(*lost), format::integer(most))
+        }
+        (None, _) => "–".to_owned(),
     }
 }
 
@@ -120,5 +129,23 @@ fn print_steadiness(s: &Steadiness) {
                 s.path
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_that_is_a_range_shows_both_ends() {
+        let ceiling = |either| Ceiling {
+            path: "packet",
+            frame_bytes: 64,
+            frames_per_s: wirelab_trial::Field::measured(1e6),
+            payload_bits_per_s: wirelab_trial::Field::measured(1e9),
+            lost_frames: wirelab_trial::Field::measured(3),
+            lost_or_missed_frames: wirelab_trial::Field::measured(either),
+        };
+        assert_eq!([0, 900].map(|n| lost(&ceiling(n))), ["3", "3–903"]);
     }
 }

@@ -3,9 +3,10 @@
 use std::path::Path as FilePath;
 use std::time::Duration;
 
+use wirelab_cores::prefer_this_session;
 use wirelab_port::job::SendReport;
 use wirelab_port::pcapng::{CaptureError, GenerateSpec, WriterOptions, generate};
-use wirelab_ports::{Path, one_way};
+use wirelab_ports::{Path, bypassed_shapers, one_way};
 use wirelab_report::format;
 use wirelab_trial::{Direction, Extent, Layer, Ledger, Size, SizeUnit, Trial};
 use wirelab_wire::LineRate;
@@ -13,7 +14,7 @@ use wirelab_wire::LineRate;
 use crate::args::SendArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, say, while_showing};
+use crate::terminal::{cancel_on_signal, say, warn_of, while_showing};
 
 /// Ten seconds, as iperf sends for where nothing else was said.
 const DEFAULT: Extent = Extent::Time {
@@ -23,6 +24,7 @@ const DEFAULT: Extent = Extent::Time {
 const CAPTURE_BITS_PER_S: u64 = 1_000_000_000;
 
 pub fn run(args: &SendArgs) -> Result {
+    let _preferred = prefer_this_session();
     let sizes = ask::sizes(&args.size, &[Size::new(SizeUnit::Frame, 64)]);
     let [size] = sizes[..] else {
         return Err(Failure::usage(
@@ -38,6 +40,7 @@ pub fn run(args: &SendArgs) -> Result {
             .map(|r| ask::rate("--rate", r))
             .transpose()?,
         faults: ask::faults(args.offer.inject.as_deref())?,
+        strict_gaps: args.offer.strict_gaps,
         ..Trial::new(
             ask::framing(&args.framing, Layer::Ethernet)?,
             Direction::Transmit,
@@ -53,6 +56,9 @@ pub fn run(args: &SendArgs) -> Result {
     let path = ask::path(&args.offer.path)?;
     let cancel = cancel_on_signal();
     let port = ask::port(&args.port)?;
+    if path == Path::Xdp {
+        warn_of(&bypassed_shapers([&port]));
+    }
     let expected = match trial.extent {
         Extent::Time { time_ps } => Some(Duration::from_nanos(time_ps / 1000)),
         Extent::Frames { .. } => None,
@@ -105,6 +111,7 @@ fn print(json: bool, report: &SendReport, asked: &Asked, interrupted: bool) -> R
         let value = serde_json::json!({
             "sent_frames": report.sequences, "emitted_frames": emitted, "refused_frames": report.refused_frames,
             "achieved_frames_per_s": rate, "slips": report.slips, "slipped_ns": report.slipped_ns,
+            "longest_burst_frames": report.longest_burst_frames,
             "asked_frames_per_s": asked.frames_per_s, "kept_rate": asked.frames_per_s.map(|_| missed.is_none()),
             "gap": report.gap, "path": asked.path, "interrupted": interrupted, "kind": "measured",
         });
@@ -121,6 +128,10 @@ fn print(json: bool, report: &SendReport, asked: &Asked, interrupted: bool) -> R
             report.sequences.saturating_sub(1),
             report.sequences
         );
+        if report.refused_frames > 0 {
+            let refused = format::integer(report.refused_frames);
+            say!("  {refused} more frames did not leave: the driver did not take them");
+        }
         if let Some(asked) = missed {
             let asked = format::frame_rate(asked);
             say!(
@@ -169,15 +180,7 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
             serde_json::to_string_pretty(&value).map_err(Failure::failed)?
         );
     } else {
-        let faults = if done.ledger
-            == (Ledger {
-                sent_frames: done.ledger.sent_frames,
-                ..Ledger::default()
-            }) {
-            "no faults".to_owned()
-        } else {
-            format!("{:?}", done.ledger)
-        };
+        let faults = faults_in_words(&done.ledger);
         say!(
             "{}: {} frames, {}; {faults}",
             file.display(),
@@ -186,4 +189,52 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
         );
     }
     Ok(Outcome::Done)
+}
+
+/// What was done to the frames on purpose, as `--inject` names it.
+fn faults_in_words(ledger: &Ledger) -> String {
+    let done: Vec<String> = [
+        ("dropped", ledger.dropped_frames),
+        ("header-corrupt", ledger.header_corrupt_frames),
+        ("truncated", ledger.truncated_frames),
+        ("stale", ledger.stale_frames),
+        ("corrupted", ledger.corrupted_frames),
+        ("duplicated", ledger.duplicated_frames),
+        ("reordered", ledger.reordered_frames),
+        ("with a bad FCS", ledger.bad_fcs_frames),
+    ]
+    .into_iter()
+    .filter(|(_, frames)| *frames > 0)
+    .map(|(what, frames)| format!("{} {what}", format::integer(frames)))
+    .collect();
+    if done.is_empty() {
+        return "no faults".to_owned();
+    }
+    format!(
+        "{} sequences, of which {} are lost; faults on purpose: {}",
+        format::integer(ledger.sent_frames),
+        format::integer(ledger.lost_frames),
+        done.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_told_in_words() {
+        assert_eq!(faults_in_words(&Ledger::default()), "no faults");
+        let ledger = Ledger {
+            sent_frames: 1_000,
+            dropped_frames: 12,
+            corrupted_frames: 3,
+            lost_frames: 12,
+            ..Ledger::default()
+        };
+        assert_eq!(
+            faults_in_words(&ledger),
+            "1,000 sequences, of which 12 are lost; faults on purpose: 12 dropped, 3 corrupted"
+        );
+    }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use wirelab_bench::NoCeiling;
 use wirelab_bench::run::NODE_FAILED;
 use wirelab_bench::ways::{beside, loss_free, overheads};
-use wirelab_bench::{NoCeiling, Plan};
 use wirelab_board::count::CountNode;
 use wirelab_board::{Emulator, Options, catalogue};
 use wirelab_ports::PortsOptions;
@@ -64,10 +64,10 @@ pub fn run(args: &StagesArgs) -> Result {
     let measured = measure(args, &outputs)?;
     if measured.ran.file.observations.is_empty() {
         // No trial was begun: what ended that is the answer, and there is no table.
-        return outputs.end(measured.ran, &measured.plan);
+        return outputs.end(measured.ran);
     }
     let shown = show(args, &measured.ran.file, before.as_deref(), &pages)?;
-    match outputs.end(measured.ran, &measured.plan)? {
+    match outputs.end(measured.ran)? {
         Outcome::Done if measured.is_whole => Ok(shown),
         Outcome::Done => Ok(Outcome::Missed),
         missed => Ok(missed),
@@ -82,7 +82,6 @@ fn is_file(name: &str) -> bool {
 
 /// What was asked, and what came of it.
 struct Measured {
-    plan: Plan,
     ran: Ran,
     /// Whether all was asked that the user wanted.
     is_whole: bool,
@@ -106,7 +105,7 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
         let frames = frames(args.count, None)?;
         let plan = plan::plain(args, &able, frames, None)?;
         let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
-        return Ok(Measured::whole(plan, ran));
+        return Ok(Measured::whole(ran));
     }
     let names = sweep::names(args)?;
     predicted::refuse(args, &sweep::setups(&names)?)?;
@@ -125,13 +124,13 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
             ran.file.observations.extend(told);
             outputs.save_again(&ran)?;
         }
-        return Ok(Measured::whole(plan, ran));
+        return Ok(Measured::whole(ran));
     }
     if !description.setup.contains_key(TRACES) {
         refuse(args, &ways)?;
         let plan = plan::plain(args, able, frames, Some(most.of_a_trial))?;
         let ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
-        return Ok(Measured::whole(plan, ran));
+        return Ok(Measured::whole(ran));
     }
     if ways.rule.is_some() && !able.paths.contains(&wirelab_trial::Path::FastTrack) {
         let why = description.setup.get("xdp").map_or("none", String::as_str);
@@ -166,17 +165,12 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
     });
     ran.file.parts.extend(searched);
     outputs.save_again(&ran)?;
-    Ok(Measured {
-        plan,
-        ran,
-        is_whole,
-    })
+    Ok(Measured { ran, is_whole })
 }
 
 impl Measured {
-    const fn whole(plan: Plan, ran: Ran) -> Measured {
+    const fn whole(ran: Ran) -> Measured {
         Measured {
-            plan,
             ran,
             is_whole: true,
         }

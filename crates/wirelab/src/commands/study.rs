@@ -36,7 +36,8 @@ pub fn run(args: &StudyArgs) -> Result {
             } else {
                 put!("{}", report::terminal(&runs, &report_options(None, false)));
             }
-            Ok(Outcome::of(!cancel.is_cancelled()))
+            let holds = figures(&runs).iter().all(|figure| !figure.fails());
+            Ok(Outcome::of(holds && !cancel.is_cancelled()))
         }
     }
 }
@@ -105,7 +106,7 @@ fn ask(studies: &[Study], node: Option<&str>) -> Asked<(Vec<StudyRun>, Cancel)> 
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|error| match error {
             RunError::Privilege(_) => Failure::Privilege(error.to_string()),
-            RunError::Node { .. } => Failure::usage(error),
+            RunError::Node { .. } | RunError::Emulated { .. } => Failure::usage(error),
         })?;
     bar.clear();
     Ok((runs, cancel))

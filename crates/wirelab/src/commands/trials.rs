@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use wirelab_bench::run::UNSUPPORTED;
 use wirelab_bench::{
     Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Sink, Step, Stored, WriteError, resume_plan,
 };
 use wirelab_port::host;
+use wirelab_report::judge::judge;
 use wirelab_report::{Format, render, summary_line, verdict};
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::{Cancel, Counts, Found, Node, Observation, ResultsFile, Status};
+use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile};
 
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{Bar, complain, put, report_options};
@@ -145,14 +145,14 @@ impl Outputs {
         if !matches!(ran.outcome.ended, Ended::BadPlan(_)) {
             self.write(&ran.file, plan, show)?;
         }
-        self.end(ran, plan)
+        self.end(ran)
     }
 
     /// Say how it ended, where the table was shown otherwise.
-    pub fn end(&self, ran: Ran, plan: &Plan) -> Result {
+    pub fn end(&self, ran: Ran) -> Result {
         match ran.unsaved {
             Some(error) => Err(Failure::failed(error)),
-            None => finish(&ran.file, ran.outcome, plan, &self.kept()),
+            None => finish(&ran.file, ran.outcome, &self.kept()),
         }
     }
 
@@ -224,9 +224,8 @@ fn no_resume(error: &impl std::fmt::Display, command: Option<&str>) -> Failure {
     Failure::usage(format!("--resume: {error} (it was made by: {command})"))
 }
 
-fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan, kept: &str) -> Result {
+fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
     let measured = outcome.complete + outcome.partial + outcome.void + outcome.searched;
-    let searches_well = plan.datasheet || (outcome.search_failed, outcome.search_refused) == (0, 0);
     match outcome.ended {
         Ended::BadResume(error) => return Err(Failure::usage(error)),
         Ended::BadPlan(error) => return Err(Failure::usage(error)),
@@ -238,8 +237,7 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan, kept: &str) -> 
         )),
         Ended::Done => {}
     }
-    let done = matches!(outcome.ended, Ended::Done) && searches_well;
-    let passed = done && all_passed(file, plan);
+    let passed = matches!(outcome.ended, Ended::Done) && judge(file).passed();
     if !passed {
         complain(format_args!("wirelab: {}", verdict(file)));
     }
@@ -253,49 +251,4 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, plan: &Plan, kept: &str) -> 
         return Err(Failure::usage(why.collect::<Vec<_>>().join("; ")));
     }
     Ok(Outcome::of(passed))
-}
-
-/// Whether every trial of the file was as it must be: where figures are looked for, loss is one.
-fn all_passed(file: &ResultsFile, plan: &Plan) -> bool {
-    let listed = |name: &str| plan.matrices().any(|matrix| matrix.name == name);
-    file.parts.iter().all(|part| {
-        let mut observations = part.of(&file.observations).iter();
-        match plan.datasheet || !listed(&part.name) {
-            true => observations.all(|o| sound(o) || (plan.datasheet && is_unsupported(o))),
-            false => observations.all(passed),
-        }
-    })
-}
-
-fn is_unsupported(observation: &Observation) -> bool {
-    let mut warnings = observation.warnings.iter();
-    warnings.any(|warning| warning.code == UNSUPPORTED)
-}
-
-/// Whether a trial ran to its end, and whatever arrived was intact.
-fn sound(observation: &Observation) -> bool {
-    let intact = |counts: &Counts| counts.good_frames == counts.received_frames;
-    observation.status == Status::Complete
-        && observation
-            .flows
-            .iter()
-            .all(|flow| flow.counts.value().is_none_or(intact))
-}
-
-/// Faults that were asked for must be found, exactly; without any the flows must be clean.
-fn passed(observation: &Observation) -> bool {
-    if observation.trial.faults.is_clean() {
-        return observation.passed();
-    }
-    observation.status == Status::Complete
-        && observation
-            .flows
-            .iter()
-            .all(|flow| match (flow.sender.value(), flow.counts.value()) {
-                (Some(sender), Some(counts)) => sender
-                    .ledger
-                    .as_ref()
-                    .is_some_and(|ledger| ledger.differences(counts).is_empty()),
-                _ => false,
-            })
 }

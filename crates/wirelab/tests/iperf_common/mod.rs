@@ -1,4 +1,5 @@
 //! Servers and clients of iperf as processes: ours, and the distribution's in both roles.
+#![allow(dead_code)]
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write as _};

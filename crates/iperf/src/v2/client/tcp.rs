@@ -5,9 +5,10 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept};
+use crate::sending::is_wait;
 use crate::v2::client_header::{EXTENDED_LEN, Mode};
 use crate::v2::flags::fill_digits;
-use crate::v2::io::{Env, TICK, is_timeout, receive_stream, send_stream};
+use crate::v2::io::{Env, TICK, receive_stream, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::sockets::{connect_tcp, listen_tcp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
@@ -99,7 +100,8 @@ fn send(
     let length = config.length_bytes.unwrap_or(WRITE_BYTES).max(1);
     let mut block = vec![0; length as usize];
     fill_digits(&mut block, 0);
-    let sender = StreamSender::new(config.own_amount(), config.rate, length, env.now_ns());
+    let (amount, rate) = (config.own_amount(), config.rate);
+    let sender = StreamSender::new(amount, rate, config.sending, length, env.now_ns());
     let (mut leg, result) = send_stream(stream, header, sender, &block, env, id);
     if let (true, Leg::TcpSent { read_ns, .. }) = (result.is_ok(), &mut leg) {
         if config.mode != Mode::FullDuplex {
@@ -118,7 +120,7 @@ fn drain(stream: &mut TcpStream, env: &Env<'_>) -> Option<u64> {
     while since.elapsed() < DRAIN && !env.stopped() {
         match stream.read(&mut buf) {
             Ok(0) => return Some(env.now_ns()),
-            Err(error) if !is_timeout(&error) => return None,
+            Err(error) if !is_wait(&error) => return None,
             _ => {}
         }
     }

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use wirelab_socket::batch::{Datagram, Receiver as Joined};
 use wirelab_socket::mtu::path_mtu;
+use wirelab_socket::udp::Drops;
+use wirelab_trial::HoldWatch;
 
 use super::tcp::both;
 use super::{BACK_WAIT, ClientConfig, Results};
+use crate::queue::Queue;
 use crate::v2::client_header::Mode;
 use crate::v2::datagram::{Generation, Head, IdWidth};
 use crate::v2::io::{Env, Listener, PIECES, TICK, send_datagrams};
@@ -117,7 +120,7 @@ fn plan(config: &ClientConfig, port: u16) -> SendPlan {
         header: config.header.then(|| config.header(port)),
         // On one socket neither end sends a report: it would look like data.
         wants_report: config.mode != Mode::FullDuplex,
-        segmentation: config.segmentation,
+        sending: config.sending,
     }
 }
 
@@ -170,7 +173,9 @@ fn receive(
         source,
     };
     let begin_ns = env.now_ns();
+    let queue = Queue::alone(way.listen, Drops::of(way.listen));
     let mut joined = Joined::joining(way.listen, PIECES);
+    let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     let mut listener: Option<Listener> = None;
     let mut heard_ns = begin_ns;
     let (mut knocked_ns, mut refusals, mut ended_ns) = (0, 0, None);
@@ -199,24 +204,34 @@ fn receive(
         if over || overdue || now_ns.saturating_sub(heard_ns) > quiet_ns {
             break;
         }
+        let began_ns = env.now_ns();
+        watch.tick(began_ns);
         // An error is a deadline, or what a peer's ICMP message makes of the next call.
-        let came = joined.receive_resting(way.listen).into_iter().flatten();
+        let came = joined.receive_resting(way.listen);
         let arrived_ns = env.now_ns();
-        for datagram in came.filter(|datagram| is_server(config, datagram.from)) {
+        // When it came is not known.
+        watch.idle(began_ns, arrived_ns, TICK);
+        let came = came.into_iter().flatten();
+        for datagram in came {
+            if !is_server(config, datagram.from) {
+                queue.took_foreign();
+                continue;
+            }
             heard_ns = arrived_ns;
-            if take(&mut listener, way, &datagram, arrived_ns, env) {
+            if take(&mut listener, way, (&datagram, arrived_ns), &queue, env) {
                 ended_ns.get_or_insert(arrived_ns);
             }
         }
         if let Some(listener) = &mut listener {
-            listener.tell(arrived_ns, env.on_row);
+            listener.tell(arrived_ns, &queue, env.on_row);
         }
     }
     match listener {
         Some(listener) => {
             let mtu_bytes = path_mtu(asked).ok().flatten();
-            let received = listener.received();
-            let received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
+            let received = listener.received(&queue);
+            let mut received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
+            received.held_up_ns = Some(watch.finish().held_ns);
             results.leg(way.id, Leg::UdpReceived(Box::new(received)));
             Ok(())
         }
@@ -251,13 +266,14 @@ fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Resu
 fn take(
     listener: &mut Option<Listener>,
     way: &Way<'_>,
-    datagram: &Datagram<'_>,
-    now_ns: u64,
+    (datagram, now_ns): (&Datagram<'_>, u64),
+    queue: &Queue<'_>,
     env: &Env<'_>,
 ) -> bool {
     let (from, datagram) = (datagram.from, datagram.bytes);
     // A server that does not know --full-duplex answers our final datagram with a report.
     if !way.answers && is_report(datagram) {
+        queue.took_foreign();
         return false;
     }
     if listener.is_none() {
@@ -267,9 +283,10 @@ fn take(
         });
     }
     let Some(listener) = listener else {
+        queue.took_foreign();
         return false;
     };
-    if listener.take(datagram, now_ns, env.on_row) != Arrival::Final {
+    if listener.take(datagram, now_ns, queue, env.on_row) != Arrival::Final {
         return false;
     }
     if let (true, Some(answer)) = (way.answers, listener.receiver.answer(datagram)) {

@@ -13,7 +13,10 @@ fn plan(amount: Amount) -> SendPlan {
         generation: Generation::Wide,
         header: Some(header),
         wants_report: true,
-        segmentation: false,
+        sending: SendOptions {
+            segmentation: false,
+            strict_gaps: false,
+        },
     }
 }
 
@@ -167,15 +170,15 @@ fn flows_back_end_without_a_report() {
 }
 
 #[test]
-fn a_pause_is_said() {
-    let mut sender = Sender::new(plan(Amount::Time { centiseconds: 10 }), 0);
+fn a_pause_that_is_too_long_to_be_made_up_for_is_said() {
+    let mut sender = Sender::new(plan(Amount::Time { centiseconds: 40 }), 0);
     let mut buf = vec![0; sender.buffer_bytes()];
     let mut sent = 0;
-    for now in (0..200)
-        .filter(|ms| !(20..70).contains(ms))
+    for now in (0..=400)
+        .filter(|ms| !(20..220).contains(ms))
         .map(|ms| ms * 1_000_000)
     {
-        if sender.ended_ns().is_none()
+        while sender.ended_ns().is_none()
             && matches!(sender.step(now, (0, 0), &mut buf), Step::Send(_))
         {
             sent += u64::from(sender.ended_ns().is_none());
@@ -184,13 +187,14 @@ fn a_pause_is_said() {
     let result = sender.sent();
     assert_eq!(
         (result.datagrams, sent),
-        (50, 50),
-        "50 ms of 100 were lost for good"
+        (299, 299),
+        "101 ms of 400 were lost for good"
     );
-    assert_eq!((result.slips, result.slipped_ns), (1, 50_000_000));
-    assert_eq!((result.kept_ratio(), result.kept_rate()), (0.5, false));
-    assert!(result.notes()[0].contains("did not keep the rate: 1 pause, 0.050 s"));
-    assert_eq!(result.gaps.max_ticks, 51_000_000);
+    assert_eq!(result.longest_burst, Some(100), "100 ms were made up for");
+    assert_eq!((result.slips, result.slipped_ns), (1, 101_000_000));
+    assert_eq!((result.kept_ratio(), result.kept_rate()), (0.7475, false));
+    assert!(result.notes()[0].contains("did not keep the rate: 1 pause, 0.101 s"));
+    assert_eq!(result.gaps.max_ticks, 201_000_000);
 }
 
 #[test]

@@ -11,11 +11,14 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use wirelab_trial::slices::Slices;
+
+use crate::sending::is_wait;
 use crate::v2::bytes::{be32, put_words};
 use crate::v2::enhanced::Reads;
 use crate::v2::flags::base;
 use crate::v2::intervals::Span;
-use crate::v2::io::{Env, is_timeout};
+use crate::v2::io::Env;
 use crate::v2::outcome::Leg;
 
 /// Least bytes of a block: to the hold.
@@ -64,8 +67,8 @@ pub(super) fn serve(
                     reads.add(more, block_bytes);
                     last = Instant::now();
                 }
-                Err(error) if is_timeout(&error) && last.elapsed() <= quiet => {}
-                Err(error) if is_timeout(&error) => return Err(ErrorKind::TimedOut.into()),
+                Err(error) if is_wait(&error) && last.elapsed() <= quiet => {}
+                Err(error) if is_wait(&error) => return Err(ErrorKind::TimedOut.into()),
                 Err(error) => return Err(error),
             }
             if filled == block_bytes {
@@ -80,7 +83,14 @@ pub(super) fn serve(
     };
     let result = work();
     let span = Span { start_ns, end_ns };
-    (Leg::TcpReceived { span, bytes, reads }, result)
+    let leg = Leg::TcpReceived {
+        span,
+        bytes,
+        reads,
+        held_up_ns: None,
+        slices: Slices::default(),
+    };
+    (leg, result)
 }
 
 fn answer(stream: &mut TcpStream, block: &mut [u8], env: &Env<'_>) -> io::Result<()> {

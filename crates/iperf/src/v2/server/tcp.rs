@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{Shared, back, bounce};
+use crate::sending::is_wait;
 use crate::v2::client_header::{ClientHeader, EXTENDED_LEN, Mode, ack};
 use crate::v2::flags::base;
-use crate::v2::io::{TICK, is_timeout, receive_stream};
+use crate::v2::io::{TICK, receive_stream};
 use crate::v2::sockets::notice_silence;
 use crate::v2::table::Id;
 
@@ -32,7 +33,7 @@ pub(super) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
     while !shared.stopped() {
         match listener.accept() {
             Ok((stream, peer)) => admit(shared, &connections, stream, peer),
-            Err(error) if is_timeout(&error) => std::thread::sleep(Duration::from_millis(2)),
+            Err(error) if is_wait(&error) => std::thread::sleep(Duration::from_millis(2)),
             // Out of file descriptors, or a peer that is gone already: others go on.
             Err(_) => std::thread::sleep(TICK),
         }
@@ -180,7 +181,7 @@ fn read_header(
                 heard(shared.now_ns());
                 since = Instant::now();
             }
-            Err(error) if is_timeout(&error) => {
+            Err(error) if is_wait(&error) => {
                 // Nothing at all is for the limit of quiet flows; half a header is taken as data.
                 let limit = if len == 0 {
                     shared.config.quiet
@@ -214,7 +215,7 @@ fn linger(shared: &Shared, stream: &mut TcpStream) {
     while since.elapsed() < Duration::from_secs(1) && !shared.stopped() {
         match stream.read(&mut buf) {
             Ok(0) => return,
-            Err(error) if !is_timeout(&error) => return,
+            Err(error) if !is_wait(&error) => return,
             _ => {}
         }
     }

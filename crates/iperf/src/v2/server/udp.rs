@@ -3,14 +3,19 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use wirelab_socket::batch::{Datagram, Receiver as Joined};
+use wirelab_socket::udp::Drops;
+use wirelab_trial::HoldWatch;
 
 use super::{ServerEvent, Shared, back, refusals};
+use crate::queue::{Queue, SharedSocket};
 use crate::v2::client_header::{ClientHeader, Mode};
 use crate::v2::datagram::{Generation, Head};
 use crate::v2::flags::upper;
 use crate::v2::io::{Listener, PIECES, TICK};
+use crate::v2::outcome::Leg;
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::table::Id;
 
@@ -21,6 +26,10 @@ struct Flow {
     listener: Listener,
     header: Option<ClientHeader>,
     heard_ns: u64,
+    /// What the socket had dropped before the flow began. It takes other flows too, so that this is only a bound.
+    drops: Drops,
+    /// For how long the receiver had been held up until then, in ns.
+    held_up_ns: u64,
 }
 
 impl Flow {
@@ -39,22 +48,45 @@ impl Flow {
     }
 }
 
+/// What the socket had dropped one and two looks ago. The first datagram of a flow that is read was put into the queue some
+/// time before, and others of the flow may have found no room by then: what was dropped since an earlier look bounds them.
+struct Earlier(Drops, Drops);
+
+impl Earlier {
+    fn start() -> Earlier {
+        let before = Drops::before_socket();
+        Earlier(before, before)
+    }
+
+    fn look(&mut self, socket: &SharedSocket<'_>) {
+        *self = Earlier(self.1, socket.drops());
+    }
+}
+
 /// Serve until the server is stopped.
 pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
     let mut flows: HashMap<SocketAddr, Flow> = HashMap::new();
     let mut joined = Joined::joining(socket, PIECES);
-    let mut swept_ns = 0;
+    let (mut swept_ns, mut dropped) = (0, Earlier::start());
     refusals::keep(socket);
     if socket.set_read_timeout(Some(TICK)).is_err() {
         return;
     }
+    let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     while !shared.stopped() {
+        let began_ns = shared.now_ns();
+        watch.tick(began_ns);
+        let held_ns = watch.found().held_ns;
+        shared.held_up_ns.store(held_ns, Ordering::Relaxed);
         // An error is a deadline, or what a peer's ICMP message makes of the next call.
         let came = joined.receive_resting(socket).into_iter().flatten();
         let now_ns = shared.now_ns();
+        // When it came is not known.
+        watch.idle(began_ns, now_ns, TICK);
+        let counted = SharedSocket::new(socket);
         let mut came = came.peekable();
         while let Some(datagram) = came.next() {
-            take(shared, socket, &mut flows, &datagram, now_ns);
+            take(shared, &counted, &mut flows, &dropped, &datagram, now_ns);
             // Nearly always the next ones are data of the same flow.
             if let Some(flow) = flows.get_mut(&datagram.from) {
                 while let Some(next) = came.next_if(|next| flow.takes(next, datagram.from)) {
@@ -65,18 +97,21 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
         if now_ns.saturating_sub(swept_ns) > TICK.as_nanos() as u64 {
             swept_ns = now_ns;
             refusals::take(socket, |peer| shared.senders.refuse(peer));
-            sweep(shared, &mut flows, now_ns);
+            sweep(shared, &counted, &mut flows, now_ns);
+            dropped.look(&counted);
         }
     }
+    let counted = SharedSocket::new(socket);
     for (peer, flow) in flows.drain() {
-        end(shared, peer, &flow);
+        end(shared, &counted, peer, &flow);
     }
 }
 
 fn take(
     shared: &Arc<Shared>,
-    socket: &UdpSocket,
+    socket: &SharedSocket<'_>,
     flows: &mut HashMap<SocketAddr, Flow>,
+    dropped: &Earlier,
     datagram: &Datagram<'_>,
     now_ns: u64,
 ) {
@@ -91,8 +126,8 @@ fn take(
         let Some(receiver) = Receiver::new(datagram, now_ns) else {
             return;
         };
-        make_room(shared, flows);
-        let flow = admit(shared, socket, receiver, datagram, peer);
+        make_room(shared, socket, flows);
+        let flow = admit(shared, socket.socket, receiver, datagram, peer, dropped.0);
         flows.insert(peer, flow);
     }
     let Some(flow) = flows.get_mut(&peer) else {
@@ -105,7 +140,8 @@ fn take(
     }
     let ended = flow.listener.receiver.is_finished();
     let on_row = |row| shared.tell(ServerEvent::Row(row));
-    if flow.listener.take(datagram, now_ns, &on_row) != Arrival::Final {
+    let queue = Queue::shared(socket, flow.drops);
+    if flow.listener.take(datagram, now_ns, &queue, &on_row) != Arrival::Final {
         return;
     }
     let answer = flow.listener.receiver.answer(datagram);
@@ -113,12 +149,11 @@ fn take(
     if let (Some(answer), false) = (answer, flow.mode() == Mode::FullDuplex) {
         // The client asks again for what does not get through; so it does where the first try only returned what
         // another peer's host said.
-        let _ = socket
-            .send_to(&answer, peer)
-            .or_else(|_| socket.send_to(&answer, peer));
+        let answered = || socket.socket.send_to(&answer, peer);
+        let _ = answered().or_else(|_| answered());
     }
     if !ended {
-        end_once(shared, peer, flow);
+        end_once(shared, socket, peer, flow);
         if let (Mode::Tradeoff, Some(header)) = (flow.mode(), flow.header) {
             back::udp(shared, peer, header, flow.listener.receiver.generation());
         }
@@ -139,6 +174,7 @@ fn admit(
     receiver: Receiver,
     datagram: &[u8],
     peer: SocketAddr,
+    drops: Drops,
 ) -> Flow {
     let kind = receiver.generation();
     let header = kind
@@ -159,6 +195,8 @@ fn admit(
         shared.began(socket.local_addr(), peer, id, header.as_ref());
     }
     Flow {
+        drops,
+        held_up_ns: shared.held_up_ns(),
         heard_ns: receiver.start_ns(),
         listener: Listener::new(receiver, shared.every_ns(), id),
         header,
@@ -174,7 +212,11 @@ fn tells_times(kind: Generation, header: Option<ClientHeader>) -> bool {
 }
 
 /// Where all places are taken, the flow that has been quiet longest gives its own.
-fn make_room(shared: &Arc<Shared>, flows: &mut HashMap<SocketAddr, Flow>) {
+fn make_room(
+    shared: &Arc<Shared>,
+    socket: &SharedSocket<'_>,
+    flows: &mut HashMap<SocketAddr, Flow>,
+) {
     if flows.len() < shared.config.max_flows.max(1) {
         return;
     }
@@ -191,13 +233,18 @@ fn make_room(shared: &Arc<Shared>, flows: &mut HashMap<SocketAddr, Flow>) {
         .map(|(peer, _)| *peer);
     if let Some(peer) = quietest {
         if let Some(flow) = flows.remove(&peer) {
-            end(shared, peer, &flow);
+            end(shared, socket, peer, &flow);
         }
     }
 }
 
 /// End what was quiet for too long, and tell the intervals in which nothing came.
-fn sweep(shared: &Arc<Shared>, flows: &mut HashMap<SocketAddr, Flow>, now_ns: u64) {
+fn sweep(
+    shared: &Arc<Shared>,
+    socket: &SharedSocket<'_>,
+    flows: &mut HashMap<SocketAddr, Flow>,
+    now_ns: u64,
+) {
     let quiet_ns = shared.config.quiet.as_nanos() as u64;
     let on_row = |row| shared.tell(ServerEvent::Row(row));
     flows.retain(|peer, flow| {
@@ -206,29 +253,27 @@ fn sweep(shared: &Arc<Shared>, flows: &mut HashMap<SocketAddr, Flow>, now_ns: u6
             return since < LINGER_NS;
         }
         if flow.mode() != Mode::Reverse {
-            flow.listener.tell(now_ns, &on_row);
+            let queue = Queue::shared(socket, flow.drops);
+            flow.listener.tell(now_ns, &queue, &on_row);
         }
         if since < quiet_ns {
             return true;
         }
-        end(shared, *peer, flow);
+        end(shared, socket, *peer, flow);
         false
     });
 }
 
 /// Tell of a flow that ends without a final datagram.
-fn end(shared: &Shared, peer: SocketAddr, flow: &Flow) {
+fn end(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &Flow) {
     if !flow.listener.receiver.is_finished() && flow.mode() != Mode::Reverse {
-        end_once(shared, peer, flow);
+        end_once(shared, socket, peer, flow);
     }
 }
 
-fn end_once(shared: &Shared, peer: SocketAddr, flow: &Flow) {
-    back::finish(
-        shared,
-        peer,
-        flow.listener.id(),
-        flow.listener.leg(),
-        Ok(()),
-    );
+fn end_once(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &Flow) {
+    let mut received = flow.listener.received(&Queue::shared(socket, flow.drops));
+    received.held_up_ns = Some(shared.held_up_ns().saturating_sub(flow.held_up_ns));
+    let leg = Leg::UdpReceived(Box::new(received));
+    back::finish(shared, peer, flow.listener.id(), leg, Ok(()));
 }

@@ -8,14 +8,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wirelab_trial::Cancel;
 
 use super::Server;
+use crate::sending::is_wait;
 use crate::v3::control::Cookie;
 use crate::v3::cpu::CpuUse;
 use crate::v3::datagram::reply_to;
-use crate::v3::link::{LOOK, Link, PATIENCE, is_wait, set_buffers};
+use crate::v3::link::{LOOK, Link, PATIENCE, set_buffers};
 use crate::v3::parameters::{Parameters, stream_id};
 use crate::v3::pending::deny;
 use crate::v3::server_control::{ServerControl, ServerEvent};
-use crate::v3::stream::{Kept, Run, Running, Way, finish, receive, receive_shared, send};
+use crate::v3::stream::{Done, Run, Running, Way, finish, receive, receive_shared, send};
 use crate::v3::test::{Outcome, Tell, TestError, Told};
 use crate::v3::watch::Watch;
 
@@ -29,7 +30,7 @@ pub(super) enum Ways {
 const QUIET: &str = "moved no data for so long that this server ended the test";
 
 /// Streams by their number, and the thread of a socket that they share.
-type Begun = (Vec<Running>, Option<JoinHandle<Option<Kept>>>);
+type Begun = (Vec<Running>, Option<JoinHandle<Done>>);
 
 pub(super) struct Session<'a> {
     pub(super) server: &'a mut Server,
@@ -180,7 +181,7 @@ impl Session<'_> {
     ) -> Result<Outcome, TestError> {
         let cpu = CpuUse::start();
         // The client says when an amount is reached, since it alone knows what arrived where the server sends.
-        let run = Run::new(None, self.server.segmentation);
+        let run = Run::new(None, self.server.sending);
         let began_unix_s = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());

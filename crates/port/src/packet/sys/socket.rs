@@ -70,14 +70,18 @@ impl PacketSocket {
 
     /// Throws away whatever arrives at this socket, before it is copied.
     pub(in crate::packet) fn hear_nothing(&self) -> io::Result<()> {
-        let mut program = [libc::sock_filter {
+        self.hear(&mut [libc::sock_filter {
             code: (libc::BPF_RET | libc::BPF_K) as u16,
             jt: 0,
             jf: 0,
             k: 0,
-        }];
+        }])
+    }
+
+    /// Hears only the frames that a program of at most 65,535 instructions lets through.
+    pub(in crate::packet) fn hear(&self, program: &mut [libc::sock_filter]) -> io::Result<()> {
         let filter = libc::sock_fprog {
-            len: 1,
+            len: program.len() as u16,
             filter: program.as_mut_ptr(),
         };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
@@ -94,16 +98,8 @@ impl PacketSocket {
         self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
     }
 
-    /// Lets no blocking call wait longer than this.
-    pub(in crate::packet) fn set_patience(&self, patience: Duration) -> io::Result<()> {
-        let time = libc::timeval {
-            tv_sec: patience.as_secs() as libc::time_t,
-            tv_usec: patience.subsec_micros() as libc::suseconds_t,
-        };
-        self.set(libc::SOL_SOCKET, libc::SO_SNDTIMEO, &time)
-    }
-
-    /// Sends frames that lie `stride` bytes apart in `memory`, each with its length; how many the kernel took.
+    /// Sends frames that lie `stride` bytes apart in `memory`, each with its length, without waiting; how many the kernel
+    /// took.
     pub(in crate::packet) fn send_frames(
         &self,
         memory: &mut [u8],
@@ -128,8 +124,10 @@ impl PacketSocket {
         }
         // SAFETY: the first `count` messages point to parts, and these to frames inside `memory`; all of them
         // outlive the call.
-        let sent =
-            unsafe { libc::sendmmsg(self.as_raw_fd(), messages.as_mut_ptr(), count as u32, 0) };
+        let sent = unsafe {
+            let messages = messages.as_mut_ptr();
+            libc::sendmmsg(self.as_raw_fd(), messages, count as u32, libc::MSG_DONTWAIT)
+        };
         check(sent).map(|()| sent as usize)
     }
 
@@ -139,6 +137,17 @@ impl PacketSocket {
         let result =
             unsafe { libc::send(self.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT) };
         check(result.clamp(-1, 0) as i32)
+    }
+
+    /// Bytes of memory of frames that were sent and have not left yet (SIOCOUTQ, packet(7)); 0 where that is not known.
+    pub(in crate::packet) fn unsent_bytes(&self) -> usize {
+        let mut bytes: i32 = 0;
+        // SAFETY: the request writes one int, which outlives the call.
+        let result = unsafe { libc::ioctl(self.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+        match result {
+            0 => usize::try_from(bytes).unwrap_or(0),
+            _ => 0,
+        }
     }
 
     /// Waits for one of `events` (poll(2)) for at most `patience`; what came, 0 for nothing.

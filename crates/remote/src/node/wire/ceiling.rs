@@ -13,7 +13,7 @@ use wirelab_wire::{Flow, FrameSpec, Transport, classify};
 use super::line::send;
 
 /// Long enough to leave the start behind, in ps.
-const TIME_PS: u64 = 200_000_000_000;
+const TIME_PS: u64 = 100_000_000_000;
 /// No frame for so long means that all have come.
 const QUIET: Duration = Duration::from_millis(50);
 

@@ -17,7 +17,7 @@ use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
 use super::super::flows::{Did, Sides, Work};
-use super::super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::super::plan::Plan;
 use super::{Ends, PATH, Shared, arp};
 
 /// No frame for so long after the end means that all have come.
@@ -81,8 +81,8 @@ impl Line {
         }
         let stream = match plan.trial.direction {
             Direction::Receive => return Ok(None),
-            Direction::Echo => TO_NODE,
-            Direction::Transmit | Direction::Both => FROM_NODE,
+            Direction::Echo => plan.streams.to_node,
+            Direction::Transmit | Direction::Both => plan.streams.from_node,
         };
         Ok(Some(self.judge(plan, stream)))
     }

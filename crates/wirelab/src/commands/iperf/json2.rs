@@ -12,6 +12,7 @@ use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
     Amount, ClientConfig, Leg, Mode, Outcome, Protocol, ServerReport, UdpReceived,
 };
+use wirelab_trial::Holds;
 
 use super::report2::rate;
 
@@ -113,16 +114,26 @@ fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
             bytes,
             writes,
             pace,
+            holds,
             ..
         } => {
             let mut object = tcp("sent", *span, *bytes, ("writes", *writes));
             for (name, value) in paced(pace.as_deref()) {
                 object.insert(name.to_owned(), value);
             }
+            held(&mut object, holds);
             object
         }
-        Leg::TcpReceived { span, bytes, reads } => {
-            tcp("received", *span, *bytes, ("reads", reads.count))
+        Leg::TcpReceived {
+            span,
+            bytes,
+            reads,
+            held_up_ns,
+            slices: _,
+        } => {
+            let mut object = tcp("received", *span, *bytes, ("reads", reads.count));
+            object.insert("held_up_ns".to_owned(), json!(held_up_ns));
+            object
         }
         Leg::UdpSent(sent) => udp_sent(sent),
         Leg::UdpReceived(seen) => udp_received(seen),
@@ -155,18 +166,28 @@ fn tcp(direction: &str, span: Span, bytes: u64, calls: (&str, u64)) -> Map<Strin
 }
 
 /// How a rate was kept; `null` where none was asked.
-fn paced(pace: Option<&Pace>) -> [(&'static str, Value); 4] {
+fn paced(pace: Option<&Pace>) -> [(&'static str, Value); 5] {
     [
         ("kept_rate", json!(pace.map(|pace| pace.slips == 0))),
         ("slips", json!(pace.map(|pace| pace.slips))),
         ("slipped_ns", json!(pace.map(|pace| pace.slipped_ns))),
         ("gap", json!(pace.map(|pace| &pace.gaps))),
+        (
+            "longest_burst_writes",
+            json!(pace.map(|pace| pace.longest_burst)),
+        ),
     ]
+}
+
+/// What held a sender up: its own host, which a paced sender tells as slips, or the path.
+fn held(object: &mut Map<String, Value>, holds: &Holds) {
+    object.insert("held_up_ns".to_owned(), json!(holds.held_ns));
+    object.insert("blocked_ns".to_owned(), json!(holds.blocked_ns));
 }
 
 fn udp_sent(sent: &Sent) -> Map<String, Value> {
     let ns = sent.duration_ns;
-    object(json!({
+    let mut object = object(json!({
         "protocol": "udp", "direction": "sent", "duration_ns": ns, "bytes": sent.bytes,
         "bits_per_s": bits_per_s(sent.bytes, ns),
         "datagrams": sent.datagrams,
@@ -180,8 +201,11 @@ fn udp_sent(sent: &Sent) -> Map<String, Value> {
         "path_mtu_bytes": sent.mtu_bytes,
         "packets_per_datagram": sent.fragments,
         "final_tries": sent.final_tries,
+        "longest_burst_datagrams": sent.longest_burst,
         "server_report": sent.report.as_ref().map(server_report),
-    }))
+    }));
+    held(&mut object, &sent.holds);
+    object
 }
 
 fn server_report(report: &ServerReport) -> Value {
@@ -215,12 +239,16 @@ fn udp_received(seen: &UdpReceived) -> Map<String, Value> {
         "datagrams": received.datagrams,
         "distinct": received.distinct,
         "lost": received.lost,
+        "lost_or_missed": received.lost_or_missed,
+        "missed": received.missed,
         "loss_ratio": ratio(received.lost, received.sent()),
+        "loss_ratio_at_most": ratio(received.lost + received.lost_or_missed, received.sent()),
         "duplicated": received.duplicated,
         "reordered": received.reordered,
         "too_late": received.too_late,
         "ignored": received.ignored,
         "unattributed": seen.unattributed,
+        "foreign": seen.foreign,
         "jitter_ps": seen.jitter_ps,
         "one_way": seen.transit.as_ref().map(one_way),
         "clock_steps": seen.clock_steps,
@@ -228,6 +256,7 @@ fn udp_received(seen: &UdpReceived) -> Map<String, Value> {
         "path_mtu_bytes": seen.mtu_bytes,
         "packets_per_datagram": seen.fragments,
         "finished": seen.finished,
+        "held_up_ns": seen.held_up_ns,
         "sender": format!("{:?}", seen.generation),
     }))
 }

@@ -14,7 +14,7 @@ use wirelab_iperf::v3::{
 use wirelab_report::format;
 use wirelab_trial::Cancel;
 
-use super::{format, fragments, interval, listen, protocol, resolve, wrong};
+use super::{format, fragments, interval, listen, protocol, resolve, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
@@ -223,6 +223,9 @@ fn notes(test: &Test) {
                 seen.lost, seen.duplicated
             ));
         }
+        if let Some(note) = seen.missed_note() {
+            complain(format_args!("[{id:3}] note: {note}"));
+        }
         if stream.segmented {
             complain(format_args!(
                 "[{id:3}] note: segmented: the system got many datagrams in one piece, each with its own number, to be cut late; --no-segmentation hands them over one by one"
@@ -283,7 +286,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         server,
         parameters: parameters(args, server)?,
         interval: interval(args, 1.0)?,
-        segmentation: !args.no_segmentation,
+        sending: sending(args),
     };
     if protocol(args) == Protocol::Udp {
         fragments::warn(server, client.parameters.length_bytes);
@@ -326,7 +329,7 @@ pub fn serve(args: &IperfArgs) -> Result {
     format(args)?;
     let mut server = Server::bind(listen(args, DEFAULT_PORT)).map_err(Failure::usage)?;
     server.set_interval(interval(args, 1.0)?);
-    server.set_segmentation(!args.no_segmentation);
+    server.set_sending(sending(args));
     let cancel = cancel_on_signal();
     for number in 1.. {
         if !args.json {

@@ -12,7 +12,7 @@ use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Server, ServerConfig};
 
 use super::report2::{Printer, RULER};
-use super::{PORT, interval, json2, listen, protocol, resolve, seconds, wrong};
+use super::{PORT, interval, json2, listen, protocol, resolve, seconds, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
@@ -69,7 +69,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     let default_length = (udp && server.is_ipv6()).then_some(DATAGRAM_IPV6);
     let mut config = ClientConfig::new(server, protocol(args));
     config.mode = mode(args);
-    config.segmentation = !args.no_segmentation;
+    config.sending = sending(args);
     config.length_bytes = match &test.len {
         Some(text) => Some(bytes("--len", text, most_length)?),
         None => default_length,
@@ -157,7 +157,7 @@ pub fn serve(args: &IperfArgs) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
-        segmentation: !args.no_segmentation,
+        sending: sending(args),
         interval: interval(args, 0.0)?,
         window_bytes: window(args)?,
         ..ServerConfig::default()

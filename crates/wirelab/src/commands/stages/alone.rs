@@ -97,6 +97,7 @@ pub fn observation(
             rule: None,
             background: None,
             probes: Some(args.probes.parse().map_err(Failure::usage)?),
+            strict_gaps: false,
         },
         sizes,
         node: description(seen),
@@ -119,10 +120,10 @@ pub fn observation(
         cpu_load: Field::absent("not measured of a node that is watched alone"),
         series: Vec::new(),
         counters,
-        tester: TesterObservation {
-            ceiling_frames_per_s: Field::absent("there is no tester"),
-            was_limit: Field::absent("there is no tester"),
-        },
+        tester: TesterObservation::new(
+            Field::absent("there is no tester"),
+            Field::absent("there is no tester"),
+        ),
         warnings,
     })
 }
@@ -252,6 +253,9 @@ fn flow(
         efficiency: Field::absent(ELSEWHERE),
         goodput_bits_per_s: Field::absent(ELSEWHERE),
         loss_ratio: Field::absent(ELSEWHERE),
+        loss_ratio_at_most: None,
+        intervals: wirelab_trial::FlowIntervals::default(),
+        checker_held_up_ps: Field::absent("not measured"),
         jitter_ps: absent(),
         sender: Field::absent(ELSEWHERE),
         receiver_path: "stack".to_owned(),

@@ -7,7 +7,7 @@ use wirelab_trial::format::integer;
 use wirelab_trial::search::{Goal, Limit, Search, SearchResult};
 use wirelab_trial::{
     Background, Cancel, Direction, Extent, Found, Framing, Load, Node, Observation, Part, Path,
-    Probes, Trial, Wait,
+    Probes, Retrying, Trial, Wait,
 };
 
 use crate::exit::Failure;
@@ -75,7 +75,7 @@ pub fn half(
     };
     let mut ceiling = NoCeiling("the first trial at maximum load shows it".to_owned());
     let asking = Asking {
-        node,
+        node: &mut Retrying::new(node),
         ceiling: &mut ceiling,
         progress: bar,
         cancel,
@@ -136,6 +136,7 @@ fn words(rate: &LossFree) -> String {
         }
         (None, Some(Limit::Tester)) => "the tester was the limit",
         (None, Some(Limit::Link)) => "the link carries no more",
+        (None, Some(Limit::Path)) => "link or node take no more and hold the sender back",
         (None, _) => "the search ended before it found where loss begins",
     };
     format!(

@@ -67,7 +67,7 @@ pub fn measure(
     let mut ceiling =
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
     let unsaved = Outputs::of(&[])?;
-    let mut all: Option<(Ran, wirelab_bench::Plan)> = None;
+    let mut all: Option<Ran> = None;
     for name in names {
         bar.line(&format!("asking {name}"));
         let image = args.image.as_deref();
@@ -76,10 +76,10 @@ pub fn measure(
         let plan = plan::reference(args, &node.describe().capabilities, frames, ways)?;
         let ran = unsaved.run(&mut node, &plan, &mut ceiling, bar, cancel, None)?;
         let is_done = ran.is_done();
-        let (ran, _) = match &mut all {
-            None => all.insert((ran, plan)),
+        let ran = match &mut all {
+            None => all.insert(ran),
             Some(all) => {
-                all.0.join(ran);
+                all.join(ran);
                 all
             }
         };
@@ -89,8 +89,8 @@ pub fn measure(
             break;
         }
     }
-    let Some((ran, plan)) = all else {
+    let Some(ran) = all else {
         return Err(Failure::usage("--wait-states: no pair was given"));
     };
-    Ok(Measured::whole(plan, ran))
+    Ok(Measured::whole(ran))
 }

@@ -1,0 +1,234 @@
+//! What the observation of a trial tells a search: what was lost, by whom, and what was carried.
+
+use wirelab_trial::{Direction, Field, FlowObservation, Kind, Observation, Status};
+
+/// A sender that reaches this share of the rate asked has kept it, as in
+/// [`kept_rate`](wirelab_trial::SenderObservation::kept_rate).
+const KEPT_SHARE: f64 = 0.995;
+
+/// A share of frames that was lost for certain, and the largest that may have been: what the tester dropped is in doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Loss {
+    pub ratio: f64,
+    pub at_most: f64,
+}
+
+impl Loss {
+    fn max(self, other: Loss) -> Loss {
+        Loss {
+            ratio: self.ratio.max(other.ratio),
+            at_most: self.at_most.max(other.at_most),
+        }
+    }
+
+    /// Whether it cannot be told, since the tester may have dropped some itself.
+    pub fn is_in_doubt(self) -> bool {
+        self.ratio < self.at_most
+    }
+
+    /// Whether all that may have been lost keeps within a share, or all of it does not; `None` where that is in doubt.
+    pub fn is_within(self, loss_ratio: f64) -> Option<bool> {
+        match self.ratio <= loss_ratio {
+            true if self.at_most > loss_ratio => None,
+            within => Some(within),
+        }
+    }
+}
+
+/// What a trial told of the node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// Of what was asked for: with what the node did not send and what the path did not take.
+    pub loss: Loss,
+    /// The same without what the path did not take, which was never sent.
+    pub loss_of_sent: Loss,
+    pub held_back: bool,
+    /// Frames/s that the path took and that arrived, where it held a sender back and no flow lost any.
+    pub taken_frames_per_s: Option<f64>,
+    /// Frames/s that were sent, of the slowest flow and of the fastest.
+    pub sent_frames_per_s: Option<f64>,
+    pub most_sent_frames_per_s: Option<f64>,
+    /// Frames/s that arrived, of the slowest flow.
+    pub arrived_frames_per_s: Option<f64>,
+    pub tester_was_limit: bool,
+    pub kind: Kind,
+}
+
+impl Told {
+    /// The load of each flow, where the path held it back and all were held back alike: a loss is then of that load.
+    pub fn held_back_at(&self) -> Option<f64> {
+        let slowest = self.sent_frames_per_s.filter(|_| self.held_back)?;
+        let most = self.most_sent_frames_per_s?;
+        (slowest >= KEPT_SHARE * most).then_some(slowest)
+    }
+
+    fn add(&mut self, flow: &OfFlow) {
+        self.held_back |= flow.held_back || flow.waited;
+        self.loss = self.loss.max(flow.loss);
+        self.loss_of_sent = self.loss_of_sent.max(flow.loss_of_sent);
+        self.tester_was_limit |= !flow.nodes_own && flow.below;
+        // The slowest is what all flows together are carried by, or can be asked.
+        let slowest = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
+        if flow.held_back {
+            self.taken_frames_per_s = slowest(self.taken_frames_per_s, flow.carried);
+        }
+        self.sent_frames_per_s = slowest(self.sent_frames_per_s, flow.sent);
+        let most = self.most_sent_frames_per_s.into_iter().chain(flow.sent);
+        self.most_sent_frames_per_s = most.reduce(f64::max);
+    }
+}
+
+/// What an observation tells of the node, or why it tells nothing.
+pub(super) fn told(observation: &Observation, asked: Option<f64>) -> Result<Told, String> {
+    match &observation.status {
+        Status::Complete => {}
+        Status::Partial { why } | Status::Void { why } => return Err(why.clone()),
+    }
+    let first = observation.flows.first();
+    let first = first.ok_or("the observation has no flow")?;
+    let mut told = Told {
+        loss: Loss::default(),
+        loss_of_sent: Loss::default(),
+        held_back: false,
+        taken_frames_per_s: None,
+        sent_frames_per_s: None,
+        most_sent_frames_per_s: None,
+        arrived_frames_per_s: observation.slowest_frames_per_s(),
+        // What the tester dropped makes the loss a range; that alone does not make it the limit of a step.
+        tester_was_limit: observation.tester.was_limit.value() == Some(&true)
+            && !observation
+                .flows
+                .iter()
+                .any(FlowObservation::tester_dropped),
+        kind: first.loss_ratio.kind().unwrap_or(Kind::Measured),
+    };
+    let mut all_carried = true;
+    for flow in &observation.flows {
+        let of = OfFlow::new(flow, asked)?;
+        told.kind = flow
+            .loss_ratio
+            .kind()
+            .and_then(|kind| told.kind.joined(kind))
+            .ok_or("the losses of its flows are of different kinds")?;
+        told.add(&of);
+        all_carried &= of.loss_of_sent.at_most == 0.0 && (of.held_back || !of.below);
+    }
+    // At what one flow was held back to, nobody saw whether the others lose.
+    told.taken_frames_per_s = told.taken_frames_per_s.filter(|_| all_carried);
+    Ok(told)
+}
+
+/// What one flow of a trial tells.
+struct OfFlow {
+    loss: Loss,
+    loss_of_sent: Loss,
+    sent: Option<f64>,
+    carried: Option<f64>,
+    held_back: bool,
+    /// Whether its sender waited for the path, asked for all that it can.
+    waited: bool,
+    below: bool,
+    /// Whether it is the node's or the path's doing where less is sent than was asked for.
+    nodes_own: bool,
+}
+
+impl OfFlow {
+    fn new(flow: &FlowObservation, asked: Option<f64>) -> Result<OfFlow, String> {
+        let lost = lost_ratio(flow)?;
+        let real = Loss {
+            ratio: lost,
+            at_most: lost_at_most(flow, lost),
+        };
+        let (sent, below) = (sent_rate(flow, lost), below_rate(flow, lost, asked));
+        let held_back = flow.was_held_back();
+        let nodes_own = flow.direction == Direction::Transmit || held_back;
+        let of_asked = |lost: f64| match sent.zip(asked) {
+            // A node that sends less than it was asked for does not carry the load either, nor does a path that takes less.
+            Some((sent, asked)) if nodes_own && below && sent < asked => {
+                1.0 - (1.0 - lost) * sent / asked
+            }
+            _ => lost,
+        };
+        let loss = Loss {
+            ratio: of_asked(real.ratio),
+            at_most: of_asked(real.at_most),
+        };
+        Ok(OfFlow {
+            loss,
+            loss_of_sent: if held_back { real } else { loss },
+            carried: carried(flow, sent),
+            sent,
+            held_back,
+            waited: asked.is_none() && flow.waited_for_the_path(),
+            below,
+            nodes_own,
+        })
+    }
+}
+
+/// Share of the frames that were sent that did not arrive.
+fn lost_ratio(flow: &FlowObservation) -> Result<f64, String> {
+    let port = &flow.port;
+    if flow.sent_frames.value() == Some(&0) {
+        return Err(format!(
+            "port {port}: no frame was sent, so none could be lost"
+        ));
+    }
+    match &flow.loss_ratio {
+        Field::Observed { value, .. } if (0.0..=1.0).contains(value) => Ok(*value),
+        Field::Observed { value, .. } => {
+            Err(format!("port {port}: a loss ratio of {value} is none"))
+        }
+        Field::Absent { absent } => Err(format!("port {port}: no loss: {absent}")),
+    }
+}
+
+/// The share that may have been lost at most: what was not seen of what was sent.
+fn lost_at_most(flow: &FlowObservation, lost: f64) -> f64 {
+    let sent = flow.sent_frames.value().copied().unwrap_or(0) as f64;
+    let dropped = flow.counts.value().map_or(0, |c| {
+        c.missed_frames.saturating_add(c.lost_or_missed_frames)
+    });
+    let dropped = if sent > 0.0 {
+        dropped as f64 / sent
+    } else {
+        0.0
+    };
+    let ratio = flow.loss_ratio_at_most.unwrap_or(lost).max(lost + dropped);
+    ratio.clamp(lost, 1.0)
+}
+
+/// Frames/s of a flow without loss that the path carried: what lay in its queues at the end had been sent and was not
+/// carried yet.
+fn carried(flow: &FlowObservation, sent: Option<f64>) -> Option<f64> {
+    let arrived = flow.frames_per_s.value().copied();
+    match (sent, arrived) {
+        (Some(sent), Some(arrived)) => Some(sent.min(arrived)),
+        (sent, arrived) => sent.or(arrived),
+    }
+}
+
+/// Frames/s that were sent: as the sender says, or, where nobody does, what arrived and what was lost.
+fn sent_rate(flow: &FlowObservation, lost: f64) -> Option<f64> {
+    let arrived = flow.frames_per_s.value().filter(|_| lost < 1.0);
+    achieved(flow).or(arrived.map(|rate| rate / (1.0 - lost)))
+}
+
+/// Whether the sender did not keep the rate. A node may leave that to be told from what arrived (a model does);
+/// of a tester that says nothing of itself nothing is assumed.
+fn below_rate(flow: &FlowObservation, lost: f64, asked: Option<f64>) -> bool {
+    let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
+    let sent = match flow.direction {
+        Direction::Transmit => sent_rate(flow, lost),
+        _ => achieved(flow),
+    };
+    let short = sent
+        .zip(asked)
+        .is_some_and(|(sent, asked)| sent < KEPT_SHARE * asked);
+    kept.map_or(short, |kept| !kept)
+}
+
+fn achieved(flow: &FlowObservation) -> Option<f64> {
+    let sender = flow.sender.value();
+    sender.and_then(|s| s.achieved_frames_per_s.value().copied())
+}

@@ -1,0 +1,69 @@
+//! Lets a thread that keeps a schedule go before others, as far as that is permitted.
+//!
+//! A thread that sleeps between its frames asks for a real-time priority: it is woken at once, in whatever session the
+//! other work runs. One that spins does not: the kernel's throttle would stop it for 50 ms of each second
+//! (`sched_rt_runtime_us`, or the fair server since Linux 6.12), and until then threads of the kernel that bring its
+//! frames to the node would have no core. It asks for the highest priority of the usual kind.
+
+use crate::sys;
+
+/// The highest priority of the usual kind, as `nice` counts: beside one thread without it 98 % of a core, where both
+/// are of one session (sched(7): a weight of 88,761 against 1,024).
+const FIRST: i32 = -20;
+
+/// The least time from one frame to the next, in ps, at which a sender sleeps for the most part: it spins for 60 µs.
+const SLEEPS_PS: u64 = 500_000_000;
+
+/// What the system granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preferred {
+    /// Before all that is not real-time.
+    RealTime,
+    /// Before most.
+    Nice,
+    /// As all others: the process has no CAP_SYS_NICE.
+    Not,
+}
+
+/// Let the calling thread go before others. It sends a frame each `interval_ps`; `None` where it has work at any time.
+/// Threads and processes that it starts later are not real-time.
+pub fn prefer_this_thread(interval_ps: Option<u64>) -> Preferred {
+    if interval_ps.is_some_and(|ps| ps >= SLEEPS_PS) && sys::real_time().is_ok() {
+        Preferred::RealTime
+    } else if sys::nice(FIRST).is_ok() {
+        Preferred::Nice
+    } else {
+        Preferred::Not
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inside(interval_ps: Option<u64>) -> (Preferred, sys::Priority, sys::Priority) {
+        let thread = std::thread::spawn(move || {
+            let granted = prefer_this_thread(interval_ps);
+            let child = std::thread::spawn(sys::priority).join().unwrap();
+            (granted, sys::priority(), child)
+        });
+        thread.join().unwrap()
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_is_real_time_and_one_that_spins_is_not() {
+        let before = sys::priority();
+        for interval_ps in [None, Some(SLEEPS_PS / 2), Some(SLEEPS_PS)] {
+            let (granted, own, child) = inside(interval_ps);
+            match granted {
+                Preferred::RealTime => {
+                    assert_eq!(interval_ps, Some(SLEEPS_PS));
+                    assert!(own.is_real_time && !child.is_real_time);
+                }
+                Preferred::Nice => assert_eq!((own.nice, own.is_real_time), (FIRST, false)),
+                Preferred::Not => assert_eq!(own, before),
+            }
+        }
+        assert_eq!(sys::priority(), before, "nobody else is preferred");
+    }
+}

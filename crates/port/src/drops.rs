@@ -1,0 +1,194 @@
+//! What the receiving host dropped of a flow before its checker saw it: bounds, because what the system counts are
+//! buffers of one queue, whoever sent what was in them.
+
+use crate::iface::PortName;
+use crate::job::Missed;
+use wirelab_trial::Counts;
+
+/// Drops on the way from a port to its checker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Drops {
+    /// Of a queue into which a filter lets only what may be a test frame.
+    pub own: u64,
+    /// Of queues in which foreign frames lie as well: the interface's, and a ring that a capture shares.
+    pub shared: u64,
+    /// Whether a dropped buffer may have held many frames, because such buffers came.
+    pub joined: bool,
+}
+
+impl Drops {
+    /// Bounds of how many frames of the flow these are, beside the frames that were `seen`.
+    ///
+    /// At most: every buffer held one frame of the flow, or any number where buffers hold many. No more than the
+    /// frames that never came, which [`wirelab_trial::job::CheckReport::with_sent`] sees to.
+    ///
+    /// At least: a shared queue tells nothing, since every frame that it dropped may have been foreign, and what it
+    /// had let through of them before and after bounds that in no way. What the own queue dropped is the flow's frame
+    /// by frame, one of each sequence, unless others look like it: test frames of another stream or run, copies.
+    /// Where any of these was seen, some may be among those that were dropped, and nothing is certain.
+    pub(crate) fn missed(&self, seen: &Counts, strangers: u64) -> Missed {
+        let at_most = match self.joined {
+            true => u64::MAX,
+            false => self.own + self.shared,
+        };
+        let alike = strangers + seen.other_run_frames + seen.duplicated_frames;
+        Missed {
+            at_least: if alike == 0 { self.own } else { 0 },
+            at_most,
+        }
+    }
+}
+
+/// Whether an interface counts as dropped what a program has judged and let end there (the verdict `XDP_DROP`): virtio_net
+/// and tun do, veth does not, and others may. No list tells: both counts are looked at while frames come. Where they move
+/// one to one it does, and where fewer were dropped than judged it does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct JudgedDrops {
+    agreed: u32,
+    agreed_at: u64,
+    never: bool,
+}
+
+/// A driver may bring its counter up to date as late as at the end of a poll, of so many frames (NAPI_POLL_WEIGHT).
+const POLL_FRAMES: u64 = 64;
+/// So many looks at which both counts had grown to the same number are no chance.
+const AGREED: u32 = 2;
+
+impl JudgedDrops {
+    /// Both counts begin anew; what is known of the interface stays.
+    pub(crate) fn begin_anew(&mut self) {
+        self.agreed_at = 0;
+    }
+
+    /// Whether another look would tell nothing new, or nothing yet.
+    pub(crate) fn is_known(&self) -> bool {
+        self.never || self.agreed >= AGREED
+    }
+
+    /// Whether so many judged frames are enough for a look.
+    pub(crate) fn is_due(&self, judged: u64) -> bool {
+        !self.is_known() && judged >= self.agreed_at + 2 * POLL_FRAMES
+    }
+
+    /// The interface had dropped `dropped` frames in all at a time when between `judged.0` and `judged.1` were judged.
+    pub(crate) fn look(&mut self, judged: (u64, u64), dropped: u64) {
+        if dropped < judged.0 / 2 {
+            self.never = true;
+        } else if dropped + POLL_FRAMES >= judged.0 && dropped <= judged.1 {
+            self.agreed += 1;
+            self.agreed_at = judged.1;
+        }
+    }
+
+    /// How many of `dropped` were judged, of `judged` in all, while nothing comes. Where that is not known, none: then
+    /// all of them may have been frames that never got to the program.
+    pub(crate) fn among(&self, judged: u64, dropped: u64) -> u64 {
+        let counts = dropped == judged || (!self.never && self.agreed >= AGREED);
+        if counts { judged.min(dropped) } else { 0 }
+    }
+}
+
+/// Frames that the host has dropped on their way in from the interface, since it was made; `None` where the system does
+/// not say. What it calls dropped are also frames that nobody wanted behind the checker, e.g. those of a VLAN that the
+/// host does not have. So that number is taken only where the checker lets no frame of the flow pass (`is_end`); else
+/// there are the device's ring and the queues of the processors, which are those of all interfaces.
+pub(crate) fn of_interface(port: &PortName, is_end: bool) -> Option<u64> {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{name}"));
+    let tables = || Some((read("dev").ok()?, read("softnet_stat").ok()?));
+    let (interfaces, queues) = port.netns().ok()?.run_in(tables).ok()??;
+    let (dropped, ring) = of_table(&interfaces, &port.interface)?;
+    let queued = match is_end {
+        true => dropped,
+        false => of_queues(&queues)?,
+    };
+    ring.checked_add(queued)
+}
+
+/// `drop` and `fifo` of the receive columns (proc_pid_net(5)): bytes, packets, errs, drop, fifo.
+fn of_table(text: &str, interface: &str) -> Option<(u64, u64)> {
+    let row = text.lines().find_map(|line| {
+        let (name, row) = line.split_once(':')?;
+        (name.trim() == interface).then_some(row)
+    })?;
+    let mut columns = row.split_whitespace().skip(3);
+    let mut next = || columns.next()?.parse::<u64>().ok();
+    Some((next()?, next()?))
+}
+
+/// The second number of each processor, in hexadecimal (net/core/net-procfs.c).
+fn of_queues(text: &str) -> Option<u64> {
+    let second = |line: &str| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok();
+    text.lines()
+        .map(second)
+        .try_fold(0u64, |sum, dropped| sum.checked_add(dropped?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bounds_follow_from_what_the_queues_hold() {
+        let (clean, odd) = (
+            Counts::default(),
+            Counts {
+                duplicated_frames: 1,
+                ..Counts::default()
+            },
+        );
+        let drops = Drops {
+            own: 5,
+            shared: 7,
+            joined: false,
+        };
+        let bounds = |at_least, at_most| Missed { at_least, at_most };
+        assert_eq!(drops.missed(&clean, 0), bounds(5, 12));
+        assert_eq!(drops.missed(&clean, 1), bounds(0, 12), "a stream of others");
+        assert_eq!(drops.missed(&odd, 0), bounds(0, 12), "copies of what came");
+        let joined = Drops {
+            joined: true,
+            ..drops
+        };
+        assert_eq!(joined.missed(&clean, 0), bounds(5, u64::MAX));
+        assert_eq!(Drops::default().missed(&odd, 9), Missed::default());
+    }
+
+    #[test]
+    fn judged_frames_among_the_dropped_are_known_by_how_both_move() {
+        let known = |looks: &[((u64, u64), u64)]| {
+            let mut judged = JudgedDrops::default();
+            looks
+                .iter()
+                .for_each(|(seen, dropped)| judged.look(*seen, *dropped));
+            judged
+        };
+        // One to one, at each look within what came meanwhile; then the host dropped 30 more.
+        let counting = known(&[((200, 210), 205), ((900, 940), 890)]);
+        assert_eq!(counting.among(2_000, 2_030), 2_000);
+        assert!(counting.is_known() && !counting.is_due(10_000));
+        // Nothing, or a few of the host's own.
+        for dropped in [0, 30] {
+            let other = known(&[((200, 210), dropped)]);
+            assert_eq!(other.among(2_000, dropped), 0, "{other:?}");
+        }
+        // The host dropped more than it let through, from the first look on: nobody knows.
+        let unknown = known(&[((200, 210), 900), ((900, 940), 5_000)]);
+        assert!(!unknown.is_known());
+        assert_eq!(unknown.among(2_000, 9_000), 0);
+        // One look that agrees may be chance, and a short run tells by its end.
+        assert_eq!(known(&[((200, 210), 205)]).among(2_000, 2_030), 0);
+        assert_eq!(JudgedDrops::default().among(40, 40), 40);
+        assert!(!JudgedDrops::default().is_due(100));
+    }
+
+    #[test]
+    fn the_columns_are_found() {
+        let text = "Inter-|   Receive                            |  Transmit\n face |bytes    packets errs drop fifo frame\n\
+                    eth10: 1 2 3 4 5 6\n  eth1: 10 20 30 400 5000 0 0 0 1 1 1 1\n";
+        assert_eq!(of_table(text, "eth1"), Some((400, 5000)));
+        assert_eq!(of_table(text, "eth"), None);
+        assert_eq!(of_table("eth1: 1 2", "eth1"), None);
+        assert_eq!(of_queues("00ff 0000000a 1\n02 00000001\n"), Some(11));
+        assert_eq!(of_queues("00ff\n"), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! What became of the frames that this host sends by an interface, before they left it: its queue (the queueing
+//! discipline, tc(8)) and its driver may drop them, of which a sender over UDP is told nothing.
+
+use std::io;
+
+use nix::sys::socket::SockProtocol;
+use wirelab_trial::job::{Missed, UDP_MAX_SEGMENTS};
+
+use super::{LinkFault, LinkState, PortName};
+use crate::netlink::{self, Request, find, number32};
+
+const RTM_GETQDISC: u16 = 38;
+const TCA_STATS: u16 = 3;
+/// Length of `struct tcmsg` (linux/rtnetlink.h), and where the interface's number and the parent lie.
+const MESSAGE: usize = 20;
+const MESSAGE_INDEX: usize = 4;
+const MESSAGE_PARENT: usize = 12;
+/// The parent of an interface's first queueing discipline, whose counts are those of all below it.
+const ROOT: u32 = u32::MAX;
+/// Where the drops lie in `struct tc_stats` (linux/pkt_sched.h).
+const STATS_DROPS: usize = 12;
+
+/// An interface when a flow began to leave by it.
+#[derive(Clone, Debug)]
+pub struct Egress {
+    port: PortName,
+    link: LinkState,
+    queue_drops: u32,
+}
+
+/// What happened since then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Departed {
+    /// What happened to the link.
+    pub fault: Option<LinkFault>,
+    /// Frames that the driver sent, of whatever flow; a piece of many datagrams may count as one.
+    transmitted: u64,
+    /// Frames that queue and driver dropped, of whatever flow.
+    dropped: u64,
+}
+
+impl Egress {
+    /// The interface as it is now; `None` where it cannot be asked.
+    pub fn begin(port: &PortName) -> Option<Egress> {
+        let link = LinkState::query(port).ok()??;
+        Some(Egress {
+            port: port.clone(),
+            link,
+            queue_drops: queue_drops(port, link.index).unwrap_or(0),
+        })
+    }
+
+    /// Where it is.
+    pub const fn port(&self) -> &PortName {
+        &self.port
+    }
+
+    /// What happened since.
+    pub fn end(&self) -> Departed {
+        let now = LinkState::query(&self.port).ok().flatten();
+        let fault = self.link.fault_until(now.as_ref());
+        let Some(now) = now.filter(|_| fault.is_none()) else {
+            return Departed {
+                fault,
+                ..Departed::default()
+            };
+        };
+        // A discipline that was replaced meanwhile counts anew.
+        let drops = queue_drops(&self.port, now.index).unwrap_or(0);
+        let queue = drops.saturating_sub(self.queue_drops);
+        let driver = now.dropped_frames.saturating_sub(self.link.dropped_frames);
+        Departed {
+            fault,
+            transmitted: now
+                .transmitted_frames
+                .saturating_sub(self.link.transmitted_frames),
+            dropped: u64::from(queue).saturating_add(driver),
+        }
+    }
+}
+
+impl Departed {
+    /// Bounds of the datagrams, among `unseen` that nobody saw of `emitted`, which never left. Others may have been sent by
+    /// the interface, so that less than what was dropped may be the flow's. Of `segmented` ones a drop is of many.
+    pub fn never_left(&self, emitted: u64, unseen: u64, segmented: bool) -> Missed {
+        let each = if segmented { UDP_MAX_SEGMENTS } else { 1 };
+        let at_most = self.dropped.saturating_mul(each).min(unseen);
+        let lacking = emitted.saturating_sub(self.transmitted);
+        Missed {
+            at_least: if segmented { 0 } else { lacking.min(at_most) },
+            at_most,
+        }
+    }
+}
+
+/// Frames that the queueing discipline of an interface dropped since it is there; 0 where it has none.
+fn queue_drops(port: &PortName, index: u32) -> Option<u32> {
+    port.netns().ok()?.run_in(|| ask(index)).ok()?.ok()
+}
+
+/// Ask the calling thread's namespace for all queueing disciplines: the kernel cannot be asked for one interface's.
+fn ask(index: u32) -> io::Result<u32> {
+    let request = Request {
+        kind: RTM_GETQDISC,
+        all: true,
+        head: &[0; MESSAGE],
+        attributes: &[],
+    };
+    let answer = request.ask(&netlink::open(SockProtocol::NetlinkRoute)?)?;
+    let drops = answer.iter().find_map(|message| drops(message, index));
+    Ok(drops.unwrap_or(0))
+}
+
+/// Drops of a discipline, if it is the interface's first.
+fn drops(message: &[u8], index: u32) -> Option<u32> {
+    let at = |offset: usize| number32(message.get(offset..)?);
+    if at(MESSAGE_INDEX)? != index || at(MESSAGE_PARENT)? != ROOT {
+        return None;
+    }
+    let stats = find(message.get(MESSAGE..)?, TCA_STATS)?;
+    number32(stats.get(STATS_DROPS..)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn departed(transmitted: u64, dropped: u64) -> Departed {
+        Departed {
+            fault: None,
+            transmitted,
+            dropped,
+        }
+    }
+
+    #[test]
+    fn what_never_left_is_bounded_by_what_was_dropped_and_what_nobody_saw() {
+        let of = |departed: Departed, unseen, segmented| {
+            let missed = departed.never_left(1_000, unseen, segmented);
+            (missed.at_least, missed.at_most)
+        };
+        assert_eq!(of(departed(900, 100), 150, false), (100, 100), "alone");
+        assert_eq!(of(departed(900, 100), 40, false), (40, 40));
+        assert_eq!(
+            of(departed(960, 100), 150, false),
+            (40, 100),
+            "60 of others"
+        );
+        assert_eq!(of(departed(900, 0), 150, false), (0, 0), "a late counter");
+        assert_eq!(of(departed(10, 2), 500, true), (0, 256), "pieces of many");
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = drops(&bytes, 1);
+        }
+    }
+}

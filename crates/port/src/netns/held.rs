@@ -1,0 +1,129 @@
+//! Names of namespaces for who has no right to `/run/netns`, or may not mount there (root of a user namespace): a process
+//! in each namespace holds it, and a link in the user's own folder leads to it.
+
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use nix::fcntl::OFlag;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::{Pid, pipe2};
+use wirelab_cores::runtime;
+
+/// What the holder is called, so that a process that has its number later is not taken for it.
+const MARK: &str = "wirelab-netns";
+
+/// Argument: the link. It waits for a pipe whose both ends it holds. Whoever starts it may die before the link is
+/// there and known: then nobody would ever remove it.
+const HOLDER: &str = r#"
+trap '' HUP INT PIPE
+ln -s "/proc/$$/ns/net" "$1" || exit 1
+echo made >&2 || { rm -f "$1"; exit 1; }
+exec 2>/dev/null
+read -r _
+"#;
+
+/// The folder of the links; `None` where names are those of `ip netns`.
+pub(super) fn folder() -> io::Result<Option<PathBuf>> {
+    let own = runtime::folder().map_err(io::Error::other)?;
+    if own == Path::new(runtime::SYSTEM) {
+        return Ok(None);
+    }
+    let folder = own.join("netns");
+    runtime::private(&folder)?;
+    Ok(Some(folder))
+}
+
+/// The link of a namespace whose holder lives.
+pub(super) fn find(name: &str) -> Option<PathBuf> {
+    let link = folder().ok()??.join(name);
+    holder(&link).map(|_| link)
+}
+
+/// The names of those whose holder lives.
+pub(super) fn names() -> Vec<String> {
+    let Ok(Some(entries)) = folder().map(|f| f.map(fs::read_dir)) else {
+        return Vec::new();
+    };
+    let entries = entries.into_iter().flatten().flatten();
+    entries
+        .filter(|entry| holder(&entry.path()).is_some())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
+}
+
+/// Starts a holder in the network namespace of the calling thread.
+pub(super) fn hold(link: &Path) -> io::Result<()> {
+    if holder(link).is_none() {
+        // Of one that was killed.
+        let _ = fs::remove_file(link);
+    }
+    let mut child = start(link)?;
+    let mut said = String::new();
+    if let Some(mut stderr) = child.stderr.take() {
+        // It closes its end when it has said what there is to say.
+        stderr.read_to_string(&mut said)?;
+    }
+    if said == "made\n" {
+        return Ok(());
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(io::Error::other(said.trim().to_owned()))
+}
+
+fn start(link: &Path) -> io::Result<Child> {
+    let (read, write) = pipe2(OFlag::O_CLOEXEC)?;
+    Command::new("/bin/sh")
+        .args(["-c", HOLDER, MARK])
+        .arg(link)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir("/")
+        .stdin(read)
+        .stdout(write)
+        .stderr(Stdio::piped())
+        // Ctrl-C goes to the whole foreground group.
+        .process_group(0)
+        .spawn()
+}
+
+/// Ends the holder and removes its link.
+pub(super) fn release(link: &Path) -> io::Result<()> {
+    if let Some(pid) = holder(link) {
+        kill(pid, Signal::SIGKILL)?;
+        // Where another process started it, that one or init takes care of it.
+        let _ = waitpid(pid, None);
+    }
+    fs::remove_file(link)
+}
+
+/// Removes the link of a namespace whose holder was killed, if there is one.
+pub(super) fn forget(name: &str) {
+    if let (Ok(Some(folder)), None) = (folder(), find(name)) {
+        let _ = fs::remove_file(folder.join(name));
+    }
+}
+
+/// The living process that a link leads to.
+fn holder(link: &Path) -> Option<Pid> {
+    let target = fs::read_link(link).ok()?;
+    let pid = target.iter().nth(2)?.to_str()?.parse().ok()?;
+    let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+    let mut words = command
+        .split(|byte| *byte == 0)
+        .skip_while(|word| *word != MARK.as_bytes());
+    let is_this = words.nth(1) == Some(link.as_os_str().as_encoded_bytes());
+    is_this.then(|| Pid::from_raw(pid))
+}
+
+/// Whether a process holds any namespace.
+pub(super) fn is_holder(pid: i32) -> bool {
+    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    command
+        .split(|byte| *byte == 0)
+        .any(|word| word == MARK.as_bytes())
+}

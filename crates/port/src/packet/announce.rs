@@ -1,0 +1,51 @@
+//! The frame that makes a port known before a run.
+
+use wirelab_wire::frame::{TPID_CUSTOMER, TPID_SERVICE};
+
+use super::error::PacketError;
+use crate::iface::{Interface, PortName};
+
+/// IEEE Std 802 Local Experimental EtherType 2: nobody answers it, and no checker takes it for one of its flow.
+const ETHERTYPE: u16 = 0x88B6;
+
+/// The smallest Ethernet frame in bytes, without FCS.
+const SMALLEST: usize = 60;
+
+/// Sends one frame out of `port`, from its own address to `peer`, with these tags: a switch on the way learns where the
+/// port is, and need not flood the first frames that are measured (RFC 2544, 23).
+///
+/// # Errors
+/// [`PacketError::Iface`], [`PacketError::Privilege`] or [`PacketError::Setup`], which name what is missing.
+pub fn announce(
+    port: &PortName,
+    peer: [u8; 6],
+    vlans: [Option<u16>; 2],
+) -> Result<(), PacketError> {
+    let failed = |what| move |e| PacketError::setup(port, what, e);
+    let interface = Interface::query(port)?;
+    let mut frame = [peer, interface.mac.0].concat();
+    let tags = vlans.iter().flatten().count();
+    for (n, tag) in vlans.iter().flatten().enumerate() {
+        let outer_of_two = tags == 2 && n == 0;
+        let tpid = if outer_of_two {
+            TPID_SERVICE
+        } else {
+            TPID_CUSTOMER
+        };
+        frame.extend(tpid.to_be_bytes());
+        frame.extend(tag.to_be_bytes());
+    }
+    frame.extend(ETHERTYPE.to_be_bytes());
+    frame.resize(SMALLEST, 0);
+    let first_type = u16::from_be_bytes([frame[12], frame[13]]);
+    let socket = super::socket_of(port)?;
+    socket.hear_nothing().map_err(failed("a filter"))?;
+    socket
+        .bind(interface.index, first_type)
+        .map_err(failed("the interface"))?;
+    let length = frame.len();
+    socket
+        .send_frames(&mut frame, length, &[length])
+        .map_err(failed("a frame"))?;
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Which frames get into a checker's ring: a filter of the kernel's (classic BPF) for what may be a test frame.
+//!
+//! What the ring drops then are frames of this kind and nothing else, so that foreign traffic cannot be taken for the
+//! flow where frames are dropped. The filter lets through all that [`wirelab_wire::locate`] finds a test header in.
+
+use libc::sock_filter;
+use wirelab_wire::frame::{TPID_CUSTOMER, TPID_SERVICE};
+use wirelab_wire::header;
+
+/// Load a half-word at a place, or at one relative to the index register; or a byte there.
+const HALF: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_ABS) as u16;
+const HALF_BEHIND: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_IND) as u16;
+const BYTE_BEHIND: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_IND) as u16;
+/// Set the index register.
+const INDEX: u16 = (libc::BPF_LDX | libc::BPF_W | libc::BPF_IMM) as u16;
+const IS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const GO: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
+const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
+const SHIFT: u16 = (libc::BPF_ALU | libc::BPF_LSH | libc::BPF_K) as u16;
+const ADD_INDEX: u16 = (libc::BPF_ALU | libc::BPF_ADD | libc::BPF_X) as u16;
+const TO_INDEX: u16 = (libc::BPF_MISC | libc::BPF_TAX) as u16;
+const KEEP: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+const UDP: u32 = 17;
+
+/// Lets through frames of the test EtherType and UDP datagrams to `udp_port` (0 for [`header::UDP_PORT`]), behind up to
+/// two tags; a frame that is too short for what is looked at is left out.
+pub(super) fn test_frames(udp_port: u16) -> [sock_filter; 28] {
+    let udp_port = match udp_port {
+        0 => header::UDP_PORT,
+        port => port,
+    };
+    let (customer, service) = (u32::from(TPID_CUSTOMER), u32::from(TPID_SERVICE));
+    [
+        // The EtherType goes into the accumulator, where the payload starts into the index register.
+        plain(INDEX, 14),
+        plain(HALF, 12),
+        test(customer, 1, 0),
+        test(service, 0, 6),
+        plain(INDEX, 18),
+        plain(HALF, 16),
+        test(customer, 1, 0),
+        test(service, 0, 2),
+        plain(INDEX, 22),
+        plain(HALF, 20),
+        test(u32::from(header::ETHERTYPE), 15, 0),
+        test(0x0800, 1, 0),
+        test(0x86DD, 9, 14),
+        // IPv4: the protocol, and the UDP destination port behind a header of any length.
+        plain(BYTE_BEHIND, 9),
+        test(UDP, 0, 12),
+        plain(BYTE_BEHIND, 0),
+        plain(AND, 15),
+        plain(SHIFT, 2),
+        plain(ADD_INDEX, 0),
+        plain(TO_INDEX, 0),
+        plain(HALF_BEHIND, 2),
+        plain(GO, 3),
+        // IPv6.
+        plain(BYTE_BEHIND, 6),
+        test(UDP, 0, 3),
+        plain(HALF_BEHIND, 42),
+        test(u32::from(udp_port), 0, 1),
+        plain(KEEP, u32::MAX),
+        plain(KEEP, 0),
+    ]
+}
+
+const fn plain(code: u16, k: u32) -> sock_filter {
+    sock_filter {
+        code,
+        jt: 0,
+        jf: 0,
+        k,
+    }
+}
+
+/// Skip so many instructions where the accumulator is `k`, and so many where it is not.
+const fn test(k: u32, yes: u8, no: u8) -> sock_filter {
+    sock_filter {
+        code: IS,
+        jt: yes,
+        jf: no,
+        k,
+    }
+}

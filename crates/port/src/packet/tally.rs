@@ -1,0 +1,94 @@
+//! What the kernel counts of a checker's sockets: frames of the port, frames that got into the ring, and frames that it
+//! had no room for.
+
+use std::io;
+
+use super::error::PacketError;
+use super::sys::socket::PacketSocket;
+use crate::clock::now_ns;
+use crate::iface::{Interface, PortName};
+
+/// How often to fetch what the kernel counted, in ns: long before its 32 bits are full.
+const TALLY_NS: u64 = 1_000_000_000;
+
+/// A socket beside the ring that hears every frame, keeps none, and counts them.
+pub(super) fn open_counter(
+    port: &PortName,
+    interface: &Interface,
+) -> Result<PacketSocket, PacketError> {
+    let failed = |what| move |e| PacketError::setup(port, what, e);
+    let socket = super::socket_of(port)?;
+    // The least the kernel allows; once that is full each further frame costs a count.
+    socket
+        .set(libc::SOL_SOCKET, libc::SO_RCVBUF, &0i32)
+        .map_err(failed("a small buffer"))?;
+    let _ = socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1i32);
+    socket
+        .bind(interface.index, libc::ETH_P_ALL as u16)
+        .map_err(failed("the interface"))?;
+    Ok(socket)
+}
+
+/// What the kernel counted of the sockets so far. Its own counts have 32 bits and start anew when they are asked.
+pub(super) struct Tally {
+    /// Hears every frame; `None` where the ring does.
+    counter: Option<PacketSocket>,
+    began_ns: u64,
+    next_ns: u64,
+    all: u64,
+    passed: u64,
+    /// Frames that the ring had no room for.
+    pub(super) dropped: u64,
+    /// Why a count is not known.
+    pub(super) error: Option<io::Error>,
+}
+
+impl Tally {
+    pub(super) fn new(counter: Option<PacketSocket>) -> Tally {
+        let now = now_ns();
+        Tally {
+            counter,
+            began_ns: now,
+            next_ns: now + TALLY_NS,
+            all: 0,
+            passed: 0,
+            dropped: 0,
+            error: None,
+        }
+    }
+
+    pub(super) fn take(&mut self, ring: &PacketSocket, now: u64) {
+        self.next_ns = now + TALLY_NS;
+        // The counter first: a frame that comes meanwhile must not look foreign.
+        let all = self.counter.as_ref().map(PacketSocket::take_statistics);
+        match (all.transpose(), ring.take_statistics()) {
+            (Ok(all), Ok((passed, dropped))) => {
+                self.all += all.map_or(0, |(frames, _)| u64::from(frames));
+                self.passed += u64::from(passed);
+                self.dropped += u64::from(dropped);
+            }
+            (Err(error), _) | (_, Err(error)) => self.error = Some(error),
+        }
+    }
+
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        now >= self.next_ns
+    }
+
+    pub(super) fn began_ns(&self) -> u64 {
+        self.began_ns
+    }
+
+    /// Whether the ring holds only what may be test frames.
+    pub(super) fn is_filtered(&self) -> bool {
+        self.counter.is_some()
+    }
+
+    /// Frames that the ring's filter kept out.
+    pub(super) fn kept_out(&self) -> u64 {
+        match self.counter {
+            Some(_) => self.all.saturating_sub(self.passed),
+            None => 0,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Before and after a run, as RFC 2544 (23) has it: a frame from which switches learn, and time for frames that are
+//! still on their way.
+
+use std::time::{Duration, Instant};
+
+use wirelab_port::job::SendReport;
+use wirelab_port::packet;
+use wirelab_trial::{Cancel, Warning};
+
+use crate::flow::FlowPlan;
+use crate::run::AnyChecker;
+
+/// No frame for so long after the senders ended means that all have arrived.
+pub const QUIET: Duration = Duration::from_millis(30);
+/// Longest wait for frames that are still on their way (RFC 2544, 23: two seconds).
+const LONGEST_DRAIN: Duration = Duration::from_secs(2);
+/// How long to look for frames of another run before one.
+const GLANCE: Duration = Duration::from_millis(10);
+/// The same where the run before ended while frames still came.
+const LONG_GLANCE: Duration = Duration::from_millis(300);
+/// Longest wait for frames of another run to end.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+/// So many times the mean gap between frames without one means that no more come.
+const GAPS: u32 = 10;
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Send a frame from each receiving port to its sender, from which switches learn where it is. A host that does not
+/// allow that keeps its trial: the first frames are then flooded.
+pub fn announce(flows: &[FlowPlan]) {
+    for flow in flows {
+        let frame = &flow.job.frame;
+        let _ = packet::announce(&flow.to, frame.source, frame.vlans);
+    }
+}
+
+/// Wait until no frame of another run comes any more; a warning where they do not end.
+pub fn wait_for_others(
+    checkers: &[AnyChecker],
+    restless: bool,
+    cancel: &Cancel,
+) -> Option<Warning> {
+    let total = || checkers.iter().map(AnyChecker::other_run).sum::<u64>();
+    let glance = if restless { LONG_GLANCE } else { GLANCE };
+    let ended = wait(total, |_| glance, LONGEST_WAIT, cancel);
+    (!ended).then(|| {
+        Warning::new(
+            "other-run",
+            format!("frames of an earlier run still came {LONGEST_WAIT:?} before this one; they are counted apart, and fill the path's queues"),
+            "end what sends them, or wait until the node's queues are empty",
+        )
+    })
+}
+
+/// Wait for frames of this run that are still on their way; a warning where they do not end.
+///
+/// All that were sent may have come, then a glance for copies is enough. Else the wait is as long as the path makes
+/// frames wait: many times their gap and their latency so far, and the whole time where none has come.
+pub fn wait_for_own(
+    checkers: &[AnyChecker],
+    sent: &[SendReport],
+    cancel: &Cancel,
+) -> Option<Warning> {
+    let total = || checkers.iter().map(AnyChecker::received).sum::<u64>();
+    let emitted: u64 = sent.iter().map(|s| s.emitted_frames).sum();
+    let patience = |(checker, sent): (&AnyChecker, &SendReport)| match checker.first_ns() {
+        Some(first) => {
+            let latency_ns = first.saturating_sub(sent.first_ns);
+            latency_and_gap(latency_ns, checker.received(), sent.call_ns)
+        }
+        None if sent.emitted_frames == 0 => QUIET,
+        None => LONGEST_DRAIN,
+    };
+    let quiet = |received| match received >= emitted {
+        true => QUIET,
+        false => checkers
+            .iter()
+            .zip(sent)
+            .map(patience)
+            .max()
+            .unwrap_or(QUIET),
+    };
+    let ended = wait(total, quiet, LONGEST_DRAIN, cancel);
+    (!ended).then(|| {
+        Warning::new(
+            "late-frames",
+            format!("frames still came {LONGEST_DRAIN:?} after the last was sent; those that come later count as lost (RFC 2544, 23)"),
+            "offer less, so that queues on the way do not fill",
+        )
+    })
+}
+
+/// Wait until no frame comes for a while.
+pub fn drain(checkers: &[AnyChecker], cancel: &Cancel) {
+    let total = || checkers.iter().map(AnyChecker::received).sum::<u64>();
+    wait(total, |_| QUIET, LONGEST_DRAIN, cancel);
+}
+
+/// How long no frame may come until the rest is lost.
+fn latency_and_gap(latency_ns: u64, received: u64, sending_ns: u64) -> Duration {
+    let gap = Duration::from_nanos(sending_ns / received.max(1));
+    let latency = Duration::from_nanos(latency_ns);
+    (gap * GAPS).max(latency * 3).clamp(QUIET, LONGEST_DRAIN)
+}
+
+/// Wait until `total` has not grown for the `quiet` time of this total, and for many of the gaps that were seen
+/// meanwhile, or until the run is cancelled; whether that was before `longest`.
+fn wait(
+    total: impl Fn() -> u64,
+    quiet: impl Fn(u64) -> Duration,
+    longest: Duration,
+    cancel: &Cancel,
+) -> bool {
+    let begun = Instant::now();
+    let (first, mut last, mut since) = (total(), total(), begun);
+    loop {
+        let gaps = u32::try_from(last - first).unwrap_or(u32::MAX);
+        let gap = (gaps > 0).then(|| since.duration_since(begun) / gaps);
+        let patience = quiet(last).max(gap.unwrap_or_default().saturating_mul(GAPS));
+        if since.elapsed() >= patience || cancel.is_cancelled() {
+            return true;
+        }
+        if begun.elapsed() >= longest {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+        let now = total();
+        if now != last {
+            (last, since) = (now, Instant::now());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn the_wait_is_as_long_as_the_path_makes_frames_wait() {
+        let ms = |n| Duration::from_millis(n);
+        assert_eq!(latency_and_gap(1000, 1_000_000, 1_000_000_000), QUIET);
+        assert_eq!(
+            latency_and_gap(1000, 100, 2_000_000_000),
+            ms(200),
+            "ten gaps of 20 ms"
+        );
+        assert_eq!(
+            latency_and_gap(50_000_000, 100, 1_000_000),
+            ms(150),
+            "three latencies"
+        );
+        assert_eq!(latency_and_gap(0, 0, 60_000_000_000), LONGEST_DRAIN);
+    }
+
+    #[test]
+    fn a_wait_ends_when_frames_end_and_gives_up_where_they_do_not() {
+        let going = Cancel::new();
+        let short = Duration::from_millis(20);
+        assert!(wait(|| 7, |_| short, short * 50, &going));
+        let count = Cell::new(0);
+        let more = || {
+            count.set(count.get() + 1);
+            count.get()
+        };
+        assert!(!wait(more, |_| short, short * 3, &going));
+        let cancelled = Cancel::new();
+        cancelled.cancel();
+        assert!(wait(more, |_| short, short * 50, &cancelled));
+    }
+}

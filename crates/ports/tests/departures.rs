@@ -1,0 +1,209 @@
+//! What counts as sent is what left, and a fault of the link is no loss of the node.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{
+    alone, assert_clean, bridge, counts, has_warning, ip, node, options, received, run, sender,
+    sent, shape, tc, trial, until,
+};
+use wirelab_port::iface::PortName;
+use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+use wirelab_port::netns::may_test;
+use wirelab_ports::{Pair, Path, PortsNode, one_way};
+use wirelab_trial::{Cancel, Extent, Load, Node, Observation, Status, Trial};
+
+/// Two pairs, bridged on the node's side, whose ports take no frames of XDP: a veth without GRO and without a program
+/// at its other end.
+fn bridged(path: Path) -> Option<(PortsNode, EphemeralLab)> {
+    let lab = may_test().then(|| EphemeralLab::up(&LabSpec::unique("wld", 2)).unwrap())?;
+    bridge(&lab.port(0, Side::Node).unwrap());
+    let pair = Pair {
+        node: lab.port(0, Side::Tester).unwrap(),
+        tester: lab.port(1, Side::Tester).unwrap(),
+    };
+    let node = PortsNode::new("bridged", vec![pair], options(path)).unwrap();
+    Some((node, lab))
+}
+
+#[test]
+fn a_driver_that_takes_nothing_is_found_out_and_the_other_path_is_taken() {
+    let Some((mut node, lab)) = bridged(Path::Auto) else {
+        return;
+    };
+    let _alone = alone();
+    let observation = run(&mut node, &trial(5_000));
+    assert_clean(&observation, "on the packet path");
+    assert_eq!(sent(&observation.flows[0]), 5_000);
+    assert_eq!(sender(&observation.flows[0]).path, "packet");
+    assert!(has_warning(&observation, "slow-path"));
+    let pairs = node.pairs().to_vec();
+    drop(node);
+    let mut strict = PortsNode::new("strict", pairs, options(Path::Xdp)).unwrap();
+    for trial in [trial(5_000), at_1000(50)] {
+        let error = strict.run(&trial, &(), &Cancel::new()).unwrap_err();
+        let text = error.to_string();
+        let port = lab.port(0, Side::Tester).unwrap().to_string();
+        assert!(text.contains("no frame left"), "{text}");
+        assert!(
+            text.contains(&port) && text.contains("--path packet"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_sender_alone_says_what_left() {
+    let Some((node, lab)) = bridged(Path::Auto) else {
+        return;
+    };
+    let _alone = alone();
+    drop(node);
+    let port = lab.port(0, Side::Tester).unwrap();
+    let send = |path| {
+        one_way::send(
+            &port,
+            [2, 0, 0, 0, 0, 9],
+            0,
+            &trial(1_000),
+            path,
+            &Cancel::new(),
+        )
+    };
+    let error = send(Path::Xdp).unwrap_err().to_string();
+    assert!(
+        error.contains("refused all") && error.contains("1000"),
+        "{error}"
+    );
+    let report = send(Path::Packet).unwrap();
+    assert_eq!((report.emitted_frames, report.refused_frames), (1_000, 0));
+}
+
+/// A ring of a veth holds 256 frames; what does not fit never left, whatever the number.
+#[test]
+fn frames_that_a_full_queue_refuses_are_neither_sent_nor_lost() {
+    let Some(lab) = may_test().then(|| EphemeralLab::up(&LabSpec::unique("wlq", 1)).unwrap())
+    else {
+        return;
+    };
+    let _alone = alone();
+    lab.set_threaded_napi(0, Side::Tester, true).unwrap();
+    let pairs = wirelab_ports::pairs_of(&lab).unwrap();
+    let mut node = PortsNode::new("queue", pairs, options(Path::Xdp)).unwrap();
+    let observation = run(&mut node, &trial(300_000));
+    let flow = &observation.flows[0];
+    let counts = counts(flow);
+    assert_eq!(counts.lost_frames, 0, "{counts:?}");
+    assert_eq!(counts.check_identity(sent(flow)), Ok(()));
+    assert!(sent(flow) <= 300_000 && counts.good_frames == sent(flow));
+    let refused = sent(flow) < 300_000;
+    assert_eq!(has_warning(&observation, "driver-refused"), refused);
+}
+
+/// The queue of the port takes every frame and drops older ones for it, of which its sender is told nothing.
+#[test]
+fn frames_that_a_queue_of_the_port_drops_are_neither_sent_nor_lost() {
+    let Some(mut node) = node(1, Path::Packet) else {
+        return;
+    };
+    let _alone = alone();
+    let port = node.pairs()[0].node.clone();
+    shape(&port, 100 * 84 * 8);
+    let own = "parent 8001: handle 8002: pfifo_head_drop limit 10";
+    tc(
+        &port,
+        &format!("qdisc replace dev {} {own}", port.interface),
+    );
+    let observation = run(&mut node, &at_1000(500));
+    let flow = &observation.flows[0];
+    let c = counts(flow);
+    assert_eq!(c.lost_frames + c.lost_or_missed_frames, 0, "{c:?}");
+    assert_eq!(c.check_identity(sent(flow)), Ok(()));
+    assert!(sent(flow) < 300 && c.good_frames == sent(flow), "{c:?}");
+    assert!(
+        has_warning(&observation, "driver-refused"),
+        "{observation:#?}"
+    );
+}
+
+fn at_1000(frames: u64) -> Trial {
+    Trial {
+        load: Load::FrameRate {
+            frames_per_s: 1_000.0,
+        },
+        extent: Extent::Frames { frames },
+        ..trial(0)
+    }
+}
+
+/// A trial of a second, with something done to a port in its middle.
+fn with_fault(node: &mut PortsNode, port: &PortName, fault: impl FnOnce()) -> Observation {
+    let begin = received(port);
+    let trial = Trial {
+        extent: Extent::Time {
+            time_ps: 1_000_000_000_000,
+        },
+        ..at_1000(0)
+    };
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| node.run(&trial, &(), &Cancel::new()));
+        until("some frames", || received(port) > begin + 50);
+        fault();
+        run.join().unwrap().unwrap()
+    })
+}
+
+#[track_caller]
+fn assert_void(observation: &Observation, words: [&str; 2]) {
+    let Status::Void { why } = &observation.status else {
+        panic!("{:?}", observation.status);
+    };
+    for word in words {
+        assert!(why.contains(word), "'{word}' is not in: {why}");
+    }
+    assert!(!observation.passed());
+}
+
+#[test]
+fn a_link_that_went_down_for_a_moment_makes_a_trial_void() {
+    for path in [Path::Xdp, Path::Packet] {
+        for side in ["n0", "t0"] {
+            let Some(mut node) = node(1, path) else {
+                return;
+            };
+            let _alone = alone();
+            let pair = node.pairs()[0].clone();
+            let lost = if side == "n0" {
+                &pair.node
+            } else {
+                &pair.tester
+            };
+            let observation = with_fault(&mut node, &pair.tester, || {
+                ip(lost, &["link", "set", "dev", side, "down"]);
+                std::thread::sleep(Duration::from_millis(100));
+                ip(lost, &["link", "set", "dev", side, "up"]);
+            });
+            assert_void(&observation, ["carrier", "during the run"]);
+            until("the link to be back", || {
+                node.run(&trial(10), &(), &Cancel::new()).is_ok()
+            });
+            assert_clean(&run(&mut node, &trial(200)), "up again");
+        }
+    }
+}
+
+#[test]
+fn an_interface_that_went_away_makes_a_trial_void() {
+    for path in [Path::Xdp, Path::Packet] {
+        let Some(mut node) = node(1, path) else {
+            return;
+        };
+        let _alone = alone();
+        let pair = node.pairs()[0].clone();
+        let observation = with_fault(&mut node, &pair.tester, || {
+            ip(&pair.node, &["link", "delete", "dev", "n0"]);
+        });
+        assert_void(&observation, ["n0", "deleted"]);
+    }
+}

@@ -1,0 +1,201 @@
+//! Echo of an iperf 2 peer: blocks of a TCP stream that its server returns (`--bounceback`), and beside them a second
+//! stream of the same client, over UDP.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use wirelab_iperf::v2::client::bounce::{LEAST_BLOCK, bounceback};
+use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Protocol, Rate};
+use wirelab_socket::echo::EchoReport;
+use wirelab_socket::flow;
+use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::job::{self, FlowAsked, Pace};
+use wirelab_trial::{
+    Cancel, Description, Direction, Field, NodeError, Observation, Sizes, Status,
+    TesterObservation, Trial,
+};
+use wirelab_wire::LineRate;
+
+use super::flow::{of_report, send_report};
+use super::observe::{NO_LOAD, failure};
+use crate::node::background::tell;
+use crate::node::ways::{self, Background};
+
+/// Longest background: it ends with the probes.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// An echo trial made ready to run.
+pub struct Echo {
+    trial: Trial,
+    sizes: Sizes,
+    link: Option<LineRate>,
+    offer: flow::Offer,
+    frames_per_s: f64,
+    background: Option<Background>,
+}
+
+/// Check the trial and lay it out.
+///
+/// # Errors
+/// [`NodeError::BadTrial`] for a size or a load that it cannot have.
+pub fn plan(trial: &Trial, carrier: Option<LineRate>) -> Result<Echo, NodeError> {
+    let sizes = trial.size.resolve(trial.framing).map_err(NodeError::bad)?;
+    let bytes = sizes.datagram.unwrap_or(0);
+    if !(LEAST_BLOCK..=super::plan::MOST_WRITE).contains(&bytes) {
+        return Err(NodeError::BadTrial(format!(
+            "a block of {bytes} bytes: those that iperf returns have {LEAST_BLOCK} to {}",
+            super::plan::MOST_WRITE
+        )));
+    }
+    let link = trial.link().or(carrier);
+    let layer = trial.framing.layer;
+    let asked = trial.load.frames_per_s(&sizes, layer, link);
+    let Some(frames_per_s) = asked.map_err(NodeError::bad)? else {
+        return Err(NodeError::bad(
+            "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
+        ));
+    };
+    let background = ways::background(trial, Some(frames_per_s), link)?;
+    Ok(Echo {
+        offer: flow::Offer {
+            stream: 0,
+            datagram_bytes: bytes,
+            pace: Pace::of(Some(frames_per_s)),
+            extent: trial.extent,
+            with_time: true,
+            node_clock: false,
+        },
+        trial: trial.clone(),
+        sizes,
+        link,
+        frames_per_s,
+        background,
+    })
+}
+
+impl Echo {
+    /// Run it against the server, with the background meanwhile.
+    ///
+    /// # Errors
+    /// [`NodeError`] where nothing was measured at all.
+    pub fn run(
+        self,
+        server: SocketAddr,
+        node: Description,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let started_unix_ns = unix_ns();
+        let over = &AtomicBool::new(false);
+        let config = self.background.map(|background| load(server, &background));
+        // On a thread of its own: the probe's frames must not wait for those of the background.
+        let (report, beside) = std::thread::scope(|scope| {
+            let beside = config.map(|config| scope.spawn(move || send(config, over)));
+            let report = bounceback(server, &self.offer, cancel);
+            over.store(true, Ordering::Relaxed);
+            let beside = beside.map(|thread| thread.join());
+            let panicked = |panic| std::panic::resume_unwind(panic);
+            (report, beside.map(|beside| beside.unwrap_or_else(panicked)))
+        });
+        let report = report.map_err(|trouble| failure(&trouble))?;
+        let observation = self.observation(report, node, started_unix_ns, cancel);
+        Ok(self.with_background(observation, beside))
+    }
+
+    fn observation(
+        &self,
+        report: EchoReport,
+        node: Description,
+        started_unix_ns: u64,
+        cancel: &Cancel,
+    ) -> Observation {
+        let asked = FlowAsked {
+            port: node.name.clone(),
+            direction: Direction::Echo,
+            stream: 0,
+            layer: self.trial.framing.layer,
+            sizes: self.sizes,
+            link: self.link,
+            frames_per_s: Some(self.frames_per_s),
+            from: "tester".to_owned(),
+            to: "tester".to_owned(),
+            sender_path: "iperf".to_owned(),
+            receiver_path: "iperf, its server returns the blocks".to_owned(),
+            ledger: None,
+        };
+        let series = report.series();
+        let mut warnings = job::flow_warnings(&asked, &report.sent, &report.seen);
+        let sent = std::slice::from_ref(&report.sent);
+        warnings.extend(job::below_rate(Some(self.frames_per_s), sent));
+        let mut flow = job::flow_observation(&asked, &report.sent, report.seen);
+        flow.series.splice(0..0, series);
+        let slow = flow.sender_was_slow();
+        Observation {
+            trial: self.trial.clone(),
+            sizes: self.sizes,
+            node,
+            status: match report.failure {
+                _ if cancel.is_cancelled() => Status::cancelled(),
+                Some(error) => Status::Partial {
+                    why: format!("the stream ended early: {error}"),
+                },
+                None => Status::Complete,
+            },
+            started_unix_ns: Field::measured(started_unix_ns),
+            flows: vec![flow],
+            cpu_load: Field::absent(NO_LOAD),
+            series: Vec::new(),
+            counters: BTreeMap::new(),
+            tester: TesterObservation::of_trial(true, slow),
+            warnings,
+        }
+    }
+
+    /// The same with what came of the background.
+    fn with_background(&self, mut observation: Observation, ran: Option<Outcome>) -> Observation {
+        let (Some(background), Some(ran)) = (self.background, ran) else {
+            return observation;
+        };
+        let sent = ran.legs.iter().find_map(|(_, leg)| match leg {
+            Leg::UdpSent(sent) => Some(&**sent),
+            _ => None,
+        });
+        let mut received = BTreeMap::new();
+        if let Some((sent, report)) = sent.and_then(|sent| Some((sent, sent.report?))) {
+            let (_, frames) = of_report(&report, sent.datagrams);
+            received.insert("background_received_frames".to_owned(), frames);
+        }
+        let failure = ran.trouble.map(std::io::Error::other);
+        let sent = match (sent, failure) {
+            (None, None) => None,
+            (sent, failure) => Some(flow::Sent {
+                report: sent.map(send_report).unwrap_or_default(),
+                failure,
+                ..flow::Sent::default()
+            }),
+        };
+        tell(
+            &mut observation,
+            background.frames_per_s,
+            sent.as_ref(),
+            &received,
+        );
+        observation
+    }
+}
+
+/// The test that is the background.
+fn load(server: SocketAddr, background: &Background) -> ClientConfig {
+    let mut config = ClientConfig::new(server, Protocol::Udp);
+    let bytes = background.sizes.datagram.unwrap_or(0);
+    let bits = background.frames_per_s * 8.0 * f64::from(bytes);
+    config.length_bytes = Some(bytes);
+    config.rate = Rate::BitsPerS(bits.round().max(1.0) as u64);
+    config.amount = Amount::time(LONGEST);
+    config
+}
+
+fn send(config: ClientConfig, over: &AtomicBool) -> Outcome {
+    config.run(over, &|_| {})
+}

@@ -1,0 +1,122 @@
+//! What happens at the tester's own interface is no loss of the node: frames that its queue drops, and a link that fails.
+
+mod common;
+
+use std::thread;
+use std::time::Duration;
+
+use common::agent::{open, serve};
+use common::{MS, NODE_IPV4, flow, lab, on_tester, tool, trial};
+use wirelab_iperf::v2::{Server, ServerConfig};
+use wirelab_port::lab::{EphemeralLab, Side};
+use wirelab_remote::IperfNode;
+use wirelab_trial::{
+    Cancel, Direction, Extent, Layer, Load, Node, Observation, Size, SizeUnit, Status, Trial,
+};
+
+/// Datagrams of 1000 bytes at 1000/s: twice what the shaper lets through.
+fn asked() -> Trial {
+    Trial {
+        size: Size::new(SizeUnit::Datagram, 1000),
+        load: Load::FrameRate {
+            frames_per_s: 1000.0,
+        },
+        extent: Extent::Time {
+            time_ps: 1_000 * MS,
+        },
+        ..trial(Layer::UdpIpv4, Direction::Receive)
+    }
+}
+
+/// A queue behind the sender's socket that is shorter than what the socket lets wait: it drops, and tells nobody.
+fn narrow(lab: &EphemeralLab) {
+    let shaper = "qdisc replace dev t0 root tbf rate 4000000bit burst 4000b limit 6000b";
+    let arguments: Vec<&str> = shaper.split_whitespace().collect();
+    tool(lab, Side::Tester, "tc", &arguments);
+}
+
+fn assert_none_is_lost(observation: &Observation, what: &str) {
+    let flow = flow(observation, Direction::Receive);
+    assert_eq!(flow.loss_ratio.value(), Some(&0.0), "{what}: {flow:#?}");
+    // What else left by the interface, as the control connection does, may have been among the dropped.
+    assert!(
+        flow.loss_ratio_at_most < Some(0.1),
+        "{what}: {:?}",
+        flow.loss_ratio_at_most
+    );
+    assert!(
+        common::has_warning(observation, "driver-refused"),
+        "{what}: {:#?}",
+        observation.warnings
+    );
+    assert!(flow.was_held_back(), "{what}: {:#?}", flow.sender);
+}
+
+#[test]
+fn what_the_testers_queue_drops_is_no_loss_of_a_node() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    narrow(&lab);
+    let observation = on_tester(&lab, || {
+        let mut node = open(NODE_IPV4).unwrap();
+        node.run(&asked(), &(), &Cancel::new())
+            .expect("an observation")
+    });
+    assert_none_is_lost(&observation, "node");
+    let flow = flow(&observation, Direction::Receive);
+    let (sent, counts) = (
+        *flow.sent_frames.value().unwrap(),
+        *flow.counts.value().unwrap(),
+    );
+    assert_eq!(counts.check_identity(sent), Ok(()), "{counts:?}");
+    assert!((300..700).contains(&sent), "{sent} of 1,000 left");
+}
+
+#[test]
+fn what_the_testers_queue_drops_is_no_loss_of_an_iperf_peer() {
+    let Some(lab) = lab() else { return };
+    let server = ServerConfig::default();
+    let address = format!("{NODE_IPV4}:5001").parse().unwrap();
+    let namespace = lab.port(0, Side::Node).unwrap().netns().unwrap();
+    let _server = namespace
+        .run_in(|| Server::start(address, server, std::sync::Arc::new(|_| {})).unwrap())
+        .unwrap();
+    narrow(&lab);
+    let observation = on_tester(&lab, || {
+        let mut node = IperfNode::open("iperf:node", NODE_IPV4).unwrap();
+        node.run(&asked(), &(), &Cancel::new())
+            .expect("an observation")
+    });
+    assert_none_is_lost(&observation, "iperf");
+}
+
+#[test]
+fn a_link_that_fails_for_a_moment_makes_a_trial_void() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    let observation = on_tester(&lab, || {
+        let mut node = open(NODE_IPV4).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(400));
+                for state in ["down", "up"] {
+                    tool(&lab, Side::Node, "ip", &["link", "set", "dev", "n0", state]);
+                    thread::sleep(Duration::from_millis(200));
+                }
+            });
+            node.run(&asked(), &(), &Cancel::new())
+        })
+    });
+    let why = match observation {
+        Ok(Observation {
+            status: Status::Void { why },
+            ..
+        }) => why,
+        Ok(other) => panic!("{:?}", other.status),
+        Err(error) => error.to_string(),
+    };
+    assert!(
+        why.contains("t0: the carrier changed") && why.contains("during the trial"),
+        "{why}"
+    );
+}

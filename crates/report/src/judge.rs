@@ -1,0 +1,250 @@
+//! What counts as failed: one judgement of a run, from which the exit status, JUnit, the sentence at the end, CSV and
+//! the HTML page take theirs, so that no two of them can differ. `docs/exit-status.md` is its table.
+
+use wirelab_trial::search::SearchEnded;
+use wirelab_trial::{Field, FlowObservation, Found, Kind, Observation, Part, ResultsFile, Status};
+use wirelab_wire::Layer;
+
+use crate::datasheet::is_datasheet;
+use crate::finding::{self, told_loss, unsupported};
+use crate::format::frame_rate;
+use crate::row;
+use crate::search;
+
+/// Code of the warning in a trial that failed with the node.
+const NODE_FAILED: &str = "node-failed";
+
+/// How a trial, a search or a whole run came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// As it must.
+    Passed,
+    /// Not so: a word for scripts, and the reasons, the weightiest first.
+    Failed(&'static str, Vec<String>),
+    /// It says nothing of the node, and nothing failed.
+    Skipped(String),
+}
+
+/// A goal of a search, a search as a whole, or the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goal {
+    /// `search` or `run`.
+    pub class: &'static str,
+    /// What was looked for.
+    pub name: String,
+    /// What was found, where anything was.
+    pub said: Option<String>,
+    /// How it came out.
+    pub end: End,
+}
+
+/// The judgement of a results file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Each trial, in the file's order.
+    pub trials: Vec<End>,
+    /// Each goal of each search, and the plan where it was not finished.
+    pub goals: Vec<Goal>,
+}
+
+impl Judgement {
+    /// Whether the command ends with 0: something was asked, and nothing of it failed.
+    pub fn passed(&self) -> bool {
+        let goals = self.goals.iter().map(|goal| &goal.end);
+        let mut all = self.trials.iter().chain(goals).peekable();
+        all.peek().is_some() && all.all(|end| !matches!(end, End::Failed(..)))
+    }
+}
+
+/// What a trial is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// To lose nothing.
+    Clean,
+    /// By a search, which tries where the node loses.
+    Search,
+    /// For the figures of a page, of which loss is one.
+    Figures,
+}
+
+/// Judge a run by its results.
+pub fn judge(file: &ResultsFile) -> Judgement {
+    let (searched, sheet) = (row::searched(file), is_datasheet(file));
+    let each = file.observations.iter().enumerate();
+    let trials = each.map(|(at, o)| {
+        let asked = match (searched[at], sheet) {
+            (true, _) => Asked::Search,
+            (false, true) => Asked::Figures,
+            (false, false) => Asked::Clean,
+        };
+        trial(at + 1, o, asked)
+    });
+    let mut goals: Vec<Goal> = Vec::new();
+    for part in &file.parts {
+        goals_of(part, sheet, &mut goals);
+    }
+    if file.interrupted {
+        goals.push(Goal {
+            class: "run",
+            name: "the plan was finished".to_owned(),
+            said: None,
+            end: failed("interrupted", "the run was ended before its plan was done"),
+        });
+    }
+    Judgement {
+        trials: trials.collect(),
+        goals,
+    }
+}
+
+fn failed(kind: &'static str, why: impl Into<String>) -> End {
+    End::Failed(kind, vec![why.into()])
+}
+
+fn trial(number: usize, o: &Observation, asked: Asked) -> End {
+    if let Status::Void { why } = &o.status {
+        let of_node = o.warnings.iter().any(|w| w.code == NODE_FAILED);
+        match asked {
+            Asked::Figures | Asked::Search if unsupported(o) => return End::Skipped(why.clone()),
+            // The search asked again, or says itself that it could not be had.
+            Asked::Search if !of_node => return End::Skipped(why.clone()),
+            _ => {}
+        }
+    }
+    let complete = o.status == Status::Complete;
+    if complete && !o.trial.faults.is_clean() {
+        return injected(o);
+    }
+    let found = match asked {
+        Asked::Clean if complete && o.passed() && !tells_loss(o) => Vec::new(),
+        Asked::Clean => finding::findings(number, o),
+        Asked::Search | Asked::Figures => finding::beyond_loss(number, o),
+    };
+    let reasons: Vec<String> = found.into_iter().map(|finding| finding.text).collect();
+    match (&o.status, reasons.is_empty()) {
+        (Status::Complete, true) => missing(o, asked),
+        (Status::Complete, false) => End::Failed("frames", reasons),
+        (Status::Partial { .. }, _) => End::Failed("partial", reasons),
+        (Status::Void { .. }, _) => End::Failed("void", reasons),
+    }
+}
+
+fn tells_loss(o: &Observation) -> bool {
+    o.flows.iter().any(|flow| told_loss(flow).is_some())
+}
+
+/// Faults that were asked for must be found, exactly.
+fn injected(o: &Observation) -> End {
+    let differs = |flow: &FlowObservation| {
+        let ledger = flow.sender.value().and_then(|sender| sender.ledger);
+        match (ledger, flow.counts.value()) {
+            (Some(ledger), Some(counts)) => !ledger.differences(counts).is_empty(),
+            _ => true,
+        }
+    };
+    match o.flows.iter().find(|flow| differs(flow)) {
+        None => End::Passed,
+        Some(flow) => failed(
+            "frames",
+            format!(
+                "{}: the faults that were injected were not found exactly",
+                finding::name(flow)
+            ),
+        ),
+    }
+}
+
+/// A trial without a fault, of which what was asked may be missing.
+fn missing(o: &Observation, asked: Asked) -> End {
+    let measured = |kind: Option<Kind>| !matches!(kind, Some(Kind::Predicted | Kind::Calibrated));
+    let by_series = !o.series.is_empty() || o.flows.iter().any(|f| !f.series.is_empty());
+    if asked == Asked::Search || by_series {
+        return End::Passed;
+    }
+    if o.flows.is_empty() && o.counters.is_empty() {
+        return failed("nothing", "nothing was measured: the node reported no flow");
+    }
+    for flow in o.flows.iter().filter(|flow| flow.counts.value().is_none()) {
+        let rate = [&flow.frames_per_s, &flow.goodput_bits_per_s]
+            .into_iter()
+            .find(|rate| rate.value().is_some());
+        let (None, name) = (flow.loss_ratio.value(), finding::name(flow)) else {
+            continue;
+        };
+        let counted = flow.counters.values().any(|value| value.value().is_some());
+        if rate.is_none() && !(counted && o.trial.framing.layer == Layer::Ethernet) {
+            let why = reason(&flow.frames_per_s);
+            return failed("nothing", format!("{name}: nothing was measured: {why}"));
+        }
+        let of_udp = matches!(o.trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
+        if of_udp && asked == Asked::Clean && measured(rate.and_then(Field::kind)) {
+            let why = reason(&flow.loss_ratio);
+            return failed(
+                "nothing",
+                format!("{name}: the loss could not be had: {why}"),
+            );
+        }
+    }
+    End::Passed
+}
+
+fn reason<T>(field: &Field<T>) -> &str {
+    match field {
+        Field::Observed { .. } => "",
+        Field::Absent { absent } => absent,
+    }
+}
+
+fn goals_of(part: &Part, sheet: bool, goals: &mut Vec<Goal>) {
+    let mut push = |name: String, said: Option<String>, end: End| {
+        goals.push(Goal {
+            class: "search",
+            name,
+            said,
+            end,
+        });
+    };
+    if let Some(why) = &part.refused {
+        let end = match sheet {
+            true => End::Skipped(why.clone()),
+            false => failed("search", format!("it could not begin: {why}")),
+        };
+        push(part.name.clone(), None, end);
+    }
+    let Some(found) = &part.found else { return };
+    let ended = search::ended(found);
+    let end = |why: Option<String>| match (why, ended) {
+        (None, _) => End::Passed,
+        (Some(_), SearchEnded::Unsupported { why }) if sheet => End::Skipped(why.clone()),
+        (Some(why), _) => failed("search", why),
+    };
+    if let Found::Rates(result) = found {
+        // Asked on the way to something else, as the background of stages is: its trials are not of this run.
+        if part.observations == 0 && !result.trials.is_empty() {
+            return;
+        }
+        for goal in &result.goals {
+            let allowed = search::allowed(goal.goal.loss_ratio);
+            let rate = search::rate_of(goal, &goal.conditional_throughput_frames_per_s);
+            let missing = || search::not_found(goal.outcome).map(str::to_owned);
+            let said = rate.value().zip(rate.kind());
+            push(
+                format!("{}: loss {allowed}", part.name),
+                said.map(|(fps, kind)| {
+                    format!("{} frames/s of each flow ({kind})", frame_rate(*fps))
+                }),
+                end(search::bracket(goal).or_else(missing)),
+            );
+        }
+        if !result.goals.is_empty() {
+            return;
+        }
+    }
+    push(part.name.clone(), None, end(search::ended_early(ended)));
+}
+
+/// Whether any flow's frames were counted.
+pub fn counted(observation: &Observation) -> bool {
+    let mut flows = observation.flows.iter();
+    flows.any(|flow| flow.counts.value().is_some())
+}

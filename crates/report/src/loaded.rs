@@ -1,0 +1,194 @@
+//! Latency under load: the round trips of a trial with and without a background side by side, and what became of the
+//! background.
+
+use std::ops::Range;
+
+use wirelab_trial::{
+    Background, CpuLoad, Direction, Field, Kind, Observation, ResultsFile, Trial, pooled,
+};
+
+use crate::datasheet::{echo, sheet::Echo, show};
+use crate::escape::{clip, line};
+use crate::format;
+use crate::interval;
+use crate::row;
+use crate::table::{Cell, Head, Shown, Table};
+
+/// Longest name that a cell shows, in characters.
+const NAME: usize = 40;
+
+/// All that was asked once and again, with the trials' numbers from 1.
+struct Asked<'a> {
+    numbers: Vec<usize>,
+    observations: Vec<&'a Observation>,
+}
+
+/// The table of the echo trials that were asked beside a background, each after the same trial without; `None` where
+/// there are none.
+pub fn table(file: &ResultsFile) -> Option<Table> {
+    let echoes = || {
+        let each = file.observations.iter().enumerate();
+        each.filter(|(_, o)| o.trial.direction == Direction::Echo)
+    };
+    // Most files have none, and what is compared below grows with the square of the trials.
+    if echoes().all(|(_, o)| o.trial.background.is_none()) {
+        return None;
+    }
+    let parts: Vec<Range<usize>> = file
+        .parts
+        .iter()
+        .map(|part| row::range_of(part, file.observations.len()))
+        .collect();
+    let part = |at: usize| parts.iter().position(|part| part.contains(&at));
+    let mut all: Vec<(Option<usize>, Asked<'_>)> = Vec::new();
+    for (at, o) in echoes() {
+        let same = |(of, asked): &&mut (Option<usize>, Asked<'_>)| {
+            let first = asked.observations[0];
+            *of == part(at) && first.node.name == o.node.name && first.trial == o.trial
+        };
+        match all.iter_mut().find(same) {
+            Some((_, asked)) => {
+                asked.numbers.push(at + 1);
+                asked.observations.push(o);
+            }
+            None => all.push((
+                part(at),
+                Asked {
+                    numbers: vec![at + 1],
+                    observations: vec![o],
+                },
+            )),
+        }
+    }
+    let is_loaded = |asked: &Asked<'_>| asked.observations[0].trial.background.is_some();
+    let pairs = |(of, asked): &&(Option<usize>, Asked<'_>)| {
+        is_loaded(asked)
+            || all
+                .iter()
+                .any(|(part, other)| part == of && is_loaded(other) && is_pair(asked, other))
+    };
+    let rows = all.iter().filter(pairs);
+    let rows: Vec<Vec<Cell>> = rows.map(|(_, asked)| cells(asked)).collect();
+    Some(Table::new("Latency under load", heads(), rows))
+}
+
+/// Whether a trial is another one but for its background.
+fn is_pair(without: &Asked<'_>, with: &Asked<'_>) -> bool {
+    let (without, with) = (without.observations[0], with.observations[0]);
+    let bare = Trial {
+        background: None,
+        ..with.trial.clone()
+    };
+    without.node.name == with.node.name && without.trial == bare
+}
+
+fn heads() -> Vec<Head> {
+    use Shown::{Always, IfObserved, IfVaries};
+    vec![
+        Head::figures("#", "", Always, 0),
+        Head::words("node", IfVaries, 9),
+        Head::words("layer", IfVaries, 9),
+        Head::words("size", IfVaries, 9),
+        Head::words("load", IfVaries, 9),
+        Head::words("background", Always, 0),
+        Head::figures("probes", "", Always, 3),
+        Head::figures("median", "µs", Always, 0),
+        Head::figures("median, 95 % interval", "µs", IfObserved, 2),
+        Head::figures("90 %", "µs", Always, 0),
+        Head::figures("99 %", "µs", Always, 0),
+        Head::figures("99 %, 95 % interval", "µs", IfObserved, 1),
+        Head::figures("99.9 %", "µs", Always, 0),
+        Head::figures("max", "µs", Always, 0),
+        Head::figures("probes lost", "%", Always, 0),
+        Head::figures("background asked", "frames/s", Always, 0),
+        Head::figures("sent", "frames/s", Always, 0),
+        Head::figures("lost", "%", Always, 0),
+        Head::figures("floor, median", "µs", Always, 0),
+        Head::figures("floor, 99 %", "µs", Always, 0),
+        Head::figures("CPU load", "%", IfObserved, 4),
+        Head::words("tester limited", IfObserved, 5),
+    ]
+}
+
+fn cells(asked: &Asked<'_>) -> Vec<Cell> {
+    let each: Vec<Observation> = asked.observations.iter().map(|o| (*o).clone()).collect();
+    // One trial asked again is one.
+    let whole = pooled(&each).into_iter().next();
+    let whole = whole.unwrap_or_else(|| each[0].clone());
+    let trial = &each[0].trial;
+    let e = echo(asked.numbers[0], &whole);
+    let numbers: Vec<String> = asked.numbers.iter().map(usize::to_string).collect();
+    let words = |text: &str| Cell::Text(clip(&line(text), NAME));
+    let us = |field: &Field<u64>| Cell::of(field.clone(), |ps| show::us(ps as f64));
+    let between = |name: &str, field: &Field<u64>| {
+        let of = e.intervals.get(name).copied();
+        interval::cell(of, field.kind(), show::us)
+    };
+    let mut cells = vec![
+        words(&numbers.join(", ")),
+        words(&whole.node.name),
+        words(row::layer(trial.framing.layer)),
+        Cell::Text(format!("{} {} B", trial.size.unit.name(), trial.size.bytes)),
+        Cell::Text(row::load(&trial.load)),
+        Cell::Text(background(trial.background)),
+        Cell::Text(format::integer(e.samples)),
+        us(&e.p50_ps),
+        between("p50_ps", &e.p50_ps),
+        us(&e.p90_ps),
+        show::percentile(&e.p99_ps, 0.99, e.samples),
+        between("p99_ps", &e.p99_ps),
+        show::percentile(&e.p99_9_ps, 0.999, e.samples),
+        us(&e.max_ps),
+        show::loss_range(&e.loss_ratio, e.loss_ratio_at_most),
+    ];
+    cells.extend(beside(&e));
+    cells.push(us(&e.floor_p50_ps));
+    cells.push(us(&e.floor_p99_ps));
+    cells.push(Cell::of(busy(&each), show::load));
+    let limited = each.iter().find_map(|o| {
+        let field = &o.tester.was_limit;
+        (field.value() == Some(&true)).then(|| field.clone())
+    });
+    let limited = limited.unwrap_or_else(|| each[0].tester.was_limit.clone());
+    cells.push(Cell::of(limited, |limited| {
+        if limited { "yes" } else { "no" }.to_owned()
+    }));
+    cells
+}
+
+/// What was asked, sent and lost of the background: nothing where there was none.
+fn beside(e: &Echo) -> [Cell; 3] {
+    if e.background.is_none() {
+        return std::array::from_fn(|_| Cell::Text(String::new()));
+    }
+    let rate = |field: &Field<f64>| Cell::of(field.clone(), format::frame_rate);
+    [
+        rate(&e.background_asked_frames_per_s),
+        rate(&e.background_frames_per_s),
+        Cell::of(e.background_loss_ratio.clone(), show::loss),
+    ]
+}
+
+fn background(background: Option<Background>) -> String {
+    let words = |b: Background| {
+        let (load, unit) = (row::load(&b.load), b.size.unit.name());
+        format!("{load}, {unit} {} B", b.size.bytes)
+    };
+    background.map_or_else(|| "none".to_owned(), words)
+}
+
+/// The mean load of the CPU over the repeats, where each tells it.
+fn busy(each: &[Observation]) -> Field<f64> {
+    let busy = |load: &CpuLoad| load.busy_ratio;
+    let mut sum = 0.0;
+    for o in each {
+        match &o.cpu_load {
+            Field::Observed { value, .. } => sum += busy(value),
+            Field::Absent { absent } => return Field::absent(absent.clone()),
+        }
+    }
+    Field::Observed {
+        value: sum / each.len() as f64,
+        kind: each[0].cpu_load.kind().unwrap_or(Kind::Measured),
+    }
+}

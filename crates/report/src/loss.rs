@@ -1,0 +1,96 @@
+//! Losses that the tester cannot know to the last frame: from what was lost for certain to what may have been.
+
+use wirelab_trial::{Counts, Field, FlowObservation};
+
+use crate::format::integer;
+use crate::table::Cell;
+
+/// Said of a loss of which only a range is known.
+pub const NOTE: &str = "the tester's own queue dropped frames, and how many cannot be known: of those that never arrived, the \
+    first figure was lost for certain, and up to the second may have been";
+
+/// What is certain, and what may be; equal where all is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss<T> {
+    /// Lost for certain.
+    pub low: T,
+    /// Lost at most.
+    pub high: T,
+}
+
+impl<T: Copy + PartialOrd> Loss<T> {
+    /// From what is certain to `at_most`, where that is known to be more.
+    pub fn new(low: T, at_most: Option<T>) -> Loss<T> {
+        let high = at_most.filter(|high| *high > low).unwrap_or(low);
+        Loss { low, high }
+    }
+
+    /// What it may be at most, where that is more than what is certain.
+    pub fn at_most(self) -> Option<T> {
+        (self.high > self.low).then_some(self.high)
+    }
+
+    /// Both ends as the figure is shown, where they differ.
+    pub fn show(self, show: impl Fn(T) -> String) -> String {
+        match self.at_most() {
+            Some(high) => ends(&show(self.low), &show(high)),
+            None => show(self.low),
+        }
+    }
+
+    /// A cell of both ends, with a note where they differ.
+    pub fn cell(field: Field<Loss<T>>, show: impl Fn(T) -> String) -> Cell {
+        let known = field.value().is_none_or(|of| of.at_most().is_none());
+        let cell = Cell::of(field, |of| of.show(&show));
+        match known {
+            true => cell,
+            false => cell.with_note(NOTE),
+        }
+    }
+}
+
+impl Loss<u64> {
+    /// The sum of both.
+    pub fn plus(self, other: Loss<u64>) -> Loss<u64> {
+        Loss {
+            low: self.low.saturating_add(other.low),
+            high: self.high.saturating_add(other.high),
+        }
+    }
+}
+
+/// Two ends as they are shown, once where they are shown alike.
+pub fn ends(low: &str, high: &str) -> String {
+    match low == high {
+        true => low.to_owned(),
+        false => format!("{low}–{high}"),
+    }
+}
+
+/// Frames lost, of what a receiver counted.
+pub fn frames(counts: &Counts) -> Loss<u64> {
+    Loss {
+        low: counts.lost_frames,
+        high: counts
+            .lost_frames
+            .saturating_add(counts.lost_or_missed_frames),
+    }
+}
+
+/// The share of frames that a flow lost.
+pub fn share(flow: &FlowObservation) -> Field<Loss<f64>> {
+    let of = flow.loss_ratio.clone();
+    of.map(|low| Loss::new(low, flow.loss_ratio_at_most))
+}
+
+/// Frames lost in a sentence, e.g. `3 lost` or `3 lost, 900 lost or missed by the tester`.
+pub fn in_words(of: Loss<u64>) -> String {
+    let lost = format!("{} lost", integer(of.low));
+    match of.at_most() {
+        Some(high) => format!(
+            "{lost}, {} lost or missed by the tester",
+            integer(high - of.low)
+        ),
+        None => lost,
+    }
+}

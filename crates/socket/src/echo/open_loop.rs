@@ -1,0 +1,200 @@
+//! The schedule of a probe, open loop: frames leave when they are due, whatever becomes of their echoes, and the last
+//! echoes are waited for. What carries the frames is a [`Transport`].
+
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use wirelab_trial::host_clock::now_ns;
+use wirelab_trial::job::Pace;
+use wirelab_trial::{Cancel, Extent, Field, HistogramBuilder, Series};
+
+use super::ledger::Ledger;
+use super::{EchoReport, Wait, names};
+use crate::flow::Offer;
+use crate::frames::Progressing;
+use crate::udp::PATIENCE;
+
+/// How long before a due time sleeping ends: what a wake-up may be late, in ns.
+const SPIN_NS: u64 = 60_000;
+/// How long after the last frame its echo is waited for, in ns (RFC 2544, 23: two seconds).
+const LAST_REPLY_NS: u64 = 2_000_000_000;
+/// The longest sleep before the flag that ends all is looked at, in ns.
+const NAP_NS: u64 = PATIENCE.as_nanos() as u64;
+
+/// Echoes of the tester to itself.
+const FLOOR_FRAMES: u64 = 256;
+/// The longest interval between them, in ps.
+const FLOOR_INTERVAL_PS: u64 = 1_000_000_000;
+
+/// What carries the frames of a probe to a node and back.
+pub(super) trait Transport {
+    /// Write what can be written of a frame before it is due.
+    fn prepare(&mut self, number: u64);
+
+    /// Hand the frame over at `now_ns`; whether the system had room for it.
+    fn send(&mut self, number: u64, now_ns: u64) -> io::Result<bool>;
+
+    /// Take what has come, and hand over what waits for room.
+    fn turn(&mut self, schedule: &mut Schedule) -> io::Result<()>;
+
+    /// What a sleep waits for.
+    fn awaited(&self) -> (BorrowedFd<'_>, PollFlags);
+}
+
+/// When frames are due, and what became of each.
+pub(super) struct Schedule {
+    pub(super) run: Progressing,
+    pub(super) ledger: Ledger,
+    lateness: HistogramBuilder,
+    wait: Wait,
+}
+
+/// The offer of a probe: a burst of frames would wait for itself, and that is no latency of the node.
+///
+/// # Errors
+/// A load without a pace.
+pub(super) fn paced(offer: &Offer) -> io::Result<Offer> {
+    if offer.pace == Pace::Max {
+        return Err(io::Error::new(
+            ErrorKind::InvalidInput,
+            "echo latency needs a load with a rate, e.g. 1kpps: at max it is that of a full queue",
+        ));
+    }
+    Ok(Offer {
+        with_time: true,
+        pace: offer.pace.strict(true),
+        ..*offer
+    })
+}
+
+impl Schedule {
+    /// A schedule that starts now.
+    pub(super) fn start(offer: &Offer, wait: Wait) -> Schedule {
+        Schedule {
+            ledger: Ledger::new(offer),
+            lateness: HistogramBuilder::new(),
+            wait,
+            run: Progressing::new(offer, now_ns()),
+        }
+    }
+
+    /// Send every frame when it is due, and wait for the last echoes.
+    pub(super) fn go(&mut self, transport: &mut impl Transport, cancel: &Cancel) -> io::Result<()> {
+        while let Some(due) = self.run.due_ns() {
+            transport.prepare(self.run.sequences);
+            loop {
+                let now = now_ns();
+                if now >= due {
+                    self.send(transport, due, now)?;
+                    break;
+                }
+                if cancel.is_cancelled() {
+                    return Ok(());
+                }
+                self.sleep(transport, due.saturating_sub(SPIN_NS), now)?;
+                transport.turn(self)?;
+            }
+        }
+        let end = now_ns() + LAST_REPLY_NS;
+        while self.ledger.answered() < self.run.sequences && !cancel.is_cancelled() {
+            let now = now_ns();
+            if now >= end {
+                break;
+            }
+            self.sleep(transport, end, now)?;
+            transport.turn(self)?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, transport: &mut impl Transport, due: u64, now: u64) -> io::Result<()> {
+        let number = self.run.sequences;
+        self.run.start(now);
+        self.run.frame(now);
+        self.lateness.record(now - due);
+        match transport.send(number, now)? {
+            true => self.ledger.sent(number, due, now),
+            false => self.run.report.refused_frames += 1,
+        }
+        Ok(())
+    }
+
+    /// Sleep until something comes or a time is reached, if this probe sleeps.
+    fn sleep(&self, transport: &impl Transport, until_ns: u64, now: u64) -> io::Result<()> {
+        if self.wait == Wait::Spin || until_ns <= now {
+            std::hint::spin_loop();
+            return Ok(());
+        }
+        let time = Duration::from_nanos((until_ns - now).min(NAP_NS));
+        let (fd, wanted) = transport.awaited();
+        match ppoll(
+            &mut [PollFd::new(fd, wanted)],
+            Some(TimeSpec::from_duration(time)),
+            None,
+        ) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The report of a probe that has ended; what was seen of the echoes is for its transport to say.
+    pub(super) fn finish(self, failure: Option<io::Error>) -> EchoReport {
+        let [(round_trip, arrivals), (from_sending, stamps)] = self.ledger.finish();
+        EchoReport {
+            seen: Default::default(),
+            sent: self.run.finish(now_ns()),
+            round_trip,
+            arrivals,
+            from_sending,
+            stamps,
+            lateness: self.lateness.finish(Some(1000)),
+            floor: Field::absent("not measured"),
+            wait: self.wait,
+            failure,
+        }
+    }
+}
+
+/// The tester's own floor: `probe` is asked for round trips to a mirror of the tester's own over loopback, which `mirror`
+/// keeps up until it is told to end.
+pub(super) fn floor(
+    offer: &Offer,
+    mirror: impl FnOnce(&Cancel) + Send,
+    probe: impl FnOnce(&Offer) -> io::Result<EchoReport>,
+) -> io::Result<Series> {
+    let asked = offer.pace.interval_ps().unwrap_or(FLOOR_INTERVAL_PS);
+    let offer = Offer {
+        pace: Pace::Strict {
+            ps: asked.min(FLOOR_INTERVAL_PS),
+        },
+        extent: Extent::Frames {
+            frames: FLOOR_FRAMES,
+        },
+        ..*offer
+    };
+    let over = &Cancel::new();
+    let report = std::thread::scope(|scope| {
+        scope.spawn(move || mirror(over));
+        let report = probe(&offer);
+        over.cancel();
+        report
+    })?;
+    Ok(Series {
+        name: names::FLOOR.to_owned(),
+        ..report.round_trip
+    })
+}
+
+/// The floor as a figure, or why there is none.
+pub(super) fn floor_field(measured: io::Result<Series>) -> Field<Series> {
+    match measured {
+        Ok(series) if series.histogram.count > 0 => Field::measured(series),
+        Ok(_) => Field::absent("no echo came back over loopback"),
+        Err(error) => Field::absent(format!(
+            "loopback could not be used ({error}); is lo up in this network namespace?"
+        )),
+    }
+}

@@ -1,0 +1,452 @@
+//! Trials that the tester itself spoilt: the one place that judges them, and the one that asks them again.
+//!
+//! A hold is time in which a sender or checker of the tester was ready and did not run: a busy core, a stopped process, a
+//! virtual machine that waited for its processor. Back-pressure is none: where the path takes no more, what it took is
+//! a load that was achieved.
+
+use std::time::{Duration, Instant};
+
+use crate::clock::ClockKind;
+use crate::counter::{ATTEMPTS, CHECKER_MISSED, SHARED_TIME};
+use crate::field::Field;
+use crate::interval::FlowIntervals;
+use crate::load::Load;
+use crate::node::{Cancel, Description, Node, NodeError, Progress};
+use crate::observation::{FlowObservation, Observation, Status, Warning};
+use crate::trial::{Direction, Extent, Trial};
+
+/// A trial whose sender or checker was held up for more than this share of its time says nothing of the node. A tenth:
+/// twice what the kernel itself takes from a thread of real-time priority (50 ms of each second, `sched_rt_runtime_us`),
+/// so that a sender which has its core to itself never is beyond it.
+pub const HELD_SHARE: f64 = 0.1;
+/// Holds shorter than this in ps, one after another, are the pace of a sender that is slow, and no stop of its host.
+pub const LEAST_HOLD_PS: u64 = 1_000_000_000;
+/// From this share of the time that a sender was short on, the path explains why it was.
+const EXPLAINED: f64 = 0.5;
+/// Code of the warning that a void trial of this kind has.
+pub const HELD_UP: &str = "tester-held-up";
+
+/// How often a trial is asked at most that the tester's host spoils.
+const MOST_ATTEMPTS: u64 = 3;
+/// Short trials, which one late tick spoils, are asked more often while all attempts together take less than this.
+const SHORT: Duration = Duration::from_secs(2);
+/// How often at most even then.
+const MOST_SHORT_ATTEMPTS: u64 = 10;
+/// After so many trials in a row that could not be had, the host is busy all the time: each is asked once until one
+/// succeeds.
+const HOPELESS: u32 = 3;
+/// Repeats for a rate that was missed by a little take at most this part of the time of all trials, but the first are free.
+const REPEATS_SHARE: u64 = 20;
+/// Repeats of that kind that are made in any case.
+const FREE_REPEATS: u64 = MOST_ATTEMPTS - 1;
+/// A node that sends more at maximum load than the tester's queue holds is asked for this share of what the tester took.
+const LOWERED: f64 = 0.8;
+/// How often it is asked so, each time for less.
+const MOST_LOWERED: u64 = 3;
+/// How often it is asked for twice as much then.
+const MOST_RAISED: u64 = 4;
+/// The share of a load from which a node kept it.
+const KEPT: f64 = 0.95;
+/// Code of the warning of a trial whose load was lowered.
+pub const LOWERED_LOAD: &str = "tester-lowered-load";
+
+impl FlowObservation {
+    /// Whether its sender fell behind because the path took no more: then what it achieved is what the path takes.
+    pub fn was_held_back(&self) -> bool {
+        let Some(sender) = self.sender.value() else {
+            return false;
+        };
+        let (asked, achieved) = (&sender.asked_frames_per_s, &sender.achieved_frames_per_s);
+        let (Some(asked), Some(achieved)) = (asked.value(), achieved.value()) else {
+            return false;
+        };
+        let (Some(blocked), Some(lasted)) = (sender.blocked_ps.value(), self.sent_for_ps()) else {
+            return false;
+        };
+        let short = 1.0 - achieved / asked;
+        sender.kept_rate.value() == Some(&false)
+            && *blocked as f64 >= EXPLAINED * short * lasted as f64
+    }
+
+    /// Whether its sender waited for most of its time until the path took more, at whatever load.
+    pub fn waited_for_the_path(&self) -> bool {
+        let blocked = self.sender.value().and_then(|s| s.blocked_ps.value());
+        let times = blocked.zip(self.sent_for_ps());
+        times.is_some_and(|(blocked, lasted)| *blocked as f64 >= EXPLAINED * lasted as f64)
+    }
+
+    /// How long its sender was at work in ps, by its own rate.
+    fn sent_for_ps(&self) -> Option<u64> {
+        let rate = self.sender.value()?.achieved_frames_per_s.value()?;
+        let sent = self.sent_frames.value().filter(|sent| **sent > 1)?;
+        (*rate > 0.0).then(|| (*sent as f64 / rate * 1e12) as u64)
+    }
+
+    /// Time in ps in which its sender was held up by its own host, in a trial asked to last `asked_ps`.
+    fn sender_held_ps(&self, asked_ps: Option<u64>) -> u64 {
+        let Some(sender) = self.sender.value() else {
+            return 0;
+        };
+        // A sender that cannot tell back-pressure from a hold may have counted the one as the other.
+        let tells = sender.blocked_ps.value().is_some();
+        let slipped = sender.slipped_ps.value().filter(|_| tells);
+        let slipped = slipped.copied().unwrap_or(0);
+        let slipped = match sender.gap.value() {
+            // A sender that is only slow has many short gaps.
+            Some(gap) => {
+                let shared = self.counters.get(SHARED_TIME);
+                let frames = shared.and_then(|frames| frames.value().copied());
+                let tick_ps = gap.tick_ps.unwrap_or(0);
+                slipped.min(long_gaps_ps(
+                    &gap.buckets,
+                    tick_ps.saturating_mul(frames.unwrap_or(1)),
+                ))
+            }
+            None => slipped,
+        };
+        let blocked = sender.blocked_ps.value().copied().unwrap_or(0);
+        let idle = asked_ps
+            .zip(self.sent_for_ps())
+            .map(|(asked, sent)| asked.saturating_sub(sent).saturating_sub(blocked));
+        slipped.max(idle.unwrap_or(0))
+    }
+}
+
+fn long_gaps_ps(buckets: &[(u64, u64)], tick_ps: u64) -> u64 {
+    let ps = |ticks: u64| ticks.saturating_mul(tick_ps);
+    let long = buckets.iter().filter(|(gap, _)| ps(*gap) >= LEAST_HOLD_PS);
+    long.fold(0, |sum, (gap, count)| {
+        sum.saturating_add(ps(*gap).saturating_mul(*count))
+    })
+}
+
+/// Whether the tester, not the node, sends a flow; both ends of ports are the tester's.
+fn tester_sends(node: &Description, flow: &FlowObservation) -> bool {
+    node.kind == "ports" || flow.direction != Direction::Transmit
+}
+
+fn tester_checks(node: &Description, flow: &FlowObservation) -> bool {
+    node.kind == "ports" || flow.direction != Direction::Receive
+}
+
+impl Observation {
+    /// Why the tester's own host spoilt this trial, where it held a sender or checker up for more than [`HELD_SHARE`] of
+    /// the time, at whatever load. What is not known of a flow is not held against it.
+    pub fn tester_held_up(&self) -> Option<String> {
+        if self.status != Status::Complete {
+            return None;
+        }
+        self.flows.iter().find_map(|flow| self.held_up(flow))
+    }
+
+    fn held_up(&self, flow: &FlowObservation) -> Option<String> {
+        let elapsed = flow.elapsed.value();
+        if elapsed.is_some_and(|elapsed| elapsed.clock != ClockKind::Wall) {
+            return None;
+        }
+        let asked_ps = match self.trial.extent {
+            Extent::Time { time_ps } => Some(time_ps),
+            Extent::Frames { .. } => None,
+        };
+        let lasted = [asked_ps, flow.sent_for_ps(), elapsed.map(|e| e.ps)];
+        let lasted = lasted.into_iter().flatten().max()?;
+        let beyond = |held: u64| held >= LEAST_HOLD_PS && held as f64 > HELD_SHARE * lasted as f64;
+        let ms = |ps: u64| crate::format::decimal(ps as f64 / 1e9, 0);
+        // Of a flow between two ports its port is the tester's own, and else the node.
+        let own = self.node.kind == "ports";
+        let says = |who: &str, way: &str, held: u64| {
+            format!(
+                "the tester's {who} ({}{}) was held up by its own host for {} ms of {} ms",
+                if own { "" } else { way },
+                flow.port,
+                ms(held),
+                ms(lasted)
+            )
+        };
+        if tester_sends(&self.node, flow) {
+            let held = flow.sender_held_ps(asked_ps);
+            if beyond(held) {
+                return Some(says("sender", "to ", held));
+            }
+        }
+        let held = flow.checker_held_up_ps.value().copied().unwrap_or(0);
+        let spoils = tester_checks(&self.node, flow) && !self.waited_in_a_queue(flow);
+        (spoils && beyond(held)).then(|| says("checker", "from ", held))
+    }
+
+    /// Whether all that came while a checker was held up waited for it in its queue, with the time at which it came. A
+    /// stream is different: a full queue holds its sender back.
+    fn waited_in_a_queue(&self, flow: &FlowObservation) -> bool {
+        let is_known = flow.counts.value().is_some() || flow.counters.contains_key(CHECKER_MISSED);
+        !self.trial.framing.layer.is_tcp() && is_known && !flow.tester_dropped()
+    }
+
+    /// Whether the tester missed the rate by less than a hold, and nothing was found that must not be thrown away.
+    fn missed_its_rate(&self) -> bool {
+        let slow =
+            |flow: &FlowObservation| tester_sends(&self.node, flow) && flow.sender_was_slow();
+        let clean =
+            |flow: &FlowObservation| flow.loss_ratio.value().is_none_or(|loss| *loss == 0.0);
+        self.trial.load != Load::Max
+            && self.passed()
+            && self.flows.iter().any(slow)
+            && self.flows.iter().all(clean)
+    }
+
+    /// Whether the tester's own queues dropped what the node sent. Where the tester sends too, less is no remedy: what is
+    /// asked is how a node fares that gets all.
+    fn dropped_what_came(&self) -> bool {
+        self.status == Status::Complete
+            && self.node.kind != "ports"
+            && self.trial.direction == Direction::Transmit
+            && self.flows.iter().any(FlowObservation::tester_dropped)
+    }
+
+    fn arrived_whole(&self) -> bool {
+        self.status == Status::Complete && !self.dropped_what_came()
+    }
+
+    /// Frames/s that arrived, of the slowest flow, where each has it.
+    pub fn slowest_frames_per_s(&self) -> Option<f64> {
+        let flows = self.flows.iter();
+        let rates: Option<Vec<f64>> = flows.map(|f| f.frames_per_s.value().copied()).collect();
+        rates?.into_iter().reduce(f64::min)
+    }
+
+    /// Take out all that could be read as a figure of the node, and say why.
+    pub fn make_void(&mut self, why: &str) {
+        self.status = Status::Void {
+            why: why.to_owned(),
+        };
+        for flow in &mut self.flows {
+            flow.without_rates(why);
+            flow.counts = Field::absent(why);
+            flow.loss_ratio = Field::absent(why);
+            flow.loss_ratio_at_most = None;
+            flow.intervals = FlowIntervals::default();
+            flow.jitter_ps = Field::absent(why);
+            flow.series.clear();
+        }
+        self.series.clear();
+        self.cpu_load = Field::absent(why);
+        self.tester.was_limit = Field::measured(true);
+    }
+
+    /// Whether it is void because the tester was held up.
+    pub fn is_void_by_tester(&self) -> bool {
+        let held = |warning: &Warning| warning.code == HELD_UP;
+        matches!(self.status, Status::Void { .. }) && self.warnings.iter().any(held)
+    }
+}
+
+/// A node whose trials are asked again where the tester's own host spoilt them. One that cannot be had is void, with the
+/// reason. One of which the tester's own queue dropped what the node sent is asked again too, at maximum load for less
+/// than that: the figure is then a lower bound, and the tester its limit. How often it was asked stands in the counter
+/// [`ATTEMPTS`]; one that a node took together with another, and has that counter already, is not asked again.
+pub struct Retrying<'a> {
+    node: &'a mut dyn Node,
+    /// Time of all trials in ps, and of those that were repeats for a rate missed by a little.
+    asked_ps: u64,
+    repeated_ps: u64,
+    repeats: u64,
+    /// Trials in a row that could not be had.
+    in_vain: u32,
+}
+
+impl<'a> Retrying<'a> {
+    /// Nothing was asked yet.
+    pub fn new(node: &'a mut dyn Node) -> Retrying<'a> {
+        Retrying {
+            node,
+            asked_ps: 0,
+            repeated_ps: 0,
+            repeats: 0,
+            in_vain: 0,
+        }
+    }
+
+    /// Whether a trial that was held up is worth another attempt.
+    fn may_ask_again(&self, attempts: u64, begun: Instant) -> bool {
+        let most = match begun.elapsed() < SHORT {
+            true => MOST_SHORT_ATTEMPTS,
+            false => MOST_ATTEMPTS,
+        };
+        self.in_vain < HOPELESS && attempts < most
+    }
+
+    /// A trial at maximum load of which the tester's queue dropped frames, asked again at a load that the tester takes; the
+    /// same observation where that cannot be had.
+    fn lowered(
+        &mut self,
+        trial: &Trial,
+        dropped: Observation,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> (Observation, u64) {
+        let mut taken = dropped.slowest_frames_per_s();
+        for attempt in 1..=MOST_LOWERED {
+            let Some(rate) = taken.map(|rate| rate * LOWERED).filter(|rate| *rate > 0.0) else {
+                return (dropped, attempt - 1);
+            };
+            // A node that sends at maximum load alone has what was seen there.
+            let Ok(seen) = self.at(rate, trial, progress, cancel) else {
+                return (dropped, attempt - 1);
+            };
+            if cancel.is_cancelled() || seen.tester_held_up().is_some() {
+                return (dropped, attempt);
+            }
+            if seen.arrived_whole() {
+                // Where more was dropped before, that is the bound.
+                let most = if attempt == 1 { MOST_RAISED } else { 0 };
+                let (seen, raised) = self.raised((seen, rate), most, trial, progress, cancel);
+                return (seen, attempt + raised);
+            }
+            taken = seen.slowest_frames_per_s();
+        }
+        (dropped, MOST_LOWERED)
+    }
+
+    /// A flood leaves the tester's queue less than it takes of a steady load: what it took of the one may be far below the
+    /// other. So it is asked for twice as much until it drops again, or the node sends no more.
+    fn raised(
+        &mut self,
+        (mut best, mut rate): (Observation, f64),
+        most: u64,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> (Observation, u64) {
+        let mut attempts = 0;
+        while attempts < most && best.slowest_frames_per_s() >= Some(rate * KEPT) {
+            let Ok(seen) = self.at(2.0 * rate, trial, progress, cancel) else {
+                break;
+            };
+            attempts += 1;
+            if cancel.is_cancelled() || seen.tester_held_up().is_some() || !seen.arrived_whole() {
+                break;
+            }
+            (best, rate) = (seen, 2.0 * rate);
+        }
+        best.trial = trial.clone();
+        best.tester.was_limit = Field::measured(true);
+        best.warnings.push(lowered_load(rate));
+        (best, attempts)
+    }
+
+    fn at(
+        &mut self,
+        frames_per_s: f64,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let asked = Trial {
+            load: Load::FrameRate { frames_per_s },
+            ..trial.clone()
+        };
+        self.node.run(&asked, progress, cancel)
+    }
+
+    /// Whether one that missed its rate by a little is worth another attempt of `trial_ps`.
+    fn may_repeat(&mut self, attempts: u64, trial_ps: u64) -> bool {
+        let after = self.repeated_ps.saturating_add(trial_ps);
+        let allowed = self.repeats < FREE_REPEATS || after <= self.asked_ps / REPEATS_SHARE;
+        let again = attempts < MOST_ATTEMPTS && allowed;
+        if again {
+            self.repeats += 1;
+            self.repeated_ps = after;
+        }
+        again
+    }
+}
+
+impl Node for Retrying<'_> {
+    fn describe(&self) -> Description {
+        self.node.describe()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let begun = Instant::now();
+        let mut attempts = 0;
+        loop {
+            let since = Instant::now();
+            let mut observation = self.node.run(trial, progress, cancel)?;
+            attempts += 1;
+            let trial_ps = match trial.extent {
+                Extent::Time { time_ps } => time_ps,
+                Extent::Frames { .. } => ps(since.elapsed()),
+            };
+            let held = observation.tester_held_up();
+            let own = observation.counters.contains_key(ATTEMPTS) || cancel.is_cancelled();
+            let dropped = held.is_none() && !own && observation.dropped_what_came();
+            let again = match &held {
+                _ if own => false,
+                Some(_) => self.may_ask_again(attempts, begun),
+                None => {
+                    let missed = observation.missed_its_rate();
+                    let worth = missed || (dropped && trial.load != Load::Max);
+                    worth && self.may_repeat(attempts, trial_ps)
+                }
+            };
+            if again {
+                continue;
+            }
+            if dropped && trial.load == Load::Max {
+                let (seen, lowered) = self.lowered(trial, observation, progress, cancel);
+                observation = seen;
+                attempts += lowered;
+            }
+            self.asked_ps = self.asked_ps.saturating_add(trial_ps);
+            if attempts > 1 {
+                let counted = Field::measured(attempts);
+                observation.counters.insert(ATTEMPTS.to_owned(), counted);
+            }
+            match held {
+                None => self.in_vain = 0,
+                Some(why) => {
+                    self.in_vain = self.in_vain.saturating_add(1);
+                    give_up(&mut observation, &why, attempts);
+                }
+            }
+            return Ok(observation);
+        }
+    }
+
+    fn warm_up(&mut self, trial: &Trial, cancel: &Cancel) -> Result<(), NodeError> {
+        self.node.warm_up(trial, cancel)
+    }
+}
+
+fn lowered_load(frames_per_s: f64) -> Warning {
+    let rate = crate::format::decimal(frames_per_s, 0);
+    Warning::new(
+        LOWERED_LOAD,
+        format!(
+            "the tester's own queue dropped what came at maximum load, so the node was asked for {rate} frames/s in its place: it may be faster"
+        ),
+        "measure from a faster host, or free this one's processors of other work",
+    )
+}
+
+fn give_up(observation: &mut Observation, why: &str, attempts: u64) {
+    let times = match attempts {
+        1 => "in its only attempt".to_owned(),
+        n => format!("in the last of {n} attempts"),
+    };
+    let why = format!("{why}, {times}");
+    observation.make_void(&why);
+    observation.warnings.push(Warning::new(
+        HELD_UP,
+        why,
+        "free the host's processors of other work, or measure from another host",
+    ));
+}
+
+fn ps(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos().saturating_mul(1_000)).unwrap_or(u64::MAX)
+}

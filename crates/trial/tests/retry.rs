@@ -1,0 +1,462 @@
+//! Trials that the tester's own host held up: how they are judged, asked again, and void where they cannot be had.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::counter::{ATTEMPTS, SHARED_TIME};
+use wirelab_trial::retry::{HELD_UP, LOWERED_LOAD};
+use wirelab_trial::*;
+
+const MS: u64 = 1_000_000_000;
+const SECOND: u64 = 1_000 * MS;
+
+fn trial(load: Load, ms: u64) -> Trial {
+    Trial::new(
+        Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        },
+        Direction::Receive,
+        Size::new(SizeUnit::Datagram, 512),
+        load,
+        Extent::Time { time_ps: ms * MS },
+    )
+}
+
+fn flow(sent: u64, achieved: f64, asked: Option<f64>) -> FlowObservation {
+    let counts = Counts {
+        received_frames: sent,
+        good_frames: sent,
+        distinct_sequences: sent,
+        ..Counts::default()
+    };
+    let unseen = || Field::absent("not seen");
+    FlowObservation {
+        port: "eth0".to_owned(),
+        direction: Direction::Receive,
+        stream: 0,
+        sent_frames: Field::measured(sent),
+        counts: Field::measured(counts),
+        elapsed: Field::absent("not seen"),
+        frames_per_s: Field::measured(achieved),
+        payload_bits_per_s: Field::measured(achieved * 8.0 * 540.0),
+        link_bits_per_s: Field::measured(achieved * 8.0 * 578.0),
+        efficiency: Field::absent("not seen"),
+        goodput_bits_per_s: Field::measured(achieved * 8.0 * 512.0),
+        loss_ratio: Field::measured(0.0),
+        loss_ratio_at_most: None,
+        intervals: wirelab_trial::FlowIntervals::default(),
+        jitter_ps: Field::measured(1),
+        sender: Field::measured(SenderObservation {
+            path: "socket".to_owned(),
+            asked_frames_per_s: Field::measured_or(asked, "maximum load"),
+            achieved_frames_per_s: Field::measured(achieved),
+            kept_rate: Field::measured_or(asked.map(|a| achieved >= 0.995 * a), "none asked"),
+            gap: Field::absent("not seen"),
+            slips: unseen(),
+            slipped_ps: unseen(),
+            blocked_ps: unseen(),
+            longest_burst_frames: unseen(),
+            kernel_copied: Field::absent("not seen"),
+            ledger: None,
+        }),
+        receiver_path: "socket".to_owned(),
+        checker_held_up_ps: unseen(),
+        series: Vec::new(),
+        counters: BTreeMap::new(),
+    }
+}
+
+fn observation(trial: &Trial, flow: FlowObservation) -> Observation {
+    Observation {
+        trial: trial.clone(),
+        sizes: trial.sizes().unwrap(),
+        node: Description {
+            name: "node:peer".to_owned(),
+            kind: "node".to_owned(),
+            ..Description::default()
+        },
+        status: Status::Complete,
+        started_unix_ns: Field::measured(1),
+        flows: vec![flow],
+        cpu_load: Field::absent("not seen"),
+        series: Vec::new(),
+        counters: BTreeMap::new(),
+        tester: TesterObservation::of_trial(trial.load != Load::Max, false),
+        warnings: Vec::new(),
+    }
+}
+
+fn sender(flow: &mut FlowObservation) -> &mut SenderObservation {
+    match &mut flow.sender {
+        Field::Observed { value, .. } => value,
+        Field::Absent { absent } => panic!("{absent}"),
+    }
+}
+
+fn paced(rate: f64) -> Load {
+    Load::FrameRate { frames_per_s: rate }
+}
+
+#[test]
+fn a_trial_that_sent_a_part_of_its_time_was_held_up() {
+    // 544 datagrams at 49,000/s are 11 of 300 ms, and by their own times they kept the rate.
+    let trial = trial(paced(49_000.0), 300);
+    let seen = observation(&trial, flow(544, 49_000.0, Some(49_000.0)));
+    let why = seen.tester_held_up().unwrap();
+    assert_eq!(
+        why,
+        "the tester's sender (to eth0) was held up by its own host for 289 ms of 300 ms"
+    );
+    let whole = observation(&trial, flow(14_700, 49_000.0, Some(49_000.0)));
+    assert_eq!(whole.tester_held_up(), None);
+}
+
+#[test]
+fn a_stop_at_maximum_load_is_one_of_the_tester() {
+    // A second of three without a frame.
+    let trial = trial(Load::Max, 3_000);
+    let mut stopped = flow(920_121, 306_707.0, None);
+    assert_eq!(observation(&trial, stopped.clone()).tester_held_up(), None);
+    sender(&mut stopped).slipped_ps = Field::measured(SECOND);
+    let unknown = observation(&trial, stopped.clone()).tester_held_up();
+    assert_eq!(unknown, None, "it may have been back-pressure");
+    sender(&mut stopped).blocked_ps = Field::measured(0);
+    assert!(
+        observation(&trial, stopped.clone())
+            .tester_held_up()
+            .is_some()
+    );
+    // One long gap of all that 16 frames have together, each a 16th of it.
+    let gaps = |gap_ns: &[u64]| Field::measured(Histogram::of(Some(1_000), gap_ns.iter().copied()));
+    let mut shared = stopped.clone();
+    sender(&mut shared).gap = gaps(&[200, SECOND / 1_000 / 16]);
+    let alone = observation(&trial, shared.clone()).tester_held_up();
+    assert_eq!(alone, None, "63 ms of three seconds");
+    let frames = Field::measured(16);
+    shared.counters.insert(SHARED_TIME.to_owned(), frames);
+    assert!(observation(&trial, shared).tester_held_up().is_some());
+    // The node's own sender may stop as it likes, but both ends of ports are the tester's.
+    stopped.direction = Direction::Transmit;
+    let mut seen = observation(&trial, stopped);
+    assert_eq!(seen.tester_held_up(), None);
+    seen.node.kind = "ports".to_owned();
+    assert!(seen.tester_held_up().is_some());
+}
+
+#[test]
+fn a_checker_that_stood_still_spoils_what_it_saw() {
+    let trial = trial(Load::Max, 3_000);
+    let mut seen = observation(&trial, flow(1_000_000, 333_333.0, None));
+    seen.flows[0].checker_held_up_ps = Field::measured(SECOND);
+    assert_eq!(seen.tester_held_up(), None, "the node's own checker");
+    seen.flows[0].direction = Direction::Transmit;
+    assert_eq!(seen.tester_held_up(), None, "all waited in its queue");
+    let mut counts = *seen.flows[0].counts.value().unwrap();
+    counts.lost_or_missed_frames = 1;
+    seen.flows[0].counts = Field::measured(counts);
+    let why = seen.tester_held_up().expect("its queue overflowed");
+    assert!(
+        why.contains("checker (from eth0)") && why.contains("1,000 ms of 3,000 ms"),
+        "{why}"
+    );
+    seen.flows[0].counts = Field::absent("not counted");
+    assert!(seen.tester_held_up().is_some(), "nobody knows");
+    seen.flows[0].checker_held_up_ps = Field::measured(SECOND / 4);
+    assert_eq!(seen.tester_held_up(), None, "within the tolerance");
+}
+
+#[test]
+fn back_pressure_is_no_hold_and_no_failure_of_the_tester() {
+    // 27,600 asked, 8,256 taken by the path, which blocked the sender the rest of the time.
+    let trial = trial(paced(27_600.0), 1_000);
+    let mut flow = flow(8_256, 8_256.0, Some(27_600.0));
+    assert!(flow.sender_was_slow());
+    sender(&mut flow).blocked_ps = Field::measured(7 * SECOND / 10);
+    assert!(flow.was_held_back() && !flow.sender_was_slow());
+    assert_eq!(observation(&trial, flow.clone()).tester_held_up(), None);
+    // Blocked for a moment does not explain it.
+    sender(&mut flow).blocked_ps = Field::measured(SECOND / 10);
+    assert!(!flow.was_held_back() && flow.sender_was_slow());
+    // A path that took nothing any more after a tenth of the time.
+    let mut blocked = self::flow(826, 8_256.0, Some(8_256.0));
+    sender(&mut blocked).blocked_ps = Field::measured(9 * SECOND / 10);
+    assert_eq!(observation(&trial, blocked).tester_held_up(), None);
+}
+
+#[test]
+fn a_sender_that_is_only_slow_has_many_short_gaps() {
+    let trial = trial(paced(1e6), 1_000);
+    let mut slow = flow(500_000, 500_000.0, Some(1e6));
+    sender(&mut slow).slipped_ps = Field::measured(SECOND / 2);
+    sender(&mut slow).blocked_ps = Field::measured(0);
+    sender(&mut slow).gap = Field::measured(Histogram::of(Some(1_000), [2_000; 1_000]));
+    assert_eq!(observation(&trial, slow.clone()).tester_held_up(), None);
+    let gaps = [2_000; 1_000].into_iter().chain([500_000_000]);
+    sender(&mut slow).gap = Field::measured(Histogram::of(Some(1_000), gaps));
+    assert!(observation(&trial, slow).tester_held_up().is_some());
+}
+
+/// Answers from a list, and from the end of it for ever.
+struct Listed {
+    flows: Vec<FlowObservation>,
+    asked: usize,
+    own: bool,
+}
+
+impl Node for Listed {
+    fn describe(&self) -> Description {
+        Description::default()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        _: &dyn Progress,
+        _: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let at = self.asked.min(self.flows.len() - 1);
+        self.asked += 1;
+        let mut seen = observation(trial, self.flows[at].clone());
+        if self.own {
+            let counted = Field::measured(1);
+            seen.counters.insert(ATTEMPTS.to_owned(), counted);
+        }
+        Ok(seen)
+    }
+}
+
+fn listed(flows: Vec<FlowObservation>) -> Listed {
+    Listed {
+        flows,
+        asked: 0,
+        own: false,
+    }
+}
+
+fn held() -> FlowObservation {
+    flow(544, 49_000.0, Some(49_000.0))
+}
+
+fn good() -> FlowObservation {
+    flow(14_700, 49_000.0, Some(49_000.0))
+}
+
+fn ask(node: &mut dyn Node) -> Observation {
+    let trial = trial(paced(49_000.0), 300);
+    node.run(&trial, &(), &Cancel::new()).unwrap()
+}
+
+#[test]
+fn a_trial_that_was_held_up_is_asked_again_and_says_so() {
+    let mut node = listed(vec![held(), held(), good()]);
+    let seen = ask(&mut Retrying::new(&mut node));
+    assert_eq!(seen.status, Status::Complete);
+    assert_eq!(seen.counters[ATTEMPTS], Field::measured(3));
+    assert_eq!(seen.flows[0].sent_frames, Field::measured(14_700));
+}
+
+#[test]
+fn one_that_cannot_be_had_is_void_and_holds_no_figure() {
+    let mut node = listed(vec![held()]);
+    let seen = ask(&mut Retrying::new(&mut node));
+    let Status::Void { why } = &seen.status else {
+        panic!("{:?}", seen.status)
+    };
+    assert!(why.contains("289 ms of 300 ms, in the last of "), "{why}");
+    assert!(node.asked >= 3);
+    assert!(seen.is_void_by_tester() && !seen.passed());
+    assert_eq!(seen.warnings[0].code, HELD_UP);
+    let flow = &seen.flows[0];
+    for figure in [
+        &flow.frames_per_s,
+        &flow.payload_bits_per_s,
+        &flow.link_bits_per_s,
+        &flow.efficiency,
+        &flow.goodput_bits_per_s,
+        &flow.loss_ratio,
+    ] {
+        assert_eq!(figure, &Field::absent(why));
+    }
+    assert_eq!(flow.counts, Field::absent(why));
+    assert_eq!(flow.jitter_ps, Field::absent(why));
+    assert_eq!(seen.tester.was_limit, Field::measured(true));
+    assert_eq!(seen.tester_held_up(), None, "what is void is judged once");
+}
+
+#[test]
+fn a_host_that_is_busy_all_the_time_is_asked_once_a_trial() {
+    let mut node = listed(vec![held()]);
+    let mut retrying = Retrying::new(&mut node);
+    for _ in 0..20 {
+        assert!(ask(&mut retrying).is_void_by_tester());
+    }
+    // Three trials at most ten times, and the rest once.
+    assert!(node.asked <= 3 * 10 + 17, "{}", node.asked);
+}
+
+#[test]
+fn one_half_of_a_pair_is_void_without_another_attempt() {
+    let mut node = listed(vec![held(), good()]);
+    node.own = true;
+    assert!(ask(&mut Retrying::new(&mut node)).is_void_by_tester());
+    assert_eq!(node.asked, 1);
+}
+
+#[test]
+fn a_rate_missed_by_a_little_is_asked_again_and_kept() {
+    let slow = flow(14_500, 48_333.0, Some(49_000.0));
+    let mut node = listed(vec![slow.clone()]);
+    let seen = ask(&mut Retrying::new(&mut node));
+    assert_eq!(seen.status, Status::Complete);
+    assert_eq!(seen.counters[ATTEMPTS], Field::measured(3));
+    let mut lossy = slow;
+    lossy.loss_ratio = Field::measured(0.1);
+    let mut node = listed(vec![lossy]);
+    assert!(
+        !ask(&mut Retrying::new(&mut node))
+            .counters
+            .contains_key(ATTEMPTS)
+    );
+}
+
+/// A node that sends 200,000 frames/s at maximum load and no more than `most` at a pace, to a tester that takes `flooded`
+/// of the one, and whose queue holds what comes at most at `holds`.
+struct Sender {
+    flooded: f64,
+    most: f64,
+    holds: f64,
+    kind: &'static str,
+    asked: Vec<Load>,
+}
+
+impl Node for Sender {
+    fn describe(&self) -> Description {
+        Description::default()
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        _: &dyn Progress,
+        _: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        self.asked.push(trial.load);
+        let rate = match trial.load {
+            Load::FrameRate { frames_per_s } => frames_per_s,
+            _ => 200_000.0,
+        };
+        let taken = match trial.load {
+            Load::Max => self.flooded,
+            _ => rate.min(self.most),
+        };
+        let mut flow = flow((rate * 0.3) as u64, taken, None);
+        flow.direction = trial.direction;
+        if rate > self.holds {
+            flow.loss_ratio_at_most = Some(0.5);
+        }
+        let mut seen = observation(trial, flow);
+        seen.node.kind = self.kind.to_owned();
+        Ok(seen)
+    }
+}
+
+fn at_full_speed(holds: f64, kind: &'static str, direction: Direction) -> (Observation, Vec<Load>) {
+    let node = Sender {
+        holds,
+        kind,
+        ..SENDER
+    };
+    asked_of(node, direction)
+}
+
+const SENDER: Sender = Sender {
+    flooded: 100_000.0,
+    most: 100_000.0,
+    holds: 0.0,
+    kind: "node",
+    asked: Vec::new(),
+};
+
+fn asked_of(mut node: Sender, direction: Direction) -> (Observation, Vec<Load>) {
+    let asked = Trial {
+        direction,
+        ..trial(Load::Max, 300)
+    };
+    let seen = Retrying::new(&mut node).run(&asked, &(), &Cancel::new());
+    (seen.unwrap(), node.asked)
+}
+
+#[test]
+fn a_tester_that_a_flood_overwhelms_is_asked_how_much_it_takes_of_a_steady_load() {
+    let flooded = Sender {
+        flooded: 10_000.0,
+        holds: 70_000.0,
+        ..SENDER
+    };
+    let (seen, asked) = asked_of(flooded, Direction::Transmit);
+    let steps = [8_000.0, 16_000.0, 32_000.0, 64_000.0, 128_000.0];
+    assert_eq!(asked[1..], steps.map(paced));
+    assert_eq!(seen.flows[0].frames_per_s, Field::measured(64_000.0));
+    assert_eq!(seen.counters[ATTEMPTS], Field::measured(6));
+    let warning = &seen.warnings[0];
+    assert!(warning.text.contains("64,000 frames/s"), "{}", warning.text);
+
+    let slow_node = Sender {
+        flooded: 10_000.0,
+        most: 20_000.0,
+        holds: 70_000.0,
+        ..SENDER
+    };
+    let (seen, asked) = asked_of(slow_node, Direction::Transmit);
+    assert_eq!(asked.len(), 4, "it sends no more than at the third");
+    assert_eq!(seen.flows[0].frames_per_s, Field::measured(20_000.0));
+}
+
+#[test]
+fn what_the_testers_queue_cannot_hold_is_asked_for_at_a_lower_load() {
+    let (seen, asked) = at_full_speed(70_000.0, "node", Direction::Transmit);
+    assert_eq!(asked, [Load::Max, paced(80_000.0), paced(64_000.0)]);
+    assert_eq!(seen.trial.load, Load::Max, "what was asked");
+    assert_eq!(seen.status, Status::Complete);
+    assert_eq!(seen.flows[0].frames_per_s, Field::measured(64_000.0));
+    assert_eq!(seen.flows[0].loss_ratio_at_most, None, "nothing is unknown");
+    assert_eq!(seen.tester.was_limit, Field::measured(true));
+    assert_eq!(seen.counters[ATTEMPTS], Field::measured(3));
+    let warning = &seen.warnings[0];
+    assert_eq!(warning.code, LOWERED_LOAD);
+    assert!(warning.text.contains("64,000 frames/s"), "{}", warning.text);
+}
+
+#[test]
+fn a_tester_that_is_always_too_slow_has_bounds_of_the_full_load() {
+    let (seen, asked) = at_full_speed(0.0, "node", Direction::Transmit);
+    assert_eq!(asked.len(), 4);
+    assert_eq!(seen.trial.load, Load::Max);
+    assert_eq!(seen.flows[0].frames_per_s, Field::measured(100_000.0));
+    assert_eq!(seen.flows[0].loss_ratio_at_most, Some(0.5));
+    assert!(seen.flows[0].tester_dropped() && seen.warnings.is_empty());
+}
+
+#[test]
+fn a_load_that_the_tester_offers_is_not_lowered() {
+    for (kind, direction) in [
+        ("ports", Direction::Transmit),
+        ("node", Direction::Receive),
+        ("node", Direction::Both),
+    ] {
+        let (_, asked) = at_full_speed(0.0, kind, direction);
+        assert_eq!(asked, [Load::Max], "{kind} {direction:?}");
+    }
+}
+
+#[test]
+fn a_paced_trial_that_the_testers_queue_dropped_of_is_asked_again() {
+    let mut node = SENDER;
+    let asked = Trial {
+        direction: Direction::Transmit,
+        ..trial(paced(1000.0), 300)
+    };
+    let seen = Retrying::new(&mut node).run(&asked, &(), &Cancel::new());
+    assert_eq!(node.asked, [paced(1000.0); 3]);
+    assert!(seen.unwrap().flows[0].tester_dropped());
+}

@@ -1,0 +1,28 @@
+"""Other work for a machine: a loop that never rests on each core, as bench and scripts/trust.py measure beside it."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+
+
+@contextlib.contextmanager
+def on_every_core(longest_s):
+    """Runs a loop on each core at the usual priority, each in a session of its own; each ends by itself after `longest_s`
+    seconds where nobody ends it."""
+    loops = []
+    try:
+        for core in sorted(os.sched_getaffinity(0)):
+            loop = ["timeout", str(longest_s), "taskset", "-c", str(core), "sh", "-c", "while :; do :; done"]
+            loops.append(subprocess.Popen(loop, start_new_session=True, preexec_fn=usual_priority))
+        time.sleep(0.5)
+        yield
+    finally:
+        for loop in loops:
+            os.killpg(loop.pid, signal.SIGKILL)
+            loop.wait()
+
+
+def usual_priority():
+    os.setpriority(os.PRIO_PROCESS, 0, 0)

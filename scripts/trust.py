@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Whether a busy host makes wirelab say what is not so: the whole datasheet of a `node:`, quiet and beside a load on every
+core, round by round. It fails where a figure of the loaded run contradicts the quiet run beyond its stated interval, where
+one that the quiet run has is lacking without a word, and where a trial of either lost frames that nobody dropped.
+
+    make build && sudo scripts/trust.py [--rounds 3] [--quick] [--wirelab FILE] [--keep FOLDER]
+    scripts/trust.py --judge FOLDER
+
+The second form runs nothing, and judges the rounds that `--keep` wrote. Node and tester are in private network namespaces
+of this machine; nothing leaves it. Exit status: 0 nothing was found, 1 something was or a run failed, 2 bad usage.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "scripts/trust"), str(ROOT / "scripts/lib")]
+
+import figures  # noqa: E402
+import ledger  # noqa: E402
+import load  # noqa: E402
+
+NODE = "198.18.0.1"
+# Seconds after which a run is given up, and a loop of the load ends by itself.
+LONGEST = 1800
+
+
+@contextlib.contextmanager
+def lab(wirelab):
+    """A lab with `wirelab node serve` on its node's side; its name."""
+    name = f"trust-{os.getpid()}"
+    subprocess.run([wirelab, "lab", "up", name], check=True, stdout=subprocess.DEVNULL)
+    serve = [wirelab, "lab", "exec", "node", "--name", name, wirelab, "node", "serve", "--listen", NODE, "--json"]
+    # A session of its own, as on a machine of its own: what the tester asks for its session is not for the node.
+    node = subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        if not node.stdout.readline():
+            sys.exit("the node did not start")
+        yield name
+    finally:
+        node.send_signal(signal.SIGTERM)
+        subprocess.run([wirelab, "lab", "down", name], check=False, stdout=subprocess.DEVNULL)
+        node.wait(30)
+
+
+def queues(wirelab, name):
+    """What queues of the host dropped so far of what was for the node. What the tester's interface does not let leave was
+    never sent, and excuses no loss."""
+    read = lambda file: subprocess.run(
+        [wirelab, "lab", "exec", "node", "--name", name, "cat", file], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    interfaces = ledger.dropped_by_interfaces(read("/proc/net/dev"))
+    return interfaces + ledger.dropped_by_processors(read("/proc/net/softnet_stat"))
+
+
+def measure(wirelab, name, file, quick):
+    """One run, into `file` and, beside it, what the host's queues dropped meanwhile."""
+    before = queues(wirelab, name)
+    ask = [wirelab, "lab", "exec", "tester", "--name", name, wirelab, "measure", f"node:{NODE}", "-o", str(file)]
+    ran = subprocess.run(ask + (["--quick"] if quick else []), stdout=subprocess.DEVNULL, timeout=LONGEST)
+    # A trial that could not be had is void and fails the run; its page is judged all the same.
+    if ran.returncode not in (0, 1) or not file.exists():
+        sys.exit(f"{file.stem}: measure ended with {ran.returncode}")
+    file.with_suffix(".queues").write_text(f"{queues(wirelab, name) - before}\n")
+
+
+def one_round(wirelab, number, folder, quick):
+    """A quiet and a loaded run in the same lab."""
+    with lab(wirelab) as name:
+        measure(wirelab, name, folder / f"{number}-quiet.json", quick)
+        with load.on_every_core(LONGEST):
+            measure(wirelab, name, folder / f"{number}-loaded.json", quick)
+
+
+def page(wirelab, file):
+    """The figures of a results file's page."""
+    report = [wirelab, "report", str(file), "--format", "datasheet-json"]
+    made = subprocess.run(report, stdout=subprocess.PIPE, text=True)
+    if made.returncode != 0:
+        sys.exit(f"{file}: the page cannot be made")
+    return figures.page(json.loads(made.stdout)["sheets"][0])
+
+
+def are_losses_owned(run, file):
+    """Whether somebody dropped what each trial of a results file lost; says what not."""
+    kept = file.with_suffix(".queues")
+    dropped = int(kept.read_text()) if kept.exists() else 0
+    found = ledger.ledger(json.loads(file.read_text())["observations"])
+    contradictions = found.contradictions(dropped)
+    for loss in contradictions:
+        print(f"{run}: {loss}")
+    counted = f"{dropped:,} buffers" if kept.exists() else "an unknown number"
+    print(
+        f"{run}: the node counted what {found.covered} trials lost, and less than {len(found.beyond)} did; "
+        f"the host's queues dropped {counted}; {len(contradictions)} losses are nobody's"
+    )
+    return not contradictions
+
+
+def are_figures_true(run, quiet, loaded):
+    """Whether no figure of a loaded page contradicts the quiet one or is lacking; says what does."""
+    verdict = figures.compare(quiet, loaded)
+    for place, ours, theirs in verdict.contradicted:
+        print(f"{run}: {place}: loaded {ours}, quiet {theirs}")
+    for place, bound in verdict.true_bounds:
+        print(f"{run}: {place}: a bound ({bound}), and true")
+    for place, why in verdict.explained:
+        print(f"{run}: {place}: not in the loaded run: {why}")
+    for place in verdict.unexplained:
+        print(f"{run}: {place}: lacking in the loaded run, without a word")
+    empty = verdict.empty_sections(quiet)
+    print(
+        f"{run}: {len(verdict.agree)} figures agree, {len(verdict.true_bounds)} are true bounds, "
+        f"{len(verdict.explained)} are lacking with a reason, {len(verdict.unexplained)} without, "
+        f"{len(verdict.contradicted)} are contradicted"
+        + (f"; nothing of {', '.join(empty)}" if empty else "")
+    )
+    return verdict.holds(quiet)
+
+
+def is_round_true(wirelab, number, folder):
+    """Judge the two runs of a round."""
+    files = [folder / f"{number}-{kind}.json" for kind in ("quiet", "loaded")]
+    owned = [are_losses_owned(f"round {number}, {file.stem.split('-')[1]}", file) for file in files]
+    quiet, loaded = (page(wirelab, file) for file in files)
+    return are_figures_true(f"round {number}", quiet, loaded) and all(owned)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="the quick datasheet: two minutes a round")
+    parser.add_argument("--wirelab", default=str(ROOT / "target/release/wirelab"))
+    parser.add_argument("--keep", type=Path, help="folder for the results files")
+    parser.add_argument("--judge", type=Path, metavar="FOLDER", help="judge what --keep wrote there; runs nothing")
+    args = parser.parse_args()
+    if not Path(args.wirelab).is_file():
+        parser.error(f"{args.wirelab} does not exist: run make build")
+    lacking = args.judge and not (args.judge / f"{args.rounds}-loaded.json").is_file()
+    if lacking:
+        parser.error(f"{args.judge} does not hold {args.rounds} rounds: write them with --keep, or give --rounds")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.judge or args.keep or Path(scratch)
+        folder.mkdir(parents=True, exist_ok=True)
+        held = []
+        for number in range(1, args.rounds + 1):
+            if not args.judge:
+                one_round(args.wirelab, number, folder, args.quick)
+            held.append(is_round_true(args.wirelab, number, folder))
+    print(f"{sum(held)} of {len(held)} rounds without a figure that the quiet run contradicts or a loss that nobody made")
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
