@@ -6,7 +6,7 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{alone, counts, node, run, trial, until};
+use common::{alone, counts, node, received, run, trial, until};
 use nix::sys::signal::{Signal, kill};
 use wirelab_ports::Path;
 use wirelab_trial::{Direction, Extent, Trial};
@@ -26,8 +26,16 @@ fn in_the_child(file: &str) {
         },
         ..trial(0)
     };
-    std::fs::write(file, "sending").unwrap();
-    let seen = run(&mut node, &trial);
+    let far_end = node.pairs()[0].tester.clone();
+    let begun = received(&far_end);
+    let seen = std::thread::scope(|scope| {
+        // A busy host may take seconds to load the programs: only frames that arrive say that it sends.
+        scope.spawn(|| {
+            until("frames that arrive", || received(&far_end) > begun + 10_000);
+            std::fs::write(file, "sending").unwrap();
+        });
+        run(&mut node, &trial)
+    });
     let flows = seen.flows.iter().map(|flow| {
         let c = counts(flow);
         format!("{} {}", c.good_frames, c.lost_frames)
@@ -56,7 +64,6 @@ fn a_stop_at_maximum_load_on_the_fast_path_spoils_the_trial_and_is_no_loss() {
         .spawn()
         .unwrap();
     until("the child's run", || said() == "sending");
-    std::thread::sleep(Duration::from_millis(700));
     let process = nix::unistd::Pid::from_raw(child.id() as i32);
     kill(process, Signal::SIGSTOP).unwrap();
     std::thread::sleep(Duration::from_millis(700));
