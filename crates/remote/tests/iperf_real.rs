@@ -54,7 +54,7 @@ fn every_layer_in_every_direction() {
             // On a busy machine the binary may come too late with its traffic back, or close a stream that it has just
             // taken; not three times.
             for _ in 0..2 {
-                let late = ["nothing came back", "and 0 bytes, before the trial did"];
+                let late = ["nothing came back", "no byte went over"];
                 let Status::Partial { why } = &observation.status else {
                     break;
                 };
@@ -67,7 +67,10 @@ fn every_layer_in_every_direction() {
             assert_eq!(observation.flows.len(), flows, "{what}");
             for flow in &observation.flows {
                 assert!(flow.counts.value().is_none(), "iperf checks no content");
-                let goodput = *flow.goodput_bits_per_s.value().expect(&what);
+                let goodput = &flow.goodput_bits_per_s;
+                let goodput = *goodput
+                    .value()
+                    .unwrap_or_else(|| panic!("{what}: {goodput:?}"));
                 assert!(possible(goodput, 4e6), "{what}: {goodput} bit/s");
                 if is_udp(layer) {
                     let loss = *flow.loss_ratio.value().expect(&what);

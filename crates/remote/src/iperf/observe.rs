@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use wirelab_iperf::v2::{Amount, Generation, Leg, Trouble};
 use wirelab_trial::{
-    Description, Field, FlowObservation, NodeError, Observation, Status, TesterObservation,
-    Unsupported, Warning,
+    Description, Direction, Field, FlowObservation, NodeError, Observation, Status,
+    TesterObservation, Unsupported, Warning,
 };
 
 use super::flow::About;
@@ -94,12 +94,20 @@ fn status(plan: &Plan, ran: &Ran) -> Status {
     }
 }
 
-/// Why the peer's traffic is not whole, as far as it can be told.
+/// Why a leg is not whole, as far as it can be told.
 fn cut(plan: &Plan, leg: &Leg) -> Option<String> {
+    // What only asks for traffic back is no flow.
+    if plan.trial.direction == Direction::Transmit && leg.is_sent() {
+        return None;
+    }
     match leg {
         Leg::UdpReceived(udp) if !udp.finished => Some(
             "the peer's traffic ended without its final datagram: it is gone, or what it sent last was lost"
                 .to_owned(),
+        ),
+        // A server that is overloaded may take a stream and close it later without a word.
+        Leg::TcpReceived { span, bytes: 0, .. } | Leg::TcpSent { span, bytes: 0, .. } => Some(
+            format!("no byte went over in {:.1} s", span.seconds()),
         ),
         Leg::TcpReceived { span, bytes, .. } => {
             let short = match plan.config.amount {
@@ -149,10 +157,11 @@ mod tests {
     use wirelab_iperf::v2::Outcome;
     use wirelab_iperf::v2::Receiver;
     use wirelab_iperf::v2::UdpReceived;
+    use wirelab_iperf::v2::enhanced::Reads;
+    use wirelab_iperf::v2::intervals::Span;
     use wirelab_iperf::v2::table::Id;
-    use wirelab_trial::{
-        Capabilities, Direction, Extent, Framing, Layer, Load, Size, SizeUnit, Trial,
-    };
+    use wirelab_trial::slices::Slices;
+    use wirelab_trial::{Capabilities, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
     fn asked(load: Load) -> Plan {
         let framing = Framing {
@@ -194,6 +203,24 @@ mod tests {
         };
         let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 5001))).unwrap();
         observation(plan, ran, &Left::default(), node, &route).unwrap()
+    }
+
+    #[test]
+    fn a_stream_over_which_no_byte_went_is_not_whole() {
+        let plan = asked(Load::Max);
+        let received = |bytes| Leg::TcpReceived {
+            span: Span {
+                start_ns: 0,
+                end_ns: 1_000_000_000,
+            },
+            bytes,
+            reads: Reads::default(),
+            held_up_ns: None,
+            slices: Slices::default(),
+        };
+        assert_eq!(cut(&plan, &received(1)), None);
+        let why = cut(&plan, &received(0)).unwrap();
+        assert_eq!(why, "no byte went over in 1.0 s");
     }
 
     #[test]
