@@ -6,9 +6,9 @@ mod rig;
 use std::io::Write as _;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
@@ -179,7 +179,15 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
     let tracer = Tracer::attach(&options(&here)).unwrap();
     tracer.store().set_socket(app.as_fd()).unwrap();
     let over = AtomicBool::new(false);
-    let received = thread::scope(|scope| {
+    let received = AtomicU64::new(0);
+    // Frames that the driver took, where all of them were read or dropped since.
+    let settled = || {
+        let [driver, stack, queued] =
+            [Point::InDriver, Point::InStack, Point::InSocket].map(|p| info(&tracer, p).counts);
+        let left = driver.taken.saturating_sub(stack.dropped + queued.dropped);
+        (received.load(Ordering::Relaxed) == left).then_some(driver.taken)
+    };
+    thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !over.load(Ordering::Relaxed) {
@@ -187,21 +195,26 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
                 }
             });
         }
-        let reader = scope.spawn(|| {
-            let mut received = 0u64;
-            loop {
-                match app.recv(&mut [0; 256]) {
-                    Ok(_) => received += 1,
-                    Err(_) if over.load(Ordering::Relaxed) => break received,
-                    Err(_) => {}
-                }
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let read = app.recv(&mut [0; 256]).is_ok();
+                received.fetch_add(u64::from(read), Ordering::Relaxed);
             }
         });
         send(&lab, &tester, 0..FRAMES, Duration::from_micros(300));
-        thread::sleep(Duration::from_millis(200));
+        // What is still on its way has to get past both loops and all else that this machine does.
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let (mut before, mut since) = (None, Instant::now());
+        while since.elapsed() < Duration::from_millis(200) && Instant::now() < deadline {
+            let now = settled();
+            if now.is_none() || now != before {
+                (before, since) = (now, Instant::now());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
         over.store(true, Ordering::Relaxed);
-        reader.join().unwrap()
     });
+    let received = received.into_inner();
     drop(steering);
     rig::print(&tracer);
     let driver = info(&tracer, Point::InDriver).counts.taken;

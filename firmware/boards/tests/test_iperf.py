@@ -19,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import lab  # noqa: E402
 
 DATAGRAMS, LENGTH = 64, 1470
-UDP = ["-u", "-n", str(DATAGRAMS * LENGTH), "-b", "5m"]
+RATE = 5_000_000
+UDP = ["-u", "-n", str(DATAGRAMS * LENGTH), "-b", str(RATE)]
 TCP = ["-n", "524288"]
 # A client of iperf that takes two streams may count a datagram of one for the other.
 STRAY = 2
@@ -68,10 +69,10 @@ class Iperf:
     def udp(self, *options, streams=1, back=False):
         """A UDP test: each stream's report, and what came back, with nearly every datagram. A busy host may lose some of
         them, iperf those that come before the thread of a second stream runs, and many where no sender waits: one of
-        some tests must bring most."""
+        some tests, each slower than the one before, must bring most."""
         stray = STRAY if self.waits else DATAGRAMS // 4
         for left in reversed(range(ATTEMPTS)):
-            said = self.iperf(*UDP, *options)
+            said = self.iperf(*UDP, *options, "-b", str(RATE >> (ATTEMPTS - 1 - left)))
             told = [(int(lost), int(all_of_them)) for lost, all_of_them in LOST.findall(said)]
             self.assertGreaterEqual(len(told), streams * (2 if back else 1), said)
             self.assertGreaterEqual(said.count("Server Report:"), streams, said)
