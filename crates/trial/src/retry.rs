@@ -25,6 +25,10 @@ pub const LEAST_HOLD_PS: u64 = 1_000_000_000;
 const EXPLAINED: f64 = 0.5;
 /// Code of the warning that a void trial of this kind has.
 pub const HELD_UP: &str = "tester-held-up";
+/// Code of the warning that the node's host did other work, so that its figures are bounds.
+pub const NODE_BUSY_CODE: &str = "node-busy";
+/// The counter of an observation in which a node tells for how long its host held its sender up, in ns.
+pub const NODE_SENDER_HELD: &str = "node_sent_held_up_ns";
 
 /// How often a trial is asked at most that the tester's host spoils.
 const MOST_ATTEMPTS: u64 = 3;
@@ -104,11 +108,18 @@ impl FlowObservation {
             }
             None => slipped,
         };
-        let blocked = sender.blocked_ps.value().copied().unwrap_or(0);
-        let idle = asked_ps
-            .zip(self.sent_for_ps())
-            .map(|(asked, sent)| asked.saturating_sub(sent).saturating_sub(blocked));
-        slipped.max(idle.unwrap_or(0))
+        slipped.max(self.sender_idle_ps(asked_ps))
+    }
+
+    /// Time in ps of `asked_ps` in which its sender neither sent nor was held back.
+    fn sender_idle_ps(&self, asked_ps: Option<u64>) -> u64 {
+        let sender = self.sender.value();
+        let blocked = sender.and_then(|sender| sender.blocked_ps.value());
+        let idle = asked_ps.zip(self.sent_for_ps()).map(|(asked, sent)| {
+            let blocked = blocked.copied().unwrap_or(0);
+            asked.saturating_sub(sent).saturating_sub(blocked)
+        });
+        idle.unwrap_or(0)
     }
 }
 
@@ -118,6 +129,14 @@ fn long_gaps_ps(buckets: &[(u64, u64)], tick_ps: u64) -> u64 {
     long.fold(0, |sum, (gap, count)| {
         sum.saturating_add(ps(*gap).saturating_mul(*count))
     })
+}
+
+fn is_beyond(held_ps: u64, lasted_ps: u64) -> bool {
+    held_ps >= LEAST_HOLD_PS && held_ps as f64 > HELD_SHARE * lasted_ps as f64
+}
+
+fn ms(ps: u64) -> String {
+    crate::format::decimal(ps as f64 / 1e9, 0)
 }
 
 /// Whether the tester, not the node, sends a flow; both ends of ports are the tester's.
@@ -139,19 +158,64 @@ impl Observation {
         self.flows.iter().find_map(|flow| self.held_up(flow))
     }
 
-    fn held_up(&self, flow: &FlowObservation) -> Option<String> {
+    /// Why the host of a node that tells its holds spoilt this trial, where it held the node's sender or receiver up for
+    /// more than [`HELD_SHARE`] of the time. A node that is slow by itself is a figure; one that was stopped, or whose
+    /// processor others had, shows what else its host did.
+    pub fn node_held_up(&self) -> Option<String> {
+        if self.status != Status::Complete || self.node.kind == "ports" {
+            return None;
+        }
+        self.flows.iter().find_map(|flow| self.node_holds(flow))
+    }
+
+    fn node_holds(&self, flow: &FlowObservation) -> Option<String> {
+        let (who, held) = match flow.direction {
+            Direction::Transmit => {
+                let told = self.counters.get(NODE_SENDER_HELD)?.value()?;
+                let idle = flow.sender_idle_ps(self.asked_ps());
+                ("sender", told.saturating_mul(1000).max(idle))
+            }
+            _ if self.node_kept_all(flow) => return None,
+            Direction::Receive => ("receiver", *flow.checker_held_up_ps.value()?),
+            _ => return None,
+        };
+        let lasted = self.lasted_ps(flow)?;
+        is_beyond(held, lasted).then(|| {
+            format!(
+                "the node's own host held its {who} up for {} ms of {} ms",
+                ms(held),
+                ms(lasted)
+            )
+        })
+    }
+
+    /// Whether all that came while a node's receiver was held up waited for it.
+    fn node_kept_all(&self, flow: &FlowObservation) -> bool {
+        let lost = flow.counts.value().map(|c| c.lost_frames);
+        !self.trial.framing.layer.is_tcp() && lost == Some(0)
+    }
+
+    fn asked_ps(&self) -> Option<u64> {
+        match self.trial.extent {
+            Extent::Time { time_ps } => Some(time_ps),
+            Extent::Frames { .. } => None,
+        }
+    }
+
+    /// How long a flow lasted in ps, at most; `None` where that is no time.
+    fn lasted_ps(&self, flow: &FlowObservation) -> Option<u64> {
         let elapsed = flow.elapsed.value();
         if elapsed.is_some_and(|elapsed| elapsed.clock != ClockKind::Wall) {
             return None;
         }
-        let asked_ps = match self.trial.extent {
-            Extent::Time { time_ps } => Some(time_ps),
-            Extent::Frames { .. } => None,
-        };
-        let lasted = [asked_ps, flow.sent_for_ps(), elapsed.map(|e| e.ps)];
-        let lasted = lasted.into_iter().flatten().max()?;
-        let beyond = |held: u64| held >= LEAST_HOLD_PS && held as f64 > HELD_SHARE * lasted as f64;
-        let ms = |ps: u64| crate::format::decimal(ps as f64 / 1e9, 0);
+        let lasted = [self.asked_ps(), flow.sent_for_ps(), elapsed.map(|e| e.ps)];
+        lasted.into_iter().flatten().max()
+    }
+
+    fn held_up(&self, flow: &FlowObservation) -> Option<String> {
+        let lasted = self.lasted_ps(flow)?;
+        let asked_ps = self.asked_ps();
+        let beyond = |held: u64| is_beyond(held, lasted);
         // Of a flow between two ports its port is the tester's own, and else the node.
         let own = self.node.kind == "ports";
         let says = |who: &str, way: &str, held: u64| {
@@ -239,8 +303,8 @@ impl Observation {
     }
 }
 
-/// A node whose trials are asked again where the tester's own host spoilt them. One that cannot be had is void, with the
-/// reason. One of which the tester's own queue dropped what the node sent is asked again too, at maximum load for less
+/// A node whose trials are asked again where the tester's own host spoilt them, or the node's as far as it tells that. One
+/// that cannot be had is void, with the reason; of one that the node's host spoilt the figures are bounds. One of which the tester's own queue dropped what the node sent is asked again too, at maximum load for less
 /// than that: the figure is then a lower bound, and the tester its limit. How often it was asked stands in the counter
 /// [`ATTEMPTS`]; one that a node took together with another, and has that counter already, is not asked again.
 pub struct Retrying<'a> {
@@ -382,12 +446,13 @@ impl Node for Retrying<'_> {
                 Extent::Frames { .. } => ps(since.elapsed()),
             };
             let held = observation.tester_held_up();
+            let spoilt = held.is_some() || observation.node_held_up().is_some();
             let own = observation.counters.contains_key(ATTEMPTS) || cancel.is_cancelled();
             let dropped = held.is_none() && !own && observation.dropped_what_came();
-            let again = match &held {
+            let again = match spoilt {
                 _ if own => false,
-                Some(_) => self.may_ask_again(attempts, begun),
-                None => {
+                true => self.may_ask_again(attempts, begun),
+                false => {
                     let missed = observation.missed_its_rate();
                     let worth = missed || (dropped && trial.load != Load::Max);
                     worth && self.may_repeat(attempts, trial_ps)
@@ -406,12 +471,13 @@ impl Node for Retrying<'_> {
                 let counted = Field::measured(attempts);
                 observation.counters.insert(ATTEMPTS.to_owned(), counted);
             }
-            match held {
-                None => self.in_vain = 0,
-                Some(why) => {
-                    self.in_vain = self.in_vain.saturating_add(1);
-                    give_up(&mut observation, &why, attempts);
-                }
+            self.in_vain = match spoilt {
+                true => self.in_vain.saturating_add(1),
+                false => 0,
+            };
+            // What a node tells that its own host held up is a bound of its figures, and says so.
+            if let Some(why) = held {
+                give_up(&mut observation, &why, attempts);
             }
             return Ok(observation);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::counter::{ATTEMPTS, SHARED_TIME};
-use wirelab_trial::retry::{HELD_UP, LOWERED_LOAD};
+use wirelab_trial::retry::{HELD_UP, LOWERED_LOAD, NODE_SENDER_HELD};
 use wirelab_trial::*;
 
 const MS: u64 = 1_000_000_000;
@@ -135,12 +135,75 @@ fn a_stop_at_maximum_load_is_one_of_the_tester() {
     let frames = Field::measured(16);
     shared.counters.insert(SHARED_TIME.to_owned(), frames);
     assert!(observation(&trial, shared).tester_held_up().is_some());
-    // The node's own sender may stop as it likes, but both ends of ports are the tester's.
+    // A node's sender is none of the tester's, but both ends of ports are.
     stopped.direction = Direction::Transmit;
     let mut seen = observation(&trial, stopped);
     assert_eq!(seen.tester_held_up(), None);
     seen.node.kind = "ports".to_owned();
     assert!(seen.tester_held_up().is_some());
+}
+
+#[test]
+fn a_node_that_tells_that_its_host_stopped_its_sender_is_asked_again() {
+    let trial = trial(Load::Max, 3_000);
+    let mut stopped = flow(920_121, 306_707.0, None);
+    stopped.direction = Direction::Transmit;
+    sender(&mut stopped).slipped_ps = Field::measured(SECOND);
+    sender(&mut stopped).blocked_ps = Field::measured(0);
+    let mut seen = observation(&trial, stopped);
+    assert_eq!(seen.node_held_up(), None, "one that is slow by itself");
+    let mut tells = |ns: u64| {
+        let told = Field::measured(ns);
+        seen.counters.insert(NODE_SENDER_HELD.to_owned(), told);
+        seen.node_held_up()
+    };
+    assert_eq!(tells(299_000_000), None, "within the tolerance");
+    assert_eq!(
+        tells(1_000_000_000).unwrap(),
+        "the node's own host held its sender up for 1,000 ms of 3,000 ms"
+    );
+    assert_eq!(seen.tester_held_up(), None);
+    seen.node.kind = "ports".to_owned();
+    assert_eq!(seen.node_held_up(), None, "the tester's own");
+}
+
+#[test]
+fn a_node_that_tells_that_its_host_stopped_its_receiver_is_asked_again() {
+    let mut trial = trial(Load::Max, 300);
+    let mut stopped = flow(10_000, 33_333.0, None);
+    stopped.checker_held_up_ps = Field::measured(SECOND / 10);
+    let why = |trial: &Trial, flow: &FlowObservation| {
+        observation(trial, flow.clone())
+            .node_held_up()
+            .map(|why| why.contains("receiver up for 100 ms of 300 ms"))
+    };
+    assert_eq!(why(&trial, &stopped), None, "all waited in its queue");
+    let mut counts = *stopped.counts.value().unwrap();
+    counts.lost_frames = 1;
+    let lossy = FlowObservation {
+        counts: Field::measured(counts),
+        ..stopped.clone()
+    };
+    assert_eq!(why(&trial, &lossy), Some(true), "its queue overflowed");
+    trial.framing.layer = Layer::TcpIpv4;
+    assert_eq!(why(&trial, &stopped), Some(true), "a stream waits for it");
+}
+
+#[test]
+fn one_that_a_nodes_host_spoils_each_time_is_kept_and_not_void() {
+    let mut held = good();
+    held.direction = Direction::Transmit;
+    let mut node = listed(vec![held]);
+    node.node_held_ns = 200_000_000;
+    let mut retrying = Retrying::new(&mut node);
+    let seen = ask(&mut retrying);
+    assert_eq!(seen.status, Status::Complete);
+    let attempts = *seen.counters[ATTEMPTS].value().unwrap();
+    assert!(attempts >= 3, "{attempts}");
+    for _ in 0..20 {
+        ask(&mut retrying);
+    }
+    assert!(node.asked <= 3 * 10 + 18, "{}", node.asked);
 }
 
 #[test]
@@ -201,6 +264,7 @@ struct Listed {
     flows: Vec<FlowObservation>,
     asked: usize,
     own: bool,
+    node_held_ns: u64,
 }
 
 impl Node for Listed {
@@ -217,6 +281,10 @@ impl Node for Listed {
         let at = self.asked.min(self.flows.len() - 1);
         self.asked += 1;
         let mut seen = observation(trial, self.flows[at].clone());
+        if self.node_held_ns > 0 {
+            let told = Field::measured(self.node_held_ns);
+            seen.counters.insert(NODE_SENDER_HELD.to_owned(), told);
+        }
         if self.own {
             let counted = Field::measured(1);
             seen.counters.insert(ATTEMPTS.to_owned(), counted);
@@ -230,6 +298,7 @@ fn listed(flows: Vec<FlowObservation>) -> Listed {
         flows,
         asked: 0,
         own: false,
+        node_held_ns: 0,
     }
 }
 
