@@ -43,6 +43,13 @@ static long wait_step(__u32 i, struct wait *w)
 	return w->now >= w->due || state.stop;
 }
 
+static __always_inline void move_schedule(__u64 ns)
+{
+	state.shift_ns += ns;
+	state.slipped_ns += ns;
+	state.slips += 1;
+}
+
 /* Wait for the frame's due time and return the time it leaves. A sender that was held up catches up within a limit, and
  * moves its schedule by what is beyond; the rule of crates/trial/src/pace.rs. */
 static __always_inline __u64 wait_until_due(struct wl_gen_port_state *s, __u64 now)
@@ -55,15 +62,12 @@ static __always_inline __u64 wait_until_due(struct wl_gen_port_state *s, __u64 n
 	s->burst += 1;
 	if (s->burst > s->longest_burst)
 		s->longest_burst = s->burst;
-	if (now < w.due) {
+	if (now < w.due)
 		bpf_loop(1 << 22, wait_step, &w, 0);
-	} else if (now - w.due > cfg.limit_ns) {
-		__u64 moved = cfg.strict ? now - w.due : now - w.due - cfg.limit_ns;
-
-		state.shift_ns += moved;
-		state.slipped_ns += moved;
-		state.slips += 1;
-	}
+	else if (now - w.due > cfg.limit_ns)
+		move_schedule(cfg.strict ? now - w.due : now - w.due - cfg.limit_ns);
+	else if (s->burst >= cfg.most_frames && now - w.due >= cfg.interval_ns)
+		move_schedule(now - w.due);
 	s->due_ns += cfg.interval_ns;
 	s->due_ps += cfg.interval_ps;
 	if (s->due_ps >= 1000) {

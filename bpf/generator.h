@@ -54,6 +54,7 @@ struct wl_gen_cfg {
 	__u32 interval_ps; /* the rest, 0 to 999 */
 	__u32 strict; /* a schedule that moves leaves nothing to catch up with */
 	__u64 limit_ns; /* lateness up to this is made up for */
+	__u64 most_frames; /* a catch-up is no longer */
 	struct wl_gen_port_cfg port[WL_GEN_PORTS];
 };
 

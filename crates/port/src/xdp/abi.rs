@@ -42,6 +42,7 @@ pub struct GenCfg {
     pub interval_ps: u32,
     pub strict: u32,
     pub limit_ns: u64,
+    pub most_frames: u64,
     pub port: [GenPortCfg; GEN_PORTS],
 }
 

@@ -363,7 +363,9 @@ fn configuration(jobs: &[(PortName, SendJob)]) -> Box<GenCfg> {
     cfg.flags = u32::from(flags(first).bits());
     cfg.interval_ns = interval_ps / 1000;
     cfg.interval_ps = (interval_ps % 1000) as u32;
-    cfg.limit_ns = first.pace.schedule(0).map_or(0, |pacer| pacer.limit_ns());
+    if let Some(pacer) = first.pace.schedule(0) {
+        (cfg.limit_ns, cfg.most_frames) = (pacer.limit_ns(), pacer.most_frames());
+    }
     cfg.strict = u32::from(matches!(first.pace, Pace::Strict { .. }));
     let mut first_step = 0;
     for (i, (_, job)) in jobs.iter().enumerate() {
