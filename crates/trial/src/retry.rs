@@ -55,7 +55,9 @@ const KEPT: f64 = 0.95;
 pub const LOWERED_LOAD: &str = "tester-lowered-load";
 
 impl FlowObservation {
-    /// Whether its sender fell behind because the path took no more: then what it achieved is what the path takes.
+    /// Whether its sender fell behind because the path took no more: then what it achieved is what the path takes. Where
+    /// holds by its host explain as much, it is not known what the path would have taken: the burst that makes up for a
+    /// hold fills a queue at once, and is blocked in it.
     pub fn was_held_back(&self) -> bool {
         let Some(sender) = self.sender.value() else {
             return false;
@@ -68,8 +70,9 @@ impl FlowObservation {
             return false;
         };
         let short = 1.0 - achieved / asked;
-        sender.kept_rate.value() == Some(&false)
-            && *blocked as f64 >= EXPLAINED * short * lasted as f64
+        let explains = |ps: u64| ps as f64 >= EXPLAINED * short * lasted as f64;
+        let slipped = sender.slipped_ps.value().copied().unwrap_or(0);
+        sender.kept_rate.value() == Some(&false) && explains(*blocked) && !explains(slipped)
     }
 
     /// Whether its sender waited for most of its time until the path took more, at whatever load.

@@ -240,6 +240,11 @@ fn back_pressure_is_no_hold_and_no_failure_of_the_tester() {
     // Blocked for a moment does not explain it.
     sender(&mut flow).blocked_ps = Field::measured(SECOND / 10);
     assert!(!flow.was_held_back() && flow.sender_was_slow());
+    // A hold of 150 ms, of which 100 were made up for in a burst that filled the queue for a moment.
+    let mut burst = self::flow(6_840, 6_840.0, Some(7_200.0));
+    sender(&mut burst).slipped_ps = Field::measured(52 * MS);
+    sender(&mut burst).blocked_ps = Field::measured(35 * MS);
+    assert!(!burst.was_held_back() && burst.sender_was_slow());
     // A path that took nothing any more after a tenth of the time.
     let mut blocked = self::flow(826, 8_256.0, Some(8_256.0));
     sender(&mut blocked).blocked_ps = Field::measured(9 * SECOND / 10);
