@@ -108,6 +108,13 @@ impl Counts {
         Ok(())
     }
 
+    /// Frames that were sent and did not arrive, or went by unseen.
+    pub const fn unseen_frames(&self) -> u64 {
+        self.lost_frames
+            .saturating_add(self.missed_frames)
+            .saturating_add(self.lost_or_missed_frames)
+    }
+
     /// Whether nothing is wrong: every frame sent arrived once, in order, intact.
     pub fn is_clean(&self) -> bool {
         self.good_frames == self.received_frames

@@ -225,8 +225,27 @@ impl CheckReport {
 
     /// Frames/s between the first and the last timed frame: frames that arrived over the time they took.
     pub fn frames_per_s(&self) -> Option<f64> {
+        self.frames_per_s_over(0)
+    }
+
+    /// The same of what was sent within `sent_ns`. Where frames are missing, nobody knows when they would have come: those
+    /// that came are spread over all of the time in which frames were sent. A queue that is full after a third of it has
+    /// then no more than what it took.
+    fn frames_per_s_over(&self, sent_ns: u64) -> Option<f64> {
         let ((t0, n0), (t1, n1)) = (self.first?, self.last?);
-        (t1 > t0).then(|| (n1 - n0) as f64 * 1e9 / (t1 - t0) as f64)
+        let came_ns = t1.checked_sub(t0).filter(|ns| *ns > 0)?;
+        let is_whole = self.counts.unseen_frames() == 0;
+        let over_ns = if is_whole {
+            came_ns
+        } else {
+            came_ns.max(sent_ns)
+        };
+        Some((n1 - n0) as f64 * 1e9 / over_ns as f64)
+    }
+
+    /// Frames/s that arrived of a flow, once what is missing of it is known ([`CheckReport::with_sent`]).
+    pub fn arrived_frames_per_s(&self, sent: &SendReport) -> Option<f64> {
+        self.frames_per_s_over(sent.last_ns.saturating_sub(sent.first_ns))
     }
 }
 

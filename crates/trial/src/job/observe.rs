@@ -51,7 +51,10 @@ pub fn flow_observation(
 ) -> FlowObservation {
     let left = sent.sequences_left(seen.counts.distinct_sequences);
     let seen = seen.with_sent(left);
-    let rate = Field::measured_or(seen.frames_per_s(), "fewer than two timed frames arrived");
+    let rate = Field::measured_or(
+        seen.arrived_frames_per_s(sent),
+        "fewer than two timed frames arrived",
+    );
     let bits = |bytes: u64| rate.clone().map(|r| r * 8.0 * bytes as f64);
     let on_the_wire = |bytes: u64| match asked.layer {
         Layer::TcpIpv4 | Layer::TcpIpv6 => {
@@ -332,15 +335,52 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_was_soon_full_took_no_more_a_second_than_what_came() {
+        // 812,000/s for 300 ms, of which what came in the first 94 ms fitted.
+        let sent = SendReport {
+            emitted_frames: 243_600,
+            sequences: 243_600,
+            last_ns: 300_000_000,
+            ..SendReport::default()
+        };
+        let seen = CheckReport {
+            counts: Counts {
+                received_frames: 81_300,
+                good_frames: 81_300,
+                distinct_sequences: 81_300,
+                ..Counts::default()
+            },
+            first: Some((0, 0)),
+            last: Some((94_000_000, 81_299)),
+            ..CheckReport::default()
+        };
+        let flow = flow_observation(&asked(Layer::UdpIpv4, None), &sent, seen.clone());
+        let rate = *flow.frames_per_s.value().unwrap();
+        assert!((270_000.0..272_000.0).contains(&rate), "{rate}");
+        let whole = SendReport {
+            emitted_frames: 81_300,
+            sequences: 81_300,
+            ..sent
+        };
+        let flow = flow_observation(&asked(Layer::UdpIpv4, None), &whole, seen);
+        let rate = *flow.frames_per_s.value().unwrap();
+        assert!(
+            rate > 864_000.0,
+            "none is missing, so the path is that fast: {rate}"
+        );
+    }
+
+    #[test]
     fn rates_and_losses_of_a_udp_flow() {
         let (sent, seen) = reports();
         let flow = flow_observation(&asked(Layer::UdpIpv4, Some(1000.0)), &sent, seen);
         assert_eq!(flow.counts.value().unwrap().lost_frames, 1);
-        assert_eq!(flow.frames_per_s.value(), Some(&1000.0));
-        assert_eq!(flow.goodput_bits_per_s.value(), Some(&8e6));
-        assert_eq!(flow.payload_bits_per_s.value(), Some(&(1028.0 * 8e3)));
-        assert_eq!(flow.link_bits_per_s.value(), Some(&(1066.0 * 8e3)));
-        assert_eq!(flow.efficiency.value(), Some(&(1028.0 * 8e3 / 1e9)));
+        // The last of the 101 frames that were sent in 100 ms did not come.
+        assert_eq!(flow.frames_per_s.value(), Some(&990.0));
+        assert_eq!(flow.goodput_bits_per_s.value(), Some(&7.92e6));
+        assert_eq!(flow.payload_bits_per_s.value(), Some(&(1028.0 * 7.92e3)));
+        assert_eq!(flow.link_bits_per_s.value(), Some(&(1066.0 * 7.92e3)));
+        assert_eq!(flow.efficiency.value(), Some(&(1028.0 * 7.92e3 / 1e9)));
         assert_eq!(flow.loss_ratio.value(), Some(&(1.0 / 101.0)));
         let sender = flow.sender.value().unwrap();
         assert_eq!(sender.kept_rate.value(), Some(&true));
