@@ -431,6 +431,9 @@ pub fn run(
     let late = settle::wait_for_own(&checkers, &sent, cancel);
     restless.store(late.is_some(), Ordering::Relaxed);
     warnings.extend(late);
+    if !recorders.is_empty() {
+        settle::wait_for_captures(&recorders, &checkers, cancel);
+    }
     finish_recorders(recorders, &plan.flows, &mut warnings).map_err(because)?;
     let receiver_path = checkers.first().map_or("none", AnyChecker::path);
     let seen = checkers

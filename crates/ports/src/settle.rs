@@ -12,6 +12,8 @@ use crate::run::AnyChecker;
 
 /// No frame for so long after the senders ended means that all have arrived.
 pub const QUIET: Duration = Duration::from_millis(30);
+/// How long no frame may come to a capture until the rest is missing there.
+const CAPTURE_QUIET: Duration = Duration::from_millis(500);
 /// Longest wait for frames that are still on their way (RFC 2544, 23: two seconds).
 const LONGEST_DRAIN: Duration = Duration::from_secs(2);
 /// How long to look for frames of another run before one.
@@ -88,6 +90,22 @@ pub fn wait_for_own(
             "offer less, so that queues on the way do not fill",
         )
     })
+}
+
+/// Wait until captures have the frames that the checkers passed on to them, or none comes for a while: a busy host may hand
+/// frames on long after their checker saw them.
+pub fn wait_for_captures(
+    recorders: &[packet::Checker],
+    checkers: &[AnyChecker],
+    cancel: &Cancel,
+) {
+    let passed: u64 = checkers.iter().map(AnyChecker::received).sum();
+    let total = || recorders.iter().map(|r| r.received_frames()).sum::<u64>();
+    let quiet = |captured| match captured >= passed {
+        true => Duration::ZERO,
+        false => CAPTURE_QUIET,
+    };
+    wait(total, quiet, LONGEST_DRAIN, cancel);
 }
 
 /// Wait until no frame comes for a while.
