@@ -271,4 +271,5 @@ fn an_echo_is_of_blocks_that_the_server_returns_and_its_background_is_a_second_s
     };
     assert!(why.contains("the background ended early"), "{why}");
     assert!(common::has_warning(&observations[2], "background-ended"));
+    assert_eq!(ran(&observations[2]), None, "two datagrams have no rate");
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use wirelab_trial::{
-    Background, CpuLoad, Direction, Field, Kind, Observation, ResultsFile, Trial, pooled,
+    Background, CpuLoad, Direction, Field, Kind, Observation, ResultsFile, Status, Trial, pooled,
 };
 
 use crate::datasheet::{echo, sheet::Echo, show};
@@ -130,7 +130,7 @@ fn cells(asked: &Asked<'_>) -> Vec<Cell> {
         words(row::layer(trial.framing.layer)),
         Cell::Text(format!("{} {} B", trial.size.unit.name(), trial.size.bytes)),
         Cell::Text(row::load(&trial.load)),
-        Cell::Text(background(trial.background)),
+        Cell::Text(background(trial.background) + unfinished(&each)),
         Cell::Text(format::integer(e.samples)),
         us(&e.p50_ps),
         between("p50_ps", &e.p50_ps),
@@ -167,6 +167,12 @@ fn beside(e: &Echo) -> [Cell; 3] {
         rate(&e.background_frames_per_s),
         Cell::of(e.background_loss_ratio.clone(), show::loss),
     ]
+}
+
+/// Round trips of a trial that ended early, or whose background did, are not those that were asked for.
+fn unfinished(each: &[Observation]) -> &'static str {
+    let complete = each.iter().all(|o| o.status == Status::Complete);
+    if complete { "" } else { " (ended early)" }
 }
 
 fn background(background: Option<Background>) -> String {
