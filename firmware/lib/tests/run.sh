@@ -27,9 +27,28 @@ run() {
     fi
 }
 
-# Compiles each module for a microcontroller without a warning, and prints what it takes there (-Os).
+# The size that firmware/README.md shows of a module for a processor.
+shown() {
+    awk -F '|' -v module="$1" -v cpu="$2" '
+        function plain(cell) { cell = tolower(cell); gsub(/[ ,+-]|plus/, "", cell); return cell }
+        plain($2) == "module" && plain($3) ~ /^cortex/ { for (i = 3; i < NF; i++) if (plain($i) == plain(cpu)) column = i }
+        column && $2 ~ "^ (the application \\()?`?" module "`?[ ,)]" { print plain($column); exit }
+    ' "$here/../../README.md"
+}
+
+# Whether a size is what the README shows: exactly with the compiler that it names, else within 5 %.
+agrees() {
+    local total=$1 shown=$2 compiler=$3 apart
+    apart=$((total > shown ? total - shown : shown - total))
+    case "$("$compiler" -dumpfullversion)" in
+        12.2.*) [ "$apart" = 0 ] ;;
+        *) [ $((apart * 20)) -le "$shown" ] ;;
+    esac
+}
+
+# Compiles each module for a microcontroller without a warning, and holds what it takes there (-Os) to the README.
 cross() {
-    local cpu=$1 compiler=$2 module file total objects most
+    local cpu=$1 compiler=$2 module file total objects most name readme
     shift 2
     points=$((points + 1))
     if ! command -v "$compiler" >/dev/null; then
@@ -37,12 +56,9 @@ cross() {
         return
     fi
     mkdir -p "$build/$cpu"
-    for module in 'frame_*' capture capture_cost load echo scenario identify blast blast_frame 'control_*' 'iperf_*' \
-        '../../app/app_*' ../../app/pace; do
+    for module in 'frame_*' capture capture_cost load echo scenario identify blast blast_frame 'control_*' 'iperf_*' app; do
         objects=()
-        # The pattern is to be taken as one.
-        # shellcheck disable=SC2086
-        for file in "$here"/../src/$module.c; do
+        for file in $(sources "$module"); do
             objects+=("$build/$cpu/$(basename "$file" .c).o")
             if ! "$compiler" "$@" -std=c11 -Os -ffreestanding -Wall -Wextra -Wpedantic -Wconversion -Werror \
                 -I"$here/../include" -I"$here/../../app" -c "$file" -o "${objects[-1]}"; then
@@ -61,10 +77,25 @@ cross() {
             echo "not ok $points - $cpu: $module takes ${total[0]} bytes, more than $most"
             return
         fi
-        module=${module##*/}
-        echo "# $cpu, ${module%_\*}: ${total[0]} bytes of code and constants, $((total[1] + total[2])) bytes of RAM"
+        name=${module%_\*}
+        readme=$(shown "$name" "$cpu")
+        if ! agrees "${total[0]}" "${readme:-0}" "$compiler"; then
+            echo "not ok $points - $cpu: $name takes ${total[0]} bytes, and firmware/README.md shows ${readme:-nothing}"
+            return
+        fi
+        echo "# $cpu, $name: ${total[0]} bytes of code and constants, $((total[1] + total[2])) bytes of RAM"
     done
-    echo "ok $points - every module compiles for $cpu"
+    echo "ok $points - every module compiles for $cpu, and takes what the README shows"
+}
+
+# The files of a module.
+sources() {
+    case "$1" in
+        app) echo "$here"/../../app/app_*.c "$here/../../app/pace.c" ;;
+        # The pattern is to be taken as one.
+        # shellcheck disable=SC2086
+        *) echo "$here"/../src/$1.c ;;
+    esac
 }
 
 main() {
