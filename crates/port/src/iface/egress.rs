@@ -34,9 +34,11 @@ pub struct Departed {
     /// What happened to the link.
     pub fault: Option<LinkFault>,
     /// Frames that the driver sent, of whatever flow; a piece of many datagrams may count as one.
-    transmitted: u64,
+    pub transmitted: u64,
     /// Frames that queue and driver dropped, of whatever flow.
-    dropped: u64,
+    pub dropped: u64,
+    /// Frames that came in by the interface, of whatever flow.
+    pub received: u64,
 }
 
 impl Egress {
@@ -75,19 +77,36 @@ impl Egress {
                 .transmitted_frames
                 .saturating_sub(self.link.transmitted_frames),
             dropped: u64::from(queue).saturating_add(driver),
+            received: now
+                .received_frames
+                .saturating_sub(self.link.received_frames),
         }
     }
 }
 
 impl Departed {
+    /// The same, less so many frames of other flows that left for certain, since they arrived.
+    #[must_use]
+    pub const fn beside(self, arrived: u64) -> Departed {
+        Departed {
+            transmitted: self.transmitted.saturating_sub(arrived),
+            ..self
+        }
+    }
+
     /// Bounds of the datagrams, among `unseen` that nobody saw of `emitted`, which never left. Others may have been sent by
-    /// the interface, so that less than what was dropped may be the flow's. Of `segmented` ones a drop is of many.
+    /// the interface, so that less than what was dropped may be the flow's. Of `segmented` ones a drop may be of many, and
+    /// what left is known where the driver had each for itself: then it counted no fewer than were emitted.
     pub fn never_left(&self, emitted: u64, unseen: u64, segmented: bool) -> Missed {
         let each = if segmented { UDP_MAX_SEGMENTS } else { 1 };
         let at_most = self.dropped.saturating_mul(each).min(unseen);
         let lacking = emitted.saturating_sub(self.transmitted);
+        let one_by_one = !segmented || self.transmitted.saturating_add(self.dropped) >= emitted;
         Missed {
-            at_least: if segmented { 0 } else { lacking.min(at_most) },
+            at_least: match one_by_one {
+                true => lacking.min(self.dropped).min(at_most),
+                false => 0,
+            },
             at_most,
         }
     }
@@ -131,6 +150,7 @@ mod tests {
             fault: None,
             transmitted,
             dropped,
+            received: 0,
         }
     }
 
@@ -149,6 +169,13 @@ mod tests {
         );
         assert_eq!(of(departed(900, 0), 150, false), (0, 0), "a late counter");
         assert_eq!(of(departed(10, 2), 500, true), (0, 256), "pieces of many");
+        assert_eq!(
+            of(departed(903, 100), 100, true),
+            (97, 100),
+            "the driver had each for itself, and three of others"
+        );
+        let beside = departed(1_600, 100).beside(700);
+        assert_eq!(of(beside, 150, false), (100, 100), "another flow is known");
     }
 
     proptest! {

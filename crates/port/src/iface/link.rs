@@ -15,12 +15,13 @@ const IFLA_STATS64: u16 = 23;
 const IFLA_CARRIER_CHANGES: u16 = 35;
 /// Length of `struct ifinfomsg`, and where its number and flags lie.
 const INFO: usize = 16;
-const INFO_INDEX: usize = 4;
-const INFO_FLAGS: usize = 8;
-/// Where `tx_packets` and `tx_dropped` lie in `struct rtnl_link_stats64`.
+pub(super) const INFO_INDEX: usize = 4;
+pub(super) const INFO_FLAGS: usize = 8;
+/// Where `rx_packets`, `tx_packets` and `tx_dropped` lie in `struct rtnl_link_stats64`.
+const STATS_RX_PACKETS: usize = 0;
 const STATS_TX_PACKETS: usize = 8;
 const STATS_TX_DROPPED: usize = 56;
-const IFF_UP: u32 = 1;
+pub(super) const IFF_UP: u32 = 1;
 const IFF_LOWER_UP: u32 = 1 << 16;
 
 /// A port's link at one moment.
@@ -34,6 +35,8 @@ pub struct LinkState {
     pub carrier: bool,
     /// How often the carrier came or went since the interface exists.
     pub carrier_changes: u32,
+    /// Frames that the driver has received.
+    pub received_frames: u64,
     /// Frames that the driver has sent.
     pub transmitted_frames: u64,
     /// Frames that the driver did not take, or dropped.
@@ -129,6 +132,7 @@ fn read(info: &[u8]) -> Option<LinkState> {
         up: flags & IFF_UP != 0,
         carrier: flags & IFF_LOWER_UP != 0,
         carrier_changes: number32(find(attributes, IFLA_CARRIER_CHANGES)?)?,
+        received_frames: number64(stats.get(STATS_RX_PACKETS..)?)?,
         transmitted_frames: number64(stats.get(STATS_TX_PACKETS..)?)?,
         dropped_frames: number64(stats.get(STATS_TX_DROPPED..)?)?,
     })
@@ -153,6 +157,7 @@ mod tests {
             up: true,
             carrier: true,
             carrier_changes: u32::MAX,
+            received_frames: 0,
             transmitted_frames: 0,
             dropped_frames: 0,
         };
