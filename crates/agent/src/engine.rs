@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
+use wirelab_cores::prefer_this_thread;
 use wirelab_socket::flow::{Live, Seen, Sent};
 use wirelab_socket::serve::Passed;
 use wirelab_trial::Cancel;
 
+use crate::host::Host;
 use crate::inside::{Inside, Wanted};
 
 /// What a piece of work tells when it has ended.
@@ -89,6 +91,10 @@ pub struct Plan {
     pub wanted: Option<Wanted>,
     /// What a reader must know of it.
     pub notes: Vec<String>,
+    /// The time from one frame to the next in ps, of a sender that sleeps meanwhile.
+    pub sleeps_ps: Option<u64>,
+    /// What watches the host meanwhile.
+    pub host: Option<Host>,
 }
 
 /// A piece of work on its thread.
@@ -99,13 +105,22 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// Start a piece of work.
-    pub fn start(name: &str, work: Work, live: Arc<Live>) -> io::Result<Leg> {
+    /// Start a piece of work that goes before other work of the host. It sleeps for so many ps at a time, or has work at
+    /// any time.
+    pub fn start(
+        name: &str,
+        work: Work,
+        live: Arc<Live>,
+        sleeps_ps: Option<u64>,
+    ) -> io::Result<Leg> {
         let cancel = Cancel::new();
         let (told, flag) = (Arc::clone(&live), cancel.clone());
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || work(&told, &flag))?;
+            .spawn(move || {
+                prefer_this_thread(sleeps_ps);
+                work(&told, &flag)
+            })?;
         Ok(Leg {
             live,
             cancel,
@@ -140,5 +155,40 @@ impl Leg {
 impl Drop for Leg {
     fn drop(&mut self) {
         self.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Policy and nice value of the calling thread, as the kernel tells them (proc_pid_stat(5)).
+    fn priority() -> (String, String) {
+        let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+        let fields: Vec<&str> = text
+            .rsplit_once(')')
+            .unwrap()
+            .1
+            .split_whitespace()
+            .collect();
+        (fields[38].to_owned(), fields[16].to_owned())
+    }
+
+    #[test]
+    fn the_work_of_a_trial_goes_before_other_work_as_far_as_that_is_permitted() {
+        for sleeps_ps in [None, Some(1_000_000_000)] {
+            let permitted = std::thread::spawn(move || {
+                prefer_this_thread(sleeps_ps);
+                priority()
+            });
+            let (send, receive) = std::sync::mpsc::channel();
+            let work: Work = Box::new(move |_, _| {
+                send.send(priority()).unwrap();
+                Ok(Told::default())
+            });
+            let leg = Leg::start("test", work, Arc::default(), sleeps_ps).unwrap();
+            leg.finish().unwrap();
+            assert_eq!(receive.recv().unwrap(), permitted.join().unwrap());
+        }
     }
 }

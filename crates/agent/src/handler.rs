@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status};
 use wirelab_control::page::Record;
-use wirelab_control::value::{Mac, State};
+use wirelab_control::value::{Mac, Path, State};
 use wirelab_control::{NodeHandler, Peer, Refusal};
-use wirelab_cores::Steering;
+use wirelab_cores::{Steering, prefer_this_session};
 use wirelab_socket::flow::Live;
 use wirelab_stages::Xdp;
 use wirelab_trial::{ClockKind, Spans};
@@ -15,6 +15,7 @@ use wirelab_wire::{Layer, LineRate};
 
 use crate::asked::Asked;
 use crate::facts;
+use crate::host::Host;
 use crate::inside::{Allowed, Shelf};
 use crate::limits::Limits;
 use crate::meter::Watch;
@@ -197,12 +198,21 @@ impl NodeHandler for Agent {
         let asked = Asked::new(start, peer, link, &self.limits)?;
         // Threads of the trial before have ended; its sockets go with it.
         self.trial = None;
-        let (plan, started) = self.plan(&asked)?;
+        let (mut plan, started) = self.plan(&asked)?;
+        // What passes the stack by is in no counter of the interface's queue.
+        if asked.ways.path == Path::Stack {
+            plan.host = Some(Host::begin(&self.place.interface, &self.place.cores));
+        }
         let Some(watch) = &self.watch else {
             return Err(Refusal::failed("the node is ending"));
         };
         let flows = watch.begin();
-        let running = Running::start(plan, limit + GRACE, flows.ender()).map_err(failed)?;
+        let (ender, preferred) = (flows.ender(), prefer_this_session());
+        let ended = move || {
+            ender();
+            drop(preferred);
+        };
+        let running = Running::start(plan, limit + GRACE, ended).map_err(failed)?;
         let all = [&running.receiving, &running.sending];
         flows.set(all.into_iter().flatten().cloned().collect());
         self.trial = Some(Trial { running });

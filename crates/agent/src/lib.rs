@@ -9,6 +9,7 @@ mod engine;
 mod ethernet;
 mod facts;
 mod handler;
+mod host;
 mod inside;
 mod limits;
 mod meter;

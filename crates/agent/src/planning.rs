@@ -13,6 +13,7 @@ use wirelab_port::ebpf::Mode;
 use wirelab_port::packet::PREFILLED_SLOTS;
 use wirelab_socket::serve::{Beside, UdpInlet};
 use wirelab_stages::{FlowFilter, Xdp};
+use wirelab_trial::job::Pace;
 use wirelab_trial::{Buffers, Direction, Probes, Wait};
 use wirelab_wire::{Layer, Transport};
 
@@ -53,6 +54,9 @@ impl Agent {
         if let Some(beside) = echo.then(|| self.background(asked)).transpose()?.flatten() {
             plan.receive = plan.receive.map(|echo| udp::with_background(echo, beside));
         }
+        let spins = asked.ways.wait == Some(Wait::Spin);
+        let pace = asked.offer.map(|offer| offer.pace);
+        plan.sleeps_ps = pace.and_then(Pace::interval_ps).filter(|_| !spins);
         plan.wanted = Some(Wanted {
             records: asked.expect.captures,
             direction: start.direction,

@@ -9,6 +9,7 @@ use wirelab_socket::flow::Live;
 use wirelab_trial::ClockKind;
 use wirelab_trial::job::CheckReport;
 
+use crate::host::sender_held_ns;
 use crate::supervisor::{Came, Running};
 
 /// Frames so far; `None` for a sender that tells them only at its end.
@@ -33,6 +34,7 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
             put("sent_refused_frames", sent.report.refused_frames);
             put("sent_slips", sent.report.slips);
             put("sent_slipped_ns", sent.report.slipped_ns);
+            put("sent_held_up_ns", sender_held_ns(&sent.report));
             let told = [
                 ("sent_blocked_ns", sent.report.blocked_ns),
                 (
@@ -104,8 +106,14 @@ fn received(report: &CheckReport, put: &mut impl FnMut(&str, u64)) {
             put(name, ns);
         }
     }
-    if let Some(ns) = report.jitter_ns {
-        put("received_jitter_ns", ns);
+    let told = [
+        ("received_jitter_ns", report.jitter_ns),
+        ("received_held_up_ns", report.held_up_ns),
+    ];
+    for (name, value) in told {
+        if let Some(ns) = value {
+            put(name, ns);
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use wirelab_control::serve::Shared;
 use wirelab_control::{Config, Server};
-use wirelab_cores::{BusyError, CoreError, Cores, pin_thread};
+use wirelab_cores::{BusyError, CoreError, Cores, pin_thread, prefer_this_thread};
 use wirelab_iperf::{v2, v3};
 use wirelab_port::iface::{IfaceError, PortNameError};
 use wirelab_trial::Cancel;
@@ -222,6 +222,8 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     let mut notices = Notices::new();
     let mut agent = Agent::new(options, &mut notices)?;
     pin_thread(&agent.place().cores)?;
+    // What answers the tester and reads the idle times is not kept waiting by a trial that goes before other work.
+    prefer_this_thread(None);
     agent.watch()?;
     let (mut iperf2, mut iperf3) = (None, None);
     let (mut iperf2_at, mut iperf3_at) = (None, None);

@@ -8,6 +8,7 @@ use wirelab_cores::busy::now_ns;
 use wirelab_socket::flow::{Live, Seen, Sent};
 
 use crate::engine::{Leg, Plan, Told, Work};
+use crate::host::Host;
 use crate::inside::{self, Inside, Looked, OneWay, TakenPoint, Wanted};
 
 /// How often to look how far the work is.
@@ -77,14 +78,14 @@ impl Running {
     ) -> std::io::Result<Running> {
         let live = |work: &Option<Work>| work.as_ref().map(|_| Arc::new(Live::default()));
         let (sending, receiving) = (live(&plan.send), live(&plan.receive));
-        let leg = |name, work: Option<Work>, live: &Option<Arc<Live>>| {
+        let leg = |name, work: Option<Work>, live: &Option<Arc<Live>>, sleeps_ps| {
             let both = work.zip(live.as_ref());
-            both.map(|(work, live)| Leg::start(name, work, Arc::clone(live)))
+            both.map(|(work, live)| Leg::start(name, work, Arc::clone(live), sleeps_ps))
                 .transpose()
         };
         // The receiver first: what a peer sends back at once is not missed.
-        let receive = leg("wirelab-receive", plan.receive, &receiving)?;
-        let send = leg("wirelab-send", plan.send, &sending)?;
+        let receive = leg("wirelab-receive", plan.receive, &receiving, None)?;
+        let send = leg("wirelab-send", plan.send, &sending, plan.sleeps_ps)?;
         let shared = Arc::new(Shared::default());
         let supervisor = Supervisor {
             shared: Arc::clone(&shared),
@@ -95,6 +96,7 @@ impl Running {
             inside: plan.inside,
             wanted: plan.wanted,
             notes: plan.notes,
+            host: plan.host,
         };
         std::thread::Builder::new()
             .name("wirelab-trial".to_owned())
@@ -148,6 +150,7 @@ struct Supervisor {
     inside: Option<Inside>,
     wanted: Option<Wanted>,
     notes: Vec<String>,
+    host: Option<Host>,
 }
 
 impl Supervisor {
@@ -212,6 +215,7 @@ impl Supervisor {
             ..Came::default()
         };
         let mut all = Told::default();
+        let named = |(name, value): (&str, u64)| (name.to_owned(), value);
         for leg in [self.receive.take(), self.send.take()]
             .into_iter()
             .flatten()
@@ -233,10 +237,15 @@ impl Supervisor {
                 }
             }
         }
+        let found = self.host.take().map(Host::end).unwrap_or_default();
+        came.counters.extend(found.counters.into_iter().map(named));
+        // What kept the receiver from running may have been the kernel's part of its own work.
+        if let Some(held_ns) = all.seen.as_mut().and_then(|s| s.report.held_up_ns.as_mut()) {
+            *held_ns = held_ns.saturating_sub(found.interrupts_ns);
+        }
         // Nothing stays attached when the trial has ended.
         let looked = self.inside.take().map(Inside::finish).unwrap_or_default();
         self.tell_points(&mut came, &all, looked);
-        let named = |(name, value): (&str, u64)| (name.to_owned(), value);
         came.counters.extend(all.counters.drain(..).map(named));
         (came.sent, came.seen, came.echoed) = (all.sent, all.seen, all.echoed);
         came

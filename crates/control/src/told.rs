@@ -212,6 +212,8 @@ pub fn report(
         slices: slices::told(counters),
         // Whatever the node says must fit when it is told in ps.
         jitter_ns: get("received_jitter_ns").map(|ns| ns.min(u64::MAX / 1000)),
+        watched_ns: get("watched_ns"),
+        held_up_ns: get("received_held_up_ns"),
         // What the node's own queue drops is the node's loss, and so never missed: that is what its receive rate is about.
         ..CheckReport::default()
     }
@@ -272,6 +274,8 @@ mod tests {
             "distinct_sequences",
             "received_last_ns",
             "received_jitter_ns",
+            "received_held_up_ns",
+            "watched_ns",
         ];
         let mut counters: BTreeMap<String, u64> =
             names.map(|name| (name.to_owned(), u64::MAX)).into();
