@@ -108,15 +108,68 @@ fn a_link_that_fails_for_a_moment_makes_a_trial_void() {
         })
     });
     let why = match observation {
-        Ok(Observation {
-            status: Status::Void { why },
-            ..
-        }) => why,
-        Ok(other) => panic!("{:?}", other.status),
+        Ok(seen) => {
+            let Status::Void { why } = &seen.status else {
+                panic!("{:?}", seen.status);
+            };
+            for flow in &seen.flows {
+                assert!(flow.counts.value().is_none(), "{:?}", flow.counts);
+                assert!(flow.loss_ratio.value().is_none() && flow.loss_ratio_at_most.is_none());
+                assert!(flow.frames_per_s.value().is_none() && flow.jitter_ps.value().is_none());
+                assert!(flow.intervals == Default::default() && flow.series.is_empty());
+            }
+            assert_eq!(seen.tester.was_limit.value(), None);
+            why.clone()
+        }
         Err(error) => error.to_string(),
     };
     assert!(
         why.contains("t0: the carrier changed") && why.contains("during the trial"),
         "{why}"
     );
+}
+
+#[test]
+fn what_the_testers_queue_drops_of_a_background_is_no_loss_of_the_node() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    narrow(&lab);
+    let asked = Trial {
+        size: Size::new(SizeUnit::Datagram, 100),
+        load: Load::FrameRate {
+            frames_per_s: 200.0,
+        },
+        background: Some("2kpps,datagram=512".parse().unwrap()),
+        ..self::asked()
+    };
+    let asked = Trial {
+        framing: trial(Layer::UdpIpv4, Direction::Echo).framing,
+        direction: Direction::Echo,
+        ..asked
+    };
+    let observation = on_tester(&lab, || {
+        let mut node = open(NODE_IPV4).unwrap();
+        node.run(&asked, &(), &Cancel::new())
+            .expect("an observation")
+    });
+    let counter = |name: &str| {
+        let field = observation
+            .counters
+            .get(&format!("background_{name}_frames"));
+        field.and_then(|field| field.value().copied())
+    };
+    let (sent, refused) = (counter("sent").unwrap(), counter("refused"));
+    let what = format!("{:#?} {:#?}", observation.counters, observation.warnings);
+    assert_eq!(counter("lost"), Some(0), "{what}");
+    assert!(refused > Some(sent / 10), "{what}");
+    assert!(
+        common::has_warning(&observation, "background-refused"),
+        "{what}"
+    );
+    assert!(
+        !what.contains("the checker's own queue overflowed"),
+        "{what}"
+    );
+    let flow = flow(&observation, Direction::Echo);
+    assert_eq!(flow.loss_ratio.value(), Some(&0.0), "{flow:#?}");
 }

@@ -61,13 +61,14 @@ fn search(node: &mut dyn Node) -> (SearchResult, Vec<Observation>) {
     (find_rates(asking, &template, &search).unwrap(), sink)
 }
 
-/// The rate is found within the width, or the tester is named that could not keep the rates asked.
+/// The rate is found within the width, or the tester is named that its host held up. What the queue of its interface
+/// dropped is no disturbance: each trial above the capacity has that.
 fn assert_found(result: &SearchResult, seen: &[Observation]) {
     assert_eq!(result.ended, SearchEnded::Done, "{result:#?}");
     assert!(seen.len() >= 4, "{} trials", seen.len());
     let disturbed = seen.iter().any(|o| {
         let mut senders = o.flows.iter().filter_map(|f| f.sender.value());
-        senders.any(|s| s.kept_rate.value() != Some(&true))
+        senders.any(|s| s.slipped_ps.value().is_none_or(|ps| *ps > 0))
     });
     let capacity = CAPACITY / 8.0 / LINK_BYTES;
     for goal in &result.goals {

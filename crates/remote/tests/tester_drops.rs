@@ -172,18 +172,11 @@ fn overflow(lab: &EphemeralLab, host: &str, joined: bool) {
 #[test]
 fn what_the_path_drops_is_no_doubt_of_the_tester() {
     let Some(lab) = lab() else { return };
+    // A bridge between the two, whose queue to the tester is shorter than what comes.
+    bridge(&lab);
+    shape(&lab, Side::Tester, "v0");
     let _node = serve(&lab, |_| {});
-    // A queue behind the node's socket that is shorter than what the socket lets wait: it drops, and tells nobody.
-    let shaper = "qdisc replace dev n0 root tbf rate 4000000bit burst 4000b limit 6000b";
-    let arguments: Vec<&str> = shaper.split(' ').collect();
-    tool(&lab, Side::Node, "tc", &arguments);
-    let load = Load::FrameRate {
-        frames_per_s: 2000.0,
-    };
-    let short = Extent::Frames { frames: 3_000 };
-    let observation = on_tester(&lab, || {
-        run(NODE_IPV4, &asked(Layer::UdpIpv4, load, short), &())
-    });
+    let observation = beyond_the_shaper(&lab);
     assert_eq!(dropped_buffers(&lab, Layer::UdpIpv4), 0);
     let flow = &observation.flows[0];
     let (counts, sent) = (counts(flow), *flow.sent_frames.value().unwrap());
@@ -194,4 +187,55 @@ fn what_the_path_drops_is_no_doubt_of_the_tester() {
     );
     assert!(counts.lost_frames > sent / 4, "{counts:?}");
     assert_eq!(flow.loss_ratio_at_most, None);
+}
+
+#[test]
+fn what_a_queue_of_the_node_drops_was_never_sent() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    // A queue behind the node's socket that is shorter than what the socket lets wait: it drops, and tells nobody.
+    shape(&lab, Side::Node, "n0");
+    let observation = beyond_the_shaper(&lab);
+    let flow = &observation.flows[0];
+    let (counts, sent) = (counts(flow), *flow.sent_frames.value().unwrap());
+    assert_eq!(counts.check_identity(sent), Ok(()), "{counts:?}");
+    assert_eq!(counts.lost_frames, 0, "{counts:?}");
+    assert!(sent < 3_000 * 3 / 4, "{sent} of 3,000 left");
+    assert!(
+        common::has_warning(&observation, "driver-refused"),
+        "{:#?}",
+        observation.warnings
+    );
+    // No queue of the tester's own had to do with it.
+    assert!(!flow.tester_dropped(), "{:?}", flow.counters);
+}
+
+/// Twice what the shaper lets through.
+fn beyond_the_shaper(lab: &EphemeralLab) -> Observation {
+    let load = Load::FrameRate {
+        frames_per_s: 2000.0,
+    };
+    let short = Extent::Frames { frames: 3_000 };
+    on_tester(lab, || {
+        run(NODE_IPV4, &asked(Layer::UdpIpv4, load, short), &())
+    })
+}
+
+fn shape(lab: &EphemeralLab, side: Side, interface: &str) {
+    let shaper = "root tbf rate 4000000bit burst 4000b limit 6000b";
+    let arguments = ["qdisc", "replace", "dev", interface]
+        .into_iter()
+        .chain(shaper.split(' '));
+    tool(lab, side, "tc", &arguments.collect::<Vec<_>>());
+}
+
+/// Puts a bridge between the tester's address and its port of the lab.
+fn bridge(lab: &EphemeralLab) {
+    let address = lab.address(0, Side::Tester);
+    let script = format!(
+        "ip addr flush dev t0 && ip link add br0 type bridge && ip link add v0 type veth peer name v1 \
+         && ip link set t0 master br0 && ip link set v0 master br0 && ip addr add {address}/24 dev v1 \
+         && ip link set v0 up && ip link set v1 up && ip link set br0 up"
+    );
+    tool(lab, Side::Tester, "sh", &["-c", &script]);
 }

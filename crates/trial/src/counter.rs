@@ -14,8 +14,11 @@ pub const SHARED_TIME: &str = "frames_that_share_a_transmit_time";
 /// How many frames of a flow the checker's own queue dropped for certain, where it looks.
 pub const CHECKER_MISSED: &str = "checker_missed_frames";
 
+/// Frames of a flow from a node of which nobody knows whether they were lost or never left the node's interface.
+pub const DEPARTURE_UNKNOWN: &str = "departure_unknown_frames";
+
 /// Counters and their words, in the order of a frame's way.
-const WORDS: [(&str, &str); 21] = [
+const WORDS: [(&str, &str); 24] = [
     ("napi_polls", "polls of the driver that brought frames"),
     (
         "napi_poll_frames_mean_milli",
@@ -65,6 +68,18 @@ const WORDS: [(&str, &str); 21] = [
         "bytes of the background received",
     ),
     ("background_lost_frames", "frames of the background lost"),
+    (
+        "background_lost_frames_at_most",
+        "frames of the background lost or never sent",
+    ),
+    (
+        "background_refused_frames",
+        "frames of the background that did not leave",
+    ),
+    (
+        DEPARTURE_UNKNOWN,
+        "frames lost, or dropped by the sender's interface",
+    ),
     (
         "background_sender_slips",
         "pauses of the background's sender",

@@ -10,6 +10,7 @@ use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning};
 
 use super::plan::Plan;
 use super::ways::BACKGROUND;
+use crate::leaving::Left;
 
 /// A socket to the node's background port; none where no background is asked.
 pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
@@ -66,7 +67,28 @@ pub fn tell(
     sent: Option<&Sent>,
     counters: &BTreeMap<String, u64>,
 ) {
-    let sent = sent.map(|sent| (&sent.report, &sent.failure));
+    tell_beside(observation, frames_per_s, sent, counters, &Left::default());
+}
+
+/// The same where it is known what left by the tester's interface beside other flows.
+pub fn tell_beside(
+    observation: &mut Observation,
+    frames_per_s: f64,
+    sent: Option<&Sent>,
+    counters: &BTreeMap<String, u64>,
+    left: &Left,
+) {
+    let received = counters.get("background_received_frames").copied();
+    let mut either = 0;
+    let reconciled = sent.map(|sent| {
+        let mut report = sent.report.clone();
+        if let Some(received) = received {
+            let unseen = report.emitted_frames.saturating_sub(received);
+            either = left.take_from(&mut report, unseen, sent.segmented);
+        }
+        report
+    });
+    let sent = reconciled.as_ref().zip(sent.map(|sent| &sent.failure));
     let mut put = |name: &str, value: Option<u64>, why: &str| {
         let field = Field::measured_or(value, why);
         observation
@@ -74,7 +96,6 @@ pub fn tell(
             .insert(format!("background_{name}"), field);
     };
     let frames = sent.map(|(report, _)| report.emitted_frames);
-    let received = counters.get("background_received_frames").copied();
     let untold = "the node does not tell it";
     put("sent_frames", frames, "the flow was not sent");
     put("received_frames", received, untold);
@@ -86,12 +107,21 @@ pub fn tell(
     let lost = frames
         .zip(received)
         .map(|(sent, received)| sent.saturating_sub(received));
-    put("lost_frames", lost, untold);
+    let certain = lost.map(|lost| lost.saturating_sub(either));
+    put("lost_frames", certain, untold);
+    if either > 0 {
+        put("lost_frames_at_most", lost, untold);
+    }
+    let refused = sent.map(|(report, _)| report.refused_frames);
+    if let Some(refused) = refused.filter(|refused| *refused > 0) {
+        put("refused_frames", Some(refused), "");
+    }
     // How long so many frames take at the rate that was reached, and how many were due in that time: of trials taken
     // together both can be added, and a rate cannot.
-    let rate = sent.and_then(|(report, _)| report.frames_per_s());
+    let whole = sent.filter(|(_, failure)| failure.is_none());
+    let rate = whole.and_then(|(report, _)| report.frames_per_s());
     let lasted_s = frames.zip(rate).map(|(frames, rate)| frames as f64 / rate);
-    let few = "fewer than two frames of it were sent";
+    let few = "it ended early, or fewer than two frames of it were sent";
     put("lasted_ns", lasted_s.map(|s| (s * 1e9).round() as u64), few);
     let due = lasted_s.map(|s| (s * frames_per_s).round() as u64);
     put("due_frames", due, few);
@@ -100,10 +130,23 @@ pub fn tell(
     let mut warn = |code: &str, text: String, way_out: &str| {
         observation.warnings.push(Warning::new(code, text, way_out));
     };
+    if let Some(refused) = refused.filter(|refused| *refused > 0) {
+        warn(
+            "background-refused",
+            format!(
+                "{refused} frames of the background did not leave; the queue or the driver of the tester's interface did not take them"
+            ),
+            "they count neither as sent nor as lost; offer less of either",
+        );
+    }
     if let Some((lost, frames)) = lost.zip(frames).filter(|(lost, _)| *lost > 0) {
+        let doubt = match either {
+            0 => String::new(),
+            n => format!(", of which {n} may not have left the tester's interface"),
+        };
         warn(
             "background-lost",
-            format!("the node did not get {lost} of the {frames} frames of the background"),
+            format!("the node did not get {lost} of the {frames} frames of the background{doubt}"),
             "nothing is wrong where it was meant to be too much; else offer less",
         );
     }

@@ -2,7 +2,9 @@
 
 use wirelab_control::message::Status as Last;
 use wirelab_control::told::{self, Told};
+use wirelab_trial::counter::DEPARTURE_UNKNOWN;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::retry::NODE_BUSY_CODE;
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
     TesterObservation, Warning, unseen,
@@ -12,7 +14,9 @@ use super::background;
 use super::flows::Ran;
 use super::place;
 use super::plan::{FROM_NODE, Plan, TO_NODE};
+use crate::leaving::Left;
 
+const FOREIGN: &str = "foreign-traffic";
 const NOT_TOLD: &str = "the node did not tell how many frames it sent";
 
 /// What an observation is made of.
@@ -61,6 +65,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
         .collect();
     let background = parts.ran.sending.background.take();
+    parts.tell_foreign(&mut flows, background.as_ref().map(|sent| &sent.report));
     let mut observation = Observation {
         trial: parts.plan.trial.clone(),
         sizes: parts.plan.sizes,
@@ -80,12 +85,27 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     };
     if let Some(asked) = &parts.plan.background {
         let told = &parts.told.counters;
-        background::tell(
+        let own = observation
+            .flows
+            .iter()
+            .find_map(|flow| flow.counts.value());
+        let left = parts
+            .ran
+            .left
+            .beside(own.map_or(0, |c| c.distinct_sequences));
+        background::tell_beside(
             &mut observation,
             asked.frames_per_s,
             background.as_ref(),
             told,
+            &left,
         );
+    }
+    if let Some(why) = observation.node_held_up() {
+        let text = format!("{why}: an idle node may be faster and lose less");
+        let way_out = "end the other work on the node and measure again";
+        let warning = Warning::new(NODE_BUSY_CODE, text, way_out);
+        observation.warnings.push(warning);
     }
     observation
 }
@@ -101,7 +121,11 @@ fn status(ran: &Ran) -> Status {
 /// Counters that no field of the observation holds.
 fn is_further(name: &str) -> bool {
     let times = name.ends_with("_first_ns") || name.ends_with("_last_ns");
-    !times && (name.starts_with("sent_") || name.contains("mac_") || OTHERS.contains(&name))
+    let further = ["sent_", "interface_"];
+    !times
+        && (further.iter().any(|of| name.starts_with(of))
+            || name.contains("mac_")
+            || OTHERS.contains(&name))
 }
 
 /// Counters of what looks at a flow, or takes it past the stack, inside the node.
@@ -166,9 +190,30 @@ impl Parts<'_> {
     }
 
     /// The observation of a flow with both ends known, its stages, and its warnings.
-    fn flow(&mut self, asked: &FlowAsked, sent: &SendReport, seen: CheckReport) -> FlowObservation {
+    /// Of the frames that nobody saw, up to `either` more may not have left the sender's interface.
+    fn flow(
+        &mut self,
+        asked: &FlowAsked,
+        sent: &SendReport,
+        mut seen: CheckReport,
+        either: u64,
+    ) -> FlowObservation {
         self.warnings.extend(job::flow_warnings(asked, sent, &seen));
+        let either = either.min(sent.unseen(&seen));
+        if either > 0 {
+            let from = &asked.from;
+            let text = format!(
+                "{from}: the queue or the driver of the interface dropped frames, of which {either} may be the flow's, so the loss is a range"
+            );
+            let way_out = "offer less, or end what else leaves by that interface";
+            self.warn("departure-unknown", text, way_out);
+        }
+        seen.missed.at_most = seen.missed.at_most.saturating_add(either);
         let mut flow = job::flow_observation(asked, sent, seen);
+        if either > 0 && flow.direction == Direction::Transmit {
+            let unknown = Field::measured(either);
+            flow.counters.insert(DEPARTURE_UNKNOWN.to_owned(), unknown);
+        }
         flow.series.extend(self.told.stages_of(flow.stream));
         let inside = self
             .told
@@ -211,17 +256,51 @@ impl Parts<'_> {
             }
         };
         let span = span_ps(self.ran.status.as_ref());
-        let mut seen = told::report(&self.told.counters, counts, span);
-        self.reconcile(&mut sent, &mut seen, segmented);
+        let seen = told::report(&self.told.counters, counts, span);
+        let either = self.reconcile(&mut sent, &seen, segmented);
         self.tell_slow(&sent);
-        self.flow(&asked, &sent, seen)
+        self.flow(&asked, &sent, seen, either)
     }
 
     /// What the tester's own interface dropped was neither sent nor lost, as far as that can be known.
-    fn reconcile(&self, sent: &mut SendReport, seen: &mut CheckReport, segmented: bool) {
-        let unseen = sent.unseen(seen);
-        let either = self.ran.left.take_from(sent, unseen, segmented);
-        seen.missed.at_most = seen.missed.at_most.saturating_add(either);
+    fn reconcile(&self, sent: &mut SendReport, seen: &CheckReport, segmented: bool) -> u64 {
+        let background = self.counter("background_received_frames").unwrap_or(0);
+        let left = self.ran.left.beside(background);
+        left.take_from(sent, sent.unseen(seen), segmented)
+    }
+
+    /// What else came in by the interfaces of the receivers of UDP and Ethernet flows. A stream's own packets are not
+    /// known.
+    fn tell_foreign(&mut self, flows: &mut [FlowObservation], background: Option<&SendReport>) {
+        if self.plan.trial.framing.layer.is_tcp() {
+            return;
+        }
+        let node = Left::of_node(&self.told.counters);
+        for flow in flows {
+            let Some(sent) = flow.sent_frames.value().copied() else {
+                continue;
+            };
+            let beside = background.map_or(0, |sent| sent.sequences);
+            let (left, to, own) = match flow.direction {
+                Direction::Receive => (&node, &self.node.name, sent.saturating_add(beside)),
+                _ => (&self.ran.left, &"tester".to_owned(), sent),
+            };
+            let received = flow.counts.value().map_or(0, |c| c.received_frames);
+            let Some(rate) = left.foreign_per_s(own.max(received)) else {
+                continue;
+            };
+            let text = format!(
+                "{to}: {rate} foreign frames/s came beside the flow; they share its link, its node and the tester's queues"
+            );
+            flow.counters
+                .insert("foreign_frames_per_s".to_owned(), Field::measured(rate));
+            let of_flow = flow.frames_per_s.value().copied().unwrap_or(0.0);
+            let known = self.warnings.iter().any(|w| w.code == FOREIGN);
+            if rate as f64 * 100.0 > of_flow && !known {
+                let way_out = "end what sends them, or measure on a link of its own";
+                self.warnings.push(Warning::new(FOREIGN, text, way_out));
+            }
+        }
     }
 
     fn tell_slow(&mut self, sent: &SendReport) {
@@ -252,7 +331,7 @@ impl Parts<'_> {
             return flow;
         };
         let refused = self.counter("sent_refused_frames").unwrap_or(0);
-        let sent = SendReport {
+        let mut sent = SendReport {
             emitted_frames: sequences.saturating_sub(refused),
             sequences,
             first_ns: self.counter("sent_first_ns").unwrap_or(0),
@@ -264,13 +343,24 @@ impl Parts<'_> {
             longest_burst_frames: self.counter("sent_longest_burst_frames"),
             ..SendReport::default()
         };
+        // What the node's own interface dropped, as where the ring at its other end was full, was neither sent nor lost.
+        let segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
+        let unseen = sent.unseen(&seen);
+        let left = Left::of_node(&self.told.counters);
+        let either = left.take_from(&mut sent, unseen, segmented);
         let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
+        let held_ms = self.counter("sent_held_up_ns").unwrap_or(0) / 1_000_000;
         self.warnings.extend(slow.map(|warning| Warning {
             text: "the node did not keep the rate that it was asked to send".to_owned(),
-            way_out: "nothing is wrong with the tester: the node sends no faster".to_owned(),
+            way_out: match held_ms {
+                0 => "nothing is wrong with the tester: the node sends no faster".to_owned(),
+                ms => format!(
+                    "end the other work on the node, whose host held its sender up for {ms} ms, and measure again"
+                ),
+            },
             ..warning
         }));
-        let mut flow = self.flow(&asked, &sent, seen);
+        let mut flow = self.flow(&asked, &sent, seen, either);
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
             sender.gap = Field::absent("the node tells no gaps");
             sender.kernel_copied = Field::absent("the node does not say");
@@ -290,10 +380,13 @@ impl Parts<'_> {
         asked.receiver_path = did.path.unwrap_or(asked.receiver_path);
         let sent = did.sent.unwrap_or_default();
         let (mut sent, segmented) = (sent.report, sent.segmented);
-        let mut seen = did.seen.unwrap_or_default().report;
-        self.reconcile(&mut sent, &mut seen, segmented);
+        let seen = did.seen.unwrap_or_default().report;
+        let either = self.reconcile(&mut sent, &seen, segmented);
+        // Of what the node sent back its own interface may have dropped some.
+        let dropped = self.counter("interface_dropped_frames").unwrap_or(0);
+        let either = either.saturating_add(dropped);
         self.tell_slow(&sent);
-        let mut flow = self.flow(&asked, &sent, seen);
+        let mut flow = self.flow(&asked, &sent, seen, either);
         flow.series.splice(0..0, did.series);
         for name in ["received_frames", "sent_frames"] {
             if let Some(value) = self.counter(name) {
@@ -337,7 +430,7 @@ impl Parts<'_> {
         if load.was_busy_before() {
             let text = "the node's cores were busy before the trial, with other work or since it waits by spinning: an idle node may be faster and lose less";
             let way_out = "end the other work on the node and measure again";
-            self.warn("node-busy", text.to_owned(), way_out);
+            self.warn(NODE_BUSY_CODE, text.to_owned(), way_out);
         }
         self.warnings.extend(why.map(|why| place::warning(&why)));
         Field::Observed { value: load, kind }

@@ -205,6 +205,7 @@ struct Checking {
     bytes: u64,
     clock: KernelClock,
     watch: HoldWatch,
+    began_ns: u64,
     /// Whether something may be left in the queue.
     unread: bool,
     /// No stamp is older than this, see [`OLDER_NS`].
@@ -236,6 +237,7 @@ impl Checking {
             bytes: 0,
             clock: KernelClock::new(now),
             watch: HoldWatch::start(HoldWatch::RECEIVER),
+            began_ns: now,
             unread: false,
             earliest_ns: now.saturating_sub(OLDER_NS),
             wanted,
@@ -291,6 +293,7 @@ impl Checking {
     fn finish(mut self, failure: Option<io::Error>) -> Seen {
         let mut report = self.judge.finish_apart();
         report.held_up_ns = Some(self.watch.finish().held_ns);
+        report.watched_ns = Some(now_ns().saturating_sub(self.began_ns));
         self.notes.extend(self.clock.note());
         if self.refusals > 0 {
             self.notes.push(format!(
