@@ -4,29 +4,23 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use nix::fcntl::Flock;
+use std::path::Path;
 
 use crate::host::host_id;
-use crate::runtime;
+use crate::records::{Found, Record, Records};
 use crate::steer::on_own_sysfs;
+use crate::sys;
 
 /// Where the records are.
 const FOLDER: &str = "changed";
-/// Held while records are looked through; no record is called so.
-const LOCK: &str = ".lock";
-/// Most bytes of a record that are read: one line for each queue.
-const MOST_BYTES: u64 = 1 << 20;
 
 /// Settings that have another value as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Changed {
     /// Each setting's file and what was in it. An open file keeps the sysfs that it belongs to.
     files: Vec<(File, String)>,
-    record: PathBuf,
-    _held: Flock<File>,
+    /// Goes after the settings have their values back.
+    _record: Record,
 }
 
 impl Changed {
@@ -49,12 +43,11 @@ impl Changed {
             text += &format!("{name} {old} {value}\n");
             files.push((file, old));
         }
-        let (record, held) = write_record(&text)?;
+        let record = Records::open(FOLDER)?.write("", &text)?;
         // What was written so far is taken back where a later setting refuses.
         let mut changed = Changed {
             files,
-            record,
-            _held: held,
+            _record: record,
         };
         for (file, _) in &mut changed.files {
             file.write_all(value.as_bytes())?;
@@ -74,7 +67,6 @@ impl Drop for Changed {
             // An interface that is gone has nothing to be restored.
             let _ = file.write_all(old.as_bytes());
         }
-        let _ = fs::remove_file(&self.record);
     }
 }
 
@@ -83,10 +75,36 @@ impl Drop for Changed {
 struct Place {
     /// This start of the host.
     boot: String,
-    /// The network namespace's inode.
-    namespace: u64,
+    namespace: Namespace,
     index: u32,
     interface: String,
+}
+
+/// Which network namespace.
+#[derive(Debug, PartialEq, Eq)]
+struct Namespace {
+    /// Of all that there are at one time, only one has this number; a later one may have it again.
+    inode: u64,
+    /// What no other namespace has had since the start of the host; 0 before Linux 5.14.
+    cookie: u64,
+}
+
+impl Namespace {
+    /// That of the calling thread.
+    fn own() -> io::Result<Namespace> {
+        Ok(Namespace {
+            inode: fs::metadata("/proc/thread-self/ns/net")?.ino(),
+            cookie: sys::namespace_cookie().unwrap_or(0),
+        })
+    }
+
+    fn parse(text: &str) -> Option<Namespace> {
+        let (inode, cookie) = text.split_once(' ')?;
+        Some(Namespace {
+            inode: inode.parse().ok()?,
+            cookie: cookie.parse().ok()?,
+        })
+    }
 }
 
 impl Place {
@@ -94,7 +112,7 @@ impl Place {
     fn of(interface: &str) -> io::Result<Place> {
         Ok(Place {
             boot: host_id().unwrap_or_default(),
-            namespace: namespace()?,
+            namespace: Namespace::own()?,
             index: nix::net::if_::if_nametoindex(interface)?,
             interface: interface.to_owned(),
         })
@@ -103,39 +121,12 @@ impl Place {
     fn to_text(&self) -> String {
         let Place {
             boot,
-            namespace,
+            namespace: Namespace { inode, cookie },
             index,
             interface,
         } = self;
-        format!("{boot}\n{namespace}\n{index}\n{interface}\n")
+        format!("{boot}\n{inode} {cookie}\n{index}\n{interface}\n")
     }
-}
-
-fn namespace() -> io::Result<u64> {
-    Ok(fs::metadata("/proc/thread-self/ns/net")?.ino())
-}
-
-fn folder() -> io::Result<PathBuf> {
-    let folder = runtime::folder().map_err(io::Error::other)?.join(FOLDER);
-    runtime::private(&folder)?;
-    Ok(folder)
-}
-
-/// A new record, locked; it has its name only when it is complete and locked.
-fn write_record(text: &str) -> io::Result<(PathBuf, Flock<File>)> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("{}-{number}", std::process::id());
-    let folder = folder()?;
-    let unfinished = folder.join(format!(".{name}"));
-    // What a process of this number left there is of no use.
-    let _ = fs::remove_file(&unfinished);
-    let mut held = runtime::lock(&unfinished)?;
-    held.write_all(text.as_bytes())?;
-    let _lock = runtime::lock(&folder.join(LOCK))?;
-    let path = folder.join(name);
-    fs::rename(unfinished, &path)?;
-    Ok((path, held))
 }
 
 /// Puts back what killed processes changed on the interfaces of the calling thread's network namespace, unless
@@ -143,37 +134,42 @@ fn write_record(text: &str) -> io::Result<(PathBuf, Flock<File>)> {
 ///
 /// # Errors
 /// What the system says of the records.
-pub fn restore_left() -> io::Result<()> {
-    let folder = folder()?;
-    let _lock = runtime::lock(&folder.join(LOCK))?;
-    for entry in fs::read_dir(&folder)?.flatten() {
-        let path = entry.path();
-        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if hidden || runtime::is_held(&path) {
-            continue;
-        }
-        let mut text = String::new();
-        File::open(&path)?
-            .take(MOST_BYTES)
-            .read_to_string(&mut text)?;
-        if is_done(&text)? {
-            let _ = fs::remove_file(path);
+pub(crate) fn restore_left() -> io::Result<()> {
+    let records = Records::open(FOLDER)?;
+    for found in records.left() {
+        if is_done(&found.text())? {
+            found.remove();
         }
     }
     Ok(())
 }
 
+/// The inodes of the network namespaces in which a killed process may have left an interface changed.
+///
+/// # Errors
+/// What the system says of the records.
+pub fn namespaces_left() -> io::Result<Vec<u64>> {
+    let records = Records::open(FOLDER)?;
+    let inode = |found: Found| Some(Namespace::parse(found.text().lines().nth(1)?)?.inode);
+    Ok(records.left().filter_map(inode).collect())
+}
+
 /// Restores what a record names; whether it is of no further use.
 fn is_done(text: &str) -> io::Result<bool> {
     let lines: Vec<&str> = text.lines().collect();
-    let Some(([boot, inode, index, interface], settings)) = lines.split_first_chunk() else {
+    let Some(([boot, namespace, index, interface], settings)) = lines.split_first_chunk() else {
         return Ok(true);
     };
-    if Some(*boot) != host_id().as_deref() {
+    let (Some(namespace), true) = (
+        Namespace::parse(namespace),
+        Some(*boot) == host_id().as_deref(),
+    ) else {
         return Ok(true);
-    }
-    if inode.parse() != Ok(namespace()?) {
-        return Ok(false);
+    };
+    let own = Namespace::own()?;
+    if namespace != own {
+        // Another one has its number: it is gone.
+        return Ok(namespace.inode == own.inode);
     }
     match Place::of(interface) {
         Ok(place) if Ok(place.index) == index.parse() => {}
@@ -242,6 +238,21 @@ mod tests {
             restore(folder.path(), "mask 0 2").unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), then);
         }
+    }
+
+    #[test]
+    fn a_namespace_that_is_gone_is_not_taken_for_one_that_has_its_number() {
+        let Namespace { inode, cookie } = Namespace::own().unwrap();
+        let boot = host_id().unwrap();
+        let done = |inode, cookie| {
+            is_done(&format!(
+                "{boot}\n{inode} {cookie}\n1\nlo\n../nowhere 0 1\n"
+            ))
+            .unwrap()
+        };
+        assert!(done(inode, cookie), "it is this one");
+        assert!(done(inode, cookie + 1), "it is gone");
+        assert!(!done(inode + 1, cookie + 1), "it may be there");
     }
 
     proptest! {

@@ -12,6 +12,7 @@ pub mod interrupts;
 pub mod list;
 pub mod pin;
 mod prefer;
+mod records;
 pub mod runtime;
 mod session;
 pub mod steer;
@@ -19,10 +20,20 @@ pub mod steer;
 mod sys;
 
 pub use busy::{Busy, BusyError, Meter, Sample};
-pub use changed::restore_left;
+pub use changed::namespaces_left;
 pub use host::{clock_id, host_id};
 pub use list::{CoreError, Cores};
 pub use pin::{allowed, pin_process, pin_thread, stay_on_this_core};
 pub use prefer::{Preferred, prefer_this_thread};
-pub use session::{PreferredSession, prefer_this_session};
+pub use session::{PreferredSession, prefer_this_session, session_records};
 pub use steer::{SteerError, Steering};
+
+/// Puts back what killed processes changed: the priority of sessions, and settings of the interfaces of the calling
+/// thread's network namespace; not what somebody has changed since.
+///
+/// # Errors
+/// What the system says of the records.
+pub fn restore_left() -> std::io::Result<()> {
+    session::restore_left()?;
+    changed::restore_left()
+}

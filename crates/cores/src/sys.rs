@@ -1,8 +1,13 @@
-//! The system calls about a thread's priority that no safe library has.
+//! The system calls that no safe library has.
 
 use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
 
 use nix::libc;
+
+/// asm-generic/socket.h, since Linux 5.14.
+const SO_NETNS_COOKIE: libc::c_int = 71;
 
 /// The calling thread's priority.
 #[cfg(test)]
@@ -31,6 +36,31 @@ pub fn real_time() -> io::Result<()> {
 pub fn nice(value: i32) -> io::Result<()> {
     // SAFETY: a plain system call about the calling thread.
     checked(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) })
+}
+
+/// What tells the network namespace of the calling thread from all others since the start of the host.
+pub fn namespace_cookie() -> io::Result<u64> {
+    // Any socket knows its namespace.
+    let socket = UnixDatagram::unbound()?;
+    let mut cookie = 0_u64;
+    let mut length = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `cookie`; both outlive the call.
+    checked(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    })?;
+    Ok(cookie)
+}
+
+/// Have `work` be done when the process exits, also where another thread than the main one ends it.
+pub fn at_exit(work: extern "C" fn()) -> io::Result<()> {
+    // SAFETY: a function lives as long as the process.
+    checked(unsafe { libc::atexit(work) })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use common::{skip, two_cores};
 use wirelab_cores::steer::masks;
 use wirelab_cores::{Cores, Steering, pin_thread};
-use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 
 fn lab() -> Option<EphemeralLab> {
     match wirelab_port::netns::probe() {
@@ -59,43 +59,71 @@ fn masks_are_set_in_the_namespace_and_restored_on_drop() {
     assert_eq!(in_lab(&lab, Side::Node, || masks("n0").unwrap()), before);
 }
 
-/// A process that steers, and is killed before it can put anything back.
-fn killed_while_steering(lab: &EphemeralLab) {
-    const TEST: &str = "what_a_killed_process_steered_is_put_back_by_the_next_one";
+/// Has a process steer and killed before it can put anything back; the masks that it set. Any operation on labs may put
+/// them back from then on.
+fn killed_while_steering(lab: &EphemeralLab, test: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", TEST, "--nocapture"])
-        .env("WIRELAB_TEST_STEER", "1")
+        .args(["--exact", test, "--nocapture"])
+        .env(TOLD, "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut child = lab.netns(Side::Node).unwrap().spawn(&mut command).unwrap();
-    let said = BufReader::new(child.stdout.take().unwrap());
-    assert!(said.lines().any(|line| line.unwrap().contains("steered")));
+    let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
+    let set = said.find_map(|line| Some(line.unwrap().strip_prefix("steered ")?.to_owned()));
     child.kill().unwrap();
     child.wait().unwrap();
+    set.expect("it steers")
+}
+
+/// Tells a process of a test to steer.
+const TOLD: &str = "WIRELAB_TEST_STEER";
+
+/// Whether this is a process of a test that steers, until it is killed.
+fn steers() -> bool {
+    let told = std::env::var_os(TOLD).is_some();
+    if told {
+        let _steering = Steering::to("n0", &"0".parse().unwrap()).unwrap();
+        println!("\nsteered {:?}", masks("n0").unwrap());
+        std::thread::sleep(Duration::from_secs(600));
+    }
+    told
 }
 
 #[test]
 fn what_a_killed_process_steered_is_put_back_by_the_next_one() {
-    let core: Cores = "0".parse().unwrap();
-    if std::env::var_os("WIRELAB_TEST_STEER").is_some() {
-        let _steering = Steering::to("n0", &core).unwrap();
-        println!("steered");
-        std::thread::sleep(Duration::from_secs(600));
+    const TEST: &str = "what_a_killed_process_steered_is_put_back_by_the_next_one";
+    if steers() {
         return;
     }
+    let core: Cores = "0".parse().unwrap();
     let Some(lab) = lab() else { return };
     let read = || in_lab(&lab, Side::Node, || masks("n0").unwrap());
     let before = read();
-    killed_while_steering(&lab);
-    assert_ne!(read(), before, "it was killed before it put anything back");
+    assert_ne!(killed_while_steering(&lab, TEST), format!("{before:?}"));
     // Its own value is not what it found, but what was there before the other.
     drop(in_lab(&lab, Side::Node, || {
         Steering::to("n0", &core).unwrap()
     }));
     assert_eq!(read(), before);
-    killed_while_steering(&lab);
+    killed_while_steering(&lab, TEST);
     in_lab(&lab, Side::Node, || wirelab_cores::restore_left().unwrap());
+    assert_eq!(read(), before);
+}
+
+#[test]
+fn what_a_killed_process_steered_in_a_lab_is_put_back_by_any_operation_on_labs() {
+    const TEST: &str =
+        "what_a_killed_process_steered_in_a_lab_is_put_back_by_any_operation_on_labs";
+    if steers() {
+        return;
+    }
+    let Some(lab) = lab() else { return };
+    let read = || in_lab(&lab, Side::Node, || masks("n0").unwrap());
+    let before = read();
+    assert_ne!(killed_while_steering(&lab, TEST), format!("{before:?}"));
+    // It is about no lab in particular, and this process is in another namespace.
+    Lab::status().unwrap();
     assert_eq!(read(), before);
 }
 
