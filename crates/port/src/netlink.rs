@@ -3,9 +3,10 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
-    sockopt,
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, send,
+    setsockopt, socket, sockopt,
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
@@ -36,6 +37,30 @@ pub fn open(protocol: SockProtocol) -> io::Result<OwnedFd> {
     )?;
     setsockopt(&socket, sockopt::ReceiveTimeout, &TimeVal::seconds(2))?;
     Ok(socket)
+}
+
+/// A socket that hears what the calling thread's network namespace tells these groups of rtnetlink(7), a bit each.
+///
+/// # Errors
+/// What the system says.
+pub fn listen(groups: u32) -> io::Result<OwnedFd> {
+    let socket = open(SockProtocol::NetlinkRoute)?;
+    bind(socket.as_raw_fd(), &NetlinkAddr::new(0, groups))?;
+    Ok(socket)
+}
+
+/// The messages that such a socket has heard since it was asked last, without their netlink headers. What it had no room
+/// for is missing.
+pub fn heard(socket: &OwnedFd) -> Vec<Vec<u8>> {
+    let (mut all, mut buffer) = (Vec::new(), vec![0; DATAGRAM]);
+    for _ in 0..MOST_DATAGRAMS {
+        match recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(size) => _ = take(buffer.get(..size).unwrap_or_default(), &mut all),
+            Err(Errno::ENOBUFS | Errno::EINTR) => {}
+            Err(_) => break,
+        }
+    }
+    all
 }
 
 /// A question.

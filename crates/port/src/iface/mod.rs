@@ -5,6 +5,7 @@
 
 mod egress;
 mod error;
+mod events;
 mod link;
 mod lock;
 mod name;
@@ -17,6 +18,7 @@ use crate::netns::{NetNs, Privilege, Work};
 
 pub use egress::{Departed, Egress};
 pub use error::IfaceError;
+pub use events::LinkEvents;
 pub use link::{LinkFault, LinkState};
 pub use lock::PortLock;
 pub use name::{PortName, PortNameError};
