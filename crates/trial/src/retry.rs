@@ -280,7 +280,7 @@ impl Observation {
         rates?.into_iter().reduce(f64::min)
     }
 
-    /// Take out all that could be read as a figure of the node, and say why.
+    /// Take out all that could be read as a figure of the node, or of who was its limit, and say why.
     pub fn make_void(&mut self, why: &str) {
         self.status = Status::Void {
             why: why.to_owned(),
@@ -296,7 +296,7 @@ impl Observation {
         }
         self.series.clear();
         self.cpu_load = Field::absent(why);
-        self.tester.was_limit = Field::measured(true);
+        self.tester.was_limit = Field::absent(why);
     }
 
     /// Whether it is void because the tester was held up.
@@ -509,6 +509,7 @@ fn give_up(observation: &mut Observation, why: &str, attempts: u64) {
     };
     let why = format!("{why}, {times}");
     observation.make_void(&why);
+    observation.tester.was_limit = Field::measured(true);
     observation.warnings.push(Warning::new(
         HELD_UP,
         why,
