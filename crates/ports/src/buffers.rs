@@ -4,11 +4,11 @@ use wirelab_port::packet::{self, SendOptions};
 use wirelab_port::xdp;
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress,
-    SeriesBuilder, Spans, Status, Summary, Warning,
+    SeriesBuilder, Spans, Summary, Warning,
 };
 
 use crate::PortsNode;
-use crate::flow::{Plan, interface_error};
+use crate::flow::{FlowPlan, Plan, interface_error};
 use crate::observe::{self, Ran};
 use crate::run::{self, AnyChecker};
 use crate::settle;
@@ -45,23 +45,25 @@ pub fn run(
         one_run(node, plan, started, &mut checker, &mut warnings, cancel)?;
     }
     let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
+    // A link that was lost is why a run failed.
+    let because = |error: NodeError| match watch.fault() {
+        Some(why) => NodeError::Failed(format!("{why}: {error}")),
+        None => error,
+    };
     for n in 0..runs {
+        progress.report(n, runs, "buffers");
+        let ran =
+            one_run(node, plan, started, &mut checker, &mut warnings, cancel).map_err(because)?;
+        // A run that was cut short is none, and has no error either.
         if cancel.is_cancelled() {
             break;
         }
-        progress.report(n, runs, "buffers");
-        let ran = one_run(node, plan, started, &mut checker, &mut warnings, cancel)?;
-        let seen = ran.seen[0].clone().with_sent(ran.sent[0].sequences);
-        match wire_time_ns(&seen, frames) {
-            Some(ns) if seen.counts.is_clean() && seen.counts.received_frames == frames => {
-                times_ns.push(ns)
-            }
-            _ => {
-                void = Some(format!(
-                    "run {} of {runs} had an error: {:?}",
-                    n + 1,
-                    seen.counts
-                ))
+        let wrong = what_went_wrong(flow, &ran, frames);
+        match (wrong, wire_time_ns(&ran.seen[0], frames)) {
+            (None, Some(ns)) => times_ns.push(ns),
+            (wrong, _) => {
+                let wrong = wrong.unwrap_or_else(|| "fewer than two timed frames arrived".into());
+                void = Some(format!("run {} of {runs}: {wrong}", n + 1));
             }
         }
         last = Some(ran);
@@ -69,19 +71,68 @@ pub fn run(
             break;
         }
     }
-    let ran = last.ok_or_else(|| NodeError::Failed("ended before the first run".to_owned()))?;
+    let ran = last.ok_or_else(|| {
+        NodeError::Failed("the trial was ended before its first run was whole".to_owned())
+    })?;
     let cancelled = cancel.is_cancelled();
     let mut observation = observe::observation(node, plan, ran, cancelled, warnings);
     observation.started_unix_ns = Field::measured(started);
-    // A lost link is why a run had an error.
-    if let Some(why) = watch
-        .fault()
-        .or(void.map(|why| format!("{}: {why}", flow.to)))
-    {
-        observation.status = Status::Void { why };
+    match watch.fault().or(void) {
+        Some(why) => observation.make_void(&why),
+        None => summarise(&mut observation, &times_ns, frames, plan),
     }
-    summarise(&mut observation, &times_ns, frames, plan);
     Ok(observation)
+}
+
+/// What a run had wrong, in words; `None` for one in which every frame left and arrived once, in order, intact.
+fn what_went_wrong(flow: &FlowPlan, ran: &Ran, frames: u64) -> Option<String> {
+    let (sent, undeparted) = (&ran.sent[0], ran.undeparted[0]);
+    let left = sent.sequences_left(ran.seen[0].counts.distinct_sequences);
+    let mut seen = ran.seen[0].clone();
+    seen.missed.at_most = seen.missed.at_most.saturating_add(undeparted);
+    let counts = seen.with_sent(left).counts;
+    let (from, to) = (&flow.from, &flow.to);
+    let refused = [(
+        sent.refused_frames,
+        format!("did not leave {from}, whose queue or driver dropped them"),
+    )];
+    let unclear = match undeparted {
+        0 => format!("were lost, or dropped by this host before {to}'s checker saw them"),
+        _ => format!("were lost, or dropped by a queue of {from} or {to}"),
+    };
+    let of_checker = [
+        (counts.lost_frames, "were lost".to_owned()),
+        (counts.lost_or_missed_frames, unclear),
+        (
+            counts.missed_frames,
+            format!("were dropped by this host before {to}'s checker saw them"),
+        ),
+        (
+            counts.header_corrupt_frames,
+            "had a damaged header".to_owned(),
+        ),
+        (counts.truncated_frames, "were cut".to_owned()),
+        (counts.stale_frames, "had the content of another".to_owned()),
+        (counts.corrupted_frames, "had a wrong byte".to_owned()),
+        (counts.duplicated_frames, "came twice".to_owned()),
+        (counts.reordered_frames, "came out of order".to_owned()),
+        (counts.too_late_frames, "came too late".to_owned()),
+    ];
+    let told: Vec<_> = refused
+        .iter()
+        .chain(&of_checker)
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} of {frames} frames {what}"))
+        .collect();
+    let whole = counts.is_clean() && counts.received_frames == frames;
+    match told.is_empty() {
+        true if whole => None,
+        true => Some(format!(
+            "{} of {frames} frames arrived, or their slots were out of order",
+            counts.received_frames
+        )),
+        false => Some(told.join(", ")),
+    }
 }
 
 fn one_run(
@@ -104,7 +155,8 @@ fn one_run(
     let options = SendOptions {
         cpu: run::processors().first().copied(),
     };
-    let sent = packet::send(&flow.from, &flow.job, &options, cancel)?;
+    let watch = Watch::start(&[&flow.from]).map_err(interface_error)?;
+    let mut sent = packet::send(&flow.from, &flow.job, &options, cancel)?;
     run::drain_short(&checker, sent.emitted_frames);
     let receiver_path = AnyChecker::path(&checker);
     let seen = match checker {
@@ -115,10 +167,14 @@ fn one_run(
         }
         other => other.finish()?,
     };
+    let unseen = sent.unseen(&seen);
+    let undeparted = watch.reconcile(&flow.from, &mut sent, unseen);
     Ok(Ran {
         started,
         sent: vec![sent],
         seen: vec![seen],
+        undeparted: vec![undeparted],
+        broke_off: None,
         sender_path: "packet",
         receiver_path,
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_port::job::{CheckReport, SendReport};
-use wirelab_trial::counter::SHARED_TIME;
+use wirelab_trial::counter::{DEPARTURE_UNKNOWN, SHARED_TIME};
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::{
     Extent, Field, FlowObservation, Node, Observation, Status, TesterObservation, Warning,
@@ -17,6 +17,10 @@ pub struct Ran {
     pub started: u64,
     pub sent: Vec<SendReport>,
     pub seen: Vec<CheckReport>,
+    /// Frames of each flow that may have been lost, or never have left its port.
+    pub undeparted: Vec<u64>,
+    /// Why sending ended early, in words, if it did.
+    pub broke_off: Option<String>,
     pub sender_path: &'static str,
     pub receiver_path: &'static str,
 }
@@ -30,10 +34,18 @@ pub fn observation(
     mut warnings: Vec<Warning>,
 ) -> Observation {
     let mut flows = Vec::new();
-    for ((flow, sent), seen) in plan.flows.iter().zip(&ran.sent).zip(&ran.seen) {
+    for (i, flow) in plan.flows.iter().enumerate() {
+        let (sent, mut seen) = (&ran.sent[i], ran.seen[i].clone());
         let asked = asked(plan, flow, sent, &ran);
-        warnings.extend(job::flow_warnings(&asked, sent, seen));
-        let mut flow = job::flow_observation(&asked, sent, seen.clone());
+        warnings.extend(job::flow_warnings(&asked, sent, &seen));
+        let undeparted = ran.undeparted[i];
+        warnings.extend((undeparted > 0).then(|| departure_unknown(flow, undeparted)));
+        seen.missed.at_most = seen.missed.at_most.saturating_add(undeparted);
+        let mut flow = job::flow_observation(&asked, sent, seen);
+        if undeparted > 0 {
+            let unknown = Field::measured(undeparted);
+            flow.counters.insert(DEPARTURE_UNKNOWN.to_owned(), unknown);
+        }
         if plan.frames_per_s.is_none() && ran.sender_path == "xdp" {
             // A transmit time and a gap then stand for so many frames, see wirelab_port::xdp.
             let shared = Field::measured(wirelab_port::xdp::FRAMES_A_TIME);
@@ -50,7 +62,7 @@ pub fn observation(
     let status = if cancelled {
         Status::cancelled()
     } else {
-        status(plan, &ran.sent)
+        status(plan, &ran)
     };
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
     Observation {
@@ -68,15 +80,27 @@ pub fn observation(
     }
 }
 
+fn departure_unknown(flow: &FlowPlan, frames: u64) -> Warning {
+    let from = &flow.from;
+    let text = format!(
+        "{from}: the queue or the driver of the interface dropped frames, of which {frames} may be the flow's, so the loss is a range"
+    );
+    let way_out = "offer less, or end what else leaves by that interface";
+    Warning::new("departure-unknown", text, way_out)
+}
+
 /// Whether the run reached its extent.
-fn status(plan: &Plan, sent: &[SendReport]) -> Status {
+fn status(plan: &Plan, ran: &Ran) -> Status {
+    if let Some(why) = ran.broke_off.clone() {
+        return Status::Partial { why };
+    }
     let Extent::Frames { frames } = plan.trial.extent else {
         return Status::Complete;
     };
     match plan
         .flows
         .iter()
-        .zip(sent)
+        .zip(&ran.sent)
         .find(|(_, s)| s.sequences < frames)
     {
         None => Status::Complete,

@@ -8,7 +8,7 @@ use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_port::packet::{self, CaptureSink, FrameSink, PacketError};
 use wirelab_port::xdp::{self, Generator, GeneratorOptions, XdpError};
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::{Cancel, Extent, NodeError, Observation, Progress, Status, Warning};
+use wirelab_trial::{Cancel, Extent, NodeError, Observation, Progress, Warning};
 
 use crate::flow::{FlowPlan, Plan, interface_error};
 use crate::observe::{self, Ran};
@@ -134,7 +134,6 @@ pub fn start_checkers(
             .collect();
         match attached {
             Ok(checkers) => {
-                warnings.extend(bypassed_shapers(flows.iter().map(|f| &f.from)));
                 return Ok(checkers.into_iter().map(AnyChecker::Xdp).collect());
             }
             Err(error) if options.path == Path::Auto && can_fall_back(&error) => {
@@ -266,18 +265,32 @@ fn sending<T>(
     })
 }
 
-/// Send on the fast path, or on the portable one where nothing leaves on the fast one and the path is ours to choose;
-/// the reports and the path's word.
+/// What the senders did.
+struct Sent {
+    reports: Vec<SendReport>,
+    /// The path's word.
+    path: &'static str,
+    /// Why the first of them ended early that did.
+    broke_off: Option<PacketError>,
+}
+
+/// Send on the fast path, or on the portable one where nothing leaves on the fast one and the path is ours to choose.
 fn send(
     node: &PortsNode,
     plan: &Plan,
     checkers: &[AnyChecker],
     warnings: &mut Vec<Warning>,
     cancel: &Cancel,
-) -> Result<(Vec<SendReport>, &'static str), NodeError> {
+) -> Result<Sent, NodeError> {
     if checkers.iter().all(|c| matches!(c, AnyChecker::Xdp(_))) {
         match send_fast(plan, cancel) {
-            Ok(reports) => return Ok((reports, "xdp")),
+            Ok(reports) => {
+                return Ok(Sent {
+                    reports,
+                    path: "xdp",
+                    broke_off: None,
+                });
+            }
             Err(error @ XdpError::NothingLeft { .. }) if node.options.path == Path::Auto => {
                 warnings.push(fallback_warning(&error));
                 // What other ports have sent meanwhile is of no trial.
@@ -287,7 +300,7 @@ fn send(
             Err(error) => return Err(xdp_error(error)),
         }
     }
-    Ok((send_portably(plan, cancel)?, "packet"))
+    send_portably(plan, cancel)
 }
 
 fn show_progress(plan: &Plan, checkers: &[AnyChecker], progress: &dyn Progress, over: &AtomicBool) {
@@ -361,7 +374,7 @@ fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> 
     Ok((0..plan.flows.len()).map(next).collect())
 }
 
-fn send_portably(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeError> {
+fn send_portably(plan: &Plan, cancel: &Cancel) -> Result<Sent, NodeError> {
     let cpus = processors();
     let results: Vec<_> = std::thread::scope(|scope| {
         let send = |(i, f): (usize, &FlowPlan)| {
@@ -376,18 +389,22 @@ fn send_portably(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, NodeEr
             .map(|t| t.join().expect("a sender does not panic"))
             .collect()
     });
-    results
-        .into_iter()
-        .map(|r| r.or_else(keep_partial))
-        .collect()
-}
-
-/// A run that broke off half-way still counts what it did; the observation shows that it is not whole.
-fn keep_partial(error: PacketError) -> Result<SendReport, NodeError> {
-    match error {
-        PacketError::Broken { partial, .. } => Ok(*partial),
-        error => Err(error.into()),
+    let (mut reports, mut broke_off) = (Vec::new(), None);
+    for result in results {
+        let report = match result {
+            // What it did until then counts, and why it did no more is said.
+            Err(PacketError::Broken { ref partial, .. }) => (**partial).clone(),
+            Err(error) => return Err(error.into()),
+            Ok(ref report) => report.clone(),
+        };
+        reports.push(report);
+        broke_off = broke_off.or(result.err());
     }
+    Ok(Sent {
+        reports,
+        path: "packet",
+        broke_off,
+    })
 }
 
 /// Wait until `expected` frames have arrived, or nothing has for a while.
@@ -424,10 +441,17 @@ pub fn run(
         None => error,
     };
     let started = wirelab_trial::host_clock::unix_ns();
-    let (mut sent, sender_path) = sending(plan, &checkers, progress, || {
+    let Sent {
+        reports: mut sent,
+        path: sender_path,
+        broke_off,
+    } = sending(plan, &checkers, progress, || {
         send(node, plan, &checkers, &mut warnings, cancel)
     })
     .map_err(because)?;
+    if sender_path == "xdp" {
+        warnings.extend(bypassed_shapers(plan.flows.iter().map(|f| &f.from)));
+    }
     let late = settle::wait_for_own(&checkers, &sent, cancel);
     restless.store(late.is_some(), Ordering::Relaxed);
     warnings.extend(late);
@@ -442,21 +466,25 @@ pub fn run(
         .collect::<Result<Vec<_>, _>>()
         .map_err(because)?;
     let fault = watch.fault();
+    let mut undeparted = vec![0; sent.len()];
     if sender_path == "packet" && fault.is_none() {
-        for ((flow, sent), seen) in plan.flows.iter().zip(&mut sent).zip(&seen) {
-            watch.reconcile(&flow.from, sent, sent.unseen(seen));
+        for (i, flow) in plan.flows.iter().enumerate() {
+            let unseen = sent[i].unseen(&seen[i]);
+            undeparted[i] = watch.reconcile(&flow.from, &mut sent[i], unseen);
         }
     }
     let ran = Ran {
         started,
         sent,
         seen,
+        undeparted,
+        broke_off: broke_off.map(|error| error.to_string()),
         sender_path,
         receiver_path,
     };
     let mut observation = observe::observation(node, plan, ran, cancel.is_cancelled(), warnings);
     if let Some(why) = fault {
-        observation.status = Status::Void { why };
+        observation.make_void(&why);
     }
     Ok(observation)
 }

@@ -94,11 +94,7 @@ pub fn wait_for_own(
 
 /// Wait until captures have the frames that the checkers passed on to them, or none comes for a while: a busy host may hand
 /// frames on long after their checker saw them.
-pub fn wait_for_captures(
-    recorders: &[packet::Checker],
-    checkers: &[AnyChecker],
-    cancel: &Cancel,
-) {
+pub fn wait_for_captures(recorders: &[packet::Checker], checkers: &[AnyChecker], cancel: &Cancel) {
     let passed: u64 = checkers.iter().map(AnyChecker::received).sum();
     let total = || recorders.iter().map(|r| r.received_frames()).sum::<u64>();
     let quiet = |captured| match captured >= passed {

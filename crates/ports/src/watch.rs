@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use wirelab_port::iface::{IfaceError, LinkState, PortName};
-use wirelab_port::job::SendReport;
+use wirelab_port::iface::{Egress, IfaceError, LinkEvents, LinkFault, LinkState, PortName};
+use wirelab_port::job::{Missed, SendReport};
 
 use crate::flow::FlowPlan;
 
@@ -14,7 +14,21 @@ const COUNTERS_UP_TO_DATE: Duration = Duration::from_millis(2_500);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The ports of a run as they were when it began.
-pub struct Watch(Vec<(PortName, LinkState)>);
+pub struct Watch(Vec<Watched>);
+
+struct Watched {
+    egress: Egress,
+    events: Option<LinkEvents>,
+}
+
+impl Watched {
+    fn begin(port: &PortName, index: u32) -> Option<Watched> {
+        // First, so that no change falls between the two.
+        let events = LinkEvents::begin(port, index);
+        let egress = Egress::begin(port)?;
+        Some(Watched { egress, events })
+    }
+}
 
 impl Watch {
     /// Begin to watch both ends of each flow.
@@ -33,53 +47,71 @@ impl Watch {
     /// # Errors
     /// As [`Watch::of_flows`].
     pub fn start(ports: &[&PortName]) -> Result<Watch, IfaceError> {
-        let state = |port: &&PortName| Ok(((*port).clone(), state_with_carrier(port)?));
-        ports.iter().map(state).collect::<Result<_, _>>().map(Watch)
+        let begin = |port: &&PortName| {
+            let state = state_with_carrier(port)?;
+            Watched::begin(port, state.index).ok_or_else(|| gone(port))
+        };
+        ports.iter().map(begin).collect::<Result<_, _>>().map(Watch)
     }
 
     /// Begin to watch a port that has a carrier by now; `None` as long as it has none.
     pub fn once_up(port: &PortName) -> Option<Watch> {
         let state = LinkState::query(port).ok().flatten()?;
-        state.carrier.then(|| Watch(vec![(port.clone(), state)]))
+        let watched = state.carrier.then(|| Watched::begin(port, state.index));
+        Some(Watch(vec![watched.flatten()?]))
     }
 
     /// What happened to the links since, in words; `None` if nothing did.
     pub fn fault(&self) -> Option<String> {
-        let fault = |(port, before): &(PortName, LinkState)| {
-            // A namespace that is gone took its interfaces along.
-            let now = LinkState::query(port).ok().flatten();
-            let fault = before.fault_until(now.as_ref())?;
-            Some(format!("{port}: {fault} during the run"))
+        let fault = |watched: &Watched| {
+            let was_down = || watched.events.as_ref().is_some_and(LinkEvents::was_down);
+            let fault = watched.egress.end().fault;
+            let fault = fault.or_else(|| was_down().then_some(LinkFault::Down))?;
+            Some(format!("{}: {fault} during the run", watched.egress.port()))
         };
         let faults: Vec<_> = self.0.iter().filter_map(fault).collect();
         (!faults.is_empty()).then(|| faults.join("; "))
     }
 
-    /// What a sender of the portable path handed over and the interface never sent was refused: the kernel drops it
-    /// behind the sender's back, e.g. in a queue of the port. At most `unseen` frames of those are in question.
-    pub fn reconcile(&self, from: &PortName, sent: &mut SendReport, unseen: u64) {
-        let never_left = self.never_left(from, sent.emitted_frames, unseen);
-        sent.never_left(never_left);
+    /// Take from a sender's frames those that the interface never sent: the kernel drops them behind the sender's back,
+    /// e.g. in a queue of the port. At most `unseen` frames are in question; how many more of them may not have left.
+    pub fn reconcile(&self, from: &PortName, sent: &mut SendReport, unseen: u64) -> u64 {
+        let never = self.never_left(from, sent.emitted_frames, unseen);
+        sent.never_left(never.at_least);
+        never.at_most - never.at_least
     }
 
-    fn never_left(&self, from: &PortName, emitted: u64, unseen: u64) -> u64 {
-        let Some((_, before)) = self.0.iter().find(|(port, _)| port == from) else {
-            return 0;
+    fn never_left(&self, from: &PortName, emitted: u64, unseen: u64) -> Missed {
+        let watched = self.0.iter().find(|w| w.egress.port() == from);
+        let Some(watched) = watched.filter(|_| unseen > 0) else {
+            return Missed::default();
         };
         let begun = Instant::now();
         loop {
-            let Ok(Some(now)) = LinkState::query(from) else {
-                return 0;
-            };
-            let transmitted = now
-                .transmitted_frames
-                .saturating_sub(before.transmitted_frames);
-            let lacking = emitted.saturating_sub(transmitted).min(unseen);
-            if lacking == 0 || begun.elapsed() >= COUNTERS_UP_TO_DATE {
-                return lacking;
+            let departed = watched.egress.end();
+            if departed.fault.is_some() {
+                return Missed::default();
+            }
+            // Foreign frames that left hide as many of these.
+            let lacking = emitted.saturating_sub(departed.transmitted);
+            if lacking <= departed.dropped || begun.elapsed() >= COUNTERS_UP_TO_DATE {
+                // What was not sent by now did not leave, whether or not a counter says where it is.
+                let at_least = lacking.min(unseen);
+                let bounds = departed.never_left(emitted, unseen, false);
+                return Missed {
+                    at_least,
+                    at_most: bounds.at_most.max(at_least),
+                };
             }
             std::thread::sleep(LOOK_AGAIN);
         }
+    }
+}
+
+fn gone(port: &PortName) -> IfaceError {
+    IfaceError::Unknown {
+        port: port.clone(),
+        known: Vec::new(),
     }
 }
 
@@ -91,12 +123,44 @@ fn state_with_carrier(port: &PortName) -> Result<LinkState, IfaceError> {
             Some(state) if state.carrier => return Ok(state),
             Some(_) if begun.elapsed() < LINK_BACK => std::thread::sleep(LOOK_AGAIN),
             Some(_) => return Err(IfaceError::NoCarrier { port: port.clone() }),
-            None => {
-                return Err(IfaceError::Unknown {
-                    port: port.clone(),
-                    known: Vec::new(),
-                });
-            }
+            None => return Err(gone(port)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
+    use wirelab_port::tap::{TapPort, TapSpec};
+
+    #[test]
+    fn an_interface_that_keeps_its_carrier_is_seen_to_have_been_down() {
+        if !wirelab_port::netns::may_test() {
+            return;
+        }
+        let lab = EphemeralLab::up(&LabSpec::unique("wlwatch", 1)).unwrap();
+        let inside = lab.port(0, Side::Node).unwrap();
+        let namespace = inside.namespace.as_deref().unwrap();
+        let ip = |arguments: &str| {
+            let arguments = arguments.split(' ');
+            let mut ip = Command::new("ip");
+            let done = ip.args(["-n", namespace]).args(arguments).status().unwrap();
+            assert!(done.success());
+        };
+        let port = PortName::new(Some(namespace), "d0").unwrap();
+        let _tap = TapPort::create(&TapSpec::new(port.clone())).unwrap();
+        let watch = Watch::start(&[&port]).unwrap();
+        assert_eq!(watch.fault(), None);
+        ip("link set n0 down");
+        assert_eq!(watch.fault(), None, "another interface");
+        for state in ["down", "up"] {
+            ip(&format!("link set d0 {state}"));
+        }
+        for look in ["first", "second"] {
+            let fault = watch.fault().expect(look);
+            assert!(fault.contains("d0: the interface was set down"), "{fault}");
         }
     }
 }
