@@ -228,24 +228,19 @@ impl CheckReport {
         self.frames_per_s_over(0)
     }
 
-    /// The same of what was sent within `sent_ns`. Where frames are missing, nobody knows when they would have come: those
-    /// that came are spread over all of the time in which frames were sent. A queue that is full after a third of it has
-    /// then no more than what it took.
-    fn frames_per_s_over(&self, sent_ns: u64) -> Option<f64> {
-        let ((t0, n0), (t1, n1)) = (self.first?, self.last?);
-        let came_ns = t1.checked_sub(t0).filter(|ns| *ns > 0)?;
-        let is_whole = self.counts.unseen_frames() == 0;
-        let over_ns = if is_whole {
-            came_ns
-        } else {
-            came_ns.max(sent_ns)
-        };
-        Some((n1 - n0) as f64 * 1e9 / over_ns as f64)
+    /// The same once it is known what is missing ([`CheckReport::with_sent`]), over the time of sending where that is longer
+    /// and says more. Nobody knows when missing frames would have come: a queue that is full after a third of the time has
+    /// taken no more a second than what came of it in all. A stream is read at once where its reader came late.
+    pub fn arrived_frames_per_s(&self, sent: &SendReport, is_stream: bool) -> Option<f64> {
+        let sending_ns = sent.last_ns.saturating_sub(sent.first_ns);
+        let is_timed = self.counts.unseen_frames() == 0 && !is_stream;
+        self.frames_per_s_over(if is_timed { 0 } else { sending_ns })
     }
 
-    /// Frames/s that arrived of a flow, once what is missing of it is known ([`CheckReport::with_sent`]).
-    pub fn arrived_frames_per_s(&self, sent: &SendReport) -> Option<f64> {
-        self.frames_per_s_over(sent.last_ns.saturating_sub(sent.first_ns))
+    fn frames_per_s_over(&self, least_ns: u64) -> Option<f64> {
+        let ((t0, n0), (t1, n1)) = (self.first?, self.last?);
+        let ns = t1.checked_sub(t0).filter(|ns| *ns > 0)?.max(least_ns);
+        Some((n1 - n0) as f64 * 1e9 / ns as f64)
     }
 }
 

@@ -52,7 +52,7 @@ pub fn flow_observation(
     let left = sent.sequences_left(seen.counts.distinct_sequences);
     let seen = seen.with_sent(left);
     let rate = Field::measured_or(
-        seen.arrived_frames_per_s(sent),
+        seen.arrived_frames_per_s(sent, asked.layer.is_tcp()),
         "fewer than two timed frames arrived",
     );
     let bits = |bytes: u64| rate.clone().map(|r| r * 8.0 * bytes as f64);
@@ -391,10 +391,16 @@ mod tests {
     fn a_stream_has_goodput_but_no_frames_of_its_own() {
         let (sent, seen) = reports();
         let flow = flow_observation(&asked(Layer::TcpIpv4, None), &sent, seen);
-        assert_eq!(flow.goodput_bits_per_s.value(), Some(&8e6));
+        assert_eq!(flow.goodput_bits_per_s.value(), Some(&7.92e6));
         assert_eq!(flow.link_bits_per_s.value(), None);
         assert_eq!(flow.efficiency.value(), None);
         assert_eq!(flow.sender.value().unwrap().kept_rate.value(), None);
+        // All of it was read at the end, by a reader that came late.
+        let (_, mut late) = reports();
+        late.counts.distinct_sequences = 101;
+        late.first = Some((1_098_000_000, 0));
+        let flow = flow_observation(&asked(Layer::TcpIpv4, None), &sent, late);
+        assert_eq!(flow.goodput_bits_per_s.value(), Some(&7.92e6));
     }
 
     #[test]
