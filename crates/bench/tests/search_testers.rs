@@ -71,6 +71,75 @@ fn loss_beside_back_pressure_bounds_the_rate_and_does_not_end_the_search() {
 }
 
 #[test]
+fn what_a_path_took_with_a_little_loss_is_judged_by_each_goal() {
+    // A queue of two or three frames: it blocks a sender at every load above 2,270/s, takes least just above that, and at
+    // 20,000/s takes 5,698/s, of which it drops 0.18 %.
+    let mut node = CurveNode::new(|load, _, _| if load > 2_270.0 { 0.001_8 } else { 0.0 });
+    node.path_of_load = Some(Box::new(|load| match load {
+        ..2_270.0 => load,
+        ..10_000.0 => 2_270.0 + (load - 2_270.0) * 0.3,
+        _ => 5_698.0,
+    }));
+    let trial = Trial {
+        load: Load::FrameRate {
+            frames_per_s: 200_000.0,
+        },
+        ..receive()
+    };
+    let (result, _) = ask(&mut node, |asking| {
+        find_rates(asking, &trial, &both_goals())
+    });
+    let result = result.unwrap();
+    assert_eq!(result.ended, SearchEnded::Done);
+    let [none, some] = &result.goals[..] else {
+        panic!("{result:#?}")
+    };
+    assert_eq!((none.outcome, limit(none)), (Outcome::Found, Limit::Node));
+    assert!((2_250.0..=2_270.0).contains(&through(none)), "{none:#?}");
+    assert_eq!((some.outcome, limit(some)), (Outcome::Found, Limit::Path));
+    assert!((5_600.0..=5_698.0).contains(&through(some)), "{some:#?}");
+}
+
+#[test]
+fn a_sender_that_its_host_held_beside_back_pressure_is_the_testers_limit() {
+    // It offers a twentieth less than asked: its host holds it for half of that, and the burst after is blocked.
+    let mut node = CurveNode::of_capacity(1e6);
+    node.keeps_share = 0.95;
+    node.hold_and_block = Some((0.5, 0.5));
+    let result = find(&mut node, &both_goals());
+    for goal in &result.goals {
+        assert_ne!(goal.limited_by.value(), Some(&Limit::Path), "{goal:#?}");
+        assert_eq!(limit(goal), Limit::Tester, "{goal:#?}");
+    }
+    for trial in &result.trials {
+        assert!(trial.tester_was_limit && !trial.held_back, "{trial:?}");
+    }
+    // The same that the path alone explains is the path's.
+    node.hold_and_block = Some((0.1, 0.9));
+    let result = find(&mut node, &both_goals());
+    let trials = &result.trials;
+    assert!(trials.iter().all(|t| t.held_back && !t.tester_was_limit));
+}
+
+#[test]
+fn a_search_that_the_tester_leaves_wide_is_unfinished_with_its_bracket() {
+    let mut node = CurveNode::of_capacity(200e3);
+    node.half_between = (100e3, 290e3);
+    let result = find(&mut node, &both_goals());
+    assert_eq!(result.ended, SearchEnded::Done);
+    for goal in &result.goals {
+        assert!(*goal.width_ratio.value().unwrap() > 0.5, "{goal:#?}");
+        assert_eq!(goal.outcome, Outcome::Unfinished, "{goal:#?}");
+        assert_eq!(limit(goal), Limit::Tester);
+        assert!(lower(goal) < 200e3 && 200e3 < upper(goal), "{goal:#?}");
+        let Field::Absent { absent } = &goal.conditional_throughput_frames_per_s else {
+            panic!("a bracket is no rate: {goal:#?}")
+        };
+        assert!(absent.contains("the tester was held up"), "{absent}");
+    }
+}
+
+#[test]
 fn what_a_queue_took_in_is_not_taken_for_throughput() {
     let mut node = shaped();
     node.path_queue_frames = 92.0;

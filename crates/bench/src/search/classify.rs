@@ -113,6 +113,16 @@ impl LoadSeen {
         losses.any(|loss| loss <= goal.loss_ratio)
     }
 
+    /// Whether nothing else fails the goal here than that the path took less than was asked.
+    pub fn fails_by_the_path_alone(&self, goal: &Goal) -> bool {
+        let fails = |t: &&Seen| t.counts_for(goal) && t.loss_ratio > goal.loss_ratio;
+        let mut failing = self.trials.iter().filter(fails);
+        failing.all(|t| {
+            t.held_back_at_loss
+                .is_some_and(|loss| loss <= goal.loss_ratio)
+        })
+    }
+
     /// The frames/s that were offered in place of this load, and that the node carried.
     pub fn carried_less(&self, goal: &Goal) -> impl Iterator<Item = f64> {
         let loss_ratio = goal.loss_ratio;

@@ -9,6 +9,7 @@ use wirelab_trial::{Direction, Extent, Field, Kind, Load, Trial};
 use super::asker::{Asker, Asking};
 use super::classify::{Class, LoadSeen, Seen};
 use super::refuse::{SearchError, check_search, check_trial};
+use super::told::Taken;
 
 /// The first load, as a share of the highest.
 const FIRST_SHARE: f64 = 0.1;
@@ -161,6 +162,17 @@ struct Bounds<'a> {
     not_monotone: bool,
 }
 
+impl Bounds<'_> {
+    /// Whether both are known and further apart than the goal allows.
+    fn are_wide(&self, goal: &Goal) -> bool {
+        let apart = self.lower.zip(self.upper);
+        apart.is_some_and(|(lower, (upper, _))| {
+            let apart = (upper.frames_per_s / lower.frames_per_s).ln();
+            apart > goal.log_width() * (1.0 + ROUNDING)
+        })
+    }
+}
+
 impl Rates {
     fn all(&mut self, asker: &mut Asker, search: &Search) -> Result<(), SearchEnded> {
         let Some((min, max)) = self.range else {
@@ -211,12 +223,14 @@ impl Rates {
                     held_up: told.tester_was_limit,
                     held_back_at_loss: told.held_back.then_some(told.loss_of_sent.ratio),
                 };
-                let taken = told.taken_frames_per_s;
-                if let Some(taken) = taken.filter(|taken| (range.0..load).contains(taken)) {
-                    // The path held the sender back: what it took is a load, and it was carried.
-                    self.at(taken).trials.push(Seen {
-                        loss_ratio: 0.0,
-                        loss_ratio_at_most: 0.0,
+                let within = |taken: &Taken| (range.0..load).contains(&taken.frames_per_s);
+                if let Some(taken) = told.taken.filter(within) {
+                    // What the path took in place of the load is a load of its own. More loss than a goal allows does not
+                    // fail it: that may come of a sender that pushes as hard as the path lets it.
+                    self.at(taken.frames_per_s).trials.push(Seen {
+                        loss_ratio: taken.loss_at_most,
+                        loss_ratio_at_most: taken.loss_at_most,
+                        held_up: true,
                         held_back_at_loss: None,
                         ..seen
                     });
@@ -281,12 +295,12 @@ impl Rates {
                 Some(((lower * step.exp()).min(max), true))
             }
             (Some(lower), Some(upper)) => {
-                let wide = (upper / lower).ln() > goal.log_width() * (1.0 + ROUNDING);
                 // Where the tester was held up at the middle, a load beside it may do.
                 let between = |share: f64| lower * (upper / lower).powf(share);
                 let mut places = [0.5, 0.35, 0.65].map(between).into_iter();
                 let new = places.find(|load| !self.is_passed(*load, goal));
-                new.filter(|_| wide).map(|load| (load, false))
+                new.filter(|_| bounds.are_wide(goal))
+                    .map(|load| (load, false))
             }
         };
         // A load that was decided before tells nothing new.
@@ -319,8 +333,10 @@ impl Rates {
         let highest = carried.next().map_or(0.0, |load| load.frames_per_s);
         for load in &self.seen {
             match load.class(goal) {
-                // A tester that offered more at another time was held up here.
+                // A tester that offered more at another time was held up here, and a path that took more took less.
                 Class::TooFast if load.frames_per_s < highest => {}
+                Class::Upper
+                    if load.frames_per_s < highest && load.fails_by_the_path_alone(goal) => {}
                 Class::Lower if bounds.upper.is_none() => bounds.lower = Some(load),
                 Class::Lower => bounds.not_monotone = true,
                 class @ (Class::Upper | Class::TooFast) if bounds.upper.is_none() => {
@@ -386,6 +402,9 @@ impl Rates {
         let through = bounds.lower.map(|load| load.conditional_throughput(goal));
         let through = match outcome {
             // The rate lies somewhere between the bounds, and a figure would be taken for it.
+            Outcome::Unfinished if limit.is_some() => Field::absent(
+                "the tester was held up at each load between the bounds: free a core, or raise the width",
+            ),
             Outcome::Unfinished => Field::absent("the search ended before: the bounds are known"),
             _ => figure(through, "no load is known to meet the goal"),
         };
@@ -428,6 +447,8 @@ impl Rates {
         let done = self.next(goal, range, min, f64::INFINITY).is_none();
         match (b.lower, b.upper) {
             _ if !done => (Outcome::Unfinished, None),
+            // All loads between were asked, and the tester offered none of them.
+            _ if b.are_wide(goal) => (Outcome::Unfinished, Some(Limit::Tester)),
             (None, Some((_, Class::TooFast))) => (Outcome::TesterTooSlow, None),
             (None, _) => (Outcome::NoLowerBound, None),
             (Some(_), Some((_, Class::TooFast))) => (Outcome::Found, Some(Limit::Tester)),

@@ -35,6 +35,14 @@ impl Loss {
     }
 }
 
+/// A load that the path took in place of the one that was asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Taken {
+    pub frames_per_s: f64,
+    /// The largest share of it that may have been lost.
+    pub loss_at_most: f64,
+}
+
 /// What a trial told of the node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
@@ -43,8 +51,8 @@ pub(super) struct Told {
     /// The same without what the path did not take, which was never sent.
     pub loss_of_sent: Loss,
     pub held_back: bool,
-    /// Frames/s that the path took and that arrived, where it held a sender back and no flow lost any.
-    pub taken_frames_per_s: Option<f64>,
+    /// What the path took where it held a sender back, as far as all flows together tell.
+    pub taken: Option<Taken>,
     /// Frames/s that were sent, of the slowest flow and of the fastest.
     pub sent_frames_per_s: Option<f64>,
     pub most_sent_frames_per_s: Option<f64>,
@@ -70,7 +78,11 @@ impl Told {
         // The slowest is what all flows together are carried by, or can be asked.
         let slowest = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
         if flow.held_back {
-            self.taken_frames_per_s = slowest(self.taken_frames_per_s, flow.carried);
+            let before = self.taken.map(|taken| taken.frames_per_s);
+            self.taken = slowest(before, flow.carried).map(|frames_per_s| Taken {
+                frames_per_s,
+                loss_at_most: 0.0,
+            });
         }
         self.sent_frames_per_s = slowest(self.sent_frames_per_s, flow.sent);
         let most = self.most_sent_frames_per_s.into_iter().chain(flow.sent);
@@ -90,7 +102,7 @@ pub(super) fn told(observation: &Observation, asked: Option<f64>) -> Result<Told
         loss: Loss::default(),
         loss_of_sent: Loss::default(),
         held_back: false,
-        taken_frames_per_s: None,
+        taken: None,
         sent_frames_per_s: None,
         most_sent_frames_per_s: None,
         arrived_frames_per_s: observation.slowest_frames_per_s(),
@@ -102,7 +114,7 @@ pub(super) fn told(observation: &Observation, asked: Option<f64>) -> Result<Told
                 .any(FlowObservation::tester_dropped),
         kind: first.loss_ratio.kind().unwrap_or(Kind::Measured),
     };
-    let mut all_carried = true;
+    let mut all_offered = true;
     for flow in &observation.flows {
         let of = OfFlow::new(flow, asked)?;
         told.kind = flow
@@ -111,10 +123,15 @@ pub(super) fn told(observation: &Observation, asked: Option<f64>) -> Result<Told
             .and_then(|kind| told.kind.joined(kind))
             .ok_or("the losses of its flows are of different kinds")?;
         told.add(&of);
-        all_carried &= of.loss_of_sent.at_most == 0.0 && (of.held_back || !of.below);
+        all_offered &= of.held_back || !of.below;
     }
-    // At what one flow was held back to, nobody saw whether the others lose.
-    told.taken_frames_per_s = told.taken_frames_per_s.filter(|_| all_carried);
+    let loss_at_most = told.loss_of_sent.at_most;
+    // At what one flow was held back to, nobody saw what the others lose of more.
+    let tells = all_offered && (loss_at_most == 0.0 || told.held_back_at().is_some());
+    told.taken = told.taken.filter(|_| tells).map(|taken| Taken {
+        loss_at_most,
+        ..taken
+    });
     Ok(told)
 }
 
@@ -156,7 +173,7 @@ impl OfFlow {
         Ok(OfFlow {
             loss,
             loss_of_sent: if held_back { real } else { loss },
-            carried: carried(flow, sent),
+            carried: carried(flow, sent, lost),
             sent,
             held_back,
             waited: asked.is_none() && flow.waited_for_the_path(),
@@ -198,10 +215,11 @@ fn lost_at_most(flow: &FlowObservation, lost: f64) -> f64 {
     ratio.clamp(lost, 1.0)
 }
 
-/// Frames/s of a flow without loss that the path carried: what lay in its queues at the end had been sent and was not
-/// carried yet.
-fn carried(flow: &FlowObservation, sent: Option<f64>) -> Option<f64> {
-    let arrived = flow.frames_per_s.value().copied();
+/// Frames/s of a flow that the path took, with what was lost of it: what lay in its queues at the end had been sent and
+/// was not carried yet.
+fn carried(flow: &FlowObservation, sent: Option<f64>, lost: f64) -> Option<f64> {
+    let arrived = flow.frames_per_s.value().filter(|_| lost < 1.0);
+    let arrived = arrived.map(|rate| rate / (1.0 - lost));
     match (sent, arrived) {
         (Some(sent), Some(arrived)) => Some(sent.min(arrived)),
         (sent, arrived) => sent.or(arrived),

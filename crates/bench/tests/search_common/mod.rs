@@ -26,8 +26,14 @@ pub struct CurveNode {
     pub sender_frames_per_s: f64,
     /// Share of the load asked that the sender offers.
     pub keeps_share: f64,
+    /// Between these loads in frames/s it offers half of it.
+    pub half_between: (f64, f64),
+    /// Share of what the sender does not offer of its load for which its host holds it, and for which the path blocks it.
+    pub hold_and_block: Option<(f64, f64)>,
     /// Frames/s beyond which the path holds the sender back instead of losing frames.
     pub path_frames_per_s: f64,
+    /// The same, as it depends on the load that is asked.
+    pub path_of_load: Option<Box<dyn Fn(f64) -> f64>>,
     /// Frames that a queue in the path takes in before it does so.
     pub path_queue_frames: f64,
     /// Above this load in frames/s two frames were lost by the path or dropped by the tester; 0 for never.
@@ -61,7 +67,10 @@ impl CurveNode {
             predicts_from: usize::MAX,
             sender_frames_per_s: f64::MAX,
             keeps_share: 1.0,
+            half_between: (0.0, 0.0),
+            hold_and_block: None,
             path_frames_per_s: f64::MAX,
+            path_of_load: None,
             path_queue_frames: 0.0,
             in_doubt: 0.0,
             stops_from_frames_per_s: f64::MAX,
@@ -109,10 +118,9 @@ impl CurveNode {
             Load::FrameRate { frames_per_s } => frames_per_s,
             _ => GIGABIT_FRAMES_PER_S,
         };
-        let share = match self.held_up_at.contains(&self.asked().len()) {
-            true => 0.5,
-            false => self.keeps_share,
-        };
+        let (from, to) = self.half_between;
+        let half = self.held_up_at.contains(&self.asked().len()) || (from < asked && asked < to);
+        let share = if half { 0.5 } else { self.keeps_share };
         let offered = (asked * share).min(self.sender_frames_per_s);
         let time_s = match trial.extent {
             Extent::Time { time_ps } => time_ps as f64 / 1e12,
@@ -121,7 +129,10 @@ impl CurveNode {
         let unblocked = offered;
         let path = match self.first_path_frames_per_s {
             Some(first) if flow.stream == 0 => first,
-            _ => self.path_frames_per_s,
+            _ => match &self.path_of_load {
+                Some(of) => of(asked),
+                None => self.path_frames_per_s,
+            },
         };
         let taken = path + self.path_queue_frames / time_s;
         let offered = offered.min(taken);
@@ -171,6 +182,11 @@ impl CurveNode {
             sender.blocked_ps = Field::measured(ps(1.0 - offered / unblocked));
             let stopped = asked >= self.stops_from_frames_per_s;
             sender.slipped_ps = Field::measured(ps(f64::from(u8::from(stopped)) * 0.5));
+            if let Some((hold, block)) = self.hold_and_block {
+                let short = 1.0 - offered / asked;
+                sender.slipped_ps = Field::measured(ps(short * hold));
+                sender.blocked_ps = Field::measured(ps(short * block));
+            }
             sender.achieved_frames_per_s = seen(offered);
             sender.kept_rate = Field::measured(trial.load == Load::Max || offered >= 0.995 * asked);
             if sent < 2 {

@@ -81,7 +81,7 @@ pub enum Outcome {
     NoLowerBound,
     /// The tester could not offer even the smallest load.
     TesterTooSlow,
-    /// The search ended before; the bounds are what was known.
+    /// The search ended before, or the tester offered no load between the bounds; they are what was known.
     Unfinished,
 }
 
@@ -92,7 +92,7 @@ pub struct GoalResult {
     pub goal: Goal,
     /// How far it was followed.
     pub outcome: Outcome,
-    /// What held it there; absent where the outcome is not `found`.
+    /// What held it there; absent where the outcome is not `found`, but for an unfinished one that the tester left wide.
     pub limited_by: Field<Limit>,
     /// Largest load on each flow, in frames/s, that meets the goal below the upper bound (RFC 9971).
     pub relevant_lower_bound_frames_per_s: Field<f64>,
