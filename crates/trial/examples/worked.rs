@@ -214,7 +214,7 @@ fn ports_with_faults() -> Observation {
         good_frames: 997,
         corrupted_frames: 2,
         lost_frames: 1,
-        verified_payload_bytes: 999 * 46,
+        verified_payload_bytes: 997 * 46,
         ..clean(&o, 999)
     };
     f.sent_frames = Field::measured(1_000);

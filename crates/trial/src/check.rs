@@ -3,21 +3,31 @@
 //! One check for both ends: what is written is checked before, and what was read after, so that an impossible figure
 //! is refused wherever it comes from, and never shown as a measured one.
 
+mod counts;
 mod flow;
 mod search;
+mod sender;
 mod series;
 
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-use crate::field::Field;
-use crate::interval::Stated;
-use crate::observation::{Observation, Status, Warning};
+use wirelab_wire::{Framing, Size, SizeUnit, Sizes};
+
+use crate::bootstrap::FEWEST_PARTS;
+use crate::faults::FaultsPer;
+use crate::field::{Field, Kind};
+use crate::interval::{Over, Stated};
+use crate::observation::{Observation, Status, TesterObservation, Warning};
 use crate::results::{Found, Part, ResultsFile};
+use crate::slices::MOST_SLICES;
 
 /// Most figures that are named; one wrong file may hold millions.
 pub const MOST_NAMED: usize = 8;
 /// How far two figures that follow from each other may differ, as a share: they were rounded on their own.
 const ROUNDING: f64 = 0.01;
+/// No host handles more frames a second: one of 64 bytes would have the time of seven Tbit/s.
+const MOST_FRAMES_PER_S: f64 = 1e10;
 /// Characters of a name that are shown.
 const NAME: usize = 80;
 /// Code of the warning in an observation whose figures were left out because they cannot be.
@@ -109,6 +119,27 @@ impl Findings {
         );
     }
 
+    /// An interval within one run: its spread was taken over so many sub-intervals as a run has.
+    fn within_run(&mut self, field: &str, interval: &Stated, around: Option<f64>) {
+        self.interval(field, interval, around);
+        let is_one = interval.over == Over::WithinRun && interval.confidence > 0.0;
+        let parts = FEWEST_PARTS..=MOST_SLICES;
+        self.must(
+            is_one && parts.contains(&(interval.parts as usize)),
+            field,
+            || {
+                format!(
+                    "{} % over {} parts ({}), but one run has {} to {} sub-intervals",
+                    interval.confidence * 100.0,
+                    interval.parts,
+                    interval.over.words(),
+                    parts.start(),
+                    parts.end()
+                )
+            },
+        );
+    }
+
     fn is_full(&self) -> bool {
         self.found.len() > MOST_NAMED
     }
@@ -124,12 +155,14 @@ pub fn file(file: &ResultsFile) -> Vec<Impossible> {
         }
     }
     let total = file.observations.len() as u64;
+    let mut free = 0;
     for part in &file.parts {
         if findings.is_full() {
             break;
         }
         findings.within(format!("part {}", part.name), |f| {
-            place_of(part, total, f);
+            place_of(part, (free, total), f);
+            free = free.max(part.first.saturating_add(part.observations));
             part.found.iter().for_each(|of| search::look_at(of, f));
         });
     }
@@ -179,7 +212,8 @@ pub fn kept(mut one: Observation) -> Observation {
     one.flows.clear();
     one.series.clear();
     one.cpu_load = Field::absent("left out: the figures of this trial contradict each other");
-    one.tester.ceiling_frames_per_s = Field::absent("left out with the other figures");
+    let why = "left out with the other figures";
+    one.tester = TesterObservation::new(Field::absent(why), one.tester.was_limit);
     one.warnings.push(Warning::new(
         IMPOSSIBLE,
         format!(
@@ -190,7 +224,8 @@ pub fn kept(mut one: Observation) -> Observation {
     one
 }
 
-fn place_of(part: &Part, total: u64, findings: &mut Findings) {
+/// The observations of a part are in the file, behind those of the part before.
+fn place_of(part: &Part, (free, total): (u64, u64), findings: &mut Findings) {
     let end = part.first.checked_add(part.observations);
     findings.must(end.is_some_and(|end| end <= total), "observations", || {
         format!(
@@ -198,20 +233,21 @@ fn place_of(part: &Part, total: u64, findings: &mut Findings) {
             part.observations, part.first
         )
     });
+    // A search that ran elsewhere has none here.
+    let is_behind = part.observations == 0 || part.first >= free;
+    findings.must(is_behind, "first", || {
+        format!(
+            "it begins at place {}, but the part before it ends at {free}",
+            part.first
+        )
+    });
 }
 
 fn look_at(one: &Observation, findings: &mut Findings) {
-    let sizes = &one.sizes;
-    // A trial that could not be asked has no frame of that size.
+    // A trial that could not be asked has no frame of that size, and no figure.
     if !matches!(one.status, Status::Void { .. }) {
-        let whole = u64::from(sizes.length) + 4 == u64::from(sizes.frame);
-        let holds = u64::from(sizes.payload) + 14 <= u64::from(sizes.length);
-        findings.must(whole && holds, "sizes", || {
-            format!(
-                "a frame of {} bytes has no length of {} and payload of {} bytes",
-                sizes.frame, sizes.length, sizes.payload
-            )
-        });
+        asked(one, findings);
+        counters(one, findings);
     }
     for (at, one_flow) in one.flows.iter().enumerate() {
         let place = format!(
@@ -222,6 +258,7 @@ fn look_at(one: &Observation, findings: &mut Findings) {
         );
         findings.within(place, |f| flow::look_at(one, one_flow, f));
     }
+    flows(one, findings);
     for one_series in &one.series {
         series::look_at(one_series, findings);
     }
@@ -231,7 +268,122 @@ fn look_at(one: &Observation, findings: &mut Findings) {
             findings.share("cpu_load.idle_baseline_ratio", idle);
         }
     }
-    if let Some(ceiling) = one.tester.ceiling_frames_per_s.value() {
-        findings.not_negative("tester.ceiling_frames_per_s", *ceiling);
+    findings.within("tester", |f| tester(one, f));
+}
+
+/// What was asked can be asked, and its frames have the sizes that were asked.
+fn asked(one: &Observation, findings: &mut Findings) {
+    let (trial, sizes) = (&one.trial, &one.sizes);
+    let follows = trial.size.resolve(trial.framing).is_ok_and(|these| {
+        // A model's protocol may add data of its own.
+        let is_longer = one.node.kind == "model" && these.frame <= sizes.frame;
+        these == *sizes || (is_longer && is_whole(sizes, trial.framing))
+    });
+    findings.must(follows && trial.size.bytes > 0, "sizes", || {
+        format!(
+            "a frame of {} bytes with a length of {} and a payload of {} bytes is no {} of {} bytes",
+            sizes.frame,
+            sizes.length,
+            sizes.payload,
+            trial.size.unit.name(),
+            trial.size.bytes
+        )
+    });
+    findings.must(
+        trial.link_bits_per_s != Some(0),
+        "trial.link_bits_per_s",
+        || "a link of 0 bit/s carries nothing".to_owned(),
+    );
+    if trial.faults.per == FaultsPer::Frame {
+        for (name, rate) in trial.faults.named() {
+            findings.share(&format!("trial.faults, {name}"), rate);
+        }
+    }
+    // A node that was not asked says nothing of itself.
+    let has = one.node.capabilities.ports;
+    findings.must(has == 0 || trial.ports <= has, "trial.ports", || {
+        format!("{}, but the node has {has}", trial.ports)
+    });
+}
+
+/// Whether the four sizes are of one frame.
+fn is_whole(sizes: &Sizes, framing: Framing) -> bool {
+    let again = Size::new(SizeUnit::Payload, sizes.payload).resolve(framing);
+    again.is_ok_and(|again| {
+        Sizes {
+            datagram: sizes.datagram,
+            ..again
+        } == *sizes
+    })
+}
+
+/// A port has one flow each way at most, and none is there twice.
+fn flows(one: &Observation, findings: &mut Findings) {
+    let ports = u64::from(one.trial.ports);
+    let most = ports.saturating_mul(2);
+    let number = one.flows.len();
+    findings.must(number as u64 <= most, "flows", || {
+        format!("{number}, but the trial has {ports} ports")
+    });
+    let mut seen = HashSet::new();
+    for (at, flow) in one.flows.iter().enumerate() {
+        let is_new = seen.insert((&flow.port, flow.direction, flow.stream));
+        findings.must(is_new, "flows", || {
+            format!("flow {} is there twice", at + 1)
+        });
+    }
+}
+
+fn counter(counters: &BTreeMap<String, Field<u64>>, name: &str) -> Option<u64> {
+    counters.get(name)?.value().copied()
+}
+
+/// Whether two figures that follow from each other differ by no more than this share.
+fn near(a: f64, b: f64, share: f64) -> bool {
+    (a - b).abs() <= share * a.abs().max(b.abs()) + f64::MIN_POSITIVE
+}
+
+/// A frame may come twice (RFC 5560), and late ones of the run before count with those of a background.
+fn counters(one: &Observation, findings: &mut Findings) {
+    const LATE: u64 = 1_000;
+    if let (Some(sent), Some(received)) = (
+        counter(&one.counters, "background_sent_frames"),
+        counter(&one.counters, "background_received_frames"),
+    ) {
+        let most = sent.saturating_mul(2).saturating_add(LATE);
+        findings.must(received <= most, "background_received_frames", || {
+            format!("{received}, but {sent} were sent")
+        });
+    }
+}
+
+/// The ceiling is a bound, and what it may be off is a share.
+fn tester(one: &Observation, findings: &mut Findings) {
+    let tester = &one.tester;
+    for (field, share) in [
+        ("ceiling_spread_ratio", &tester.ceiling_spread_ratio),
+        ("ceiling_margin_ratio", &tester.ceiling_margin_ratio),
+    ] {
+        if let Some(share) = share.value() {
+            findings.share(field, *share);
+        }
+    }
+    let Some(ceiling) = tester.ceiling_frames_per_s.value() else {
+        return;
+    };
+    findings.not_negative("ceiling_frames_per_s", *ceiling);
+    let is_one = *ceiling <= MOST_FRAMES_PER_S;
+    findings.must(is_one, "ceiling_frames_per_s", || {
+        format!("{ceiling} is faster than any host: at most {MOST_FRAMES_PER_S}")
+    });
+    let rates = one.flows.iter().map(|flow| &flow.frames_per_s);
+    let measured = rates.filter(|rate| rate.kind() == Some(Kind::Measured));
+    let fastest = measured.filter_map(|rate| rate.value().copied());
+    if let Some(fastest) = fastest.reduce(f64::max) {
+        findings.must(
+            *ceiling >= fastest * (1.0 - ROUNDING),
+            "ceiling_frames_per_s",
+            || format!("{ceiling}, but a flow reached {fastest}"),
+        );
     }
 }

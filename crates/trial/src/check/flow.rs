@@ -1,13 +1,22 @@
 //! What no flow can show.
 
-use super::{Findings, ROUNDING, series};
-use crate::counts::Counts;
-use crate::field::{Field, Kind};
-use crate::observation::{FlowObservation, Observation, SenderObservation, Spans};
+use wirelab_wire::Overhead;
+use wirelab_wire::header::TIME_MODULUS;
+
+use super::{Findings, MOST_FRAMES_PER_S, ROUNDING, counter, counts, near, sender, series};
+use crate::field::Field;
+use crate::interval::Stated;
+use crate::observation::{FlowObservation, Observation};
+use crate::series::Series;
+use crate::trial::Extent;
 
 /// How long a host may hold its own clock back at the edge of a trial, in seconds: by so much a rate that was taken
 /// from the first to the last arrival may be above that of the link.
-const EDGE_S: f64 = 0.1;
+pub(super) const EDGE_S: f64 = 0.1;
+/// How far a rate times its time may be off the frames: both are rounded to a ps or a digit.
+const SAME_TIME: f64 = 1e-3;
+/// How long a trial goes on at most when all is sent, in seconds: it settles, and asks for what is still missing.
+const AFTER_S: f64 = 60.0;
 
 pub(super) fn look_at(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     for (field, value) in [
@@ -21,90 +30,29 @@ pub(super) fn look_at(of: &Observation, flow: &FlowObservation, findings: &mut F
             findings.not_negative(field, *value);
         }
     }
-    if let Some(counts) = flow.counts.value() {
-        findings.within("counts", |f| counted(of, counts, f));
+    counts::look_at(of, flow, findings);
+    if let (Some(sent), Extent::Frames { frames }) = (flow.sent_frames.value(), of.trial.extent) {
+        findings.must(*sent <= frames, "sent_frames", || {
+            format!("{sent}, but the trial ends after {frames}")
+        });
     }
-    of_what_was_sent(flow, findings);
-    losses(flow, findings);
     intervals(flow, findings);
     rates(of, flow, findings);
-    efficiency(of, flow, findings);
-    if let Some(sender) = flow.sender.value() {
-        findings.within("sender", |f| sent_by(sender, f));
+    over_time(of, flow, findings);
+    link(of, flow, findings);
+    if let Some(one) = flow.sender.value() {
+        findings.within("sender", |f| sender::look_at(of, flow, one, f));
     }
     for one in &flow.series {
         series::look_at(one, findings);
     }
+    durations(of, flow, findings);
 }
 
-/// What one count says of another, whatever was sent.
-fn counted(of: &Observation, counts: &Counts, findings: &mut Findings) {
-    let received = counts.received_frames;
-    for (field, count) in [
-        ("reordered_frames", counts.reordered_frames),
-        ("duplicated_frames", counts.duplicated_frames),
-        ("too_late_frames", counts.too_late_frames),
-        ("order_breaks", counts.order_breaks),
-    ] {
-        findings.must(count <= received, field, || {
-            format!("{count}, but only {received} frames were received")
-        });
-    }
-    // Ethernet fills what is shorter up.
-    let largest = u128::from(of.sizes.payload.max(46));
-    let most = u128::from(received) * largest;
-    findings.must(
-        u128::from(counts.verified_payload_bytes) <= most,
-        "verified_payload_bytes",
-        || {
-            format!(
-                "{}, but {received} frames hold at most {most}",
-                counts.verified_payload_bytes
-            )
-        },
-    );
-}
-
-/// The count identity, where both ends were counted.
-fn of_what_was_sent(flow: &FlowObservation, findings: &mut Findings) {
-    if let (Some(sent), Some(counts)) = (flow.sent_frames.value(), flow.counts.value()) {
-        if let Err(why) = counts.check_identity(*sent) {
-            findings.say("counts", format!("they do not add up: {why}"));
-        }
-    }
-}
-
-fn losses(flow: &FlowObservation, findings: &mut Findings) {
-    let least = flow.loss_ratio.value().copied();
-    if let Some(ratio) = least {
-        findings.share("loss_ratio", ratio);
-    }
-    if let Some(most) = flow.loss_ratio_at_most {
-        findings.share("loss_ratio_at_most", most);
-        findings.must(
-            least.is_none_or(|least| least <= most),
-            "loss_ratio_at_most",
-            || format!("{most} is below the loss of {}", least.unwrap_or(0.0)),
-        );
-    }
-    let (Some(sent), Some(counts), Some(ratio)) =
-        (measured(&flow.sent_frames), measured(&flow.counts), least)
-    else {
-        return;
-    };
-    let counted = counts.lost_frames as f64 / (*sent).max(1) as f64;
-    findings.must((ratio - counted).abs() <= 1e-6, "loss_ratio", || {
-        format!(
-            "{ratio}, but {} of {sent} frames were lost",
-            counts.lost_frames
-        )
-    });
-}
-
-/// Each interval lies around its figure.
+/// Each interval lies around its figure, and those of the rates, which are one rate in several units, are alike.
 fn intervals(flow: &FlowObservation, findings: &mut Findings) {
     let of = &flow.intervals;
-    for (field, interval, value) in [
+    let rates = [
         ("frames_per_s", of.frames_per_s, &flow.frames_per_s),
         (
             "payload_bits_per_s",
@@ -117,111 +65,243 @@ fn intervals(flow: &FlowObservation, findings: &mut Findings) {
             of.goodput_bits_per_s,
             &flow.goodput_bits_per_s,
         ),
-        ("loss_ratio", of.loss_ratio, &flow.loss_ratio),
-    ] {
+    ];
+    let loss = [("loss_ratio", of.loss_ratio, &flow.loss_ratio)];
+    for (field, interval, value) in rates.iter().chain(&loss) {
         let Some(interval) = interval else { continue };
         findings.within("intervals", |f| {
-            f.interval(field, &interval, value.value().copied());
-            if field == "loss_ratio" {
+            f.within_run(field, interval, value.value().copied());
+            if *field == "loss_ratio" {
                 f.share(field, interval.high);
-                f.interval(field, &interval, flow.loss_ratio_at_most);
+                f.interval(field, interval, flow.loss_ratio_at_most);
             }
+        });
+    }
+    let shares = rates.iter().filter_map(|(field, interval, value)| {
+        let value = value.value().filter(|value| **value > 0.0)?;
+        Some((*field, shares(interval.as_ref()?, *value)))
+    });
+    let mut shares = shares;
+    let Some((first, (low, high))) = shares.next() else {
+        return;
+    };
+    for (field, (other_low, other_high)) in shares {
+        let alike = near(low, other_low, SAME_TIME) && near(high, other_high, SAME_TIME);
+        findings.must(alike, "intervals", || {
+            format!("{field} is not as far off as {first}, of which it is a multiple")
         });
     }
 }
 
+/// The ends of an interval as shares of its figure.
+fn shares(interval: &Stated, value: f64) -> (f64, f64) {
+    (interval.low / value, interval.high / value)
+}
+
+/// All rates are one, in several units.
 fn rates(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     let Some(rate) = flow.frames_per_s.value().copied() else {
         return;
     };
-    let payload = u64::from(of.sizes.payload);
-    let datagram = of.sizes.datagram.map(u64::from);
+    let kinds = [
+        &flow.payload_bits_per_s,
+        &flow.link_bits_per_s,
+        &flow.goodput_bits_per_s,
+    ]
+    .map(Field::kind);
+    let kind = flow.frames_per_s.kind();
+    if let Some(other) = kinds.into_iter().flatten().find(|of| Some(*of) != kind) {
+        findings.say(
+            "frames_per_s",
+            format!("it is not {other}, but a rate in another unit is"),
+        );
+    }
+    let sizes = &of.sizes;
+    let link_bytes = Overhead::default().link_bytes(sizes);
     for (field, value, bytes) in [
         (
             "payload_bits_per_s",
             &flow.payload_bits_per_s,
-            Some(payload),
+            Some(u64::from(sizes.payload)),
         ),
-        ("goodput_bits_per_s", &flow.goodput_bits_per_s, datagram),
+        ("link_bits_per_s", &flow.link_bits_per_s, Some(link_bytes)),
+        (
+            "goodput_bits_per_s",
+            &flow.goodput_bits_per_s,
+            sizes.datagram.map(u64::from),
+        ),
     ] {
         if let (Some(value), Some(bytes)) = (value.value(), bytes) {
             let follows = rate * 8.0 * bytes as f64;
-            findings.must(near(*value, follows), field, || {
+            findings.must(near(*value, follows, ROUNDING), field, || {
                 format!("{value}, but {rate} frames/s of {bytes} bytes are {follows}")
             });
         }
     }
-    if let (Some(payload), Some(link)) = (
-        flow.payload_bits_per_s.value(),
-        flow.link_bits_per_s.value(),
-    ) {
-        findings.must(*link >= *payload, "link_bits_per_s", || {
-            format!("{link} is below the payload in it, {payload}")
-        });
-    }
-    let received = flow.counts.value().map(|counts| counts.received_frames);
-    let wire = |spans| matches!(spans, Spans::Wire);
-    if let (Some(received), Some(elapsed)) = (received, measured(&flow.elapsed)) {
-        // Twice, and two more: the first frame, and those that came with it, are before the time begins.
-        let most = received as f64 * 2.0 + 2.0;
-        let seconds = elapsed.ps as f64 / 1e12;
+}
+
+/// A rate is what arrived over the time that it took.
+fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
+    let Some(elapsed) = flow.elapsed.value() else {
+        return;
+    };
+    let seconds = elapsed.ps as f64 / 1e12;
+    let told = |name| counter(&flow.counters, name);
+    let bytes = told("stream_bytes").zip(flow.goodput_bits_per_s.value());
+    if let (Some((bytes, goodput)), None) = (bytes, flow.frames_per_s.value()) {
+        let bits = bytes as f64 * 8.0;
         findings.must(
-            !wire(elapsed.spans) || rate * seconds <= most,
+            near(goodput * seconds, bits, SAME_TIME),
+            "goodput_bits_per_s",
+            || format!("{goodput} for {seconds} s, but {bytes} bytes went over"),
+        );
+    }
+    let Some(rate) = flow.frames_per_s.value() else {
+        return;
+    };
+    findings.must(elapsed.ps > 0 || *rate == 0.0, "elapsed", || {
+        format!("0 ps, but at {rate} frames/s a frame takes longer")
+    });
+    let counted = flow.counts.value().map(|counts| counts.received_frames);
+    let counted = counted.or_else(|| told("received_datagrams"));
+    if let Some(received) = counted {
+        let holds = near(rate * seconds, received as f64, SAME_TIME);
+        findings.must(holds, "frames_per_s", || {
+            format!("{rate} for {seconds} s, but {received} frames were received")
+        });
+        return;
+    }
+    let asked = match of.trial.extent {
+        Extent::Frames { frames } => Some(frames),
+        Extent::Time { .. } => None,
+    };
+    if let Some(sent) = flow.sent_frames.value().copied().or(asked) {
+        // Each may have come twice.
+        let most = sent as f64 * 2.0;
+        findings.must(
+            rate * seconds <= most * (1.0 + ROUNDING),
             "frames_per_s",
-            || format!("{rate} for {seconds} s, but only {received} frames were received"),
+            || format!("{rate} for {seconds} s, but {sent} frames were sent"),
         );
     }
 }
 
 /// No link carries more than it carries, and the share follows from the rate.
-fn efficiency(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
+fn link(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
+    let seconds = flow.elapsed.value().map(|e| e.ps as f64 / 1e12);
+    let edge = |s: f64| if s > 0.0 { EDGE_S / s } else { f64::INFINITY };
+    let most = 1.0 + ROUNDING + seconds.map_or(0.0, edge);
+    let given = of.trial.link_bits_per_s;
+    let link = given.or(of.node.capabilities.link_bits_per_s);
+    if let (Some(link), Some(bits)) = (link, flow.link_bits_per_s.value()) {
+        findings.must(*bits <= link as f64 * most, "link_bits_per_s", || {
+            format!("{bits}, but the link has {link} bit/s")
+        });
+    }
     let Some(share) = flow.efficiency.value().copied() else {
         return;
     };
-    let seconds = flow.elapsed.value().map(|e| e.ps as f64 / 1e12);
-    let edge = seconds.map_or(0.0, |s| if s > 0.0 { EDGE_S / s } else { f64::INFINITY });
-    findings.must(share <= 1.0 + ROUNDING + edge, "efficiency", || {
+    findings.must(share <= most, "efficiency", || {
         format!("{share} is more than all that the link carries")
     });
-    let given = of.trial.link().map(|link| link.bits_per_s());
-    let link = given.or(of.node.capabilities.link_bits_per_s);
     if let (Some(link), Some(payload)) = (link, flow.payload_bits_per_s.value()) {
         let follows = payload / link as f64;
-        findings.must(near(share, follows), "efficiency", || {
+        findings.must(near(share, follows, ROUNDING), "efficiency", || {
             format!("{share}, but {payload} bit/s of {link} are {follows}")
         });
     }
 }
 
-fn sent_by(sender: &SenderObservation, findings: &mut Findings) {
-    for (field, value) in [
-        ("asked_frames_per_s", &sender.asked_frames_per_s),
-        ("achieved_frames_per_s", &sender.achieved_frames_per_s),
-    ] {
-        if let Some(value) = value.value() {
-            findings.not_negative(field, *value);
-        }
+/// What goes on in a trial takes no longer than the trial.
+fn durations(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
+    for one in &flow.series {
+        latency(flow, one, findings);
     }
-    if let Some(gaps) = sender.gap.value() {
-        findings.within("gap", |f| series::histogram(gaps, f));
-    }
-    if let (Some(true), Some(asked), Some(achieved)) = (
-        sender.kept_rate.value(),
-        sender.asked_frames_per_s.value(),
-        sender.achieved_frames_per_s.value(),
-    ) {
-        findings.must(*achieved >= asked * (1.0 - ROUNDING), "kept_rate", || {
-            format!("true, but {achieved} of {asked} frames/s were achieved")
+    let Some(run_s) = longest_s(of, flow) else {
+        return;
+    };
+    // Twice: what is overdue and a hold may be one pause.
+    let most_s = 2.0 * run_s + AFTER_S;
+    if let Some(counts) = flow.counts.value() {
+        let beside = counts.foreign_frames.max(counts.other_run_frames);
+        let most = most_s * MOST_FRAMES_PER_S;
+        findings.must(beside as f64 <= most, "counts, foreign_frames", || {
+            format!("{beside} or more, but the trial took {run_s} s")
         });
     }
+    let mut within = |field: &str, ps: Option<u64>, most_s: f64| {
+        let Some(ps) = ps else { return };
+        findings.must(ps as f64 <= most_s * 1e12, field, || {
+            format!("{ps} ps, but the trial took {run_s} s")
+        });
+    };
+    // A jitter is a mean of how much transit times differ: by no more than the longest gap between two frames.
+    within(
+        "jitter_ps",
+        flow.jitter_ps.value().copied(),
+        2.0 * run_s + 1.0,
+    );
+    within(
+        "checker_held_up_ps",
+        flow.checker_held_up_ps.value().copied(),
+        most_s,
+    );
+    if let Some(sender) = flow.sender.value() {
+        within(
+            "sender, slipped_ps",
+            sender.slipped_ps.value().copied(),
+            most_s,
+        );
+        within(
+            "sender, blocked_ps",
+            sender.blocked_ps.value().copied(),
+            most_s,
+        );
+    }
+    for one in &flow.series {
+        let ps = one
+            .clock
+            .tick_ps
+            .map(|tick| one.histogram.max_ticks.saturating_mul(tick));
+        within(&format!("series {}, max_ticks", one.name), ps, most_s);
+    }
 }
 
-fn measured<T>(field: &Field<T>) -> Option<&T> {
-    field
+/// Each frame has one latency, and times in frames are modulo 2⁴⁸ ns, of which half is before.
+fn latency(flow: &FlowObservation, series: &Series, findings: &mut Findings) {
+    if series.name != "latency" {
+        return;
+    }
+    let h = &series.histogram;
+    if let Some(counts) = flow.counts.value() {
+        let received = counts.received_frames;
+        findings.must(h.count <= received, "series latency, count", || {
+            format!("{}, but only {received} frames were received", h.count)
+        });
+    }
+    let longest_ps = u128::from(TIME_MODULUS / 2) * 1000;
+    let ps = u128::from(h.max_ticks) * u128::from(series.clock.tick_ps.unwrap_or(0));
+    findings.must(ps <= longest_ps, "series latency, max_ticks", || {
+        format!("{ps} ps, but a test frame tells no more than {longest_ps}")
+    });
+}
+
+/// The longest time that a flow can have taken, in seconds; `None` where nothing tells it.
+fn longest_s(of: &Observation, flow: &FlowObservation) -> Option<f64> {
+    let arriving = flow.elapsed.value().map(|elapsed| elapsed.ps as f64 / 1e12);
+    let achieved = flow
+        .sender
         .value()
-        .filter(|_| field.kind() == Some(Kind::Measured))
-}
-
-fn near(a: f64, b: f64) -> bool {
-    (a - b).abs() <= ROUNDING * a.abs().max(b.abs()) + f64::MIN_POSITIVE
+        .and_then(|s| s.achieved_frames_per_s.value());
+    let sent = flow.sent_frames.value().zip(achieved);
+    let sending = sent.map(|(sent, rate)| *sent as f64 / rate);
+    let asked = match of.trial.extent {
+        Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
+        Extent::Frames { .. } => None,
+    };
+    [arriving, sending, asked]
+        .into_iter()
+        .flatten()
+        .filter(|s| s.is_finite())
+        .reduce(f64::max)
 }
