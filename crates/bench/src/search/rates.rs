@@ -447,11 +447,12 @@ impl Rates {
         let done = self.next(goal, range, min, f64::INFINITY).is_none();
         match (b.lower, b.upper) {
             _ if !done => (Outcome::Unfinished, None),
-            // All loads between were asked, and the tester offered none of them.
-            _ if b.are_wide(goal) => (Outcome::Unfinished, Some(Limit::Tester)),
             (None, Some((_, Class::TooFast))) => (Outcome::TesterTooSlow, None),
             (None, _) => (Outcome::NoLowerBound, None),
+            // What the node does above the lower bound nobody saw: a rate that it carries, and no bracket.
             (Some(_), Some((_, Class::TooFast))) => (Outcome::Found, Some(Limit::Tester)),
+            // The tester offered no load between what the node carries and what it does not.
+            _ if b.are_wide(goal) => (Outcome::Unfinished, Some(Limit::Tester)),
             (Some(_), Some((load, _))) if load.is_beyond_the_path(goal) => {
                 (Outcome::Found, Some(Limit::Path))
             }
