@@ -1,7 +1,8 @@
 //! CSV (RFC 4180): one row a flow, stable column names with units, plain numbers without separators.
 //!
 //! Each figure has a second column `…_kind`: measured, emulated, predicted, calibrated or published, or `absent: ` and why,
-//! in which case the figure's own column is empty.
+//! in which case the figure's own column is empty. `passed` is how the row's trial came out, `run_passed` how the whole run
+//! did: searches without a rate and an interruption belong to no trial.
 
 use std::fmt::Display;
 
@@ -121,9 +122,10 @@ pub fn render(file: &ResultsFile) -> String {
     let mut out = String::new();
     push_line(&mut out, header().into_iter());
     let parts = parts(file);
-    let judged = judge(file).trials;
+    let judged = judge(file);
+    let run_passed = judged.passed().to_string();
     let each = file.observations.iter().enumerate().zip(&parts);
-    for (((at, o), part), end) in each.zip(&judged) {
+    for (((at, o), part), end) in each.zip(&judged.trials) {
         let asked = asked(at + 1, o, end, file.interrupted);
         let is_echo = o.trial.direction == Direction::Echo;
         let echo = is_echo.then(|| datasheet::echo(0, o));
@@ -135,7 +137,7 @@ pub fn render(file: &ResultsFile) -> String {
             let row = row.chain(echo.iter().cloned());
             let at_most = number(flow.and_then(|f| f.loss_ratio_at_most));
             let row = row.chain(intervals(&times, flow));
-            push_line(&mut out, row.chain([at_most]));
+            push_line(&mut out, row.chain([at_most, run_passed.clone()]));
         };
         if o.flows.is_empty() {
             push(None);
@@ -236,7 +238,7 @@ fn header() -> Vec<String> {
         names.push(format!("{name}_low"));
         names.push(format!("{name}_high"));
     }
-    names.extend(["intervals_over", "loss_ratio_at_most"].map(str::to_owned));
+    names.extend(["intervals_over", "loss_ratio_at_most", "run_passed"].map(str::to_owned));
     names
 }
 
@@ -270,7 +272,7 @@ fn asked(number_of_trial: usize, o: &Observation, end: &End, interrupted: bool) 
         number(o.started_unix_ns.value()),
         row::status(&o.status).to_owned(),
         escape::csv(why),
-        (!matches!(end, End::Failed(..))).to_string(),
+        (!end.is_failed()).to_string(),
         interrupted.to_string(),
         escape::csv(&o.node.name),
         escape::csv(&o.node.kind),

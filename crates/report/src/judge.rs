@@ -25,6 +25,13 @@ pub enum End {
     Skipped(String),
 }
 
+impl End {
+    /// Whether it failed.
+    pub const fn is_failed(&self) -> bool {
+        matches!(self, End::Failed(..))
+    }
+}
+
 /// A goal of a search, a search as a whole, or the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Goal {
@@ -43,7 +50,7 @@ pub struct Goal {
 pub struct Judgement {
     /// Each trial, in the file's order.
     pub trials: Vec<End>,
-    /// Each goal of each search, and the plan where it was not finished.
+    /// Each goal of each search, and the plan where it was not finished or asked nothing.
     pub goals: Vec<Goal>,
 }
 
@@ -51,8 +58,8 @@ impl Judgement {
     /// Whether the command ends with 0: something was asked, and nothing of it failed.
     pub fn passed(&self) -> bool {
         let goals = self.goals.iter().map(|goal| &goal.end);
-        let mut all = self.trials.iter().chain(goals).peekable();
-        all.peek().is_some() && all.all(|end| !matches!(end, End::Failed(..)))
+        let mut all = self.trials.iter().chain(goals);
+        all.all(|end| !end.is_failed())
     }
 }
 
@@ -82,6 +89,14 @@ pub fn judge(file: &ResultsFile) -> Judgement {
     let mut goals: Vec<Goal> = Vec::new();
     for part in &file.parts {
         goals_of(part, sheet, &mut goals);
+    }
+    if file.observations.is_empty() && goals.is_empty() {
+        goals.push(Goal {
+            class: "run",
+            name: "something was asked".to_owned(),
+            said: None,
+            end: failed("nothing", "no trial was run"),
+        });
     }
     if file.interrupted {
         goals.push(Goal {

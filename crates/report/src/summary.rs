@@ -1,8 +1,9 @@
 //! How a run went in one sentence, and each trial in one line.
 
-use wirelab_trial::{Counts, Field, Kind, Observation, ResultsFile, Status};
+use wirelab_trial::search::{GoalResult, Limit, Outcome};
+use wirelab_trial::{Counts, Field, Found, Kind, Observation, ResultsFile, Status};
 
-use crate::datasheet::EMULATED;
+use crate::datasheet::{EMULATED, is_datasheet};
 use crate::escape;
 use crate::format::{self, integer};
 use crate::interval;
@@ -18,20 +19,26 @@ pub fn verdict(file: &ResultsFile) -> String {
         return "No trial was run.".to_owned();
     }
     let judged = judge(file);
-    let bad = |end: &&End| matches!(end, End::Failed(..));
+    let bad = |end: &&End| end.is_failed();
     let wrong = judged.trials.iter().filter(bad).count();
     let missed = judged.goals.iter().filter(|goal| goal.class == "search");
     let missed = missed.filter(|goal| bad(&&goal.end)).count();
     let trials = if total == 1 { "trial" } else { "trials" };
+    let searched = row::searched(file).iter().filter(|s| **s).count();
+    // Where loss is what is looked for, it is no failure.
+    let or_loss = match is_datasheet(file) || searched == total {
+        true => "",
+        false => " or loss",
+    };
     let mut text = if wrong == 0 {
         let injected = file.observations.iter().any(|o| !o.trial.faults.is_clean());
         let beyond = match injected {
             true => " beyond those injected",
             false => "",
         };
-        format!("{total} {trials}, none with a fault or loss{beyond}")
+        format!("{total} {trials}, none with a fault{or_loss}{beyond}")
     } else {
-        format!("{wrong} of {total} {trials} with a fault or loss")
+        format!("{wrong} of {total} {trials} with a fault{or_loss}")
     };
     let each = file.observations.iter().zip(&judged.trials);
     let of_tester = each.filter(|(o, end)| bad(end) && only_the_tester_dropped(o));
@@ -58,19 +65,14 @@ pub fn verdict(file: &ResultsFile) -> String {
         text.push_str(&format!(", {unjudged} without counted frames"));
     }
     text.push_str(&totals(file));
-    let searched = row::searched(file).iter().filter(|s| **s).count();
     if searched > 0 {
         text.push_str(&format!(
             " {} of the trials are of searches, which lose frames on purpose.",
             integer(searched as u64)
         ));
     }
-    let limited = tester_limited(file);
-    if limited > 0 {
-        text.push_str(&format!(
-            " The tester was the limit in {} of the trials: the node may be faster.",
-            integer(limited as u64)
-        ));
+    if let Some(limited) = limited_by_tester(file) {
+        text.push_str(&format!(" {limited}"));
     }
     if file.interrupted {
         text.push_str(" The run ended before its plan was done.");
@@ -79,6 +81,49 @@ pub fn verdict(file: &ResultsFile) -> String {
         text.push_str(&format!(" {EMULATED}"));
     }
     text
+}
+
+/// The verdict in a word or two, as the head of a page has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// Something failed.
+    NotClean,
+    /// Nothing failed, but the tester was the limit somewhere.
+    TesterLimited,
+    /// Nothing failed, and frames were counted.
+    Clean,
+    /// Nothing failed on a page of which loss is a figure.
+    Passed,
+    /// Nothing failed, and nobody counted frames.
+    NotJudged,
+}
+
+impl Head {
+    /// The words, with a mark that needs no colour.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Head::NotClean => "✗ Not clean.",
+            Head::TesterLimited => "– Tester limited.",
+            Head::Clean => "✓ Clean.",
+            Head::Passed => "✓ Passed.",
+            Head::NotJudged => "– Not judged.",
+        }
+    }
+}
+
+/// What stands at the head of a page: the judgement that the exit status is taken from.
+pub fn head(file: &ResultsFile) -> Head {
+    if !judge(file).passed() {
+        Head::NotClean
+    } else if limited_by_tester(file).is_some() {
+        Head::TesterLimited
+    } else if is_datasheet(file) {
+        Head::Passed
+    } else if file.observations.iter().any(counted) {
+        Head::Clean
+    } else {
+        Head::NotJudged
+    }
 }
 
 /// Whether nothing was wrong with a trial but what the tester's own queue dropped, or may have.
@@ -93,6 +138,35 @@ pub fn tester_limited(file: &ResultsFile) -> usize {
     let each = file.observations.iter().zip(searched);
     each.filter(|(o, searched)| !searched && o.tester.was_limit.value() == Some(&true))
         .count()
+}
+
+/// Rates that were searched and at which the tester could offer no more, or not even the smallest load.
+pub fn goals_limited_by_tester(file: &ResultsFile) -> usize {
+    let found = file.parts.iter().filter_map(|part| part.found.as_ref());
+    let goals = found.flat_map(|found| match found {
+        Found::Rates(result) => &result.goals[..],
+        Found::LossCurve(_) | Found::Bursts(_) => &[],
+    });
+    let of_tester = |goal: &&GoalResult| {
+        goal.limited_by.value() == Some(&Limit::Tester) || goal.outcome == Outcome::TesterTooSlow
+    };
+    goals.filter(of_tester).count()
+}
+
+/// In how many trials and searched rates the tester was the limit, in a sentence; `None` where it was in none.
+pub fn limited_by_tester(file: &ResultsFile) -> Option<String> {
+    let places: Vec<String> = [
+        (tester_limited(file), "trials"),
+        (goals_limited_by_tester(file), "rates searched"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, of)| format!("in {} of the {of}", integer(count as u64)))
+    .collect();
+    (!places.is_empty()).then(|| {
+        let places = places.join(" and ");
+        format!("The tester was the limit {places}: the node may be faster.")
+    })
 }
 
 /// Counted frames over all trials; nothing where none were counted.

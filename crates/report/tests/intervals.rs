@@ -69,6 +69,10 @@ fn each_format_shows_the_intervals_of_single_runs() {
         junit.contains(&format!("({ends} within one run)")),
         "{junit}"
     );
+    assert!(
+        junit.contains(&format!("loss 0.00 % ({loss} within one run; measured)")),
+        "{junit}"
+    );
     let again = ResultsFile::parse_unchecked(&text(&file, Format::Json)).unwrap();
     assert_eq!(again.observations[0].flows[0].intervals, flow.intervals);
     let csv = records(&text(&file, Format::Csv));
@@ -185,4 +189,28 @@ fn a_datasheet_shows_intervals_within_one_run_and_over_repeats() {
     assert!((low - (0.95 * bits - half)).abs() < 1e-3 * bits, "{low}");
     let shown = text(&file, Format::Datasheet);
     assert!(shown.contains("95 % interval over repeats (3)"), "{shown}");
+}
+
+#[test]
+fn junit_has_the_percentiles_of_round_trips_and_their_intervals() {
+    let mut file = am263x::page();
+    let echo = |o: &wirelab_trial::Observation| o.trial.direction == wirelab_trial::Direction::Echo;
+    file.observations.retain(echo);
+    file.observations.truncate(1);
+    file.parts.clear();
+    let sheet = wirelab_report::datasheet::datasheet(&file);
+    let times = &sheet.sheets[0].echo[0];
+    let of = times.intervals["p50_ps"];
+    let median = format::time(*times.p50_ps.value().unwrap());
+    let ends = [of.low, of.high].map(|ps| format::time(ps as u64));
+    let junit = text(&file, Format::Junit);
+    for part in [
+        format!(
+            "round trip median {median} ({}–{} within one run)",
+            ends[0], ends[1]
+        ),
+        format!("longest {}", format::time(*times.max_ps.value().unwrap())),
+    ] {
+        assert!(junit.contains(&part), "{part}: {junit}");
+    }
 }

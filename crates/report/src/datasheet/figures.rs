@@ -16,7 +16,7 @@ use crate::interval::{self, Intervals};
 use crate::table::Cell;
 
 /// Heads of the CSV.
-const HEADS: [&str; 11] = [
+const HEADS: [&str; 12] = [
     "node",
     "section",
     "size_bytes",
@@ -28,6 +28,7 @@ const HEADS: [&str; 11] = [
     "low",
     "high",
     "over",
+    "run_passed",
 ];
 
 /// One figure of a sheet.
@@ -356,13 +357,14 @@ pub fn csv(page: &Datasheet) -> String {
             };
             let trials: Vec<String> = f.trials.iter().map(usize::to_string).collect();
             out.push_str(&format!(
-                "{},{},{},{},{},{value},{kind},{},{ends}\r\n",
+                "{},{},{},{},{},{value},{kind},{},{ends},{}\r\n",
                 escape::csv(&sheet.node),
                 f.section,
                 f.size_bytes,
                 escape::csv(&f.row),
                 f.figure,
-                trials.join(" ")
+                trials.join(" "),
+                page.passed
             ));
         }
     }

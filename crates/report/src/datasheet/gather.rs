@@ -9,6 +9,7 @@ use super::rate::{datagram, merged, rate, searched};
 use super::sheet::{
     Absent, Datasheet, FORMAT, Notice, Rate, SearchedRate, Sheet, UdpSize, VERSION,
 };
+use crate::judge::judge;
 use crate::row::{self, Row, rows};
 
 /// Nodes that get a sheet; a file of more is no datasheet.
@@ -74,6 +75,7 @@ pub fn datasheet(file: &ResultsFile) -> Datasheet {
         command: file.command.clone(),
         created_unix_ns: file.created_unix_ns,
         interrupted: file.interrupted,
+        passed: judge(file).passed(),
         sheets,
     }
 }

@@ -227,9 +227,9 @@ fn beside(o: &Observation, get: impl Fn(&BackgroundRan) -> Option<f64>) -> Field
     }
     match BackgroundRan::of(std::slice::from_ref(o)) {
         Some(ran) => Field::measured_or(get(&ran), "the node does not tell what it received of it"),
-        None => Field::absent(
-            "the background ended early, or fewer than two frames of it were sent",
-        ),
+        None => {
+            Field::absent("the background ended early, or fewer than two frames of it were sent")
+        }
     }
 }
 

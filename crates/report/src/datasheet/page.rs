@@ -10,11 +10,13 @@ use super::{detail, tables};
 use crate::escape::{line, markdown as escape};
 use crate::finding;
 use crate::format;
+use crate::judge::{End, judge};
 use crate::options::Options;
 use crate::row;
 use crate::search;
+use crate::summary::{self, Head};
 use crate::table::Notes;
-use crate::terminal::{self, YELLOW, paint};
+use crate::terminal::{self, RED, YELLOW, paint};
 use crate::{markdown, table};
 
 /// A part of the page.
@@ -167,9 +169,18 @@ pub fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block> {
         }
     }
     let wrong = finding::all_beyond_loss(file).into_iter();
-    let wrong: Vec<String> = wrong
+    let mut wrong: Vec<String> = wrong
         .map(|f| format!("Trial {}: {}", f.trial, f.text))
         .collect();
+    // A trial may fail by what it lacks, too.
+    for (at, end) in judge(file).trials.into_iter().enumerate() {
+        if let End::Failed(_, reasons) = end {
+            let reasons = reasons.into_iter();
+            let reasons = reasons.map(|why| format!("Trial {}: {why}", at + 1));
+            let new: Vec<String> = reasons.filter(|why| !wrong.contains(why)).collect();
+            wrong.extend(new);
+        }
+    }
     if !wrong.is_empty() {
         out.push(Block::Heading(2, "Findings".to_owned()));
         out.push(Block::List(wrong));
@@ -199,9 +210,11 @@ pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emula
 pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are those of the emulation on this host. They are \
     no figures of the hardware, and are not to be compared with measured ones.";
 
-/// How the run ended and what kinds of figures there are, in a sentence.
+/// How the run was judged, how it ended and what kinds of figures there are, in sentences after the word that the head of
+/// every page has.
 pub fn verdict(file: &ResultsFile) -> String {
     let trials = file.observations.len();
+    let judged = judge(file);
     let searched = row::searched(file).iter().filter(|s| **s).count();
     let mut kinds: Vec<&str> = Vec::new();
     for kind in Kind::ALL {
@@ -222,6 +235,20 @@ pub fn verdict(file: &ResultsFile) -> String {
         text.push_str(&format!("; rates {}", kinds.join(" and ")));
     }
     text.push('.');
+    let failed = judged.trials.iter().filter(|end| end.is_failed()).count();
+    if failed > 0 {
+        text.push_str(&format!(" {failed} of the trials failed."));
+    }
+    let goals = judged.goals.iter().filter(|goal| goal.class == "search");
+    let missed = goals.filter(|goal| goal.end.is_failed()).count();
+    if missed > 0 {
+        text.push_str(&format!(
+            " {missed} of the rates or losses searched not found."
+        ));
+    }
+    if let Some(limited) = summary::limited_by_tester(file) {
+        text.push_str(&format!(" {limited}"));
+    }
     if file.interrupted {
         text.push_str(" The run ended before its plan was done.");
     }
@@ -235,7 +262,17 @@ pub fn verdict(file: &ResultsFile) -> String {
 pub fn terminal(file: &ResultsFile, page: &Datasheet, options: &Options) -> String {
     let mut notes = Notes::default();
     let mut out = terminal::heading(&options.title_of(file), options);
-    out.push_str(&format!("{}\n", verdict(file)));
+    let head = summary::head(file);
+    let colour = match head {
+        Head::NotClean => RED,
+        Head::TesterLimited | Head::NotJudged => YELLOW,
+        Head::Clean | Head::Passed => "",
+    };
+    let word = match colour {
+        "" => head.words().to_owned(),
+        colour => paint(colour, head.words(), options),
+    };
+    out.push_str(&format!("{word} {}\n", verdict(file)));
     for sheet in &page.sheets {
         if page.sheets.len() > 1 {
             out.push_str(&format!("\n{}", terminal::heading(&sheet.node, options)));
@@ -302,7 +339,11 @@ pub fn terminal_block(block: Block, options: &Options, notes: &mut Notes, out: &
 pub fn markdown(file: &ResultsFile, page: &Datasheet, options: &Options) -> String {
     let mut notes = Notes::default();
     let mut out = format!("# {}\n\n", escape(&options.title_of(file)));
-    out.push_str(&format!("{}\n", escape(&verdict(file))));
+    out.push_str(&format!(
+        "**{}** {}\n",
+        summary::head(file).words(),
+        escape(&verdict(file))
+    ));
     let deeper = u8::from(page.sheets.len() > 1);
     for sheet in &page.sheets {
         if deeper > 0 {

@@ -29,6 +29,8 @@ pub struct Datasheet {
     pub created_unix_ns: u64,
     /// Whether the run was ended before its plan was done.
     pub interrupted: bool,
+    /// Whether nothing of it failed, as the exit status of the run says.
+    pub passed: bool,
     /// A sheet for each node.
     pub sheets: Vec<Sheet>,
 }

@@ -2,7 +2,7 @@
 
 use wirelab_trial::ResultsFile;
 
-use super::{curves, parts, search, styled_page};
+use super::{curves, html_class, parts, search, styled_page};
 use crate::datasheet::{
     Block, Datasheet, KINDS, below, blocks, page_command, round_trips, verdict,
 };
@@ -10,6 +10,7 @@ use crate::escape::{line, xml};
 use crate::format;
 use crate::options::Options;
 use crate::row;
+use crate::summary;
 use crate::table::Notes;
 
 /// Style beside that of every page.
@@ -22,12 +23,14 @@ const ROOM: usize = 150;
 pub fn render(file: &ResultsFile, page: &Datasheet, options: &Options) -> String {
     let title = xml(&line(&options.title_of(file)));
     let mut notes = Notes::default();
-    let class = if file.interrupted { " bad" } else { " open" };
+    let head = summary::head(file);
+    let class = html_class(head);
     let mut main = format!(
         "<header>\n<h1>{title}</h1>\n<p class=\"quiet\">{}, wirelab {}</p>\n\
-         <p class=\"verdict{class}\">{}</p>\n</header>\n",
+         <p class=\"verdict{class}\"><strong>{}</strong>{}</p>\n</header>\n",
         format::utc(file.created_unix_ns),
         xml(&file.wirelab_version),
+        head.words(),
         xml(&verdict(file))
     );
     for (at, sheet) in page.sheets.iter().enumerate() {

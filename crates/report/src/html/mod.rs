@@ -22,8 +22,9 @@ use crate::datasheet::KINDS;
 use crate::escape::{line, xml};
 use crate::options::Options;
 use crate::row::{self, Row};
+use crate::summary::{self, Head};
 use crate::table::Notes;
-use crate::{columns, detail, format, judge, summary};
+use crate::{columns, detail, format};
 
 pub(crate) use datasheet::{compared, render as datasheet};
 pub(crate) use explain::explanation;
@@ -142,23 +143,24 @@ fn searches(file: &ResultsFile, notes: &mut Notes) -> String {
 }
 
 fn header(file: &ResultsFile, title: &str) -> String {
-    let sound = judge::judge(file).passed();
-    let (class, word) = if !sound {
-        (" bad", "✗ Not clean.")
-    } else if summary::tester_limited(file) > 0 {
-        (" open", "– Tester limited.")
-    } else if file.observations.iter().any(judge::counted) {
-        ("", "✓ Clean.")
-    } else {
-        (" open", "– Not judged.")
-    };
+    let (head, text) = (summary::head(file), summary::verdict(file));
+    let (class, word) = (html_class(head), head.words());
     format!(
         "<header>\n<h1>{title}</h1>\n<p class=\"quiet\">{}, wirelab {}</p>\n\
          <p class=\"verdict{class}\"><strong>{word}</strong>{}</p>\n</header>\n",
         format::utc(file.created_unix_ns),
         xml(&file.wirelab_version),
-        xml(&summary::verdict(file))
+        xml(&text)
     )
+}
+
+/// The class of a verdict's paragraph.
+const fn html_class(head: Head) -> &'static str {
+    match head {
+        Head::Clean | Head::Passed => "",
+        Head::TesterLimited | Head::NotJudged => " open",
+        Head::NotClean => " bad",
+    }
 }
 
 fn wide(svg: &str, caption: &str) -> String {
