@@ -5,9 +5,10 @@ mod picture;
 mod results;
 mod text;
 
+use wirelab_trial::Kind;
 use wirelab_trial::explanation::{Explanation, ResultsExplanation, Roofline, Timeline};
 
-pub(crate) use blocks::{asked, ceiling_words};
+pub(crate) use blocks::{asked, ceiling_words, ceilings};
 
 use crate::html;
 use crate::options::{Format, Options};
@@ -43,8 +44,9 @@ pub(crate) enum Block<'a> {
     Delays(Chapter),
     /// A picture of two periods.
     Timeline(&'a Timeline),
-    /// A picture of bit/s under ceilings, beside a grid of the same figures.
-    Roofline(&'a Roofline),
+    /// A picture of bit/s under ceilings, beside a grid of the same figures, and the kind of readings that ceilings other
+    /// than the wire were told from.
+    Roofline(&'a Roofline, Option<Kind>),
 }
 
 /// Heads of [`Block::Columns`] as those of [`Block::Grid`].
@@ -83,6 +85,7 @@ pub fn render_results_explanation(
     format: Format,
     options: &Options,
 ) -> Result<String, NoExplanation> {
+    let explanation = &results::marked(explanation);
     let title = options
         .title
         .clone()

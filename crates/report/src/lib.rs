@@ -22,6 +22,7 @@ mod junit;
 mod loaded;
 mod loss;
 mod markdown;
+mod mixed;
 mod options;
 mod row;
 mod search;
@@ -35,6 +36,7 @@ mod whatif;
 
 pub use cycle::render_cycle;
 pub use explain::{NoExplanation, render_explanation, render_results_explanation};
+pub use mixed::{MixedError, refuse_mislabelled, refuse_mixed};
 pub use options::{Format, FormatError, Options, use_colour};
 pub use stages::render_stages;
 pub use summary::{summary_line, verdict};

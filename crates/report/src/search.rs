@@ -310,7 +310,16 @@ fn burst_row(part: &Part, b: &BurstResult) -> Vec<Cell> {
         name(part),
         Cell::Text(asked(&b.trial, &b.sizes)),
         Cell::Text(format::frame_rate(b.max_frames_per_s)),
-        Cell::Text(format::frame_rate(b.throughput_frames_per_s)),
+        match b.lengths.kind().or(b.implied_buffer_time_ps.kind()) {
+            Some(kind) => Cell::of(
+                Field::Observed {
+                    value: b.throughput_frames_per_s,
+                    kind,
+                },
+                format::frame_rate,
+            ),
+            None => Cell::Text(format::frame_rate(b.throughput_frames_per_s)),
+        },
         of(&|l| l.repeats.to_string()),
         of(&|l| format::decimal(l.mean_frames, 1)),
         of(&|l| format::integer(l.min_frames)),

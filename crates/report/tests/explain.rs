@@ -368,3 +368,43 @@ proptest! {
         prop_assert!(render_explanation(&e, Format::Markdown, &Options::default()).unwrap().ends_with('\n'));
     }
 }
+
+#[test]
+fn each_figure_of_an_emulated_node_is_marked() {
+    let mut of = results();
+    of.models.clear();
+    of.fast_track.clear();
+    for reading in of.groups.iter_mut().flat_map(|g| &mut g.readings) {
+        reading.kind = Kind::Emulated;
+        reading.cpu_ratio = Some(0.25);
+    }
+    for point in &mut of.groups[0].roofline.points {
+        point.kind = Kind::Emulated;
+    }
+    let shown = render_results_explanation(&of, Format::Markdown, &options(100)).unwrap();
+    assert!(shown.contains("no figures of the hardware"), "{shown}");
+    let marked = |line: &str| line.contains("emul");
+    let rows = shown
+        .lines()
+        .filter(|l| l.starts_with("| ") && !l.contains("---"));
+    let mut count = 0;
+    for row in rows.filter(|row| row.contains("20 µs")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        // Trial and size are what was asked.
+        for cell in &cells[2..] {
+            assert!(marked(cell), "{cell} in {row}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 4, "{shown}");
+    let lines = shown.lines().filter(|l| l.contains("20 µs"));
+    for line in lines {
+        assert!(marked(line), "{line}");
+    }
+    for format in [Format::Terminal, Format::Html, Format::Json] {
+        let shown = render_results_explanation(&of, format, &options(160)).unwrap();
+        let sentence = "Each packet costs 20 µs, whatever its size (emulated).";
+        let shown = shown.replace('\u{A0}', " ");
+        assert!(shown.contains(sentence), "{format}: {shown}");
+    }
+}

@@ -1,11 +1,12 @@
 //! Several results side by side: published, predicted and measured figures of the same page.
 
-use wirelab_trial::{Kind, ResultsFile};
+use wirelab_trial::ResultsFile;
 
 use super::figures::{MOST, compared};
 use super::page::{Block, KINDS, markdown_block, section, terminal_block};
 use crate::escape::markdown as escape;
 use crate::html;
+use crate::mixed::{MixedError, refuse_mixed};
 use crate::options::{Format, Options};
 use crate::table::Notes;
 use crate::{markdown, terminal};
@@ -22,28 +23,13 @@ pub enum CompareError {
     #[error("{0} results do not fit side by side: give at most {MOST}")]
     TooMany(usize),
     /// Figures of an emulation beside measured ones.
-    #[error(
-        "{emulated} holds figures of an emulated node, which depend on the host, and {measured} measured ones: they are \
-         not compared; fix: leave one of both out, or show each by itself"
-    )]
-    Mixed {
-        /// Name of the results with emulated figures.
-        emulated: String,
-        /// Name of those with measured ones.
-        measured: String,
-    },
+    #[error(transparent)]
+    Mixed(#[from] MixedError),
     /// Nothing of any of them belongs on a datasheet.
     #[error(
         "these results have no figure that a datasheet shows: measure a node by the datasheet's plan"
     )]
     Nothing,
-}
-
-/// Whether a node's rates or times in a file are of a kind; what the tester says of itself does not count.
-fn holds(file: &ResultsFile, kind: Kind) -> bool {
-    let flows = file.observations.iter().flat_map(|o| &o.flows);
-    let rates = flows.flat_map(|f| [f.frames_per_s.kind(), f.goodput_bits_per_s.kind()]);
-    rates.flatten().any(|k| k == kind)
 }
 
 /// The figures of several results, each with its name, in columns side by side.
@@ -58,13 +44,7 @@ pub fn compare(
     if files.len() > MOST {
         return Err(CompareError::TooMany(files.len()));
     }
-    let of = |kind| files.iter().find(|(_, file)| holds(file, kind));
-    if let (Some((emulated, _)), Some((measured, _))) = (of(Kind::Emulated), of(Kind::Measured)) {
-        return Err(CompareError::Mixed {
-            emulated: emulated.clone(),
-            measured: measured.clone(),
-        });
-    }
+    refuse_mixed(files)?;
     let title = options
         .title
         .clone()

@@ -3,7 +3,8 @@
 use wirelab_trial::bootstrap::CONFIDENCE;
 use wirelab_trial::search::{GoalResult, SearchResult};
 use wirelab_trial::{
-    Direction, Extent, Field, Kind, Layer, Load, Observation, Stated, Status, Summary,
+    Direction, Extent, Field, FlowObservation, Kind, Layer, Load, Observation, Stated, Status,
+    Summary,
 };
 
 use super::sheet::{Rate, SearchedRate};
@@ -165,7 +166,7 @@ fn offered(row: &Row<'_>) -> Field<f64> {
             match (asked, achieved) {
                 (Some(value), _) if kept => Field::Observed {
                     value,
-                    kind: told(flow).unwrap_or(Kind::Measured),
+                    kind: of_sender(flow),
                 },
                 (_, Some(achieved)) => achieved.map(|fps| fps * bits),
                 (_, None) => Field::absent("the sender does not tell what it offered"),
@@ -175,15 +176,28 @@ fn offered(row: &Row<'_>) -> Field<f64> {
     )
 }
 
-/// The kind of what a flow tells.
-fn told(flow: &wirelab_trial::FlowObservation) -> Option<Kind> {
-    flow.goodput_bits_per_s
-        .kind()
-        .or(flow.frames_per_s.kind())
-        .or(flow.loss_ratio.kind())
+/// The kind of what a flow's sender tells, which is not that of what arrived: the tester measures what it sends to an
+/// emulated node. A model computes what it offers, and where nothing is told of a sender, the kind of what arrived stands.
+fn of_sender(flow: &FlowObservation) -> Kind {
+    let arrived = [
+        flow.goodput_bits_per_s.kind(),
+        flow.frames_per_s.kind(),
+        flow.loss_ratio.kind(),
+    ];
+    let arrived = arrived.into_iter().flatten().next();
+    if let Some(of_a_model) = arrived.filter(|kind| !kind.was_seen()) {
+        return of_a_model;
+    }
+    let sender = flow.sender.value();
+    sender
+        .and_then(|s| s.achieved_frames_per_s.kind().or(s.kept_rate.kind()))
+        .or(flow.sender.kind())
+        .or(arrived)
+        .unwrap_or(Kind::Measured)
 }
 
-/// Rates by what was asked, slowest first; of a trial that was repeated, the one with the median bandwidth.
+/// Rates by what was asked, slowest first; of a trial that was repeated, the one with the median bandwidth. Trials whose
+/// figures are of different kinds are no repeats of each other.
 pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
     let order = |r: &Rate| {
         let offered = r.offered_bits_per_s.value().or(r.bits_per_s.value());
@@ -192,13 +206,16 @@ pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
     rates.sort_by(|a, b| order(a).total_cmp(&order(b)));
     let mut groups: Vec<Vec<Rate>> = Vec::new();
     for rate in rates {
+        let kind = kind_of(&rate);
         let alike = |g: &&mut Vec<Rate>| {
             let first = &g[0];
+            let its = g.iter().find_map(kind_of);
             let size = (first.payload_bytes, first.datagram_bytes);
             let ways = (first.direction, first.trial_direction);
             size == (rate.payload_bytes, rate.datagram_bytes)
                 && ways == (rate.direction, rate.trial_direction)
                 && (first.layer, &first.load) == (rate.layer, &rate.load)
+                && (its.is_none() || kind.is_none() || its == kind)
         };
         match groups.iter_mut().find(alike) {
             Some(group) => group.push(rate),
@@ -206,6 +223,12 @@ pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
         }
     }
     groups.into_iter().filter_map(median).collect()
+}
+
+/// Where a rate comes from; `None` where it has no figure.
+fn kind_of(rate: &Rate) -> Option<Kind> {
+    let rates = [&rate.bits_per_s, &rate.frames_per_s, &rate.loss_ratio];
+    rates.into_iter().find_map(Field::kind)
 }
 
 /// The complete one with the median bandwidth, with the numbers of all.

@@ -69,13 +69,14 @@ pub fn layer2_intervals(sheet: &Sheet) -> Option<String> {
     let each = sheet.layer2_latency.iter().filter_map(|l| {
         let of = l.intervals.get("node_ps")?;
         let ends = interval::ends(of, |ps| show::ns(ps as u64));
-        Some((way(l), ends, interval::over(of)))
+        let kind = l.node_ps.kind()?;
+        Some((way(l), format!("{ends} ns, {kind}"), interval::over(of)))
     });
     let all: Vec<(&str, String, String)> = each.collect();
     let (_, _, over) = all.first()?;
-    let each = all.iter().map(|(way, ends, _)| format!("{way} {ends} ns"));
+    let each = all.iter().map(|(way, ends, _)| format!("{way} {ends}"));
     let each: Vec<String> = each.collect();
-    Some(format!("CPU<->MAC latency: {} ({over}).", each.join(", ")))
+    Some(format!("CPU<->MAC latency: {} ({over}).", each.join("; ")))
 }
 
 const fn way(latency: &Latency) -> &'static str {

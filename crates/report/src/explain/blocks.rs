@@ -3,7 +3,7 @@
 use wirelab_trial::explanation::{
     Basis, Ceiling, CeilingLaw, Circuit, Explanation, LimitKind, Provenance, Roofline, StageShare,
 };
-use wirelab_trial::{Layer, Sizes, Trial};
+use wirelab_trial::{Kind, Layer, Sizes, Trial};
 
 use super::Block;
 use crate::format;
@@ -45,7 +45,7 @@ pub fn of(e: &Explanation) -> Vec<Block<'_>> {
         out.push(Block::List(e.next.iter().map(|c| next(e, c)).collect()));
     }
     out.push(Block::Heading("Packet roofline".to_owned()));
-    out.extend(roofline(&e.roofline));
+    out.extend(roofline(&e.roofline, None));
     out.push(Block::Heading("What the costs are made of".to_owned()));
     out.push(costs(&e.stages));
     if !e.notes.is_empty() {
@@ -236,12 +236,13 @@ fn costs(stages: &[StageShare]) -> Block<'static> {
     )
 }
 
-/// The picture, the ceilings and the figures of a roofline.
-pub fn roofline(roofline: &Roofline) -> Vec<Block<'_>> {
+/// The picture, the ceilings and the figures of a roofline; `told` is the kind of the readings that its ceilings were told
+/// from.
+pub fn roofline(roofline: &Roofline, told: Option<Kind>) -> Vec<Block<'_>> {
     if roofline.points.is_empty() {
         return vec![Block::Words("There is no point to draw.".to_owned())];
     }
-    let mut out = vec![Block::Roofline(roofline)];
+    let mut out = vec![Block::Roofline(roofline, told)];
     let rows = roofline.points.iter().map(|p| {
         let lowest = roofline
             .ceilings
@@ -250,7 +251,14 @@ pub fn roofline(roofline: &Roofline) -> Vec<Block<'_>> {
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let (most, which) = lowest.map_or_else(
             || ("–".to_owned(), "–".to_owned()),
-            |(value, c)| (format::mbit(value), ceiling_name(c)),
+            |(value, c)| {
+                let most = format::mbit(value);
+                let most = match told.filter(|_| c.law != CeilingLaw::Wire) {
+                    Some(kind) => format!("{most} {}", row::kind(kind)),
+                    None => most,
+                };
+                (most, ceiling_name(c))
+            },
         );
         vec![
             format::integer(p.bytes.into()),
@@ -289,6 +297,17 @@ pub fn ceiling_name(ceiling: &Ceiling) -> String {
         CeilingLaw::PerPacket => format!("{} per packet", ceiling.name),
         CeilingLaw::PerByte => format!("{} per byte", ceiling.name),
     }
+}
+
+/// The ceilings in words, a line each, with the kind of what they were told from.
+pub fn ceilings(roofline: &Roofline, told: Option<Kind>) -> impl Iterator<Item = String> {
+    roofline.ceilings.iter().map(move |ceiling| {
+        let words = ceiling_words(ceiling);
+        match told.filter(|_| ceiling.law != CeilingLaw::Wire) {
+            Some(kind) => format!("{words} ({kind})"),
+            None => words,
+        }
+    })
 }
 
 /// A ceiling in words with its cost.

@@ -1,8 +1,10 @@
 //! What results say by themselves, part by part.
 
+use wirelab_trial::Kind;
 use wirelab_trial::explanation::{FastTrackGain, ReadingGroup, ResultsExplanation};
 
 use super::{Block, blocks};
+use crate::datasheet::EMULATED;
 use crate::format;
 use crate::row;
 
@@ -14,13 +16,18 @@ const FORETOLD: &str = "Medians from the driver to the application. Predicted is
 /// The parts: each group of readings, then what models say of their own results.
 pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
     let mut out = Vec::new();
+    let readings_of =
+        |group: &ReadingGroup| group.readings.iter().any(|r| r.kind == Kind::Emulated);
+    if e.groups.iter().any(readings_of) {
+        out.push(Block::Words(EMULATED.to_owned()));
+    }
     for group in &e.groups {
         out.push(Block::Heading(group.title.clone()));
         if !group.findings.is_empty() {
             out.push(Block::Answer(group.findings.join(" ")));
         }
         out.push(readings(group));
-        out.extend(blocks::roofline(&group.roofline));
+        out.extend(blocks::roofline(&group.roofline, weakest(group)));
         if !group.open.is_empty() {
             out.push(Block::Words("What these results cannot tell:".to_owned()));
             out.push(Block::List(group.open.clone()));
@@ -47,6 +54,38 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
         out.push(Block::Words("The file has no trials.".to_owned()));
     }
     out
+}
+
+/// The same with the kind of the readings behind every sentence that tells a figure of them.
+pub fn marked(e: &ResultsExplanation) -> ResultsExplanation {
+    let mut e = e.clone();
+    for group in &mut e.groups {
+        let all = weakest(group);
+        for text in group.findings.iter_mut().chain(&mut group.open) {
+            mark(text, all);
+        }
+        for reading in &mut group.readings {
+            mark(&mut reading.words, Some(reading.kind));
+        }
+    }
+    e
+}
+
+/// The weakest kind of a group's readings.
+fn weakest(group: &ReadingGroup) -> Option<Kind> {
+    Kind::weakest(group.readings.iter().map(|reading| reading.kind))
+}
+
+/// Put a kind behind a sentence with a figure, before its full stop.
+fn mark(text: &mut String, kind: Option<Kind>) {
+    let Some(kind) = kind.filter(|_| text.contains(|c: char| c.is_ascii_digit())) else {
+        return;
+    };
+    let stop = text.ends_with('.');
+    if stop {
+        text.pop();
+    }
+    text.push_str(&format!(" ({kind}){}", if stop { "." } else { "" }));
 }
 
 fn fast_track(gains: &[FastTrackGain]) -> Block<'static> {
@@ -90,15 +129,18 @@ fn readings(group: &ReadingGroup) -> Block<'static> {
         ("CPU %", true),
         ("what limits", false),
     ];
-    let share = |ratio: Option<f64>| ratio.map_or_else(|| "–".to_owned(), format::percent);
+    let share = |ratio: Option<f64>, kind: Kind| match ratio {
+        Some(ratio) => format!("{} {}", format::percent(ratio), kind.short()),
+        None => "–".to_owned(),
+    };
     let rows = group.readings.iter().map(|r| {
         vec![
             r.trial.to_string(),
             format::integer(r.bytes.into()),
-            format!("{} {}", format::mbit(r.bits_per_s), row::kind(r.kind)),
-            format::frame_rate(r.frames_per_s),
-            share(r.loss_ratio),
-            share(r.cpu_ratio),
+            format!("{} {}", format::mbit(r.bits_per_s), r.kind.short()),
+            format!("{} {}", format::frame_rate(r.frames_per_s), r.kind.short()),
+            share(r.loss_ratio, r.kind),
+            share(r.cpu_ratio, r.kind),
             r.words.clone(),
         ]
     });

@@ -1,6 +1,6 @@
 //! Explanations as plain text for a terminal, and as Markdown.
 
-use super::{Block, ceiling_words, heads, picture};
+use super::{Block, ceilings, heads, picture};
 use crate::escape::{self, line};
 use crate::options::Options;
 use crate::stages::{groups_markdown, groups_text};
@@ -56,9 +56,8 @@ pub fn on_terminal(title: &str, blocks: &[Block<'_>], options: &Options) -> Stri
             Block::Delays(_) => {}
             Block::Timeline(timeline) => push(&mut out, &picture::timeline(timeline, width)),
             // Its points stand in the grid below.
-            Block::Roofline(roofline) => {
-                let ceilings = roofline.ceilings.iter();
-                let lines = ceilings.map(|c| format!("- {}", line(&ceiling_words(c))));
+            Block::Roofline(roofline, told) => {
+                let lines = ceilings(roofline, *told).map(|words| format!("- {}", line(&words)));
                 push(&mut out, &lines.collect::<Vec<_>>());
             }
         }
@@ -122,11 +121,10 @@ pub fn as_markdown(title: &str, blocks: &[Block<'_>]) -> String {
                 let lines = picture::timeline(timeline, WIDTH).join("\n");
                 out.push_str(&format!("\n```text\n{lines}\n```\n"));
             }
-            Block::Roofline(roofline) => {
+            Block::Roofline(roofline, told) => {
                 out.push('\n');
-                for ceiling in &roofline.ceilings {
-                    let words = escape::markdown(&ceiling_words(ceiling));
-                    out.push_str(&format!("- {words}\n"));
+                for words in ceilings(roofline, *told) {
+                    out.push_str(&format!("- {}\n", escape::markdown(&words)));
                 }
             }
         }

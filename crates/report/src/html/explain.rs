@@ -1,6 +1,7 @@
 //! The page of an explanation: sentences, grids, and pictures of time and of rates.
 
 use super::{delays, parts, roofline, stages, styled_page, timeline};
+use crate::datasheet::KINDS;
 use crate::escape::{keep_numbers, line, xml};
 use crate::explain::Block;
 use crate::table::Notes;
@@ -15,12 +16,11 @@ pub fn explanation(title: &str, blocks: &[Block<'_>]) -> String {
     for (at, block) in blocks.iter().enumerate() {
         main.push_str(&part(block, at));
     }
-    main.push_str(
-        "<footer class=\"quiet\">\n<p><strong>Figures.</strong> measured: seen in a run; predicted: computed by a \
-         model that was not fitted to it; calibrated: computed by a model that was. Prefixes are powers of ten.</p>\n\
+    main.push_str(&format!(
+        "<footer class=\"quiet\">\n<p><strong>Figures.</strong> {KINDS}</p>\n\
          <p><strong>Critical circuit.</strong> Stages of which each waits for the one before it, round to the first; \
-         their time over the frames in the circuit is the period of the node.</p>\n</footer>\n",
-    );
+         their time over the frames in the circuit is the period of the node.</p>\n</footer>\n"
+    ));
     styled_page(&title, STYLE, &main)
 }
 
@@ -49,7 +49,7 @@ pub fn part(block: &Block<'_>, at: usize) -> String {
             "What each resource does in the steady state, from the simulation. Filled boxes are on the \
              critical circuit; hollow ones work beside it. Numbers are frames.",
         ),
-        Block::Roofline(data) => figure(
+        Block::Roofline(data, _) => figure(
             &roofline::draw(data, &format!("roofline-{at}")),
             "Data against size on logarithmic scales. No mark can lie above a ceiling of its direction. A cost of each \
              packet is a slope, a cost of each byte is level; marks well below all ceilings wait for one another.",

@@ -40,7 +40,10 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     if trials.is_empty() {
         return Vec::new();
     }
-    let mut out = vec![Block::Heading("What became of the frames".to_owned())];
+    let flows = || trials.iter().flat_map(|o| &o.flows);
+    let kinds = flows().flat_map(|f| [f.counts.kind(), f.sent_frames.kind()]);
+    let of = Kind::weakest(kinds.flatten()).map_or_else(String::new, |kind| format!(" ({kind})"));
+    let mut out = vec![Block::Heading(format!("What became of the frames{of}"))];
     out.extend(became(&trials));
     out.extend(node_counted(&trials));
     out

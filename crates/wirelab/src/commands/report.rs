@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wirelab_report::datasheet::compare;
-use wirelab_report::{Format, Options, render};
+use wirelab_report::{Format, Options, refuse_mislabelled, refuse_mixed, render};
 use wirelab_trial::ResultsFile;
 
 use crate::args::ReportArgs;
@@ -20,17 +20,18 @@ pub fn run(args: &ReportArgs) -> Result {
     let files = args
         .results
         .iter()
-        .map(|path| read(path))
-        .collect::<std::result::Result<Vec<_>, _>>()?;
+        .map(|path| Ok((name(path), read(path)?)))
+        .collect::<std::result::Result<Vec<_>, Failure>>()?;
+    refuse_mixed(&files).map_err(Failure::usage)?;
     let options = Options {
         trials: args.trials,
         ..report_options(args.title.clone(), args.each_flow)
     };
     let columns = files.len() > 1 && asked.is_some_and(Format::is_datasheet_page);
     if args.side_by_side || columns {
-        return side_by_side(args, files, asked, &options);
+        return side_by_side(args, &files, asked, &options);
     }
-    let mut files = files.into_iter();
+    let mut files = files.into_iter().map(|(_, file)| file);
     let mut all = files.next().expect("the command line asks for one");
     files.for_each(|file| all.append(file));
     for path in &args.output {
@@ -48,34 +49,36 @@ pub fn run(args: &ReportArgs) -> Result {
 /// The datasheets of several results in columns.
 fn side_by_side(
     args: &ReportArgs,
-    files: Vec<ResultsFile>,
+    named: &[(String, ResultsFile)],
     asked: Option<Format>,
     options: &Options,
 ) -> Result {
-    let name = |path: &Path| {
-        let name = path.file_name().unwrap_or(path.as_os_str());
-        name.to_string_lossy().into_owned()
-    };
-    let names = args.results.iter().map(|path| name(path));
-    let named: Vec<(String, ResultsFile)> = names.zip(files).collect();
     for path in &args.output {
         let format = Format::of_path(path).map_err(Failure::usage)?;
-        let text = compare(&named, format, &on_paper(options)).map_err(Failure::usage)?;
+        let text = compare(named, format, &on_paper(options)).map_err(Failure::usage)?;
         save(path, &text)?;
     }
     if args.output.is_empty() || asked.is_some() {
         let format = asked.unwrap_or(Format::Datasheet);
         put!(
             "{}",
-            compare(&named, format, options).map_err(Failure::usage)?
+            compare(named, format, options).map_err(Failure::usage)?
         );
     }
     Ok(Outcome::Done)
 }
 
+/// A file's name for a reader, without its folder.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
 /// The results file of a path.
 pub fn read(path: &Path) -> std::result::Result<ResultsFile, Failure> {
-    wirelab_bench::load(path).map_err(Failure::usage)
+    let file = wirelab_bench::load(path).map_err(Failure::usage)?;
+    refuse_mislabelled(&name(path), &file).map_err(Failure::usage)?;
+    Ok(file)
 }
 
 /// Write a report; the file's name says the format.
@@ -112,4 +115,70 @@ pub fn save(path: &Path, text: &str) -> std::result::Result<(), Failure> {
             path.display()
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A results file of one UDP trial of a board, and the same as an emulator gives it.
+    fn files() -> [ResultsFile; 2] {
+        let text = include_str!("../../../../spec/examples/iperf.json");
+        let chip = ResultsFile::parse_unchecked(text).unwrap();
+        let mut board = chip.clone();
+        for o in &mut board.observations {
+            o.mark_emulated();
+            let key = ("emulator".to_owned(), "QEMU 7.2".to_owned());
+            o.node.setup.extend([key]);
+        }
+        [chip, board]
+    }
+
+    fn reported(files: &[(&str, &ResultsFile)], format: Option<&str>) -> Result {
+        let folder = std::env::temp_dir().join(format!("wirelab-mixed-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let results: Vec<PathBuf> = files.iter().map(|(name, _)| folder.join(name)).collect();
+        for ((_, file), path) in files.iter().zip(&results) {
+            std::fs::write(path, file.to_json()).unwrap();
+        }
+        let result = run(&ReportArgs {
+            results,
+            output: vec![folder.join("out.txt")],
+            format: format.map(str::to_owned),
+            title: None,
+            each_flow: false,
+            trials: true,
+            side_by_side: false,
+        });
+        std::fs::remove_dir_all(&folder).unwrap();
+        result
+    }
+
+    #[test]
+    fn emulated_results_are_not_put_behind_measured_ones() {
+        let [chip, board] = files();
+        let mut old = chip.clone();
+        for o in &mut old.observations {
+            let key = ("emulator".to_owned(), "QEMU 7.2".to_owned());
+            o.node.setup.extend([key]);
+        }
+        let (chip, board) = (("chip.json", &chip), ("board.json", &board));
+        let old = ("old.json", &old);
+        assert!(reported(&[chip, chip], None).is_ok());
+        assert!(reported(&[board, board], None).is_ok());
+        for format in [None, Some("datasheet"), Some("csv")] {
+            for files in [[chip, board], [board, chip], [board, old], [old, board]] {
+                let refused = reported(&files, format).map(|_| ()).unwrap_err();
+                assert_eq!(refused.code(), 2, "{refused}");
+                assert!(refused.to_string().contains("fix:"), "{refused}");
+            }
+        }
+        let refused = reported(&[old], None).map(|_| ()).unwrap_err();
+        assert!(
+            refused.to_string().contains("claims to be measured"),
+            "{refused}"
+        );
+    }
 }
