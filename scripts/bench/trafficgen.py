@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""The fast path beside a build of xdp-trafficgen that the user names: one row, in turn on the same core.
+"""The fast path beside a build of xdp-trafficgen that the user names, and beside an earlier build of its own, in turn on one
+core.
 
-trafficgen.py PATH [--target DIR] [--rounds N] [--seconds S]
-PATH is a built xdp-trafficgen of upstream; the distribution's may not run on the kernel. Needs the examples of a release
-build (`rate`, `paired_ratio`). Exit status: 0 the row is printed, 1 the peer does not run here, 2 a run was void.
+trafficgen.py PATH [--before DIR] [--target DIR] [--rounds N] [--seconds S]
+PATH is a built xdp-trafficgen of upstream; the distribution's may not run on the kernel. DIR of --before is the target folder
+of an earlier commit, of which the fast path may not be more than a twentieth slower. Needs the examples of a release build
+(`cargo build --release -p wirelab-port --example rate -p wirelab-trial --example paired_ratio`).
+Exit status: 0 the rows are printed, 1 the peer does not run here or a requirement is missed, 2 a run was void.
 """
 
 import argparse
@@ -18,26 +21,41 @@ import page
 from subjects import TREE, Subjects, Void
 
 GOAL = 1.1
+# What checks and honest counts may cost.
+LEAST_OF_BEFORE = 0.95
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("path", type=Path)
+    parser.add_argument("--before", type=Path, help="target folder of an earlier commit's release build")
     parser.add_argument("--target", type=Path, default=TREE / "target")
     parser.add_argument("--rounds", type=int, default=bench.LEAST_ROUNDS)
     parser.add_argument("--seconds", type=float, default=3.0)
     return parser.parse_args()
 
 
-def row(subjects, rounds, folder):
+def rows(subjects, before, rounds, folder):
+    """One row for each of the two that the fast path is compared with."""
     sink = bench.build_sink(folder)
     subject = {
         "fast 64": lambda: subjects.fast(bench.SMALL),
         "xdp-trafficgen": lambda: subjects.xdp_trafficgen(sink),
     }
+    if before:
+        subject["earlier build"] = lambda: before.fast(bench.SMALL)
     runs, missing = bench.take_turns(subject, rounds)
-    what = "fast path, frame 64, every byte verified; upstream's xdp-trafficgen, taken by an XDP program unseen"
-    return bench.against_peer(subjects, runs, missing, what, "fast 64", "xdp-trafficgen", None, GOAL)
+    compare = lambda *words: bench.against_peer(subjects, runs, missing, *words)
+    what = "fast path, frame 64, every byte verified"
+    found = [compare(f"{what}; upstream's xdp-trafficgen, taken by an XDP program unseen", "fast 64", "xdp-trafficgen", None, GOAL)]
+    if before:
+        found.append(compare(f"{what}; an earlier build of it", "fast 64", "earlier build", LEAST_OF_BEFORE, None))
+    return found
+
+
+def status(found):
+    """What the rows make of the exit status."""
+    return 1 if any(row["verdict"] == "not compared" or row["verdict"].startswith("missed") for row in found) else 0
 
 
 def main():
@@ -51,13 +69,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:
         subjects = Subjects(asked.target.resolve(), folder, asked.seconds)
         subjects.trafficgen = str(asked.path.resolve())
+        before = asked.before and Subjects(asked.before.resolve(), folder, asked.seconds)
         try:
-            found = row(subjects, asked.rounds, folder)
+            found = rows(subjects, before, asked.rounds, folder)
         except Void as why:
             print(f"trafficgen: void run: {why}", file=sys.stderr)
             return 2
-    print(page.table([found]))
-    return 1 if found["verdict"] == "not compared" else 0
+    print(page.table(found))
+    return status(found)
 
 
 if __name__ == "__main__":
