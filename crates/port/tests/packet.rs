@@ -401,6 +401,7 @@ fn a_capture_taken_while_checking_is_verified_as_clean() {
     let sink = CaptureSink {
         writer: Arc::clone(&writer),
         interface: 0,
+        sent_since_ns: None,
     };
     let options = CheckOptions {
         sink: Some(Box::new(sink)),

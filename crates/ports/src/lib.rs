@@ -20,7 +20,7 @@ mod watch;
 pub use ceiling::{ceiling_frames_per_s, ceiling_observation};
 pub use shaper::bypassed_shapers;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use wirelab_port::iface::{IfaceError, PortLock, PortName};
@@ -96,6 +96,8 @@ pub struct PortsNode {
     capture: Option<SharedCapture>,
     /// Whether frames of the run before were still on their way when it was given up.
     restless: AtomicBool,
+    /// Frames of the run that is under way are sent from this time on, in ns.
+    sent_since_ns: AtomicU64,
     // Held until the node goes: no other run may use the ports meanwhile.
     _locks: Vec<PortLock>,
     // Declared last, so that the lab goes after everything that uses its ports.
@@ -120,6 +122,7 @@ impl PortsNode {
             options,
             capture: None,
             restless: AtomicBool::new(false),
+            sent_since_ns: AtomicU64::new(0),
             _locks: locks,
             _lab: None,
         })

@@ -113,6 +113,8 @@ pub fn start_checkers(
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<AnyChecker>, NodeError> {
     let options = &node.options;
+    let since_ns = now_ns();
+    node.sent_since_ns.store(since_ns, Ordering::Relaxed);
     let length = flows.iter().map(|f| f.job.sizes.length).max().unwrap_or(0);
     let too_long = length > xdp::MAX_LENGTH;
     if too_long && options.path == Path::Auto {
@@ -120,7 +122,6 @@ pub fn start_checkers(
         warnings.push(fallback_warning(&XdpError::TooLong { length, max }));
     }
     if options.path != Path::Packet && !(too_long && options.path == Path::Auto) {
-        let since_ns = now_ns();
         let checker = |flow: &FlowPlan| xdp::CheckerOptions {
             latency: options.latency,
             pass: node.capture.is_some(),
@@ -152,7 +153,7 @@ pub fn start_checkers(
             let options = packet::CheckOptions {
                 cpu,
                 sink,
-                sent_since_ns: Some(now_ns()),
+                sent_since_ns: Some(since_ns),
                 ..Default::default()
             };
             packet::Checker::start(&f.to, &f.check, options)
@@ -167,7 +168,11 @@ fn sink_for(node: &PortsNode, flow: &FlowPlan) -> Option<Box<dyn FrameSink>> {
     let pair = node.pairs.iter().position(|p| p.node == flow.port)?;
     let interface = (2 * pair + usize::from(flow.to != node.pairs[pair].node)) as u32;
     let writer = Arc::clone(node.capture.as_ref()?);
-    Some(Box::new(CaptureSink { writer, interface }))
+    Some(Box::new(CaptureSink {
+        writer,
+        interface,
+        sent_since_ns: Some(node.sent_since_ns.load(Ordering::Relaxed)),
+    }))
 }
 
 /// Beside XDP checkers, which see frames before the kernel has a copy to give away: those that capture.
@@ -450,7 +455,8 @@ pub fn run(
     })
     .map_err(because)?;
     if sender_path == "xdp" {
-        warnings.extend(bypassed_shapers(plan.flows.iter().map(|f| &f.from)));
+        let from = plan.flows.iter().map(|f| &f.from);
+        warnings.extend(bypassed_shapers(from, Path::Xdp));
     }
     let late = settle::wait_for_own(&checkers, &sent, cancel);
     restless.store(late.is_some(), Ordering::Relaxed);

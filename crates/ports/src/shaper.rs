@@ -5,10 +5,21 @@ use std::collections::BTreeSet;
 use wirelab_port::iface::{PortName, shaper_of};
 use wirelab_trial::Warning;
 
+use crate::Path;
+
 /// One warning for each of these sending ports that has a shaper: frames that XDP redirects go to the driver past it,
-/// so that the rate or delay which it stands for is not in the figures.
-pub fn bypassed_shapers<'a>(ports: impl IntoIterator<Item = &'a PortName>) -> Vec<Warning> {
+/// so that the rate or delay which it stands for is not in the figures. Where `path` is left to the run, nobody knows before
+/// it whether the fast one is taken.
+pub fn bypassed_shapers<'a>(
+    ports: impl IntoIterator<Item = &'a PortName>,
+    path: Path,
+) -> Vec<Warning> {
     let mut seen = BTreeSet::new();
+    let condition = match path {
+        Path::Packet => return Vec::new(),
+        Path::Xdp => "",
+        Path::Auto => "; each trial says whether it took that path",
+    };
     ports
         .into_iter()
         .filter(|port| seen.insert(port.to_string()))
@@ -17,7 +28,7 @@ pub fn bypassed_shapers<'a>(ports: impl IntoIterator<Item = &'a PortName>) -> Ve
             let kind = shaper_of(port).ok().flatten()?;
             Some(Warning::new(
                 "shaper-bypassed",
-                format!("{port} has a queueing discipline ({kind}), which frames of the fast path (XDP) do not pass"),
+                format!("{port} has a queueing discipline ({kind}), which frames of the fast path (XDP) do not pass{condition}"),
                 "--path packet sends through it",
             ))
         })

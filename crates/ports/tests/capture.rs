@@ -1,4 +1,4 @@
-//! A capture beside a trial on the fast path: what it lacks is said, and is no loss of the trial.
+//! A capture beside trials: what it lacks is said and is no loss of the trial, and each run in it is judged by itself.
 
 mod common;
 
@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{alone, assert_clean, node, run, trial};
-use wirelab_port::pcapng::{CaptureWriter, WriterOptions};
-use wirelab_ports::Path;
-use wirelab_trial::{Size, SizeUnit};
+use wirelab_port::pcapng::{
+    CaptureWriter, InterfaceSpec, VerifyOptions, VerifyReport, WriterOptions, verify,
+};
+use wirelab_ports::{Path, one_way};
+use wirelab_trial::{Buffers, Size, SizeUnit, Trial};
+use wirelab_wire::{Flags, Header};
 
 /// More than the ring of a capture holds.
 const FRAMES: u64 = 150_000;
@@ -47,4 +50,80 @@ fn a_capture_that_lacks_frames_says_how_many() {
     let number = told.split("lacks up to ").nth(1).expect(told);
     let number: u64 = number.split(' ').next().unwrap().parse().unwrap();
     assert!(number >= FRAMES - written, "{told}: {written} are in it");
+}
+
+fn judged(file: &std::path::Path, sent: u64) -> VerifyReport {
+    let options = VerifyOptions {
+        sent: Some(sent),
+        ..VerifyOptions::default()
+    };
+    verify(file, &options).unwrap()
+}
+
+#[test]
+fn each_trial_in_a_capture_is_judged_by_itself() {
+    let _alone = alone();
+    let of_buffers = Trial {
+        buffers: Some(Buffers::InPlace),
+        ..trial(200)
+    };
+    for (path, trial, runs) in [
+        (Path::Xdp, trial(200), 3),
+        (Path::Packet, trial(200), 3),
+        // Three runs are one trial.
+        (Path::Packet, of_buffers, 9),
+    ] {
+        let Some(mut node) = node(1, path) else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("runs.pcapng");
+        let interfaces = node.capture_interfaces();
+        let writer = CaptureWriter::create(&file, &interfaces, &WriterOptions::default());
+        let writer = Arc::new(Mutex::new(writer.unwrap()));
+        node.capture_into(Arc::clone(&writer));
+        for _ in 0..3 {
+            assert!(run(&mut node, &trial).passed());
+        }
+        node.end_capture();
+        let writer = Arc::into_inner(writer).unwrap().into_inner().unwrap();
+        writer.finish().unwrap();
+        let report = judged(&file, 200);
+        assert!(report.is_clean(), "{path:?}: {report:#?}");
+        assert_eq!((report.runs(), report.flows.len()), (runs, runs));
+        assert_eq!(report.dropped_by_capture(), 0);
+    }
+}
+
+#[test]
+fn a_late_frame_is_of_the_run_that_sent_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("late.pcapng");
+    let job = one_way::one_way_job(&trial(2), [2; 6], [4; 6], 0, None).unwrap();
+    let interfaces = [InterfaceSpec::named("n0")];
+    let mut writer = CaptureWriter::create(&file, &interfaces, &WriterOptions::default()).unwrap();
+    let mut write = |run_ns, sequence, time_ns| {
+        writer.begin_run(run_ns);
+        let header = Header {
+            flags: Flags::TIME_VALID,
+            stream: 0,
+            sequence,
+            time_ns,
+            lfsr_len: 0,
+        };
+        let mut frame = vec![0; job.sizes.length as usize];
+        job.frame.build(&job.sizes, &header, &mut frame);
+        writer.write_frame(0, time_ns, &frame).unwrap();
+    };
+    for (sequence, time_ns) in [(0, 1_100), (1, 1_200)] {
+        write(1_000, sequence, time_ns);
+    }
+    // A copy of the first run's last frame, which a slow queue let go.
+    for (sequence, time_ns) in [(0, 2_100), (1, 1_200), (1, 2_200)] {
+        write(2_000, sequence, time_ns);
+    }
+    assert_eq!(writer.finish().unwrap().frames, 5);
+    let report = judged(&file, 2);
+    assert!(report.is_clean(), "{report:#?}");
+    assert_eq!((report.runs(), report.other_run_frames), (2, 1));
 }

@@ -166,6 +166,26 @@ fn what_a_queue_drops_beside_foreign_frames_is_no_certain_loss() {
     );
 }
 
+#[test]
+fn a_shaper_is_said_to_be_bypassed_only_where_it_is() {
+    let Some((mut bridged, _lab)) = bridged(Path::Auto) else {
+        return;
+    };
+    let _alone = alone();
+    shape(&bridged.pairs()[0].node.clone(), 100_000_000);
+    let observation = run(&mut bridged, &trial(500));
+    assert_eq!(sender(&observation.flows[0]).path, "packet");
+    assert!(!has_warning(&observation, "shaper-bypassed"));
+    let mut direct = node(1, Path::Auto).unwrap();
+    shape(&direct.pairs()[0].node.clone(), 100_000_000);
+    assert!(has_warning(
+        &run(&mut direct, &trial(500)),
+        "shaper-bypassed"
+    ));
+    let observation = run(&mut direct, &buffers(50));
+    assert!(!has_warning(&observation, "shaper-bypassed"));
+}
+
 /// A sender that the kernel stops with an error: what it did is counted, and the trial is not whole.
 #[test]
 fn a_sender_that_broke_off_makes_a_trial_partial() {

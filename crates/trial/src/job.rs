@@ -5,7 +5,7 @@
 mod judge;
 mod observe;
 
-pub use judge::Judge;
+pub use judge::{Judge, was_sent_before};
 pub use observe::{FlowAsked, below_rate, flow_observation, flow_warnings, intervals};
 
 use crate::counts::Counts;

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use super::record::{self, Record};
 use super::{LabError, LabSpec, Side, napi, spec};
 use crate::iface::{self, Interface, sys::Feature};
-use crate::netns::{NetNs, Tool};
+use crate::netns::{NetNs, NetNsError, Tool};
 
 /// How long the links may take to come up. It is the kernel's own work queue that is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -74,10 +74,13 @@ pub(super) fn down(name: &str) -> Result<(), LabError> {
     }
     let record = record::read(name)?.ok_or_else(|| unknown(name))?;
     match record.owner {
-        Some(pid) if pid != std::process::id() => Err(LabError::InUse {
-            name: name.to_owned(),
-            pid,
-        }),
+        Some(pid) if pid != std::process::id() && !record::is_orphan(&record) => {
+            Err(LabError::InUse {
+                name: name.to_owned(),
+                pid,
+            })
+        }
+        // An orphan that could not be swept says why.
         _ => remove(&record.spec),
     }
 }
@@ -91,18 +94,32 @@ pub(super) fn down_own(record: &Record) -> Result<(), LabError> {
     }
 }
 
-/// Removes the labs whose owner has died. The caller holds the list.
+/// Removes the labs whose owner has died, but for those that cannot be removed: they are in the way of their own names
+/// alone. Puts back what killed processes changed in the others. The caller holds the list.
 pub(super) fn sweep() -> Result<Vec<String>, LabError> {
-    // What the owner of a lab changed goes with it; what a killed process changed elsewhere does not.
+    let (orphans, others): (Vec<Record>, Vec<Record>) =
+        record::all()?.into_iter().partition(record::is_orphan);
+    let gone = orphans.into_iter().filter(|one| remove(&one.spec).is_ok());
+    let gone = gone.map(|record| record.spec.name).collect();
+    restore_left(&others);
+    Ok(gone)
+}
+
+/// Here and inside of labs: no other process may ever come to a namespace of theirs.
+fn restore_left(labs: &[Record]) {
     let _ = wirelab_cores::restore_left();
-    let mut gone = Vec::new();
-    for record in record::all()? {
-        if record::is_orphan(&record) {
-            remove(&record.spec)?;
-            gone.push(record.spec.name);
+    let left = wirelab_cores::namespaces_left().unwrap_or_default();
+    let sides = labs
+        .iter()
+        .flat_map(|record| Side::BOTH.map(|side| record.spec.namespace(side)));
+    for name in sides.filter(|_| !left.is_empty()) {
+        let Ok(namespace) = NetNs::open(&name) else {
+            continue;
+        };
+        if namespace.id().is_ok_and(|(_, inode)| left.contains(&inode)) {
+            let _ = namespace.run_in(wirelab_cores::restore_left);
         }
     }
-    Ok(gone)
 }
 
 pub(super) fn unknown(name: &str) -> LabError {
@@ -118,6 +135,9 @@ fn refuse_existing(spec: &LabSpec) -> Result<(), LabError> {
         let name = &spec.name;
         let way_out = match found.owner {
             None => format!("use it, or remove it with `sudo wirelab lab down {name}`"),
+            Some(pid) if record::is_orphan(&found) => format!(
+                "process {pid} left it, and it could not be removed (`wirelab lab down {name}` says why); choose another name"
+            ),
             Some(pid) => format!("it belongs to process {pid}; choose another name"),
         };
         return Err(LabError::Exists {
@@ -290,7 +310,11 @@ fn end_processes(namespace: &str) -> Result<(), LabError> {
     let deadline = Instant::now() + GRACE;
     let mut signal = Signal::SIGTERM;
     loop {
-        let inside = processes_in(namespace)?;
+        let inside = match processes_in(namespace) {
+            // Nobody sees from here what runs inside. Its holder can be ended all the same.
+            Err(LabError::NetNs(NetNsError::OfOtherUsers { .. })) => return Ok(()),
+            inside => inside?,
+        };
         if inside.is_empty() || signal == Signal::SIGKILL {
             return Ok(());
         }

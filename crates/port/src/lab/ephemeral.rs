@@ -16,8 +16,9 @@ use super::{Lab, LabError, LabSpec, Side, build};
 use crate::netns::{NetNs, Tool};
 
 /// Arguments: the list's lock, the record, its token, `ip`, where the node's namespace is found, the tester's, the
-/// number of pairs. Under the lock it looks whether the record is still that of its own lab: the name may have been
-/// given to another lab since.
+/// number of pairs, what the records of the owner's session begin with. Under the lock it looks whether the record is still
+/// that of its own lab: the name may have been given to another lab since. Last, when the owner's locks are free for
+/// certain, its session gets its priority back, unless another process measures in it.
 const WATCHDOG: &str = r#"
 trap '' HUP INT TERM
 read -r _
@@ -40,6 +41,16 @@ case "$5" in /run/netns/*)
 *) rm -f "$5" "$6" ;;
 esac
 rm -f "$2"
+[ -n "$8" ] || exit 0
+exec 8>>"${8%/*}/.lock"
+flock 8
+for record in "$8"*; do
+    { [ -e "$record" ] && flock -n "$record" true; } || exit 0
+done
+rm -f "$8"*
+if grep -q ' nice -19$' /proc/self/autogroup; then
+    echo 0 >/proc/self/autogroup
+fi
 "#;
 
 /// A lab that is removed when this value is dropped, and also if the process dies before.
@@ -140,6 +151,7 @@ impl Watchdog {
                 NetNs::place_of_new(&spec.namespace(Side::Tester))?,
             ])
             .arg(spec.pairs.to_string())
+            .arg(wirelab_cores::session_records().unwrap_or_default())
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::null())

@@ -69,11 +69,11 @@ impl Lab {
         build::down(name)
     }
 
-    /// Removes the labs whose process has died without doing so, and returns their names. Every other
-    /// operation does this first.
+    /// Removes the labs whose process has died without doing so, and returns their names. One that cannot be removed
+    /// stays. Every other operation does this first.
     ///
     /// # Errors
-    /// Errors of the tools, and a missing capability.
+    /// [`LabError::Registry`] if the list cannot be read.
     pub fn sweep() -> Result<Vec<String>, LabError> {
         let _lock = record::lock()?;
         build::sweep()

@@ -32,6 +32,16 @@ pub enum NetNsError {
         /// The name that was given.
         name: String,
     },
+    /// Its holder is this user's, in another user namespace: no capability of this one reaches there.
+    #[error(
+        "network namespace {name} belongs to another user namespace (`unshare -r`), and can be used in that one alone; fix: in a shell outside of `unshare`, write `nsenter --preserve-credentials --user --target {holder} wirelab …`"
+    )]
+    OfOtherUsers {
+        /// The name that was given.
+        name: String,
+        /// The process that holds it.
+        holder: i32,
+    },
     /// The kernel refused for want of a capability.
     #[error(transparent)]
     Privilege(#[from] Privilege),

@@ -43,6 +43,11 @@ pub(super) fn find(name: &str) -> Option<PathBuf> {
     holder(&link).map(|_| link)
 }
 
+/// The process that holds a namespace.
+pub(super) fn holder_of(name: &str) -> Option<i32> {
+    holder(&find(name)?).map(Pid::as_raw)
+}
+
 /// The names of those whose holder lives.
 pub(super) fn names() -> Vec<String> {
     let Ok(Some(entries)) = folder().map(|f| f.map(fs::read_dir)) else {

@@ -52,7 +52,8 @@ impl NetNs {
     /// The namespace called `name`.
     ///
     /// # Errors
-    /// [`NetNsError::Unknown`], which lists those that exist; [`NetNsError::BadName`]; [`NetNsError::Privilege`].
+    /// [`NetNsError::Unknown`], which lists those that exist; [`NetNsError::BadName`]; [`NetNsError::Privilege`];
+    /// [`NetNsError::OfOtherUsers`] for one that another user namespace has made.
     pub fn open(name: &str) -> Result<NetNs, NetNsError> {
         let path = path_of(name)?;
         let file = File::open(&path).map_err(|source| match source.kind() {
@@ -60,9 +61,16 @@ impl NetNs {
                 name: name.to_owned(),
                 known: NetNs::list().unwrap_or_default(),
             },
-            std::io::ErrorKind::PermissionDenied => {
-                Privilege::new(format!("to open network namespace {name}"), Work::Namespace).into()
-            }
+            std::io::ErrorKind::PermissionDenied => match held::holder_of(name) {
+                Some(holder) => NetNsError::OfOtherUsers {
+                    name: name.to_owned(),
+                    holder,
+                },
+                None => {
+                    let what = format!("to open network namespace {name}");
+                    Privilege::new(what, Work::Namespace).into()
+                }
+            },
             _ => NetNsError::io(path.display(), source),
         })?;
         Ok(NetNs {

@@ -1,7 +1,7 @@
 //! Frames that a checker sees, handed on while they are checked, e.g. into a capture.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::pcapng::CaptureWriter;
 
@@ -32,20 +32,31 @@ pub struct CaptureSink {
     pub writer: Arc<Mutex<CaptureWriter>>,
     /// The number of the interface in it.
     pub interface: u32,
+    /// Where the capture holds several runs: frames of this one are sent from this time of the sender's clock on, in ns.
+    pub sent_since_ns: Option<u64>,
+}
+
+impl CaptureSink {
+    /// The writer, ready for this run.
+    fn writer(&self) -> MutexGuard<'_, CaptureWriter> {
+        // A writer that another checker died over still knows what is safely in its file.
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(since_ns) = self.sent_since_ns {
+            writer.begin_run(since_ns);
+        }
+        writer
+    }
 }
 
 impl FrameSink for CaptureSink {
     fn frame(&mut self, unix_ns: u64, frame: &[u8]) -> io::Result<()> {
-        // A writer that another checker died over still knows what is safely in its file.
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer
+        self.writer()
             .write_frame(self.interface, unix_ns, frame)
             .map_err(io::Error::other)
     }
 
     fn end(&mut self, received_frames: u64, missed_frames: u64) -> io::Result<()> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer
+        self.writer()
             .set_statistics(self.interface, received_frames, missed_frames)
             .map_err(io::Error::other)
     }

@@ -8,7 +8,7 @@ use pcap_parser::pcapng::{
     parse_block_be, parse_block_le,
 };
 
-use super::encode::option;
+use super::encode::{SENT_SINCE, option};
 use super::interface::{Interface, Resolution};
 
 /// Byte order of a section or of a pcap file.
@@ -102,6 +102,7 @@ fn interface(block: &InterfaceDescriptionBlock, order: Order) -> Interface {
     let mut interface = Interface::new(0, 0, link_type, block.snaplen);
     for (code, value) in options(&block.options) {
         match code {
+            option::COMMENT => interface.sent_since_ns = interface.sent_since_ns.or(since(value)),
             option::IF_NAME => interface.name = Some(String::from_utf8_lossy(value).into_owned()),
             option::IF_SPEED => interface.link_rate_bits_per_s = number(value, order),
             option::IF_TSRESOL => {
@@ -117,6 +118,15 @@ fn interface(block: &InterfaceDescriptionBlock, order: Order) -> Interface {
         }
     }
     interface
+}
+
+/// The time in a comment of ours.
+fn since(comment: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(comment).ok()?;
+    let number = text
+        .strip_prefix(SENT_SINCE[0])?
+        .strip_suffix(SENT_SINCE[1])?;
+    number.parse().ok()
 }
 
 /// The draft counts if_fcslen in bits and gives 4 as its example; both ways of writing it are about.

@@ -15,6 +15,7 @@ pub(super) mod kind {
 /// Codes of options.
 pub(super) mod option {
     pub const END: u16 = 0;
+    pub const COMMENT: u16 = 1;
     pub const SHB_USERAPPL: u16 = 4;
     pub const IF_NAME: u16 = 2;
     pub const IF_SPEED: u16 = 8;
@@ -30,6 +31,10 @@ pub(super) mod option {
 
 /// Value by which a reader finds the byte order of a section.
 pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
+
+/// The comment of an interface in whose section frames that were sent before a time, in ns of the sender's clock, are of an
+/// earlier run: so it begins, and so it ends behind the number.
+pub(super) const SENT_SINCE: [&str; 2] = ["frames sent before ", " ns are of an earlier run"];
 
 /// Bytes of an Enhanced Packet Block around the frame and its padding.
 pub(super) const PACKET_OVERHEAD: usize = 32;
@@ -92,12 +97,24 @@ pub(super) fn section_header(out: &mut Vec<u8>, application: &str) {
     });
 }
 
-/// Interface Description Block: Ethernet, times in ns.
-pub(super) fn interface_description(out: &mut Vec<u8>, spec: &InterfaceSpec) {
+/// Interface Description Block: Ethernet, times in ns; frames that were sent before `sent_since_ns` are of an earlier run.
+pub(super) fn interface_description(
+    out: &mut Vec<u8>,
+    spec: &InterfaceSpec,
+    sent_since_ns: Option<u64>,
+) {
     block(out, kind::INTERFACE_DESCRIPTION, |out| {
         out.extend_from_slice(&(super::LINKTYPE_ETHERNET as u16).to_le_bytes());
         out.extend_from_slice(&[0; 2]);
         out.extend_from_slice(&spec.snap_len.to_le_bytes());
+        if let Some(ns) = sent_since_ns {
+            let [before, behind] = SENT_SINCE;
+            put_option(
+                out,
+                option::COMMENT,
+                format!("{before}{ns}{behind}").as_bytes(),
+            );
+        }
         put_option(out, option::IF_NAME, spec.name.as_bytes());
         if let Some(rate) = spec.link_rate_bits_per_s {
             put_option(out, option::IF_SPEED, &rate.to_le_bytes());
@@ -178,7 +195,7 @@ mod tests {
             link_rate_bits_per_s: Some(100_000_000),
             ..InterfaceSpec::named("a0")
         };
-        interface_description(&mut out, &spec);
+        interface_description(&mut out, &spec, None);
         #[rustfmt::skip]
         assert_eq!(out, [
             1, 0, 0, 0, 60, 0, 0, 0,

@@ -29,6 +29,9 @@ pub struct Interface {
     /// Frames that whoever took the capture says he lost (if_drop and os_drop of the statistics block, and
     /// the drop counts of frames): losses of the capture, not of the node.
     pub dropped_by_capture: u64,
+    /// Test frames that were sent before this time of the sender's clock, in ns, are of an earlier run than those of this
+    /// section; absent where the file does not say.
+    pub sent_since_ns: Option<u64>,
 }
 
 impl Interface {
@@ -44,6 +47,7 @@ impl Interface {
             resolution: Resolution::MICROSECOND,
             offset_s: 0,
             dropped_by_capture: 0,
+            sent_since_ns: None,
         }
     }
 

@@ -26,6 +26,10 @@ pub struct CapturedFrame<'a> {
     pub number: u64,
     /// Index of its interface in [`CaptureReader::interfaces`].
     pub interface: u32,
+    /// Section of the file that it is in, counted from 0.
+    pub section: u32,
+    /// As in [`Interface::sent_since_ns`].
+    pub sent_since_ns: Option<u64>,
     /// Time in ps since 1970; absent where the capture has none (simple packets).
     pub time_ps: Option<i128>,
     /// What was kept of it: destination address first, FCS taken off.
@@ -47,6 +51,8 @@ pub(super) enum Format {
 struct Found {
     packet: Packet,
     interface: u32,
+    section: u32,
+    sent_since_ns: Option<u64>,
     link_type: u32,
     time_ps: Option<i128>,
     /// Length of its block.
@@ -165,6 +171,8 @@ impl<R: Read> CaptureReader<R> {
         Ok(Some(CapturedFrame {
             number: self.frames,
             interface: found.interface,
+            section: found.section,
+            sent_since_ns: found.sent_since_ns,
             time_ps: found.time_ps,
             bytes: &self.window.available()[at..at + captured as usize],
             original_len: original,
@@ -360,6 +368,8 @@ impl<R: Read> CaptureReader<R> {
         packet.captured = packet.captured.min(packet.original);
         Ok(Found {
             interface: index as u32,
+            section: interface.section,
+            sent_since_ns: interface.sent_since_ns,
             link_type: interface.link_type,
             time_ps: packet.ticks.map(|ticks| interface.time_ps(ticks)),
             packet,

@@ -1,5 +1,6 @@
 //! What the judge of a capture found: per flow, over the file, and the first findings in detail.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
@@ -37,7 +38,7 @@ pub struct SlotReport {
     pub skipped: u64,
 }
 
-/// One flow: frames of one stream from one source address on one interface.
+/// One flow: frames of one stream from one source address on one interface, in one section of the file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowReport {
     /// Index in [`VerifyReport::interfaces`].
@@ -268,6 +269,8 @@ pub struct VerifyReport {
     pub other_link_type_frames: u64,
     /// Frames of flows beyond the most that are followed (256), which are judged but not tracked.
     pub untracked_frames: u64,
+    /// Test frames that came late: they were sent in an earlier run than the one that their section is of.
+    pub other_run_frames: u64,
     /// The first wrong frames.
     pub findings: Vec<Finding>,
     /// The first gaps; not every gap is a loss.
@@ -304,6 +307,18 @@ impl VerifyReport {
     /// Bytes of the file verified per second.
     pub fn bytes_per_s(&self) -> f64 {
         self.bytes as f64 * 1e9 / self.call_ns.max(1) as f64
+    }
+
+    /// Sections in which a flow was found.
+    pub fn runs(&self) -> usize {
+        let sections = self.flows.iter().map(|flow| self.section_of(flow));
+        sections.collect::<BTreeSet<_>>().len()
+    }
+
+    /// The section of the file that a flow is in, counted from 0.
+    pub fn section_of(&self, flow: &FlowReport) -> u32 {
+        let interface = self.interfaces.get(flow.interface as usize);
+        interface.map_or(0, |interface| interface.section)
     }
 
     /// Frames that whoever took the capture says he lost: a loss in a flow may be his.

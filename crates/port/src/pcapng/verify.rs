@@ -8,6 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Instant;
 
+use wirelab_trial::job::was_sent_before;
 use wirelab_wire::{Flags, Flow, Header, Verdict};
 
 use super::error::CaptureError;
@@ -15,9 +16,9 @@ use super::flow::{FlowState, Key, State};
 use super::interface::LINKTYPE_ETHERNET;
 use super::judge::{self, Judged};
 use super::reader::{CaptureReader, CapturedFrame};
-use super::report::{FINDINGS, Fault, Finding, VerifyReport, WrongByte};
+use super::report::{FINDINGS, Fault, Finding, FlowReport, VerifyReport, WrongByte};
 
-/// Most flows that are followed; each costs half a megabyte.
+/// Most flows of a section that are followed; each costs half a megabyte.
 const MAX_FLOWS: usize = 256;
 /// Most source addresses whose damaged frames are set aside.
 const MAX_SENDERS: usize = 4096;
@@ -108,6 +109,9 @@ struct Sender {
 struct Judge {
     options: VerifyOptions,
     flow: Flow,
+    /// Flows of the sections before, which have ended.
+    ended: Vec<FlowReport>,
+    section: u32,
     flows: Vec<FlowState>,
     index: HashMap<Key, usize>,
     /// The flow of the frame before, which the next one mostly belongs to.
@@ -117,6 +121,7 @@ struct Judge {
     cut_in_header: u64,
     other_link_type: u64,
     untracked: u64,
+    other_run: u64,
     /// Header-corrupt frames of more sources than are kept apart.
     unattributed: u64,
     findings: Vec<Finding>,
@@ -132,6 +137,8 @@ impl Judge {
                 udp_port: options.udp_port,
                 stream: options.stream,
             },
+            ended: Vec::new(),
+            section: 0,
             flows: Vec::new(),
             index: HashMap::new(),
             recent: None,
@@ -140,6 +147,7 @@ impl Judge {
             cut_in_header: 0,
             other_link_type: 0,
             untracked: 0,
+            other_run: 0,
             unattributed: 0,
             findings: Vec::new(),
             gaps: Vec::new(),
@@ -148,6 +156,10 @@ impl Judge {
 
     #[inline]
     fn take(&mut self, frame: &CapturedFrame) {
+        if frame.section != self.section {
+            self.settle();
+            self.section = frame.section;
+        }
         if frame.link_type != LINKTYPE_ETHERNET {
             self.other_link_type += 1;
             return;
@@ -225,6 +237,12 @@ impl Judge {
 
     #[inline]
     fn observe(&mut self, frame: &CapturedFrame, header: &Header, state: State) {
+        if let Some(since_ns) = frame.sent_since_ns
+            && was_sent_before(header, since_ns)
+        {
+            self.other_run += 1;
+            return;
+        }
         let key = Key {
             interface: frame.interface,
             source: source(frame).unwrap_or_default(),
@@ -284,7 +302,8 @@ impl Judge {
         }
     }
 
-    fn finish<R: Read>(mut self, reader: &CaptureReader<R>) -> VerifyReport {
+    /// A section has ended: what of its frames is whose is known now.
+    fn settle(&mut self) {
         let mut per_sender: HashMap<(u32, [u8; 6]), u32> = HashMap::new();
         for flow in &self.flows {
             *per_sender
@@ -292,7 +311,7 @@ impl Judge {
                 .or_default() += 1;
         }
         let mut own: HashMap<(u32, [u8; 6]), u64> = HashMap::new();
-        for (key, sender) in self.senders {
+        for (key, sender) in std::mem::take(&mut self.senders) {
             let mut bad = sender.header_corrupt;
             let flows = per_sender.get(&key).copied().unwrap_or(0);
             if flows > 0 {
@@ -308,16 +327,20 @@ impl Judge {
         }
         self.findings.sort_by_key(|finding| finding.frame);
         self.findings.truncate(FINDINGS);
-        self.flows.sort_by_key(|flow| flow.key);
+        let mut flows = std::mem::take(&mut self.flows);
+        flows.sort_by_key(|flow| flow.key);
         let options = self.options;
-        let flows: Vec<_> = self
-            .flows
-            .into_iter()
-            .map(|flow| {
-                let key = (flow.key.interface, flow.key.source);
-                flow.report(own.remove(&key).unwrap_or(0), &options)
-            })
-            .collect();
+        self.ended.extend(flows.into_iter().map(|flow| {
+            let key = (flow.key.interface, flow.key.source);
+            flow.report(own.remove(&key).unwrap_or(0), &options)
+        }));
+        self.index.clear();
+        self.recent = None;
+    }
+
+    fn finish<R: Read>(mut self, reader: &CaptureReader<R>) -> VerifyReport {
+        self.settle();
+        let flows = self.ended;
         VerifyReport {
             name: reader.name().to_owned(),
             format: reader.format(),
@@ -331,6 +354,7 @@ impl Judge {
             cut_in_header_frames: self.cut_in_header,
             other_link_type_frames: self.other_link_type,
             untracked_frames: self.untracked,
+            other_run_frames: self.other_run,
             findings: self.findings,
             gaps: self.gaps,
             verified_payload_bytes: flows.iter().map(|f| f.counts.verified_payload_bytes).sum(),

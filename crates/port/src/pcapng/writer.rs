@@ -141,6 +141,12 @@ impl CaptureWriter {
         Ok(())
     }
 
+    /// What is written from now on is of the run whose frames are sent from `sent_since_ns` on, a time of the sender's clock:
+    /// it goes into a section of its own, which a judge takes for itself. The same or an earlier run changes nothing.
+    pub fn begin_run(&mut self, sent_since_ns: u64) {
+        self.inner.begin_run(sent_since_ns);
+    }
+
     /// Hand everything gathered to the system.
     ///
     /// # Errors
@@ -173,6 +179,10 @@ struct Inner<S> {
     /// Safely in the file: bytes (at the end of a block) and frames.
     safe: CaptureSummary,
     frames: u64,
+    interfaces: Vec<InterfaceSpec>,
+    application: String,
+    /// The run that the section is of, by when its frames are sent from.
+    run: Option<u64>,
     seen: Vec<Seen>,
     /// The error that ended the writing; whatever follows would tear the file.
     failed: Option<(ErrorKind, Option<i32>)>,
@@ -189,23 +199,42 @@ impl<S: Sink> Inner<S> {
             let why = "a capture needs at least one interface".to_owned();
             return Err(CaptureError::Asked { name, why });
         }
-        let mut gathered = Vec::with_capacity(GATHER + 64 * 1024);
-        encode::section_header(&mut gathered, &options.application);
-        for spec in interfaces {
-            encode::interface_description(&mut gathered, spec);
-        }
         let mut inner = Inner {
             sink,
             name,
-            gathered,
+            gathered: Vec::with_capacity(GATHER + 64 * 1024),
             safe: CaptureSummary::default(),
             frames: 0,
+            interfaces: interfaces.to_vec(),
+            application: options.application.clone(),
+            run: None,
             seen: vec![Seen::default(); interfaces.len()],
             failed: None,
         };
+        inner.begin_section();
         // A disk that is full from the start is named before a long trial, not after it.
         inner.write_out()?;
         Ok(inner)
+    }
+
+    fn begin_section(&mut self) {
+        encode::section_header(&mut self.gathered, &self.application);
+        for spec in &self.interfaces {
+            encode::interface_description(&mut self.gathered, spec, self.run);
+        }
+    }
+
+    fn begin_run(&mut self, sent_since_ns: u64) {
+        if self.run.is_some_and(|run| sent_since_ns <= run) {
+            return;
+        }
+        // Nothing lies before the first run that it could be taken for.
+        let is_first = self.run.is_none() && self.frames == 0;
+        self.run = Some(sent_since_ns);
+        if !is_first {
+            self.end_section();
+            self.begin_section();
+        }
     }
 
     fn seen(&mut self, interface: u32) -> Result<&mut Seen, CaptureError> {
@@ -237,8 +266,10 @@ impl<S: Sink> Inner<S> {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<CaptureSummary, CaptureError> {
-        for (interface, seen) in self.seen.iter().enumerate() {
+    /// The statistics of each interface.
+    fn end_section(&mut self) {
+        for (interface, seen) in self.seen.iter_mut().enumerate() {
+            let seen = std::mem::take(seen);
             let (received, dropped) = seen.statistics.unwrap_or((seen.frames, 0));
             encode::interface_statistics(
                 &mut self.gathered,
@@ -248,6 +279,10 @@ impl<S: Sink> Inner<S> {
                 dropped,
             );
         }
+    }
+
+    fn finish(&mut self) -> Result<CaptureSummary, CaptureError> {
+        self.end_section();
         self.write_out()?;
         Ok(self.safe)
     }

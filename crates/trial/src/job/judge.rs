@@ -279,7 +279,7 @@ impl Judge {
 
 /// Whether the tester sent a frame before this time in ns. Times in headers are modulo 2⁴⁸, so that half of a round
 /// (39 hours) is before.
-fn was_sent_before(header: &Header, since_ns: u64) -> bool {
+pub fn was_sent_before(header: &Header, since_ns: u64) -> bool {
     is_timed(header) && header.time_ns.wrapping_sub(since_ns) % TIME_MODULUS >= TIME_MODULUS / 2
 }
 

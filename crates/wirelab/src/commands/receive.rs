@@ -57,6 +57,7 @@ pub fn run(args: &ReceiveArgs) -> Result {
         Box::new(CaptureSink {
             writer: Arc::clone(writer),
             interface: 0,
+            sent_since_ns: None,
         }) as Box<dyn FrameSink>
     });
     let cancel = cancel_on_signal();

@@ -7,6 +7,9 @@ use crate::args::VerifyArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::say;
 
+/// Flows that are shown though nothing is wrong with them.
+const MOST_CLEAN: usize = 16;
+
 pub fn run(args: &VerifyArgs) -> Result {
     let options = VerifyOptions {
         udp_port: args.udp_port,
@@ -41,7 +44,7 @@ fn print(report: &VerifyReport) {
     if !report.end.is_whole() {
         say!("  {}", report.end);
     }
-    report.flows.iter().for_each(print_flow);
+    print_flows(report);
     let rest = [
         (
             "header-corrupt frames of no certain flow",
@@ -55,6 +58,7 @@ fn print(report: &VerifyReport) {
             "frames of more flows than are followed",
             report.untracked_frames,
         ),
+        ("late frames of an earlier run", report.other_run_frames),
         (
             "frames that the capture itself dropped",
             report.dropped_by_capture(),
@@ -77,10 +81,34 @@ fn print(report: &VerifyReport) {
     );
 }
 
-fn print_flow(flow: &FlowReport) {
+/// Each flow; of many clean ones, as a capture of many runs has, the first.
+fn print_flows(report: &VerifyReport) {
+    let runs = report.runs();
+    if runs > 1 {
+        say!("{runs} runs, each judged by itself");
+    }
+    let (mut shown, mut others) = (0, 0);
+    for flow in &report.flows {
+        if shown >= MOST_CLEAN && flow.is_clean() {
+            others += 1;
+            continue;
+        }
+        shown += 1;
+        let run = match runs {
+            0 | 1 => String::new(),
+            _ => format!("section {}: ", report.section_of(flow) + 1),
+        };
+        print_flow(&run, flow);
+    }
+    if others > 0 {
+        say!("and {others} more flows in which every frame is there and right");
+    }
+}
+
+fn print_flow(run: &str, flow: &FlowReport) {
     let [a, b, c, d, e, f] = flow.source;
     say!(
-        "stream {} from {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}",
+        "{run}stream {} from {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}",
         flow.stream
     );
     let n = &flow.counts;
