@@ -109,6 +109,13 @@ fn a_sender_of_which_nothing_left_ends_with_1_and_says_so() {
     let dropped = send("packet", &paced);
     assert_eq!(dropped.status.code(), Some(1), "{}", stdout(&dropped));
     let told: serde_json::Value = serde_json::from_slice(&dropped.stdout).unwrap();
-    assert_eq!(told["emitted_frames"], 0, "{told}");
+    assert_eq!(told["sent_frames"], 0, "{told}");
+    assert_eq!(told["sequences"], 1_000, "{told}");
     assert_eq!(told["refused_frames"], 1_000, "{told}");
+    let dropped = stdout(&send("packet", &paced[..4]));
+    assert!(
+        dropped.contains("1,000 more frames did not leave"),
+        "{dropped}"
+    );
+    assert!(!dropped.contains("--sent"), "{dropped}");
 }

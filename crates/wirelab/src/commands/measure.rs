@@ -52,7 +52,9 @@ pub fn run(args: &MeasureArgs) -> Result {
             "--path is a way through the kernel, and a model sends nothing: leave it out",
         ));
     }
-    warn_of_shapers(&node, options.path);
+    if !has_only_buffers(&plan) {
+        warn_of_shapers(&node, options.path);
+    }
     let capture = start_capture(args, &mut node)?;
     let bar = Bar::new();
     let tester = node.tester();
@@ -77,11 +79,22 @@ pub fn run(args: &MeasureArgs) -> Result {
     captured.and(ended)
 }
 
+/// Whether all that is asked are trials of buffers, which take the packet path.
+fn has_only_buffers(plan: &Plan) -> bool {
+    let of_buffers = |section: &Section| match section {
+        Section::Matrix(matrix) => {
+            !matrix.buffers.is_empty() && matrix.buffers.iter().all(Option::is_some)
+        }
+        Section::Search(_) => false,
+    };
+    plan.sections.iter().all(of_buffers)
+}
+
 /// Which pair sends which way is the plan's matter: either end of each may.
 fn warn_of_shapers(node: &AnyNode, path: Path) {
-    if let (AnyNode::Ports(ports), Path::Auto | Path::Xdp) = (node, path) {
+    if let AnyNode::Ports(ports) = node {
         let ends = ports.pairs().iter().flat_map(|p| [&p.node, &p.tester]);
-        warn_of(&bypassed_shapers(ends));
+        warn_of(&bypassed_shapers(ends, path));
     }
 }
 

@@ -57,7 +57,7 @@ pub fn run(args: &SendArgs) -> Result {
     let cancel = cancel_on_signal();
     let port = ask::port(&args.port)?;
     if path == Path::Xdp {
-        warn_of(&bypassed_shapers([&port]));
+        warn_of(&bypassed_shapers([&port], path));
     }
     let expected = match trial.extent {
         Extent::Time { time_ps } => Some(Duration::from_nanos(time_ps / 1000)),
@@ -109,7 +109,7 @@ fn print(json: bool, report: &SendReport, asked: &Asked, interrupted: bool) -> R
     let missed = asked.missed(rate);
     if json {
         let value = serde_json::json!({
-            "sent_frames": report.sequences, "emitted_frames": emitted, "refused_frames": report.refused_frames,
+            "sent_frames": emitted, "sequences": report.sequences, "refused_frames": report.refused_frames,
             "achieved_frames_per_s": rate, "slips": report.slips, "slipped_ns": report.slipped_ns,
             "longest_burst_frames": report.longest_burst_frames,
             "asked_frames_per_s": asked.frames_per_s, "kept_rate": asked.frames_per_s.map(|_| missed.is_none()),
@@ -122,11 +122,15 @@ fn print(json: bool, report: &SendReport, asked: &Asked, interrupted: bool) -> R
     } else {
         let rate = rate.map_or("–".to_owned(), format::frame_rate);
         let path = asked.path;
+        // A receiver knows no better than we which sequences did not leave.
+        let check = match report.refused_frames {
+            0 => format!("; check with --sent {}", report.sequences),
+            _ => String::new(),
+        };
         say!(
-            "sent {} frames (sequences 0 to {}) at {rate} frames/s (measured, path {path}); check with --sent {}",
+            "sent {} frames (sequences 0 to {}) at {rate} frames/s (measured, path {path}){check}",
             format::integer(emitted),
-            report.sequences.saturating_sub(1),
-            report.sequences
+            report.sequences.saturating_sub(1)
         );
         if report.refused_frames > 0 {
             let refused = format::integer(report.refused_frames);
