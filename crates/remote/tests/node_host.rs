@@ -188,13 +188,11 @@ fn what_the_ring_before_the_tester_dropped_is_no_loss_of_the_node() {
     let what = format!("{dropped} dropped, {sent} sent: {counts:?}");
     assert_eq!(counts.check_identity(sent), Ok(()), "{what}");
     assert_eq!(counts.lost_frames, 0, "{what}");
-    // Each frame is in one place: it arrived, or was dropped; what else left by the interface is in doubt.
-    assert!(counts.lost_or_missed_frames < dropped / 10 + 50, "{what}");
-    assert!(sent >= 100_000 - dropped, "{what}");
-    assert!(
-        sent <= 100_000 - dropped + counts.lost_or_missed_frames + counts.missed_frames,
-        "{what}"
-    );
+    // Each frame arrived or was dropped, but for what else left by the interface, as the trial's control does.
+    let others = dropped / 10 + 50;
+    assert!(counts.lost_or_missed_frames <= others, "{what}");
+    let left = 100_000 - dropped;
+    assert!((left..=left + others).contains(&sent), "{what}");
     assert!(has_warning(&observation, "driver-refused"), "{what}");
     assert!(counts.missed_frames > 0 || !flow.tester_dropped(), "{what}");
 }
