@@ -352,6 +352,19 @@ fn figures_of_a_node_with_other_work_say_so() {
 }
 
 #[test]
+fn figures_of_a_node_that_its_host_held_up_say_so() {
+    let mut file = am263x::page();
+    let note = "the node's own host held its sender or receiver up: an idle node may be faster";
+    for o in &mut file.observations {
+        let held = Field::measured(3_600_000_000_000);
+        o.counters
+            .insert(wirelab_trial::retry::NODE_SENDER_HELD.to_owned(), held);
+    }
+    let page = text(&file, Format::Markdown);
+    assert!(page.contains(note), "{page}");
+}
+
+#[test]
 fn a_bound_that_the_tester_set_is_found_by_what_was_really_offered() {
     let mut file = am263x::page();
     let first = file.parts.iter().position(|p| p.found.is_some()).unwrap();

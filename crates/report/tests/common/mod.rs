@@ -55,13 +55,22 @@ pub fn histogram(ps: u64, count: u64) -> Histogram {
     buckets.extend([(ns * 17, 4), (ns * 40, 2), (ns * 95, 1)]);
     buckets.sort_unstable();
     buckets.retain(|(_, n)| *n > 0);
+    let count: u64 = buckets.iter().map(|b| b.1).sum();
+    let mean_of = |of: &dyn Fn(f64) -> f64| {
+        let each = buckets
+            .iter()
+            .map(|(ticks, n)| of(*ticks as f64) * *n as f64);
+        each.sum::<f64>() / count as f64
+    };
+    let mean = mean_of(&|ticks| ticks);
+    let stddev = mean_of(&|ticks| (ticks - mean).powi(2)).sqrt();
     Histogram {
         tick_ps: Some(1000),
-        count: buckets.iter().map(|b| b.1).sum(),
+        count,
         min_ticks: buckets[0].0,
         max_ticks: ns * 95,
-        mean_ticks: ns as f64 * 1.004,
-        stddev_ticks: ns as f64 * 0.11,
+        mean_ticks: mean,
+        stddev_ticks: stddev,
         buckets,
     }
 }
