@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use wirelab_bench::{Plan, Section};
 use wirelab_cores::prefer_this_session;
 use wirelab_port::pcapng::{CaptureWriter, WriterOptions};
 use wirelab_ports::{Path, PortsOptions, bypassed_shapers};
