@@ -101,7 +101,7 @@ def bound_of(rate):
     """Why a rate is a lower bound, in words; empty where it is the node's own."""
     if value(rate.get("tester_was_limit")) or rate.get("tester_missed_frames"):
         return "tester limited"
-    if (value(rate.get("cpu_idle_ratio")) or 0) >= NODE_BUSY:
+    if rate.get("node_held_up") or (value(rate.get("cpu_idle_ratio")) or 0) >= NODE_BUSY:
         return "node busy"
     return ""
 

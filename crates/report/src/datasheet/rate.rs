@@ -77,6 +77,7 @@ pub fn rate(row: &Row<'_>) -> Rate {
         tester_ceiling_frames_per_s: o.tester.ceiling_frames_per_s.clone(),
         tester_was_limit: o.tester.was_limit.clone(),
         tester_missed_frames: warned(o, MISSED).is_some(),
+        node_held_up: o.node_held_up().is_some(),
     }
 }
 
@@ -356,6 +357,7 @@ fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
         tester_ceiling_frames_per_s: absent(),
         tester_was_limit: Field::absent(why),
         tester_missed_frames: false,
+        node_held_up: false,
     }
 }
 

@@ -137,6 +137,9 @@ pub struct Rate {
     pub tester_was_limit: Field<bool>,
     /// Whether the tester's receiver missed frames, so that the loss is not the node's alone.
     pub tester_missed_frames: bool,
+    /// Whether the node's own host held its sender or receiver up: an idle node may be faster and lose less.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub node_held_up: bool,
 }
 
 /// What a search found for one bound of loss.

@@ -86,8 +86,8 @@ pub fn offered(rate: &Rate) -> Cell {
 /// What arrived, with a note where the tester was the limit.
 pub fn arrived(rate: &Rate) -> Cell {
     let cell = bandwidth(&rate.bits_per_s);
-    if node_was_busy(rate) && !tester_limits(rate) {
-        return cell.with_note(NODE_BUSY_NOTE);
+    if let Some(note) = node_was_busy(rate).filter(|_| !tester_limits(rate)) {
+        return cell.with_note(note);
     }
     noted(
         cell,
@@ -96,16 +96,21 @@ pub fn arrived(rate: &Rate) -> Cell {
     )
 }
 
+/// Said of figures of a node that its host held up.
+const NODE_HELD_NOTE: &str =
+    "the node's own host held its sender or receiver up: an idle node may be faster and lose less";
 /// Said of figures of a node that did other work.
 const NODE_BUSY_NOTE: &str =
     "the node's cores were busy before the trial: an idle node may be faster and lose less";
 
-/// Whether the node did other work, so that an idle one may be faster.
-fn node_was_busy(rate: &Rate) -> bool {
-    rate.cpu_idle_ratio
-        .value()
-        .copied()
-        .is_some_and(is_node_busy)
+/// What to say of a node that did other work, so that an idle one may be faster.
+fn node_was_busy(rate: &Rate) -> Option<&'static str> {
+    if rate.node_held_up {
+        return Some(NODE_HELD_NOTE);
+    }
+    let idle = rate.cpu_idle_ratio.value().copied();
+    let busy = idle.filter(|ratio| is_node_busy(*ratio));
+    busy.map(|_| NODE_BUSY_NOTE)
 }
 
 /// Whether the tester held a figure where it is.
@@ -157,8 +162,8 @@ pub fn lost(rate: &Rate) -> Cell {
         cell
     } else if rate.tester_missed_frames {
         cell.with_note("the tester's own queue dropped frames, which are not in this loss")
-    } else if node_was_busy(rate) {
-        cell.with_note(NODE_BUSY_NOTE)
+    } else if let Some(note) = node_was_busy(rate) {
+        cell.with_note(note)
     } else {
         cell
     }
