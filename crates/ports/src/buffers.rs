@@ -40,6 +40,7 @@ pub fn run(
     let (mut times_ns, mut warnings, mut last, mut void) = (Vec::new(), Vec::new(), None, None);
     let mut checker = None;
     settle::announce(&plan.flows);
+    let _neighbours = settle::resolve(&plan.flows, cancel);
     let warm_up = (runs / 10).min(WARM_UP_RUNS);
     for _ in 0..warm_up {
         one_run(node, plan, started, &mut checker, &mut warnings, cancel)?;

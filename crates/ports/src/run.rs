@@ -429,6 +429,7 @@ pub fn run(
 ) -> Result<Observation, NodeError> {
     let mut warnings = Vec::new();
     settle::announce(&plan.flows);
+    let _neighbours = settle::resolve(&plan.flows, cancel);
     let checkers = start_checkers(node, &plan.flows, &mut warnings)?;
     let restless = &node.restless;
     let still = settle::wait_for_others(&checkers, restless.load(Ordering::Relaxed), cancel);

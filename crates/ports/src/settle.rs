@@ -3,9 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use wirelab_port::job::SendReport;
+use wirelab_port::inject::Schedule;
+use wirelab_port::job::{Pace, SendJob, SendReport};
 use wirelab_port::packet;
-use wirelab_trial::{Cancel, Warning};
+use wirelab_trial::{Cancel, Extent, Warning};
+use wirelab_wire::Transport;
 
 use crate::flow::FlowPlan;
 use crate::run::AnyChecker;
@@ -24,6 +26,10 @@ const LONG_GLANCE: Duration = Duration::from_millis(300);
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// So many times the mean gap between frames without one means that no more come.
 const GAPS: u32 = 10;
+/// How many frames are sent in search of a receiver, and how long each is waited for: a path that loses all keeps no trial
+/// waiting for longer than a third of a second.
+const PROBES: u32 = 10;
+const PROBE_WAIT: Duration = Duration::from_millis(30);
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -34,6 +40,42 @@ pub fn announce(flows: &[FlowPlan]) {
         let frame = &flow.job.frame;
         let _ = packet::announce(&flow.to, frame.source, frame.vlans);
     }
+}
+
+/// Answer for the IP addresses of the receiving ports as long as the answer lives, and send frames of no run until one
+/// arrives: a router has then learned where the receiver is, and its first frames are not lost meanwhile. A path that
+/// carries none within a moment keeps its trial.
+pub fn resolve(flows: &[FlowPlan], cancel: &Cancel) -> Vec<packet::Neighbour> {
+    flows
+        .iter()
+        .filter_map(|f| resolve_one(f, cancel))
+        .collect()
+}
+
+fn resolve_one(flow: &FlowPlan, cancel: &Cancel) -> Option<packet::Neighbour> {
+    let frame = &flow.job.frame;
+    let (address, udp_port) = match frame.transport {
+        Transport::Ethernet => return None,
+        Transport::UdpIpv4 { addresses, ports } => (addresses[1].into(), ports[1]),
+        Transport::UdpIpv6 { addresses, ports } => (addresses[1].into(), ports[1]),
+    };
+    let neighbour = packet::Neighbour::start(&flow.to, address, frame.vlans).ok()?;
+    let arrival = packet::Arrival::listen(&flow.to, udp_port).ok()?;
+    let probe = SendJob {
+        pace: Pace::Interval { ps: 1_000_000 },
+        extent: Extent::Frames { frames: 1 },
+        faults: Schedule::default(),
+        buffers: None,
+        ..flow.job.clone()
+    };
+    for _ in 0..PROBES {
+        let sent = packet::send(&flow.from, &probe, &packet::SendOptions::default(), cancel);
+        // The trial itself says what is wrong with the path.
+        if sent.is_err() || cancel.is_cancelled() || arrival.came_within(PROBE_WAIT).ok()? {
+            break;
+        }
+    }
+    Some(neighbour)
 }
 
 /// Wait until no frame of another run comes any more; a warning where they do not end.

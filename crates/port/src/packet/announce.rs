@@ -23,19 +23,7 @@ pub fn announce(
 ) -> Result<(), PacketError> {
     let failed = |what| move |e| PacketError::setup(port, what, e);
     let interface = Interface::query(port)?;
-    let mut frame = [peer, interface.mac.0].concat();
-    let tags = vlans.iter().flatten().count();
-    for (n, tag) in vlans.iter().flatten().enumerate() {
-        let outer_of_two = tags == 2 && n == 0;
-        let tpid = if outer_of_two {
-            TPID_SERVICE
-        } else {
-            TPID_CUSTOMER
-        };
-        frame.extend(tpid.to_be_bytes());
-        frame.extend(tag.to_be_bytes());
-    }
-    frame.extend(ETHERTYPE.to_be_bytes());
+    let mut frame = head(peer, interface.mac.0, vlans, ETHERTYPE);
     frame.resize(SMALLEST, 0);
     let first_type = u16::from_be_bytes([frame[12], frame[13]]);
     let socket = super::socket_of(port)?;
@@ -48,4 +36,22 @@ pub fn announce(
         .send_frames(&mut frame, length, &[length])
         .map_err(failed("a frame"))?;
     Ok(())
+}
+
+/// What a frame begins with: addresses, tags, EtherType.
+pub(super) fn head(to: [u8; 6], from: [u8; 6], vlans: [Option<u16>; 2], ethertype: u16) -> Vec<u8> {
+    let mut frame = [to, from].concat();
+    let tags = vlans.iter().flatten().count();
+    for (n, tag) in vlans.iter().flatten().enumerate() {
+        let outer_of_two = tags == 2 && n == 0;
+        let tpid = if outer_of_two {
+            TPID_SERVICE
+        } else {
+            TPID_CUSTOMER
+        };
+        frame.extend(tpid.to_be_bytes());
+        frame.extend(tag.to_be_bytes());
+    }
+    frame.extend(ethertype.to_be_bytes());
+    frame
 }

@@ -9,6 +9,7 @@ use wirelab_wire::header;
 
 /// Load a half-word at a place, or at one relative to the index register; or a byte there.
 const HALF: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_ABS) as u16;
+const BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
 const HALF_BEHIND: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_IND) as u16;
 const BYTE_BEHIND: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_IND) as u16;
 /// Set the index register.
@@ -61,6 +62,18 @@ pub(super) fn test_frames(udp_port: u16) -> [sock_filter; 28] {
         test(UDP, 0, 3),
         plain(HALF_BEHIND, 42),
         test(u32::from(udp_port), 0, 1),
+        plain(KEEP, u32::MAX),
+        plain(KEEP, 0),
+    ]
+}
+
+/// Lets through neighbour solicitations (RFC 4861, 4.3), of a socket that hears IPv6 alone.
+pub(super) fn solicitations() -> [sock_filter; 6] {
+    [
+        plain(BYTE, 20),
+        test(58, 0, 3),
+        plain(BYTE, 54),
+        test(135, 0, 1),
         plain(KEEP, u32::MAX),
         plain(KEEP, 0),
     ]

@@ -16,6 +16,7 @@ mod capture;
 mod error;
 mod filter;
 mod judge;
+mod neighbour;
 mod outlet;
 mod receive;
 mod send;
@@ -26,6 +27,7 @@ mod thread;
 pub use announce::announce;
 pub use capture::{CaptureSink, FrameSink};
 pub use error::PacketError;
+pub use neighbour::{Arrival, Neighbour};
 pub use receive::{CheckOptions, Checker, RING_BYTES};
 pub use send::{PREFILLED_SLOTS, SendOptions, send};
 

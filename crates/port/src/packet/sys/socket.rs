@@ -131,6 +131,12 @@ impl PacketSocket {
         check(sent).map(|()| sent as usize)
     }
 
+    /// Takes a frame that has come, without waiting; its length, of which no more is kept than `buffer` holds.
+    pub(in crate::packet) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let flags = nix::sys::socket::MsgFlags::MSG_DONTWAIT;
+        Ok(nix::sys::socket::recv(self.as_raw_fd(), buffer, flags)?)
+    }
+
     /// Tells the kernel to send what is ready in the transmit ring, without waiting.
     pub(in crate::packet) fn kick(&self) -> io::Result<()> {
         // SAFETY: no data are given.
