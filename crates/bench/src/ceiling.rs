@@ -9,9 +9,13 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-/// The tester beside a node is slower than alone by no more than this share: so near to its ceiling it may have been the
-/// limit.
-pub const LEAST_MARGIN: f64 = 0.05;
+/// The tester beside a node is slower than alone by no more than this share.
+const BESIDE_A_NODE: f64 = 0.05;
+/// So near to its ceiling, as a share of it, the tester may have been the limit, however well the runs agree: on one host
+/// ceilings taken minutes apart, each of runs within 1 %, were up to 9 % apart.
+pub const LEAST_MARGIN: f64 = 0.1;
+/// What stays further below the ceiling than this share is far from it, however much the runs differ.
+pub const MOST_MARGIN: f64 = 0.25;
 /// Runs of the tester against itself, of which the best is the ceiling: a run can only be too slow, never too fast.
 pub const RUNS: usize = 3;
 /// A ceiling that was taken longer ago is taken again: what the host does beside has changed.
@@ -26,8 +30,10 @@ pub const CEILING_TIME_PS: u64 = 100_000_000_000;
 pub struct Bound {
     /// Frames/s of one flow: the best of the runs, or why it is not known.
     pub frames_per_s: Field<f64>,
-    /// By what share of the best the second best run was slower.
+    /// By what share of the best the second best run was slower, or all runs than what a trial reached.
     pub spread_ratio: f64,
+    /// When the runs were made; `None` where that was before this process, as in a file that is gone on with.
+    pub taken: Option<Instant>,
 }
 
 impl Bound {
@@ -35,7 +41,14 @@ impl Bound {
         Bound {
             frames_per_s: Field::absent(why),
             spread_ratio: 0.0,
+            taken: Some(Instant::now()),
         }
+    }
+
+    /// Whether it says what the host can do now. One that cannot be known stays so.
+    fn is_fresh(&self) -> bool {
+        let near = |taken: Instant| taken.elapsed() <= MOST_AGE;
+        self.frames_per_s.value().is_none() || self.taken.is_some_and(near)
     }
 
     /// The best of several runs. A single run that was held up leaves the two best as they are.
@@ -56,6 +69,7 @@ impl Bound {
         Bound {
             frames_per_s: Field::measured(runs[0]),
             spread_ratio: 1.0 - second / runs[0],
+            taken: Some(Instant::now()),
         }
     }
 
@@ -68,9 +82,24 @@ impl Bound {
         }
     }
 
-    /// Share of the ceiling from which on the tester may have been the limit, less than 1.
+    /// At least what a trial reached: the runs were slower by more than they differ.
+    fn raised_to(self, reached: f64) -> Bound {
+        let best = self.frames_per_s.value().copied().unwrap_or(reached);
+        Bound {
+            frames_per_s: Field::measured(reached),
+            spread_ratio: self.spread_ratio.max(1.0 - best / reached),
+            ..self
+        }
+    }
+
+    fn is_below(&self, reached: Option<f64>) -> bool {
+        let known = self.frames_per_s.value().zip(reached);
+        known.is_some_and(|(known, reached)| *known < reached)
+    }
+
+    /// From this share below the ceiling on the tester may have been the limit.
     fn margin_ratio(&self) -> f64 {
-        (LEAST_MARGIN + self.spread_ratio).min(0.5)
+        (BESIDE_A_NODE + self.spread_ratio).clamp(LEAST_MARGIN, MOST_MARGIN)
     }
 }
 
@@ -108,19 +137,12 @@ fn key(trial: &Trial, sizes: Sizes) -> Key {
     (trial.framing, sizes, trial.direction, trial.ports)
 }
 
-/// What is known of the tester for one framing, size, direction and number of ports.
-#[derive(Clone, Debug)]
-struct Known {
-    bound: Bound,
-    taken: Instant,
-    /// Whether the last trial at maximum load was at the ceiling.
-    at_ceiling: Option<bool>,
-}
-
 /// Asks a [`Ceiling`] for each framing, size, direction and number of ports, again where that was a while ago.
 pub struct CachedCeiling<'a> {
     inner: &'a mut dyn Ceiling,
-    known: HashMap<Key, Known>,
+    known: HashMap<Key, Bound>,
+    /// Those of trials that are answered from a file.
+    stored: HashMap<Key, Bound>,
 }
 
 impl<'a> CachedCeiling<'a> {
@@ -129,40 +151,42 @@ impl<'a> CachedCeiling<'a> {
         CachedCeiling {
             inner,
             known: HashMap::new(),
+            stored: HashMap::new(),
         }
     }
 
-    /// The ceiling for trials like this one, measured now if it is not known yet or too old.
+    /// The ceiling for trials like this one: once what a file says, so that a search asks the same loads again; else
+    /// measured now if it is not known yet or too old.
     pub fn bound_of(&mut self, trial: &Trial, sizes: Sizes) -> Bound {
-        self.fresh(trial, sizes).bound.clone()
+        let stored = self.stored.remove(&key(trial, sizes));
+        stored.unwrap_or_else(|| self.fresh(trial, sizes))
     }
 
-    fn fresh(&mut self, trial: &Trial, sizes: Sizes) -> &mut Known {
-        let (inner, key) = (&mut self.inner, key(trial, sizes));
-        let known = self.known.entry(key).or_insert_with(|| Known {
-            bound: inner.bound(&unbounded(trial)),
-            taken: Instant::now(),
-            at_ceiling: None,
-        });
-        if known.taken.elapsed() > MOST_AGE && known.bound.frames_per_s.value().is_some() {
-            known.bound = inner.bound(&unbounded(trial));
-            known.taken = Instant::now();
+    /// The ceiling for a trial that is asked now.
+    pub(crate) fn fresh(&mut self, trial: &Trial, sizes: Sizes) -> Bound {
+        let key = key(trial, sizes);
+        if let Some(known) = self.known.get(&key).filter(|known| known.is_fresh()) {
+            return known.clone();
         }
-        known
+        let taken = self.inner.bound(&unbounded(trial));
+        self.known.insert(key, taken.clone());
+        taken
     }
 
-    /// Take the ceiling of a trial that was asked before for known.
-    pub fn learn(&mut self, observation: &Observation) {
-        let tester = &observation.tester;
-        if tester.ceiling_frames_per_s.value().is_some() {
+    /// The part that is gone on with holds these observations: its search begins with the ceiling of the first. Trials
+    /// that are asked anew have a ceiling of their own time.
+    pub fn replay<'o>(&mut self, observations: impl IntoIterator<Item = &'o Observation>) {
+        self.stored.clear();
+        for observation in observations {
+            let tester = &observation.tester;
+            if tester.ceiling_frames_per_s.value().is_none() {
+                continue;
+            }
             let key = key(&observation.trial, observation.sizes);
-            self.known.entry(key).or_insert_with(|| Known {
-                bound: Bound {
-                    frames_per_s: tester.ceiling_frames_per_s.clone(),
-                    spread_ratio: tester.ceiling_spread_ratio.value().copied().unwrap_or(0.0),
-                },
-                taken: Instant::now(),
-                at_ceiling: None,
+            self.stored.entry(key).or_insert_with(|| Bound {
+                frames_per_s: tester.ceiling_frames_per_s.clone(),
+                spread_ratio: tester.ceiling_spread_ratio.value().copied().unwrap_or(0.0),
+                taken: None,
             });
         }
     }
@@ -170,43 +194,31 @@ impl<'a> CachedCeiling<'a> {
     /// Write the ceiling into an observation, and judge whether the tester was the limit where the node did not.
     ///
     /// A trial that was faster than the ceiling shows that its runs were held up: they are made again, and what the
-    /// trial itself reached is the least that the ceiling can be.
+    /// trial itself reached is the least that the ceiling can be. One that was shorter than a run tells that of itself
+    /// alone, since a queue may have taken it in.
     pub fn judge(&mut self, observation: &mut Observation) {
         if observation.tester.ceiling_frames_per_s.value().is_none() {
-            let (trial, sizes) = (observation.trial.clone(), observation.sizes);
-            let mut bound = self.bound_of(&trial, sizes);
-            let reached = fastest(observation);
-            let beyond = |bound: &Bound| {
-                let known = bound.frames_per_s.value();
-                known
-                    .zip(reached)
-                    .is_some_and(|(known, reached)| reached > *known)
-            };
-            if beyond(&bound) {
-                bound = bound.and(self.inner.bound(&unbounded(&trial)));
+            let (trial, sizes) = (&observation.trial, observation.sizes);
+            let mut bound = self.fresh(trial, sizes);
+            let (reached, sustained) = (reached(observation), is_sustained(observation));
+            if sustained && bound.is_below(reached) {
+                bound = bound.and(self.inner.bound(&unbounded(trial)));
             }
-            if let (true, Some(reached)) = (beyond(&bound), reached) {
-                bound.frames_per_s = Field::measured(reached);
+            if let Some(reached) = reached.filter(|_| bound.is_below(reached)) {
+                bound = bound.raised_to(reached);
             }
-            let margin = bound.margin_ratio();
+            if sustained {
+                self.known.insert(key(trial, sizes), bound.clone());
+            }
             let tester = &mut observation.tester;
-            tester.ceiling_spread_ratio = bound.frames_per_s.clone().map(|_| bound.spread_ratio);
-            tester.ceiling_margin_ratio = bound.frames_per_s.clone().map(|_| margin);
-            tester.ceiling_frames_per_s = bound.frames_per_s.clone();
-            self.fresh(&trial, sizes).bound = bound;
+            let known = |ratio: f64| bound.frames_per_s.clone().map(|_| ratio);
+            tester.ceiling_spread_ratio = known(bound.spread_ratio);
+            tester.ceiling_margin_ratio = known(bound.margin_ratio());
+            tester.ceiling_frames_per_s = bound.frames_per_s;
         }
-        if observation.tester.was_limit.value().is_none() {
-            let key = key(&observation.trial, observation.sizes);
-            let known = self.known.get_mut(&key);
-            let before = known.as_ref().and_then(|known| known.at_ceiling);
-            observation.tester.was_limit = was_limit(observation, before);
-            let dropped = observation
-                .flows
-                .iter()
-                .any(FlowObservation::tester_dropped);
-            if let (Some(known), Load::Max, false) = (known, observation.trial.load, dropped) {
-                known.at_ceiling = observation.tester.was_limit.value().copied();
-            }
+        let void = matches!(observation.status, Status::Void { .. });
+        if !void && observation.tester.was_limit.value().is_none() {
+            observation.tester.was_limit = was_limit(observation);
         }
         let warning = warning(observation);
         // What was observed before an interrupt was judged then.
@@ -229,13 +241,55 @@ impl Ceiling for CachedCeiling<'_> {
     }
 }
 
-/// Frames/s of the fastest flow, where they were measured.
+/// Frames/s of a flow that arrived, where they were measured. A stream of an iperf peer has no frames; a ceiling counts
+/// its bytes in frames of the trial's size, and so does this.
+fn arrived(flow: &FlowObservation, sizes: &Sizes) -> Option<f64> {
+    let datagram = sizes.datagram.filter(|bytes| *bytes > 0);
+    let bits = datagram.map(|bytes| 8.0 * f64::from(bytes));
+    let of_stream = || Some(measured(&flow.goodput_bits_per_s)? / bits?);
+    measured(&flow.frames_per_s).or_else(of_stream)
+}
+
+fn measured(rate: &Field<f64>) -> Option<f64> {
+    let rate = (rate.kind() == Some(Kind::Measured)).then(|| rate.value().copied());
+    rate.flatten()
+}
+
+/// Frames/s of the fastest flow that arrived.
 fn fastest(observation: &Observation) -> Option<f64> {
-    let rates = observation.flows.iter().map(|flow| &flow.frames_per_s);
-    let measured = rates.filter(|rate| rate.kind() == Some(Kind::Measured));
-    measured
-        .filter_map(|rate| rate.value().copied())
-        .reduce(f64::max)
+    let flows = observation.flows.iter();
+    let rates = flows.filter_map(|flow| arrived(flow, &observation.sizes));
+    rates.reduce(f64::max)
+}
+
+/// Frames/s that the tester reached with any flow: what arrived, and what it sent itself, whoever lost it.
+fn reached(observation: &Observation) -> Option<f64> {
+    let own = |flow: &&FlowObservation| observation.node.kind == "ports" || tester_sends(flow);
+    let senders = observation.flows.iter().filter(own);
+    let senders = senders.filter_map(|flow| flow.sender.value());
+    let sent = senders.filter_map(|sender| measured(&sender.achieved_frames_per_s));
+    sent.chain(fastest(observation)).reduce(f64::max)
+}
+
+/// Whether a trial lasted as long as a run of the ceiling.
+fn is_sustained(observation: &Observation) -> bool {
+    let own = |flow: &FlowObservation| {
+        let sent = *flow.sent_frames.value()? as f64;
+        let rate = measured(&flow.sender.value()?.achieved_frames_per_s)?;
+        Some((sent / rate * 1e12) as u64)
+    };
+    let lasted = |flow: &FlowObservation| flow.elapsed.value().map(|e| e.ps).or_else(|| own(flow));
+    match observation.trial.extent {
+        Extent::Time { time_ps } => time_ps >= CEILING_TIME_PS,
+        Extent::Frames { .. } => {
+            let lasted = observation.flows.iter().filter_map(lasted);
+            lasted.max().is_some_and(|ps| ps >= CEILING_TIME_PS)
+        }
+    }
+}
+
+fn tester_sends(flow: &FlowObservation) -> bool {
+    flow.direction != Direction::Transmit
 }
 
 /// The same trial with nothing that holds the tester back, and no way through a node: neither load, link rate,
@@ -262,9 +316,9 @@ fn unbounded(trial: &Trial) -> Trial {
 ///
 /// A tester that sends (the node receives or sends back) and could not keep the rate was; so was one whose own queue
 /// dropped frames that had arrived, and one that ran at maximum load within the margin of its own ceiling, unless the
-/// flow filled the link. Where a trial like it was at the ceiling `before`, or was not, the margin is half as much again,
-/// or half: equal trials get one verdict.
-fn was_limit(observation: &Observation, before: Option<bool>) -> Field<bool> {
+/// flow filled the link. Within the margin it was, or may have been. No verdict before this one bears on that, so
+/// that the same trial in another run, or gone on with from a file, gets the same.
+fn was_limit(observation: &Observation) -> Field<bool> {
     let trial = &observation.trial;
     let rates = || observation.flows.iter().map(|flow| &flow.frames_per_s);
     if rates().any(|r| r.value().is_some())
@@ -272,8 +326,7 @@ fn was_limit(observation: &Observation, before: Option<bool>) -> Field<bool> {
     {
         return Field::absent("no tester took part: nothing was measured");
     }
-    let slow =
-        |flow: &FlowObservation| flow.direction != Direction::Transmit && flow.sender_was_slow();
+    let slow = |flow: &FlowObservation| tester_sends(flow) && flow.sender_was_slow();
     let spoilt = |flow: &FlowObservation| slow(flow) || flow.tester_dropped();
     if observation.flows.iter().any(spoilt) {
         return Field::measured(true);
@@ -282,7 +335,7 @@ fn was_limit(observation: &Observation, before: Option<bool>) -> Field<bool> {
         return Field::measured(false);
     }
     let Some(fastest) = fastest(observation) else {
-        return Field::absent("no rate was seen");
+        return Field::absent(why_no_rate(observation));
     };
     let carrier = observation.node.capabilities.link_bits_per_s;
     let link = trial.link().or(carrier.and_then(LineRate::new));
@@ -292,15 +345,22 @@ fn was_limit(observation: &Observation, before: Option<bool>) -> Field<bool> {
     match &observation.tester.ceiling_frames_per_s {
         Field::Observed { value, .. } => {
             let margin = observation.tester.ceiling_margin_ratio.value();
-            let sticky = match before {
-                Some(true) => 1.5,
-                Some(false) => 0.5,
-                None => 1.0,
-            };
-            let margin = sticky * margin.copied().unwrap_or(LEAST_MARGIN);
+            let margin = margin.copied().unwrap_or(LEAST_MARGIN);
             Field::measured(fastest >= (1.0 - margin) * value)
         }
         Field::Absent { absent } => Field::absent(format!("the tester's ceiling: {absent}")),
+    }
+}
+
+/// Why no rate of the trial can be set beside the tester's ceiling.
+fn why_no_rate(observation: &Observation) -> String {
+    let rate = observation.flows.first().map(|flow| &flow.frames_per_s);
+    match rate {
+        None => "no flow was seen, so no rate is known".to_owned(),
+        Some(Field::Absent { absent }) => format!("no rate beside the tester's ceiling: {absent}"),
+        Some(Field::Observed { kind, .. }) => {
+            format!("the rate is {kind}, which is not compared with a measured ceiling")
+        }
     }
 }
 

@@ -125,11 +125,6 @@ impl Stored {
         self.parts.iter().filter(|part| part.finished).count()
     }
 
-    /// All of them.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Observation> {
-        self.parts.iter().flat_map(|part| &part.observations)
-    }
-
     /// Whether the plan has all its parts, as far as they can be told before they are run.
     pub(crate) fn check(&self, planned: &[PlannedPart]) -> Result<(), ResumeError> {
         if self.parts.len() > planned.len() {

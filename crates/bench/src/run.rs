@@ -181,10 +181,7 @@ pub fn resume_plan(
     if let Err(error) = stored.check(&parts) {
         return PlanOutcome::of(0, Ended::BadResume(error));
     }
-    let mut ceiling = CachedCeiling::new(ceiling);
-    stored
-        .all()
-        .for_each(|observation| ceiling.learn(observation));
+    let ceiling = CachedCeiling::new(ceiling);
     let listed = parts.iter().map(PlannedPart::trials).sum();
     let progress = TimeLeft::new(progress);
     let run = Run {
@@ -303,8 +300,10 @@ impl Run<'_> {
 
     /// A part that was cut short.
     fn go_on(&mut self, part: &PlannedPart, stored: StoredPart) -> Result<(), Ended> {
+        self.ceiling.replay(&stored.observations);
         self.node.answer_with(stored.observations);
         let ran = self.part(part);
+        self.ceiling.replay([]);
         let left = self.node.is_left() && !self.cancel.is_cancelled();
         match self.node.other.take() {
             Some(other) => Err(Ended::BadResume(other)),

@@ -33,6 +33,7 @@ around = ["50 %", "110 %"]
 
 [[loss_curve]]
 frame = 64
+load = "850kpps"
 step = "10 %"
 
 [[bursts]]
@@ -152,13 +153,17 @@ fn same(file: &ResultsFile, whole: &ResultsFile, k: usize) {
     for (a, b) in file.parts.iter().zip(&whole.parts) {
         assert_eq!(a, b, "after {k}");
     }
+    for (a, b) in file.observations.iter().zip(&whole.observations) {
+        assert_eq!(a, b, "after {k}");
+    }
     assert!(file == whole, "after {k}");
 }
 
 #[test]
 fn a_search_goes_on_with_the_ceiling_it_began_with() {
     let (whole, states, _) = uninterrupted();
-    let cut = states.iter().rev().find(|s| s.parts.len() == 2).unwrap();
+    // Three trials of it were seen.
+    let cut = states.iter().filter(|s| s.parts.len() == 2).nth(2).unwrap();
     let mut other_ceiling = |_: &Trial| Field::measured(850e3);
     let mut node = node();
     let stored = Stored::of(cut, &node.describe(), &environment()).unwrap();
@@ -174,7 +179,51 @@ fn a_search_goes_on_with_the_ceiling_it_began_with() {
         &cancel,
         &mut writer,
     );
-    assert_eq!(writer.file().parts[1], whole.parts[1]);
+    let file = writer.file();
+    assert_eq!(file.parts[1], whole.parts[1]);
+    // What is asked now is set beside what the tester reaches now.
+    let known = cut.observations.len();
+    let end = file.parts[1].first + file.parts[1].observations;
+    let fresh = known..usize::try_from(end).unwrap();
+    assert!(!fresh.is_empty());
+    for o in &file.observations[fresh] {
+        assert_eq!(o.tester.ceiling_frames_per_s, Field::measured(850e3));
+    }
+    assert_eq!(file.observations[..known], whole.observations[..known]);
+}
+
+#[test]
+fn a_trial_that_is_asked_when_a_plan_goes_on_has_a_ceiling_of_its_own_time() {
+    let (_, states, _) = uninterrupted();
+    let cut = &states[1];
+    assert_eq!((cut.parts.len(), cut.observations.len()), (1, 2));
+    let mut node = node();
+    let stored = Stored::of(cut, &node.describe(), &environment()).unwrap();
+    let mut writer = ResultsWriter::resume(None, cut.clone(), &stored).unwrap();
+    let mut runs = 0;
+    let mut now = |_: &Trial| {
+        runs += 1;
+        Field::measured(850e3)
+    };
+    let cancel = Cancel::new();
+    resume_plan(
+        &mut node,
+        &plan(),
+        stored,
+        &mut now,
+        &(),
+        &cancel,
+        &mut writer,
+    );
+    let file = writer.file();
+    let (known, fresh) = file.observations.split_at(2);
+    assert_eq!(known, &cut.observations[..]);
+    // A burst is faster for a moment.
+    let steady = |o: &&Observation| matches!(o.trial.extent, Extent::Time { .. });
+    for o in fresh.iter().filter(steady) {
+        assert_eq!(o.tester.ceiling_frames_per_s, Field::measured(850e3));
+    }
+    assert!(runs > 0 && !fresh.is_empty());
 }
 
 #[test]

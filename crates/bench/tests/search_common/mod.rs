@@ -113,11 +113,10 @@ impl CurveNode {
     }
 
     fn bend(&mut self, flow: &mut FlowObservation, trial: &Trial) {
-        let asked = match trial.load {
-            Load::Max => self.sender_frames_per_s,
-            Load::FrameRate { frames_per_s } => frames_per_s,
-            _ => GIGABIT_FRAMES_PER_S,
-        };
+        let sizes = trial.sizes().unwrap();
+        let link = trial.link().or(wirelab_wire::LineRate::new(1_000_000_000));
+        let asked = trial.load.frames_per_s(&sizes, trial.framing.layer, link);
+        let asked = asked.unwrap().unwrap_or(self.sender_frames_per_s);
         let (from, to) = self.half_between;
         let half = self.held_up_at.contains(&self.asked().len()) || (from < asked && asked < to);
         let share = if half { 0.5 } else { self.keeps_share };
@@ -173,7 +172,6 @@ impl CurveNode {
         flow.loss_ratio_at_most = (doubtful > 0).then_some(at_most);
         let arrived = (offered * (1.0 - loss_ratio)).min(path);
         flow.frames_per_s = seen(arrived);
-        let sizes = trial.sizes().unwrap();
         flow.payload_bits_per_s = seen(arrived * 8.0 * f64::from(sizes.payload));
         flow.link_bits_per_s = seen(arrived * 8.0 * f64::from(sizes.frame + 20));
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
