@@ -7,11 +7,11 @@ mod common;
 mod docs_common;
 
 use std::collections::BTreeSet;
-use std::process::Output;
 use std::time::Duration;
 
-use common::{stderr, stdout, wirelab};
+use common::{stderr, wirelab};
 use docs_common::how::{Before, How, Page, Row, Text};
+use docs_common::ran::{Tally, all_of, ended};
 use docs_common::shown::{width, wrong};
 use docs_common::site::Site;
 use docs_common::table::PAGES;
@@ -19,8 +19,6 @@ use docs_common::{Shown, blocks, calls_of, commands, page, pages, root};
 
 /// How long a command that is interrupted runs before.
 const A_MOMENT: Duration = Duration::from_millis(2500);
-/// How often a command is typed that this host was too busy for.
-const TRIES: u32 = 3;
 
 /// What the parser says of a command; it refuses an unknown option before it shows help, so nothing is run.
 fn taken(mut args: Vec<String>, place: &str) {
@@ -160,20 +158,6 @@ fn prepare(site: &mut Site, about: &Page) {
     }
 }
 
-/// Whether this host was too busy for what a command measures: docs/exit-status.md has status 1 for that, and the page
-/// cannot know of it.
-fn kept_from(output: &Output) -> bool {
-    let said = stdout(output) + &stderr(output);
-    let words = [
-        "held up by its own host",
-        "the tester did not keep the rate",
-        "the tester could not offer",
-        "senders did not keep the rate",
-        "the node's cores were busy before the trial",
-    ];
-    output.status.code() == Some(1) && words.iter().any(|words| said.contains(words))
-}
-
 /// The results file that a command writes into.
 fn results_of(command: &str) -> Option<&str> {
     let mut words = command.split_whitespace();
@@ -182,21 +166,6 @@ fn results_of(command: &str) -> Option<&str> {
 
 fn there(command: &str) -> String {
     format!("ip netns exec box {command}")
-}
-
-fn ended(output: &Output, status: i32, place: &str) {
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{place}\n{}\n{}",
-        stdout(output),
-        stderr(output)
-    );
-}
-
-/// Standard output and, behind it, standard error.
-fn all_of(output: &Output) -> String {
-    stdout(output) + &stderr(output)
 }
 
 /// What a page shows of a command's output is what it prints, or what a run in its place prints.
@@ -214,6 +183,7 @@ fn typed(name: &str) {
     let about = PAGES.iter().find(|page| page.name == name).expect(name);
     let mut site = Site::new();
     prepare(&mut site, about);
+    let mut tally = Tally::default();
     for shown in commands(name) {
         if !can_run(&shown.command) {
             continue;
@@ -237,25 +207,20 @@ fn typed(name: &str) {
             How::Beside(ready) => site.beside(command, ready, false, status),
             How::BesideUntilInterrupted(ready) => site.beside(command, ready, true, status),
             How::Runs => {
-                let mut output = site.run(command);
-                for _ in 1..TRIES {
-                    if status == 1 || !kept_from(&output) {
-                        break;
-                    }
-                    output = site.run(command);
-                }
+                let (output, kept) = tally.run(command, status, |command| site.run(command));
                 let mut printed = all_of(&output);
                 if let Some((beside, output, status)) = site.settle() {
                     ended(&output, status, &beside);
                     printed += &all_of(&output);
                 }
-                if status == 1 || !kept_from(&output) {
+                if kept {
                     ended(&output, status, &place);
                     held(&shown, as_written, &printed);
                 }
             }
         }
     }
+    tally.check(name, |command| site.run(command));
     for (command, output) in site.finish() {
         ended(&output, 0, &command);
     }

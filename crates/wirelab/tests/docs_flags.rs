@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::{scratch, stderr, stdout, wirelab};
-use docs_common::{blocks, page, pages, root, words};
+use docs_common::{blocks, page, pages, root, spans, words};
 
 /// Commands that a page speaks of without `wirelab` before their names.
 const ALSO: &[(&str, &str)] = &[
@@ -25,6 +25,7 @@ const ALSO: &[(&str, &str)] = &[
 /// Options of other programs that a page names alone.
 const OF_OTHERS: &[(&str, &str)] = &[
     ("docs/acceptance.md", "--example"),
+    ("docs/fast-path.md", "--before"),
     ("docs/firmware-iperf.md", "--bounceback"),
     ("docs/firmware-iperf.md", "--isochronous"),
     ("docs/firmware-iperf.md", "--trip-times"),
@@ -35,7 +36,15 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("docs/reference-node.md", "--write"),
 ];
 /// Options of other programs (iperf, lscpu, nsenter, docker) that messages name.
-const IN_MESSAGES: &[&str] = &["--bounceback", "--online", "--net", "--device"];
+const IN_MESSAGES: &[&str] = &[
+    "--bounceback",
+    "--online",
+    "--net",
+    "--device",
+    "--preserve-credentials",
+    "--user",
+    "--target",
+];
 
 /// Each command by its words, and the options that its help lists.
 type Commands = BTreeMap<String, BTreeSet<String>>;
@@ -78,21 +87,6 @@ fn options(text: &str) -> impl Iterator<Item = String> {
 fn command<'a>(known: &'a Commands, words: &[&str]) -> Option<&'a str> {
     let of = |n: usize| known.get_key_value(&words.get(..n)?.join(" "));
     of(2).or_else(|| of(1)).map(|(name, _)| name.as_str())
-}
-
-/// What stands between backticks in a page's prose; it may go over the end of a line.
-fn spans(text: &str) -> Vec<String> {
-    let mut fenced = false;
-    let prose = text.lines().filter(|line| {
-        let mark = line.trim_start().starts_with("```");
-        fenced ^= mark;
-        !fenced && !mark
-    });
-    let prose = prose.collect::<Vec<_>>().join("\n");
-    let quoted = prose.split('`').skip(1).step_by(2);
-    quoted
-        .map(|span| span.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect()
 }
 
 /// Whether a piece of code calls another program, whose options are its own.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "not every test looks at all of it")]
 
 pub mod how;
+pub mod ran;
 pub mod shown;
 pub mod site;
 pub mod table;
@@ -90,6 +91,21 @@ pub fn blocks(text: &str) -> Vec<Block> {
         }
     }
     found
+}
+
+/// What stands between backticks in a page's prose; it may go over the end of a line.
+pub fn spans(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    let prose = text.lines().filter(|line| {
+        let mark = line.trim_start().starts_with("```");
+        fenced ^= mark;
+        !fenced && !mark
+    });
+    let prose = prose.collect::<Vec<_>>().join("\n");
+    let quoted = prose.split('`').skip(1).step_by(2);
+    quoted
+        .map(|span| span.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
 }
 
 /// A command that a page shows, and what it shows of its output.

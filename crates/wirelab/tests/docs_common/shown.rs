@@ -61,11 +61,15 @@ pub fn width(command: &str) -> u32 {
     known.map_or(118, |(_, width)| *width)
 }
 
+/// Whether what a command prints depends on the host or on the moment.
+pub fn is_measured(command: &str) -> bool {
+    MEASURED.iter().any(|begin| command.starts_with(begin))
+}
+
 /// Whether a run of this command on any host, shortened or not, prints the figures that a page shows.
 fn is_exact(command: &str, as_written: bool) -> bool {
-    let measured = MEASURED.iter().any(|begin| command.starts_with(begin));
     // A generator of hardware keeps its rate to the clock from the first frame on.
-    !measured && (as_written || command.starts_with("wirelab measure hdl:"))
+    !is_measured(command) && (as_written || command.starts_with("wirelab measure hdl:"))
 }
 
 /// Commands whose tables have the columns that there is room for beside the figures of the moment, and cells that only
