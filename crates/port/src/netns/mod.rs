@@ -84,7 +84,7 @@ impl NetNs {
     /// # Errors
     /// [`NetNsError::Exists`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
     pub fn create(name: &str) -> Result<NetNs, NetNsError> {
-        if path_of(name)?.exists() {
+        if is_there(name)? {
             return Err(NetNsError::Exists {
                 name: name.to_owned(),
             });
@@ -113,7 +113,7 @@ impl NetNs {
     /// # Errors
     /// [`NetNsError::Unknown`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
     pub fn delete(name: &str) -> Result<(), NetNsError> {
-        if !path_of(name)?.exists() {
+        if !is_there(name)? {
             return Err(NetNsError::Unknown {
                 name: name.to_owned(),
                 known: NetNs::list().unwrap_or_default(),
@@ -363,6 +363,11 @@ pub(crate) fn check_name(name: &str) -> Result<(), NetNsError> {
         return bad("it contains a slash, a space or a control character");
     }
     Ok(())
+}
+
+/// Where its holder lives, it is there, whether this process may look at it or not.
+fn is_there(name: &str) -> Result<bool, NetNsError> {
+    Ok(path_of(name)?.exists() || held::find(name).is_some())
 }
 
 fn path_of(name: &str) -> Result<PathBuf, NetNsError> {
