@@ -1,7 +1,10 @@
 //! Trials of buffers: a few frames, sent many times over; median and spread, and void if any frame was bad.
 
+use std::sync::atomic::Ordering;
+
 use wirelab_port::packet::{self, SendOptions};
 use wirelab_port::xdp;
+use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress,
     SeriesBuilder, Spans, Summary, Warning,
@@ -148,9 +151,14 @@ fn one_run(
     let checker = match kept.take() {
         Some(checker) => {
             checker.reset();
+            node.sent_since_ns.store(now_ns(), Ordering::Relaxed);
             AnyChecker::Xdp(checker)
         }
         None => run::start_checkers(node, &plan.flows, warnings)?.remove(0),
+    };
+    let recorders = match checker {
+        AnyChecker::Xdp(_) => run::start_recorders(node, &plan.flows)?,
+        AnyChecker::Packet(_) => Vec::new(),
     };
     let flow = &plan.flows[0];
     let options = SendOptions {
@@ -159,6 +167,7 @@ fn one_run(
     let watch = Watch::start(&[&flow.from]).map_err(interface_error)?;
     let mut sent = packet::send(&flow.from, &flow.job, &options, cancel)?;
     run::drain_short(&checker, sent.emitted_frames);
+    run::finish_recorders(recorders, &plan.flows, warnings)?;
     let receiver_path = AnyChecker::path(&checker);
     let seen = match checker {
         AnyChecker::Xdp(checker) => {

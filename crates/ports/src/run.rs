@@ -176,7 +176,7 @@ fn sink_for(node: &PortsNode, flow: &FlowPlan) -> Option<Box<dyn FrameSink>> {
 }
 
 /// Beside XDP checkers, which see frames before the kernel has a copy to give away: those that capture.
-fn start_recorders(
+pub fn start_recorders(
     node: &PortsNode,
     flows: &[FlowPlan],
 ) -> Result<Vec<packet::Checker>, NodeError> {
@@ -192,7 +192,7 @@ fn start_recorders(
 }
 
 /// End the captures; what they could not keep is said.
-fn finish_recorders(
+pub fn finish_recorders(
     recorders: Vec<packet::Checker>,
     flows: &[FlowPlan],
     warnings: &mut Vec<Warning>,

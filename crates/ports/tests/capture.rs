@@ -71,7 +71,8 @@ fn each_trial_in_a_capture_is_judged_by_itself() {
         (Path::Xdp, trial(200), 3),
         (Path::Packet, trial(200), 3),
         // Three runs are one trial.
-        (Path::Packet, of_buffers, 9),
+        (Path::Packet, of_buffers.clone(), 9),
+        (Path::Xdp, of_buffers, 9),
     ] {
         let Some(mut node) = node(1, path) else {
             return;
