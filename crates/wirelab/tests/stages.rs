@@ -69,6 +69,25 @@ fn five_runs_of_the_mps2_count_the_same() {
     counts_alike("mps2-an385");
 }
 
+fn shift(series: &mut Value, by: i64) {
+    series.as_object_mut().unwrap().remove("intervals");
+    let add = |ticks: &mut Value| *ticks = (ticks.as_i64().unwrap() + by).into();
+    series["raw_ticks"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .for_each(add);
+    let histogram = &mut series["histogram"];
+    for end in ["min_ticks", "max_ticks"] {
+        add(&mut histogram[end]);
+    }
+    // Below 2,048 each value has a bucket of its own.
+    let buckets = histogram["buckets"].as_array_mut().unwrap();
+    buckets.iter_mut().for_each(|bucket| add(&mut bucket[0]));
+    let mean = histogram["mean_ticks"].as_f64().unwrap();
+    histogram["mean_ticks"] = (mean + by as f64).into();
+}
+
 /// Make every sample of one stage so many instructions shorter or longer.
 fn change(results: &Path, stage: &str, by: i64, into: &Path) {
     let text = std::fs::read_to_string(results).unwrap();
@@ -77,8 +96,7 @@ fn change(results: &Path, stage: &str, by: i64, into: &Path) {
         for flow in observation["flows"].as_array_mut().unwrap() {
             for series in flow["series"].as_array_mut().unwrap() {
                 if series["name"] == stage {
-                    let mean = series["histogram"]["mean_ticks"].as_f64().unwrap();
-                    series["histogram"]["mean_ticks"] = (mean + by as f64).into();
+                    shift(series, by);
                 }
             }
         }
