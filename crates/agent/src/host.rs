@@ -6,8 +6,8 @@ use std::{fs, ops::RangeInclusive};
 use wirelab_cores::Cores;
 use wirelab_cores::busy::tick_ns;
 use wirelab_port::iface::{Egress, Interface};
+use wirelab_trial::held::LEAST_HOLD_PS;
 use wirelab_trial::job::SendReport;
-use wirelab_trial::retry::LEAST_HOLD_PS;
 
 /// Columns of a core's line in `/proc/stat`: time in interrupts, and in the kernel's network work behind them (proc(5)).
 const INTERRUPTS: RangeInclusive<usize> = 5..=6;

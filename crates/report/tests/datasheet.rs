@@ -358,7 +358,7 @@ fn figures_of_a_node_that_its_host_held_up_say_so() {
     for o in &mut file.observations {
         let held = Field::measured(3_600_000_000_000);
         o.counters
-            .insert(wirelab_trial::retry::NODE_SENDER_HELD.to_owned(), held);
+            .insert(wirelab_trial::held::NODE_SENDER_HELD.to_owned(), held);
     }
     let page = text(&file, Format::Markdown);
     assert!(page.contains(note), "{page}");

@@ -6,7 +6,7 @@ mod common;
 use common::am263x;
 use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, MixedError, Options, refuse_mislabelled, refuse_mixed, render};
-use wirelab_trial::search::{Limit, SearchEnded};
+
 use wirelab_trial::{Direction, Field, Found, Kind, Observation, ResultsFile};
 
 const SUM: &str = "measured + published (PHY DP83869HM datasheet)";
@@ -429,105 +429,4 @@ fn trials_of_different_kinds_are_no_repeats_of_each_other() {
     let emulated = tcp.iter().find(|r| holds(r, number)).unwrap();
     assert_eq!(emulated["bits_per_s"]["kind"], "emulated");
     assert!(!holds(&emulated, at as u64 + 1), "{emulated}");
-}
-
-/// What stands below a heading of the page in Markdown.
-fn below(page: &str, heading: &str) -> String {
-    let rest = page.split_once(&format!("## {heading}\n"));
-    let rest = rest.map_or("", |(_, rest)| rest);
-    rest.split("\n## ").next().unwrap_or_default().to_owned()
-}
-
-#[test]
-fn what_is_said_to_be_missing_is_not_on_the_page() {
-    let mut file = am263x::page();
-    let of_search = |file: &ResultsFile| {
-        let mut parts = file.parts.iter();
-        parts
-            .position(|p| matches!(p.found, Some(Found::Rates(_))))
-            .unwrap()
-    };
-    let at = of_search(&file);
-    let name = file.parts[at].name.clone();
-    let end = |file: &mut ResultsFile, figures: bool| {
-        if let Some(Found::Rates(found)) = &mut file.parts[at].found {
-            found.ended = SearchEnded::TimeLimit;
-            for goal in found.goals.iter_mut().filter(|_| !figures) {
-                goal.relevant_lower_bound_frames_per_s = Field::absent("nothing was found");
-            }
-        }
-    };
-    end(&mut file, true);
-    let page = text(&file, Format::DatasheetMarkdown);
-    assert!(!below(&page, "Not on this page").contains(&name), "{page}");
-    assert!(
-        below(&page, "Searches that did not end").contains(&name),
-        "{page}"
-    );
-    end(&mut file, false);
-    let page = text(&file, Format::DatasheetMarkdown);
-    assert!(below(&page, "Not on this page").contains(&name), "{page}");
-    for section in ["TCP", "UDP", "Echo latency", "Layer 2 latency"] {
-        assert!(
-            !below(&page, "Not on this page").contains(&format!("- {section}:")),
-            "{page}"
-        );
-    }
-}
-
-#[test]
-fn a_run_that_the_tester_limited_is_not_called_clean() {
-    let mut file = common::lab();
-    for o in &mut file.observations {
-        o.tester.was_limit = Field::measured(false);
-    }
-    let clean = text(&file, Format::Html);
-    assert!(clean.contains("Clean.") && !clean.contains("Tester limited"));
-    file.observations[0].tester.was_limit = Field::measured(true);
-    let limited = text(&file, Format::Html);
-    assert!(!limited.contains("Clean.") && limited.contains("Tester limited."));
-    for format in [Format::Terminal, Format::Markdown, Format::Html] {
-        let page = text(&file, format);
-        assert!(
-            page.contains("The tester was the limit in 1 of the trials"),
-            "{format}: {page}"
-        );
-    }
-}
-
-#[test]
-fn a_search_that_the_tester_limited_is_not_called_clean() {
-    let mut file = am263x::page();
-    let parts = file
-        .parts
-        .iter()
-        .filter(|p| matches!(p.found, Some(Found::Rates(_))));
-    let mut part = parts.clone().next().unwrap().clone();
-    file.observations = part.of(&file.observations).to_vec();
-    for o in &mut file.observations {
-        o.tester.was_limit = Field::measured(false);
-    }
-    part.first = 0;
-    let limited = |limit: Limit| {
-        let (mut file, mut part) = (file.clone(), part.clone());
-        if let Some(Found::Rates(found)) = &mut part.found {
-            for goal in &mut found.goals {
-                goal.limited_by = Field::measured(limit);
-            }
-        }
-        file.parts = vec![part];
-        file
-    };
-    let node = text(&limited(Limit::Node), Format::Html);
-    assert!(
-        node.contains("✓ Clean.") && !node.contains("or loss"),
-        "{node}"
-    );
-    let tester = limited(Limit::Tester);
-    let page = text(&tester, Format::Html);
-    assert!(!page.contains("✓ Clean.") && page.contains("– Tester limited."));
-    for format in [Format::Terminal, Format::Markdown, Format::Html] {
-        let said = "The tester was the limit in 2 of the rates searched";
-        assert!(text(&tester, format).contains(said), "{format}");
-    }
 }

@@ -18,6 +18,7 @@ pub mod explanation;
 pub mod faults;
 pub mod field;
 pub mod format;
+pub mod held;
 pub mod hold_watch;
 pub mod host_clock;
 pub mod interval;

@@ -92,7 +92,10 @@ fn command<'a>(known: &'a Commands, words: &[&str]) -> Option<&'a str> {
 /// Whether a piece of code calls another program, whose options are its own.
 fn is_of_another(first: &str) -> bool {
     first.contains('/')
-        || ["cargo", "cmake", "nsenter", "tcpdump", "tshark", "chromium"].contains(&first)
+        || [
+            "capsh", "cargo", "cmake", "nsenter", "tcpdump", "tshark", "chromium",
+        ]
+        .contains(&first)
 }
 
 #[test]

@@ -1,94 +1,21 @@
-//! What the program does with exactly the capabilities that it asks for, without root, in a user namespace, and what
-//! it leaves when it is killed.
+//! What the program does with exactly the capabilities that it asks for, without root, and what it leaves when it is
+//! killed.
 
 mod common;
+#[path = "common/granted.rs"]
+mod granted;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{stderr, stdout};
+use granted::{Granted, NOBODY, PATIENCE, succeeded, unique};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::{NetNs, Work, may_test};
-
-/// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The user "nobody", who has no rights.
-const NOBODY: u32 = 65_534;
-
-/// A copy of the program with these capabilities and no others, and a runtime folder of a user without rights.
-struct Granted {
-    folder: tempfile::TempDir,
-}
-
-impl Granted {
-    fn new(capabilities: &[&str]) -> Granted {
-        let folder = tempfile::tempdir().unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let granted = Granted { folder };
-        fs::copy(env!("CARGO_BIN_EXE_wirelab"), granted.program()).unwrap();
-        fs::create_dir(granted.runtime()).unwrap();
-        std::os::unix::fs::chown(granted.runtime(), Some(NOBODY), Some(NOBODY)).unwrap();
-        if !capabilities.is_empty() {
-            let list = capabilities.join(",").to_lowercase() + "+ep";
-            let set = Command::new("/usr/sbin/setcap")
-                .arg(list)
-                .arg(granted.program())
-                .status()
-                .unwrap();
-            assert!(set.success());
-        }
-        granted
-    }
-
-    fn program(&self) -> PathBuf {
-        self.folder.path().join("wirelab")
-    }
-
-    fn runtime(&self) -> PathBuf {
-        self.folder.path().join("runtime")
-    }
-
-    /// The program as started by a user without rights, with these words before it.
-    fn command(&self, user: u32, front: &[&str]) -> Command {
-        let mut command = Command::new("setpriv");
-        command
-            .arg(format!("--reuid={user}"))
-            .args(["--regid=65534", "--clear-groups", "--"])
-            .args(front)
-            .current_dir(self.folder.path())
-            .env("XDG_RUNTIME_DIR", self.runtime())
-            .stdin(Stdio::null());
-        if front.is_empty() {
-            command.arg(self.program());
-        }
-        command
-    }
-
-    fn call(&self, args: &[&str]) -> Output {
-        self.call_as(NOBODY, args)
-    }
-
-    fn call_as(&self, user: u32, args: &[&str]) -> Output {
-        self.command(user, &[]).args(args).output().unwrap()
-    }
-}
-
-fn succeeded(output: &Output) {
-    assert!(
-        output.status.success(),
-        "{}{}",
-        stdout(output),
-        stderr(output)
-    );
-}
-
-fn unique(prefix: &str) -> String {
-    LabSpec::unique(prefix, 1).name
-}
 
 #[test]
 fn a_user_with_the_granted_capabilities_makes_uses_and_removes_a_lab() {
@@ -275,179 +202,6 @@ fn a_lab_without_capabilities_asks_for_those_of_labs_alone() {
         told.contains("setcap cap_net_admin,cap_sys_admin+ep"),
         "{told}"
     );
-}
-
-#[test]
-fn root_of_a_user_namespace_has_labs() {
-    if !may_test() {
-        return;
-    }
-    let granted = Granted::new(&[]);
-    let name = unique("user");
-    let program = granted.program();
-    let program = program.to_str().unwrap();
-    let script = format!(
-        "{program} lab up {name} && {program} lab status && {program} lab exec tester --name {name} ip link show t0 && \
-         {program} measure lab:1 --frame 512 --frames 100 --no-ceiling --path packet && {program} lab down {name} && \
-         {program} lab status"
-    );
-    let output = granted
-        .command(NOBODY, &["unshare", "-rn", "sh", "-c", &script])
-        .output()
-        .unwrap();
-    succeeded(&output);
-    let told = stdout(&output);
-    assert!(
-        told.contains("pair 0 tester  up") && told.contains("no lab on this host"),
-        "{told}"
-    );
-    // Root itself in one, whose mounts nobody else sees.
-    let output = Command::new("unshare")
-        .args(["-rn", program, "measure", "lab:1"])
-        .args([
-            "--frame",
-            "512",
-            "--frames",
-            "100",
-            "--no-ceiling",
-            "--path",
-            "packet",
-        ])
-        .env("XDG_RUNTIME_DIR", granted.folder.path())
-        .output()
-        .unwrap();
-    succeeded(&output);
-}
-
-/// A short run in a lab, as root of a user namespace of its own.
-const SHORT: &[&str] = &[
-    "--frame",
-    "512",
-    "--frames",
-    "100",
-    "--no-ceiling",
-    "--path",
-    "packet",
-];
-
-impl Granted {
-    /// What root of a new user namespace does.
-    fn unshared(&self, args: &[&str]) -> Command {
-        let mut command = self.command(NOBODY, &["unshare", "-rn"]);
-        command.arg(self.program()).args(args);
-        command
-    }
-
-    fn held_namespaces(&self) -> usize {
-        let folder = self.runtime().join("wirelab/netns");
-        fs::read_dir(folder).map_or(0, Iterator::count)
-    }
-}
-
-#[test]
-fn an_orphan_of_another_user_namespace_is_in_nobodys_way() {
-    if !may_test() {
-        return;
-    }
-    let granted = Granted::new(&[]);
-    let mut run = granted
-        .unshared(&["measure", "lab:1", "--load", "1kpps", "--time", "60s"])
-        .args(["--no-ceiling", "--path", "packet"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let begun = Instant::now();
-    while granted.held_namespaces() < 2 {
-        assert!(begun.elapsed() < PATIENCE, "there is no lab");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let script = format!("kill -9 $(pgrep -P {} -f wirelab-watchdog)", run.id());
-    let watchdog = Command::new("sh").args(["-c", &script]).status().unwrap();
-    assert!(watchdog.success(), "the lab has no watchdog");
-    run.kill().unwrap();
-    run.wait().unwrap();
-    assert_eq!(granted.held_namespaces(), 2, "nobody removes it");
-    succeeded(
-        &granted
-            .unshared(&["measure", "lab:1"])
-            .args(SHORT)
-            .output()
-            .unwrap(),
-    );
-    assert_eq!(granted.held_namespaces(), 0);
-}
-
-/// A folder in the place of a namespace, which nothing here removes; records and names are the script's own.
-const STUCK: &str = r#"
-mount -t tmpfs tmpfs /run
-mkdir -p -m 700 /run/wirelab/labs /run/netns/stuck-node
-cat >/run/wirelab/labs/stuck <<'end'
-name=stuck
-pairs=1
-mtu=1500
-queues=1
-offloads=false
-threaded=false
-owner=4000000
-token=none
-end
-"$0" lab up other && "$0" lab down other && echo made
-"$0" lab down stuck 2>&1
-rmdir /run/netns/stuck-node
-"$0" lab status
-"#;
-
-#[test]
-fn an_orphan_that_cannot_be_removed_is_in_the_way_of_its_own_name_alone() {
-    if !may_test() {
-        return;
-    }
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", STUCK, env!("CARGO_BIN_EXE_wirelab")])
-        .output()
-        .unwrap();
-    succeeded(&output);
-    let told = stdout(&output);
-    assert!(told.contains("made\n"), "{told}{}", stderr(&output));
-    assert!(told.contains("stuck-node"), "it says why: {told}");
-    assert!(!told.contains("is running"), "{told}");
-    assert!(
-        told.ends_with("no lab on this host; make one with 'wirelab lab up'\n"),
-        "{told}"
-    );
-}
-
-#[test]
-fn a_lab_of_another_user_namespace_is_measured_as_the_message_says() {
-    if !may_test() {
-        return;
-    }
-    let granted = Granted::new(&[]);
-    let name = unique("other");
-    let node = format!("lab:{name}");
-    let measure = [&["measure", &node], SHORT].concat();
-    succeeded(&granted.unshared(&["lab", "up", &name]).output().unwrap());
-    let output = granted.unshared(&measure).output().unwrap();
-    let told = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(
-        told.contains(&format!("{name}-node belongs to another user namespace")),
-        "{told}"
-    );
-    let fix = told.split("write `").nth(1).expect(&told);
-    let (enter, _) = fix.split_once(" wirelab …`").expect(&told);
-    let mut words: Vec<&str> = enter.split_whitespace().collect();
-    let program = granted.program();
-    words.push(program.to_str().unwrap());
-    let inside = granted
-        .command(NOBODY, &[&words[..], &measure].concat())
-        .output()
-        .unwrap();
-    succeeded(&inside);
-    // It can be ended from anywhere.
-    succeeded(&granted.unshared(&["lab", "down", &name]).output().unwrap());
-    assert_eq!(granted.held_namespaces(), 0);
 }
 
 /// The capabilities are held, and it is a folder that is in the way.

@@ -3,8 +3,8 @@
 use wirelab_control::message::Status as Last;
 use wirelab_control::told::{self, Told};
 use wirelab_trial::counter::DEPARTURE_UNKNOWN;
+use wirelab_trial::held::NODE_BUSY_CODE;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
-use wirelab_trial::retry::NODE_BUSY_CODE;
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
     TesterObservation, Warning, unseen,

@@ -1,0 +1,281 @@
+//! Trials that a host spoilt: the one place that judges them.
+//!
+//! A hold is time in which a sender or checker was ready and did not run: a busy core, a stopped process, a virtual machine
+//! that waited for its processor. Back-pressure is none: where the path takes no more, what it took is a load that was
+//! achieved.
+
+use crate::clock::ClockKind;
+use crate::counter::{CHECKER_MISSED, SHARED_TIME};
+use crate::field::Field;
+use crate::interval::FlowIntervals;
+use crate::load::Load;
+use crate::node::Description;
+use crate::observation::{FlowObservation, Observation, Status, Warning};
+use crate::trial::{Direction, Extent};
+
+/// A trial whose sender or checker was held up for more than this share of its time says nothing of the node. A tenth:
+/// twice what the kernel itself takes from a thread of real-time priority (50 ms of each second, `sched_rt_runtime_us`),
+/// so that a sender which has its core to itself never is beyond it.
+pub const HELD_SHARE: f64 = 0.1;
+/// Holds shorter than this in ps, one after another, are the pace of a sender that is slow, and no stop of its host.
+pub const LEAST_HOLD_PS: u64 = 1_000_000_000;
+/// From this share of the time that a sender was short on, the path explains why it was.
+const EXPLAINED: f64 = 0.5;
+/// Code of the warning that a void trial of this kind has.
+pub const HELD_UP: &str = "tester-held-up";
+/// Code of the warning that the node's host did other work, so that its figures are bounds.
+pub const NODE_BUSY_CODE: &str = "node-busy";
+/// The counter of an observation in which a node tells for how long its host held its sender up, in ns.
+pub const NODE_SENDER_HELD: &str = "node_sent_held_up_ns";
+
+impl FlowObservation {
+    /// Whether its sender fell behind because the path took no more: then what it achieved is what the path takes. Where
+    /// holds by its host explain as much, it is not known what the path would have taken: the burst that makes up for a
+    /// hold fills a queue at once, and is blocked in it.
+    pub fn was_held_back(&self) -> bool {
+        let Some(sender) = self.sender.value() else {
+            return false;
+        };
+        let (asked, achieved) = (&sender.asked_frames_per_s, &sender.achieved_frames_per_s);
+        let (Some(asked), Some(achieved)) = (asked.value(), achieved.value()) else {
+            return false;
+        };
+        let (Some(blocked), Some(lasted)) = (sender.blocked_ps.value(), self.sent_for_ps()) else {
+            return false;
+        };
+        let short = 1.0 - achieved / asked;
+        let explains = |ps: u64| ps as f64 >= EXPLAINED * short * lasted as f64;
+        let slipped = sender.slipped_ps.value().copied().unwrap_or(0);
+        sender.kept_rate.value() == Some(&false) && explains(*blocked) && !explains(slipped)
+    }
+
+    /// Whether its sender waited for most of its time until the path took more, at whatever load.
+    pub fn waited_for_the_path(&self) -> bool {
+        let blocked = self.sender.value().and_then(|s| s.blocked_ps.value());
+        let times = blocked.zip(self.sent_for_ps());
+        times.is_some_and(|(blocked, lasted)| *blocked as f64 >= EXPLAINED * lasted as f64)
+    }
+
+    /// How long its sender was at work in ps, by its own rate.
+    fn sent_for_ps(&self) -> Option<u64> {
+        let rate = self.sender.value()?.achieved_frames_per_s.value()?;
+        let sent = self.sent_frames.value().filter(|sent| **sent > 1)?;
+        (*rate > 0.0).then(|| (*sent as f64 / rate * 1e12) as u64)
+    }
+
+    /// Time in ps in which its sender was held up by its own host, in a trial asked to last `asked_ps`.
+    fn sender_held_ps(&self, asked_ps: Option<u64>) -> u64 {
+        let Some(sender) = self.sender.value() else {
+            return 0;
+        };
+        // A sender that cannot tell back-pressure from a hold may have counted the one as the other.
+        let tells = sender.blocked_ps.value().is_some();
+        let slipped = sender.slipped_ps.value().filter(|_| tells);
+        let slipped = slipped.copied().unwrap_or(0);
+        let slipped = match sender.gap.value() {
+            // A sender that is only slow has many short gaps.
+            Some(gap) => {
+                let shared = self.counters.get(SHARED_TIME);
+                let frames = shared.and_then(|frames| frames.value().copied());
+                let tick_ps = gap.tick_ps.unwrap_or(0);
+                slipped.min(long_gaps_ps(
+                    &gap.buckets,
+                    tick_ps.saturating_mul(frames.unwrap_or(1)),
+                ))
+            }
+            None => slipped,
+        };
+        slipped.max(self.sender_idle_ps(asked_ps))
+    }
+
+    /// Time in ps of `asked_ps` in which its sender neither sent nor was held back.
+    fn sender_idle_ps(&self, asked_ps: Option<u64>) -> u64 {
+        let sender = self.sender.value();
+        let blocked = sender.and_then(|sender| sender.blocked_ps.value());
+        let idle = asked_ps.zip(self.sent_for_ps()).map(|(asked, sent)| {
+            let blocked = blocked.copied().unwrap_or(0);
+            asked.saturating_sub(sent).saturating_sub(blocked)
+        });
+        idle.unwrap_or(0)
+    }
+}
+
+fn long_gaps_ps(buckets: &[(u64, u64)], tick_ps: u64) -> u64 {
+    let ps = |ticks: u64| ticks.saturating_mul(tick_ps);
+    let long = buckets.iter().filter(|(gap, _)| ps(*gap) >= LEAST_HOLD_PS);
+    long.fold(0, |sum, (gap, count)| {
+        sum.saturating_add(ps(*gap).saturating_mul(*count))
+    })
+}
+
+fn is_beyond(held_ps: u64, lasted_ps: u64) -> bool {
+    held_ps >= LEAST_HOLD_PS && held_ps as f64 > HELD_SHARE * lasted_ps as f64
+}
+
+fn ms(ps: u64) -> String {
+    crate::format::decimal(ps as f64 / 1e9, 0)
+}
+
+/// Whether the tester, not the node, sends a flow; both ends of ports are the tester's.
+fn tester_sends(node: &Description, flow: &FlowObservation) -> bool {
+    node.kind == "ports" || flow.direction != Direction::Transmit
+}
+
+fn tester_checks(node: &Description, flow: &FlowObservation) -> bool {
+    node.kind == "ports" || flow.direction != Direction::Receive
+}
+
+impl Observation {
+    /// Why the tester's own host spoilt this trial, where it held a sender or checker up for more than [`HELD_SHARE`] of
+    /// the time, at whatever load. What is not known of a flow is not held against it.
+    pub fn tester_held_up(&self) -> Option<String> {
+        if self.status != Status::Complete {
+            return None;
+        }
+        self.flows.iter().find_map(|flow| self.held_up(flow))
+    }
+
+    /// Why the host of a node that tells its holds spoilt this trial, where it held the node's sender or receiver up for
+    /// more than [`HELD_SHARE`] of the time. A node that is slow by itself is a figure; one that was stopped, or whose
+    /// processor others had, shows what else its host did.
+    pub fn node_held_up(&self) -> Option<String> {
+        if self.status != Status::Complete || self.node.kind == "ports" {
+            return None;
+        }
+        self.flows.iter().find_map(|flow| self.node_holds(flow))
+    }
+
+    fn node_holds(&self, flow: &FlowObservation) -> Option<String> {
+        let (who, held) = match flow.direction {
+            Direction::Transmit => {
+                let told = self.counters.get(NODE_SENDER_HELD)?.value()?;
+                let idle = flow.sender_idle_ps(self.asked_ps());
+                ("sender", told.saturating_mul(1000).max(idle))
+            }
+            _ if self.node_kept_all(flow) => return None,
+            Direction::Receive => ("receiver", *flow.checker_held_up_ps.value()?),
+            _ => return None,
+        };
+        let lasted = self.lasted_ps(flow)?;
+        is_beyond(held, lasted).then(|| {
+            format!(
+                "the node's own host held its {who} up for {} ms of {} ms",
+                ms(held),
+                ms(lasted)
+            )
+        })
+    }
+
+    /// Whether all that came while a node's receiver was held up waited for it.
+    fn node_kept_all(&self, flow: &FlowObservation) -> bool {
+        let lost = flow.counts.value().map(|c| c.lost_frames);
+        !self.trial.framing.layer.is_tcp() && lost == Some(0)
+    }
+
+    fn asked_ps(&self) -> Option<u64> {
+        match self.trial.extent {
+            Extent::Time { time_ps } => Some(time_ps),
+            Extent::Frames { .. } => None,
+        }
+    }
+
+    /// How long a flow lasted in ps, at most; `None` where that is no time.
+    fn lasted_ps(&self, flow: &FlowObservation) -> Option<u64> {
+        let elapsed = flow.elapsed.value();
+        if elapsed.is_some_and(|elapsed| elapsed.clock != ClockKind::Wall) {
+            return None;
+        }
+        let lasted = [self.asked_ps(), flow.sent_for_ps(), elapsed.map(|e| e.ps)];
+        lasted.into_iter().flatten().max()
+    }
+
+    fn held_up(&self, flow: &FlowObservation) -> Option<String> {
+        let lasted = self.lasted_ps(flow)?;
+        let asked_ps = self.asked_ps();
+        let beyond = |held: u64| is_beyond(held, lasted);
+        // Of a flow between two ports its port is the tester's own, and else the node.
+        let own = self.node.kind == "ports";
+        let says = |who: &str, way: &str, held: u64| {
+            format!(
+                "the tester's {who} ({}{}) was held up by its own host for {} ms of {} ms",
+                if own { "" } else { way },
+                flow.port,
+                ms(held),
+                ms(lasted)
+            )
+        };
+        if tester_sends(&self.node, flow) {
+            let held = flow.sender_held_ps(asked_ps);
+            if beyond(held) {
+                return Some(says("sender", "to ", held));
+            }
+        }
+        let held = flow.checker_held_up_ps.value().copied().unwrap_or(0);
+        let spoils = tester_checks(&self.node, flow) && !self.waited_in_a_queue(flow);
+        (spoils && beyond(held)).then(|| says("checker", "from ", held))
+    }
+
+    /// Whether all that came while a checker was held up waited for it in its queue, with the time at which it came. A
+    /// stream is different: a full queue holds its sender back.
+    fn waited_in_a_queue(&self, flow: &FlowObservation) -> bool {
+        let is_known = flow.counts.value().is_some() || flow.counters.contains_key(CHECKER_MISSED);
+        !self.trial.framing.layer.is_tcp() && is_known && !flow.tester_dropped()
+    }
+
+    /// Whether the tester missed the rate by less than a hold, and nothing was found that must not be thrown away.
+    pub(crate) fn missed_its_rate(&self) -> bool {
+        let slow =
+            |flow: &FlowObservation| tester_sends(&self.node, flow) && flow.sender_was_slow();
+        let clean =
+            |flow: &FlowObservation| flow.loss_ratio.value().is_none_or(|loss| *loss == 0.0);
+        self.trial.load != Load::Max
+            && self.passed()
+            && self.flows.iter().any(slow)
+            && self.flows.iter().all(clean)
+    }
+
+    /// Whether the tester's own queues dropped what the node sent. Where the tester sends too, less is no remedy: what is
+    /// asked is how a node fares that gets all.
+    pub(crate) fn dropped_what_came(&self) -> bool {
+        self.status == Status::Complete
+            && self.node.kind != "ports"
+            && self.trial.direction == Direction::Transmit
+            && self.flows.iter().any(FlowObservation::tester_dropped)
+    }
+
+    pub(crate) fn arrived_whole(&self) -> bool {
+        self.status == Status::Complete && !self.dropped_what_came()
+    }
+
+    /// Frames/s that arrived, of the slowest flow, where each has it.
+    pub fn slowest_frames_per_s(&self) -> Option<f64> {
+        let flows = self.flows.iter();
+        let rates: Option<Vec<f64>> = flows.map(|f| f.frames_per_s.value().copied()).collect();
+        rates?.into_iter().reduce(f64::min)
+    }
+
+    /// Take out all that could be read as a figure of the node, or of who was its limit, and say why.
+    pub fn make_void(&mut self, why: &str) {
+        self.status = Status::Void {
+            why: why.to_owned(),
+        };
+        for flow in &mut self.flows {
+            flow.without_rates(why);
+            flow.counts = Field::absent(why);
+            flow.loss_ratio = Field::absent(why);
+            flow.loss_ratio_at_most = None;
+            flow.intervals = FlowIntervals::default();
+            flow.jitter_ps = Field::absent(why);
+            flow.series.clear();
+        }
+        self.series.clear();
+        self.cpu_load = Field::absent(why);
+        self.tester.was_limit = Field::absent(why);
+    }
+
+    /// Whether it is void because the tester was held up.
+    pub fn is_void_by_tester(&self) -> bool {
+        let held = |warning: &Warning| warning.code == HELD_UP;
+        matches!(self.status, Status::Void { .. }) && self.warnings.iter().any(held)
+    }
+}
