@@ -1,6 +1,7 @@
 //! `wirelab lab`: namespaces and veth pairs.
 
-use wirelab_port::lab::{EphemeralLab, Lab, LabOwner, LabSpec, LabStatus};
+use wirelab_port::lab::{EphemeralLab, Lab, LabOwner, LabSpec, LabStatus, Side};
+use wirelab_port::netns::NetNs;
 
 use crate::args::{LabArgs, LabCommand};
 use crate::ask::{self, lab_failure};
@@ -26,10 +27,15 @@ pub fn run(args: &LabArgs) -> Result {
             if rate.is_some() {
                 lab.set_link_rates(rate).map_err(lab_failure)?;
             }
-            lab.keep().map_err(lab_failure)?;
+            let lab = lab.keep().map_err(lab_failure)?;
             say!(
                 "lab {name} is up: measure it with 'wirelab measure lab:{name}', end it with 'wirelab lab down {name}'"
             );
+            if let Some(command) = way_in(&lab) {
+                say!(
+                    "it belongs to this user namespace; in a shell outside of 'unshare' measure it with '{command}'"
+                );
+            }
             Ok(Outcome::Done)
         }
         LabCommand::Down { name } => {
@@ -46,6 +52,22 @@ pub fn run(args: &LabArgs) -> Result {
             Ok(Outcome::Code(u8::try_from(status).unwrap_or(1)))
         }
     }
+}
+
+/// What measures a lab of a user namespace (`unshare -r`) from outside: no other one may open its network namespaces.
+fn way_in(lab: &Lab) -> Option<String> {
+    let map = std::fs::read_to_string("/proc/self/uid_map").ok()?;
+    if map.split_whitespace().eq(["0", "0", "4294967295"]) {
+        return None;
+    }
+    let namespace = lab.netns(Side::Node).ok()?;
+    let link = std::fs::read_link(NetNs::path(namespace.name()?).ok()?).ok()?;
+    // A link to /proc/PID/ns/net.
+    let holder = link.iter().nth(2)?.to_str()?;
+    Some(format!(
+        "nsenter --preserve-credentials --user --target {holder} wirelab measure lab:{}",
+        lab.name()
+    ))
 }
 
 fn status(json: bool) -> Result {
