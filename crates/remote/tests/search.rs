@@ -141,12 +141,12 @@ fn over_a_shaped_link<P: Send>(
     let template = Trial {
         size: Size::new(SizeUnit::Datagram, DATAGRAM),
         load: Load::Max,
-        extent: Extent::Time { time_ps: 500 * MS },
+        extent: Extent::Time { time_ps: 1000 * MS },
         ..trial(Layer::UdpIpv4, Direction::Receive)
     };
     let goal = Goal {
         width_ratio: 0.02,
-        ..Goal::no_loss(500 * MS)
+        ..Goal::no_loss(1000 * MS)
     };
     let (found, seen) = on_tester(&lab, || {
         let mut node = open();
@@ -178,10 +178,12 @@ fn over_a_shaped_link<P: Send>(
         rate * 8.0 * f64::from(DATAGRAM + 66) / link as f64
     };
     let load = share(&found.goals[0].relevant_lower_bound_frames_per_s);
-    assert!((0.95..=1.03).contains(&load), "{load}: {}", told());
-    // What arrived at that load: a host may hold the trial up for a tenth of its time.
+    // What was sent within the second and lies in a queue at its end is of that load.
+    assert!((0.95..=1.04).contains(&load), "{load}: {}", told());
+    // What arrived at that load: a host may hold the trial up for a tenth of its time, and may let the first frame wait for
+    // its time stamp.
     let arrived = share(&found.goals[0].conditional_throughput_frames_per_s);
-    assert!((0.85..=1.02).contains(&arrived), "{arrived}: {}", told());
+    assert!((0.85..=1.04).contains(&arrived), "{arrived}: {}", told());
 }
 
 #[test]
