@@ -156,7 +156,8 @@ impl Tap {
     /// The frames of the trial, which may have sent others before in search of the receiver.
     fn frames(self) -> Vec<Vec<u8>> {
         let seen = self.checker.finish(QUIET).unwrap();
-        assert_eq!(seen.missed.at_most, 0, "the tap itself lost frames");
+        // What it may have lost beyond that, the comparison shows.
+        assert_eq!(seen.missed.at_least, 0, "the tap itself lost frames");
         let mut frames = std::mem::take(&mut *self.frames.lock().unwrap());
         // The stacks at both ends look for each other.
         frames.retain(|frame| frame[12..14] != ARP);
