@@ -20,6 +20,7 @@ use wirelab_wire::LineRate;
 
 use super::flow::{of_report, send_report};
 use super::observe::{NO_LOAD, failure};
+use crate::leaving::Left;
 use crate::node::background::tell;
 use crate::node::ways::{self, Background};
 
@@ -180,6 +181,7 @@ impl Echo {
             background.frames_per_s,
             sent.as_ref(),
             &received,
+            &Left::default(),
         );
         observation
     }

@@ -60,18 +60,8 @@ pub fn around<T>(
     })
 }
 
-/// Tell what was sent and what arrived of a background of so many frames/s.
+/// Tell what was sent and what arrived of a background of so many frames/s, by what left the tester's interface.
 pub fn tell(
-    observation: &mut Observation,
-    frames_per_s: f64,
-    sent: Option<&Sent>,
-    counters: &BTreeMap<String, u64>,
-) {
-    tell_beside(observation, frames_per_s, sent, counters, &Left::default());
-}
-
-/// The same where it is known what left by the tester's interface beside other flows.
-pub fn tell_beside(
     observation: &mut Observation,
     frames_per_s: f64,
     sent: Option<&Sent>,

@@ -93,7 +93,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
             .ran
             .left
             .beside(own.map_or(0, |c| c.distinct_sequences));
-        background::tell_beside(
+        background::tell(
             &mut observation,
             asked.frames_per_s,
             background.as_ref(),
