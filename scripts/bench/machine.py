@@ -79,7 +79,7 @@ def busy(processors):
     )
 
 
-def describe(tree, processors):
+def describe(tree, processors, trafficgen):
     """Rows of name and value."""
     revision = first_line("git", "-C", str(tree), "describe", "--always", "--dirty")
     return [
@@ -90,7 +90,7 @@ def describe(tree, processors):
         ("wirelab", revision),
         ("Rust", first_line("rustc", "--version")),
         ("trafgen", first_line("trafgen", "--version")),
-        ("xdp-trafficgen", first_line("xdp-trafficgen", "udp", "--version")),
+        ("xdp-trafficgen", first_line(trafficgen, "udp", "--version")),
         ("SimPy", f"{simpy_version()}, Python {platform.python_version()}"),
         ("date", datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M UTC")),
     ]

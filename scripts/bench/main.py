@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--simulation | --sockets | --pacing | --boards | --stages | --hardware] [--write FILE]
+main.py --target DIR [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --stages | --hardware] [--write FILE]
 `--simulation`, `--sockets`, `--pacing`, `--boards`, `--stages` and `--hardware` measure that section alone and write no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
@@ -238,6 +238,7 @@ def parse():
     alone.add_argument("--boards", action="store_true", help="only emulated boards, without a page")
     alone.add_argument("--stages", action="store_true", help="only inside a Linux node, without a page")
     alone.add_argument("--hardware", action="store_true", help="only hardware in simulation, without a page")
+    parser.add_argument("--trafficgen", type=Path, help="a build of xdp-trafficgen in place of the distribution's")
     parser.add_argument("--write", type=Path, help="where the page goes; default docs/benchmarks.md")
     asked = parser.parse_args()
     if asked.rounds < 1 or asked.seconds <= 0:
@@ -284,11 +285,13 @@ def main():
     asked = parse()
     raise_priority()
     processors = machine.used_now()
-    host, warning = machine.describe(TREE, processors), machine.busy(processors)
+    trafficgen = str(asked.trafficgen.resolve()) if asked.trafficgen else "xdp-trafficgen"
+    host, warning = machine.describe(TREE, processors, trafficgen), machine.busy(processors)
     if warning:
         print(f"bench: {warning}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="wirelab-bench-") as folder:
         subjects = Subjects(asked.target.resolve(), folder, asked.seconds)
+        subjects.trafficgen = trafficgen
         try:
             rows = measure(subjects, asked, folder)
         except Void as why:

@@ -108,6 +108,7 @@ def render(host, warning, rows, subjects, asked, folder):
     machine = "\n".join(f"| {name} | {value} |" for name, value in host)
     commands = "\n".join(f"# {name}\n{words}" for name, words in subjects.commands.items())
     commands = commands.replace(str(folder), "$FOLDER").replace(str(asked.target), "target")
+    commands = commands.replace(subjects.trafficgen, "xdp-trafficgen")
     return f"""\
 # Benchmarks
 

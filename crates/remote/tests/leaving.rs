@@ -35,6 +35,16 @@ fn narrow(lab: &EphemeralLab) {
     tool(lab, Side::Tester, "tc", &arguments);
 }
 
+fn iperf_server(lab: &EphemeralLab) -> Server {
+    let address = format!("{NODE_IPV4}:5001").parse().unwrap();
+    let namespace = lab.port(0, Side::Node).unwrap().netns().unwrap();
+    let start = || {
+        let config = ServerConfig::default();
+        Server::start(address, config, std::sync::Arc::new(|_| {})).unwrap()
+    };
+    namespace.run_in(start).unwrap()
+}
+
 fn assert_none_is_lost(observation: &Observation, what: &str) {
     let flow = flow(observation, Direction::Receive);
     assert_eq!(flow.loss_ratio.value(), Some(&0.0), "{what}: {flow:#?}");
@@ -75,12 +85,7 @@ fn what_the_testers_queue_drops_is_no_loss_of_a_node() {
 #[test]
 fn what_the_testers_queue_drops_is_no_loss_of_an_iperf_peer() {
     let Some(lab) = lab() else { return };
-    let server = ServerConfig::default();
-    let address = format!("{NODE_IPV4}:5001").parse().unwrap();
-    let namespace = lab.port(0, Side::Node).unwrap().netns().unwrap();
-    let _server = namespace
-        .run_in(|| Server::start(address, server, std::sync::Arc::new(|_| {})).unwrap())
-        .unwrap();
+    let _server = iperf_server(&lab);
     narrow(&lab);
     let observation = on_tester(&lab, || {
         let mut node = IperfNode::open("iperf:node", NODE_IPV4).unwrap();
@@ -129,29 +134,19 @@ fn a_link_that_fails_for_a_moment_makes_a_trial_void() {
     );
 }
 
-#[test]
-fn what_the_testers_queue_drops_of_a_background_is_no_loss_of_the_node() {
-    let Some(lab) = lab() else { return };
-    let _node = serve(&lab, |_| {});
-    narrow(&lab);
-    let asked = Trial {
+/// An echo whose background is four times what the shaper lets through.
+fn echo_beside(layer: Layer, load: f64) -> Trial {
+    Trial {
         size: Size::new(SizeUnit::Datagram, 100),
-        load: Load::FrameRate {
-            frames_per_s: 200.0,
-        },
+        load: Load::FrameRate { frames_per_s: load },
         background: Some("2kpps,datagram=512".parse().unwrap()),
-        ..self::asked()
-    };
-    let asked = Trial {
-        framing: trial(Layer::UdpIpv4, Direction::Echo).framing,
+        framing: trial(layer, Direction::Echo).framing,
         direction: Direction::Echo,
-        ..asked
-    };
-    let observation = on_tester(&lab, || {
-        let mut node = open(NODE_IPV4).unwrap();
-        node.run(&asked, &(), &Cancel::new())
-            .expect("an observation")
-    });
+        ..asked()
+    }
+}
+
+fn assert_background_is_not_lost(observation: &Observation) {
     let counter = |name: &str| {
         let field = observation
             .counters
@@ -163,13 +158,39 @@ fn what_the_testers_queue_drops_of_a_background_is_no_loss_of_the_node() {
     assert_eq!(counter("lost"), Some(0), "{what}");
     assert!(refused > Some(sent / 10), "{what}");
     assert!(
-        common::has_warning(&observation, "background-refused"),
+        common::has_warning(observation, "background-refused"),
         "{what}"
     );
     assert!(
         !what.contains("the checker's own queue overflowed"),
         "{what}"
     );
-    let flow = flow(&observation, Direction::Echo);
+    let flow = flow(observation, Direction::Echo);
     assert_eq!(flow.loss_ratio.value(), Some(&0.0), "{flow:#?}");
+}
+
+#[test]
+fn what_the_testers_queue_drops_of_a_background_is_no_loss_of_the_node() {
+    let Some(lab) = lab() else { return };
+    let _node = serve(&lab, |_| {});
+    narrow(&lab);
+    let observation = on_tester(&lab, || {
+        let mut node = open(NODE_IPV4).unwrap();
+        node.run(&echo_beside(Layer::UdpIpv4, 200.0), &(), &Cancel::new())
+            .expect("an observation")
+    });
+    assert_background_is_not_lost(&observation);
+}
+
+#[test]
+fn what_the_testers_queue_drops_of_a_background_is_no_loss_of_an_iperf_peer() {
+    let Some(lab) = lab() else { return };
+    let _server = iperf_server(&lab);
+    narrow(&lab);
+    let observation = on_tester(&lab, || {
+        let mut node = IperfNode::open("iperf:node", NODE_IPV4).unwrap();
+        node.run(&echo_beside(Layer::TcpIpv4, 20.0), &(), &Cancel::new())
+            .expect("an observation")
+    });
+    assert_background_is_not_lost(&observation);
 }

@@ -71,9 +71,7 @@ pub fn ends(low: &str, high: &str) -> String {
 pub fn frames(counts: &Counts) -> Loss<u64> {
     Loss {
         low: counts.lost_frames,
-        high: counts
-            .lost_frames
-            .saturating_add(counts.lost_or_missed_frames),
+        high: counts.lost_frames_at_most(),
     }
 }
 

@@ -75,6 +75,18 @@ pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(info[8])
 }
 
+/// Bytes that were written into a TCP stream and have not been sent once (SIOCOUTQNSD of linux/sockios.h, tcp(7)).
+pub(crate) fn unsent_bytes(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    const SIOCOUTQNSD: libc::c_ulong = 0x894b;
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the request writes one int, which outlives the call.
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), SIOCOUTQNSD as _, &raw mut bytes) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(u64::try_from(bytes).unwrap_or(0))
+}
+
 /// The network namespace of a socket as a number that no other one has until the next boot (SO_NETNS_COOKIE,
 /// Linux 5.14).
 pub(crate) fn netns_cookie(fd: BorrowedFd<'_>) -> io::Result<u64> {

@@ -14,6 +14,7 @@ use wirelab_wire::check::classify_data;
 use crate::flow::{Expect, LEAST_BYTES, Live, MOST_BYTES, Offer, Seen, Sent, checked};
 use crate::frames::{Frames, Progressing};
 use crate::udp::{PATIENCE, is_not_yet};
+use crate::unsent::Unsent;
 
 /// Bytes handed over at once without a pace.
 const SEND_BYTES: usize = 128 * 1024;
@@ -45,7 +46,7 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
     };
     let mut buf = vec![0; most * bytes];
     let mut run = Progressing::watched(offer);
-    let mut failure = None;
+    let (mut failure, mut unsent) = (None, Unsent::default());
     let mut now = now_ns();
     while failure.is_none() && run.left() > 0 && !run.is_over(now) && !cancel.is_cancelled() {
         if offer.pace != Pace::Max {
@@ -70,6 +71,7 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
         };
         let (written, error) = write_frames(&mut &*stream, whole, bytes, || over(&mut run));
         failure = error;
+        unsent.wrote(written);
         (0..written.div_ceil(bytes)).for_each(|_| run.frame(now));
         let cut = written % bytes != 0;
         // Its sequence is used, but it is no frame: the receiver finds it cut.
@@ -80,6 +82,7 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
             now,
         );
         now = now_ns();
+        run.tell_unsent(&mut unsent, stream, now);
         run.tick(now);
     }
     let report = run.finish(now);

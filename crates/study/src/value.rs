@@ -66,8 +66,7 @@ pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> E
         Metric::Loss => flow.and_then(|flow| flow.loss_ratio_at_most),
         Metric::Lost => flow.and_then(|flow| {
             let counts = flow.counts.value()?;
-            let either = Some(counts.lost_or_missed_frames).filter(|frames| *frames > 0)?;
-            Some(counts.lost_frames.saturating_add(either) as f64)
+            (counts.lost_or_missed_frames > 0).then(|| counts.lost_frames_at_most() as f64)
         }),
         _ => None,
     };

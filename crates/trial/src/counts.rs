@@ -54,6 +54,12 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Sequences sent that were lost on their way at most: where the tester's own queue may have dropped some, more than
+    /// those that certainly were.
+    pub const fn lost_frames_at_most(&self) -> u64 {
+        self.lost_frames.saturating_add(self.lost_or_missed_frames)
+    }
+
     /// The count identity: distinct + missed + lost or missed + lost = sent, and the states add up to what was received.
     ///
     /// # Errors

@@ -164,11 +164,7 @@ impl Slices {
         }
         let share = |frames: u64| frames as f64 / sent as f64;
         let lost = share(counts.lost_frames);
-        let at_most = share(
-            counts
-                .lost_frames
-                .saturating_add(counts.lost_or_missed_frames),
-        );
+        let at_most = share(counts.lost_frames_at_most());
         let unseen = sent.saturating_sub(counts.distinct_sequences);
         let (off, parts) = match unseen {
             0 => (None, self.0.len() as u32),

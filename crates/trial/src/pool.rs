@@ -109,7 +109,7 @@ fn join(flow: &mut FlowObservation, all: &[FlowObservation]) {
             (Some(counts), Some(sent)) if *sent > 0 => {
                 let share = |lost: u64| lost as f64 / *sent as f64;
                 let either = counts.lost_or_missed_frames;
-                let at_most = share(counts.lost_frames.saturating_add(either));
+                let at_most = share(counts.lost_frames_at_most());
                 let lost = Field::measured(share(counts.lost_frames));
                 (lost, (either > 0).then_some(at_most))
             }

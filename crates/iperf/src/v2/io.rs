@@ -20,7 +20,7 @@ use super::stream::{Meter, StreamSender, StreamStep};
 use super::table::{Id, Row};
 use super::together::Together;
 use crate::queue::Queue;
-use crate::sending::{Sending, has_no_room, is_wait, write_at_once};
+use crate::sending::{Sending, has_no_room, is_wait};
 
 /// Longest wait between two looks at the flag that ends all.
 pub(super) const TICK: Duration = Duration::from_millis(20);
@@ -338,10 +338,9 @@ pub(super) fn send_stream(
         while !env.stopped() {
             env.tell(id, &mut meter, writes);
             let now_ns = env.now_ns();
-            sending.tick(now_ns);
             match sender.step(now_ns) {
                 StreamStep::Write(most) => {
-                    match write_at_once(stream, &block[..most.min(block.len())]) {
+                    match sending.write(stream, &block[..most.min(block.len())], now_ns) {
                         Ok(0) => return Err(ErrorKind::WriteZero.into()),
                         Ok(len) => {
                             sender.wrote(len);

@@ -20,7 +20,7 @@ use wirelab_wire::LineRate;
 
 use super::flow::{of_report, send_report};
 use super::observe::{NO_LOAD, failure};
-use crate::leaving::Left;
+use crate::leaving::{Leaving, Left};
 use crate::node::background::tell;
 use crate::node::ways::{self, Background};
 
@@ -77,7 +77,7 @@ pub fn plan(trial: &Trial, carrier: Option<LineRate>) -> Result<Echo, NodeError>
 }
 
 impl Echo {
-    /// Run it against the server, with the background meanwhile.
+    /// Run it against the server, by an interface that is watched, with the background meanwhile.
     ///
     /// # Errors
     /// [`NodeError`] where nothing was measured at all.
@@ -85,6 +85,7 @@ impl Echo {
         self,
         server: SocketAddr,
         node: Description,
+        leaving: &Leaving,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         let started_unix_ns = unix_ns();
@@ -99,9 +100,12 @@ impl Echo {
             let panicked = |panic| std::panic::resume_unwind(panic);
             (report, beside.map(|beside| beside.unwrap_or_else(panicked)))
         });
-        let report = report.map_err(|trouble| failure(&trouble))?;
-        let observation = self.observation(report, node, started_unix_ns, cancel);
-        Ok(self.with_background(observation, beside))
+        let left = leaving.end();
+        let observation = report.map_err(|trouble| failure(&trouble)).map(|report| {
+            let observation = self.observation(report, node, started_unix_ns, cancel);
+            self.with_background(observation, beside, &left)
+        });
+        left.judge(observation)
     }
 
     fn observation(
@@ -154,7 +158,12 @@ impl Echo {
     }
 
     /// The same with what came of the background.
-    fn with_background(&self, mut observation: Observation, ran: Option<Outcome>) -> Observation {
+    fn with_background(
+        &self,
+        mut observation: Observation,
+        ran: Option<Outcome>,
+        left: &Left,
+    ) -> Observation {
         let (Some(background), Some(ran)) = (self.background, ran) else {
             return observation;
         };
@@ -181,7 +190,7 @@ impl Echo {
             background.frames_per_s,
             sent.as_ref(),
             &received,
-            &Left::default(),
+            left,
         );
         observation
     }

@@ -133,11 +133,10 @@ impl Node for IperfNode {
             let echo = echo::plan(trial, route.link())?;
             std::thread::sleep(rest.unwrap_or_default());
             let leaving = Leaving::by(route.interface.as_ref());
-            let observation = echo.run(server, self.describe(), cancel);
-            let left = leaving.end();
+            let observation = echo.run(server, self.describe(), &leaving, cancel);
             // Asked again at once, iperf 2.1.8 ends with a double free.
             self.unsettled_since = Some(Instant::now());
-            return left.judge(observation);
+            return observation;
         }
         let plan = plan::plan(trial, server, route.link())?;
         std::thread::sleep(rest.unwrap_or_default());

@@ -84,9 +84,7 @@ pub fn flow_observation(
     if let Some(rate) = seen.foreign_frames_per_s() {
         counters.insert("foreign_frames_per_s".to_owned(), Field::measured(rate));
     }
-    let at_most = counts
-        .lost_frames
-        .saturating_add(counts.lost_or_missed_frames);
+    let at_most = counts.lost_frames_at_most();
     let mut flow = FlowObservation {
         port: asked.port.clone(),
         direction: asked.direction,
