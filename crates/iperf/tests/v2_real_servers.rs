@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Rate};
+use wirelab_iperf::v2::{Amount, ClientConfig, Generation, Leg, Mode, Protocol, Rate};
 
 mod v2_common;
 use v2_common::{Real, has_iperf, our_client, time};
@@ -50,7 +50,7 @@ fn udp_forward_gets_the_report() {
 
 #[test]
 fn udp_without_a_header() {
-    let Some(legs) = run(Protocol::Udp, |config| config.header = false) else {
+    let Some(legs) = run(Protocol::Udp, |config| config.generation = Generation::Bare) else {
         return;
     };
     let [Leg::UdpSent(sent)] = &legs[..] else {

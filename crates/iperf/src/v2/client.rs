@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use wirelab_cores::prefer_this_thread;
 use super::amount::{Amount, Rate};
 use super::client_header::{ClientHeader, DATAGRAM_BYTES, DATAGRAM_BYTES_IPV6, Mode};
 use super::clock::{self, Wall};
+use super::datagram::Generation;
 use super::io::Env;
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
 use super::sums::Sums;
@@ -34,6 +35,9 @@ pub enum Protocol {
 const BACK_WAIT: Duration = Duration::from_secs(3);
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long a server of 2.0.5 to 2.0.13 still times a UDP flow that is over, and with it one that begins meanwhile.
+pub const LINGER: Duration = Duration::from_millis(1500);
 
 /// A test.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +65,8 @@ pub struct ClientConfig {
     pub interval: Duration,
     /// Streams at once (`-P`), each in every direction of the mode.
     pub streams: u32,
-    /// Whether datagrams carry a client header. A node with a server of the 12-byte kind wants none.
-    pub header: bool,
+    /// Which kind of server is asked: its layout, with a client header where it has one.
+    pub generation: Generation,
     /// How it sends.
     pub sending: SendOptions,
     /// The wall clock that dates the datagrams.
@@ -87,7 +91,7 @@ impl ClientConfig {
             window_bytes: None,
             interval: Duration::ZERO,
             streams: 1,
-            header: true,
+            generation: Generation::Wide,
             sending: SendOptions::DEFAULT,
             wall: clock::system,
         }
@@ -97,6 +101,32 @@ impl ClientConfig {
     ///
     /// What goes wrong is in [`Outcome::trouble`], beside the legs that were measured all the same.
     pub fn run(&self, stop: &AtomicBool, on_row: &(dyn Fn(Row) + Sync)) -> Outcome {
+        let outcome = self.run_once(stop, on_row);
+        match self
+            .older(&outcome)
+            .filter(|_| !stop.load(Ordering::Relaxed))
+        {
+            Some(older) => {
+                std::thread::sleep(LINGER);
+                older.run_once(stop, on_row)
+            }
+            None => outcome,
+        }
+    }
+
+    /// The same test for an older server that was found out by its answer: it read no header, and sent nothing back.
+    fn older(&self, outcome: &Outcome) -> Option<ClientConfig> {
+        let back_port = matches!(self.mode, Mode::Dual | Mode::Tradeoff);
+        let nothing = matches!(outcome.trouble, Some(Trouble::NothingBack { .. }));
+        let generation = outcome.server().filter(|kind| kind.takes_first())?;
+        let asks_anew = back_port && nothing && generation != self.generation;
+        asks_anew.then_some(ClientConfig {
+            generation,
+            ..*self
+        })
+    }
+
+    fn run_once(&self, stop: &AtomicBool, on_row: &(dyn Fn(Row) + Sync)) -> Outcome {
         if let Some(trouble) = self.unsupported() {
             return Outcome {
                 trouble: Some(trouble),
@@ -135,7 +165,10 @@ impl ClientConfig {
     fn unsupported(&self) -> Option<Trouble> {
         let asks_back = self.mode != Mode::Forward;
         let why = match self.amount {
-            _ if self.protocol == Protocol::Udp && !self.header && asks_back => {
+            _ if self.protocol == Protocol::Udp
+                && self.generation == Generation::Bare
+                && asks_back =>
+            {
                 "without a client header the server cannot be asked for traffic back"
             }
             Amount::Bytes(bytes) if asks_back && bytes > i32::MAX as u64 => {
@@ -160,9 +193,13 @@ impl ClientConfig {
             rate => rate,
         };
         let header = ClientHeader::new(udp, port.max(1), length, self.amount, rate);
-        ClientHeader {
+        let header = ClientHeader {
             threads: self.streams.max(1),
             ..header.with_mode(self.mode)
+        };
+        match udp {
+            true => header.of_generation(self.generation),
+            false => header,
         }
     }
 

@@ -10,8 +10,8 @@
 
 use super::amount::{Amount, Rate};
 use super::bytes::{be16, be32, put_words};
-use super::datagram::WIDE_LEN;
-use super::flags::{base, upper};
+use super::datagram::{Generation, WIDE_LEN};
+use super::flags::{DIGITS_AT_16, base, upper};
 
 /// Bytes of the header without extension.
 pub const V1_LEN: usize = 24;
@@ -178,6 +178,39 @@ impl ClientHeader {
         }
     }
 
+    /// The same as a generation before 2.1 writes it; nothing of it for one that asks nothing.
+    #[must_use]
+    pub fn of_generation(mut self, generation: Generation) -> Self {
+        // Their word for it has a sign.
+        let bits = match self.rate() {
+            Some(Rate::BitsPerS(bits)) => bits.min(i32::MAX as u64),
+            _ => 0,
+        };
+        let asks = self.flags & (base::VERSION1 | base::RUN_NOW);
+        match generation {
+            Generation::V205 => {
+                self.flags = asks;
+                self.window_bytes = bits as u32;
+                self.extension = None;
+            }
+            Generation::V2010 if asks == 0 => {
+                self.flags = 0;
+                self.extension = None;
+            }
+            Generation::V2010 => {
+                self.flags = asks | base::EXTEND;
+                let version = [0x0002_0000, 0x000d_0000];
+                self.extension = self.extension.map(|extension| Extension {
+                    version,
+                    rate: bits,
+                    ..extension
+                });
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// The header with the flags of a mode.
     #[must_use]
     pub fn with_mode(mut self, mode: Mode) -> Self {
@@ -229,6 +262,8 @@ impl ClientHeader {
     pub fn rate(&self) -> Option<Rate> {
         let (rate, packets) = match &self.extension {
             Some(extension) => (extension.rate, extension.upper & upper::PACKET_RATE != 0),
+            // 2.0.10 to 2.0.13 leave over TCP what was in the buffer.
+            None if self.window_bytes == DIGITS_AT_16 => (0, false),
             None => (u64::from(self.window_bytes), false),
         };
         match (rate, packets) {
@@ -264,6 +299,11 @@ impl Extension {
         ];
         put_words(out, 32, &words);
     }
+}
+
+/// Whether an answer is that of a server of 2.0.10 to 2.0.13 to a header with an extension.
+pub fn is_ack_of_2010(answer: &[u8]) -> bool {
+    answer.len() == ACK_LEN && be32(answer, 0) == Some(2) && be32(answer, 12) == Some(0x0002_0000)
 }
 
 /// The answer to a header that wants one: type, length, flags, version, two words reserved.
@@ -391,6 +431,34 @@ mod tests {
         assert_eq!(header.emit(&mut out), Some(V1_LEN));
         assert_eq!(out[..], bytes);
         assert_eq!(header.emit(&mut out[..23]), None);
+    }
+
+    #[test]
+    fn headers_of_2_0_10_to_2_0_13_over_tcp_name_no_rate() {
+        // As captured from `iperf -c … -r -n 4000 -l 1000 -L 6001` 2.0.13.
+        let bytes = hex("80000000 00000001 00001771 000003e8 36373839 00000fa0");
+        let header = ClientHeader::parse(&bytes).unwrap();
+        assert_eq!((header.mode(), header.rate()), (Mode::Tradeoff, None));
+    }
+
+    #[test]
+    fn what_older_servers_are_asked() {
+        let amount = Amount::Bytes(300);
+        let ours = ClientHeader::new(true, 0x1771, 100, amount, Rate::BitsPerS(10_000_000));
+        let mut out = [0; EXTENDED_LEN];
+        // As captured from `iperf -u -l 100 -n 300 -b 10M -r -L 6001` 2.0.9.
+        let old = ours
+            .with_mode(Mode::Tradeoff)
+            .of_generation(Generation::V205);
+        assert_eq!(old.emit(&mut out), Some(V1_LEN));
+        assert_eq!(
+            out[..V1_LEN],
+            hex("80000000 00000001 00001771 00000064 00989680 0000012c")
+        );
+        let later = ours.with_mode(Mode::Dual).of_generation(Generation::V2010);
+        assert_eq!(later.flags, 0xc000_0001);
+        let plain = ours.of_generation(Generation::V2010);
+        assert_eq!((plain.flags, plain.extension), (0, None));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //!  0  number, low word     8  time, µs
-//!  4  time, s             12  number, high word (from 2.0.13 on)
+//!  4  time, s             12  number, high word (64-bit numbers)
 //! ```
-//! The final datagram carries the next number negated.
+//! The final datagram carries the next number negated; 2.0.10 to 2.0.13 set its top bit instead, and leave the word at 12
+//! as it was.
 
 use super::bytes::{be32, put_words};
 use super::flags::{DIGITS_AT_16, base};
@@ -19,6 +20,8 @@ pub const WIDE_LEN: usize = 16;
 pub enum IdWidth {
     /// 32, in a head of 12 bytes.
     Narrow,
+    /// 32, in a head of 12 bytes, and the top bit marks a final datagram.
+    Flagged,
     /// 64, in a head of 16 bytes.
     Wide,
 }
@@ -27,20 +30,28 @@ impl IdWidth {
     /// Bytes of the head.
     pub const fn head_bytes(self) -> usize {
         match self {
-            IdWidth::Narrow => NARROW_LEN,
+            IdWidth::Narrow | IdWidth::Flagged => NARROW_LEN,
             IdWidth::Wide => WIDE_LEN,
         }
     }
 }
 
-/// Which kind of iperf 2 writes the datagrams of a flow.
+/// The top bit of a number of 32 bits.
+const TOP_BIT: u32 = 1 << 31;
+/// The words at 12 and 20 of a buffer that was filled with the digits.
+const DIGITS_AT_12: u32 = 0x3233_3435;
+const DIGITS_AT_20: u32 = 0x3031_3233;
+
+/// Which kind of iperf 2 writes the datagrams of a flow, or reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
     /// 12 bytes and nothing more: ESP-IDF, NuttX.
     Bare,
-    /// 12 bytes and a client header at 12: 2.0.5 and what was made after it.
+    /// 12 bytes and a client header at 12: 2.0.5 to 2.0.9 and what was made after them.
     V205,
-    /// 16 bytes and a client header at 16: from 2.0.13 on.
+    /// 12 bytes, a word that nobody set, and a client header at 16: 2.0.10 to 2.0.13.
+    V2010,
+    /// 16 bytes and a client header at 16: from 2.1 on.
     Wide,
     /// 16 bytes and digits: what 2.1 sends back to its client.
     WideBare,
@@ -64,6 +75,11 @@ impl Generation {
             (1..=128).contains(&(word(threads_at).unwrap_or(0) & 0x000F_FFFF))
                 && (1..=65_535).contains(&word(threads_at + 4).unwrap_or(0))
         };
+        // It fills its buffer with the digits before it writes the head, and a flags word of 0 where it asks nothing.
+        let is_2010 = |flags| match flags {
+            0 => word(12) == Some(DIGITS_AT_12) && word(20).is_none_or(|w| w == DIGITS_AT_20),
+            _ => flags & base::VERSION1 != 0 && flags & base::IDS_64 == 0 && plausible(20),
+        };
         Some(match word(16) {
             Some(DIGITS_AT_16) if extends => Generation::WideBare,
             Some(flags) if extends && flags & base::IDS_64 != 0 && flags != DIGITS_AT_16 => {
@@ -73,6 +89,7 @@ impl Generation {
             _ if word(12).is_some_and(|w| w & base::VERSION1 != 0) && plausible(16) => {
                 Generation::V205
             }
+            Some(flags) if is_2010(flags) => Generation::V2010,
             _ => Generation::Bare,
         })
     }
@@ -81,7 +98,26 @@ impl Generation {
     pub const fn ids(self) -> IdWidth {
         match self {
             Generation::Bare | Generation::V205 => IdWidth::Narrow,
+            Generation::V2010 => IdWidth::Flagged,
             Generation::Wide | Generation::WideBare | Generation::SmallTripTimes => IdWidth::Wide,
+        }
+    }
+
+    /// Whether its server takes the first datagram of a flow for itself: its counts begin with the second.
+    pub const fn takes_first(self) -> bool {
+        matches!(self, Generation::V205 | Generation::V2010)
+    }
+
+    /// The number of the first datagram of its flows: where the first is not counted, the counted ones begin with 1.
+    pub const fn first_id(self) -> i64 {
+        !self.takes_first() as i64
+    }
+
+    /// Where a report starts in its answer.
+    pub const fn report_at(self) -> usize {
+        match self {
+            Generation::Bare | Generation::V205 => NARROW_LEN,
+            _ => WIDE_LEN,
         }
     }
 
@@ -89,7 +125,7 @@ impl Generation {
     pub const fn header_at(self) -> Option<usize> {
         match self {
             Generation::V205 => Some(NARROW_LEN),
-            Generation::Wide => Some(WIDE_LEN),
+            Generation::V2010 | Generation::Wide => Some(WIDE_LEN),
             Generation::Bare | Generation::WideBare | Generation::SmallTripTimes => None,
         }
     }
@@ -111,7 +147,13 @@ impl Head {
     pub fn parse(datagram: &[u8], ids: IdWidth) -> Option<Head> {
         let low = be32(datagram, 0)?;
         let id = match ids {
-            IdWidth::Narrow => i64::from(low as i32),
+            // A sender of 2.0.10 to 2.0.13 whose datagrams are too short to show it sets the top bit: the smaller of the
+            // two readings. The other is a flow of more than 2³⁰ datagrams.
+            IdWidth::Narrow if low & TOP_BIT != 0 => {
+                -i64::from(low.wrapping_neg().min(low & !TOP_BIT).max(1))
+            }
+            IdWidth::Flagged if low & TOP_BIT != 0 => -i64::from((low & !TOP_BIT).max(1)),
+            IdWidth::Narrow | IdWidth::Flagged => i64::from(low),
             IdWidth::Wide => (i64::from(be32(datagram, 12)?) << 32) | i64::from(low),
         };
         Some(Head {
@@ -123,7 +165,11 @@ impl Head {
 
     /// Write the head; of a buffer that is too short only as many words as fit.
     pub fn emit(&self, out: &mut [u8], ids: IdWidth) {
-        put_words(out, 0, &[self.id as u32, self.seconds, self.microseconds]);
+        let low = match ids {
+            IdWidth::Flagged if self.id < 0 => TOP_BIT | self.id.unsigned_abs() as u32,
+            _ => self.id as u32,
+        };
+        put_words(out, 0, &[low, self.seconds, self.microseconds]);
         if ids == IdWidth::Wide {
             put_words(out, 12, &[(self.id >> 32) as u32]);
         }
@@ -172,7 +218,7 @@ mod tests {
             microseconds: 0x4c7e,
         };
         for ids in [IdWidth::Narrow, IdWidth::Wide] {
-            assert_eq!(Head::parse(&FIRST, ids), Some(head));
+            assert_eq!(Head::parse(&FIRST, ids), Some(head), "{ids:?}");
             assert_eq!(Head::parse(&FINAL, ids), Some(last));
             let mut out = [0; 16];
             last.emit(&mut out, ids);
@@ -213,6 +259,59 @@ mod tests {
         old[19] = 1;
         old[22..24].copy_from_slice(&5001u16.to_be_bytes());
         assert_eq!(Generation::detect(&old), Some(Generation::V205));
+    }
+
+    // The first datagram of `iperf -u` and of `iperf -u -r` 2.0.13, as captured.
+    const PLAIN_2013: [u32; 8] = [
+        0,
+        0x6b05_c63e,
+        0x000a_be4f,
+        0x3233_3435,
+        0,
+        0x3031_3233,
+        0x3435_3637,
+        0x3839_3031,
+    ];
+    const BACK_2013: [u32; 14] = [
+        0,
+        0x6b05_c678,
+        0x0000_7012,
+        0x3233_3435,
+        0xc000_0000,
+        1,
+        0x1771,
+        0x68,
+        0x3233_3435,
+        0x12c,
+        1,
+        0x1c,
+        0,
+        0x0002_0000,
+    ];
+
+    fn bytes(words: &[u32]) -> Vec<u8> {
+        let mut out = vec![0; 4 * words.len()];
+        put_words(&mut out, 0, words);
+        out
+    }
+
+    #[test]
+    fn from_2_0_10_to_2_0_13_the_top_bit_marks_the_last() {
+        for first in [&PLAIN_2013[..], &PLAIN_2013[..5], &BACK_2013] {
+            let kind = Generation::detect(&bytes(first)).unwrap();
+            assert_eq!(kind, Generation::V2010, "{first:x?}");
+            assert_eq!(Head::parse(&bytes(first), kind.ids()).unwrap().id, 0);
+        }
+        for ids in [IdWidth::Flagged, IdWidth::Narrow] {
+            let last = bytes(&[0x8000_0005, 0x6b05_c63e, 0x000a_c073]);
+            let head = Head::parse(&last, ids).unwrap();
+            assert_eq!(head.id, -5, "{ids:?}");
+            let mut out = [0; 12];
+            head.emit(&mut out, IdWidth::Flagged);
+            assert_eq!(out[..], last);
+        }
+        let none = bytes(&[0x8000_0000, 0, 0]);
+        assert_eq!(Head::parse(&none, IdWidth::Flagged).unwrap().id, -1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::{MsgFlags, SockaddrStorage, send, sendto};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, recv, send, sendto};
 use wirelab_trial::HoldWatch;
 
 use super::clock::Wall;
@@ -238,6 +238,13 @@ fn drive(
                 meter.add((sender.bytes() - told) as usize, now_ns);
                 told = sender.bytes();
             }
+            Step::Hear if to.is_none() => {
+                let now = MsgFlags::MSG_DONTWAIT;
+                while let Ok(len) = recv(socket.as_raw_fd(), &mut answer, now) {
+                    sender.take_answer(&answer[..len]);
+                }
+            }
+            Step::Hear => {}
             Step::Wait { until_ns } if sender.ended_ns().is_some() && to.is_none() => {
                 let left =
                     Duration::from_nanos(until_ns.saturating_sub(env.now_ns()).max(1_000_000));

@@ -358,6 +358,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Which kind of server answered, as far as that is known.
+    pub fn server(&self) -> Option<Generation> {
+        self.legs.iter().find_map(|(_, leg)| match leg {
+            Leg::UdpSent(sent) => sent.server,
+            _ => None,
+        })
+    }
+
     /// The lines for all streams of each direction, what this end sent first; none for a single stream.
     pub fn sums(&self) -> Vec<Row> {
         let of = |sent: bool| {

@@ -8,7 +8,8 @@ use wirelab_trial::job::Missed;
 use wirelab_trial::slices::{Marks, Slices, Totals};
 use wirelab_trial::{Jitter, Tracker};
 
-use super::datagram::{Generation, Head};
+use super::bytes::be32;
+use super::datagram::{Generation, Head, WIDE_LEN};
 use super::enhanced::Transit;
 use super::peer_count::PeerCount;
 use super::report::{ANSWER_LEN, ServerReport};
@@ -129,6 +130,8 @@ pub struct Receiver {
     tells_transit: bool,
     peer: PeerCount,
     finished: Option<Finish>,
+    /// Whether a datagram with the header alone may come before the data, as of 2.0.10 to 2.0.13: both have the number 0.
+    greets: bool,
     /// How far the flow had come over time.
     marks: Marks,
 }
@@ -147,7 +150,10 @@ impl Receiver {
         if Head::parse(first, generation.ids())?.id < 0 {
             return None;
         }
-        Some(Receiver::of(generation, now_ns))
+        Some(Receiver {
+            greets: generation == Generation::V2010 && be32(first, WIDE_LEN) != Some(0),
+            ..Receiver::of(generation, now_ns)
+        })
     }
 
     /// A flow of a known generation.
@@ -171,6 +177,7 @@ impl Receiver {
             tells_transit: false,
             peer: PeerCount::default(),
             finished: None,
+            greets: false,
             marks: Marks::new(),
         }
     }
@@ -198,6 +205,9 @@ impl Receiver {
         if self.finished.is_some() {
             self.ignored += 1;
             return Arrival::Ignored;
+        }
+        if std::mem::take(&mut self.greets) && head.id == 0 {
+            return Arrival::Data;
         }
         if self.marks.is_due(now_ns) {
             self.marks.come_to(now_ns, self.totals());

@@ -1,7 +1,7 @@
 //! The server report: the answer to the final datagram of a UDP test, in the layout of the peer.
 //!
-//! It follows the head, so it starts at 12 or at 16. Ten words are version 1; from 2.0.13 on thirteen words about
-//! transit times and three with high halves follow.
+//! It follows the head, so it starts at 12 or at 16. Ten words are version 1; from 2.1 on thirteen words about transit times
+//! and three with high halves follow. 2.0.10 to 2.0.13 start at 16 and have one word more before the jitter.
 
 use super::bytes::{be32, put_words};
 use super::datagram::{Generation, IdWidth};
@@ -15,6 +15,16 @@ const STALE_ACK_LEN: usize = 52;
 /// Where the one-way times start in an answer with the long head.
 const TRANSIT_AT: usize = 56;
 const US_PER_S: u64 = 1_000_000;
+/// The word of a report of 2.0.5 to 2.0.9 that has the gaps between datagrams, followed by their sum in s.
+const GAPS_WORD: usize = 23;
+
+/// The word of a report that has the jitter in s: 2.0.10 to 2.0.13 put the high half of the datagrams before it.
+const fn jitter_word(of: Generation) -> usize {
+    match of {
+        Generation::V2010 => 9,
+        _ => 8,
+    }
+}
 
 /// What the receiving end says of a UDP test, in the counting of iperf: duplicates are out of order and each takes
 /// one from the losses, and the final datagram is counted.
@@ -41,7 +51,7 @@ impl ServerReport {
     /// datagram, back before it, as 2.0.5 did; the others zeros, as 2.1.8 does.
     pub fn emit(&self, peer: Generation, final_datagram: &[u8]) -> [u8; ANSWER_LEN] {
         let mut out = [0; ANSWER_LEN];
-        let at = peer.ids().head_bytes();
+        let at = peer.report_at();
         let mut flags = base::VERSION1;
         if peer.ids() == IdWidth::Wide {
             flags |= base::IDS_64;
@@ -52,7 +62,7 @@ impl ServerReport {
                 put_words(&mut out, TRANSIT_AT, &self.transit_words(transit));
             }
         } else {
-            let head = final_datagram.len().min(at);
+            let head = final_datagram.len().min(peer.ids().head_bytes());
             out[..head].copy_from_slice(&final_datagram[..head]);
         }
         let (seconds, us) = (self.duration_us / US_PER_S, self.duration_us % US_PER_S);
@@ -65,10 +75,17 @@ impl ServerReport {
             self.lost as u32,
             self.out_of_order as u32,
             self.datagrams as u32,
+        ];
+        let jitter = [
             u32::try_from(self.jitter_us / US_PER_S).unwrap_or(u32::MAX),
             (self.jitter_us % US_PER_S) as u32,
         ];
         put_words(&mut out, at, &words);
+        put_words(&mut out, at + 4 * jitter_word(peer), &jitter);
+        if peer == Generation::V205 || peer == Generation::Bare {
+            // 2.0.8 and 2.0.9 print the share of losses only where there are gaps, and divide by their sum.
+            put_words(&mut out, at + 4 * GAPS_WORD, &self.gap_words());
+        }
         out
     }
 
@@ -81,25 +98,35 @@ impl ServerReport {
         let [max_s, max_us] = pair(transit.max_us as f64);
         let [sum_s, sum_us] = pair(transit.mean_us * transit.count as f64);
         let [mean_s, mean_us] = pair(transit.mean_us);
-        let per_s = self.datagrams as f64 * 1e6 / (self.duration_us.max(1)) as f64;
+        let [per_s, sum] = self.gap_words();
         let (m2, count) = (transit.m2_us2 as u32, transit.count as u32);
         [
-            min_s,
-            min_us,
-            max_s,
-            max_us,
-            sum_s,
-            sum_us,
-            mean_s,
-            mean_us,
-            m2,
-            0,
-            0,
-            0,
-            count,
-            per_s as u32,
-            1,
+            min_s, min_us, max_s, max_us, sum_s, sum_us, mean_s, mean_us, m2, 0, 0, 0, count,
+            per_s, sum,
         ]
+    }
+
+    /// Datagrams a second, and what that is to be divided by.
+    fn gap_words(&self) -> [u32; 2] {
+        let per_s = self.datagrams as f64 * 1e6 / (self.duration_us.max(1)) as f64;
+        [(per_s as u32).max(1), 1]
+    }
+
+    /// Which kind of server wrote an answer; `None` where it holds no report.
+    pub fn layout(answer: &[u8]) -> Option<Generation> {
+        if answer.len() == STALE_ACK_LEN && be32(answer, 0) == Some(2) {
+            return None;
+        }
+        let valid = |at| be32(answer, at).is_some_and(|flags| flags & base::VERSION1 != 0);
+        // In the long head the word at 12 is the high half of a number: 0, or negative with all bits set.
+        if valid(16) && !(valid(12) && be32(answer, 12) != Some(u32::MAX)) {
+            let wide = be32(answer, 16)? & base::IDS_64 != 0;
+            return Some(match wide {
+                true => Generation::Wide,
+                false => Generation::V2010,
+            });
+        }
+        valid(12).then_some(Generation::V205)
     }
 
     fn parse_transit(answer: &[u8]) -> Option<Transit> {
@@ -117,32 +144,23 @@ impl ServerReport {
 
     /// Read an answer of any generation; `None` where it holds no report, e.g. because the server keeps none.
     pub fn parse(answer: &[u8]) -> Option<ServerReport> {
-        if answer.len() == STALE_ACK_LEN && be32(answer, 0) == Some(2) {
-            return None;
-        }
-        let valid = |at| be32(answer, at).is_some_and(|flags| flags & base::VERSION1 != 0);
-        // In the long head the word at 12 is the high half of a number: 0, or negative with all bits set.
-        let (at, ids) = if valid(16) && !(valid(12) && be32(answer, 12) != Some(u32::MAX)) {
-            (16, IdWidth::Wide)
-        } else if valid(12) {
-            (12, IdWidth::Narrow)
-        } else {
-            return None;
-        };
+        let kind = ServerReport::layout(answer)?;
+        let at = kind.report_at();
         let word = |n: usize| be32(answer, at + 4 * n).map(u64::from);
-        let counts_have_halves = ids == IdWidth::Wide && be32(answer, at)? & base::IDS_64 != 0;
-        let high = |at| match counts_have_halves {
+        let is_wide = kind == Generation::Wide;
+        let high = |at| match is_wide {
             true => u64::from(be32(answer, at).unwrap_or(0)) << 32,
             false => 0,
         };
+        let jitter = jitter_word(kind);
         Some(ServerReport {
             bytes: word(1)? << 32 | word(2)?,
             duration_us: word(3)? * US_PER_S + word(4)?,
             lost: high(116) | word(5)?,
             out_of_order: high(120) | word(6)?,
             datagrams: high(124) | word(7)?,
-            jitter_us: word(8)? * US_PER_S + word(9)?,
-            transit: match ids == IdWidth::Wide && be32(answer, at)? & base::EXTEND != 0 {
+            jitter_us: word(jitter)? * US_PER_S + word(jitter + 1)?,
+            transit: match is_wide && be32(answer, at)? & base::EXTEND != 0 {
                 true => ServerReport::parse_transit(answer),
                 false => None,
             },
@@ -233,6 +251,38 @@ mod tests {
         assert_eq!(ServerReport::parse(&narrow).unwrap().transit, None);
     }
 
+    // The answer of `iperf -s -u` 2.0.13 to numbers 1 to 20 and the last one 21 with its top bit set, 200 bytes each.
+    const OF_2013: [u32; 15] = [
+        0x8000_0015,
+        0x6b05_c6c5,
+        0x000e_9960,
+        0,
+        0x8000_0000,
+        0,
+        0x0fa0,
+        0,
+        0x0003_9ebc,
+        1,
+        0,
+        0x15,
+        0,
+        0,
+        0x19,
+    ];
+
+    #[test]
+    fn layout_of_2_0_10_to_2_0_13() {
+        let mut captured = [0; 60];
+        put_words(&mut captured, 0, &OF_2013);
+        assert_eq!(ServerReport::layout(&captured), Some(Generation::V2010));
+        let report = ServerReport::parse(&captured).unwrap();
+        let what = (report.lost, report.out_of_order, report.datagrams);
+        assert_eq!((what, report.jitter_us), ((1, 0, 21), 0x19));
+        assert_eq!(report.bytes, 4000);
+        let again = report.emit(Generation::V2010, &captured);
+        assert_eq!(again[..60], captured);
+    }
+
     #[test]
     fn layout_of_2_0_5() {
         let last = [0xff, 0xff, 0xff, 0xf5, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -240,6 +290,8 @@ mod tests {
         assert_eq!(out[..12], last[..12]);
         assert_eq!(out[12..16], [0x80, 0, 0, 0]);
         assert_eq!(out[16..52], CAPTURED[20..56]);
+        // 11 datagrams in 1.165 ms.
+        assert_eq!(out[104..112], [0, 0, 0x24, 0xe2, 0, 0, 0, 1]);
         assert_eq!(ServerReport::parse(&out[..52]), Some(REPORT));
         assert_eq!(ServerReport::parse(&out[..51]), None);
     }

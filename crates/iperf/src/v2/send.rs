@@ -6,12 +6,12 @@ use std::time::Duration;
 use wirelab_trial::Holds;
 
 use super::amount::{Amount, Rate};
-use super::client_header::ClientHeader;
-use super::datagram::{Generation, Head};
+use super::client_header::{ClientHeader, is_ack_of_2010};
+use super::datagram::{Generation, Head, IdWidth, WIDE_LEN};
 use super::flags::fill_digits;
 use super::report::ServerReport;
 use super::schedule::Schedule;
-pub use super::sent::Sent;
+pub use super::sent::{Mended, Sent};
 use crate::sending::SendOptions;
 
 /// How often the final datagram is sent before the report is given up.
@@ -43,6 +43,9 @@ pub struct SendPlan {
 pub enum Step {
     /// Send the first so many bytes of the buffer.
     Send(usize),
+    /// The data has ended: take what the other end said meanwhile ([`Sender::take_answer`]), since it tells which final
+    /// datagram that reads.
+    Hear,
     /// Nothing is due before this time.
     Wait {
         /// In ns of the caller's clock.
@@ -69,6 +72,9 @@ pub struct Sender {
     final_due_ns: u64,
     ended_ns: Option<u64>,
     report: Option<ServerReport>,
+    /// Which kind the other end is, as far as it told.
+    server: Option<Generation>,
+    heard: bool,
     strange_answers: u32,
     refused: u64,
     holds: Holds,
@@ -109,13 +115,15 @@ impl Sender {
                 .ns()
                 .map_or(u64::MAX, |ns| now_ns.saturating_add(ns)),
             last_ns: now_ns,
-            next_id: 1,
+            next_id: plan.generation.first_id(),
             bytes: 0,
-            first_len: length.max(least + header),
+            first_len: length.max(plan.generation.header_at().unwrap_or(least) + header),
             finals: 0,
             final_due_ns: 0,
             ended_ns: None,
             report: None,
+            server: None,
+            heard: false,
             strange_answers: 0,
             refused: 0,
             holds: Holds::default(),
@@ -141,6 +149,13 @@ impl Sender {
     /// Fill a buffer once, before the first step: the digits and the header.
     pub fn prepare(&self, buf: &mut [u8]) {
         fill_digits(buf, 0);
+        if self.plan.generation == Generation::V2010 {
+            // Without a header its flags are 0.
+            buf.iter_mut()
+                .skip(WIDE_LEN)
+                .take(4)
+                .for_each(|byte| *byte = 0);
+        }
         if let (Some(header), Some(at)) = (&self.plan.header, self.plan.generation.header_at()) {
             let _ = header.emit(buf.get_mut(at..).unwrap_or_default());
         }
@@ -156,6 +171,9 @@ impl Sender {
             self.ended_ns = Some(now_ns);
         }
         if self.ended_ns.is_some() {
+            if self.plan.wants_report && !std::mem::replace(&mut self.heard, true) {
+                return Step::Hear;
+            }
             return self.final_step(now_ns, wall, buf);
         }
         let due_ns = self.schedule.due_ns();
@@ -188,7 +206,7 @@ impl Sender {
     /// sender is paced, the first or the last datagram is next, or the end is reached.
     pub fn take_together(&mut self, now_ns: u64, most: usize) -> Option<Range<i64>> {
         let over = self.over || self.ended_ns.is_some() || self.is_enough(now_ns);
-        if over || self.next_id == 1 || !self.is_unpaced() {
+        if over || self.is_first() || !self.is_unpaced() {
             return None;
         }
         let length = u64::from(self.plan.length_bytes);
@@ -213,9 +231,13 @@ impl Sender {
         self.segmented = true;
     }
 
+    const fn is_first(&self) -> bool {
+        self.next_id == self.plan.generation.first_id()
+    }
+
     /// Bytes of the next datagram: the last of an amount of bytes is what is left of it, but has a head.
     fn next_bytes(&self) -> usize {
-        if self.next_id == 1 {
+        if self.is_first() {
             return self.first_len;
         }
         let length = self.plan.length_bytes as usize;
@@ -255,6 +277,16 @@ impl Sender {
         self.final_due_ns = now_ns + wait_ns;
         // The same number each time: a server that gets only the second must not book a loss for the first.
         self.write(-self.next_id, wall, buf);
+        if self.server == Some(Generation::V2010) {
+            let id = -self.next_id;
+            let (seconds, microseconds) = wall;
+            let head = Head {
+                id,
+                seconds,
+                microseconds,
+            };
+            head.emit(buf, IdWidth::Flagged);
+        }
         Step::Send((self.plan.length_bytes as usize).min(buf.len()))
     }
 
@@ -265,10 +297,15 @@ impl Sender {
 
     /// Take what came from the other end; whether it was the report, which ends the flow.
     pub fn take_answer(&mut self, answer: &[u8]) -> bool {
+        if is_ack_of_2010(answer) {
+            self.server = Some(Generation::V2010);
+            return false;
+        }
         if self.finals == 0 || self.report.is_some() {
             return false;
         }
         self.report = ServerReport::parse(answer);
+        self.server = ServerReport::layout(answer).or(self.server);
         self.over |= self.report.is_some();
         self.strange_answers += u32::from(self.report.is_none());
         self.report.is_some()
@@ -338,6 +375,8 @@ impl Sender {
             bytes: self.bytes,
             duration_ns: self.ended_ns.unwrap_or(self.last_ns) - self.start_ns,
             report: self.report,
+            server: self.server,
+            mended: Mended::default(),
             final_tries: self.finals,
             slips: self.schedule.slips(),
             slipped_ns: self.schedule.slipped_ns(),
@@ -345,6 +384,7 @@ impl Sender {
             holds: self.holds,
             gaps: self.schedule.gaps(),
         }
+        .mend(self.plan.generation)
     }
 }
 

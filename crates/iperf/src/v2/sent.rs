@@ -4,8 +4,12 @@ use wirelab_socket::mtu::fragments;
 use wirelab_trial::{Histogram, Holds};
 
 use super::amount::Rate;
+use super::datagram::Generation;
 use super::report::ServerReport;
 use super::send::FINAL_TRIES;
+
+/// A server whose time is longer by less than that in µs, and a twentieth, only read what its socket held.
+const LEAST_LINGER_US: u64 = 50_000;
 
 /// What was sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +30,10 @@ pub struct Sent {
     pub duration_ns: u64,
     /// What the other end says; `None` where no report came.
     pub report: Option<ServerReport>,
+    /// Which kind the other end is, as far as it told.
+    pub server: Option<Generation>,
+    /// What of its report is not as it wrote it.
+    pub mended: Mended,
     /// Answers to final datagrams that are no report of a known layout.
     pub strange_answers: u32,
     /// Datagrams that the system had no room for: they are counted as sent, and never left.
@@ -46,7 +54,46 @@ pub struct Sent {
     pub gaps: Histogram,
 }
 
+/// What an older server says otherwise than it was, and is said right here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mended {
+    /// It took the first datagram for itself, and counted it as lost.
+    pub first_taken: bool,
+    /// The duration that it told in µs, which began with a flow before this one; that of the sender stands in its place.
+    pub lingered_us: Option<u64>,
+}
+
 impl Sent {
+    /// The same, with what a server of 2.0.5 to 2.0.13 tells of a flow of `asked`'s layout made right.
+    #[must_use]
+    pub(super) fn mend(mut self, asked: Generation) -> Sent {
+        let old = self.server.is_some_and(Generation::takes_first);
+        let Some(report) = self.report.as_mut().filter(|_| old) else {
+            return self;
+        };
+        if !asked.takes_first() && report.lost > 0 {
+            report.lost -= 1;
+            self.mended.first_taken = true;
+        }
+        let own_us = self.duration_ns / 1000;
+        // For about a second after a flow it times a new one from the first datagram of the old.
+        if report.duration_us > own_us + own_us / 20 + LEAST_LINGER_US {
+            self.mended.lingered_us = Some(report.duration_us);
+            report.duration_us = own_us;
+        }
+        self
+    }
+
+    /// Losses and arrivals of its datagrams by the server's report. Most servers count the final datagram as one more, and
+    /// one whose first final datagrams were lost books those as losses of data.
+    pub fn told(&self) -> Option<(u64, u64)> {
+        let report = self.report.as_ref()?;
+        let finals = report.datagrams.saturating_sub(self.datagrams);
+        let lost = report.lost.saturating_sub(finals.saturating_sub(1));
+        let lost = lost.min(self.datagrams);
+        Some((lost, self.datagrams - lost))
+    }
+
     /// The share of the rate asked that was kept: 1 where there were no pauses.
     pub fn kept_ratio(&self) -> f64 {
         if self.duration_ns == 0 {
@@ -111,6 +158,7 @@ impl Sent {
                 "no report came after {FINAL_TRIES} tries: these are the sender's own figures, and what arrived is not known"
             ));
         }
+        notes.extend(self.mended.notes());
         if let Some(bytes) = self.cut_to_bytes() {
             notes.push(format!(
                 "the other end read {bytes} bytes of each datagram of {}: its own -l is shorter (1470 where none is given), so its transfer and bandwidth are too low; give it -l {}",
@@ -121,6 +169,26 @@ impl Sent {
             notes.push(format!(
                 "{} answers were no report of a known layout: the other end may be no iperf 2, or one of an unknown generation",
                 self.strange_answers
+            ));
+        }
+        notes
+    }
+}
+
+impl Mended {
+    /// What a reader of the figures must know.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.first_taken {
+            notes.push(
+                "the server takes the first datagram of a flow for itself, as iperf 2.0.5 to 2.0.13 do; that one is not counted as lost here"
+                    .to_owned(),
+            );
+        }
+        if let Some(told_us) = self.lingered_us {
+            notes.push(format!(
+                "the server told {:.3} s: it still timed the flow before, as iperf 2.0.5 to 2.0.13 do for about a second; the sender's own time counts here",
+                told_us as f64 / 1e6
             ));
         }
         notes
@@ -152,6 +220,8 @@ mod tests {
             bytes,
             duration_ns: 1,
             report: Some(report),
+            server: None,
+            mended: Mended::default(),
             strange_answers: 0,
             refused: 0,
             final_tries: 1,
@@ -162,6 +232,26 @@ mod tests {
             holds: Holds::default(),
             gaps: Histogram::default(),
         }
+    }
+
+    #[test]
+    fn the_final_datagrams_are_no_losses() {
+        let told = |datagrams, lost| {
+            let report = ServerReport {
+                datagrams,
+                lost,
+                ..ServerReport::default()
+            };
+            sent(300_000, report).told().unwrap()
+        };
+        assert_eq!(told(101, 0), (0, 100));
+        assert_eq!(told(101, 7), (7, 93));
+        // Two final datagrams were lost; a client of 2.1.8 counts on.
+        assert_eq!(told(103, 9), (7, 93));
+        // A server that does not count the final datagram.
+        assert_eq!(told(100, 7), (7, 93));
+        let (lost, arrived) = told(u64::MAX, u64::MAX);
+        assert_eq!(lost + arrived, 100, "hostile");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use wirelab_iperf::v2::client::bounce::{LEAST_BLOCK, bounceback};
-use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Protocol, Rate};
+use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Protocol, Rate, Sent};
 use wirelab_socket::echo::EchoReport;
 use wirelab_socket::flow;
 use wirelab_trial::host_clock::unix_ns;
@@ -18,7 +18,7 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-use super::flow::{of_report, send_report};
+use super::flow::send_report;
 use super::observe::{NO_LOAD, failure};
 use crate::leaving::{Leaving, Left};
 use crate::node::background::tell;
@@ -172,8 +172,7 @@ impl Echo {
             _ => None,
         });
         let mut received = BTreeMap::new();
-        if let Some((sent, report)) = sent.and_then(|sent| Some((sent, sent.report?))) {
-            let (_, frames) = of_report(&report, sent.datagrams);
+        if let Some((_, frames)) = sent.and_then(Sent::told) {
             received.insert("background_received_frames".to_owned(), frames);
         }
         let failure = ran.trouble.map(std::io::Error::other);

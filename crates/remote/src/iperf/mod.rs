@@ -11,7 +11,8 @@ pub use run::SETTLE;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use wirelab_iperf::v2::Leg;
+use wirelab_iperf::v2::client::LINGER;
+use wirelab_iperf::v2::{Generation, Leg};
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
     Trial,
@@ -34,6 +35,8 @@ pub struct IperfNode {
     on_our_connection: bool,
     /// The peer's stack, once its own traffic was seen.
     stack: Option<&'static str>,
+    /// Which kind of server it is, once it answered a flow over UDP.
+    server: Option<Generation>,
     /// When the last test ended after which the peer needs some rest.
     unsettled_since: Option<Instant>,
 }
@@ -53,6 +56,7 @@ impl IperfNode {
             route,
             on_our_connection: false,
             stack: None,
+            server: None,
             unsettled_since: None,
         })
     }
@@ -80,7 +84,8 @@ impl IperfNode {
             Leg::UdpReceived(udp) => Some(udp.generation),
             _ => None,
         });
-        if let Some(generation) = received {
+        self.server = ran.outcome.server().or(self.server);
+        if let Some(generation) = received.or(self.server) {
             self.stack = Some(observe::generation_name(generation));
         }
     }
@@ -126,9 +131,11 @@ impl Node for IperfNode {
         plan::check_asked(trial)?;
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
+        let older = self.server.filter(|kind| kind.takes_first());
+        let settle = older.map_or(run::SETTLE, |_| LINGER);
         let rest = self
             .unsettled_since
-            .map(|last| run::SETTLE.saturating_sub(last.elapsed()));
+            .map(|last| settle.saturating_sub(last.elapsed()));
         if trial.direction == Direction::Echo {
             let echo = echo::plan(trial, route.link())?;
             std::thread::sleep(rest.unwrap_or_default());
@@ -138,7 +145,8 @@ impl Node for IperfNode {
             self.unsettled_since = Some(Instant::now());
             return observation;
         }
-        let plan = plan::plan(trial, server, route.link())?;
+        let mut plan = plan::plan(trial, server, route.link())?;
+        plan.config.generation = older.unwrap_or(plan.config.generation);
         std::thread::sleep(rest.unwrap_or_default());
         let leaving = Leaving::by(route.interface.as_ref());
         let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);

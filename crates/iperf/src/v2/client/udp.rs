@@ -13,7 +13,7 @@ use super::tcp::both;
 use super::{BACK_WAIT, ClientConfig, Results};
 use crate::queue::Queue;
 use crate::v2::client_header::Mode;
-use crate::v2::datagram::{Generation, Head, IdWidth};
+use crate::v2::datagram::{Head, IdWidth};
 use crate::v2::io::{Env, Listener, PIECES, TICK, send_datagrams};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::receive::{Arrival, Receiver};
@@ -112,12 +112,8 @@ fn plan(config: &ClientConfig, port: u16) -> SendPlan {
         length_bytes: config.datagram_bytes(),
         rate: config.rate,
         amount: config.own_amount(),
-        generation: if config.header {
-            Generation::Wide
-        } else {
-            Generation::Bare
-        },
-        header: config.header.then(|| config.header(port)),
+        generation: config.generation,
+        header: config.generation.header_at().map(|_| config.header(port)),
         // On one socket neither end sends a report: it would look like data.
         wants_report: config.mode != Mode::FullDuplex,
         sending: config.sending,

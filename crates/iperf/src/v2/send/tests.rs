@@ -32,6 +32,7 @@ fn run(sender: &mut Sender, mut deliver: impl FnMut(&[u8], u64) -> Option<Vec<u8
                     sender.take_answer(&answer);
                 }
             }
+            Step::Hear => {}
             Step::Wait { until_ns } => now = until_ns,
             Step::Done => return now,
         }
@@ -203,6 +204,7 @@ fn stopped_and_abandoned() {
     let mut buf = vec![0; sender.buffer_bytes()];
     assert_eq!(sender.step(0, (0, 0), &mut buf), Step::Send(76));
     sender.stop(5);
+    assert_eq!(sender.step(6, (0, 0), &mut buf), Step::Hear);
     assert_eq!(sender.step(6, (0, 0), &mut buf), Step::Send(64));
     assert_eq!(Head::parse(&buf, IdWidth::Wide).map(|h| h.id), Some(-2));
     sender.abandon(7);

@@ -69,11 +69,11 @@ impl Drop for Place {
     }
 }
 
-/// The layout of datagrams to a peer: the width of its numbers, and no header, or the two ends would recurse.
+/// The layout of datagrams to a peer, without a header, or the two ends would recurse.
 const fn layout(peer: Generation) -> Generation {
     match peer.ids() {
-        IdWidth::Narrow => Generation::Bare,
         IdWidth::Wide => Generation::WideBare,
+        IdWidth::Narrow | IdWidth::Flagged => peer,
     }
 }
 

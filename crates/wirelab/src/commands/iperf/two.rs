@@ -9,7 +9,9 @@ use wirelab_iperf::v2::outcome::Trouble;
 use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::{Id, Row};
-use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Protocol, Server, ServerConfig};
+use wirelab_iperf::v2::{
+    Amount, ClientConfig, Generation, Leg, Mode, Protocol, Server, ServerConfig,
+};
 
 use super::report2::{Printer, RULER};
 use super::{PORT, interval, json2, listen, protocol, resolve, seconds, sending, wrong};
@@ -92,7 +94,9 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     config.window_bytes = window(args)?;
     config.interval = interval(args, 0.0)?;
     config.streams = test.parallel;
-    config.header = !test.compatibility;
+    if test.compatibility {
+        config.generation = Generation::Bare;
+    }
     Ok(config)
 }
 

@@ -1,0 +1,92 @@
+//! A node that runs an iperf of 2.0.5 to 2.0.13, as boards in the field do: its cells are right, or say why there are none.
+
+#[allow(dead_code)]
+#[path = "../../iperf/tests/v2_common/older.rs"]
+mod older;
+
+use older::{Older, OlderServer};
+use wirelab_remote::IperfNode;
+use wirelab_trial::{
+    Cancel, Direction, Extent, FlowObservation, Framing, Layer, Load, Node, Observation, Size,
+    SizeUnit, Status, Trial,
+};
+
+fn trial(direction: Direction) -> Trial {
+    Trial::new(
+        Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        },
+        direction,
+        Size::new(SizeUnit::Datagram, 200),
+        Load::FrameRate {
+            frames_per_s: 500.0,
+        },
+        Extent::Time {
+            time_ps: 300_000_000_000,
+        },
+    )
+}
+
+fn run(node: &mut IperfNode, direction: Direction) -> Observation {
+    node.run(&trial(direction), &(), &Cancel::new())
+        .expect("an observation")
+}
+
+fn flow(observation: &Observation, direction: Direction) -> &FlowObservation {
+    let flow = observation.flows.iter().find(|f| f.direction == direction);
+    flow.unwrap_or_else(|| panic!("{observation:#?}"))
+}
+
+/// What arrived a second is what was offered, less what was lost.
+fn assert_pair(observation: &Observation, share: f64) {
+    assert_eq!(observation.status, Status::Complete, "{observation:#?}");
+    let flow = flow(observation, Direction::Receive);
+    assert_eq!(flow.loss_ratio.value(), Some(&share), "{flow:#?}");
+    let sender = flow.sender.value().unwrap();
+    let offered = sender.achieved_frames_per_s.value().unwrap();
+    let arrived = flow.frames_per_s.value().unwrap();
+    let expected = offered * (1.0 - share);
+    assert!(
+        (arrived / expected - 1.0).abs() < 0.1,
+        "{arrived} of {offered}"
+    );
+}
+
+#[test]
+fn repeats_against_an_older_server_agree() {
+    for kind in [Older::V2009, Older::V2013] {
+        let server = OlderServer::start(kind, "127.0.0.1", |_| false);
+        let mut node = IperfNode::open("iperf:old", &server.address.to_string()).unwrap();
+        for _ in 0..4 {
+            assert_pair(&run(&mut node, Direction::Receive), 0.0);
+        }
+        let told = &node.describe().setup["iperf_generation"];
+        assert!(told.starts_with("iperf 2.0."), "{told}");
+    }
+}
+
+#[test]
+fn what_is_lost_on_the_way_to_an_older_server_is_all_of_the_loss() {
+    let server = OlderServer::start(Older::V2013, "127.0.0.1", |id| id % 10 == 5);
+    let mut node = IperfNode::open("iperf:old", &server.address.to_string()).unwrap();
+    for _ in 0..2 {
+        assert_pair(&run(&mut node, Direction::Receive), 0.1);
+    }
+}
+
+#[test]
+fn older_servers_transmit() {
+    for kind in [Older::V2009, Older::V2013] {
+        let server = OlderServer::start(kind, "127.0.0.1", |_| false);
+        let mut node = IperfNode::open("iperf:old", &server.address.to_string()).unwrap();
+        for direction in [Direction::Transmit, Direction::Both] {
+            let observation = run(&mut node, direction);
+            assert_eq!(observation.status, Status::Complete, "{observation:#?}");
+            let back = flow(&observation, Direction::Transmit);
+            assert_eq!(back.loss_ratio.value(), Some(&0.0), "{back:#?}");
+            assert_eq!(back.sent_frames.value(), Some(&50), "{back:#?}");
+        }
+        assert!(server.told.lock().unwrap().iter().all(|lost| *lost == 0));
+    }
+}
