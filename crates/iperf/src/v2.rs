@@ -22,6 +22,7 @@ pub mod intervals;
 mod io;
 pub mod outcome;
 mod peer_count;
+pub mod progress;
 pub mod receive;
 pub mod report;
 pub mod schedule;

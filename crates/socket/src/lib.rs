@@ -24,4 +24,4 @@ mod unsent;
 pub use batch::{Batch, Datagram, Receiver, lengthen_queue};
 pub use flow::{Capture, Expect, Live, Offer, Seen, Sent};
 pub use frames::Progressing;
-pub use unsent::Unsent;
+pub use unsent::{Unsent, unacked_bytes};

@@ -1,5 +1,6 @@
 //! Whether a TCP stream had something to send all along: then nothing waited for its sender, whatever kept that from running.
 
+use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 
@@ -9,6 +10,14 @@ use crate::sys;
 
 /// How often to ask the system, in ns: a sender of small writes does not ask before each.
 const EVERY_NS: u64 = 100_000;
+
+/// Bytes that were written into a stream and that its peer has not acknowledged.
+///
+/// # Errors
+/// What the system says.
+pub fn unacked_bytes(stream: &TcpStream) -> io::Result<u64> {
+    sys::unacked_bytes(stream.as_fd())
+}
 
 /// Follows how much of what was written has not been sent yet.
 #[derive(Debug, Default)]

@@ -14,6 +14,7 @@ use super::clock::Wall;
 use super::enhanced::More;
 use super::intervals::{Intervals, Span};
 use super::outcome::{Leg, UdpReceived, datagrams};
+use super::progress::Progress;
 use super::receive::{Arrival, Received, Receiver};
 use super::send::{Sender, Step};
 use super::stream::{Meter, StreamSender, StreamStep};
@@ -332,25 +333,29 @@ pub(super) fn send_stream(
     block: &[u8],
     env: &Env<'_>,
     id: Id,
-) -> (Leg, io::Result<()>) {
+) -> (Leg, Progress, io::Result<()>) {
     let mut meter = Meter::new(env.now_ns(), env.every_ns);
+    let mut progress = Progress::start(env.now_ns());
     let mut sending = Sending::start(sender.is_paced());
     let mut work = || -> io::Result<()> {
         stream.set_write_timeout(Some(TICK))?;
         if !header.is_empty() {
             stream.write_all(header)?;
             sender.wrote(header.len());
+            progress.wrote(header.len());
             meter.add(header.len(), env.now_ns());
         }
         while !env.stopped() {
             env.tell(id, &mut meter, writes);
             let now_ns = env.now_ns();
+            progress.tick(stream, now_ns);
             match sender.step(now_ns) {
                 StreamStep::Write(most) => {
                     match sending.write(stream, &block[..most.min(block.len())], now_ns) {
                         Ok(0) => return Err(ErrorKind::WriteZero.into()),
                         Ok(len) => {
                             sender.wrote(len);
+                            progress.wrote(len);
                             meter.add(len, env.now_ns());
                         }
                         Err(error) if is_wait(&error) => {
@@ -363,13 +368,16 @@ pub(super) fn send_stream(
                 StreamStep::Done => break,
             }
         }
-        // Writes at a rate are bytes of the interval that follows them; the last one's is part of the time.
-        if sender.is_paced() {
-            meter.until(env.now_ns());
-        }
         stream.shutdown(Shutdown::Write)
     };
     let result = work();
+    // Writes at a rate are bytes of the interval that follows them, and a peer that takes nothing more takes time.
+    let now_ns = env.now_ns();
+    meter.until(now_ns);
+    if result.is_ok() {
+        progress.ended();
+    }
+    progress.look(stream, now_ns);
     let holds = sending.finish();
     let (span, bytes) = meter.total();
     let writes = meter.calls().count;
@@ -379,9 +387,11 @@ pub(super) fn send_stream(
             bytes,
             writes,
             read_ns: None,
+            stall: progress.stall(),
             pace: sender.pace(),
             holds,
         },
+        progress,
         result,
     )
 }

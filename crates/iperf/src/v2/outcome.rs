@@ -10,6 +10,7 @@ use wirelab_trial::slices::Slices;
 use super::datagram::Generation;
 use super::enhanced::{More, Reads, Transit};
 use super::intervals::Span;
+use super::progress::Stall;
 use super::receive::{Received, Receiver};
 use super::report::ServerReport;
 use super::send::Sent;
@@ -36,6 +37,8 @@ pub enum Leg {
         /// When the peer had read all and closed, by the clock of the span; `None` where that was not waited for or
         /// did not come. Until then bytes lay in buffers, so that a short test over a slow path looks faster than it.
         read_ns: Option<u64>,
+        /// The longest pause in which the peer took nothing of what there was, where it is worth to be named.
+        stall: Option<Stall>,
         /// How the rate was kept; `None` where none was asked.
         pace: Option<Box<Pace>>,
         /// Holds of the sender by its host at full rate, and time in which the path took no more.
@@ -241,12 +244,13 @@ impl Leg {
     /// What a reader of the figures must know.
     pub fn notes(&self) -> Vec<String> {
         match self {
-            Leg::TcpSent { span, pace, .. } => {
+            Leg::TcpSent {
+                span, pace, stall, ..
+            } => {
                 let slips = pace.iter().filter(|pace| pace.slips > 0);
                 let ns = span.end_ns.saturating_sub(span.start_ns);
-                slips
-                    .map(|pace| not_kept(pace.slips, pace.slipped_ns, ns))
-                    .collect()
+                let slips = slips.map(|pace| not_kept(pace.slips, pace.slipped_ns, ns));
+                slips.chain(stall.iter().map(Stall::note)).collect()
             }
             Leg::TcpReceived { .. } => Vec::new(),
             Leg::UdpSent(sent) => sent.notes(),
@@ -328,9 +332,41 @@ pub enum Trouble {
         /// Where.
         port: u16,
     },
+    /// A stream that the peer accepted and left unread.
+    #[error(
+        "{peer} takes connections and does not read: it left {unread} bytes unacknowledged for {for_s:.1} s; fix: start an iperf 2 server there (iperf -s), or end what holds it up"
+    )]
+    NotReading {
+        /// Who.
+        peer: SocketAddr,
+        /// Bytes that it did not acknowledge.
+        unread: u64,
+        /// For how long, in s.
+        for_s: f64,
+    },
+    /// A server of iperf3 where one of iperf 2 was asked.
+    #[error(
+        "{0} is an iperf3 server; fix: ask it with wirelab iperf -3, or start an iperf 2 server there (iperf -s) on another port"
+    )]
+    IsIperf3(SocketAddr),
+    /// A program that is no iperf 2.
+    #[error(
+        "{0} says what no iperf 2 server says; fix: is that the right port? Start an iperf 2 server there (iperf -s)"
+    )]
+    NotIperf(SocketAddr),
     /// Not built.
     #[error("{0}")]
     Unsupported(&'static str),
+}
+
+impl Trouble {
+    /// Whether what answered is no server of iperf 2 that works: then nothing that was counted means anything.
+    pub const fn is_wrong_peer(&self) -> bool {
+        matches!(
+            self,
+            Trouble::NotReading { .. } | Trouble::IsIperf3(_) | Trouble::NotIperf(_)
+        )
+    }
 }
 
 fn way_out(source: &io::Error) -> &'static str {

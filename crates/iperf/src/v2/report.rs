@@ -142,6 +142,13 @@ impl ServerReport {
         })
     }
 
+    /// Whether it can be of a flow of so many datagrams, the final ones included.
+
+    pub const fn is_of(&self, datagrams: u64) -> bool {
+        let most = datagrams.saturating_add(1);
+        self.datagrams <= most && self.lost <= most && self.out_of_order <= most.saturating_mul(2)
+    }
+
     /// Read an answer of any generation; `None` where it holds no report, e.g. because the server keeps none.
     pub fn parse(answer: &[u8]) -> Option<ServerReport> {
         let kind = ServerReport::layout(answer)?;
@@ -153,6 +160,10 @@ impl ServerReport {
             false => 0,
         };
         let jitter = jitter_word(kind);
+        // Parts of a second: what has more is no report.
+        if word(4)? >= US_PER_S || word(jitter + 1)? >= US_PER_S {
+            return None;
+        }
         Some(ServerReport {
             bytes: word(1)? << 32 | word(2)?,
             duration_us: word(3)? * US_PER_S + word(4)?,

@@ -304,8 +304,11 @@ impl Sender {
         if self.finals == 0 || self.report.is_some() {
             return false;
         }
-        self.report = ServerReport::parse(answer);
-        self.server = ServerReport::layout(answer).or(self.server);
+        let most = self.schedule.packets() + u64::from(self.finals);
+        self.report = ServerReport::parse(answer).filter(|report| report.is_of(most));
+        if self.report.is_some() {
+            self.server = ServerReport::layout(answer).or(self.server);
+        }
         self.over |= self.report.is_some();
         self.strange_answers += u32::from(self.report.is_none());
         self.report.is_some()

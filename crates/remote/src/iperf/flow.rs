@@ -75,6 +75,14 @@ impl About<'_> {
             Leg::TcpReceived { held_up_ns, .. } => flow.checker_held_up_ps = held_up(*held_up_ns),
             _ => {}
         }
+        if let Leg::TcpSent {
+            stall: Some(stall), ..
+        } = leg
+        {
+            let text = format!("{}: {}", self.peer, stall.note());
+            let way_out = "look at what the peer, or the path, did then; repeat the trial";
+            self.warnings.push(Warning::new("stalled", text, way_out));
+        }
         if matches!(leg, Leg::TcpSent { read_ns: None, .. }) {
             self.warnings.push(Warning::new(
                 "buffered",

@@ -66,7 +66,9 @@ pub fn observation(
     }
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
     let missed = flows.iter().any(FlowObservation::tester_dropped);
-    Ok(Observation {
+    let wrong = ran.outcome.trouble.as_ref().filter(|t| t.is_wrong_peer());
+    let wrong = wrong.map(ToString::to_string);
+    let mut observation = Observation {
         trial: plan.trial.clone(),
         sizes: plan.sizes,
         node,
@@ -78,7 +80,11 @@ pub fn observation(
         counters: BTreeMap::new(),
         tester: TesterObservation::of_trial(plan.frames_per_s.is_some() || missed, slow || missed),
         warnings,
-    })
+    };
+    if let Some(why) = wrong {
+        observation.make_void(&why);
+    }
+    Ok(observation)
 }
 
 fn status(plan: &Plan, ran: &Ran) -> Status {

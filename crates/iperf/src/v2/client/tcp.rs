@@ -10,6 +10,7 @@ use crate::v2::client_header::{EXTENDED_LEN, Mode};
 use crate::v2::flags::fill_digits;
 use crate::v2::io::{Env, TICK, receive_stream, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
+use crate::v2::progress::{Progress, Said};
 use crate::v2::sockets::{connect_tcp, listen_tcp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
@@ -102,24 +103,64 @@ fn send(
     fill_digits(&mut block, 0);
     let (amount, rate) = (config.own_amount(), config.rate);
     let sender = StreamSender::new(amount, rate, config.sending, length, env.now_ns());
-    let (mut leg, result) = send_stream(stream, header, sender, &block, env, id);
-    if let (true, Leg::TcpSent { read_ns, .. }) = (result.is_ok(), &mut leg) {
-        if config.mode != Mode::FullDuplex {
-            *read_ns = drain(stream, env);
-        }
+    let (mut leg, mut progress, result) = send_stream(stream, header, sender, &block, env, id);
+    let reads = result.is_ok() && config.mode != Mode::FullDuplex;
+    let read_at = match reads {
+        true => drain(stream, &mut progress, env),
+        false => None,
+    };
+    if let Leg::TcpSent {
+        bytes,
+        read_ns,
+        stall,
+        ..
+    } = &mut leg
+    {
+        *bytes = bytes.saturating_sub(progress.unacked());
+        (*read_ns, *stall) = (read_at, progress.stall());
     }
     results.leg(id, leg);
+    if let Some(trouble) = wrong_peer(config, &progress) {
+        return Err(trouble);
+    }
+    if reads && read_at.is_none() && progress.unacked() > 0 && !env.stopped() {
+        return Err(Trouble::NotReading {
+            peer: config.server,
+            unread: progress.unacked(),
+            for_s: progress.stalls_for_ns() as f64 / 1e9,
+        });
+    }
     config.gone(result)
 }
 
-/// Wait until the server has read everything and closes, so that the next step does not run beside it; when it did.
-fn drain(stream: &mut TcpStream, env: &Env<'_>) -> Option<u64> {
-    let since = Instant::now();
+/// A peer whose first words are none of an iperf 2 server.
+fn wrong_peer(config: &ClientConfig, progress: &Progress) -> Option<Trouble> {
+    match progress.said()? {
+        // On one socket they are the traffic back.
+        _ if config.mode == Mode::FullDuplex => None,
+        Said::Answer => None,
+        Said::Iperf3 => Some(Trouble::IsIperf3(config.server)),
+        Said::Strange => Some(Trouble::NotIperf(config.server)),
+    }
+}
+
+/// Wait until the server has read everything and closes, so that the next step does not run beside it; when it did. It has
+/// time as long as it takes something.
+fn drain(stream: &mut TcpStream, progress: &mut Progress, env: &Env<'_>) -> Option<u64> {
+    let mut since = Instant::now();
     let mut buf = [0; 4096];
     let _ = stream.set_read_timeout(Some(TICK));
     while since.elapsed() < DRAIN && !env.stopped() {
+        let before = progress.unacked();
+        progress.look(stream, env.now_ns());
+        if progress.unacked() < before {
+            since = Instant::now();
+        }
         match stream.read(&mut buf) {
-            Ok(0) => return Some(env.now_ns()),
+            Ok(0) => {
+                progress.look(stream, env.now_ns());
+                return Some(env.now_ns());
+            }
             Err(error) if !is_wait(&error) => return None,
             _ => {}
         }

@@ -222,7 +222,7 @@ pub(super) fn stream_out(
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
         let sender = StreamSender::new(amount, rate, shared.config.sending, length, now_ns)
             .within(shared.config.max_back_time, now_ns);
-        let (leg, result) = send_stream(stream, &[], sender, &block, env, id);
+        let (leg, _, result) = send_stream(stream, &[], sender, &block, env, id);
         finish(shared, peer, id, leg, result);
     });
 }

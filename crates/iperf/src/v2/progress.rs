@@ -1,0 +1,193 @@
+//! How far the other end of a TCP stream took what was written: what it acknowledged, its longest stall, and the first words
+//! that it said meanwhile.
+
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+
+use nix::sys::socket::{MsgFlags, recv};
+use wirelab_socket::unacked_bytes;
+
+use super::bytes::be32;
+
+/// How often to look, in ns.
+const EVERY_NS: u64 = 10_000_000;
+/// A pause of the other end that is shorter than this in ns is none to be named.
+const LEAST_STALL_NS: u64 = 500_000_000;
+
+/// A pause in which the other end took nothing, although there was something to take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stall {
+    /// When it began, in ns from the start of the flow.
+    pub from_ns: u64,
+    /// How long it was, in ns.
+    pub lasted_ns: u64,
+}
+
+impl Stall {
+    /// In words.
+    pub fn note(&self) -> String {
+        format!(
+            "a stall: the peer took nothing for {:.1} s, from {:.1} s on; it is part of the time that counts here",
+            self.lasted_ns as f64 / 1e9,
+            self.from_ns as f64 / 1e9
+        )
+    }
+}
+
+/// What the first words of the other end are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// The answer to a header, as a server of iperf 2 says.
+    Answer,
+    /// The state of a server of iperf3 that wants parameters.
+    Iperf3,
+    /// Nothing that a server of iperf 2 says.
+    Strange,
+}
+
+impl Said {
+    /// Read the first words.
+    pub fn of(words: &[u8]) -> Said {
+        match (words, be32(words, 0)) {
+            // CLIENTHDRACK of iperf 2, PARAM_EXCHANGE of iperf3.
+            (_, Some(2)) => Said::Answer,
+            ([9], _) => Said::Iperf3,
+            _ => Said::Strange,
+        }
+    }
+}
+
+/// Follows one stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    start_ns: u64,
+    looked_ns: u64,
+    written: u64,
+    unacked: u64,
+    acked: u64,
+    /// When it last was seen to take something, or to have all.
+    took_ns: u64,
+    longest: Stall,
+    said: Option<Said>,
+    ended: bool,
+}
+
+impl Progress {
+    /// A stream that begins at `now_ns`.
+    pub fn start(now_ns: u64) -> Progress {
+        Progress {
+            start_ns: now_ns,
+            looked_ns: now_ns,
+            written: 0,
+            unacked: 0,
+            acked: 0,
+            took_ns: now_ns,
+            longest: Stall::default(),
+            said: None,
+            ended: false,
+        }
+    }
+
+    /// This end of the stream was ended, which takes a number too (RFC 9293, FIN).
+    pub fn ended(&mut self) {
+        self.ended = true;
+    }
+
+    /// So many bytes were written.
+    pub fn wrote(&mut self, bytes: usize) {
+        self.written += bytes as u64;
+    }
+
+    /// Looks where it is time to.
+    pub fn tick(&mut self, stream: &TcpStream, now_ns: u64) {
+        if now_ns.saturating_sub(self.looked_ns) >= EVERY_NS {
+            self.look(stream, now_ns);
+        }
+    }
+
+    /// Looks at what was acknowledged until now, and at what was said.
+    pub fn look(&mut self, stream: &TcpStream, now_ns: u64) {
+        let unacked = unacked_bytes(stream).unwrap_or(0);
+        let unacked = unacked.saturating_sub(self.ended.into());
+        self.take(unacked.min(self.written), now_ns);
+        if self.said.is_none() {
+            let mut words = [0; 4];
+            let peek = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+            if let Ok(len @ 1..) = recv(stream.as_raw_fd(), &mut words, peek) {
+                self.said = Some(Said::of(&words[..len]));
+            }
+        }
+    }
+
+    fn take(&mut self, unacked: u64, now_ns: u64) {
+        self.looked_ns = now_ns;
+        let acked = self.written - unacked;
+        self.unacked = unacked;
+        if acked > self.acked || unacked == 0 {
+            (self.acked, self.took_ns) = (acked, now_ns);
+            return;
+        }
+        let lasted_ns = now_ns.saturating_sub(self.took_ns);
+        if lasted_ns > self.longest.lasted_ns {
+            self.longest = Stall {
+                from_ns: self.took_ns.saturating_sub(self.start_ns),
+                lasted_ns,
+            };
+        }
+    }
+
+    /// For how long it took nothing of what there is, until the last look, in ns.
+    pub const fn stalls_for_ns(&self) -> u64 {
+        self.looked_ns.saturating_sub(self.took_ns)
+    }
+
+    /// Bytes that were not acknowledged at the last look.
+    pub const fn unacked(&self) -> u64 {
+        self.unacked
+    }
+
+    /// The longest pause, where it is one to be named.
+    pub fn stall(&self) -> Option<Stall> {
+        (self.longest.lasted_ns >= LEAST_STALL_NS).then_some(self.longest)
+    }
+
+    /// The first words of the other end, if it said any.
+    pub const fn said(&self) -> Option<Said> {
+        self.said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn a_pause_with_nothing_to_take_is_no_stall() {
+        let mut progress = Progress::start(0);
+        progress.wrote(1000);
+        progress.take(0, 10 * MS);
+        progress.take(0, 5_000 * MS);
+        assert_eq!((progress.stall(), progress.stalls_for_ns()), (None, 0));
+        progress.wrote(1000);
+        progress.take(1000, 5_100 * MS);
+        progress.take(1000, 5_700 * MS);
+        let stall = Stall {
+            from_ns: 5_000 * MS,
+            lasted_ns: 700 * MS,
+        };
+        assert_eq!(progress.stall(), Some(stall));
+        progress.take(400, 5_800 * MS);
+        assert_eq!((progress.unacked(), progress.stalls_for_ns()), (400, 0));
+        assert_eq!(progress.stall(), Some(stall), "the longest is kept");
+    }
+
+    #[test]
+    fn first_words() {
+        assert_eq!(Said::of(&[9]), Said::Iperf3);
+        assert_eq!(Said::of(&[0, 0, 0, 2]), Said::Answer);
+        for strange in [&b"HTTP"[..], b"SSH-", &[9, 0], &[0, 0, 0, 9]] {
+            assert_eq!(Said::of(strange), Said::Strange, "{strange:?}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Peers that are no iperf 2 server, or one that does not read: each ends with its name and a fix, and without a figure that
+//! could be taken for one.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::AtomicBool;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Protocol, Trouble};
+
+mod v2_common;
+
+/// A peer that takes one connection.
+fn peer(does: impl FnOnce(TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let thread = std::thread::spawn(move || does(listener.accept().unwrap().0));
+    (address, thread)
+}
+
+fn ask(address: SocketAddr, protocol: Protocol) -> Outcome {
+    let config = ClientConfig {
+        amount: Amount::Time { centiseconds: 100 },
+        ..ClientConfig::new(address, protocol)
+    };
+    config.run(&AtomicBool::new(false), &|_| {})
+}
+
+fn sent(outcome: &Outcome) -> &Leg {
+    &outcome
+        .legs
+        .first()
+        .unwrap_or_else(|| panic!("{outcome:#?}"))
+        .1
+}
+
+#[test]
+fn a_peer_that_accepts_and_never_reads_has_no_rate() {
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let (address, thread) = peer(move |stream| {
+        let _ = stopped.recv();
+        drop(stream);
+    });
+    let outcome = ask(address, Protocol::Tcp);
+    drop(stop);
+    thread.join().unwrap();
+    let Some(Trouble::NotReading { unread, for_s, .. }) = outcome.trouble else {
+        panic!("{outcome:#?}");
+    };
+    // It had five seconds more.
+    assert!(unread > 0 && for_s > 5.0, "{unread} bytes, {for_s} s");
+    let text = outcome.trouble.as_ref().unwrap().to_string();
+    assert!(
+        text.contains("does not read") && text.contains("fix: "),
+        "{text}"
+    );
+    let Leg::TcpSent {
+        span, bytes, stall, ..
+    } = sent(&outcome)
+    else {
+        panic!("{outcome:#?}");
+    };
+    // The whole of the trial, and what its system took at the start.
+    assert!(span.seconds() >= 0.9, "{span:?}");
+    assert!(*bytes < 16_000_000, "{bytes}");
+    assert!(stall.unwrap().lasted_ns > 5_000_000_000, "{stall:?}");
+    let notes = sent(&outcome).notes();
+    assert!(
+        notes.iter().any(|note| note.starts_with("a stall")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_peer_that_pauses_is_a_stall_of_that_length() {
+    let (address, thread) = peer(|mut stream| {
+        let mut buf = vec![0; 1 << 20];
+        let mut read = 0;
+        while read < 20_000_000 {
+            read += stream.read(&mut buf).unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(800));
+        while stream.read(&mut buf).unwrap() > 0 {}
+    });
+    let config = ClientConfig {
+        amount: Amount::Bytes(60_000_000),
+        ..ClientConfig::new(address, Protocol::Tcp)
+    };
+    let outcome = config.run(&AtomicBool::new(false), &|_| {});
+    thread.join().unwrap();
+    assert_eq!(outcome.trouble, None);
+    let Leg::TcpSent {
+        bytes, stall, span, ..
+    } = sent(&outcome)
+    else {
+        panic!("{outcome:#?}");
+    };
+    assert_eq!(*bytes, 60_000_000, "all was acknowledged");
+    let stall = stall.unwrap();
+    assert!(
+        (500_000_000..5_000_000_000).contains(&stall.lasted_ns),
+        "{stall:?}"
+    );
+    assert!(stall.from_ns + stall.lasted_ns <= span.end_ns - span.start_ns + 5_000_000_000);
+}
+
+#[test]
+fn other_programs_are_named_with_a_fix() {
+    type Says = fn(&mut TcpStream);
+    let read_on = |stream: &mut TcpStream| {
+        let mut buf = vec![0; 1 << 20];
+        while stream.read(&mut buf).is_ok_and(|len| len > 0) {}
+    };
+    let cases: [(&str, Says); 2] = [
+        ("is an iperf3 server", |stream| {
+            stream.write_all(&[9]).unwrap()
+        }),
+        ("says what no iperf 2 server says", |stream| {
+            stream
+                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                .unwrap();
+        }),
+    ];
+    for (expected, says) in cases {
+        let (address, thread) = peer(move |mut stream| {
+            says(&mut stream);
+            read_on(&mut stream);
+            let _ = stream.shutdown(Shutdown::Both);
+        });
+        let outcome = ask(address, Protocol::Tcp);
+        thread.join().unwrap();
+        let trouble = outcome.trouble.as_ref().unwrap();
+        assert!(trouble.is_wrong_peer(), "{outcome:#?}");
+        let text = trouble.to_string();
+        assert!(text.contains(expected) && text.contains("fix: "), "{text}");
+    }
+}
+
+#[test]
+fn random_answers_to_datagrams_are_no_reports() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
+    let address = socket.local_addr().unwrap();
+    let thread = std::thread::spawn(move || {
+        let (mut buf, mut word) = ([0; 2000], 0x9e37_79b9_u32);
+        while let Ok((_, from)) = socket.recv_from(&mut buf) {
+            let mut answer = [0; 128];
+            for byte in &mut answer {
+                word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                *byte = (word >> 24) as u8;
+            }
+            // As a report begins, in any layout.
+            answer[12] |= 0x80;
+            answer[16] |= 0x88;
+            let _ = socket.send_to(&answer, from);
+        }
+    });
+    let outcome = ask(address, Protocol::Udp);
+    let Leg::UdpSent(sent) = sent(&outcome) else {
+        panic!("{outcome:#?}");
+    };
+    assert_eq!(sent.report, None);
+    assert!(sent.strange_answers > 0, "{sent:#?}");
+    assert!(
+        sent.notes()
+            .iter()
+            .any(|note| note.contains("no report of a known layout"))
+    );
+    thread.join().unwrap();
+}
