@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use wirelab_control::line::word;
 use wirelab_control::refusal::MAX_WHY;
 use wirelab_cores::Cores;
+use wirelab_iperf::v2::server::Prefix;
 use wirelab_stages::Xdp;
 
 use crate::limits::Limits;
@@ -33,6 +34,8 @@ pub struct Options {
     pub xdp: Xdp,
     /// Whether iperf 2 and iperf3 are served beside.
     pub iperf: bool,
+    /// Who gets datagrams back from the server of iperf 2 beside the hosts on the link.
+    pub allow_reverse: Vec<Prefix>,
     /// What a peer can ask for at most.
     pub limits: Limits,
 }
@@ -81,6 +84,7 @@ impl Options {
             steer: true,
             xdp: Xdp::Auto,
             iperf: true,
+            allow_reverse: Vec::new(),
             limits: Limits::default(),
         }
     }

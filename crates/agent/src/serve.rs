@@ -15,7 +15,6 @@ use wirelab_port::iface::{IfaceError, PortNameError};
 use wirelab_trial::Cancel;
 
 use crate::handler::Agent;
-use crate::limits::Limits;
 use crate::options::{Options, OptionsError};
 use crate::place::Notices;
 
@@ -229,7 +228,7 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     let (mut iperf2_at, mut iperf3_at) = (None, None);
     if options.iperf {
         let ip = options.listen.ip();
-        match serve_iperf2(SocketAddr::new(ip, IPERF2_PORT), &options.limits) {
+        match serve_iperf2(SocketAddr::new(ip, IPERF2_PORT), options) {
             Ok(server) => {
                 iperf2_at = Some(server.tcp_address());
                 iperf2 = Some(server);
@@ -267,11 +266,13 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     })
 }
 
-fn serve_iperf2(address: SocketAddr, limits: &Limits) -> Result<v2::server::Server, String> {
+fn serve_iperf2(address: SocketAddr, options: &Options) -> Result<v2::server::Server, String> {
+    let limits = &options.limits;
     let usual = v2::server::ServerConfig::default();
     let config = v2::server::ServerConfig {
         max_back_time: Duration::from_nanos(limits.time_ps / 1000),
         max_back_bits_per_s: limits.bits_per_s.unwrap_or(usual.max_back_bits_per_s),
+        allow_reverse: options.allow_reverse.clone(),
         ..usual
     };
     // Nobody reads the figures here: the client prints the report that it is sent.

@@ -29,7 +29,7 @@ fn with_server(config: ServerConfig, args: &str, legs: usize, check: impl Fn(&Se
         return;
     };
     for family in [IPV4, IPV6] {
-        let seen = (0..5).find_map(|_| run(&node, &tester, family, config, args, legs));
+        let seen = (0..5).find_map(|_| run(&node, &tester, family, config.clone(), args, legs));
         check(&seen.expect("iperf crashed or hung five times"));
     }
 }

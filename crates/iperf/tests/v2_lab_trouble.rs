@@ -211,7 +211,7 @@ fn a_real_client_killed_in_the_middle_ends_its_flows() {
         ("-u -t 600 -b 2M --full-duplex", 2),
         ("-t 600 -b 2M -R", 1),
     ] {
-        let ours = node.serve(IPV4, config);
+        let ours = node.serve(IPV4, config.clone());
         let server = match args.starts_with("-u") {
             true => ours.server.udp_address(),
             false => ours.server.tcp_address(),

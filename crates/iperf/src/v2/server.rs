@@ -1,7 +1,8 @@
 //! A server for every generation of iperf 2, over UDP and TCP on one port number, with limits on all a peer can ask.
 //!
-//! iperf has no handshake over UDP, so a forged address can make any iperf server send to a victim (`-d`, `-R`).
-//! Such traffic is bounded in time and number, ends when the victim's host refuses it, and can be switched off.
+//! iperf has no handshake over UDP, so a forged address can make any iperf server send to a victim (`-d`, `-R`). Here such
+//! traffic goes to hosts on the link and to who is allowed alone ([`Prefix`]); it is bounded in time and number, ends when the
+//! victim's host refuses it, and can be switched off.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -20,6 +21,8 @@ use super::sockets::{bind_udp, listen_tcp};
 use super::table::{Id, Row};
 use crate::sending::SendOptions;
 
+pub use reach::{Prefix, PrefixError};
+
 use groups::Groups;
 use refusals::Senders;
 
@@ -29,12 +32,13 @@ pub(super) use bounce::asked as fuzz_bounce;
 mod back;
 mod bounce;
 mod groups;
+mod reach;
 mod refusals;
 mod tcp;
 mod udp;
 
 /// What a server allows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// UDP flows at once; one more takes the place of the one that has been quiet longest.
     pub max_flows: usize,
@@ -50,6 +54,8 @@ pub struct ServerConfig {
     pub max_back_bits_per_s: u64,
     /// Whether it sends at all.
     pub back: bool,
+    /// Who gets traffic back over UDP beside the hosts on the link.
+    pub allow_reverse: Vec<Prefix>,
     /// A flow that was quiet for so long is over.
     pub quiet: Duration,
     /// A line for each such interval (`-i`); zero for none.
@@ -72,6 +78,7 @@ impl Default for ServerConfig {
             max_back_bytes: 1 << 40,
             max_back_bits_per_s: 10_000_000_000,
             back: true,
+            allow_reverse: Vec::new(),
             quiet: Duration::from_secs(5),
             interval: Duration::ZERO,
             window_bytes: None,

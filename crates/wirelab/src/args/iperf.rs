@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use clap::Args;
+use wirelab_iperf::v2::server::Prefix;
 
 /// iperf 2 and iperf3, server and client, with their own flags and their own table
 #[derive(Args, Debug)]
@@ -73,6 +74,9 @@ pub struct IperfServerArgs {
     /// Receive alone: send nothing back whatever a client asks
     #[arg(long, requires = "server")]
     pub receive_only: bool,
+    /// Who gets datagrams back beside the hosts on the link, e.g. 192.0.2.0/24; may be given again
+    #[arg(long, requires = "server", value_name = "PREFIX")]
+    pub allow_reverse: Vec<Prefix>,
 }
 
 /// What a client asks for.

@@ -1,6 +1,7 @@
 //! The options of `wirelab node`.
 
 use clap::{Args, Subcommand};
+use wirelab_iperf::v2::server::Prefix;
 
 /// Make this host a node under test
 #[derive(Args, Debug)]
@@ -47,6 +48,9 @@ pub struct NodeServeArgs {
     /// Link-layer address that Ethernet trials may send to beside the asking host's own; may be given again
     #[arg(long, value_name = "MAC")]
     pub allow_mac: Vec<String>,
+    /// Who gets datagrams back from the iperf 2 server beside the hosts on the link, e.g. 192.0.2.0/24; may be given again
+    #[arg(long, value_name = "PREFIX")]
+    pub allow_reverse: Vec<Prefix>,
     /// Where the interface's receive work is done: steer (to the cores of --cpus) or leave (where it comes)
     #[arg(long, default_value = "steer", value_name = "HOW")]
     pub receive_work: String,

@@ -72,6 +72,7 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
     for text in &args.allow_mac {
         options.allowed_macs.push(ask::mac("--allow-mac", text)?);
     }
+    options.allow_reverse.clone_from(&args.allow_reverse);
     Ok(options)
 }
 

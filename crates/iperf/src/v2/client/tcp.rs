@@ -17,6 +17,8 @@ use crate::v2::table::Id;
 
 /// How long the server may take to read what is still under way, at the end.
 const DRAIN: Duration = Duration::from_secs(5);
+/// How often to look whether all is acknowledged.
+const ACKED: Duration = Duration::from_millis(2);
 /// A stream from which nothing came for so long is over.
 const QUIET: Duration = Duration::from_secs(10);
 
@@ -104,10 +106,11 @@ fn send(
     let (amount, rate) = (config.own_amount(), config.rate);
     let sender = StreamSender::new(amount, rate, config.sending, length, env.now_ns());
     let (mut leg, mut progress, result) = send_stream(stream, header, sender, &block, env, id);
+    // Of one socket the traffic back is read by another thread.
     let reads = result.is_ok() && config.mode != Mode::FullDuplex;
-    let read_at = match reads {
-        true => drain(stream, &mut progress, env),
-        false => None,
+    let read_at = match &result {
+        Ok(()) => drain(stream, reads, &mut progress, env),
+        Err(_) => None,
     };
     if let Leg::TcpSent {
         bytes,
@@ -145,8 +148,13 @@ fn wrong_peer(config: &ClientConfig, progress: &Progress) -> Option<Trouble> {
 }
 
 /// Wait until the server has read everything and closes, so that the next step does not run beside it; when it did. It has
-/// time as long as it takes something.
-fn drain(stream: &mut TcpStream, progress: &mut Progress, env: &Env<'_>) -> Option<u64> {
+/// time as long as it takes something. Where this does not read, wait until all is acknowledged.
+fn drain(
+    stream: &mut TcpStream,
+    reads: bool,
+    progress: &mut Progress,
+    env: &Env<'_>,
+) -> Option<u64> {
     let mut since = Instant::now();
     let mut buf = [0; 4096];
     let _ = stream.set_read_timeout(Some(TICK));
@@ -155,6 +163,13 @@ fn drain(stream: &mut TcpStream, progress: &mut Progress, env: &Env<'_>) -> Opti
         progress.look(stream, env.now_ns());
         if progress.unacked() < before {
             since = Instant::now();
+        }
+        if !reads {
+            if progress.unacked() == 0 {
+                return None;
+            }
+            std::thread::sleep(ACKED);
+            continue;
         }
         match stream.read(&mut buf) {
             Ok(0) => {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use wirelab_socket::mtu::path_mtu;
 
+use super::reach::{NOT_PROVEN, may_send};
 use super::{ServerEvent, Shared};
 use crate::v2::amount::Rate;
 use crate::v2::client_header::ClientHeader;
@@ -34,6 +35,15 @@ const MAX_WRITE: u32 = 1 << 20;
 pub(super) struct Place(Arc<Shared>);
 
 impl Place {
+    /// A place for datagrams to `peer`, of whom only a datagram told.
+    pub(super) fn take_unproven(shared: &Arc<Shared>, peer: SocketAddr) -> Option<Place> {
+        if shared.config.back && !may_send(peer.ip(), &shared.config.allow_reverse) {
+            shared.refuse(peer, NOT_PROVEN);
+            return None;
+        }
+        Place::take(shared, peer)
+    }
+
     /// A place for traffic to `peer`; where there is none, that is told.
     pub(super) fn take(shared: &Arc<Shared>, peer: SocketAddr) -> Option<Place> {
         if !shared.config.back {
@@ -79,7 +89,7 @@ const fn layout(peer: Generation) -> Generation {
 
 /// Send datagrams to the port that the client named, and wait for its report.
 pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, kind: Generation) {
-    let Some(place) = Place::take(shared, peer) else {
+    let Some(place) = Place::take_unproven(shared, peer) else {
         return;
     };
     let to = SocketAddr::new(peer.ip(), header.port);
@@ -156,7 +166,7 @@ pub(super) fn udp_same_socket(
         shared.refuse(peer, "traffic back: no file descriptor is left");
         return;
     };
-    let Some(place) = Place::take(shared, peer) else {
+    let Some(place) = Place::take_unproven(shared, peer) else {
         return;
     };
     let refused = shared.senders.begin(peer);

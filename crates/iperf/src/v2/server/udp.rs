@@ -9,6 +9,7 @@ use wirelab_socket::batch::{Datagram, Receiver as Joined};
 use wirelab_socket::udp::Drops;
 use wirelab_trial::HoldWatch;
 
+use super::reach::{Prefix, may_send};
 use super::{ServerEvent, Shared, back, refusals};
 use crate::queue::{Queue, SharedSocket};
 use crate::v2::client_header::{ClientHeader, Mode};
@@ -17,6 +18,7 @@ use crate::v2::flags::upper;
 use crate::v2::io::{Listener, PIECES, TICK};
 use crate::v2::outcome::Leg;
 use crate::v2::receive::{Arrival, Receiver};
+use crate::v2::report::ANSWER_LEN;
 use crate::v2::table::Id;
 
 /// A flow that ended is remembered so long in ns, to answer further final datagrams.
@@ -30,11 +32,22 @@ struct Flow {
     drops: Drops,
     /// For how long the receiver had been held up until then, in ns.
     held_up_ns: u64,
+    /// Bytes that came of it, and those that it was answered.
+    came_bytes: u64,
+    said_bytes: u64,
 }
 
 impl Flow {
     fn mode(&self) -> Mode {
         self.header.map_or(Mode::Forward, |header| header.mode())
+    }
+
+    /// Whether an answer to `peer` may leave. One whose address may be forged never gets more bytes than came from it.
+    fn may_answer(&mut self, peer: SocketAddr, allowed: &[Prefix]) -> bool {
+        let said = self.said_bytes + ANSWER_LEN as u64;
+        let may = said <= self.came_bytes || may_send(peer.ip(), allowed);
+        self.said_bytes = if may { said } else { self.said_bytes };
+        may
     }
 
     /// Whether this is data of this flow, the one of `peer`, which runs: then nothing else has to be looked at.
@@ -90,6 +103,7 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
             // Nearly always the next ones are data of the same flow.
             if let Some(flow) = flows.get_mut(&datagram.from) {
                 while let Some(next) = came.next_if(|next| flow.takes(next, datagram.from)) {
+                    flow.came_bytes += next.bytes.len() as u64;
                     flow.listener.receiver.take(next.bytes, now_ns);
                 }
             }
@@ -134,6 +148,7 @@ fn take(
         return;
     };
     flow.heard_ns = now_ns;
+    flow.came_bytes += datagram.len() as u64;
     if flow.mode() == Mode::Reverse {
         // The client only knocks until data comes.
         return;
@@ -146,7 +161,8 @@ fn take(
     }
     let answer = flow.listener.receiver.answer(datagram);
     // On one socket with the traffic back a report would look like data, so iperf sends none.
-    if let (Some(answer), false) = (answer, flow.mode() == Mode::FullDuplex) {
+    let may_answer = flow.may_answer(peer, &shared.config.allow_reverse);
+    if let (Some(answer), true) = (answer, may_answer && flow.mode() != Mode::FullDuplex) {
         // The client asks again for what does not get through; so it does where the first try only returned what
         // another peer's host said.
         let answered = || socket.socket.send_to(&answer, peer);
@@ -197,6 +213,8 @@ fn admit(
     Flow {
         drops,
         held_up_ns: shared.held_up_ns(),
+        came_bytes: 0,
+        said_bytes: 0,
         heard_ns: receiver.start_ns(),
         listener: Listener::new(receiver, shared.every_ns(), id),
         header,

@@ -41,6 +41,11 @@ fn check(args: &IperfArgs) -> Asked<()> {
         (test.compatibility, "--compatibility", "leave it out"),
         (args.serve.receive_only, "--receive-only", "leave it out"),
         (
+            !args.serve.allow_reverse.is_empty(),
+            "--allow-reverse",
+            "leave it out",
+        ),
+        (
             args.server && test.time.is_some(),
             "--time with --server",
             "end it with Ctrl-C, or after one test with -1",

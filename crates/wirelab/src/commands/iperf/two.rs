@@ -161,6 +161,7 @@ pub fn serve(args: &IperfArgs) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
+        allow_reverse: args.serve.allow_reverse.clone(),
         sending: sending(args),
         interval: interval(args, 0.0)?,
         window_bytes: window(args)?,
