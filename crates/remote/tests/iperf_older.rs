@@ -1,5 +1,8 @@
 //! A node that runs an iperf of 2.0.5 to 2.0.13, as boards in the field do: its cells are right, or say why there are none.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
 #[allow(dead_code)]
 #[path = "../../iperf/tests/v2_common/older.rs"]
 mod older;
@@ -88,5 +91,45 @@ fn older_servers_transmit() {
             assert_eq!(back.sent_frames.value(), Some(&50), "{back:#?}");
         }
         assert!(server.told.lock().unwrap().iter().all(|lost| *lost == 0));
+    }
+}
+
+#[test]
+fn a_trial_of_a_peer_that_is_none_is_void() {
+    let says = |words: &'static [u8]| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let thread = std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            stream.write_all(words).unwrap();
+            let mut buf = vec![0; 1 << 20];
+            while stream.read(&mut buf).is_ok_and(|len| len > 0) {}
+        });
+        (address, thread)
+    };
+    for (words, expected) in [
+        (&[9][..], "is an iperf3 server"),
+        (b"SSH-2.0-x\r\n", "says what no iperf 2 server says"),
+    ] {
+        let (address, thread) = says(words);
+        let mut node = IperfNode::open("iperf:none", &address.to_string()).unwrap();
+        let asked = Trial {
+            framing: Framing {
+                layer: Layer::TcpIpv4,
+                vlan_tags: 0,
+            },
+            load: Load::Max,
+            ..trial(Direction::Receive)
+        };
+        let observation = node
+            .run(&asked, &(), &Cancel::new())
+            .expect("an observation");
+        thread.join().unwrap();
+        let Status::Void { why } = &observation.status else {
+            panic!("{observation:#?}");
+        };
+        assert!(why.contains(expected) && why.contains("fix: "), "{why}");
+        let flow = flow(&observation, Direction::Receive);
+        assert!(flow.goodput_bits_per_s.value().is_none(), "{flow:#?}");
     }
 }

@@ -127,7 +127,7 @@ fn a_number_of_frames_comes_back_too() {
     let lost = counter(flow, "lost_datagrams");
     assert_eq!(counter(flow, "distinct_datagrams") + lost, 200);
     assert!(
-        observation.node.setup["iperf_generation"].contains("2.0.13 or later"),
+        observation.node.setup["iperf_generation"].contains("2.1 or later"),
         "{:?}",
         observation.node.setup
     );

@@ -10,7 +10,7 @@
 
 use super::amount::{Amount, Rate};
 use super::bytes::{be16, be32, put_words};
-use super::datagram::{Generation, WIDE_LEN};
+use super::datagram::{Generation, NARROW_LEN, WIDE_LEN};
 use super::flags::{DIGITS_AT_16, base, upper};
 
 /// Bytes of the header without extension.
@@ -25,6 +25,10 @@ pub const DATAGRAM_BYTES_IPV6: u32 = 1450;
 pub const ACK_LEN: usize = 28;
 /// The version that is told to peers: that of iperf 2.1.8, whose layout is spoken.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
+/// The first word of the version that 2.0.10 to 2.0.13 tell.
+const VERSION_2_0: u32 = 0x0002_0000;
+/// Where 2.0.6 to 2.0.9 have the rate in a datagram, behind the header; 2.0.5 has it in the word of the window.
+const RATE_BEHIND: usize = NARROW_LEN + V1_LEN;
 /// The low bits of the word for threads; 2.2 keeps an identification in those above.
 const THREADS_MASK: u32 = 0x000F_FFFF;
 
@@ -102,6 +106,34 @@ impl ClientHeader {
                 .then(|| Extension::parse(bytes))
                 .flatten(),
         })
+    }
+
+    /// Read the header of a datagram of a generation; `None` where it has none.
+    pub fn of_datagram(kind: Generation, datagram: &[u8]) -> Option<ClientHeader> {
+        let mut header = ClientHeader::parse(datagram.get(kind.header_at()?..)?)?;
+        if kind == Generation::V205 && header.window_bytes == 0 {
+            let rate = be32(datagram, RATE_BEHIND).filter(|rate| *rate != DIGITS_AT_16);
+            header.window_bytes = rate.unwrap_or(0);
+        }
+        Some(header)
+    }
+
+    /// Write the header into a datagram of a generation, as far as it fits.
+    pub fn emit_into(&self, kind: Generation, datagram: &mut [u8]) {
+        let Some(at) = kind.header_at() else { return };
+        let _ = self.emit(datagram.get_mut(at..).unwrap_or_default());
+        if kind == Generation::V205 {
+            put_words(datagram, RATE_BEHIND, &[self.window_bytes]);
+        }
+    }
+
+    /// Bytes of a datagram of a generation that has all of it.
+    pub const fn bytes_in(&self, kind: Generation) -> usize {
+        match (kind, self.extension.is_some()) {
+            (Generation::V205, _) => RATE_BEHIND + 4,
+            (_, true) => WIDE_LEN + EXTENDED_LEN,
+            (_, false) => WIDE_LEN + V1_LEN,
+        }
     }
 
     /// Whether so many bytes over TCP are all of the header; more may follow.
@@ -199,7 +231,7 @@ impl ClientHeader {
             }
             Generation::V2010 => {
                 self.flags = asks | base::EXTEND;
-                let version = [0x0002_0000, 0x000d_0000];
+                let version = [VERSION_2_0, 0x000d_0000];
                 self.extension = self.extension.map(|extension| Extension {
                     version,
                     rate: bits,
@@ -278,11 +310,16 @@ impl Extension {
     /// From the bytes of the whole header. A client with short datagrams cuts the end off, so the rate alone may
     /// be missing.
     fn parse(bytes: &[u8]) -> Option<Extension> {
-        let high = be32(bytes, 52).unwrap_or(0) >> 8;
+        let version = [be32(bytes, 36)?, be32(bytes, 40)?];
+        // 2.0.10 to 2.0.13 leave there what was in the buffer.
+        let high = match version[0] {
+            VERSION_2_0 => 0,
+            _ => be32(bytes, 52).unwrap_or(0) >> 8,
+        };
         Some(Extension {
             upper: be16(bytes, 32)?,
             lower: be16(bytes, 34)?,
-            version: [be32(bytes, 36)?, be32(bytes, 40)?],
+            version,
             tos: be16(bytes, 46).unwrap_or(0),
             rate: u64::from(be32(bytes, 48).unwrap_or(0)) | u64::from(high) << 32,
         })
@@ -303,7 +340,7 @@ impl Extension {
 
 /// Whether an answer is that of a server of 2.0.10 to 2.0.13 to a header with an extension.
 pub fn is_ack_of_2010(answer: &[u8]) -> bool {
-    answer.len() == ACK_LEN && be32(answer, 0) == Some(2) && be32(answer, 12) == Some(0x0002_0000)
+    answer.len() == ACK_LEN && be32(answer, 0) == Some(2) && be32(answer, 12) == Some(VERSION_2_0)
 }
 
 /// The answer to a header that wants one: type, length, flags, version, two words reserved.
@@ -442,19 +479,35 @@ mod tests {
     }
 
     #[test]
+    fn the_rate_of_2_0_10_to_2_0_13_has_32_bits() {
+        // The header of `iperf -u -l 200 -n 300 -b 1M -r -L 6001` 2.0.13, as captured.
+        let bytes = hex("c0000000 00000001 00001771 000000c8 32333435 0000012c 00000001 0000001c 00000000 00020000
+             000d0000 00000000 00100000 38393031 32333435");
+        let header = ClientHeader::parse(&bytes).unwrap();
+        assert_eq!(header.rate(), Some(Rate::BitsPerS(1 << 20)));
+    }
+
+    #[test]
     fn what_older_servers_are_asked() {
         let amount = Amount::Bytes(300);
         let ours = ClientHeader::new(true, 0x1771, 100, amount, Rate::BitsPerS(10_000_000));
-        let mut out = [0; EXTENDED_LEN];
-        // As captured from `iperf -u -l 100 -n 300 -b 10M -r -L 6001` 2.0.9.
+        let mut out = [0; 60];
         let old = ours
             .with_mode(Mode::Tradeoff)
             .of_generation(Generation::V205);
-        assert_eq!(old.emit(&mut out), Some(V1_LEN));
+        old.emit_into(Generation::V205, &mut out);
+        // As captured from `iperf -u -l 100 -n 300 -b 10M -r -L 6001` 2.0.9, but for the rate in the word of the window,
+        // where 2.0.5 reads it.
         assert_eq!(
-            out[..V1_LEN],
-            hex("80000000 00000001 00001771 00000064 00989680 0000012c")
+            out[12..40],
+            hex("80000000 00000001 00001771 00000064 00989680 0000012c 00989680")
         );
+        put_words(&mut out, 28, &[0]);
+        let read = ClientHeader::of_datagram(Generation::V205, &out).unwrap();
+        assert_eq!(read.rate(), Some(Rate::BitsPerS(10_000_000)), "of 2.0.9");
+        put_words(&mut out, 28, &[1_000_000, 0, DIGITS_AT_16]);
+        let read = ClientHeader::of_datagram(Generation::V205, &out).unwrap();
+        assert_eq!(read.rate(), Some(Rate::BitsPerS(1_000_000)), "of 2.0.5");
         let later = ours.with_mode(Mode::Dual).of_generation(Generation::V2010);
         assert_eq!(later.flags, 0xc000_0001);
         let plain = ours.of_generation(Generation::V2010);

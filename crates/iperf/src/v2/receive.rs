@@ -1,8 +1,7 @@
 //! The receiving end of a UDP flow, without I/O: what arrived, what is missing, and what to answer.
 //!
-//! Two counts are kept apart. Our own follows RFC 5560, so a duplicate never hides a loss. The answer to the peer
-//! follows iperf's, where a number below the expected one is out of order, takes one from the losses, and the final
-//! datagram is counted: a client of iperf expects its own arithmetic.
+//! Our own count follows RFC 5560, so a duplicate never hides a loss. The answer to the peer follows iperf's, which its client
+//! expects: a number below the expected one is out of order, takes one from the losses, and the final datagram is counted.
 
 use wirelab_trial::job::Missed;
 use wirelab_trial::slices::{Marks, Slices, Totals};

@@ -95,13 +95,9 @@ impl Sender {
             ..plan
         };
         // The first datagram is never shorter than the header: servers read what is asked from it.
-        let header = plan.header.map_or(0, |header| {
-            if header.extension.is_some() {
-                super::client_header::EXTENDED_LEN
-            } else {
-                super::client_header::V1_LEN
-            }
-        });
+        let header = plan
+            .header
+            .map_or(0, |header| header.bytes_in(plan.generation));
         Sender {
             schedule: Schedule::of(
                 now_ns,
@@ -117,7 +113,7 @@ impl Sender {
             last_ns: now_ns,
             next_id: plan.generation.first_id(),
             bytes: 0,
-            first_len: length.max(plan.generation.header_at().unwrap_or(least) + header),
+            first_len: length.max(header),
             finals: 0,
             final_due_ns: 0,
             ended_ns: None,
@@ -156,8 +152,8 @@ impl Sender {
                 .take(4)
                 .for_each(|byte| *byte = 0);
         }
-        if let (Some(header), Some(at)) = (&self.plan.header, self.plan.generation.header_at()) {
-            let _ = header.emit(buf.get_mut(at..).unwrap_or_default());
+        if let Some(header) = &self.plan.header {
+            header.emit_into(self.plan.generation, buf);
         }
     }
 

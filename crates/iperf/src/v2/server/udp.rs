@@ -193,9 +193,7 @@ fn admit(
     drops: Drops,
 ) -> Flow {
     let kind = receiver.generation();
-    let header = kind
-        .header_at()
-        .and_then(|at| ClientHeader::parse(datagram.get(at..)?));
+    let header = ClientHeader::of_datagram(kind, datagram);
     if let Some(header) = header {
         match header.mode() {
             Mode::Dual => back::udp(shared, peer, header, kind),
