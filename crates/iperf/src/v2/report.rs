@@ -143,7 +143,6 @@ impl ServerReport {
     }
 
     /// Whether it can be of a flow of so many datagrams, the final ones included.
-
     pub const fn is_of(&self, datagrams: u64) -> bool {
         let most = datagrams.saturating_add(1);
         self.datagrams <= most && self.lost <= most && self.out_of_order <= most.saturating_mul(2)

@@ -121,9 +121,10 @@ fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
             let mut object = tcp("sent", *span, *bytes, ("writes", *writes));
             object.insert(
                 "longest_stall".to_owned(),
-                stall.map_or(Value::Null, |stall| {
-                    json!({"from_ns": stall.from_ns, "lasted_ns": stall.lasted_ns})
-                }),
+                stall.map_or(
+                    Value::Null,
+                    |stall| json!({"from_ns": stall.from_ns, "lasted_ns": stall.lasted_ns}),
+                ),
             );
             for (name, value) in paced(pace.as_deref()) {
                 object.insert(name.to_owned(), value);
