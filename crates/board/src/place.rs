@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use wirelab_port::iface::{Mac, PortName};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
-use wirelab_port::tap::{TapError, TapPort, TapSpec};
+use wirelab_port::tap::{BOARD_MAC, TapError, TapPort, TapSpec};
 use wirelab_port::wire::UnixWire;
 
 use crate::BoardError;
@@ -42,11 +42,11 @@ impl Addresses {
 
     /// Those of board number `n`.
     pub const fn of(n: u8) -> Addresses {
+        let [a, b, c, d] = BOARD_MAC;
         Addresses {
             mac: Mac([0x02, 0, 10, 55, n, 2]),
             ip: Ipv4Addr::new(10, 55, n, 2),
-            // 02:57:4C as in labs: locally administered, "WL".
-            tester_mac: Mac([0x02, 0x57, 0x4C, 55, n, 1]),
+            tester_mac: Mac([a, b, c, d, n, 1]),
             tester_ip: Ipv4Addr::new(10, 55, n, 1),
         }
     }

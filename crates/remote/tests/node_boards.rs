@@ -9,9 +9,9 @@ use std::process::Command;
 
 use common::assert_clean;
 use wirelab_board::{Board, BoardError, Connect, Options};
-use wirelab_remote::ControlNode;
+use wirelab_remote::{ControlNode, IperfNode};
 use wirelab_trial::{
-    Cancel, Direction, Extent, Layer, Load, Node, Observation, Size, SizeUnit, Status, Trial,
+    Cancel, Direction, Extent, Kind, Layer, Load, Node, Observation, Size, SizeUnit, Status, Trial,
 };
 
 /// A board on a TAP; `None`, and a word for the test runner, where it cannot be had.
@@ -95,6 +95,31 @@ fn assert_complete(observation: &Observation, frames: u64, board: &str) {
             assert_eq!(counts.lost_frames, 0, "{what}");
         }
     }
+}
+
+#[test]
+fn the_iperf_of_an_emulated_board_gives_emulated_figures() {
+    let Some(board) = board("zynq7000") else {
+        return;
+    };
+    let ip = board.ip().unwrap().to_string();
+    let observation = on_tester(&board, || {
+        let mut node = IperfNode::open("iperf:board", &ip).unwrap();
+        let asked = trial(Layer::UdpIpv4, Direction::Receive, 300, PACED);
+        node.run(&asked, &(), &Cancel::new())
+            .expect("an observation")
+    });
+    assert!(observation.is_emulated(), "{observation:#?}");
+    let flow = common::flow(&observation, Direction::Receive);
+    for kind in [flow.frames_per_s.kind(), flow.loss_ratio.kind()] {
+        assert_eq!(kind, Some(Kind::Emulated), "{flow:#?}");
+    }
+    assert_eq!(
+        flow.sent_frames.kind(),
+        Some(Kind::Measured),
+        "the tester's"
+    );
+    assert!(common::has_warning(&observation, "emulated"));
 }
 
 #[test]

@@ -15,12 +15,21 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::iface::{Mac, PortName};
+use crate::iface::{Interface, Mac, PortName};
 use crate::netns::{NetNsError, Privilege, Work};
 
 /// MTUs that a TAP device can have, in bytes: the least of IPv4 (RFC 791) to 65,535 less an Ethernet header (`tun_net_init` of
 /// Linux, drivers/net/tun.c).
 pub const MTU_BYTES: RangeInclusive<u32> = 68..=65_521;
+
+/// The first bytes of the Ethernet address that the tester's end of an emulated board's TAP has: 02:57:4C as in labs (locally
+/// administered, "WL"), and one that no lab has.
+pub const BOARD_MAC: [u8; 4] = [0x02, 0x57, 0x4C, 55];
+
+/// Whether an interface is a TAP that leads to an emulated board.
+pub fn leads_to_board(interface: &Interface) -> bool {
+    interface.driver.as_deref() == Some("tun") && interface.mac.0.starts_with(&BOARD_MAC)
+}
 
 /// What a TAP device shall be.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,9 +13,10 @@ use std::time::Instant;
 
 use wirelab_iperf::v2::client::LINGER;
 use wirelab_iperf::v2::{Generation, Leg};
+use wirelab_port::tap::leads_to_board;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
-    Trial,
+    Trial, Warning,
 };
 
 use crate::host::{Addresses, HostPort};
@@ -91,6 +92,58 @@ impl IperfNode {
     }
 }
 
+impl IperfNode {
+    /// A board that somebody started here in an emulator runs at that one's speed; iperf cannot say so.
+    fn mark_emulated(&self, observation: &mut Observation) {
+        if !self.route.interface.as_ref().is_some_and(leads_to_board) {
+            return;
+        }
+        observation.mark_emulated();
+        observation.warnings.push(Warning::new(
+            "emulated",
+            "the peer is an emulated board of this host, so that rates and times are those of the emulation, and not of the hardware",
+            "take counts of instructions, which no host changes: wirelab stages board:NAME",
+        ));
+    }
+
+    fn run_once(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        plan::check_asked(trial)?;
+        let server = self.peer.of_layer(trial.framing.layer)?;
+        let route = Route::to(server)?;
+        let older = self.server.filter(|kind| kind.takes_first());
+        let settle = older.map_or(run::SETTLE, |_| LINGER);
+        let rest = self
+            .unsettled_since
+            .map(|last| settle.saturating_sub(last.elapsed()));
+        if trial.direction == Direction::Echo {
+            let echo = echo::plan(trial, route.link())?;
+            std::thread::sleep(rest.unwrap_or_default());
+            let leaving = Leaving::by(route.interface.as_ref());
+            let observation = echo.run(server, self.describe(), &leaving, cancel);
+            // Asked again at once, iperf 2.1.8 ends with a double free.
+            self.unsettled_since = Some(Instant::now());
+            return observation;
+        }
+        let mut plan = plan::plan(trial, server, route.link())?;
+        plan.config.generation = older.unwrap_or(plan.config.generation);
+        std::thread::sleep(rest.unwrap_or_default());
+        let leaving = Leaving::by(route.interface.as_ref());
+        let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        let left = leaving.end();
+        // A server that only read a stream is done with it.
+        let alone = !plan.is_udp() && trial.direction == Direction::Receive;
+        self.unsettled_since = (!alone).then(Instant::now);
+        self.learn(&ran);
+        let observation = observe::observation(&plan, ran, &left, self.describe(), &route);
+        left.judge(observation)
+    }
+}
+
 impl Node for IperfNode {
     fn describe(&self) -> Description {
         let layers = [
@@ -128,34 +181,8 @@ impl Node for IperfNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        plan::check_asked(trial)?;
-        let server = self.peer.of_layer(trial.framing.layer)?;
-        let route = Route::to(server)?;
-        let older = self.server.filter(|kind| kind.takes_first());
-        let settle = older.map_or(run::SETTLE, |_| LINGER);
-        let rest = self
-            .unsettled_since
-            .map(|last| settle.saturating_sub(last.elapsed()));
-        if trial.direction == Direction::Echo {
-            let echo = echo::plan(trial, route.link())?;
-            std::thread::sleep(rest.unwrap_or_default());
-            let leaving = Leaving::by(route.interface.as_ref());
-            let observation = echo.run(server, self.describe(), &leaving, cancel);
-            // Asked again at once, iperf 2.1.8 ends with a double free.
-            self.unsettled_since = Some(Instant::now());
-            return observation;
-        }
-        let mut plan = plan::plan(trial, server, route.link())?;
-        plan.config.generation = older.unwrap_or(plan.config.generation);
-        std::thread::sleep(rest.unwrap_or_default());
-        let leaving = Leaving::by(route.interface.as_ref());
-        let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
-        let left = leaving.end();
-        // A server that only read a stream is done with it.
-        let alone = !plan.is_udp() && trial.direction == Direction::Receive;
-        self.unsettled_since = (!alone).then(Instant::now);
-        self.learn(&ran);
-        let observation = observe::observation(&plan, ran, &left, self.describe(), &route);
-        left.judge(observation)
+        let mut observation = self.run_once(trial, progress, cancel)?;
+        self.mark_emulated(&mut observation);
+        Ok(observation)
     }
 }
