@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, send};
-use wirelab_socket::{Unsent, udp};
+use wirelab_socket::udp;
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::{HoldWatch, Holds};
 
@@ -31,7 +31,6 @@ impl SendOptions {
 pub(crate) struct Sending {
     watch: HoldWatch,
     paced: bool,
-    unsent: Unsent,
 }
 
 impl Sending {
@@ -40,29 +39,12 @@ impl Sending {
         Sending {
             watch: HoldWatch::start(HoldWatch::SENDER),
             paced,
-            unsent: Unsent::default(),
         }
     }
 
     /// The sender goes on at `now_ns` of any steady clock.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         self.watch.tick(now_ns);
-    }
-
-    /// Write into a stream at `now_ns` of any steady clock as much as there is room for; looks for a hold until then.
-    pub(crate) fn write(
-        &mut self,
-        stream: &TcpStream,
-        bytes: &[u8],
-        now_ns: u64,
-    ) -> io::Result<usize> {
-        if !self.paced {
-            self.unsent.tell(&mut self.watch, stream, now_ns);
-        }
-        self.tick(now_ns);
-        let written = write_at_once(stream, bytes)?;
-        self.unsent.wrote(written);
-        Ok(written)
     }
 
     /// Wait until a socket that is full may have room again; for how long there was none, in ns.
@@ -99,7 +81,7 @@ pub(crate) fn has_no_room(error: &io::Error) -> bool {
 }
 
 /// Write as much as there is room for, whatever the other users of the same stream want of it.
-fn write_at_once(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+pub(crate) fn write_at_once(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
     Ok(send(stream.as_raw_fd(), bytes, flags)?)
 }

@@ -7,13 +7,7 @@ use std::net::{Shutdown, TcpStream, UdpSocket};
 use wirelab_iperf::v2::{Generation, Leg, ServerConfig, ServerReport};
 
 mod v2_common;
-use v2_common::{LIMIT, Ours};
-
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let pair = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
-    digits.chunks(2).map(pair).collect()
-}
+use v2_common::{LIMIT, Ours, hex};
 
 /// One generation: what follows its number and time in each datagram.
 struct Kind {

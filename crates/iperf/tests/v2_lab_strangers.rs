@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::{Amount, ClientHeader, Generation, Head, Mode, Rate, ServerConfig};
-use wirelab_port::lab::LabSpec;
+use wirelab_port::lab::{EphemeralLab, LabSpec};
 
 mod v2_common;
 mod v2_lab_common;
@@ -14,6 +14,28 @@ use v2_lab_common::{IPV4, Place, lab, sides_of};
 /// An address behind a router, as far as the node can tell: whose it is, nobody proved.
 const VICTIM: &str = "203.0.113.9";
 const QUIET: Duration = Duration::from_millis(700);
+
+/// A lab whose node reaches the victim's address behind its link; `None` where none can be made.
+fn routed(name: &str) -> Option<(EphemeralLab, [Place; 2])> {
+    if !wirelab_port::netns::may_test() {
+        return None;
+    }
+    let lab = lab(LabSpec::unique(name, 1));
+    let [node, tester] = sides_of(&lab);
+    tester.ip(&["address", "add", VICTIM, "dev", "t0"]);
+    let via = tester.address(IPV4).to_string();
+    node.ip(&["route", "add", VICTIM, "via", &via]);
+    Some((lab, [node, tester]))
+}
+
+/// A socket that has the victim's address.
+fn victim(tester: &Place) -> UdpSocket {
+    let bind = || UdpSocket::bind((VICTIM, 0)).unwrap();
+    let socket = tester.namespace.run_in(bind).unwrap();
+    let wait = Some(Duration::from_millis(5));
+    socket.set_read_timeout(wait).unwrap();
+    socket
+}
 
 /// A datagram of a flow that asks for traffic back to `port`, in the layout of a generation.
 fn datagram(kind: Generation, mode: Mode, port: u16, id: i64) -> Vec<u8> {
@@ -46,16 +68,7 @@ fn bytes_that_come(sockets: &[&UdpSocket]) -> usize {
 
 /// What a victim gets where somebody sends the start and the end of a flow in its name, and how much was sent.
 fn forge(tester: &Place, server: SocketAddr, kind: Generation, mode: Mode) -> (usize, usize) {
-    let sockets = || {
-        [0; 2].map(|_| {
-            let socket = UdpSocket::bind((VICTIM, 0)).unwrap();
-            socket
-                .set_read_timeout(Some(Duration::from_millis(5)))
-                .unwrap();
-            socket
-        })
-    };
-    let [asks, back] = tester.namespace.run_in(sockets).unwrap();
+    let [asks, back] = [0; 2].map(|_| victim(tester));
     let port = back.local_addr().unwrap().port();
     let mut sent = 0;
     for id in [kind.first_id(), -2, -2, -2] {
@@ -68,14 +81,9 @@ fn forge(tester: &Place, server: SocketAddr, kind: Generation, mode: Mode) -> (u
 
 #[test]
 fn a_forged_start_of_any_generation_gets_no_more_than_it_sent() {
-    if !wirelab_port::netns::may_test() {
+    let Some((_lab, [node, tester])) = routed("wls") else {
         return;
-    }
-    let lab = lab(LabSpec::unique("wls", 1));
-    let [node, tester] = sides_of(&lab);
-    tester.ip(&["address", "add", VICTIM, "dev", "t0"]);
-    let via = tester.address(IPV4).to_string();
-    node.ip(&["route", "add", VICTIM, "via", &via]);
+    };
     let kinds = [Generation::V205, Generation::V2010, Generation::Wide];
     let cases = kinds.into_iter().flat_map(|kind| {
         let modes = [Mode::Dual, Mode::Tradeoff, Mode::Reverse, Mode::FullDuplex];
@@ -109,23 +117,11 @@ fn a_forged_start_of_any_generation_gets_no_more_than_it_sent() {
 
 #[test]
 fn forged_ends_of_short_flows_are_answered_with_no_more_than_came() {
-    if !wirelab_port::netns::may_test() {
+    let Some((_lab, [node, tester])) = routed("wlt") else {
         return;
-    }
-    let lab = lab(LabSpec::unique("wlt", 1));
-    let [node, tester] = sides_of(&lab);
-    tester.ip(&["address", "add", VICTIM, "dev", "t0"]);
-    let via = tester.address(IPV4).to_string();
-    node.ip(&["route", "add", VICTIM, "via", &via]);
-    let ours = node.serve(IPV4, ServerConfig::default());
-    let forged = || {
-        let socket = UdpSocket::bind((VICTIM, 0)).unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_millis(5)))
-            .unwrap();
-        socket
     };
-    let socket = tester.namespace.run_in(forged).unwrap();
+    let ours = node.serve(IPV4, ServerConfig::default());
+    let socket = victim(&tester);
     // Heads alone: 12 bytes each, and an answer has 128.
     let mut sent = 0;
     for id in [1i32].into_iter().chain([-2; 30]) {

@@ -15,18 +15,12 @@ mod older;
 mod v2_common;
 
 use older::{Count, Older, OlderServer};
-use v2_common::{LIMIT, Ours};
+use v2_common::{LIMIT, Ours, hex};
 
 const KINDS: [(Older, Generation); 2] = [
     (Older::V2009, Generation::V205),
     (Older::V2013, Generation::V2010),
 ];
-
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let pair = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
-    digits.chunks(2).map(pair).collect()
-}
 
 fn config(server: &OlderServer) -> ClientConfig {
     ClientConfig {

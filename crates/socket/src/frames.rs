@@ -1,6 +1,5 @@
 //! Writing test frames into memory, and the times and gaps of a sender.
 
-use std::net::TcpStream;
 use std::os::fd::AsFd;
 
 use wirelab_trial::host_clock::now_ns;
@@ -10,7 +9,6 @@ use wirelab_wire::{Flags, Header, header, lfsr};
 
 use crate::flow::Offer;
 use crate::udp;
-use crate::unsent::Unsent;
 
 /// Writes the frames of one flow.
 #[derive(Clone, Copy, Debug)]
@@ -148,14 +146,6 @@ impl Progressing {
             }
         }
         now
-    }
-
-    /// A stream that is written without a pace goes on at `now_ns`: whether that had something to send until now.
-    pub fn tell_unsent(&mut self, unsent: &mut Unsent, stream: &TcpStream, now_ns: u64) {
-        // What a paced sender has to send is what is due.
-        if let (Some(watch), None) = (&mut self.watch, &self.pacer) {
-            unsent.tell(watch, stream, now_ns);
-        }
     }
 
     /// Frames that the extent still allows, whatever the time.

@@ -19,9 +19,8 @@ mod stamps;
 mod sys;
 pub mod tcp;
 pub mod udp;
-mod unsent;
 
 pub use batch::{Batch, Datagram, Receiver, lengthen_queue};
 pub use flow::{Capture, Expect, Live, Offer, Seen, Sent};
 pub use frames::Progressing;
-pub use unsent::{Unsent, unacked_bytes};
+pub use tcp::unacked_bytes;

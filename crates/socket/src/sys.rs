@@ -75,21 +75,11 @@ pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(info[8])
 }
 
-/// Bytes that were written into a TCP stream and have not been sent once (SIOCOUTQNSD of linux/sockios.h, tcp(7)).
-pub(crate) fn unsent_bytes(fd: BorrowedFd<'_>) -> io::Result<u64> {
-    queue_bytes(fd, 0x894b)
-}
-
 /// Bytes that were written into a TCP stream and have not been acknowledged (SIOCOUTQ, tcp(7)).
 pub(crate) fn unacked_bytes(fd: BorrowedFd<'_>) -> io::Result<u64> {
-    queue_bytes(fd, 0x5411)
-}
-
-/// What a request tells of a stream's queue.
-fn queue_bytes(fd: BorrowedFd<'_>, request: libc::c_ulong) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the request writes one int, which outlives the call.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), request as _, &raw mut bytes) };
+    let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
     if result < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -5,6 +5,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
 
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{Judge, Pace};
@@ -13,8 +14,8 @@ use wirelab_wire::check::classify_data;
 
 use crate::flow::{Expect, LEAST_BYTES, Live, MOST_BYTES, Offer, Seen, Sent, checked};
 use crate::frames::{Frames, Progressing};
+use crate::sys;
 use crate::udp::{PATIENCE, is_not_yet};
-use crate::unsent::Unsent;
 
 /// Bytes handed over at once without a pace.
 const SEND_BYTES: usize = 128 * 1024;
@@ -26,6 +27,14 @@ const LAST_FRAME_NS: u64 = 1_000_000_000;
 const QUIET_NS: u64 = 50_000_000;
 /// Longest time to follow a stream that does not end, in ns.
 const LONGEST_TAIL_NS: u64 = 2_000_000_000;
+
+/// Bytes that were written into a stream and that its peer has not acknowledged.
+///
+/// # Errors
+/// What the system says.
+pub fn unacked_bytes(stream: &TcpStream) -> io::Result<u64> {
+    sys::unacked_bytes(stream.as_fd())
+}
 
 /// Send a flow of test frames into a stream, until its extent is reached or `cancel` is set; then end this half
 /// of the connection.
@@ -46,7 +55,7 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
     };
     let mut buf = vec![0; most * bytes];
     let mut run = Progressing::watched(offer);
-    let (mut failure, mut unsent) = (None, Unsent::default());
+    let mut failure = None;
     let mut now = now_ns();
     while failure.is_none() && run.left() > 0 && !run.is_over(now) && !cancel.is_cancelled() {
         if offer.pace != Pace::Max {
@@ -71,7 +80,6 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
         };
         let (written, error) = write_frames(&mut &*stream, whole, bytes, || over(&mut run));
         failure = error;
-        unsent.wrote(written);
         (0..written.div_ceil(bytes)).for_each(|_| run.frame(now));
         let cut = written % bytes != 0;
         // Its sequence is used, but it is no frame: the receiver finds it cut.
@@ -82,7 +90,6 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
             now,
         );
         now = now_ns();
-        run.tell_unsent(&mut unsent, stream, now);
         run.tick(now);
     }
     let report = run.finish(now);
@@ -304,6 +311,17 @@ mod tests {
             maker.write_header(frame, sequence as u32, 0);
         }
         out
+    }
+
+    #[test]
+    fn what_a_peer_does_not_read_is_unacknowledged() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _peer = listener.accept().unwrap();
+        assert_eq!(unacked_bytes(&stream).unwrap(), 0);
+        stream.set_nonblocking(true).unwrap();
+        while (&stream).write(&[0; 65536]).is_ok() {}
+        assert!(unacked_bytes(&stream).unwrap() > 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::clock::ClockKind;
 use crate::field::{Field, Kind};
-use crate::observation::{FlowObservation, Observation, SenderObservation};
+use crate::observation::{FlowObservation, Observation, SenderObservation, Warning};
 use crate::series::Series;
 use crate::trial::Direction;
 
@@ -21,6 +21,12 @@ impl Observation {
         for flow in &mut self.flows {
             of_flow(flow, !echo && flow.direction == Direction::Transmit);
         }
+    }
+
+    /// The same, and why and what to take in its place in a warning.
+    pub fn tell_emulated(&mut self, why: impl Into<String>, way_out: impl Into<String>) {
+        self.mark_emulated();
+        self.warnings.push(Warning::new("emulated", why, way_out));
     }
 
     /// Whether any of its rates or times is that of an emulation.

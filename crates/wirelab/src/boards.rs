@@ -108,14 +108,13 @@ impl BoardNode {
         self.board.ip().is_none()
     }
 
-    /// What rates of this node are.
-    fn emulated(&self) -> Warning {
+    /// Say what rates of this node are.
+    fn tell_emulated(&self, observation: &mut Observation) {
         let board = self.board.info().name;
-        Warning::new(
-            "emulated",
+        observation.tell_emulated(
             "the board is emulated, so that rates and times are those of the emulation on this host, and not of the hardware",
             format!("take instructions, which no host changes: wirelab stages board:{board}"),
-        )
+        );
     }
 
     /// What happened to the board since it was last asked; `None` where nothing did.
@@ -171,8 +170,7 @@ impl Node for BoardNode {
             }
             (Err(error), _) => return Err(error),
         };
-        observation.mark_emulated();
-        observation.warnings.push(self.emulated());
+        self.tell_emulated(&mut observation);
         if let Some((before, after)) = before.zip(self.board.dropped_frames()) {
             dropped(&mut observation, after.saturating_sub(before));
         }

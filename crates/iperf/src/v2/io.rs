@@ -21,7 +21,7 @@ use super::stream::{Meter, StreamSender, StreamStep};
 use super::table::{Id, Row};
 use super::together::Together;
 use crate::queue::Queue;
-use crate::sending::{Sending, has_no_room, is_wait};
+use crate::sending::{Sending, has_no_room, is_wait, write_at_once};
 
 /// Longest wait between two looks at the flag that ends all.
 pub(super) const TICK: Duration = Duration::from_millis(20);
@@ -348,10 +348,11 @@ pub(super) fn send_stream(
         while !env.stopped() {
             env.tell(id, &mut meter, writes);
             let now_ns = env.now_ns();
+            sending.tick(now_ns);
             progress.tick(stream, now_ns);
             match sender.step(now_ns) {
                 StreamStep::Write(most) => {
-                    match sending.write(stream, &block[..most.min(block.len())], now_ns) {
+                    match write_at_once(stream, &block[..most.min(block.len())]) {
                         Ok(0) => return Err(ErrorKind::WriteZero.into()),
                         Ok(len) => {
                             sender.wrote(len);

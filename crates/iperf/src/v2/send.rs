@@ -247,12 +247,17 @@ impl Sender {
 
     /// Write number and time of a datagram into its first bytes.
     pub fn write(&self, id: i64, wall: (u32, u32), buf: &mut [u8]) {
+        // What its server reads as the last one is its own: that of the layout which was asked may be another.
+        let ids = match self.server {
+            Some(Generation::V2010) if id < 0 => IdWidth::Flagged,
+            _ => self.plan.generation.ids(),
+        };
         let head = Head {
             id,
             seconds: wall.0,
             microseconds: wall.1,
         };
-        head.emit(buf, self.plan.generation.ids());
+        head.emit(buf, ids);
     }
 
     fn final_step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> Step {
@@ -273,16 +278,6 @@ impl Sender {
         self.final_due_ns = now_ns + wait_ns;
         // The same number each time: a server that gets only the second must not book a loss for the first.
         self.write(-self.next_id, wall, buf);
-        if self.server == Some(Generation::V2010) {
-            let id = -self.next_id;
-            let (seconds, microseconds) = wall;
-            let head = Head {
-                id,
-                seconds,
-                microseconds,
-            };
-            head.emit(buf, IdWidth::Flagged);
-        }
         Step::Send((self.plan.length_bytes as usize).min(buf.len()))
     }
 

@@ -9,7 +9,7 @@ use super::report::ServerReport;
 use super::send::FINAL_TRIES;
 
 /// A server whose time is longer by less than that in µs, and a twentieth, only read what its socket held.
-const LEAST_LINGER_US: u64 = 50_000;
+const LEAST_LONGER_US: u64 = 50_000;
 
 /// What was sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +68,8 @@ impl Sent {
     #[must_use]
     pub(super) fn mend(mut self, asked: Generation) -> Sent {
         let old = self.server.is_some_and(Generation::takes_first);
+        let longer = self.peer_took_longer();
+        let own_us = self.duration_ns / 1000;
         let Some(report) = self.report.as_mut().filter(|_| old) else {
             return self;
         };
@@ -75,13 +77,20 @@ impl Sent {
             report.lost -= 1;
             self.mended.first_taken = true;
         }
-        let own_us = self.duration_ns / 1000;
         // For about a second after a flow it times a new one from the first datagram of the old.
-        if report.duration_us > own_us + own_us / 20 + LEAST_LINGER_US {
+        if longer {
             self.mended.lingered_us = Some(report.duration_us);
             report.duration_us = own_us;
         }
         self
+    }
+
+    /// Whether the other end counted over another time than this one sent in, beyond what its socket may have held.
+    pub fn peer_took_longer(&self) -> bool {
+        let own_us = self.duration_ns / 1000;
+        let most_us = own_us + own_us / 20 + LEAST_LONGER_US;
+        self.report
+            .is_some_and(|report| report.duration_us > most_us)
     }
 
     /// Losses and arrivals of its datagrams by the server's report. Most servers count the final datagram as one more, and
@@ -252,6 +261,7 @@ mod tests {
         assert_eq!(told(100, 7), (7, 93));
         let (lost, arrived) = told(u64::MAX, u64::MAX);
         assert_eq!(lost + arrived, 100, "hostile");
+        assert_eq!(told(0, u64::MAX), (100, 0));
     }
 
     #[test]

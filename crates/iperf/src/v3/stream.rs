@@ -16,7 +16,7 @@ use super::receive::Receiver;
 use super::test::{Counted, Ends, StreamOutcome};
 use super::udp;
 use crate::queue::Queue;
-use crate::sending::{SendOptions, Sending, is_wait};
+use crate::sending::{SendOptions, Sending, is_wait, write_at_once};
 use crate::v2::schedule::Schedule;
 
 /// How long a socket may block before its thread looks whether the test is over.
@@ -371,7 +371,8 @@ fn write(
 ) {
     while !run.stopped() && !run.reached() {
         run.wait_until(schedule.due_ns());
-        match sending.write(stream, block, run.now_ns()) {
+        sending.tick(run.now_ns());
+        match write_at_once(stream, block) {
             Ok(len) => {
                 let now_ns = run.now_ns();
                 schedule.leaves(now_ns);

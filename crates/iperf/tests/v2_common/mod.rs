@@ -29,6 +29,13 @@ pub fn has_iperf() -> bool {
     found.is_ok()
 }
 
+/// Bytes as captures are written: pairs of hexadecimal digits, with anything between.
+pub fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let pair = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
+    digits.chunks(2).map(pair).collect()
+}
+
 /// A server of ours on a port of its own, and what it tells.
 pub struct Ours {
     pub server: Server,

@@ -17,8 +17,6 @@ use super::plan::Plan;
 use crate::leaving::Left;
 
 const NO_CONTENT: &str = "iperf checks no content, so its numbers are no counts of verified frames";
-/// A peer that counts longer than its sender by less than that in ns, and a twentieth, only read what its socket held.
-const LATE_NS: u64 = 50_000_000;
 const PEER_SENDS: &str = "the peer is the sender, and says nothing of itself";
 
 /// What flows are made with.
@@ -237,8 +235,7 @@ impl About<'_> {
             self.warnings
                 .push(Warning::new("iperf-note", text, way_out));
         }
-        let own_ns = sent.duration_ns;
-        if over_ns <= own_ns + own_ns / 20 + LATE_NS {
+        if !sent.peer_took_longer() {
             return;
         }
         let s = |ns: u64| ns as f64 / 1e9;
@@ -246,7 +243,7 @@ impl About<'_> {
             "{}: the peer counted for {:.3} s what was sent in {:.3} s, so it took less in a second than was offered and not lost",
             self.peer,
             s(over_ns),
-            s(own_ns)
+            s(sent.duration_ns)
         );
         let way_out = "a queue on the way or in the peer held the datagrams back: offer less, or ask for a longer trial";
         self.warnings.push(Warning::new("peer-time", text, way_out));

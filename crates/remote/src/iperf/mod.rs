@@ -16,7 +16,7 @@ use wirelab_iperf::v2::{Generation, Leg};
 use wirelab_port::tap::leads_to_board;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
-    Trial, Warning,
+    Trial,
 };
 
 use crate::host::{Addresses, HostPort};
@@ -98,12 +98,10 @@ impl IperfNode {
         if !self.route.interface.as_ref().is_some_and(leads_to_board) {
             return;
         }
-        observation.mark_emulated();
-        observation.warnings.push(Warning::new(
-            "emulated",
+        observation.tell_emulated(
             "the peer is an emulated board of this host, so that rates and times are those of the emulation, and not of the hardware",
             "take counts of instructions, which no host changes: wirelab stages board:NAME",
-        ));
+        );
     }
 
     fn run_once(

@@ -30,9 +30,7 @@ use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{
-    Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial, Warning,
-};
+use wirelab_trial::{Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial};
 use wirelab_wire::LineRate;
 
 use crate::host::{Addresses, HostPort, no_way};
@@ -274,14 +272,12 @@ impl ControlNode {
         let Some(emulator) = self.setup.get(EMULATOR).filter(|_| self.kind != BOARD) else {
             return;
         };
-        observation.mark_emulated();
-        observation.warnings.push(Warning::new(
-            "emulated",
+        observation.tell_emulated(
             format!(
                 "the node says that it is emulated ({emulator}), so that rates and times are those of the emulation, and not of the hardware"
             ),
             "take counts of instructions, which no host changes: wirelab stages board:NAME",
-        ));
+        );
     }
 
     /// One trial, on a thread of its own, since that goes to the tester's place.
