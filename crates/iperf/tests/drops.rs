@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use v2_common::{Ours, our_client, time};
-use wirelab_iperf::SendOptions;
 use wirelab_iperf::v2::{ClientConfig, Head, IdWidth, Leg, Mode, Protocol, Rate, ServerConfig};
 use wirelab_iperf::v3::{Client, Outcome, Parameters, Server, report};
+use wirelab_iperf::{SendOptions, SocketOptions};
 use wirelab_socket::Batch;
 use wirelab_trial::Cancel;
 
@@ -48,6 +48,7 @@ fn iperf3(ip: &str, segmentation: bool, reverse: bool) -> Outcome {
         },
         interval: Duration::from_millis(200),
         sending: sending(segmentation),
+        options: SocketOptions::NONE,
     };
     let asking = thread::spawn(move || client.run(&Cancel::new()).unwrap());
     let served = server.serve_one(&Cancel::new()).unwrap();

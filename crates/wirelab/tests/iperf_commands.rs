@@ -240,7 +240,7 @@ fn the_shape_of_json() {
 
 #[test]
 fn bad_usage_is_status_2_and_names_the_way_out() {
-    let cases: [(&str, &str); 16] = [
+    let cases: [(&str, &str); 26] = [
         ("", "--server"),
         ("-s -c localhost", "cannot be used with"),
         ("-c localhost -b fast", "write a number with k, m, g"),
@@ -253,7 +253,17 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
         ("-c localhost -r -d", "cannot be used with"),
         ("-c localhost -f x", "write a, k, m or g for bits"),
         ("-c localhost -i 1e9", "--interval takes"),
-        ("-c localhost -B 127.0.0.1", "is for --server"),
+        ("-c localhost -B somewhere", "write an address such as"),
+        ("-c localhost -4 -B ::1", "leave -4 out"),
+        ("-c ::1 -4 -t 1", "leave -4 out"),
+        ("-s -B 127.0.0.1:5002", "a server has its port from -p"),
+        ("-c localhost -S fast", "write a name such as EF"),
+        ("-c localhost --dscp 64", "a number from 0 to 63"),
+        ("-c localhost -Z", "name an algorithm"),
+        ("-c localhost -C cubic", "write -Z"),
+        ("-3 -c localhost -C", "name an algorithm"),
+        ("-3 -c localhost -Z", "(zerocopy)"),
+        ("-c localhost -D", "cannot be used with"),
         ("-c no.such.name.invalid -t 1", "give an address"),
         ("-3 -c localhost -d", "write --bidir"),
         ("-3 -c localhost -b 10pps", "powers of 1000"),

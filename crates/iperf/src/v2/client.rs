@@ -1,7 +1,7 @@
 //! A client for every generation of iperf 2: both protocols, `-r`, `-d`, `-R`, `--full-duplex` and `-P`.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,8 +14,10 @@ use super::clock::{self, Wall};
 use super::datagram::Generation;
 use super::io::Env;
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
+use super::sockets::Wanted;
 use super::sums::Sums;
 use super::table::{Id, Row};
+use crate::options::SocketOptions;
 use crate::sending::SendOptions;
 
 pub mod bounce;
@@ -61,6 +63,8 @@ pub struct ClientConfig {
     pub listen_port: u16,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
+    /// What else is chosen of the sockets.
+    pub options: SocketOptions,
     /// A line for each such interval (`-i`); zero for none.
     pub interval: Duration,
     /// Streams at once (`-P`), each in every direction of the mode.
@@ -89,6 +93,7 @@ impl ClientConfig {
             own_amount: None,
             listen_port: 0,
             window_bytes: None,
+            options: SocketOptions::NONE,
             interval: Duration::ZERO,
             streams: 1,
             generation: Generation::Wide,
@@ -193,10 +198,13 @@ impl ClientConfig {
             rate => rate,
         };
         let header = ClientHeader::new(udp, port.max(1), length, self.amount, rate);
-        let header = ClientHeader {
+        let mut header = ClientHeader {
             threads: self.streams.max(1),
             ..header.with_mode(self.mode)
         };
+        if let Some(extension) = &mut header.extension {
+            extension.tos = self.options.tos.unwrap_or(0).into();
+        }
         match udp {
             true => header.of_generation(self.generation),
             false => header,
@@ -237,10 +245,11 @@ impl ClientConfig {
         })
     }
 
-    fn any_address(&self, port: u16) -> SocketAddr {
-        match self.server {
-            SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, port).into(),
-            SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, port).into(),
+    /// What its sockets are asked for.
+    const fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            window: self.window_bytes,
+            options: &self.options,
         }
     }
 

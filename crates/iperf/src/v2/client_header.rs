@@ -290,6 +290,13 @@ impl ClientHeader {
         self.flags & base::WANTS_ACK != 0
     }
 
+    /// The type of service asked for the traffic back; `None` where the header names none.
+    pub fn tos(&self) -> Option<u8> {
+        // 2.0.10 to 2.0.13 leave there what was in the buffer.
+        let extension = self.extension.filter(|of| of.version[0] != VERSION_2_0)?;
+        u8::try_from(extension.tos).ok().filter(|tos| *tos != 0)
+    }
+
     /// The rate asked for the traffic back; `None` where the header names none.
     pub fn rate(&self) -> Option<Rate> {
         let (rate, packets) = match &self.extension {

@@ -18,6 +18,7 @@ use super::sent::not_kept;
 use super::stream::Pace;
 use super::sums::sum_of;
 use super::table::{Datagrams, Id, Row};
+use crate::options::RefusedOption;
 use crate::queue::{Queue, too_slow};
 
 /// Most lines that an outcome keeps; a test with more has longer intervals, or its lines are taken as they come.
@@ -306,6 +307,9 @@ pub enum Trouble {
         /// Why.
         source: io::Error,
     },
+    /// The system refuses an option of a socket.
+    #[error(transparent)]
+    Refused(#[from] RefusedOption),
     /// No connection.
     #[error("cannot reach {peer}: {source}; {}", way_out(source))]
     Connect {
@@ -360,6 +364,16 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// What the system said, where that is all that is told further.
+    pub(super) fn into_io(self) -> io::Error {
+        match self {
+            Trouble::Bind { source, .. }
+            | Trouble::Connect { source, .. }
+            | Trouble::Gone { source, .. } => source,
+            other => io::Error::other(other),
+        }
+    }
+
     /// Whether what answered is no server of iperf 2 that works: then nothing that was counted means anything.
     pub const fn is_wrong_peer(&self) -> bool {
         matches!(

@@ -4,7 +4,7 @@
 //! traffic goes to hosts on the link and to who is allowed alone ([`Prefix`]); it is bounded in time and number, ends when the
 //! victim's host refuses it, and can be switched off.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,8 +17,9 @@ use super::datagram::Generation;
 use super::io::Env;
 use super::outcome::{Leg, Trouble};
 use super::send::SendPlan;
-use super::sockets::{bind_udp, listen_tcp};
+use super::sockets::{Wanted, bind_udp, listen_tcp};
 use super::table::{Id, Row};
+use crate::options::SocketOptions;
 use crate::sending::SendOptions;
 
 pub use reach::{Prefix, PrefixError};
@@ -62,6 +63,8 @@ pub struct ServerConfig {
     pub interval: Duration,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
+    /// What else is chosen of the sockets; an address and a port are those of [`Server::start`].
+    pub options: SocketOptions,
     /// How it sends.
     pub sending: SendOptions,
     /// The wall clock that dates what the server sends.
@@ -82,8 +85,19 @@ impl Default for ServerConfig {
             quiet: Duration::from_secs(5),
             interval: Duration::ZERO,
             window_bytes: None,
+            options: SocketOptions::NONE,
             sending: SendOptions::DEFAULT,
             wall: clock::system,
+        }
+    }
+}
+
+impl ServerConfig {
+    /// What its sockets are asked for.
+    const fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            window: self.window_bytes,
+            options: &self.options,
         }
     }
 }
@@ -162,8 +176,8 @@ impl Server {
         handler: Handler,
     ) -> Result<Server, Trouble> {
         let bind = |source| Trouble::Bind { address, source };
-        let listener = listen_tcp(address, config.window_bytes)?;
-        let socket = bind_udp(address, config.window_bytes)?;
+        let listener = listen_tcp(address, config.wanted())?;
+        let socket = bind_udp(address, config.wanted())?;
         listener.set_nonblocking(true).map_err(bind)?;
         let shared = Arc::new(Shared {
             config,
@@ -281,12 +295,16 @@ impl Shared {
         self.with_env(|env| env.epoch_us)
     }
 
-    /// Where traffic to `peer` leaves from: the address that the server was given, if it was given one.
-    fn own_ip(&self, peer: SocketAddr) -> IpAddr {
-        match (self.address.ip().is_unspecified(), peer) {
-            (false, _) => self.address.ip(),
-            (true, SocketAddr::V4(_)) => Ipv4Addr::UNSPECIFIED.into(),
-            (true, SocketAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
+    /// What sockets of traffic back are asked for: it leaves from the address that the server was given, if it was given one,
+    /// and has the type of service that the client asks (`-S`), unless the server was given one.
+    fn back_options(&self, header: Option<&ClientHeader>) -> SocketOptions {
+        let ip = self.address.ip();
+        let asked = header.and_then(ClientHeader::tos);
+        SocketOptions {
+            address: (!ip.is_unspecified()).then_some(ip),
+            port: 0,
+            tos: self.config.options.tos.or(asked),
+            ..self.config.options
         }
     }
 

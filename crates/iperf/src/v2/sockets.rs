@@ -1,19 +1,17 @@
-//! How sockets are made: buffers before a connection or a listener is, so that they take part in its window.
+//! The sockets of iperf 2 on top of what both generations have: listeners, deep queues, and peers that fall silent.
 
-use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, listen,
-    setsockopt, socket, sockopt,
-};
-
+use nix::sys::socket::{Backlog, SockFlag, SockaddrStorage, bind, listen, setsockopt, sockopt};
 use wirelab_socket::lengthen_queue;
 
 use super::outcome::Trouble;
+pub(super) use crate::connecting::Wanted;
+use crate::connecting::{
+    SocketError, connect_datagrams, connect_stream, set_window, stream_socket,
+};
 
 /// How long what was written may stay unacknowledged in ms: a peer that is gone without a word is noticed then.
 const UNACKNOWLEDGED_MS: u32 = 10_000;
@@ -23,52 +21,68 @@ const DEEP_BYTES: u32 = 8 << 20;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// Ask for buffers of a size in the kernel (`-w`), which doubles and bounds it as it likes.
-pub(super) fn set_window(socket: &impl AsFd, bytes: Option<u32>) {
-    if let Some(bytes) = bytes {
-        // A size that the kernel does not grant is no reason not to measure.
-        let _ = setsockopt(socket, sockopt::RcvBuf, &(bytes as usize));
-        let _ = setsockopt(socket, sockopt::SndBuf, &(bytes as usize));
+impl SocketError {
+    /// What is told where a socket towards `peer` was wanted.
+    fn towards(self, peer: SocketAddr) -> Trouble {
+        match self {
+            SocketError::Refused(option) => Trouble::Refused(option),
+            SocketError::System(source) => Trouble::Connect { peer, source },
+        }
+    }
+
+    /// What is told where a socket on `address` was wanted.
+    fn on(self, address: SocketAddr) -> Trouble {
+        match self {
+            SocketError::Refused(option) => Trouble::Refused(option),
+            SocketError::System(source) => Trouble::Bind { address, source },
+        }
     }
 }
 
 /// A UDP socket on an address, with a deep receive buffer unless another is asked.
-pub(super) fn bind_udp(address: SocketAddr, window: Option<u32>) -> Result<UdpSocket, Trouble> {
+pub(super) fn bind_udp(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket, Trouble> {
     let bound = UdpSocket::bind(address).map_err(|source| Trouble::Bind { address, source })?;
-    set_window(&bound, window);
-    if window.is_none() {
-        lengthen_queue(&bound, DEEP_BYTES);
+    set_window(&bound, wanted.window);
+    wanted.options.apply_datagram(&bound, address.is_ipv6())?;
+    Ok(deep(bound, wanted))
+}
+
+/// The UDP socket of a client's stream number `index` (from 0), connected to `peer`.
+pub(super) fn connect_udp(
+    peer: SocketAddr,
+    index: u32,
+    wanted: Wanted<'_>,
+) -> Result<UdpSocket, Trouble> {
+    let socket = connect_datagrams(peer, index, wanted).map_err(|error| error.towards(peer))?;
+    Ok(deep(socket, wanted))
+}
+
+fn deep(socket: UdpSocket, wanted: Wanted<'_>) -> UdpSocket {
+    if wanted.window.is_none() {
+        lengthen_queue(&socket, DEEP_BYTES);
     }
-    Ok(bound)
+    socket
 }
 
-/// A TCP listener on an address.
-pub(super) fn listen_tcp(address: SocketAddr, window: Option<u32>) -> Result<TcpListener, Trouble> {
-    let make = || -> io::Result<TcpListener> {
-        let fd = stream_socket(address, SockFlag::SOCK_CLOEXEC, window)?;
-        // As the standard library does: connections of an earlier run that still linger are no reason to refuse.
-        setsockopt(&fd, sockopt::ReuseAddr, &true)?;
-        bind(fd.as_raw_fd(), &SockaddrStorage::from(address))?;
-        listen(&fd, Backlog::new(BACKLOG)?)?;
-        Ok(fd.into())
-    };
-    make().map_err(|source| Trouble::Bind { address, source })
+/// A TCP listener on an address; connections take over what is wanted of it.
+pub(super) fn listen_tcp(address: SocketAddr, wanted: Wanted<'_>) -> Result<TcpListener, Trouble> {
+    let made = stream_socket(address, SockFlag::empty(), wanted);
+    let fd = made.map_err(|error| error.on(address))?;
+    let listens = bind(fd.as_raw_fd(), &SockaddrStorage::from(address))
+        .and_then(|()| listen(&fd, Backlog::new(BACKLOG)?));
+    listens.map_err(|error| SocketError::System(error.into()).on(address))?;
+    Ok(fd.into())
 }
 
-/// A TCP connection to `peer`, made within `limit`.
+/// A TCP connection to `peer`, made within `limit`, of a client's stream number `index` (from 0).
 pub(super) fn connect_tcp(
     peer: SocketAddr,
-    window: Option<u32>,
+    index: u32,
+    wanted: Wanted<'_>,
     limit: Duration,
-) -> io::Result<TcpStream> {
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let fd = stream_socket(peer, flags, window)?;
-    match connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)) {
-        Err(nix::Error::EINPROGRESS) => wait_connected(&fd, limit)?,
-        other => other?,
-    }
-    let stream = TcpStream::from(fd);
-    stream.set_nonblocking(false)?;
+) -> Result<TcpStream, Trouble> {
+    let made = connect_stream(peer, index, wanted, limit);
+    let stream = made.map_err(|error| error.towards(peer))?;
     notice_silence(&stream);
     Ok(stream)
 }
@@ -79,39 +93,24 @@ pub(super) fn notice_silence(stream: &TcpStream) {
     let _ = setsockopt(stream, sockopt::TcpUserTimeout, &UNACKNOWLEDGED_MS);
 }
 
-fn stream_socket(peer: SocketAddr, flags: SockFlag, window: Option<u32>) -> io::Result<OwnedFd> {
-    let family = match peer {
-        SocketAddr::V4(_) => AddressFamily::Inet,
-        SocketAddr::V6(_) => AddressFamily::Inet6,
-    };
-    let fd = socket(family, SockType::Stream, flags, None)?;
-    set_window(&fd, window);
-    Ok(fd)
-}
-
-fn wait_connected(fd: &OwnedFd, limit: Duration) -> io::Result<()> {
-    let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
-    let mut wait = [PollFd::new(fd.as_fd(), PollFlags::POLLOUT)];
-    if poll(&mut wait, limit)? == 0 {
-        return Err(io::ErrorKind::TimedOut.into());
-    }
-    match getsockopt(fd, sockopt::SocketError)? {
-        0 => Ok(()),
-        code => Err(io::Error::from_raw_os_error(code)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::io::{Read, Write};
+
+    use nix::sys::socket::getsockopt;
+
+    use super::*;
+    use crate::options::SocketOptions;
 
     #[test]
     fn buffers_are_set_before_the_connection() {
-        let window = Some(30_000);
-        let listener = listen_tcp(([127, 0, 0, 1], 0).into(), window).unwrap();
+        let wanted = Wanted {
+            window: Some(30_000),
+            ..Wanted::DEFAULT
+        };
+        let listener = listen_tcp(([127, 0, 0, 1], 0).into(), wanted).unwrap();
         let peer = listener.local_addr().unwrap();
-        let mut stream = connect_tcp(peer, window, Duration::from_secs(5)).unwrap();
+        let mut stream = connect_tcp(peer, 0, wanted, Duration::from_secs(5)).unwrap();
         let (mut accepted, _) = listener.accept().unwrap();
         for socket in [&stream, &accepted] {
             // The kernel doubles what is asked (socket(7)).
@@ -122,16 +121,54 @@ mod tests {
     }
 
     #[test]
+    fn a_client_sends_from_the_address_and_port_that_were_chosen() {
+        let free = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let options = SocketOptions {
+            address: Some([127, 0, 0, 1].into()),
+            port,
+            tos: Some(0x28),
+            ..SocketOptions::NONE
+        };
+        let wanted = Wanted {
+            options: &options,
+            ..Wanted::DEFAULT
+        };
+        let listener = listen_tcp(([127, 0, 0, 1], 0).into(), wanted).unwrap();
+        let peer = listener.local_addr().unwrap();
+        let stream = connect_tcp(peer, 0, wanted, Duration::from_secs(5)).unwrap();
+        assert_eq!(stream.local_addr().unwrap().port(), port);
+        let (accepted, from) = listener.accept().unwrap();
+        assert_eq!(from.port(), port);
+        assert_eq!(
+            getsockopt(&accepted, sockopt::Ipv4Tos),
+            Ok(0x28),
+            "it takes it over"
+        );
+        let datagrams = connect_udp(peer, 0, wanted).unwrap();
+        assert_eq!(datagrams.local_addr().unwrap().port(), port);
+        let error = connect_udp(peer, 0, wanted).unwrap_err().to_string();
+        assert!(error.contains("refuses --bind 127.0.0.1:"), "{error}");
+        assert!(
+            error.contains("fix: give an address of this host"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn what_cannot_be_had_is_said() {
-        let taken = listen_tcp(([127, 0, 0, 1], 0).into(), None).unwrap();
+        let taken = listen_tcp(([127, 0, 0, 1], 0).into(), Wanted::DEFAULT).unwrap();
         let address = taken.local_addr().unwrap();
-        let error = listen_tcp(address, None).unwrap_err().to_string();
+        let error = listen_tcp(address, Wanted::DEFAULT)
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with(&format!("cannot listen on {address}")),
             "{error}"
         );
         drop(taken);
-        let error = connect_tcp(address, None, Duration::from_secs(5)).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
+        let error = connect_tcp(address, 0, Wanted::DEFAULT, Duration::from_secs(5)).unwrap_err();
+        assert!(error.to_string().contains("Connection refused"), "{error}");
     }
 }

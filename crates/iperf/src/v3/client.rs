@@ -1,7 +1,7 @@
 //! An iperf3 client on sockets.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,11 +11,12 @@ use super::client_control::{ClientControl, ClientEvent};
 use super::control::Cookie;
 use super::cpu::CpuUse;
 use super::datagram::{OPENING_LEN, hello, is_reply};
-use super::link::{Link, PATIENCE, connect, set_buffers};
+use super::link::{Link, PATIENCE, connect, connect_udp, wanted};
 use super::parameters::{Parameters, stream_id};
 use super::stream::{Run, Running, Way, finish, receive, send};
 use super::test::{Outcome, Tell, TestError, Told};
 use super::watch::Watch;
+use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
 /// How often an opening datagram is sent before the stream counts as blocked, and how long each waits for the answer.
@@ -33,6 +34,8 @@ pub struct Client {
     pub interval: Duration,
     /// How it sends.
     pub sending: SendOptions,
+    /// What is chosen of its sockets; of the control connection the address and the device alone, as iperf3 has it.
+    pub options: SocketOptions,
 }
 
 impl Client {
@@ -45,8 +48,12 @@ impl Client {
     pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
         self.parameters.check().map_err(TestError::Unsupported)?;
         let peer = self.server;
-        let stream = TcpStream::connect_timeout(&peer, PATIENCE)
-            .map_err(|source| TestError::Connect { peer, source })?;
+        let of_control = SocketOptions {
+            address: self.options.address,
+            device: self.options.device,
+            ..SocketOptions::NONE
+        };
+        let stream = connect(peer, 0, wanted(0, &of_control))?;
         let link = Link::new(stream)?;
         let seed = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -114,8 +121,8 @@ impl Session<'_> {
         loop {
             match self.wait(cancel)? {
                 ClientEvent::OpenStreams => {
-                    for _ in 0..self.client.parameters.all_streams() {
-                        ways.push(self.open()?);
+                    for index in 0..self.client.parameters.all_streams() {
+                        ways.push(self.open(index)?);
                     }
                 }
                 ClientEvent::Run => return Ok(ways),
@@ -128,23 +135,17 @@ impl Session<'_> {
         }
     }
 
-    fn open(&self) -> Result<Way, TestError> {
+    fn open(&self, index: u32) -> Result<Way, TestError> {
         let server = self.client.server;
         let what = || TestError::io(format!("opening a stream to {server}"));
-        let window = self.client.parameters.window_bytes;
-        if !self.client.parameters.udp {
-            let mut stream = connect(server, window).map_err(what())?;
+        let parameters = &self.client.parameters;
+        let wanted = wanted(parameters.window_bytes, &self.client.options);
+        if !parameters.udp {
+            let mut stream = connect(server, index, wanted)?;
             stream.write_all(self.cookie.as_bytes()).map_err(what())?;
             return Ok(Way::Tcp(stream));
         }
-        let any = if server.is_ipv6() {
-            "[::]:0"
-        } else {
-            "0.0.0.0:0"
-        };
-        let socket = UdpSocket::bind(any).map_err(what())?;
-        set_buffers(&socket, window);
-        socket.connect(server).map_err(what())?;
+        let socket = connect_udp(server, index, wanted)?;
         socket
             .set_read_timeout(Some(OPENING_WAIT))
             .map_err(what())?;

@@ -1,17 +1,14 @@
 //! A control connection on a socket: bytes that wait, and whether the peer is still there.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, AsRawFd};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrStorage, getsockopt, setsockopt, socket, sockopt,
-};
+use nix::sys::socket::{setsockopt, sockopt};
 
 use super::test::TestError;
+use crate::connecting::{SocketError, Wanted, connect_datagrams, connect_stream};
+use crate::options::SocketOptions;
 use crate::sending::is_wait;
 
 /// How long one look for bytes takes at most; also how late an interval may end.
@@ -74,40 +71,35 @@ fn keep_alive(stream: &TcpStream) -> nix::Result<()> {
     setsockopt(stream, sockopt::TcpKeepCount, &3)
 }
 
-/// Ask for buffers of a size in the kernel (`-w`), which doubles and bounds it as it likes; 0 leaves them alone.
-pub(super) fn set_buffers(socket: &impl AsFd, bytes: u32) {
-    if bytes > 0 {
-        // A size that the kernel does not grant is no reason not to measure.
-        let _ = setsockopt(socket, sockopt::RcvBuf, &(bytes as usize));
-        let _ = setsockopt(socket, sockopt::SndBuf, &(bytes as usize));
-    }
+/// What sockets are asked for; buffers of 0 bytes leave them alone.
+pub(super) const fn wanted(window_bytes: u32, options: &SocketOptions) -> Wanted<'_> {
+    let window = match window_bytes {
+        0 => None,
+        bytes => Some(bytes),
+    };
+    Wanted { window, options }
 }
 
-/// Connect, with buffers of a size asked for before: the window that is offered first depends on them.
-pub(super) fn connect(to: SocketAddr, window_bytes: u32) -> io::Result<TcpStream> {
-    if window_bytes == 0 {
-        return TcpStream::connect_timeout(&to, PATIENCE);
-    }
-    let family = match to {
-        SocketAddr::V4(_) => AddressFamily::Inet,
-        SocketAddr::V6(_) => AddressFamily::Inet6,
-    };
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let made = socket(family, SockType::Stream, flags, None)?;
-    set_buffers(&made, window_bytes);
-    match nix::sys::socket::connect(made.as_raw_fd(), &SockaddrStorage::from(to)) {
-        Ok(()) | Err(Errno::EINPROGRESS) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let wait = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::MAX);
-    if poll(&mut [PollFd::new(made.as_fd(), PollFlags::POLLOUT)], wait)? == 0 {
-        return Err(ErrorKind::TimedOut.into());
-    }
-    match getsockopt(&made, sockopt::SocketError)? {
-        0 => {}
-        error => return Err(io::Error::from_raw_os_error(error)),
-    }
-    let stream = TcpStream::from(made);
-    stream.set_nonblocking(false)?;
-    Ok(stream)
+/// Connect stream number `index` (from 0) over TCP.
+pub(super) fn connect(
+    to: SocketAddr,
+    index: u32,
+    wanted: Wanted<'_>,
+) -> Result<TcpStream, TestError> {
+    connect_stream(to, index, wanted, PATIENCE).map_err(|error| match error {
+        SocketError::Refused(option) => TestError::Refused(option),
+        SocketError::System(source) => TestError::Connect { peer: to, source },
+    })
+}
+
+/// The UDP socket of stream number `index` (from 0), connected to `to`.
+pub(super) fn connect_udp(
+    to: SocketAddr,
+    index: u32,
+    wanted: Wanted<'_>,
+) -> Result<UdpSocket, TestError> {
+    connect_datagrams(to, index, wanted).map_err(|error| match error {
+        SocketError::Refused(option) => TestError::Refused(option),
+        SocketError::System(source) => TestError::io(format!("opening a stream to {to}"))(source),
+    })
 }

@@ -13,6 +13,7 @@ use super::parameters::{MAX_SECONDS, Parameters};
 use super::pending::Pending;
 use super::server_control::{ServerControl, ServerEvent};
 use super::test::{Outcome, Tell, TestError};
+use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
 mod session;
@@ -37,6 +38,7 @@ pub struct Server {
     longest: Duration,
     quiet: Duration,
     sending: SendOptions,
+    options: SocketOptions,
 }
 
 struct Candidate {
@@ -60,6 +62,7 @@ impl Server {
             longest: Duration::from_secs(MAX_SECONDS + 10),
             quiet: QUIET,
             sending: SendOptions::DEFAULT,
+            options: SocketOptions::NONE,
         })
     }
 
@@ -87,6 +90,16 @@ impl Server {
     /// How it sends; [`SendOptions::DEFAULT`] unless set.
     pub const fn set_sending(&mut self, sending: SendOptions) {
         self.sending = sending;
+    }
+
+    /// What is chosen of its sockets; nothing unless set. Connections take over what its listener has.
+    ///
+    /// # Errors
+    /// [`TestError::Refused`], the first that the system refuses.
+    pub fn set_options(&mut self, options: SocketOptions) -> Result<(), TestError> {
+        options.apply_stream(&self.listener, self.local.is_ipv6())?;
+        self.options = options;
+        Ok(())
     }
 
     /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.

@@ -9,6 +9,7 @@ use super::control::{ControlError, Cookie};
 use super::parameters::Parameters;
 use super::receive::Received;
 use super::results::{Results, StreamResult};
+use crate::options::RefusedOption;
 
 /// One stream during an interval, or during the whole test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -195,6 +196,9 @@ pub enum TestError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The system refuses an option of a socket.
+    #[error(transparent)]
+    Refused(#[from] RefusedOption),
     /// The system refused.
     #[error("{what}: {source}")]
     Io {

@@ -4,8 +4,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirelab_iperf::SendOptions;
 use wirelab_iperf::v3::{Client, Outcome, Parameters, TestError};
+use wirelab_iperf::{SendOptions, SocketOptions};
 use wirelab_trial::Cancel;
 
 pub mod real;
@@ -15,6 +15,7 @@ pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestEr
     let interval = Duration::from_millis(500);
     Client {
         sending: SendOptions::DEFAULT,
+        options: SocketOptions::NONE,
         server,
         parameters,
         interval,

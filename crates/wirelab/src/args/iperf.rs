@@ -1,13 +1,13 @@
 //! The options of `wirelab iperf`: the letters of iperf 2 and, with `--iperf3`, those of iperf3.
 
-use std::net::IpAddr;
+use std::path::PathBuf;
 
 use clap::Args;
 use wirelab_iperf::v2::server::Prefix;
 
 /// iperf 2 and iperf3, server and client, with their own flags and their own table
 #[derive(Args, Debug)]
-#[command(disable_version_flag = true)]
+#[command(disable_version_flag = true, args_override_self = true)]
 #[command(after_help = "\
 Bytes (-l, -n, -w): K, M, G are powers of 1024, k, m, g of 1000. Rates (-b): 5M is 5·2^20 bit/s and 5m is 5·10^6 bit/s, \
 as iperf 2 has it; with --iperf3 both are 5·10^6 bit/s, as iperf3 has it.
@@ -26,11 +26,19 @@ pub struct IperfArgs {
     /// Port of the server; 5001, with --iperf3 5201
     #[arg(short, long)]
     pub port: Option<u16>,
-    /// Address to listen on; all addresses without it
-    #[arg(short = 'B', long, value_name = "ADDRESS")]
-    pub bind: Option<IpAddr>,
+    /// Address to listen on, all addresses without it; of a client the one to send from, with a port where one is given
+    #[arg(short = 'B', long, value_name = "ADDRESS[:PORT][%DEVICE]")]
+    pub bind: Option<String>,
+    /// IPv4 alone
+    #[arg(short = '4', visible_alias = "version4", long, conflicts_with = "ipv6")]
+    pub ipv4: bool,
     /// IPv6: connect over it, or listen on it too
-    #[arg(short = 'V', short_alias = '6', visible_alias = "version6", long)]
+    #[arg(
+        short = 'V',
+        short_alias = '6',
+        visible_aliases = ["version6", "ipv6_domain"],
+        long
+    )]
     pub ipv6: bool,
     /// Seconds from one line of the table to the next; none without it, with --iperf3 1
     #[arg(short, long, value_name = "SECONDS")]
@@ -53,10 +61,45 @@ pub struct IperfArgs {
     /// JSON for scripts; of a server one line for each test
     #[arg(short = 'J', long)]
     pub json: bool,
+    /// Write to this file what would be printed; iperf 2 begins the file anew, --iperf3 writes behind what it has
+    #[arg(short, long, visible_alias = "logfile", value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub socket: IperfSocketArgs,
     #[command(flatten)]
     pub serve: IperfServerArgs,
     #[command(flatten)]
     pub test: IperfClientArgs,
+}
+
+/// What the system is asked for on each socket.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Sockets")]
+pub struct IperfSocketArgs {
+    /// Most bytes of a TCP segment
+    #[arg(short = 'M', long, visible_alias = "set-mss", value_name = "BYTES")]
+    pub mss: Option<String>,
+    /// Send short TCP segments at once (Nagle's algorithm off)
+    #[arg(short = 'N', long = "nodelay", visible_alias = "no-delay")]
+    pub no_delay: bool,
+    /// Type of service of what is sent: a name such as EF, CS1 or AF41, or the byte of the IP header
+    #[arg(short = 'S', long, value_name = "VALUE", overrides_with = "dscp")]
+    pub tos: Option<String>,
+    /// The same by its code point, the upper six bits: a name or 0 to 63
+    #[arg(long, value_name = "VALUE", overrides_with = "tos")]
+    pub dscp: Option<String>,
+    /// TCP's congestion control, such as reno, cubic or bbr; with --iperf3 the letter is -C, as iperf3 has it
+    #[arg(
+        short = 'Z',
+        long,
+        visible_aliases = ["tcp-congestion", "linux-congestion"],
+        value_name = "ALGORITHM",
+        num_args = 0..=1
+    )]
+    pub congestion: Option<Option<String>>,
+    /// Port to send from, and the ones that follow it for further streams
+    #[arg(long, value_name = "PORT", requires = "client", value_parser = clap::value_parser!(u16).range(1..))]
+    pub cport: Option<u16>,
 }
 
 /// What a server does.
@@ -67,10 +110,13 @@ pub struct IperfServerArgs {
     #[arg(
         short = '1',
         long = "one",
-        visible_alias = "one-off",
+        visible_aliases = ["one-off", "singleclient"],
         requires = "server"
     )]
     pub one: bool,
+    /// Serve in the background: this process ends when the other one listens
+    #[arg(short = 'D', long, conflicts_with = "client")]
+    pub daemon: bool,
     /// Receive alone: send nothing back whatever a client asks
     #[arg(long, requires = "server")]
     pub receive_only: bool,
@@ -87,14 +133,15 @@ pub struct IperfClientArgs {
     #[arg(short, long)]
     pub udp: bool,
     /// Seconds to send; 10 without it; of a server, seconds to serve
-    #[arg(short, long, value_name = "SECONDS", conflicts_with = "num")]
+    #[arg(short, long, value_name = "SECONDS", overrides_with = "num")]
     pub time: Option<f64>,
-    /// Bytes to send in place of a time
+    /// Bytes to send in place of a time; of both the last counts
     #[arg(
         short,
         long,
         visible_alias = "bytes",
         value_name = "BYTES",
+        overrides_with = "time",
         requires = "client"
     )]
     pub num: Option<String>,
@@ -141,7 +188,14 @@ pub struct IperfClientArgs {
     /// Seconds at the start that do not count (iperf3)
     #[arg(short = 'O', long, value_name = "SECONDS", requires_all = ["client", "iperf3"])]
     pub omit: Option<u64>,
-    /// Send no client header: for servers that read 12-byte heads alone (ESP-IDF, NuttX)
-    #[arg(short = 'C', long, requires = "client")]
-    pub compatibility: bool,
+    /// Send no client header: for servers that read 12-byte heads alone (ESP-IDF, NuttX); with --iperf3 -C ALGORITHM is
+    /// --congestion
+    #[arg(
+        short = 'C',
+        long,
+        value_name = "ALGORITHM",
+        num_args = 0..=1,
+        requires = "client"
+    )]
+    pub compatibility: Option<Option<String>>,
 }

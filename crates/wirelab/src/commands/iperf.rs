@@ -1,6 +1,6 @@
 //! `wirelab iperf`: iperf 2 and iperf3 with their own flags, server and client.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use wirelab_cores::prefer_this_session;
@@ -13,7 +13,9 @@ use crate::exit::{Failure, Result};
 
 mod fragments;
 mod json2;
+mod place;
 mod report2;
+mod sockets;
 mod three;
 mod two;
 
@@ -25,12 +27,16 @@ const LEAST_INTERVAL_S: f64 = 0.01;
 const MOST_SECONDS: f64 = 21_474_836.0;
 
 pub fn run(args: &IperfArgs) -> Result {
+    if args.serve.daemon && !place::is_background() {
+        return place::start_background();
+    }
+    let place = place::enter(args)?;
     let _preferred = prefer_this_session();
     match (args.iperf3, &args.client) {
         (false, Some(host)) => two::test(args, host),
-        (false, None) => two::serve(args),
+        (false, None) => two::serve(args, place),
         (true, Some(host)) => three::test(args, host),
-        (true, None) => three::serve(args),
+        (true, None) => three::serve(args, place),
     }
 }
 
@@ -64,21 +70,8 @@ fn interval(args: &IperfArgs, usual_s: f64) -> std::result::Result<Duration, Fai
     }
 }
 
-/// Where to listen.
-fn listen(args: &IperfArgs, port: u16) -> SocketAddr {
-    let any = match args.ipv6 {
-        true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
-        false => IpAddr::from(Ipv4Addr::UNSPECIFIED),
-    };
-    SocketAddr::new(args.bind.unwrap_or(any), args.port.unwrap_or(port))
-}
-
 /// The server's address; of a name the first of the wanted kind.
 fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<SocketAddr, Failure> {
-    if args.bind.is_some() {
-        let way = "a client takes the address that the route gives; leave it out";
-        return Err(wrong("--bind", format_args!("is for --server; {way}")));
-    }
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let port = args.port.unwrap_or(port);
     if port == 0 {
@@ -91,7 +84,7 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
     let found: Vec<SocketAddr> = found.collect();
     let wanted = |address: &&SocketAddr| address.is_ipv6() == args.ipv6;
     // An address says by itself what it is; of a name the kind is asked for with -V.
-    let literal = bare.parse::<IpAddr>().is_ok() || bare.contains('%');
+    let literal = !args.ipv4 && (bare.parse::<IpAddr>().is_ok() || bare.contains('%'));
     let chosen = found
         .iter()
         .find(wanted)
@@ -99,6 +92,7 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
     chosen.copied().ok_or_else(|| {
         let (kind, way) = match args.ipv6 {
             true => ("IPv6", "leave -V out"),
+            false if args.ipv4 => ("IPv4", "leave -4 out, or write -V for IPv6"),
             false => ("IPv4", "add -V for IPv6"),
         };
         wrong(

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -83,6 +83,14 @@ impl Ours {
             }
         }
         server
+    }
+
+    /// The port for what the options of a client ask.
+    pub fn tcp_or_udp(&self, options: &str) -> String {
+        match options.contains("-u") {
+            true => self.udp.clone(),
+            false => self.tcp.clone(),
+        }
     }
 
     /// The next line that it prints.
@@ -180,12 +188,41 @@ pub struct Real {
 impl Real {
     /// Start it, and wait until it listens.
     pub fn start(binary: &str, args: &str) -> Real {
+        Real::start_to(Stdio::null, binary, args)
+    }
+
+    /// The same, with what it prints to be read.
+    pub fn start_telling(binary: &str, args: &str) -> Real {
+        Real::start_to(Stdio::piped, binary, args)
+    }
+
+    /// End it as Ctrl-C does, and the rest of what it printed.
+    pub fn end(mut self) -> String {
+        interrupt(&self.child);
+        self.rest()
+    }
+
+    /// Its lines until one has `text`; what follows is lost.
+    pub fn until(&mut self, text: &str) -> String {
+        let out = self.child.stdout.take().unwrap();
+        let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+        lines.find(|line| line.contains(text)).expect(text)
+    }
+
+    fn rest(&mut self) -> String {
+        let mut text = String::new();
+        let mut out = self.child.stdout.take().unwrap();
+        out.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    fn start_to(out: fn() -> Stdio, binary: &str, args: &str) -> Real {
         loop {
             let port = free_port();
             let child = Command::new(binary)
                 .args(["-s", "-B", "127.0.0.1", "-p", &port.to_string()])
                 .args(args.split_whitespace())
-                .stdout(Stdio::null())
+                .stdout(out())
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();

@@ -32,14 +32,14 @@ pub(super) fn run(
         peer: config.server,
         source,
     };
-    let window = config.window_bytes;
-    let mut stream = connect_tcp(config.server, window, CONNECT).map_err(connect)?;
+    let wanted = config.wanted();
+    let mut stream = connect_tcp(config.server, number - 1, wanted, CONNECT)?;
     let wants_port = matches!(config.mode, Mode::Tradeoff | Mode::Dual);
     let listener = match wants_port {
         true => {
             // Only the address that the server sees listens.
             let own = stream.local_addr().map_err(connect)?.ip();
-            Some(listen_tcp((own, config.back_port(number)).into(), window)?)
+            Some(listen_tcp((own, config.back_port(number)).into(), wanted)?)
         }
         false => None,
     };

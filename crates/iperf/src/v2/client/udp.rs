@@ -19,7 +19,7 @@ use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::report::ServerReport;
 use crate::v2::send::{SendPlan, Sender, Step};
-use crate::v2::sockets::bind_udp;
+use crate::v2::sockets::{bind_udp, connect_udp};
 use crate::v2::table::Id;
 
 /// A flow of which the final datagram came is listened to so long in ns, to answer further ones.
@@ -47,13 +47,12 @@ pub(super) fn run(
         peer: config.server,
         source,
     };
-    let window = config.window_bytes;
-    let socket = bind_udp(config.any_address(0), window)?;
-    socket.connect(config.server).map_err(connect)?;
+    let wanted = config.wanted();
+    let socket = connect_udp(config.server, number - 1, wanted)?;
     let id = Id::Stream(number);
     // Only the address that the server sees listens.
     let own_ip = socket.local_addr().map_err(connect)?.ip();
-    let own = || bind_udp((own_ip, config.back_port(number)).into(), window);
+    let own = || bind_udp((own_ip, config.back_port(number)).into(), wanted);
     let back = |way: &Way<'_>| receive(config, env, results, &socket, way);
     match config.mode {
         Mode::Forward => send(config, env, results, &socket, None, id),

@@ -10,6 +10,7 @@ use wirelab_socket::mtu::path_mtu;
 
 use super::reach::{NOT_PROVEN, may_send};
 use super::{ServerEvent, Shared};
+use crate::options::{SocketOptions, set_tos};
 use crate::v2::amount::Rate;
 use crate::v2::client_header::ClientHeader;
 use crate::v2::datagram::{Generation, IdWidth};
@@ -17,7 +18,7 @@ use crate::v2::flags::fill_digits;
 use crate::v2::io::{Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::send::{SendPlan, Sender, Sent};
-use crate::v2::sockets::{connect_tcp, set_window};
+use crate::v2::sockets::{Wanted, connect_tcp, connect_udp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
@@ -119,6 +120,14 @@ fn sender(shared: &Shared, plan: SendPlan) -> Sender {
     Sender::new(plan, shared.now_ns()).within(shared.config.max_back_time)
 }
 
+/// What a socket of traffic back is asked for.
+fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> Wanted<'a> {
+    Wanted {
+        window: shared.config.window_bytes,
+        options,
+    }
+}
+
 fn udp_once(
     shared: &Shared,
     to: SocketAddr,
@@ -130,9 +139,8 @@ fn udp_once(
     let plan = shared.plan(header, to, layout(kind), true);
     let mut sender = sender(shared, plan);
     let mut work = || -> io::Result<()> {
-        let socket = UdpSocket::bind((shared.own_ip(to), 0))?;
-        set_window(&socket, shared.config.window_bytes);
-        socket.connect(to)?;
+        let options = shared.back_options(Some(header));
+        let socket = connect_udp(to, 0, wanted(shared, &options)).map_err(Trouble::into_io)?;
         if !again {
             shared.began(socket.local_addr(), to, id, Some(header));
         }
@@ -145,8 +153,8 @@ fn udp_once(
 /// What was sent, with the MTU of the way that it took.
 fn with_mtu(shared: &Shared, sender: &Sender, to: SocketAddr) -> Sent {
     let mtu = || {
-        let socket = UdpSocket::bind((shared.own_ip(to), 0)).ok()?;
-        socket.connect(to).ok()?;
+        let options = shared.back_options(None);
+        let socket = connect_udp(to, 0, wanted(shared, &options)).ok()?;
         path_mtu(&socket).ok().flatten()
     };
     sender
@@ -201,12 +209,12 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
-        match connect_tcp(to, shared.config.window_bytes, CONNECT) {
+        let options = shared.back_options(Some(&header));
+        match connect_tcp(to, 0, wanted(shared, &options), CONNECT) {
             Ok(mut stream) => stream_out(shared, &mut stream, to, &header, id),
-            Err(source) => {
+            Err(_) => {
                 let why = "traffic back: the port that the client named takes no connection";
                 shared.refuse(to, why);
-                drop(source);
             }
         }
     });
@@ -225,6 +233,10 @@ pub(super) fn stream_out(
         bytes => bytes.min(MAX_WRITE),
     };
     shared.began(stream.local_addr(), peer, id, Some(header));
+    if let (Some(tos), None) = (header.tos(), shared.config.options.tos) {
+        // Without it the traffic only has no mark.
+        let _ = set_tos(stream, peer.is_ipv6(), tos);
+    }
     let mut block = vec![0; length as usize];
     fill_digits(&mut block, 0);
     shared.with_env(|env: &Env<'_>| {

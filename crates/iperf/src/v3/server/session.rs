@@ -8,11 +8,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wirelab_trial::Cancel;
 
 use super::Server;
+use crate::connecting::set_window;
 use crate::sending::is_wait;
 use crate::v3::control::Cookie;
 use crate::v3::cpu::CpuUse;
 use crate::v3::datagram::reply_to;
-use crate::v3::link::{LOOK, Link, PATIENCE, set_buffers};
+use crate::v3::link::{LOOK, Link, PATIENCE, wanted};
 use crate::v3::parameters::{Parameters, stream_id};
 use crate::v3::pending::deny;
 use crate::v3::server_control::{ServerControl, ServerEvent};
@@ -74,13 +75,15 @@ impl Session<'_> {
     }
 
     pub(super) fn open(&mut self, cancel: &Cancel) -> Result<Ways, TestError> {
-        let wanted = self.parameters.all_streams() as usize;
+        let all = self.parameters.all_streams() as usize;
         let mut ways = if self.parameters.udp {
             // On the address that the client has named: from another one it would take no answer.
             let local = SocketAddr::new(self.link.local.ip(), self.server.local.port());
             let what = format!("listening on UDP {local}");
             let socket = UdpSocket::bind(local).map_err(TestError::io(what))?;
-            set_buffers(&socket, self.parameters.window_bytes);
+            let asked = wanted(self.parameters.window_bytes, &self.server.options);
+            set_window(&socket, asked.window);
+            asked.options.apply_datagram(&socket, local.is_ipv6())?;
             let what = || TestError::io("waiting for a UDP stream");
             socket.set_read_timeout(Some(LOOK)).map_err(what())?;
             Ways::Udp(socket, Vec::new())
@@ -99,7 +102,7 @@ impl Session<'_> {
             let there = match &mut ways {
                 Ways::Tcp(streams) => {
                     streams.extend(visitors);
-                    streams.truncate(wanted);
+                    streams.truncate(all);
                     streams.len()
                 }
                 Ways::Udp(socket, peers) => {
@@ -107,7 +110,7 @@ impl Session<'_> {
                     peers.len()
                 }
             };
-            if there == wanted {
+            if there == all {
                 return Ok(ways);
             }
         }
@@ -151,7 +154,8 @@ impl Session<'_> {
         let (socket, peers) = match ways {
             Ways::Tcp(streams) => {
                 let made = (0..).zip(streams).map(|(index, stream)| {
-                    set_buffers(&stream, parameters.window_bytes);
+                    let asked = wanted(parameters.window_bytes, &self.server.options);
+                    set_window(&stream, asked.window);
                     begin(index, Way::Tcp(stream))
                 });
                 return Ok((made.collect::<std::io::Result<_>>()?, None));

@@ -14,7 +14,9 @@ use wirelab_iperf::v3::{
 use wirelab_report::format;
 use wirelab_trial::Cancel;
 
-use super::{format, fragments, interval, listen, protocol, resolve, sending, wrong};
+use super::place::Place;
+use super::sockets::{listen, options, zerocopy};
+use super::{format, fragments, interval, protocol, resolve, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
@@ -38,7 +40,11 @@ fn check(args: &IperfArgs) -> Asked<()> {
             "run the test once without and once with -R",
         ),
         (test.listenport.is_some(), "--listenport", "leave it out"),
-        (test.compatibility, "--compatibility", "leave it out"),
+        (
+            zerocopy(args),
+            "-Z without an algorithm (zerocopy)",
+            "leave it out",
+        ),
         (args.serve.receive_only, "--receive-only", "leave it out"),
         (
             !args.serve.allow_reverse.is_empty(),
@@ -277,7 +283,7 @@ fn pace(stream: &StreamOutcome) {
 
 fn failure(error: TestError) -> Failure {
     match error {
-        TestError::Unsupported(_) => Failure::usage(error),
+        TestError::Unsupported(_) | TestError::Refused(_) => Failure::usage(error),
         _ => Failure::failed(error),
     }
 }
@@ -292,6 +298,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         parameters: parameters(args, server)?,
         interval: interval(args, 1.0)?,
         sending: sending(args),
+        options: options(args)?,
     };
     if protocol(args) == Protocol::Udp {
         fragments::warn(server, client.parameters.length_bytes);
@@ -329,13 +336,18 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
 }
 
 /// Serve until Ctrl-C, or one test.
-pub fn serve(args: &IperfArgs) -> Result {
+pub fn serve(args: &IperfArgs, place: Place) -> Result {
     check(args)?;
     format(args)?;
-    let mut server = Server::bind(listen(args, DEFAULT_PORT)).map_err(Failure::usage)?;
+    let mut server = Server::bind(listen(args, DEFAULT_PORT)?).map_err(Failure::usage)?;
     server.set_interval(interval(args, 1.0)?);
     server.set_sending(sending(args));
+    server.set_options(options(args)?).map_err(failure)?;
     let cancel = cancel_on_signal();
+    place.serves(&format!(
+        "Server listening on {}, iperf3",
+        server.local_addr()
+    ));
     for number in 1.. {
         if !args.json {
             let local = server.local_addr();

@@ -13,8 +13,10 @@ use wirelab_iperf::v2::{
     Amount, ClientConfig, Generation, Leg, Mode, Protocol, Server, ServerConfig,
 };
 
+use super::place::Place;
 use super::report2::{Printer, RULER};
-use super::{PORT, interval, json2, listen, protocol, resolve, seconds, sending, wrong};
+use super::sockets::{listen, options};
+use super::{PORT, interval, json2, protocol, resolve, seconds, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
@@ -92,9 +94,10 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     config.own_amount = test.back_only.then_some(Amount::Bytes(1));
     config.listen_port = test.listenport.unwrap_or(0);
     config.window_bytes = window(args)?;
+    config.options = options(args)?;
     config.interval = interval(args, 0.0)?;
     config.streams = test.parallel;
-    if test.compatibility {
+    if test.compatibility.is_some() {
         config.generation = Generation::Bare;
     }
     Ok(config)
@@ -139,7 +142,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     match outcome.trouble {
         Some(trouble) => Err(failure(trouble)),
         None => Ok(Outcome::of(
-            !interrupted && (!unheard || args.test.compatibility),
+            !interrupted && (!unheard || args.test.compatibility.is_some()),
         )),
     }
 }
@@ -151,13 +154,15 @@ fn is_unheard(leg: &Leg) -> bool {
 
 fn failure(trouble: Trouble) -> Failure {
     match trouble {
-        Trouble::Bind { .. } | Trouble::Unsupported(_) => Failure::usage(trouble),
+        Trouble::Bind { .. } | Trouble::Refused(_) | Trouble::Unsupported(_) => {
+            Failure::usage(trouble)
+        }
         _ => Failure::failed(trouble),
     }
 }
 
 /// Serve until Ctrl-C, until the time is over, or one test.
-pub fn serve(args: &IperfArgs) -> Result {
+pub fn serve(args: &IperfArgs, place: Place) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
@@ -165,6 +170,7 @@ pub fn serve(args: &IperfArgs) -> Result {
         sending: sending(args),
         interval: interval(args, 0.0)?,
         window_bytes: window(args)?,
+        options: options(args)?,
         ..ServerConfig::default()
     };
     let most = time(args)?;
@@ -174,7 +180,7 @@ pub fn serve(args: &IperfArgs) -> Result {
         // After the end nobody listens, and nobody needs to.
         let _ = tell.send(event);
     });
-    let server = Server::start(listen(args, PORT), config, handler).map_err(failure)?;
+    let server = Server::start(listen(args, PORT)?, config, handler).map_err(failure)?;
     let (tcp, udp) = (server.tcp_address(), server.udp_address());
     let mut log = Log::new(args, &printer);
     if args.json {
@@ -187,6 +193,9 @@ pub fn serve(args: &IperfArgs) -> Result {
             tcp.ip()
         );
     }
+    place.serves(&format!(
+        "Server listening on TCP {tcp} and UDP {udp}, iperf 2"
+    ));
     let begun = Instant::now();
     while !cancel.is_cancelled() && most.is_none_or(|most| begun.elapsed() < most) {
         if let Ok(event) = events.recv_timeout(Duration::from_millis(50)) {

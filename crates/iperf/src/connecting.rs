@@ -1,0 +1,128 @@
+//! How a client's sockets are made, of both generations: what is chosen of them is asked for before they are connected, so that
+//! buffers and segments take part in what is offered first.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, getsockopt, setsockopt, socket,
+    sockopt,
+};
+
+use crate::options::{RefusedOption, SocketOptions};
+
+/// What sockets are asked for: buffers, and what else is chosen of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    /// Bytes of both buffers (`-w`).
+    pub(crate) window: Option<u32>,
+    pub(crate) options: &'a SocketOptions,
+}
+
+impl Wanted<'_> {
+    /// What nobody chose.
+    pub(crate) const DEFAULT: Wanted<'static> = Wanted {
+        window: None,
+        options: &SocketOptions::NONE,
+    };
+}
+
+/// Why there is no socket.
+#[derive(Debug)]
+pub(crate) enum SocketError {
+    /// The system refuses what was chosen of it.
+    Refused(RefusedOption),
+    /// It cannot be made, or not connected.
+    System(io::Error),
+}
+
+impl From<RefusedOption> for SocketError {
+    fn from(refused: RefusedOption) -> SocketError {
+        SocketError::Refused(refused)
+    }
+}
+
+impl From<io::Error> for SocketError {
+    fn from(error: io::Error) -> SocketError {
+        SocketError::System(error)
+    }
+}
+
+/// Ask for buffers of a size in the kernel (`-w`), which doubles and bounds it as it likes.
+pub(crate) fn set_window(socket: &impl AsFd, bytes: Option<u32>) {
+    if let Some(bytes) = bytes {
+        // A size that the kernel does not grant is no reason not to measure.
+        let _ = setsockopt(socket, sockopt::RcvBuf, &(bytes as usize));
+        let _ = setsockopt(socket, sockopt::SndBuf, &(bytes as usize));
+    }
+}
+
+/// A TCP socket of the family of `address`, with all that is wanted of it.
+pub(crate) fn stream_socket(
+    address: SocketAddr,
+    flags: SockFlag,
+    wanted: Wanted<'_>,
+) -> Result<OwnedFd, SocketError> {
+    let fd = new_socket(address, SockType::Stream, flags)?;
+    set_window(&fd, wanted.window);
+    wanted.options.apply_stream(&fd, address.is_ipv6())?;
+    // As the standard library does: connections of an earlier run that still linger are no reason to refuse.
+    setsockopt(&fd, sockopt::ReuseAddr, &true).map_err(io::Error::from)?;
+    Ok(fd)
+}
+
+/// A TCP connection to `peer`, made within `limit`, of a client's stream number `index` (from 0).
+pub(crate) fn connect_stream(
+    peer: SocketAddr,
+    index: u32,
+    wanted: Wanted<'_>,
+    limit: Duration,
+) -> Result<TcpStream, SocketError> {
+    let fd = stream_socket(peer, SockFlag::SOCK_NONBLOCK, wanted)?;
+    wanted.options.bind_client(&fd, peer, index)?;
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(peer)) {
+        Err(nix::Error::EINPROGRESS) => wait_connected(&fd, limit)?,
+        other => other.map_err(io::Error::from)?,
+    }
+    let stream = TcpStream::from(fd);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+/// The UDP socket of a client's stream number `index` (from 0), connected to `peer`.
+pub(crate) fn connect_datagrams(
+    peer: SocketAddr,
+    index: u32,
+    wanted: Wanted<'_>,
+) -> Result<UdpSocket, SocketError> {
+    let fd = new_socket(peer, SockType::Datagram, SockFlag::empty())?;
+    let socket = UdpSocket::from(fd);
+    set_window(&socket, wanted.window);
+    wanted.options.apply_datagram(&socket, peer.is_ipv6())?;
+    wanted.options.bind_client(&socket, peer, index)?;
+    socket.connect(peer)?;
+    Ok(socket)
+}
+
+fn new_socket(address: SocketAddr, kind: SockType, flags: SockFlag) -> io::Result<OwnedFd> {
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::Inet,
+        SocketAddr::V6(_) => AddressFamily::Inet6,
+    };
+    Ok(socket(family, kind, flags | SockFlag::SOCK_CLOEXEC, None)?)
+}
+
+fn wait_connected(fd: &OwnedFd, limit: Duration) -> io::Result<()> {
+    let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
+    let mut wait = [PollFd::new(fd.as_fd(), PollFlags::POLLOUT)];
+    if poll(&mut wait, limit)? == 0 {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    match getsockopt(fd, sockopt::SocketError)? {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}

@@ -1,0 +1,71 @@
+//! Short names that the kernel knows: of interfaces and of algorithms of congestion control.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Most bytes of one, without the zero that ends it (`IFNAMSIZ` and `TCP_CA_NAME_MAX` are 16).
+const MOST: usize = 15;
+
+/// A name of 1 to 15 printable characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    bytes: [u8; MOST],
+    len: u8,
+}
+
+/// Text that is no such name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is no name of an interface or an algorithm; fix: write 1 to 15 letters or digits")]
+pub struct NameError(String);
+
+impl Name {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        // It was made of ASCII alone.
+        std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
+
+impl FromStr for Name {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Name, NameError> {
+        let fits = (1..=MOST).contains(&text.len());
+        if !fits || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(NameError(text.to_owned()));
+        }
+        let mut bytes = [0; MOST];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Ok(Name {
+            bytes,
+            len: text.len() as u8,
+        })
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_as_the_kernel_takes_them() {
+        for text in ["bbr", "eth0.100", "123456789012345"] {
+            assert_eq!(text.parse::<Name>().unwrap().as_str(), text);
+        }
+        for text in ["", "1234567890123456", "a b", "ümlaut", "a\0"] {
+            assert!(text.parse::<Name>().is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Where what is printed goes (`-o`), and a server in the background (`-D`).
+//!
+//! A server in the background is another process of the same program, so that this one needs no fork. It tells over a pipe when
+//! it listens; only then does this process end, and what is wrong before is still said on the terminal.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write, stderr, stdout};
+use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
+
+use nix::unistd::{dup2_stderr, dup2_stdout, setsid};
+
+use super::wrong;
+use crate::args::IperfArgs;
+use crate::exit::{Failure, Outcome, Result};
+use crate::terminal::{complain, say};
+
+/// Set for the process in the background.
+const BACKGROUND: &str = "WIRELAB_IPERF_BACKGROUND";
+
+/// Whether this process is the one in the background.
+pub fn is_background() -> bool {
+    std::env::var_os(BACKGROUND).is_some()
+}
+
+/// Start this program once more, in the background, and end when it serves.
+pub fn start_background() -> Result {
+    let failed = |what: &str, error: std::io::Error| {
+        let way = "start the server without -D";
+        Failure::failed(format_args!("cannot {what}: {error}; fix: {way}"))
+    };
+    let program = std::env::current_exe().map_err(|error| failed("find this program", error))?;
+    let mut server = Command::new(program)
+        .args(std::env::args_os().skip(1))
+        .env(BACKGROUND, "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed("start a process in the background", error))?;
+    let mut said = String::new();
+    if let Some(mut out) = server.stdout.take() {
+        let _ = out.read_to_string(&mut said);
+    }
+    if !said.is_empty() {
+        let pid = server.id();
+        say!(
+            "{}The server runs in the background as process {pid}; 'kill {pid}' ends it",
+            said
+        );
+        return Ok(Outcome::Done);
+    }
+    // It said why it does not run.
+    let code = server.wait().ok().and_then(|status| status.code());
+    Ok(Outcome::Code(
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
+    ))
+}
+
+/// Where the process prints, and whom it still has to tell that it serves.
+pub struct Place {
+    starter: Option<File>,
+}
+
+/// Send what is printed to where the options say.
+pub fn enter(args: &IperfArgs) -> std::result::Result<Place, Failure> {
+    let starter = match is_background() && args.serve.daemon {
+        true => Some(stdout().as_fd().try_clone_to_owned().map(File::from)),
+        false => None,
+    };
+    let starter = starter.transpose().map_err(Failure::failed)?;
+    if let Some(path) = &args.output {
+        let mut how = OpenOptions::new();
+        // iperf 2 begins the file anew, iperf3 goes on behind what it has.
+        match args.iperf3 {
+            true => how.append(true),
+            false => how.write(true).truncate(true),
+        };
+        let refused = |error: &dyn std::fmt::Display| {
+            let why = format_args!(
+                "{}: {error}; fix: name a file that can be written",
+                path.display()
+            );
+            wrong("--output", why)
+        };
+        let file = how
+            .create(true)
+            .open(path)
+            .map_err(|error| refused(&error))?;
+        dup2_stdout(&file).map_err(|error| refused(&error))?;
+        if starter.is_none() {
+            if !args.iperf3 {
+                complain(format_args!("what is printed goes to {}", path.display()));
+            }
+            dup2_stderr(&file).map_err(|error| refused(&error))?;
+        }
+    } else if starter.is_some() {
+        let nowhere = OpenOptions::new().write(true).open("/dev/null");
+        dup2_stdout(nowhere.map_err(Failure::failed)?).map_err(Failure::failed)?;
+    }
+    Ok(Place { starter })
+}
+
+impl Place {
+    /// The server listens: of one in the background, let the process that started it say `where_it_listens` and end.
+    pub fn serves(self, where_it_listens: &str) {
+        let Some(mut starter) = self.starter else {
+            return;
+        };
+        // Whoever holds the terminal must not end the server with it, nor wait for it.
+        let _ = setsid();
+        let _ = std::env::set_current_dir("/");
+        let _ = stderr().flush();
+        let _ = dup2_stderr(stdout());
+        let _ = writeln!(starter, "{where_it_listens}");
+    }
+}
