@@ -23,4 +23,4 @@ pub mod udp;
 pub use batch::{Batch, Datagram, Receiver, lengthen_queue};
 pub use flow::{Capture, Expect, Live, Offer, Seen, Sent};
 pub use frames::Progressing;
-pub use tcp::unacked_bytes;
+pub use tcp::{TcpInfo, unacked_bytes};

@@ -24,6 +24,7 @@ trait Plain: Copy {}
 impl Plain for i32 {}
 impl Plain for u64 {}
 impl Plain for [u32; 9] {}
+impl Plain for [u32; INFO_WORDS] {}
 
 /// Read an option over what it is before.
 fn read<T: Plain>(fd: BorrowedFd<'_>, option: SocketOption, mut value: T) -> io::Result<T> {
@@ -73,6 +74,16 @@ pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
     // SK_MEMINFO_DROPS of linux/sock_diag.h is the last of nine numbers.
     let info = read(fd, SocketOption(libc::SOL_SOCKET, libc::SO_MEMINFO), [0; 9])?;
     Ok(info[8])
+}
+
+/// Words of what the system knows of a connection, to the retransmissions: struct tcp_info of linux/tcp.h, whose first two
+/// words are eight single bytes.
+pub(crate) const INFO_WORDS: usize = 26;
+
+/// What the system knows of a TCP connection (TCP_INFO, tcp(7)).
+pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<[u32; INFO_WORDS]> {
+    let option = SocketOption(libc::IPPROTO_TCP, libc::TCP_INFO);
+    read(fd, option, [0; INFO_WORDS])
 }
 
 /// Bytes that were written into a TCP stream and have not been acknowledged (SIOCOUTQ, tcp(7)).

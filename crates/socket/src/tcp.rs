@@ -36,6 +36,43 @@ pub fn unacked_bytes(stream: &TcpStream) -> io::Result<u64> {
     sys::unacked_bytes(stream.as_fd())
 }
 
+/// What the system knows of a TCP connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// Segments that were sent again since the connection was made.
+    pub retransmits: u32,
+    /// Bytes of a segment that it sends.
+    pub segment_bytes: u32,
+    /// The congestion window in bytes.
+    pub window_bytes: u64,
+    /// The smoothed round trip in µs.
+    pub round_trip_us: u32,
+    /// Its mean deviation in µs.
+    pub deviation_us: u32,
+    /// MTU of the path in bytes.
+    pub path_mtu_bytes: u32,
+}
+
+impl TcpInfo {
+    /// That of a stream now.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn of(stream: &TcpStream) -> io::Result<TcpInfo> {
+        let words = sys::tcp_info(stream.as_fd())?;
+        // The places of linux/tcp.h: snd_mss, pmtu, rtt, rttvar, snd_cwnd in segments, total_retrans.
+        let (segment_bytes, segments) = (words[4], words[20]);
+        Ok(TcpInfo {
+            retransmits: words[25],
+            segment_bytes,
+            window_bytes: u64::from(segments) * u64::from(segment_bytes),
+            round_trip_us: words[17],
+            deviation_us: words[18],
+            path_mtu_bytes: words[15],
+        })
+    }
+}
+
 /// Send a flow of test frames into a stream, until its extent is reached or `cancel` is set; then end this half
 /// of the connection.
 ///
@@ -322,6 +359,26 @@ mod tests {
         stream.set_nonblocking(true).unwrap();
         while (&stream).write(&[0; 65536]).is_ok() {}
         assert!(unacked_bytes(&stream).unwrap() > 0);
+    }
+
+    #[test]
+    fn what_the_system_knows_of_a_connection() {
+        use nix::sys::socket::{getsockopt, sockopt};
+
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        stream.write_all(&[0; 1000]).unwrap();
+        peer.read_exact(&mut [0; 1000]).unwrap();
+        let info = TcpInfo::of(&stream).unwrap();
+        let mss = getsockopt(&stream, sockopt::TcpMaxSeg).unwrap();
+        assert_eq!(info.segment_bytes, mss, "{info:?}");
+        // Connections have the MTU of the loopback interface, as far as a packet of IPv4 is so long.
+        let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
+        let mtu: u32 = mtu.trim().parse().unwrap();
+        assert_eq!(info.path_mtu_bytes, mtu.min(65_535), "{info:?}");
+        assert!(info.window_bytes >= u64::from(mss), "{info:?}");
+        assert!(info.round_trip_us > 0 && info.deviation_us > 0, "{info:?}");
     }
 
     #[test]
