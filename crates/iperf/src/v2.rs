@@ -36,7 +36,7 @@ pub mod table;
 mod together;
 
 pub use amount::{Amount, Rate};
-pub use client::{ClientConfig, Protocol};
+pub use client::{ClientConfig, ClientEvent, Protocol};
 pub use client_header::{ClientHeader, Mode};
 pub use datagram::{Generation, Head, IdWidth};
 pub use fuzz::{fuzz_amount, fuzz_header, fuzz_receiver};

@@ -6,7 +6,9 @@
 //! ```
 
 use std::collections::HashSet;
+use std::time::Duration;
 
+use wirelab_iperf::v2::enhanced::More;
 use wirelab_iperf::v2::{
     Amount, ClientConfig, Leg, Protocol, Rate, ServerConfig, ServerReport, UdpReceived,
 };
@@ -63,6 +65,18 @@ impl Hosts {
         forward: DirectionSpec,
         client: impl FnOnce(&Place, &Ours),
     ) -> (UdpReceived, DirectionReport) {
+        match self.run_any(forward, client) {
+            (Leg::UdpReceived(udp), forward) => (*udp, forward),
+            (other, _) => panic!("{other}"),
+        }
+    }
+
+    /// The same of either protocol.
+    fn run_any(
+        &self,
+        forward: DirectionSpec,
+        client: impl FnOnce(&Place, &Ours),
+    ) -> (Leg, DirectionReport) {
         let mut spec = ImpairSpec::new(4).only_ethertype(IPV4_ETHERTYPE).record();
         spec.forward = forward;
         let port = |lab: &Lab| lab.port(0, Side::Node).unwrap();
@@ -73,13 +87,10 @@ impl Hosts {
             .run_in(|| Ours::start(SERVER, ServerConfig::default()))
             .unwrap();
         client(&self.client(), &ours);
-        let (legs, _) = ours.legs(1);
+        let (mut legs, _) = ours.legs(1);
         let report = handle.stop();
         assert!(report.is_complete(), "{report:?}");
-        match &legs[0].0 {
-            Leg::UdpReceived(udp) => ((**udp).clone(), report.forward),
-            other => panic!("{other}"),
-        }
+        (legs.remove(0).0, report.forward)
     }
 }
 
@@ -221,6 +232,53 @@ fn a_real_client_loses_doubles_and_swaps_as_the_ledger_says() {
     let (lost, _) = iperfs(&arrivals, 60);
     assert_eq!(lost_and_total(&text), (lost, 61), "{text}");
     assert!(text.contains("8 datagrams received out-of-order"), "{text}");
+}
+
+/// A counter of TCP of the namespace of `place`, by its name there.
+fn tcp_counter(place: &Place, name: &str) -> u64 {
+    let read = || std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
+    let text = place.namespace.run_in(read).unwrap();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));
+    let (names, values) = (lines.next().unwrap(), lines.next().unwrap());
+    let at = names.split(' ').position(|known| known == name).unwrap();
+    values.split(' ').nth(at).unwrap().parse().unwrap()
+}
+
+#[test]
+fn retransmissions_are_those_of_the_system() {
+    let Some(hosts) = Hosts::new() else {
+        return;
+    };
+    let forward = DirectionSpec {
+        drop: When::Frames(vec![20, 40, 41, 90]),
+        ..DirectionSpec::default()
+    };
+    let mut told = None;
+    let (_, ledger) = hosts.run_any(forward, |place, ours| {
+        let config = ClientConfig {
+            amount: Amount::Bytes(400_000),
+            rate: Rate::BitsPerS(4_000_000),
+            length_bytes: Some(4000),
+            interval: Duration::from_millis(100),
+            ..ClientConfig::new(ours.server.tcp_address(), Protocol::Tcp)
+        };
+        let outcome = place.ask(&config);
+        assert!(outcome.trouble.is_none(), "{outcome:?}");
+        let [(_, Leg::TcpSent { retransmits, .. })] = outcome.legs[..] else {
+            panic!("{outcome:?}");
+        };
+        let of_rows = outcome.rows.iter().map(|row| match row.more {
+            Some(More::Writes { retransmits, .. }) => retransmits.unwrap(),
+            other => panic!("{other:?}"),
+        });
+        let system = tcp_counter(place, "RetransSegs");
+        told = Some((retransmits.unwrap(), of_rows.sum::<u64>(), system));
+    });
+    let (whole, rows, system) = told.unwrap();
+    assert_eq!(whole, system, "what the namespace counted");
+    assert!(whole >= ledger.dropped_frames, "{whole} {ledger:?}");
+    assert_eq!(ledger.dropped_frames, 4);
+    assert!((1..=whole).contains(&rows), "{rows} of {whole}");
 }
 
 #[test]

@@ -77,6 +77,22 @@ pub struct ClientConfig {
     pub wall: Wall,
 }
 
+/// What a client tells while a test runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClientEvent {
+    /// A connection or a flow began.
+    Began {
+        /// Our end.
+        local: SocketAddr,
+        /// The other one.
+        peer: SocketAddr,
+        /// Its number; with `-R` that of the stream which asks.
+        id: Id,
+    },
+    /// An interval is over.
+    Row(Row),
+}
+
 impl ClientConfig {
     /// What iperf does where nothing else is asked: 10 s, over UDP at 1 Mibit/s.
     pub const fn new(server: SocketAddr, protocol: Protocol) -> ClientConfig {
@@ -106,14 +122,23 @@ impl ClientConfig {
     ///
     /// What goes wrong is in [`Outcome::trouble`], beside the legs that were measured all the same.
     pub fn run(&self, stop: &AtomicBool, on_row: &(dyn Fn(Row) + Sync)) -> Outcome {
-        let outcome = self.run_once(stop, on_row);
+        self.run_telling(stop, &|event| {
+            if let ClientEvent::Row(row) = event {
+                on_row(row);
+            }
+        })
+    }
+
+    /// [`ClientConfig::run`] that tells more of how it goes.
+    pub fn run_telling(&self, stop: &AtomicBool, tell: &(dyn Fn(ClientEvent) + Sync)) -> Outcome {
+        let outcome = self.run_once(stop, tell);
         match self
             .older(&outcome)
             .filter(|_| !stop.load(Ordering::Relaxed))
         {
             Some(older) => {
                 std::thread::sleep(LINGER);
-                older.run_once(stop, on_row)
+                older.run_once(stop, tell)
             }
             None => outcome,
         }
@@ -131,7 +156,7 @@ impl ClientConfig {
         })
     }
 
-    fn run_once(&self, stop: &AtomicBool, on_row: &(dyn Fn(Row) + Sync)) -> Outcome {
+    fn run_once(&self, stop: &AtomicBool, tell: &(dyn Fn(ClientEvent) + Sync)) -> Outcome {
         if let Some(trouble) = self.unsupported() {
             return Outcome {
                 trouble: Some(trouble),
@@ -139,13 +164,15 @@ impl ClientConfig {
             };
         }
         let every_ns = self.interval.as_nanos() as u64;
-        let results = Results::default();
+        let results = Results {
+            outcome: Mutex::default(),
+            tell,
+        };
         let sums = Mutex::new(Sums::new(self.streams));
         let keep = |row: Row| {
             let sum = lock(&sums).take(&row);
             for row in [Some(row), sum].into_iter().flatten() {
                 results.row(row);
-                on_row(row);
             }
         };
         let env = Env::new(Instant::now(), self.wall, stop, every_ns, &keep);
@@ -269,12 +296,14 @@ impl ClientConfig {
 }
 
 /// What the streams of a test found; the first trouble is kept.
-#[derive(Default)]
-struct Results(Mutex<Outcome>);
+struct Results<'a> {
+    outcome: Mutex<Outcome>,
+    tell: &'a (dyn Fn(ClientEvent) + Sync),
+}
 
-impl Results {
+impl Results<'_> {
     fn with(&self, work: impl FnOnce(&mut Outcome)) {
-        work(&mut lock(&self.0));
+        work(&mut lock(&self.outcome));
     }
 
     fn row(&self, row: Row) {
@@ -283,6 +312,14 @@ impl Results {
                 outcome.rows.push(row);
             }
         });
+        (self.tell)(ClientEvent::Row(row));
+    }
+
+    /// A stream has its two ends.
+    fn began(&self, id: Id, local: io::Result<SocketAddr>, peer: SocketAddr) {
+        if let Ok(local) = local {
+            (self.tell)(ClientEvent::Began { local, peer, id });
+        }
     }
 
     fn leg(&self, id: Id, leg: Leg) {
@@ -296,7 +333,8 @@ impl Results {
     }
 
     fn into_outcome(self) -> Outcome {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let outcome = self.outcome.into_inner();
+        outcome.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

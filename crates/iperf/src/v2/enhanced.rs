@@ -1,7 +1,6 @@
 //! What `-e` adds to a line: writes, reads and their sizes, and one-way times, in iperf's columns.
 //!
-//! Left out are columns that need what is not measured here: retransmissions, the congestion window, and the ratio
-//! that iperf calls NetPwr.
+//! Left out are the congestion window, and the ratio that iperf calls NetPwr.
 
 use super::table::Row;
 
@@ -9,7 +8,8 @@ use super::table::Row;
 pub const READ_BINS: usize = 8;
 
 /// The heading of lines of a TCP sender.
-pub const HEADING_WRITES: &str = "[ ID] Interval            Transfer    Bandwidth       Write/Err";
+pub const HEADING_WRITES: &str =
+    "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry";
 /// The heading of lines of a TCP receiver.
 pub const HEADING_READS: &str = "[ ID] Interval            Transfer    Bandwidth       Reads=Dist";
 /// The heading of lines of a UDP sender.
@@ -22,7 +22,12 @@ pub const HEADING_LATENCY: &str = "[ ID] Interval            Transfer     Bandwi
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum More {
     /// A TCP sender.
-    Writes(u64),
+    Writes {
+        /// Writes.
+        writes: u64,
+        /// Segments that were sent again; `None` where the system does not tell.
+        retransmits: Option<u64>,
+    },
     /// A UDP sender; what the system refused is an error.
     Packets {
         /// Datagrams that were sent.
@@ -134,7 +139,19 @@ impl More {
     #[must_use]
     pub fn and(&self, other: &More) -> More {
         match (*self, *other) {
-            (More::Writes(a), More::Writes(b)) => More::Writes(a + b),
+            (
+                More::Writes {
+                    writes,
+                    retransmits,
+                },
+                More::Writes {
+                    writes: more,
+                    retransmits: again,
+                },
+            ) => More::Writes {
+                writes: writes + more,
+                retransmits: retransmits.zip(again).map(|(a, b)| a + b),
+            },
             (
                 More::Packets { writes, errors },
                 More::Packets {
@@ -160,7 +177,7 @@ impl More {
     /// The heading of lines with these columns.
     pub const fn heading(&self) -> &'static str {
         match self {
-            More::Writes(_) => HEADING_WRITES,
+            More::Writes { .. } => HEADING_WRITES,
             More::Packets { .. } => HEADING_PACKETS,
             More::Reads(_) => HEADING_READS,
             More::Latency(_) => HEADING_LATENCY,
@@ -169,11 +186,20 @@ impl More {
 
     /// The columns, to be put behind the others of a line.
     pub fn columns(&self, row: &Row) -> String {
-        let per_s = |count: u64| count as f64 / (row.end_s - row.start_s);
+        let per_s = |count: u64| match row.per_s(count as f64) {
+            Some(rate) => format!("{rate:.0}"),
+            None => "-".to_owned(),
+        };
         match self {
-            More::Writes(writes) => format!("  {writes}/0"),
+            More::Writes {
+                writes,
+                retransmits,
+            } => {
+                let again = retransmits.map_or("-".to_owned(), |again| again.to_string());
+                format!("  {writes}/0 {again:>10}")
+            }
             More::Packets { writes, errors } => {
-                format!("  {writes}/{errors} {:8.0} pps", per_s(*writes))
+                format!("  {writes}/{errors} {:>8} pps", per_s(*writes))
             }
             More::Reads(reads) => {
                 let sizes = reads.sizes.map(|size| size.to_string()).join(":");
@@ -185,7 +211,7 @@ impl More {
                     let ms = [t.mean_us, t.min_us as f64, t.max_us as f64, t.stdev_us()];
                     ms.map(|us| format!("{:.3}", us / 1000.0)).join("/")
                 });
-                format!(" {latency} ms {:.0} pps {received} pkts", per_s(received))
+                format!(" {latency} ms {} pps {received} pkts", per_s(received))
             }
         }
     }
@@ -209,8 +235,15 @@ mod tests {
     #[test]
     fn lines_as_the_binary_begins_them() {
         assert_eq!(
-            line(0.5, 640 << 10, More::Writes(5)),
-            "[  1] 0.0000-0.5000 sec   640 KBytes  10.5 Mbits/sec  5/0"
+            line(
+                0.5,
+                888 << 20,
+                More::Writes {
+                    writes: 7105,
+                    retransmits: Some(3)
+                }
+            ),
+            "[  1] 0.0000-0.5000 sec   888 MBytes  14.9 Gbits/sec  7105/0          3"
         );
         let packets = More::Packets {
             writes: 45,

@@ -1,27 +1,29 @@
 //! The loops that move bytes between sockets and the ends without I/O; client and server share them.
 
 use std::cell::Cell;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream, UdpSocket};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{MsgFlags, SockaddrStorage, recv, send, sendto};
-use wirelab_trial::HoldWatch;
 
 use super::clock::Wall;
 use super::enhanced::More;
 use super::intervals::{Intervals, Span};
-use super::outcome::{Leg, UdpReceived, datagrams};
-use super::progress::Progress;
+use super::outcome::{UdpReceived, datagrams};
 use super::receive::{Arrival, Received, Receiver};
 use super::send::{Sender, Step};
-use super::stream::{Meter, StreamSender, StreamStep};
+use super::stream::Meter;
 use super::table::{Id, Row};
 use super::together::Together;
 use crate::queue::Queue;
-use crate::sending::{Sending, has_no_room, is_wait, write_at_once};
+use crate::sending::{Sending, has_no_room};
+
+mod streams;
+
+pub(super) use streams::{receive_stream, retransmits, send_stream};
 
 /// Longest wait between two looks at the flag that ends all.
 pub(super) const TICK: Duration = Duration::from_millis(20);
@@ -96,17 +98,38 @@ impl<'a> Env<'a> {
     }
 
     /// Tell the lines that are due; `more` makes of the meter what `-e` adds.
-    fn tell(&self, id: Id, meter: &mut Meter, more: impl Fn(&mut Meter) -> More) {
-        let now_ns = self.now_ns();
-        let start_ns = meter.total().0.start_ns;
-        while let Some((span, bytes)) = meter.over(now_ns) {
-            let more = Some(more(meter));
-            (self.on_row)(Row {
-                bytes,
-                more,
-                ..row(id, start_ns, span)
-            });
+    fn tell(&self, id: Id, meter: &mut Meter, more: impl FnMut(&mut Meter) -> More) {
+        self.tell_until(self.now_ns(), id, meter, more);
+    }
+
+    /// Tell the lines that are still due at the end of a flow, with that of an interval which has only begun.
+    fn tell_rest(&self, id: Id, meter: &mut Meter, mut more: impl FnMut(&mut Meter) -> More) {
+        let (total, _) = meter.total();
+        self.tell_until(total.end_ns, id, meter, &mut more);
+        if let Some((span, bytes)) = meter.rest() {
+            self.tell_one(id, total.start_ns, (span, bytes), more(meter));
         }
+    }
+
+    fn tell_until(
+        &self,
+        now_ns: u64,
+        id: Id,
+        meter: &mut Meter,
+        mut more: impl FnMut(&mut Meter) -> More,
+    ) {
+        let start_ns = meter.total().0.start_ns;
+        while let Some(moved) = meter.over(now_ns) {
+            self.tell_one(id, start_ns, moved, more(meter));
+        }
+    }
+
+    fn tell_one(&self, id: Id, start_ns: u64, (span, bytes): (Span, u64), more: More) {
+        (self.on_row)(Row {
+            bytes,
+            more: Some(more),
+            ..row(id, start_ns, span)
+        });
     }
 }
 
@@ -114,14 +137,6 @@ impl<'a> Env<'a> {
 fn row(id: Id, start_ns: u64, span: Span) -> Row {
     let seconds = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
     Row::new(id, seconds(span.start_ns), seconds(span.end_ns))
-}
-
-fn writes(meter: &mut Meter) -> More {
-    More::Writes(meter.calls_of_interval().count)
-}
-
-fn reads(meter: &mut Meter) -> More {
-    More::Reads(meter.calls_of_interval())
 }
 
 /// Wait until a socket that is full may have room for the next datagram; whether it is worth another try.
@@ -207,16 +222,11 @@ fn drive(
         }
         if sender.ended_ns().is_none() {
             sending.tick(now_ns);
-            let all = sender.packets();
-            env.tell(id, &mut meter, |_| {
-                let before = told_packets.replace(all);
-                More::Packets {
-                    writes: all.0 - before.0,
-                    errors: all.1 - before.1,
-                }
-            });
+            env.tell(id, &mut meter, |_| packets(sender, &told_packets));
         } else if !std::mem::replace(&mut ended, true) {
             sender.was_held(sending.finish());
+            meter.until(sender.ended_ns().unwrap_or(now_ns));
+            env.tell_rest(id, &mut meter, |_| packets(sender, &told_packets));
         }
         let wall = env.wall(now_ns);
         if let Some(together) = &mut together {
@@ -266,6 +276,16 @@ fn drive(
     }
 }
 
+/// Datagrams since the last line.
+fn packets(sender: &Sender, told: &Cell<(u64, u64)>) -> More {
+    let all = sender.packets();
+    let before = told.replace(all);
+    More::Packets {
+        writes: all.0 - before.0,
+        errors: all.1 - before.1,
+    }
+}
+
 /// Counts a UDP flow and its intervals.
 pub(super) struct Listener {
     pub(super) receiver: Receiver,
@@ -302,17 +322,32 @@ impl Listener {
             let Some(span) = self.intervals.over(now_ns) else {
                 return;
             };
-            let received = self.received(queue).received;
-            let added = received.since(&self.before);
-            self.before = received;
-            let jitter = (self.receiver.iperf_jitter_ms(), self.receiver.jitter_ps());
-            on_row(Row {
-                bytes: added.bytes,
-                datagrams: Some(datagrams(&added, jitter)),
-                more: Some(More::Latency(self.receiver.take_interval_transit())),
-                ..row(self.id, self.receiver.start_ns(), span)
-            });
+            self.tell_one(span, queue, on_row);
         }
+    }
+
+    /// Tell the lines that are still due at the end of the flow, with that of an interval which has only begun.
+    pub(super) fn tell_rest(&mut self, queue: &Queue<'_>, on_row: &dyn Fn(Row)) {
+        let end_ns = self.receiver.last_ns();
+        while let Some(span) = self.intervals.over(end_ns) {
+            self.tell_one(span, queue, on_row);
+        }
+        if let Some(span) = self.intervals.rest(end_ns) {
+            self.tell_one(span, queue, on_row);
+        }
+    }
+
+    fn tell_one(&mut self, span: Span, queue: &Queue<'_>, on_row: &dyn Fn(Row)) {
+        let received = self.received(queue).received;
+        let added = received.since(&self.before);
+        self.before = received;
+        let jitter = (self.receiver.iperf_jitter_ms(), self.receiver.jitter_ps());
+        on_row(Row {
+            bytes: added.bytes,
+            datagrams: Some(datagrams(&added, jitter)),
+            more: Some(More::Latency(self.receiver.take_interval_transit())),
+            ..row(self.id, self.receiver.start_ns(), span)
+        });
     }
 
     /// What arrived so far, with what `queue` dropped.
@@ -323,136 +358,4 @@ impl Listener {
     pub(super) const fn id(&self) -> Id {
         self.id
     }
-}
-
-/// Drive the sending end of a TCP flow; the header goes first and counts, as iperf counts it.
-pub(super) fn send_stream(
-    stream: &mut TcpStream,
-    header: &[u8],
-    mut sender: StreamSender,
-    block: &[u8],
-    env: &Env<'_>,
-    id: Id,
-) -> (Leg, Progress, io::Result<()>) {
-    let mut meter = Meter::new(env.now_ns(), env.every_ns);
-    let mut progress = Progress::start(env.now_ns());
-    let mut sending = Sending::start(sender.is_paced());
-    let mut work = || -> io::Result<()> {
-        stream.set_write_timeout(Some(TICK))?;
-        if !header.is_empty() {
-            stream.write_all(header)?;
-            sender.wrote(header.len());
-            progress.wrote(header.len());
-            meter.add(header.len(), env.now_ns());
-        }
-        while !env.stopped() {
-            env.tell(id, &mut meter, writes);
-            let now_ns = env.now_ns();
-            sending.tick(now_ns);
-            progress.tick(stream, now_ns);
-            match sender.step(now_ns) {
-                StreamStep::Write(most) => {
-                    match write_at_once(stream, &block[..most.min(block.len())]) {
-                        Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                        Ok(len) => {
-                            sender.wrote(len);
-                            progress.wrote(len);
-                            meter.add(len, env.now_ns());
-                        }
-                        Err(error) if is_wait(&error) => {
-                            sender.was_blocked(sending.wait_for_room(stream));
-                        }
-                        Err(error) => return Err(error),
-                    }
-                }
-                StreamStep::Wait { until_ns } => env.wait_until(until_ns),
-                StreamStep::Done => break,
-            }
-        }
-        stream.shutdown(Shutdown::Write)
-    };
-    let result = work();
-    // Writes at a rate are bytes of the interval that follows them, and a peer that takes nothing more takes time.
-    let now_ns = env.now_ns();
-    meter.until(now_ns);
-    if result.is_ok() {
-        progress.ended();
-    }
-    progress.look(stream, now_ns);
-    let holds = sending.finish();
-    let (span, bytes) = meter.total();
-    let writes = meter.calls().count;
-    (
-        Leg::TcpSent {
-            span,
-            bytes,
-            writes,
-            read_ns: None,
-            stall: progress.stall(),
-            pace: sender.pace(),
-            holds,
-        },
-        progress,
-        result,
-    )
-}
-
-/// Read a TCP flow until its end, until `quiet` has passed without a byte, or until `until_ns`. `first` are bytes
-/// that were read already. `heard` is called with the time of each read.
-pub(super) fn receive_stream(
-    stream: &mut TcpStream,
-    first: usize,
-    quiet: Duration,
-    until_ns: u64,
-    env: &Env<'_>,
-    id: Id,
-    heard: &dyn Fn(u64),
-) -> (Leg, io::Result<()>) {
-    let mut meter = Meter::new(env.now_ns(), env.every_ns);
-    if first > 0 {
-        meter.add(first, env.now_ns());
-    }
-    let mut buf = vec![0; super::stream::WRITE_BYTES as usize];
-    let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
-    let mut work = || -> io::Result<()> {
-        stream.set_read_timeout(Some(TICK))?;
-        let mut last = Instant::now();
-        while !env.stopped() {
-            env.tell(id, &mut meter, reads);
-            let began_ns = env.now_ns();
-            watch.tick(began_ns);
-            let read = stream.read(&mut buf);
-            let now_ns = env.now_ns();
-            // When it came is not known.
-            watch.idle(began_ns, now_ns, TICK);
-            match read {
-                Ok(0) => return Ok(()),
-                Ok(len) => {
-                    meter.add(len, now_ns);
-                    heard(now_ns);
-                    last = Instant::now();
-                }
-                Err(error) if is_wait(&error) => {
-                    if last.elapsed() > quiet {
-                        return Err(ErrorKind::TimedOut.into());
-                    }
-                }
-                Err(error) => return Err(error),
-            }
-            if now_ns > until_ns {
-                return Err(ErrorKind::TimedOut.into());
-            }
-        }
-        Ok(())
-    };
-    let result = work();
-    let (span, bytes) = meter.total();
-    let leg = Leg::TcpReceived {
-        span,
-        bytes,
-        reads: meter.calls(),
-        held_up_ns: Some(watch.finish().held_ns),
-        slices: meter.slices(),
-    };
-    (leg, result)
 }

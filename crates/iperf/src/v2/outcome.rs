@@ -35,6 +35,8 @@ pub enum Leg {
         bytes: u64,
         /// Writes.
         writes: u64,
+        /// Segments that the system sent again; `None` where it does not tell.
+        retransmits: Option<u64>,
         /// When the peer had read all and closed, by the clock of the span; `None` where that was not waited for or
         /// did not come. Until then bytes lay in buffers, so that a short test over a slow path looks faster than it.
         read_ns: Option<u64>,
@@ -212,8 +214,15 @@ impl Leg {
                 span,
                 bytes,
                 writes,
+                retransmits,
                 ..
-            } => (span.seconds(), *bytes, More::Writes(*writes)),
+            } => {
+                let more = More::Writes {
+                    writes: *writes,
+                    retransmits: *retransmits,
+                };
+                (span.seconds(), *bytes, more)
+            }
             Leg::TcpReceived {
                 span, bytes, reads, ..
             } => (span.seconds(), *bytes, More::Reads(*reads)),

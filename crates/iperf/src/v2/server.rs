@@ -107,7 +107,7 @@ impl ServerConfig {
 pub enum ServerEvent {
     /// One direction of a test began; a [`ServerEvent::Leg`] of the same number follows.
     Began {
-        /// Our end; the address is that of the listener where the system was not asked for more.
+        /// Our end; of datagrams to a server on all addresses the one that answers leave from.
         local: SocketAddr,
         /// Whose.
         peer: SocketAddr,

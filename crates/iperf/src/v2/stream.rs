@@ -84,6 +84,13 @@ impl Meter {
         Some((span, self.told_now()))
     }
 
+    /// What is left of an interval at the end of the flow, and its bytes, where that is worth a line; ask when
+    /// [`Meter::over`] gives none any more.
+    pub fn rest(&mut self) -> Option<(Span, u64)> {
+        let span = self.intervals.rest(self.last_ns)?;
+        Some((span, self.told_now()))
+    }
+
     fn told_now(&mut self) -> u64 {
         let bytes = self.bytes - self.told;
         self.told = self.bytes;
@@ -289,6 +296,9 @@ mod tests {
         assert_eq!(meter.over(2200), Some((span(1100, 2100), 0)));
         assert_eq!(meter.over(2200), None);
         meter.add(5, 2200);
-        assert_eq!(meter.total(), (span(100, 2200), 12));
+        assert_eq!(meter.rest(), None, "too short for a line");
+        meter.add(1, 2400);
+        assert_eq!(meter.rest(), Some((span(2100, 2400), 6)));
+        assert_eq!(meter.total(), (span(100, 2400), 13));
     }
 }

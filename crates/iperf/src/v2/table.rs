@@ -45,6 +45,14 @@ impl Format {
         scaled(bytes, 1024.0, power, "Bytes")
     }
 
+    /// What stands in place of a rate that is not known.
+    pub const fn no_rate(self) -> &'static str {
+        match self {
+            Format::AutoBits | Format::Bits(_) => "   - bits/sec",
+            Format::AutoBytes | Format::Bytes(_) => "   - Bytes/sec",
+        }
+    }
+
     /// A rate, e.g. `1.07 Mbits/sec`; the prefixes are powers of 1000 for bits and of 1024 for bytes.
     pub fn rate(self, bytes_per_s: f64) -> String {
         match self {
@@ -71,12 +79,7 @@ fn scaled(value: f64, step: f64, power: Option<u8>, unit: &str) -> String {
         v if v < 99.95 => 1,
         _ => 0,
     };
-    let number = if value.is_nan() {
-        "-nan".to_owned()
-    } else {
-        format!("{value:4.places$}")
-    };
-    format!("{number} {}{unit}", PREFIXES[at])
+    format!("{value:4.places$} {}{unit}", PREFIXES[at])
 }
 
 /// What stands in the brackets.
@@ -170,6 +173,13 @@ impl Row {
         self.first_line(format) + &self.out_of_order_line()
     }
 
+    /// How many there are in a second of so many in the time of the line; `None` of a line without time, such as that of a
+    /// single datagram.
+    pub fn per_s(&self, count: f64) -> Option<f64> {
+        let rate = count / (self.end_s - self.start_s);
+        rate.is_finite().then_some(rate)
+    }
+
     fn span(&self) -> String {
         format!("{} {:.4}-{:.4} sec", self.id, self.start_s, self.end_s)
     }
@@ -184,11 +194,17 @@ impl Row {
     fn first_line(&self, format: Format) -> String {
         let span = self.span();
         let bytes = self.bytes as f64;
-        let rate = bytes / (self.end_s - self.start_s);
-        let mut out = format!("{span}  {}  {}", format.transfer(bytes), format.rate(rate));
+        let rate = match self.per_s(bytes) {
+            Some(rate) => format.rate(rate),
+            None => format.no_rate().to_owned(),
+        };
+        let mut out = format!("{span}  {}  {rate}", format.transfer(bytes));
         if let Some(d) = &self.datagrams {
-            let percent = general(d.lost as f64 * 100.0 / d.total as f64);
             let (lost, total) = (d.lost, d.total);
+            let percent = match total {
+                0 => "-".to_owned(),
+                total => general(lost as f64 * 100.0 / total as f64),
+            };
             // iperf shows no jitter of a sum.
             let jitter = match self.id {
                 Id::Sum | Id::SumBack => String::new(),
@@ -307,6 +323,7 @@ mod tests {
         assert_eq!(Format::from_letter('x'), None);
     }
 
+    // But for what is not known, where the binary prints -nan or inf and this a dash.
     #[test]
     fn datagrams_as_the_binary_prints_them() {
         let datagrams = |jitter_ms, lost, total, out_of_order| Datagrams {
@@ -334,7 +351,7 @@ mod tests {
                 1.0,
                 0,
                 datagrams(0.0, 0, 0, 0),
-                "0.000 bits/sec   0.000 ms 0/0 (-nan%)",
+                "0.000 bits/sec   0.000 ms 0/0 (-%)",
             ),
             (
                 1.0,
@@ -346,7 +363,7 @@ mod tests {
                 0.0,
                 0,
                 datagrams(0.009, 199_998, 200_001, 0),
-                "-nan bits/sec   0.009 ms 199998/200001 (1e+02%)",
+                "   - bits/sec   0.009 ms 199998/200001 (1e+02%)",
             ),
         ] {
             let line_of = Row {
@@ -359,6 +376,22 @@ mod tests {
                 "{line_of} does not end with {line}"
             );
         }
+    }
+
+    #[test]
+    fn a_line_without_time_has_no_rate() {
+        let mut single = row(2.0, 2.0, 1470);
+        let line = "[  1] 2.0000-2.0000 sec  1.44 KBytes     - bits/sec";
+        assert_eq!(single.line(Format::AutoBits), line);
+        single.more = Some(More::Packets {
+            writes: 1,
+            errors: 0,
+        });
+        let enhanced = single.enhanced_line(Format::AutoBits);
+        assert_eq!(enhanced, format!("{line}  1/0        - pps"));
+        assert_eq!(single.per_s(1.0), None);
+        single.end_s = 2.5;
+        assert_eq!(single.per_s(1.0), Some(2.0));
     }
 
     #[test]

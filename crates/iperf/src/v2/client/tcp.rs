@@ -8,7 +8,7 @@ use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept};
 use crate::sending::is_wait;
 use crate::v2::client_header::{EXTENDED_LEN, Mode};
 use crate::v2::flags::fill_digits;
-use crate::v2::io::{Env, TICK, receive_stream, send_stream};
+use crate::v2::io::{Env, TICK, receive_stream, retransmits, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::progress::{Progress, Said};
 use crate::v2::sockets::{connect_tcp, listen_tcp};
@@ -25,7 +25,7 @@ const QUIET: Duration = Duration::from_secs(10);
 pub(super) fn run(
     config: &ClientConfig,
     env: &Env<'_>,
-    results: &Results,
+    results: &Results<'_>,
     number: u32,
 ) -> Result<(), Trouble> {
     let connect = |source| Trouble::Connect {
@@ -34,6 +34,8 @@ pub(super) fn run(
     };
     let wanted = config.wanted();
     let mut stream = connect_tcp(config.server, number - 1, wanted, CONNECT)?;
+    let id = Id::Stream(number);
+    results.began(id, stream.local_addr(), config.server);
     let wants_port = matches!(config.mode, Mode::Tradeoff | Mode::Dual);
     let listener = match wants_port {
         true => {
@@ -49,7 +51,6 @@ pub(super) fn run(
     };
     let mut header = [0; EXTENDED_LEN];
     let _ = config.header(port).emit(&mut header);
-    let id = Id::Stream(number);
     match (config.mode, listener) {
         (Mode::Reverse, _) => {
             let asked = stream.write_all(&header);
@@ -95,7 +96,7 @@ pub(super) fn both(
 fn send(
     config: &ClientConfig,
     env: &Env<'_>,
-    results: &Results,
+    results: &Results<'_>,
     stream: &mut TcpStream,
     header: &[u8],
     id: Id,
@@ -116,9 +117,12 @@ fn send(
         bytes,
         read_ns,
         stall,
+        retransmits: again,
         ..
     } = &mut leg
     {
+        // What was under way at the end of the writes may have been sent again since.
+        *again = retransmits(stream).or(*again);
         *bytes = bytes.saturating_sub(progress.unacked());
         (*read_ns, *stall) = (read_at, progress.stall());
     }
@@ -186,7 +190,7 @@ fn drain(
 fn receive(
     config: &ClientConfig,
     env: &Env<'_>,
-    results: &Results,
+    results: &Results<'_>,
     stream: &mut TcpStream,
     id: Id,
 ) -> Result<(), Trouble> {
@@ -201,7 +205,7 @@ fn receive(
 fn back(
     config: &ClientConfig,
     env: &Env<'_>,
-    results: &Results,
+    results: &Results<'_>,
     listener: &TcpListener,
     id: Id,
 ) -> Result<(), Trouble> {
@@ -210,7 +214,11 @@ fn back(
         .map_or(config.listen_port, |address| address.port());
     let until_ns = env.now_ns() + BACK_WAIT.as_nanos() as u64;
     match accept(listener, config.server, until_ns, env) {
-        Some(mut stream) => receive(config, env, results, &mut stream, id),
+        Some(mut stream) => {
+            let peer = stream.peer_addr().unwrap_or(config.server);
+            results.began(id, stream.local_addr(), peer);
+            receive(config, env, results, &mut stream, id)
+        }
         None => Err(config.nothing_back(port)),
     }
 }

@@ -40,7 +40,7 @@ const KNOCK_NS: u64 = 10_000_000;
 pub(super) fn run(
     config: &ClientConfig,
     env: &Env<'_>,
-    results: &Results,
+    results: &Results<'_>,
     number: u32,
 ) -> Result<(), Trouble> {
     let connect = |source| Trouble::Connect {
@@ -50,6 +50,7 @@ pub(super) fn run(
     let wanted = config.wanted();
     let socket = connect_udp(config.server, number - 1, wanted)?;
     let id = Id::Stream(number);
+    results.began(id, socket.local_addr(), config.server);
     // Only the address that the server sees listens.
     let own_ip = socket.local_addr().map_err(connect)?.ip();
     let own = || bind_udp((own_ip, config.back_port(number)).into(), wanted);
@@ -122,7 +123,7 @@ fn plan(config: &ClientConfig, port: u16) -> SendPlan {
 fn send(
     config: &ClientConfig,
     env: &Env<'_>,
-    results: &Results,
+    results: &Results<'_>,
     socket: &UdpSocket,
     back: Option<u16>,
     id: Id,
@@ -159,7 +160,7 @@ fn send(
 fn receive(
     config: &ClientConfig,
     env: &Env<'_>,
-    results: &Results,
+    results: &Results<'_>,
     asked: &UdpSocket,
     way: &Way<'_>,
 ) -> Result<(), Trouble> {
@@ -213,8 +214,14 @@ fn receive(
                 continue;
             }
             heard_ns = arrived_ns;
+            let first = listener.is_none();
+            let from = datagram.from;
             if take(&mut listener, way, (&datagram, arrived_ns), &queue, env) {
                 ended_ns.get_or_insert(arrived_ns);
+            }
+            // On one socket with what asked for it its ends are told already.
+            if way.answers && first && listener.is_some() {
+                results.began(way.id, way.listen.local_addr(), from);
             }
         }
         if let Some(listener) = &mut listener {
@@ -222,7 +229,8 @@ fn receive(
         }
     }
     match listener {
-        Some(listener) => {
+        Some(mut listener) => {
+            listener.tell_rest(&queue, env.on_row);
             let mtu_bytes = path_mtu(asked).ok().flatten();
             let received = listener.received(&queue);
             let mut received = received.with_mtu(mtu_bytes, config.server.is_ipv6());

@@ -9,6 +9,7 @@ use std::time::Duration;
 use wirelab_socket::mtu::path_mtu;
 
 use super::reach::{NOT_PROVEN, may_send};
+use super::udp::local_towards;
 use super::{ServerEvent, Shared};
 use crate::options::{SocketOptions, set_tos};
 use crate::v2::amount::Rate;
@@ -181,7 +182,7 @@ pub(super) fn udp_same_socket(
     shared.spawn(move || {
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
-        shared.began(socket.local_addr(), peer, id, Some(&header));
+        shared.began(local_towards(&socket, peer), peer, id, Some(&header));
         let mut sender = sender(shared, shared.plan(&header, peer, layout(kind), false));
         let result = shared.with_env(|env| {
             let env = Env {

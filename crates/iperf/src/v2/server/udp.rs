@@ -1,6 +1,7 @@
 //! The UDP flows of a server: one socket, one thread, a bounded number of flows told apart by their sender.
 
 use std::collections::HashMap;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -116,8 +117,8 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
         }
     }
     let counted = SharedSocket::new(socket);
-    for (peer, flow) in flows.drain() {
-        end(shared, &counted, peer, &flow);
+    for (peer, mut flow) in flows.drain() {
+        end(shared, &counted, peer, &mut flow);
     }
 }
 
@@ -206,7 +207,7 @@ fn admit(
     let id = Id::Stream(shared.stream_id());
     let receiver = receiver.with_wall(shared.epoch_us(), tells_times(kind, header));
     if header.is_none_or(|header| header.mode() != Mode::Reverse) {
-        shared.began(socket.local_addr(), peer, id, header.as_ref());
+        shared.began(local_towards(socket, peer), peer, id, header.as_ref());
     }
     Flow {
         drops,
@@ -217,6 +218,18 @@ fn admit(
         listener: Listener::new(receiver, shared.every_ns(), id),
         header,
     }
+}
+
+/// Our end of a flow: where the socket has all addresses, the one that answers to `peer` leave from.
+pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<SocketAddr> {
+    let bound = socket.local_addr()?;
+    if !bound.ip().is_unspecified() {
+        return Ok(bound);
+    }
+    // Connecting a socket of UDP only asks for the route.
+    let asks = UdpSocket::bind((bound.ip(), 0))?;
+    asks.connect(peer)?;
+    Ok(SocketAddr::new(asks.local_addr()?.ip(), bound.port()))
 }
 
 /// Whether the client wants one-way times in its report (`--trip-times`).
@@ -248,8 +261,8 @@ fn make_room(
         })
         .map(|(peer, _)| *peer);
     if let Some(peer) = quietest {
-        if let Some(flow) = flows.remove(&peer) {
-            end(shared, socket, peer, &flow);
+        if let Some(mut flow) = flows.remove(&peer) {
+            end(shared, socket, peer, &mut flow);
         }
     }
 }
@@ -281,14 +294,17 @@ fn sweep(
 }
 
 /// Tell of a flow that ends without a final datagram.
-fn end(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &Flow) {
+fn end(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &mut Flow) {
     if !flow.listener.receiver.is_finished() && flow.mode() != Mode::Reverse {
         end_once(shared, socket, peer, flow);
     }
 }
 
-fn end_once(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &Flow) {
-    let mut received = flow.listener.received(&Queue::shared(socket, flow.drops));
+fn end_once(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &mut Flow) {
+    let queue = Queue::shared(socket, flow.drops);
+    let on_row = |row| shared.tell(ServerEvent::Row(row));
+    flow.listener.tell_rest(&queue, &on_row);
+    let mut received = flow.listener.received(&queue);
     received.held_up_ns = Some(shared.held_up_ns().saturating_sub(flow.held_up_ns));
     let leg = Leg::UdpReceived(Box::new(received));
     back::finish(shared, peer, flow.listener.id(), leg, Ok(()));

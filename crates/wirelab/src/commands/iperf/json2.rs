@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use serde_json::{Map, Value, json};
-use wirelab_iperf::v2::enhanced::Transit;
+use wirelab_iperf::v2::enhanced::{More, Transit};
 use wirelab_iperf::v2::intervals::Span;
 use wirelab_iperf::v2::outcome::Trouble;
 use wirelab_iperf::v2::send::Sent;
@@ -113,12 +113,14 @@ fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
             span,
             bytes,
             writes,
+            retransmits,
             pace,
             holds,
             stall,
             ..
         } => {
             let mut object = tcp("sent", *span, *bytes, ("writes", *writes));
+            object.insert("retransmits".to_owned(), json!(retransmits));
             object.insert(
                 "longest_stall".to_owned(),
                 stall.map_or(
@@ -300,6 +302,9 @@ fn interval(row: &Row) -> Value {
         "start_ns": start_ns, "end_ns": end_ns, "bytes": row.bytes,
         "bits_per_s": bits_per_s(row.bytes, end_ns.saturating_sub(start_ns)),
     });
+    if let Some(More::Writes { retransmits, .. }) = row.more {
+        value["retransmits"] = json!(retransmits);
+    }
     if let Some(datagrams) = &row.datagrams {
         value["datagrams"] = json!(datagrams.total);
         value["lost"] = json!(datagrams.lost);

@@ -1,9 +1,10 @@
 //! What is printed of an iperf 2 test: iperf's own table on standard output, what it leaves out on standard error.
 
+use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
 use wirelab_iperf::v2::table::{Format, HEADING, HEADING_UDP, Id, Row};
-use wirelab_iperf::v2::{ClientConfig, Leg, Outcome, Protocol, Rate};
+use wirelab_iperf::v2::{ClientConfig, Leg, Mode, Outcome, Protocol, Rate};
 use wirelab_report::format;
 use wirelab_trial::Histogram;
 
@@ -44,6 +45,18 @@ impl Printer {
         say!(
             "{RULER}\nClient connecting to {ip}, UDP port {port}\nSending {length} byte datagrams{gap}\n{RULER}"
         );
+    }
+
+    /// The ends of a connection or a flow; a client says too how it is used.
+    pub fn began(&self, id: Id, local: SocketAddr, peer: SocketAddr, mode: Option<Mode>) {
+        let how = match (id, mode) {
+            (Id::Stream(_), Some(Mode::Reverse)) => " (reverse)",
+            (Id::Stream(_), Some(Mode::FullDuplex)) => " (full-duplex)",
+            _ => "",
+        };
+        let [(ip, port), (peer_ip, peer_port)] =
+            [local, peer].map(|end| (end.ip().to_canonical(), end.port()));
+        say!("{id} local {ip} port {port} connected with {peer_ip} port {peer_port}{how}");
     }
 
     fn heading(&self, row: &Row) -> &'static str {

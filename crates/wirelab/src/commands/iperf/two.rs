@@ -10,7 +10,7 @@ use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
-    Amount, ClientConfig, Generation, Leg, Mode, Protocol, Server, ServerConfig,
+    Amount, ClientConfig, ClientEvent, Generation, Leg, Mode, Protocol, Server, ServerConfig,
 };
 
 use super::place::Place;
@@ -111,15 +111,18 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     if !args.json {
         printer.greeting(&config);
     }
-    let on_row = |row: Row| {
-        let asked = !args.test.back_only || matches!(row.id, Id::Back(_) | Id::SumBack);
-        if asked && !args.json {
-            printer.row(&row);
+    // What only opened the test is no figure.
+    let tells = |id: Id| !args.test.back_only || matches!(id, Id::Back(_) | Id::SumBack);
+    let tell = |event: ClientEvent| match event {
+        _ if args.json => {}
+        ClientEvent::Began { local, peer, id } if tells(id) => {
+            printer.began(id, local, peer, Some(config.mode));
         }
+        ClientEvent::Row(row) if tells(row.id) => printer.row(&row),
+        _ => {}
     };
-    let mut outcome = config.run(cancel.flag(), &on_row);
+    let mut outcome = config.run_telling(cancel.flag(), &tell);
     if args.test.back_only {
-        // What only opened the test is no figure.
         outcome.legs.retain(|(_, leg)| !leg.is_sent());
     }
     let interrupted = cancel.is_cancelled();
@@ -241,13 +244,7 @@ impl Log<'_> {
             ServerEvent::Began { local, peer, id } => {
                 self.open += 1;
                 if !self.json {
-                    say!(
-                        "{id} local {} port {} connected with {} port {}",
-                        local.ip(),
-                        local.port(),
-                        peer.ip(),
-                        peer.port()
-                    );
+                    self.printer.began(id, local, peer, None);
                 }
             }
             ServerEvent::Row(row) if self.json => {

@@ -1,0 +1,180 @@
+//! The loops of TCP flows: one that writes, and one that reads.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use wirelab_socket::TcpInfo;
+use wirelab_trial::HoldWatch;
+
+use super::{Env, TICK};
+use crate::sending::{Sending, is_wait, write_at_once};
+use crate::v2::enhanced::More;
+use crate::v2::outcome::Leg;
+use crate::v2::progress::Progress;
+use crate::v2::stream::{Meter, StreamSender, StreamStep, WRITE_BYTES};
+use crate::v2::table::Id;
+
+/// Segments that were sent again, as far as they were told.
+#[derive(Default)]
+struct Again(u64);
+
+/// Segments of a connection that were sent again until now; `None` where the system does not tell.
+pub(in crate::v2) fn retransmits(stream: &TcpStream) -> Option<u64> {
+    let info = TcpInfo::of(stream).ok()?;
+    Some(info.retransmits.into())
+}
+
+impl Again {
+    /// Writes and segments sent again since the last line.
+    fn writes(&mut self, stream: &TcpStream, meter: &mut Meter) -> More {
+        let added = retransmits(stream).map(|all| {
+            let before = std::mem::replace(&mut self.0, all);
+            all.saturating_sub(before)
+        });
+        More::Writes {
+            writes: meter.calls_of_interval().count,
+            retransmits: added,
+        }
+    }
+}
+
+fn reads(meter: &mut Meter) -> More {
+    More::Reads(meter.calls_of_interval())
+}
+
+/// Drive the sending end of a TCP flow; the header goes first and counts, as iperf counts it.
+pub(in crate::v2) fn send_stream(
+    stream: &mut TcpStream,
+    header: &[u8],
+    mut sender: StreamSender,
+    block: &[u8],
+    env: &Env<'_>,
+    id: Id,
+) -> (Leg, Progress, io::Result<()>) {
+    let mut meter = Meter::new(env.now_ns(), env.every_ns);
+    let mut progress = Progress::start(env.now_ns());
+    let mut sending = Sending::start(sender.is_paced());
+    let mut again = Again::default();
+    let mut work = || -> io::Result<()> {
+        stream.set_write_timeout(Some(TICK))?;
+        if !header.is_empty() {
+            stream.write_all(header)?;
+            sender.wrote(header.len());
+            progress.wrote(header.len());
+            meter.add(header.len(), env.now_ns());
+        }
+        while !env.stopped() {
+            env.tell(id, &mut meter, |meter| again.writes(stream, meter));
+            let now_ns = env.now_ns();
+            sending.tick(now_ns);
+            progress.tick(stream, now_ns);
+            match sender.step(now_ns) {
+                StreamStep::Write(most) => {
+                    match write_at_once(stream, &block[..most.min(block.len())]) {
+                        Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                        Ok(len) => {
+                            sender.wrote(len);
+                            progress.wrote(len);
+                            meter.add(len, env.now_ns());
+                        }
+                        Err(error) if is_wait(&error) => {
+                            sender.was_blocked(sending.wait_for_room(stream));
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+                StreamStep::Wait { until_ns } => env.wait_until(until_ns),
+                StreamStep::Done => break,
+            }
+        }
+        stream.shutdown(Shutdown::Write)
+    };
+    let result = work();
+    // Writes at a rate are bytes of the interval that follows them, and a peer that takes nothing more takes time.
+    let now_ns = env.now_ns();
+    meter.until(now_ns);
+    if result.is_ok() {
+        progress.ended();
+    }
+    progress.look(stream, now_ns);
+    let holds = sending.finish();
+    env.tell_rest(id, &mut meter, |meter| again.writes(stream, meter));
+    let (span, bytes) = meter.total();
+    let writes = meter.calls().count;
+    (
+        Leg::TcpSent {
+            span,
+            bytes,
+            writes,
+            retransmits: retransmits(stream),
+            read_ns: None,
+            stall: progress.stall(),
+            pace: sender.pace(),
+            holds,
+        },
+        progress,
+        result,
+    )
+}
+
+/// Read a TCP flow until its end, until `quiet` has passed without a byte, or until `until_ns`. `first` are bytes
+/// that were read already. `heard` is called with the time of each read.
+pub(in crate::v2) fn receive_stream(
+    stream: &mut TcpStream,
+    first: usize,
+    quiet: Duration,
+    until_ns: u64,
+    env: &Env<'_>,
+    id: Id,
+    heard: &dyn Fn(u64),
+) -> (Leg, io::Result<()>) {
+    let mut meter = Meter::new(env.now_ns(), env.every_ns);
+    if first > 0 {
+        meter.add(first, env.now_ns());
+    }
+    let mut buf = vec![0; WRITE_BYTES as usize];
+    let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
+    let mut work = || -> io::Result<()> {
+        stream.set_read_timeout(Some(TICK))?;
+        let mut last = Instant::now();
+        while !env.stopped() {
+            env.tell(id, &mut meter, reads);
+            let began_ns = env.now_ns();
+            watch.tick(began_ns);
+            let read = stream.read(&mut buf);
+            let now_ns = env.now_ns();
+            // When it came is not known.
+            watch.idle(began_ns, now_ns, TICK);
+            match read {
+                Ok(0) => return Ok(()),
+                Ok(len) => {
+                    meter.add(len, now_ns);
+                    heard(now_ns);
+                    last = Instant::now();
+                }
+                Err(error) if is_wait(&error) => {
+                    if last.elapsed() > quiet {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            if now_ns > until_ns {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
+    };
+    let result = work();
+    env.tell_rest(id, &mut meter, reads);
+    let (span, bytes) = meter.total();
+    let leg = Leg::TcpReceived {
+        span,
+        bytes,
+        reads: meter.calls(),
+        held_up_ns: Some(watch.finish().held_ns),
+        slices: meter.slices(),
+    };
+    (leg, result)
+}
