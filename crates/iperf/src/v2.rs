@@ -7,13 +7,14 @@
 //! - [`receive`], [`send`], [`sent`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow: all are driven by the caller's clock;
 //! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: what dates datagrams;
 //! - [`server`], [`client`]: both on sockets; [`outcome`] is what they say;
-//! - [`amount`]: amounts and rates as options spell them; [`table`], [`enhanced`], [`sums`]: the text that iperf prints.
+//! - [`amount`]: amounts and rates as options spell them; [`table`], [`enhanced`], [`sums`], [`csv`]: the text that iperf prints.
 
 pub mod amount;
 mod bytes;
 pub mod client;
 pub mod client_header;
 pub mod clock;
+pub mod csv;
 pub mod datagram;
 pub mod enhanced;
 pub mod flags;

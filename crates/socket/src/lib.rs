@@ -4,11 +4,13 @@
 //! - [`echo`]: a reflector, and the latency of echoes;
 //! - [`serve`]: frames one by one, with the application's own times;
 //! - [`ceiling`]: what the tester itself can do;
+//! - [`calendar`]: times of the wall clock as people write them;
 //! - [`flow`]: what they are asked and what they answer;
 //! - [`batch`]: many datagrams with few system calls;
 //! - [`mtu`]: whether datagrams fit into the packets of a path.
 
 pub mod batch;
+pub mod calendar;
 pub mod ceiling;
 pub mod echo;
 pub mod flow;

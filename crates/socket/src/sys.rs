@@ -97,6 +97,23 @@ pub(crate) fn unacked_bytes(fd: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
+/// Year, month, day, hour, minute and second where this host is, of a time in s since 1970 (localtime_r(3)); `None` where the
+/// system has no such year.
+pub(crate) fn local_time(unix_s: i64) -> Option<[i32; 6]> {
+    // SAFETY: all zeros are a value of this structure of numbers and a pointer, which is not followed here.
+    let mut parts: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are valid for the call, which writes one structure.
+    let done = unsafe { libc::localtime_r(&raw const unix_s, &raw mut parts) };
+    (!done.is_null()).then_some([
+        parts.tm_year + 1900,
+        parts.tm_mon + 1,
+        parts.tm_mday,
+        parts.tm_hour,
+        parts.tm_min,
+        parts.tm_sec,
+    ])
+}
+
 /// The network namespace of a socket as a number that no other one has until the next boot (SO_NETNS_COOKIE,
 /// Linux 5.14).
 pub(crate) fn netns_cookie(fd: BorrowedFd<'_>) -> io::Result<u64> {

@@ -113,6 +113,8 @@ pub enum ServerEvent {
         peer: SocketAddr,
         /// Its number.
         id: Id,
+        /// Streams of its client that run at once in this direction, where it told that they are several; else 1.
+        streams: u32,
     },
     /// An interval is over.
     Row(Row),
@@ -283,7 +285,12 @@ impl Shared {
         groups.join(id, peer.ip(), streams);
         drop(groups);
         let local = local.unwrap_or_else(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
-        self.tell(ServerEvent::Began { local, peer, id });
+        self.tell(ServerEvent::Began {
+            local,
+            peer,
+            id,
+            streams: groups::counted(streams),
+        });
     }
 
     fn refuse(&self, peer: SocketAddr, why: &'static str) {

@@ -73,6 +73,7 @@ fn add(sum: &mut Row, row: &Row) {
     sum.start_s = sum.start_s.min(row.start_s);
     sum.end_s = sum.end_s.max(row.end_s);
     sum.bytes += row.bytes;
+    sum.streams += row.streams;
     sum.datagrams = match (sum.datagrams, row.datagrams) {
         (Some(a), Some(b)) => Some(Datagrams {
             // Jitter is that of one flow; of several the worst is shown.
@@ -102,6 +103,13 @@ mod tests {
         }
     }
 
+    fn both(id: Id, start_s: f64, bytes: u64) -> Row {
+        Row {
+            streams: 2,
+            ..row(id, start_s, bytes)
+        }
+    }
+
     #[test]
     fn a_line_when_the_last_stream_has_its_own() {
         let mut sums = Sums::new(2);
@@ -114,15 +122,15 @@ mod tests {
         );
         assert_eq!(
             sums.take(&row(Id::Stream(2), 0.0, 7)),
-            Some(row(Id::Sum, 0.0, 12))
+            Some(both(Id::Sum, 0.0, 12))
         );
         assert_eq!(
             sums.take(&row(Id::Back(4), 0.0, 1)),
-            Some(row(Id::SumBack, 0.0, 101))
+            Some(both(Id::SumBack, 0.0, 101))
         );
         assert_eq!(
             sums.take(&row(Id::Stream(2), 1.0, 8)),
-            Some(row(Id::Sum, 1.0, 14))
+            Some(both(Id::Sum, 1.0, 14))
         );
         assert!(sums.open.is_empty());
     }

@@ -144,6 +144,8 @@ pub struct Row {
     pub datagrams: Option<Datagrams>,
     /// What `-e` adds.
     pub more: Option<More>,
+    /// Streams that it is of.
+    pub streams: u32,
 }
 
 impl Row {
@@ -156,6 +158,7 @@ impl Row {
             bytes: 0,
             datagrams: None,
             more: None,
+            streams: 1,
         }
     }
 
@@ -166,6 +169,32 @@ impl Row {
             out += &more.columns(self);
         }
         out + &self.out_of_order_line()
+    }
+
+    /// The line of `--sum-only`, which tells in its brackets of how many streams it is.
+    pub fn sum_line(&self, format: Format, enhanced: bool) -> String {
+        let mut out = self.moved(format);
+        match (&self.datagrams, &self.more) {
+            (Some(d), _) => {
+                let rate = self.per_s(d.total as f64);
+                let rate = rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"));
+                let _ = write!(out, "  {}/{} {rate:>8} pps", d.lost, d.total);
+            }
+            (None, Some(more)) if enhanced => out += &more.columns(self),
+            _ => {}
+        }
+        let own = self.id.to_string();
+        let all = |text: &str| text.replacen(&own, &self.sum_id(), 2);
+        all(&(out + &self.out_of_order_line()))
+    }
+
+    /// What stands in the brackets of a sum, with the number of streams.
+    pub fn sum_id(&self) -> String {
+        let mark = match self.id {
+            Id::Back(_) | Id::SumBack => "*",
+            Id::Stream(_) | Id::Sum => "",
+        };
+        format!("[{mark}SUM-{}]", self.streams)
     }
 
     /// The line, or two where datagrams came out of order, without a line end.
@@ -191,14 +220,19 @@ impl Row {
         }
     }
 
-    fn first_line(&self, format: Format) -> String {
+    /// What each line begins with: what was moved, and how fast.
+    fn moved(&self, format: Format) -> String {
         let span = self.span();
         let bytes = self.bytes as f64;
         let rate = match self.per_s(bytes) {
             Some(rate) => format.rate(rate),
             None => format.no_rate().to_owned(),
         };
-        let mut out = format!("{span}  {}  {rate}", format.transfer(bytes));
+        format!("{span}  {}  {rate}", format.transfer(bytes))
+    }
+
+    fn first_line(&self, format: Format) -> String {
+        let mut out = self.moved(format);
         if let Some(d) = &self.datagrams {
             let (lost, total) = (d.lost, d.total);
             let percent = match total {
@@ -376,6 +410,40 @@ mod tests {
                 "{line_of} does not end with {line}"
             );
         }
+    }
+
+    // As iperf 2.1.8 printed them with --sum-only.
+    #[test]
+    fn sums_of_streams_alone() {
+        let mut sum = Row {
+            id: Id::Sum,
+            streams: 2,
+            ..row(0.0, 0.5, 124 << 10)
+        };
+        let line = "[SUM-2] 0.0000-0.5000 sec   124 KBytes  2.03 Mbits/sec";
+        assert_eq!(sum.sum_line(Format::AutoBits, false), line);
+        sum.datagrams = Some(Datagrams {
+            jitter_ms: 0.0,
+            jitter_ps: None,
+            received: 254,
+            lost: 0,
+            total: 254,
+            out_of_order: 1,
+        });
+        let late = "[SUM-2] 0.0000-0.5000 sec  1 datagrams received out-of-order";
+        let lines = format!("{line}  0/254      508 pps\n{late}");
+        assert_eq!(sum.sum_line(Format::AutoBits, false), lines);
+        let single = Row {
+            streams: 1,
+            id: Id::Back(1),
+            datagrams: None,
+            ..sum
+        };
+        assert!(
+            single
+                .sum_line(Format::AutoBits, false)
+                .starts_with("[*SUM-1] 0.0")
+        );
     }
 
     #[test]

@@ -61,6 +61,19 @@ pub struct IperfArgs {
     /// JSON for scripts; of a server one line for each test
     #[arg(short = 'J', long)]
     pub json: bool,
+    /// C: a line of comma-separated values for each line of the table, in iperf 2.1.8's columns
+    #[arg(
+        short = 'y',
+        long,
+        value_name = "STYLE",
+        conflicts_with = "json",
+        ignore_case = true,
+        value_parser = ["C"]
+    )]
+    pub reportstyle: Option<String>,
+    /// Of several streams the sums alone
+    #[arg(long)]
+    pub sum_only: bool,
     /// Write to this file what would be printed; iperf 2 begins the file anew, --iperf3 writes behind what it has
     #[arg(short, long, visible_alias = "logfile", value_name = "FILE")]
     pub output: Option<PathBuf>,

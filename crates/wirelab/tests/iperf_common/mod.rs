@@ -249,6 +249,15 @@ impl Drop for Real {
     }
 }
 
+/// Wait until something listens on a port of this machine for TCP.
+pub fn wait_until_listens(port: u16) {
+    let since = Instant::now();
+    while !listens(port, false) {
+        assert!(since.elapsed() < LIMIT, "nothing listens on {port}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// Whether something listens, without sending it anything.
 fn listens(port: u16, udp: bool) -> bool {
     let table = if udp { "udp" } else { "tcp" };

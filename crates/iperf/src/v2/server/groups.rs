@@ -10,6 +10,14 @@ const MOST_STREAMS: u32 = 128;
 /// Most clients whose streams are: a client that never starts all of them must not hold its place for ever.
 const MOST_GROUPS: usize = 32;
 
+/// How many streams of a client are summed up, of those that its header tells.
+pub(super) fn counted(streams: u32) -> u32 {
+    match streams {
+        2..=MOST_STREAMS => streams,
+        _ => 1,
+    }
+}
+
 /// All streams that belong together.
 #[derive(Debug, Default)]
 pub(super) struct Groups(Vec<Group>);
@@ -27,7 +35,7 @@ struct Group {
 impl Groups {
     /// A stream begins, one of `streams` of its client.
     pub(super) fn join(&mut self, id: Id, peer: IpAddr, streams: u32) {
-        if !(2..=MOST_STREAMS).contains(&streams) {
+        if counted(streams) == 1 {
             return;
         }
         let back = matches!(id, Id::Back(_));
@@ -100,9 +108,15 @@ mod tests {
         assert_eq!(groups.row(&row(Id::Stream(1), 5)), None);
         assert_eq!(groups.row(&row(Id::Stream(2), 50)), None);
         assert_eq!(groups.row(&row(Id::Stream(4), 500)), None);
-        assert_eq!(groups.row(&row(Id::Stream(3), 6)), Some(row(Id::Sum, 11)));
+        let both = |bytes| {
+            Some(Row {
+                streams: 2,
+                ..row(Id::Sum, bytes)
+            })
+        };
+        assert_eq!(groups.row(&row(Id::Stream(3), 6)), both(11));
         assert_eq!(groups.ended(row(Id::Stream(3), 70)), None);
-        assert_eq!(groups.ended(row(Id::Stream(1), 7)), Some(row(Id::Sum, 77)));
+        assert_eq!(groups.ended(row(Id::Stream(1), 7)), both(77));
         assert_eq!(groups.0.len(), 1, "the other client's stream still runs");
     }
 

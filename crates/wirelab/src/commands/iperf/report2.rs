@@ -1,24 +1,43 @@
 //! What is printed of an iperf 2 test: iperf's own table on standard output, what it leaves out on standard error.
 
-use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
+use wirelab_iperf::v2::csv::{self, Ends};
+use wirelab_iperf::v2::enhanced::More;
 use wirelab_iperf::v2::table::{Format, HEADING, HEADING_UDP, Id, Row};
 use wirelab_iperf::v2::{ClientConfig, Leg, Mode, Outcome, Protocol, Rate};
 use wirelab_report::format;
+use wirelab_socket::calendar::LocalTime;
 use wirelab_trial::Histogram;
 
 use crate::args::IperfArgs;
 use crate::exit::Failure;
 use crate::terminal::{complain, say};
 
+/// Flows whose ends are remembered: more than a server has at once.
+const MOST_FLOWS: usize = 1024;
 /// The line that iperf draws.
 pub const RULER: &str = "------------------------------------------------------------";
+/// How the lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    /// iperf's table.
+    Table,
+    /// The table's sums alone.
+    Sums,
+    /// Comma-separated values.
+    Csv,
+}
+
 /// Prints the lines of a test; a heading before the first of its kind.
 pub struct Printer {
     format: Format,
     enhanced: bool,
+    style: Style,
     printed: Mutex<Vec<&'static str>>,
+    /// The ends of each flow, and how many streams run with it.
+    flows: Mutex<Vec<(Id, Ends, u32)>>,
 }
 
 impl Printer {
@@ -26,12 +45,26 @@ impl Printer {
         Ok(Printer {
             format: super::format(args)?,
             enhanced: args.enhanced,
+            style: match (&args.reportstyle, args.sum_only) {
+                (Some(_), _) => Style::Csv,
+                (None, true) => Style::Sums,
+                (None, false) => Style::Table,
+            },
             printed: Mutex::default(),
+            flows: Mutex::default(),
         })
+    }
+
+    /// Whether only the lines of the table are printed, for a program to read.
+    pub fn is_csv(&self) -> bool {
+        self.style == Style::Csv
     }
 
     /// What iperf says before a test.
     pub fn greeting(&self, config: &ClientConfig) {
+        if self.is_csv() {
+            return;
+        }
         let (ip, port) = (config.server.ip(), config.server.port());
         if config.protocol == Protocol::Tcp {
             say!("{RULER}\nClient connecting to {ip}, TCP port {port}\n{RULER}");
@@ -47,20 +80,43 @@ impl Printer {
         );
     }
 
-    /// The ends of a connection or a flow; a client says too how it is used.
-    pub fn began(&self, id: Id, local: SocketAddr, peer: SocketAddr, mode: Option<Mode>) {
+    /// The ends of a connection or a flow, one of `streams`; a client says too how it is used.
+    pub fn began(&self, id: Id, ends: Ends, streams: u32, mode: Option<Mode>) {
+        let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
+        flows.retain(|(known, ..)| *known != id);
+        if flows.len() == MOST_FLOWS {
+            flows.remove(0);
+        }
+        flows.push((id, ends, streams));
+        drop(flows);
+        if self.style != Style::Table {
+            return;
+        }
         let how = match (id, mode) {
             (Id::Stream(_), Some(Mode::Reverse)) => " (reverse)",
             (Id::Stream(_), Some(Mode::FullDuplex)) => " (full-duplex)",
             _ => "",
         };
         let [(ip, port), (peer_ip, peer_port)] =
-            [local, peer].map(|end| (end.ip().to_canonical(), end.port()));
+            [ends.local, ends.peer].map(|end| (end.ip().to_canonical(), end.port()));
         say!("{id} local {ip} port {port} connected with {peer_ip} port {peer_port}{how}");
+    }
+
+    /// What was told of a flow; traffic back on the connection that asked for it has that one's ends.
+    fn flow(&self, id: Id) -> Option<(Ends, u32)> {
+        let flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |wanted: Id| flows.iter().find(|(known, ..)| *known == wanted);
+        let asked = match id {
+            Id::Back(number) => Id::Stream(number),
+            other => other,
+        };
+        let (_, ends, streams) = of(id).or_else(|| of(asked))?;
+        Some((*ends, *streams))
     }
 
     fn heading(&self, row: &Row) -> &'static str {
         match (&row.more, row.datagrams) {
+            _ if self.style == Style::Sums => heading_of_sums(row, self.enhanced),
             (Some(more), _) if self.enhanced => more.heading(),
             (_, Some(_)) => HEADING_UDP,
             (_, None) => HEADING,
@@ -68,14 +124,27 @@ impl Printer {
     }
 
     fn line(&self, row: &Row) -> String {
-        match self.enhanced {
-            true => row.enhanced_line(self.format),
-            false => row.line(self.format),
+        match (self.style, self.enhanced) {
+            (Style::Sums, enhanced) => row.sum_line(self.format, enhanced),
+            (_, true) => row.enhanced_line(self.format),
+            (_, false) => row.line(self.format),
         }
     }
 
     /// One line of the table.
     pub fn row(&self, row: &Row) {
+        let is_sum = matches!(row.id, Id::Sum | Id::SumBack);
+        if self.is_csv() {
+            // 2.1.8 has none of sums.
+            if let (false, Some((ends, _))) = (is_sum, self.flow(row.id)) {
+                say!("{}", csv::line(&self.time(), ends, row));
+            }
+            return;
+        }
+        let is_alone = self.flow(row.id).is_none_or(|(_, streams)| streams < 2);
+        if self.style == Style::Sums && !is_sum && !is_alone {
+            return;
+        }
         let (heading, line) = (self.heading(row), self.line(row));
         let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
         if printed.contains(&heading) {
@@ -86,20 +155,35 @@ impl Printer {
         }
     }
 
+    fn time(&self) -> String {
+        csv::time(LocalTime::of(SystemTime::now()), self.enhanced)
+    }
+
     /// The lines of a leg that is over.
     pub fn leg(&self, id: Id, leg: &Leg) {
-        self.row(&leg.row(id));
+        let row = leg.row(id);
         let Leg::UdpSent(sent) = leg else {
-            return;
+            return self.row(&row);
         };
-        say!("{id} Sent {} datagrams", sent.datagrams);
+        if self.is_csv() {
+            if let Some((ends, _)) = self.flow(id) {
+                let report = sent.report.as_ref();
+                say!("{}", csv::sent_line(&self.time(), ends, &row, report));
+            }
+            return;
+        }
+        self.row(&row);
+        if self.style == Style::Table {
+            say!("{id} Sent {} datagrams", sent.datagrams);
+        }
         if let Some(report) = &sent.report {
             let row = report.row(id);
-            say!(
-                "{id} Server Report:\n{}\n{}",
-                self.heading(&row),
-                self.line(&row)
-            );
+            // Of each stream even where sums alone are shown, as 2.1.8 does: the server counts each by itself.
+            let (heading, line) = match self.style {
+                Style::Sums => (HEADING_UDP, row.line(self.format)),
+                _ => (self.heading(&row), self.line(&row)),
+            };
+            say!("{id} Server Report:\n{heading}\n{line}");
         }
     }
 
@@ -110,6 +194,9 @@ impl Printer {
         }
         for sum in outcome.sums() {
             self.row(&sum);
+            if let (Some(More::Packets { writes, .. }), false) = (&sum.more, self.is_csv()) {
+                say!("{} Sent {writes} datagrams", sum.sum_id());
+            }
         }
     }
 
@@ -138,6 +225,23 @@ impl Printer {
         for note in leg.notes() {
             complain(format_args!("{id} note: {note}"));
         }
+    }
+}
+
+/// The heading of sums, which tell in their brackets of how many streams they are.
+fn heading_of_sums(row: &Row, enhanced: bool) -> &'static str {
+    match (&row.datagrams, &row.more) {
+        (Some(_), _) => "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total    PPS",
+        (None, Some(More::Writes { .. })) if enhanced => {
+            "[SUM-cnt] Interval            Transfer    Bandwidth       Write/Err  Rtry"
+        }
+        (None, Some(More::Reads(_))) if enhanced => {
+            "[SUM-cnt] Interval            Transfer    Bandwidth       Reads=Dist"
+        }
+        (None, Some(More::Packets { .. })) if enhanced => {
+            "[SUM-cnt] Interval            Transfer     Bandwidth      Write/Err  PPS"
+        }
+        _ => "[SUM-cnt] Interval       Transfer     Bandwidth",
     }
 }
 

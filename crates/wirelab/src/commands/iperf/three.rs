@@ -45,6 +45,8 @@ fn check(args: &IperfArgs) -> Asked<()> {
             "-Z without an algorithm (zerocopy)",
             "leave it out",
         ),
+        (args.reportstyle.is_some(), "--reportstyle", "write -J"),
+        (args.sum_only, "--sum-only", "leave it out"),
         (args.serve.receive_only, "--receive-only", "leave it out"),
         (
             !args.serve.allow_reverse.is_empty(),

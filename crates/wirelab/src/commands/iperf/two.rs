@@ -5,6 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
+use wirelab_iperf::v2::csv::Ends;
 use wirelab_iperf::v2::outcome::Trouble;
 use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
@@ -116,7 +117,8 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     let tell = |event: ClientEvent| match event {
         _ if args.json => {}
         ClientEvent::Began { local, peer, id } if tells(id) => {
-            printer.began(id, local, peer, Some(config.mode));
+            let ends = Ends { local, peer };
+            printer.began(id, ends, config.streams, Some(config.mode));
         }
         ClientEvent::Row(row) if tells(row.id) => printer.row(&row),
         _ => {}
@@ -188,7 +190,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
     let mut log = Log::new(args, &printer);
     if args.json {
         say!("{}", json2::listening(tcp, udp));
-    } else {
+    } else if !printer.is_csv() {
         say!(
             "{RULER}\nServer listening on TCP port {}\nServer listening on UDP port {}\nat {}, iperf 2\n{RULER}",
             tcp.port(),
@@ -241,10 +243,16 @@ impl Log<'_> {
 
     fn take(&mut self, event: ServerEvent) {
         match event {
-            ServerEvent::Began { local, peer, id } => {
+            ServerEvent::Began {
+                local,
+                peer,
+                id,
+                streams,
+            } => {
                 self.open += 1;
                 if !self.json {
-                    self.printer.began(id, local, peer, None);
+                    let ends = Ends { local, peer };
+                    self.printer.began(id, ends, streams, None);
                 }
             }
             ServerEvent::Row(row) if self.json => {
