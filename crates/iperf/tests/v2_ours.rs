@@ -129,6 +129,7 @@ fn a_client_of_2_0_5_is_answered_in_its_own_layout() {
         window_bytes: 1_000_000,
         amount: Amount::Bytes(300),
         extension: None,
+        start: None,
     };
     // It counts from 0, and leaves the first to its server.
     for id in [0i32, 1, 3, -4] {

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 use wirelab_cores::prefer_this_thread;
 
 use super::amount::{Amount, Rate};
-use super::client_header::{ClientHeader, DATAGRAM_BYTES, DATAGRAM_BYTES_IPV6, Mode};
+use super::client_header::{
+    ClientHeader, DATAGRAM_BYTES, DATAGRAM_BYTES_IPV6, LEAST_TIMED_DATAGRAM, Mode,
+};
 use super::clock::{self, Wall};
 use super::datagram::Generation;
-use super::io::Env;
+use super::io::{BURST_LEN, Env};
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
 use super::sockets::Wanted;
 use super::sums::Sums;
@@ -71,6 +73,8 @@ pub struct ClientConfig {
     pub streams: u32,
     /// Which kind of server is asked: its layout, with a client header where it has one.
     pub generation: Generation,
+    /// Whether one-way times are asked (`--trip-times`), which hold as far as both hosts' clocks are set alike.
+    pub trip_times: bool,
     /// How it sends.
     pub sending: SendOptions,
     /// The wall clock that dates the datagrams.
@@ -113,6 +117,7 @@ impl ClientConfig {
             interval: Duration::ZERO,
             streams: 1,
             generation: Generation::Wide,
+            trip_times: false,
             sending: SendOptions::DEFAULT,
             wall: clock::system,
         }
@@ -206,6 +211,20 @@ impl ClientConfig {
             Amount::Bytes(bytes) if asks_back && bytes > i32::MAX as u64 => {
                 "iperf's header asks for 2147483647 bytes of traffic back at most; give a time (-t)"
             }
+            _ if self.trip_times && self.generation != Generation::Wide => {
+                "one-way times are asked in the header of iperf 2.1, and older servers read another one; leave --trip-times out"
+            }
+            _ if self.is_small_timed() && asks_back => {
+                "datagrams of less than 128 bytes have no room for a header beside --trip-times, so that nothing can be asked back; give -l 128 or more"
+            }
+            _ if self.trip_times
+                && self.protocol == Protocol::Tcp
+                && self
+                    .length_bytes
+                    .is_some_and(|bytes| bytes < BURST_LEN as u32) =>
+            {
+                "with --trip-times each write begins with 92 bytes of times; give -l 92 or more"
+            }
             _ if u32::from(self.listen_port) + self.streams > 65_536 => {
                 "each stream takes a port from the one of -L on, and these end at 65535; give a lower one"
             }
@@ -214,8 +233,23 @@ impl ClientConfig {
         Some(Trouble::Unsupported(why))
     }
 
-    /// The header that asks for this test; traffic back goes to `port`.
-    fn header(&self, port: u16) -> ClientHeader {
+    /// Whether its datagrams have one-way times and are too short for a header beside them.
+    fn is_small_timed(&self) -> bool {
+        let udp = self.protocol == Protocol::Udp;
+        self.trip_times && udp && self.datagram_bytes() < LEAST_TIMED_DATAGRAM
+    }
+
+    /// The layout of its datagrams.
+    fn layout(&self) -> Generation {
+        match self.is_small_timed() {
+            true => Generation::SmallTripTimes,
+            false => self.generation,
+        }
+    }
+
+    /// The header that asks for this test; traffic back goes to `port`, and the flow starts at `start`, in s and µs of the wall
+    /// clock.
+    fn header(&self, port: u16, start: (u32, u32)) -> ClientHeader {
         let udp = self.protocol == Protocol::Udp;
         let length = self.length_bytes.unwrap_or(0);
         let rate = match self.rate {
@@ -232,9 +266,10 @@ impl ClientConfig {
         if let Some(extension) = &mut header.extension {
             extension.tos = self.options.tos.unwrap_or(0).into();
         }
-        match udp {
-            true => header.of_generation(self.generation),
-            false => header,
+        match (udp, self.trip_times) {
+            (true, false) => header.of_generation(self.generation),
+            (false, false) => header,
+            (_, true) => header.with_trip_times(start),
         }
     }
 

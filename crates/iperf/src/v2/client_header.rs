@@ -6,7 +6,8 @@
 //!  8  port of -r, -d    20  amount                     36  version          52  write prefetch
 //!                                                      44  … from 24 on the extension (2.0.13 and later)
 //! ```
-//! The extension is 36 bytes in 2.1 and 40 in 2.2, which appends a word that is 0 here.
+//! The extension is 36 bytes in 2.1 and 40 in 2.2, which appends a word that is 0 here. With `--trip-times` there
+//! is the time of the start too: at 96 of 112 bytes in a datagram, and at 64 of 80 bytes over TCP.
 
 use super::amount::{Amount, Rate};
 use super::bytes::{be16, be32, put_words};
@@ -17,6 +18,14 @@ use super::flags::{DIGITS_AT_16, base, upper};
 pub const V1_LEN: usize = 24;
 /// Bytes of the header with the extension, as 2.1 sends it and as this implementation does.
 pub const EXTENDED_LEN: usize = 60;
+/// Bytes of the header of a datagram with `--trip-times`, and those that its flags tell, with the head.
+const TIMED_LEN: usize = 112;
+const TIMED_TOLD: usize = 108;
+/// Bytes of the same over TCP.
+const TIMED_TCP_LEN: usize = 80;
+/// Bytes that a datagram with `--trip-times` needs for a header, as 2.1.8 has it; shorter ones are
+/// [`Generation::SmallTripTimes`].
+pub const LEAST_TIMED_DATAGRAM: u32 = 128;
 /// Length of a datagram over IPv4 where no other is asked: it fits Ethernet.
 pub const DATAGRAM_BYTES: u32 = 1470;
 /// Length of a datagram over IPv6 where no other is asked: it fits Ethernet, which 1470 does not.
@@ -79,6 +88,9 @@ pub struct ClientHeader {
     pub amount: Amount,
     /// The extension, where there is one.
     pub extension: Option<Extension>,
+    /// When the flow starts by the sender's wall clock, in s and µs, where it is written with `--trip-times`; what is read
+    /// has none.
+    pub start: Option<(u32, u32)>,
 }
 
 impl ClientHeader {
@@ -105,6 +117,7 @@ impl ClientHeader {
             extension: (flags & base::EXTEND != 0)
                 .then(|| Extension::parse(bytes))
                 .flatten(),
+            start: None,
         })
     }
 
@@ -131,7 +144,7 @@ impl ClientHeader {
     pub const fn bytes_in(&self, kind: Generation) -> usize {
         match (kind, self.extension.is_some()) {
             (Generation::V205, _) => RATE_BEHIND + 4,
-            (_, true) => WIDE_LEN + EXTENDED_LEN,
+            (_, true) => WIDE_LEN + self.bytes(),
             (_, false) => WIDE_LEN + V1_LEN,
         }
     }
@@ -147,14 +160,20 @@ impl ClientHeader {
         ((first_word & base::LENGTH_MASK) >> 1).max(V1_LEN as u32) as usize
     }
 
+    /// Bytes of the header.
+    pub const fn bytes(&self) -> usize {
+        match (self.extension, self.start) {
+            (None, _) => V1_LEN,
+            (Some(_), None) => EXTENDED_LEN,
+            (Some(_), Some(_)) if self.flags & base::IDS_64 != 0 => TIMED_LEN,
+            (Some(_), Some(_)) => TIMED_TCP_LEN,
+        }
+    }
+
     /// Write the header with its extension, if it has one; the length of what was written, or `None` where there
     /// is not room for all of it.
     pub fn emit(&self, out: &mut [u8]) -> Option<usize> {
-        let len = if self.extension.is_some() {
-            EXTENDED_LEN
-        } else {
-            V1_LEN
-        };
+        let len = self.bytes();
         let out = out.get_mut(..len)?;
         out.fill(0);
         let words = [
@@ -168,6 +187,9 @@ impl ClientHeader {
         put_words(out, 0, &words);
         if let Some(extension) = &self.extension {
             extension.emit(out);
+        }
+        if let Some((seconds, us)) = self.start {
+            put_words(out, len - 16, &[seconds, us]);
         }
         Some(len)
     }
@@ -207,7 +229,28 @@ impl ClientHeader {
                 tos: 0,
                 rate: bits,
             }),
+            start: None,
         }
+    }
+
+    /// The same that asks for one-way times (`--trip-times`) of a flow that starts at `start`, in s and µs of the sender's wall
+    /// clock. A header without extension stays as it is.
+    #[must_use]
+    pub fn with_trip_times(mut self, start: (u32, u32)) -> Self {
+        let Some(extension) = &mut self.extension else {
+            return self;
+        };
+        extension.upper |= upper::TRIP_TIMES;
+        self.start = Some(start);
+        let len = match self.flags & base::IDS_64 {
+            0 => TIMED_TCP_LEN,
+            _ => TIMED_TOLD,
+        };
+        if self.flags & base::IDS_64 != 0 {
+            self.flags |= base::UDP_TESTS;
+        }
+        self.flags = self.flags & !base::LENGTH_MASK | (len as u32) << 1;
+        self
     }
 
     /// The same as a generation before 2.1 writes it; nothing of it for one that asks nothing.

@@ -8,7 +8,7 @@
 //! as it was.
 
 use super::bytes::{be32, put_words};
-use super::flags::{DIGITS_AT_16, base};
+use super::flags::{DIGITS_AT_16, SMALL_TRIP_TIMES, base};
 
 /// Bytes of the shorter head.
 pub const NARROW_LEN: usize = 12;
@@ -85,7 +85,9 @@ impl Generation {
             Some(flags) if extends && flags & base::IDS_64 != 0 && flags != DIGITS_AT_16 => {
                 Generation::Wide
             }
-            Some(mark) if extends && mark >> 16 == 2 => Generation::SmallTripTimes,
+            Some(mark) if extends && mark >> 16 == SMALL_TRIP_TIMES >> 16 => {
+                Generation::SmallTripTimes
+            }
             _ if word(12).is_some_and(|w| w & base::VERSION1 != 0) && plausible(16) => {
                 Generation::V205
             }

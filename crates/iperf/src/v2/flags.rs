@@ -42,6 +42,9 @@ pub mod upper {
     pub const FULL_DUPLEX: u16 = 0x0800;
 }
 
+/// The word at offset 16 of short datagrams with `--trip-times`.
+pub const SMALL_TRIP_TIMES: u32 = 0x0002_0000;
+
 /// What a buffer that was filled with the digits shows at offset 16: no flags, although some bits are set.
 pub const DIGITS_AT_16: u32 = 0x3637_3839;
 

@@ -21,8 +21,10 @@ use super::together::Together;
 use crate::queue::Queue;
 use crate::sending::{Sending, has_no_room};
 
+mod blocks;
 mod streams;
 
+pub(super) use blocks::{BURST_LEN, Blocks};
 pub(super) use streams::{receive_stream, retransmits, send_stream};
 
 /// Longest wait between two looks at the flag that ends all.

@@ -6,9 +6,10 @@ use std::time::Duration;
 use wirelab_trial::Holds;
 
 use super::amount::{Amount, Rate};
+use super::bytes::put_words;
 use super::client_header::{ClientHeader, is_ack_of_2010};
 use super::datagram::{Generation, Head, IdWidth, WIDE_LEN};
-use super::flags::fill_digits;
+use super::flags::{SMALL_TRIP_TIMES, fill_digits};
 use super::report::ServerReport;
 use super::schedule::Schedule;
 pub use super::sent::{Mended, Sent};
@@ -151,6 +152,9 @@ impl Sender {
                 .skip(WIDE_LEN)
                 .take(4)
                 .for_each(|byte| *byte = 0);
+        }
+        if self.plan.generation == Generation::SmallTripTimes {
+            put_words(buf, WIDE_LEN, &[SMALL_TRIP_TIMES]);
         }
         if let Some(header) = &self.plan.header {
             header.emit_into(self.plan.generation, buf);

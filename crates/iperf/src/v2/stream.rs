@@ -207,6 +207,11 @@ impl StreamSender {
         StreamStep::Write(usize::try_from(most).unwrap_or(usize::MAX).min(self.left))
     }
 
+    /// How much of the write that has begun is written: 0 of one that is next.
+    pub const fn offset(&self) -> usize {
+        self.length_bytes - self.left
+    }
+
     /// Whether a rate was asked.
     pub const fn is_paced(&self) -> bool {
         self.schedule.is_some()
@@ -252,10 +257,14 @@ mod tests {
             StreamStep::Write(250),
             "the rest of a short write"
         );
+        assert_eq!(sender.offset(), 150);
         sender.wrote(250);
         sender.step(0);
         sender.wrote(400);
-        assert_eq!(sender.step(0), StreamStep::Write(200));
+        assert_eq!(
+            (sender.step(0), sender.offset()),
+            (StreamStep::Write(200), 0)
+        );
         sender.wrote(200);
         assert_eq!(sender.step(0), StreamStep::Done);
         assert_eq!(sender.pace(), None, "no rate was asked");

@@ -201,6 +201,9 @@ pub struct IperfClientArgs {
     /// Seconds at the start that do not count (iperf3)
     #[arg(short = 'O', long, value_name = "SECONDS", requires_all = ["client", "iperf3"])]
     pub omit: Option<u64>,
+    /// Ask for one-way times, of datagrams and of writes: they hold as far as the clocks of both hosts are set alike
+    #[arg(long, requires = "client")]
+    pub trip_times: bool,
     /// Send no client header: for servers that read 12-byte heads alone (ESP-IDF, NuttX); with --iperf3 -C ALGORITHM is
     /// --congestion
     #[arg(

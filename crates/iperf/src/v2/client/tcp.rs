@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept};
 use crate::sending::is_wait;
-use crate::v2::client_header::{EXTENDED_LEN, Mode};
-use crate::v2::flags::fill_digits;
-use crate::v2::io::{Env, TICK, receive_stream, retransmits, send_stream};
+use crate::v2::amount::Amount;
+use crate::v2::client_header::Mode;
+use crate::v2::io::{Blocks, Env, TICK, receive_stream, retransmits, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::progress::{Progress, Said};
 use crate::v2::sockets::{connect_tcp, listen_tcp};
@@ -49,8 +49,9 @@ pub(super) fn run(
         Some(listener) => listener.local_addr().map_err(connect)?.port(),
         None => config.server.port(),
     };
-    let mut header = [0; EXTENDED_LEN];
-    let _ = config.header(port).emit(&mut header);
+    let asked = config.header(port, env.wall(env.now_ns()));
+    let mut header = vec![0; asked.bytes()];
+    let _ = asked.emit(&mut header);
     match (config.mode, listener) {
         (Mode::Reverse, _) => {
             let asked = stream.write_all(&header);
@@ -102,11 +103,20 @@ fn send(
     id: Id,
 ) -> Result<(), Trouble> {
     let length = config.length_bytes.unwrap_or(WRITE_BYTES).max(1);
-    let mut block = vec![0; length as usize];
-    fill_digits(&mut block, 0);
-    let (amount, rate) = (config.own_amount(), config.rate);
-    let sender = StreamSender::new(amount, rate, config.sending, length, env.now_ns());
-    let (mut leg, mut progress, result) = send_stream(stream, header, sender, &block, env, id);
+    let mut blocks = match config.trip_times {
+        true => Blocks::timed(length, env),
+        false => Blocks::plain(length),
+    };
+    let amount = match config.own_amount() {
+        // The server reads whole writes alone.
+        Amount::Bytes(bytes) if config.trip_times => {
+            let writes = bytes.div_ceil(length.into());
+            Amount::Bytes(header.len() as u64 + writes * u64::from(length))
+        }
+        amount => amount,
+    };
+    let sender = StreamSender::new(amount, config.rate, config.sending, length, env.now_ns());
+    let (mut leg, mut progress, result) = send_stream(stream, header, sender, &mut blocks, env, id);
     // Of one socket the traffic back is read by another thread.
     let reads = result.is_ok() && config.mode != Mode::FullDuplex;
     let read_at = match &result {

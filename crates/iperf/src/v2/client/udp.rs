@@ -58,7 +58,7 @@ pub(super) fn run(
     match config.mode {
         Mode::Forward => send(config, env, results, &socket, None, id),
         Mode::Reverse => {
-            let sender = Sender::new(plan(config, config.server.port()), env.now_ns());
+            let sender = Sender::new(plan(config, config.server.port(), env), env.now_ns());
             back(&Way {
                 listen: &socket,
                 knock: Some(sender),
@@ -107,13 +107,15 @@ struct Way<'a> {
     id: Id,
 }
 
-fn plan(config: &ClientConfig, port: u16) -> SendPlan {
+fn plan(config: &ClientConfig, port: u16, env: &Env<'_>) -> SendPlan {
+    let generation = config.layout();
+    let start = env.wall(env.now_ns());
     SendPlan {
         length_bytes: config.datagram_bytes(),
         rate: config.rate,
         amount: config.own_amount(),
-        generation: config.generation,
-        header: config.generation.header_at().map(|_| config.header(port)),
+        generation,
+        header: generation.header_at().map(|_| config.header(port, start)),
         // On one socket neither end sends a report: it would look like data.
         wants_report: config.mode != Mode::FullDuplex,
         sending: config.sending,
@@ -131,7 +133,7 @@ fn send(
     let port = back.unwrap_or(config.server.port());
     let mut tries = 0;
     let (sender, result) = loop {
-        let mut sender = Sender::new(plan(config, port), env.now_ns());
+        let mut sender = Sender::new(plan(config, port, env), env.now_ns());
         let result = send_datagrams(socket, None, &mut sender, env, id);
         let soon = env.now_ns() - sender.start_ns() < BUSY_NS;
         if tries == BUSY_TRIES || config.streams < 2 || !(soon && is_refused(&result)) {

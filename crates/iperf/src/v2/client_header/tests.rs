@@ -191,3 +191,36 @@ fn payload_is_no_header() {
         );
     }
 }
+
+// As `iperf --trip-times` of 2.1.8 sends them: -l 500 -b 1m -t 1.
+#[test]
+fn trip_times_as_captured() {
+    let amount = Amount::Time { centiseconds: 100 };
+    let rate = Rate::BitsPerS(1_000_000);
+    let start = (0x6b06_ed80, 0x0006_143b);
+    let rest = "00000000 00000000 00100000 00020001 00080003 00000000 000f4240 00000000";
+    let udp = hex(&format!(
+        "680100d8 00000001 0000a3c4 000001f4 00000000 ffffff9c {rest}"
+    ));
+    let header = ClientHeader::new(true, 0xa3c4, 500, amount, rate).with_trip_times(start);
+    let mut out = [0xEE; 112];
+    assert_eq!(header.emit(&mut out), Some(112));
+    assert_eq!(out[..56], udp);
+    assert_eq!(out[56..96], [0; 40]);
+    assert_eq!(out[96..], hex("6b06ed80 0006143b 00000000 00000000"));
+    assert_eq!(header.bytes_in(Generation::Wide), 128);
+    let tcp = hex(&format!(
+        "400100a0 00000001 0000d281 000001f4 00000000 ffffff9c {rest}
+         00000000 00000000 6b06ed80 0006143b 00000000 00000000"
+    ));
+    let header = ClientHeader::new(false, 0xd281, 500, amount, rate).with_trip_times(start);
+    let mut out = [0xEE; 80];
+    assert_eq!(header.emit(&mut out), Some(80));
+    assert_eq!(out[..], tcp);
+    assert_eq!(ClientHeader::tcp_len(header.flags), 80);
+    let reverse = header.with_mode(Mode::Reverse);
+    assert_eq!(
+        (reverse.flags, reverse.mode()),
+        (0x4401_00a0, Mode::Reverse)
+    );
+}

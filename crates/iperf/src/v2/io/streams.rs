@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wirelab_socket::TcpInfo;
 use wirelab_trial::HoldWatch;
 
-use super::{Env, TICK};
+use super::{Blocks, Env, TICK};
 use crate::sending::{Sending, is_wait, write_at_once};
 use crate::v2::enhanced::More;
 use crate::v2::outcome::Leg;
@@ -48,7 +48,7 @@ pub(in crate::v2) fn send_stream(
     stream: &mut TcpStream,
     header: &[u8],
     mut sender: StreamSender,
-    block: &[u8],
+    blocks: &mut Blocks,
     env: &Env<'_>,
     id: Id,
 ) -> (Leg, Progress, io::Result<()>) {
@@ -71,7 +71,11 @@ pub(in crate::v2) fn send_stream(
             progress.tick(stream, now_ns);
             match sender.step(now_ns) {
                 StreamStep::Write(most) => {
-                    match write_at_once(stream, &block[..most.min(block.len())]) {
+                    let offset = sender.offset();
+                    if offset == 0 {
+                        blocks.begin(env.wall(now_ns));
+                    }
+                    match write_at_once(stream, blocks.part(offset, most)) {
                         Ok(0) => return Err(ErrorKind::WriteZero.into()),
                         Ok(len) => {
                             sender.wrote(len);

@@ -15,8 +15,7 @@ use crate::options::{SocketOptions, set_tos};
 use crate::v2::amount::Rate;
 use crate::v2::client_header::ClientHeader;
 use crate::v2::datagram::{Generation, IdWidth};
-use crate::v2::flags::fill_digits;
-use crate::v2::io::{Env, send_datagrams, send_stream};
+use crate::v2::io::{Blocks, Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::send::{SendPlan, Sender, Sent};
 use crate::v2::sockets::{Wanted, connect_tcp, connect_udp};
@@ -238,14 +237,13 @@ pub(super) fn stream_out(
         // Without it the traffic only has no mark.
         let _ = set_tos(stream, peer.is_ipv6(), tos);
     }
-    let mut block = vec![0; length as usize];
-    fill_digits(&mut block, 0);
+    let mut blocks = Blocks::plain(length);
     shared.with_env(|env: &Env<'_>| {
         let rate = header.rate().unwrap_or(Rate::Max);
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
         let sender = StreamSender::new(amount, rate, shared.config.sending, length, now_ns)
             .within(shared.config.max_back_time, now_ns);
-        let (leg, _, result) = send_stream(stream, &[], sender, &block, env, id);
+        let (leg, _, result) = send_stream(stream, &[], sender, &mut blocks, env, id);
         finish(shared, peer, id, leg, result);
     });
 }

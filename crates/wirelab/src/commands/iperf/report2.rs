@@ -80,8 +80,8 @@ impl Printer {
         );
     }
 
-    /// The ends of a connection or a flow, one of `streams`; a client says too how it is used.
-    pub fn began(&self, id: Id, ends: Ends, streams: u32, mode: Option<Mode>) {
+    /// The ends of a connection or a flow, one of `streams`; of a client's own with how it is used.
+    pub fn began(&self, id: Id, ends: Ends, streams: u32, used: Option<&ClientConfig>) {
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
         flows.retain(|(known, ..)| *known != id);
         if flows.len() == MOST_FLOWS {
@@ -92,14 +92,19 @@ impl Printer {
         if self.style != Style::Table {
             return;
         }
-        let how = match (id, mode) {
-            (Id::Stream(_), Some(Mode::Reverse)) => " (reverse)",
-            (Id::Stream(_), Some(Mode::FullDuplex)) => " (full-duplex)",
+        let used = used.filter(|_| matches!(id, Id::Stream(_)));
+        let how = match used.map(|config| config.mode) {
+            Some(Mode::Reverse) => " (reverse)",
+            Some(Mode::FullDuplex) => " (full-duplex)",
             _ => "",
+        };
+        let times = match used.is_some_and(|config| config.trip_times) {
+            true => " (trip-times)",
+            false => "",
         };
         let [(ip, port), (peer_ip, peer_port)] =
             [ends.local, ends.peer].map(|end| (end.ip().to_canonical(), end.port()));
-        say!("{id} local {ip} port {port} connected with {peer_ip} port {peer_port}{how}");
+        say!("{id} local {ip} port {port} connected with {peer_ip} port {peer_port}{how}{times}");
     }
 
     /// What was told of a flow; traffic back on the connection that asked for it has that one's ends.

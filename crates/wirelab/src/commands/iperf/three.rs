@@ -47,6 +47,7 @@ fn check(args: &IperfArgs) -> Asked<()> {
         ),
         (args.reportstyle.is_some(), "--reportstyle", "write -J"),
         (args.sum_only, "--sum-only", "leave it out"),
+        (test.trip_times, "--trip-times", "leave it out"),
         (args.serve.receive_only, "--receive-only", "leave it out"),
         (
             !args.serve.allow_reverse.is_empty(),

@@ -98,6 +98,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
     config.options = options(args)?;
     config.interval = interval(args, 0.0)?;
     config.streams = test.parallel;
+    config.trip_times = test.trip_times;
     if test.compatibility.is_some() {
         config.generation = Generation::Bare;
     }
@@ -118,7 +119,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         _ if args.json => {}
         ClientEvent::Began { local, peer, id } if tells(id) => {
             let ends = Ends { local, peer };
-            printer.began(id, ends, config.streams, Some(config.mode));
+            printer.began(id, ends, config.streams, Some(&config));
         }
         ClientEvent::Row(row) if tells(row.id) => printer.row(&row),
         _ => {}

@@ -1,0 +1,87 @@
+//! What writes over TCP hold: digits, and with `--trip-times` at the beginning of each write its number and times.
+//!
+//! ```text
+//!  0  flags           12  start of the flow: s, µs     44  number          52  bytes until its end, low word
+//!  4  type, length    20  this write: s, µs            48  bytes of it     56  high word
+//! ```
+//! What follows to byte 92 is of answers, and 0 here. The server of 2.1.8 takes the first word for nothing.
+
+use super::Env;
+use crate::v2::bytes::put_words;
+use crate::v2::flags::fill_digits;
+
+/// Bytes that each write begins with.
+pub(in crate::v2) const BURST_LEN: usize = 92;
+const START_AT: usize = 12;
+const NUMBER_AT: usize = 44;
+
+/// The bytes of the writes of one flow.
+pub(in crate::v2) struct Blocks {
+    bytes: Vec<u8>,
+    /// With times: when the flow started, and how many writes have begun.
+    times: Option<((u32, u32), u64)>,
+}
+
+impl Blocks {
+    /// Writes of `length` bytes of digits.
+    pub(in crate::v2) fn plain(length: u32) -> Blocks {
+        let mut bytes = vec![0; length as usize];
+        fill_digits(&mut bytes, 0);
+        Blocks { bytes, times: None }
+    }
+
+    /// The same of a flow that starts now, with times; `length` is [`BURST_LEN`] at least.
+    pub(in crate::v2) fn timed(length: u32, env: &Env<'_>) -> Blocks {
+        let mut blocks = Blocks::plain(length.max(BURST_LEN as u32));
+        blocks.bytes[..BURST_LEN].fill(0);
+        blocks.times = Some((env.wall(env.now_ns()), 0));
+        blocks
+    }
+
+    /// A write begins at `wall`, in s and µs of the wall clock.
+    pub(super) fn begin(&mut self, wall: (u32, u32)) {
+        let Some((start, number)) = &mut self.times else {
+            return;
+        };
+        *number += 1;
+        let (number, length) = (*number, self.bytes.len() as u64);
+        let times = [start.0, start.1, wall.0, wall.1];
+        put_words(&mut self.bytes, START_AT, &times);
+        let end = number.wrapping_mul(length);
+        let counts = [number as u32, length as u32, end as u32, (end >> 32) as u32];
+        put_words(&mut self.bytes, NUMBER_AT, &counts);
+    }
+
+    /// At most `most` bytes of the write from `offset` on.
+    pub(super) fn part(&self, offset: usize, most: usize) -> &[u8] {
+        let rest = self.bytes.get(offset..).unwrap_or_default();
+        &rest[..most.min(rest.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_write_begins_with_its_number_and_times() {
+        let mut blocks = Blocks::plain(500);
+        blocks.begin((1, 2));
+        assert_eq!(blocks.part(0, 4), b"0123", "digits alone");
+        blocks.bytes[..BURST_LEN].fill(0);
+        blocks.times = Some(((7, 8), 0));
+        for number in 1..=3u32 {
+            blocks.begin((9, number));
+            let words: Vec<u32> = blocks.part(0, 60).chunks_exact(4).map(be).collect();
+            assert_eq!(words[3..7], [7, 8, 9, number]);
+            assert_eq!(words[11..], [number, 500, 500 * number, 0]);
+        }
+        assert_eq!(blocks.part(92, 4), b"2345");
+        assert_eq!(blocks.part(498, 100), b"89");
+        assert!(blocks.part(501, 1).is_empty());
+    }
+
+    fn be(word: &[u8]) -> u32 {
+        u32::from_be_bytes(word.try_into().unwrap())
+    }
+}
