@@ -46,6 +46,9 @@ const IN_MESSAGES: &[&str] = &[
     "--target",
 ];
 
+/// How the heading of such a section ends.
+const ABSENT: &str = " flags that are not here";
+
 /// Each command by its words, and the options that its help lists.
 type Commands = BTreeMap<String, BTreeSet<String>>;
 
@@ -83,6 +86,22 @@ fn options(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// A page without its sections on flags of other programs that are not here.
+fn without_absent(text: &str) -> String {
+    let mut absent = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        if line.starts_with('#') {
+            absent = line.ends_with(ABSENT);
+        }
+        if !absent {
+            kept += line;
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
 /// The command that words begin with, if they begin with one.
 fn command<'a>(known: &'a Commands, words: &[&str]) -> Option<&'a str> {
     let of = |n: usize| known.get_key_value(&words.get(..n)?.join(" "));
@@ -103,7 +122,7 @@ fn each_option_that_a_page_names_is_one_of_its_commands() {
     let known = known();
     let mut looked_at = 0;
     for name in pages() {
-        let text = page(&name);
+        let text = without_absent(&page(&name));
         let code = blocks(&text).into_iter().flat_map(|block| block.lines);
         let spans = spans(&text);
         // Of which commands the page speaks at all.
