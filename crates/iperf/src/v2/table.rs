@@ -1,6 +1,7 @@
 //! The text that iperf 2 prints: amounts, rates and the table of intervals, as 2.1.8 writes them.
 
 use std::fmt::{self, Write as _};
+use std::time::Duration;
 
 use super::enhanced::More;
 
@@ -200,6 +201,12 @@ impl Row {
     /// The line, or two where datagrams came out of order, without a line end.
     pub fn line(&self, format: Format) -> String {
         self.first_line(format) + &self.out_of_order_line()
+    }
+
+    /// Whether the line is of a whole interval of `every`, and not of what has only begun of one.
+    pub fn is_whole(&self, every: Duration) -> bool {
+        // Times of lines are multiples of the interval, but for rounding.
+        self.end_s - self.start_s > every.as_secs_f64() * 0.999_999
     }
 
     /// How many there are in a second of so many in the time of the line; `None` of a line without time, such as that of a
@@ -460,6 +467,8 @@ mod tests {
         assert_eq!(single.per_s(1.0), None);
         single.end_s = 2.5;
         assert_eq!(single.per_s(1.0), Some(2.0));
+        let every = Duration::from_millis;
+        assert!(single.is_whole(every(500)) && !single.is_whole(every(501)));
     }
 
     #[test]

@@ -88,7 +88,10 @@ impl About<'_> {
                 "ask a longer trial, in which buffers matter less",
             ));
         }
-        let rows = self.rows.iter().filter(|row| row.id == id);
+        // What is left of the last interval would be taken for a whole one.
+        let every = self.plan.config.interval;
+        let own = |row: &&Row| row.id == id && row.is_whole(every);
+        let rows = self.rows.iter().filter(own);
         intervals(&mut flow.counters, rows);
         Some(flow)
     }
