@@ -194,6 +194,14 @@ impl ClientHeader {
         Some(len)
     }
 
+    /// Its bytes.
+    pub fn to_vec(&self) -> Vec<u8> {
+        let mut out = vec![0; self.bytes()];
+        // There is room for all of it.
+        let _ = self.emit(&mut out);
+        out
+    }
+
     /// A header as 2.1.8 writes it, but for the mode's flags, which [`ClientHeader::with_mode`] sets.
     ///
     /// The length is 0 where the default is used. `udp` decides the flags and the length that they tell.
@@ -331,6 +339,31 @@ impl ClientHeader {
     /// Whether the client waits for [`ack`] before it sends over TCP.
     pub const fn wants_ack(&self) -> bool {
         self.flags & base::WANTS_ACK != 0
+    }
+
+    /// Whether it asks for one-way times (`--trip-times`).
+    pub fn wants_trip_times(&self) -> bool {
+        let upper = self.extension.map_or(0, |extension| extension.upper);
+        upper & upper::TRIP_TIMES != 0
+    }
+
+    /// What a server writes before its traffic back on one connection or socket where this asks for one-way times: the client
+    /// reads its start from it. `None` where it does not ask.
+    pub fn answer_with_times(&self, udp: bool, start: (u32, u32)) -> Option<ClientHeader> {
+        let mode = match self.mode() {
+            Mode::FullDuplex => Mode::FullDuplex,
+            Mode::Reverse => Mode::Forward,
+            _ => return None,
+        };
+        if !self.wants_trip_times() {
+            return None;
+        }
+        let header = ClientHeader::new(udp, self.port, self.length_bytes, self.amount, Rate::Max);
+        let mut header = header.with_mode(mode).with_trip_times(start);
+        if let (Some(extension), true) = (&mut header.extension, udp) {
+            extension.upper |= upper::NO_FINAL;
+        }
+        Some(header)
     }
 
     /// The type of service asked for the traffic back; `None` where the header names none.

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept};
 use crate::sending::is_wait;
-use crate::v2::amount::Amount;
 use crate::v2::client_header::Mode;
 use crate::v2::io::{Blocks, Env, TICK, receive_stream, retransmits, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
@@ -49,9 +48,7 @@ pub(super) fn run(
         Some(listener) => listener.local_addr().map_err(connect)?.port(),
         None => config.server.port(),
     };
-    let asked = config.header(port, env.wall(env.now_ns()));
-    let mut header = vec![0; asked.bytes()];
-    let _ = asked.emit(&mut header);
+    let header = config.header(port, env.wall(env.now_ns())).to_vec();
     match (config.mode, listener) {
         (Mode::Reverse, _) => {
             let asked = stream.write_all(&header);
@@ -107,13 +104,9 @@ fn send(
         true => Blocks::timed(length, env),
         false => Blocks::plain(length),
     };
-    let amount = match config.own_amount() {
-        // The server reads whole writes alone.
-        Amount::Bytes(bytes) if config.trip_times => {
-            let writes = bytes.div_ceil(length.into());
-            Amount::Bytes(header.len() as u64 + writes * u64::from(length))
-        }
-        amount => amount,
+    let amount = match config.trip_times {
+        true => Blocks::whole(config.own_amount(), header.len(), length),
+        false => config.own_amount(),
     };
     let sender = StreamSender::new(amount, config.rate, config.sending, length, env.now_ns());
     let (mut leg, mut progress, result) = send_stream(stream, header, sender, &mut blocks, env, id);

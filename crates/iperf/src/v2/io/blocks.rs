@@ -7,6 +7,7 @@
 //! What follows to byte 92 is of answers, and 0 here. The server of 2.1.8 takes the first word for nothing.
 
 use super::Env;
+use crate::v2::amount::Amount;
 use crate::v2::bytes::put_words;
 use crate::v2::flags::fill_digits;
 
@@ -36,6 +37,18 @@ impl Blocks {
         blocks.bytes[..BURST_LEN].fill(0);
         blocks.times = Some((env.wall(env.now_ns()), 0));
         blocks
+    }
+
+    /// How much is sent in whole writes of `length` bytes after a header: a reader of times takes no part of one.
+    pub(in crate::v2) fn whole(amount: Amount, header: usize, length: u32) -> Amount {
+        match amount {
+            Amount::Bytes(bytes) => {
+                let length = u64::from(length.max(1));
+                let writes = bytes.div_ceil(length).saturating_mul(length);
+                Amount::Bytes(writes.saturating_add(header as u64))
+            }
+            time => time,
+        }
     }
 
     /// A write begins at `wall`, in s and µs of the wall clock.
@@ -79,6 +92,15 @@ mod tests {
         assert_eq!(blocks.part(92, 4), b"2345");
         assert_eq!(blocks.part(498, 100), b"89");
         assert!(blocks.part(501, 1).is_empty());
+    }
+
+    #[test]
+    fn bytes_are_asked_in_whole_writes() {
+        let whole = |bytes| Blocks::whole(Amount::Bytes(bytes), 80, 1000);
+        assert_eq!(whole(10_500), Amount::Bytes(11_080));
+        assert_eq!(whole(0), Amount::Bytes(80));
+        assert_eq!(whole(u64::MAX), Amount::Bytes(u64::MAX));
+        assert_eq!(Blocks::whole(Amount::DEFAULT, 80, 1), Amount::DEFAULT);
     }
 
     fn be(word: &[u8]) -> u32 {

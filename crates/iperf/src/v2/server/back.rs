@@ -13,9 +13,9 @@ use super::udp::local_towards;
 use super::{ServerEvent, Shared};
 use crate::options::{SocketOptions, set_tos};
 use crate::v2::amount::Rate;
-use crate::v2::client_header::ClientHeader;
+use crate::v2::client_header::{ClientHeader, LEAST_TIMED_DATAGRAM};
 use crate::v2::datagram::{Generation, IdWidth};
-use crate::v2::io::{Blocks, Env, send_datagrams, send_stream};
+use crate::v2::io::{BURST_LEN, Blocks, Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::send::{SendPlan, Sender, Sent};
 use crate::v2::sockets::{Wanted, connect_tcp, connect_udp};
@@ -182,7 +182,14 @@ pub(super) fn udp_same_socket(
         let shared = &place.0;
         let id = Id::Back(shared.stream_id());
         shared.began(local_towards(&socket, peer), peer, id, Some(&header));
-        let mut sender = sender(shared, shared.plan(&header, peer, layout(kind), false));
+        let start = shared.with_env(|env| env.wall(env.now_ns()));
+        let mut plan = shared.plan(&header, peer, layout(kind), false);
+        if plan.length_bytes >= LEAST_TIMED_DATAGRAM && kind == Generation::Wide {
+            if let Some(times) = header.answer_with_times(true, start) {
+                (plan.generation, plan.header) = (Generation::Wide, Some(times));
+            }
+        }
+        let mut sender = sender(shared, plan);
         let result = shared.with_env(|env| {
             let env = Env {
                 refused: Some(&refused),
@@ -237,13 +244,23 @@ pub(super) fn stream_out(
         // Without it the traffic only has no mark.
         let _ = set_tos(stream, peer.is_ipv6(), tos);
     }
-    let mut blocks = Blocks::plain(length);
     shared.with_env(|env: &Env<'_>| {
         let rate = header.rate().unwrap_or(Rate::Max);
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
+        let start = header.answer_with_times(false, env.wall(now_ns));
+        // A write that is shorter than its times has none.
+        let start = start.filter(|_| length as usize >= BURST_LEN);
+        let (mut blocks, head) = match start {
+            Some(start) => (Blocks::timed(length, env), start.to_vec()),
+            None => (Blocks::plain(length), Vec::new()),
+        };
+        let amount = match head.len() {
+            0 => amount,
+            head => Blocks::whole(amount, head, length),
+        };
         let sender = StreamSender::new(amount, rate, shared.config.sending, length, now_ns)
             .within(shared.config.max_back_time, now_ns);
-        let (leg, _, result) = send_stream(stream, &[], sender, &mut blocks, env, id);
+        let (leg, _, result) = send_stream(stream, &head, sender, &mut blocks, env, id);
         finish(shared, peer, id, leg, result);
     });
 }

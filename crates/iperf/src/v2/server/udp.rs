@@ -15,7 +15,6 @@ use super::{ServerEvent, Shared, back, refusals};
 use crate::queue::{Queue, SharedSocket};
 use crate::v2::client_header::{ClientHeader, Mode};
 use crate::v2::datagram::{Generation, Head};
-use crate::v2::flags::upper;
 use crate::v2::io::{Listener, PIECES, TICK};
 use crate::v2::outcome::Leg;
 use crate::v2::receive::{Arrival, Receiver};
@@ -234,10 +233,7 @@ pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<
 
 /// Whether the client wants one-way times in its report (`--trip-times`).
 fn tells_times(kind: Generation, header: Option<ClientHeader>) -> bool {
-    let upper = header
-        .and_then(|header| header.extension)
-        .map_or(0, |extension| extension.upper);
-    kind == Generation::SmallTripTimes || upper & upper::TRIP_TIMES != 0
+    kind == Generation::SmallTripTimes || header.is_some_and(|header| header.wants_trip_times())
 }
 
 /// Where all places are taken, the flow that has been quiet longest gives its own.
