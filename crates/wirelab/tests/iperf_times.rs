@@ -91,7 +91,54 @@ fn our_server_tells_the_real_client_its_times() {
     }
     let text = real_client("iperf", &server.tcp, "-l 500 -b 4m -t 0.5 --trip-times");
     assert!(text.contains("(trip-times)"), "{text}");
-    server.until("Reads=Dist");
+    server.until("Burst Latency avg/min/max/stdev");
+    let line = server.until("] 0.0000-");
+    is_plausible(&line);
+    assert!(line.contains("/500)"), "{line}");
+}
+
+#[test]
+fn what_comes_back_to_the_real_client_has_times() {
+    if !has("iperf") {
+        return;
+    }
+    let server = Ours::start(&[]);
+    for protocol in ["", "-u"] {
+        for mode in ["-R", "--full-duplex"] {
+            let options = format!("{protocol} {mode} -l 500 -b 1m -t 0.5 --trip-times -e");
+            let text = real_client("iperf", &server.tcp_or_udp(protocol), &options);
+            let back = text.lines().rfind(|line| line.starts_with("[ *1] 0.0000-"));
+            let back = back.unwrap_or_else(|| panic!("{options}: {text}"));
+            is_plausible(back);
+            // Without its start the client showed the time since 1996.
+            let end = back.split_once('-').unwrap().1.split(' ').next().unwrap();
+            assert!(end.parse::<f64>().unwrap() < 60.0, "{options}: {text}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_back_to_our_client_has_times() {
+    if !has("iperf") {
+        return;
+    }
+    for mode in ["-R", "--full-duplex"] {
+        let real = Real::start("iperf", "-e");
+        let options = format!("{mode} -l 500 -b 1m -t 0.5 --trip-times -e");
+        let output = test(&real.port, &options);
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(0), "{text}{}", stderr(&output));
+        let back = text.lines().find(|line| line.starts_with("[ *1] 0.0000-"));
+        is_plausible(back.unwrap_or_else(|| panic!("{mode}: {text}")));
+    }
+    let ours = Ours::start(&[]);
+    let output = test(&ours.tcp, "-R -l 500 -b 1m -t 0.3 --trip-times --json");
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let times = &value["legs"][0]["one_way"];
+    assert!(times["samples"].as_u64().unwrap() > 1, "{value:#}");
+    let output = test(&ours.tcp, "-R -l 500 -b 1m -t 0.3 --json");
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(value["legs"][0]["one_way"].is_null(), "{value:#}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub const EXTENDED_LEN: usize = 60;
 const TIMED_LEN: usize = 112;
 const TIMED_TOLD: usize = 108;
 /// Bytes of the same over TCP.
-const TIMED_TCP_LEN: usize = 80;
+pub const TIMED_TCP_LEN: usize = 80;
 /// Bytes that a datagram with `--trip-times` needs for a header, as 2.1.8 has it; shorter ones are
 /// [`Generation::SmallTripTimes`].
 pub const LEAST_TIMED_DATAGRAM: u32 = 128;

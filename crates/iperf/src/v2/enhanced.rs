@@ -12,6 +12,8 @@ pub const HEADING_WRITES: &str =
     "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry";
 /// The heading of lines of a TCP receiver.
 pub const HEADING_READS: &str = "[ ID] Interval            Transfer    Bandwidth       Reads=Dist";
+/// The heading of lines of a TCP receiver whose writes have times.
+pub const HEADING_BURSTS: &str = "[ ID] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size)  Reads=Dist";
 /// The heading of lines of a UDP sender.
 pub const HEADING_PACKETS: &str =
     "[ ID] Interval            Transfer     Bandwidth      Write/Err  PPS";
@@ -37,6 +39,8 @@ pub enum More {
     },
     /// A TCP receiver.
     Reads(Reads),
+    /// A TCP receiver whose writes have times; nothing where no write ended.
+    Bursts(Reads, Option<Transit>),
     /// A UDP receiver; nothing where times make no sense.
     Latency(Option<Transit>),
 }
@@ -56,6 +60,22 @@ impl Reads {
         let bin = bytes.saturating_sub(1) * READ_BINS / buffer_bytes.max(1);
         self.count += 1;
         self.sizes[bin.min(READ_BINS - 1)] += 1;
+    }
+
+    /// Those of two streams together.
+    #[must_use]
+    pub fn and(&self, other: &Reads) -> Reads {
+        let mut all = *self;
+        all.count += other.count;
+        for (size, more) in all.sizes.iter_mut().zip(other.sizes) {
+            *size += more;
+        }
+        all
+    }
+
+    fn columns(&self) -> String {
+        let sizes = self.sizes.map(|size| size.to_string()).join(":");
+        format!("  {}={sizes}", self.count)
     }
 
     /// What was added since `before`.
@@ -162,13 +182,11 @@ impl More {
                 writes: writes + more,
                 errors: errors + failed,
             },
-            (More::Reads(mut a), More::Reads(b)) => {
-                a.count += b.count;
-                for (size, more) in a.sizes.iter_mut().zip(b.sizes) {
-                    *size += more;
-                }
-                More::Reads(a)
+            (More::Reads(a), More::Reads(b)) => More::Reads(a.and(&b)),
+            (More::Bursts(a, Some(one)), More::Bursts(b, Some(two))) => {
+                More::Bursts(a.and(&b), Some(one.and(&two)))
             }
+            (More::Bursts(a, one), More::Bursts(b, two)) => More::Bursts(a.and(&b), one.or(two)),
             (More::Latency(Some(a)), More::Latency(Some(b))) => More::Latency(Some(a.and(&b))),
             (one, _) => one,
         }
@@ -180,6 +198,7 @@ impl More {
             More::Writes { .. } => HEADING_WRITES,
             More::Packets { .. } => HEADING_PACKETS,
             More::Reads(_) => HEADING_READS,
+            More::Bursts(..) => HEADING_BURSTS,
             More::Latency(_) => HEADING_LATENCY,
         }
     }
@@ -201,20 +220,28 @@ impl More {
             More::Packets { writes, errors } => {
                 format!("  {writes}/{errors} {:>8} pps", per_s(*writes))
             }
-            More::Reads(reads) => {
-                let sizes = reads.sizes.map(|size| size.to_string()).join(":");
-                format!("  {}={sizes}", reads.count)
+            More::Reads(reads) => reads.columns(),
+            More::Bursts(reads, transit) => {
+                let count = transit.map_or(0, |t| t.count);
+                let size = row.bytes.checked_div(count).unwrap_or(0);
+                let latency = latency(transit.as_ref());
+                format!("  {latency} ms ({count}/{size}){}", reads.columns())
             }
             More::Latency(transit) => {
                 let received = row.datagrams.map_or(0, |d| d.received);
-                let latency = transit.as_ref().map_or("-/-/-/-".to_owned(), |t| {
-                    let ms = [t.mean_us, t.min_us as f64, t.max_us as f64, t.stdev_us()];
-                    ms.map(|us| format!("{:.3}", us / 1000.0)).join("/")
-                });
+                let latency = latency(transit.as_ref());
                 format!(" {latency} ms {} pps {received} pkts", per_s(received))
             }
         }
     }
+}
+
+/// Mean, least, most and deviation in ms.
+fn latency(transit: Option<&Transit>) -> String {
+    transit.map_or("-/-/-/-".to_owned(), |t| {
+        let ms = [t.mean_us, t.min_us as f64, t.max_us as f64, t.stdev_us()];
+        ms.map(|us| format!("{:.3}", us / 1000.0)).join("/")
+    })
 }
 
 #[cfg(test)]
@@ -289,6 +316,29 @@ mod tests {
         );
         let absent = More::Latency(None).columns(&row);
         assert!(absent.starts_with(" -/-/-/- ms"), "{absent}");
+    }
+
+    // The columns that iperf 2.1.8 prints of such a line, without the two that need what is not measured here.
+    #[test]
+    fn one_way_times_of_writes() {
+        let reads = Reads {
+            count: 3,
+            sizes: [3, 0, 0, 0, 0, 0, 0, 0],
+        };
+        let mut transit = Transit::of(20);
+        transit.add(40);
+        let told = line(1.0, 1000, More::Bursts(reads, Some(transit)));
+        assert!(
+            told.ends_with("  0.030/0.020/0.040/0.014 ms (2/500)  3=3:0:0:0:0:0:0:0"),
+            "{told}"
+        );
+        let both = More::Bursts(reads, Some(transit)).and(&More::Bursts(reads, None));
+        let More::Bursts(all, Some(times)) = both else {
+            panic!("{both:?}");
+        };
+        assert_eq!((all.count, times.count), (6, 2));
+        let none = line(1.0, 1000, More::Bursts(reads, None));
+        assert!(none.contains("  -/-/-/- ms (0/0)  3=3:"), "{none}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Entry points for fuzzing: any bytes, never a panic, and what can be read comes out the same again.
 
 use super::amount::{parse_bytes, parse_rate};
+use super::bytes::be32;
 use super::client_header::EXTENDED_LEN;
+use super::io::{BURST_LEN, Bursts};
 use super::table::Format;
 use super::{Arrival, ClientHeader, Generation, Head, IdWidth, Receiver, ServerReport};
 
@@ -30,6 +32,13 @@ pub fn fuzz_header(data: &[u8]) {
     if let Some(Ok(bytes)) = super::server::fuzz_bounce(data) {
         assert!((48..=1 << 20).contains(&bytes), "bounded memory");
     }
+    let header = ClientHeader::tcp_len(be32(data, 0).unwrap_or(0));
+    let mut bursts = Bursts::after(header);
+    for part in data.chunks(61) {
+        bursts.take(part, i64::from(be32(data, 64).unwrap_or(0)) * 1_000_000);
+    }
+    let writes = bursts.all().map_or(0, |times| times.count as usize);
+    assert!(writes <= data.len() / BURST_LEN, "{writes} writes");
     if let Some(report) = ServerReport::parse(data) {
         let line = report
             .row(super::table::Id::Sum)
@@ -46,7 +55,7 @@ pub fn fuzz_receiver(data: &[u8]) {
     let mut rest = data;
     let mut receiver: Option<Receiver> = None;
     // Any wall clock, from the first bytes.
-    let epoch_us = u64::from(super::bytes::be32(data, 0).unwrap_or(0)) * 1_000_000;
+    let epoch_us = u64::from(be32(data, 0).unwrap_or(0)) * 1_000_000;
     let mut now_ns = 0;
     while let Some((len, after)) = rest.split_first() {
         let (datagram, after) = after.split_at(usize::from(*len).min(after.len()));

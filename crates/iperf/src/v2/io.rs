@@ -22,10 +22,12 @@ use crate::queue::Queue;
 use crate::sending::{Sending, has_no_room};
 
 mod blocks;
+mod bursts;
 mod streams;
 
 pub(super) use blocks::{BURST_LEN, Blocks};
-pub(super) use streams::{receive_stream, retransmits, send_stream};
+pub(super) use bursts::Bursts;
+pub(super) use streams::{Reading, receive_stream, retransmits, send_stream};
 
 /// Longest wait between two looks at the flag that ends all.
 pub(super) const TICK: Duration = Duration::from_millis(20);
@@ -75,6 +77,11 @@ impl<'a> Env<'a> {
     pub(super) fn wall(&self, now_ns: u64) -> (u32, u32) {
         let us = self.epoch_us.wrapping_add(now_ns / 1000);
         ((us / 1_000_000) as u32, (us % 1_000_000) as u32)
+    }
+
+    /// The wall clock at `now_ns` in µs.
+    pub(super) fn wall_us(&self, now_ns: u64) -> i64 {
+        self.epoch_us.wrapping_add(now_ns / 1000) as i64
     }
 
     pub(super) fn stopped(&self) -> bool {

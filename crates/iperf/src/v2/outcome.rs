@@ -55,6 +55,8 @@ pub enum Leg {
         bytes: u64,
         /// Reads and their sizes.
         reads: Reads,
+        /// One-way times of the writes, where they have them (`--trip-times`) and both clocks are set alike.
+        transit: Option<Transit>,
         /// Time in ns in which the receiver was held up by its own host, where it watched.
         held_up_ns: Option<u64>,
         /// How its bytes were spread over time.
@@ -224,8 +226,18 @@ impl Leg {
                 (span.seconds(), *bytes, more)
             }
             Leg::TcpReceived {
-                span, bytes, reads, ..
-            } => (span.seconds(), *bytes, More::Reads(*reads)),
+                span,
+                bytes,
+                reads,
+                transit,
+                ..
+            } => {
+                let more = match transit {
+                    Some(_) => More::Bursts(*reads, *transit),
+                    None => More::Reads(*reads),
+                };
+                (span.seconds(), *bytes, more)
+            }
             Leg::UdpSent(sent) => {
                 let (writes, errors) = (sent.datagrams, sent.refused);
                 let seconds = sent.duration_ns as f64 / 1e9;

@@ -216,6 +216,7 @@ mod tests {
     fn a_stream_over_which_no_byte_went_is_not_whole() {
         let plan = asked(Load::Max);
         let received = |bytes| Leg::TcpReceived {
+            transit: None,
             span: Span {
                 start_ns: 0,
                 end_ns: 1_000_000_000,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::{BACK_WAIT, CONNECT, ClientConfig, Results, accept};
 use crate::sending::is_wait;
-use crate::v2::client_header::Mode;
-use crate::v2::io::{Blocks, Env, TICK, receive_stream, retransmits, send_stream};
+use crate::v2::client_header::{Mode, TIMED_TCP_LEN};
+use crate::v2::io::{Blocks, Bursts, Env, Reading, TICK, receive_stream, retransmits, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::progress::{Progress, Said};
 use crate::v2::sockets::{connect_tcp, listen_tcp};
@@ -198,7 +198,15 @@ fn receive(
     id: Id,
 ) -> Result<(), Trouble> {
     let until_ns = env.now_ns().saturating_add(config.back_ns());
-    let (leg, result) = receive_stream(stream, 0, QUIET, until_ns, env, id, &|_| {});
+    // On the connection that asked for them; one of its own has a header that asks nothing.
+    let timed = config.trip_times && matches!(config.mode, Mode::Reverse | Mode::FullDuplex);
+    let reading = Reading {
+        first: 0,
+        quiet: QUIET,
+        until_ns,
+        bursts: timed.then(|| Bursts::after(TIMED_TCP_LEN)),
+    };
+    let (leg, result) = receive_stream(stream, reading, env, id, &|_| {});
     results.leg(id, leg);
     let _ = stream.shutdown(Shutdown::Read);
     config.gone(result)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wirelab_socket::TcpInfo;
 use wirelab_trial::HoldWatch;
 
-use super::{Blocks, Env, TICK};
+use super::{Blocks, Bursts, Env, TICK};
 use crate::sending::{Sending, is_wait, write_at_once};
 use crate::v2::enhanced::More;
 use crate::v2::outcome::Leg;
@@ -39,8 +39,12 @@ impl Again {
     }
 }
 
-fn reads(meter: &mut Meter) -> More {
-    More::Reads(meter.calls_of_interval())
+fn reads(meter: &mut Meter, bursts: &mut Option<Bursts>) -> More {
+    let reads = meter.calls_of_interval();
+    match bursts {
+        Some(bursts) => More::Bursts(reads, bursts.of_interval()),
+        None => More::Reads(reads),
+    }
 }
 
 /// Drive the sending end of a TCP flow; the header goes first and counts, as iperf counts it.
@@ -122,17 +126,32 @@ pub(in crate::v2) fn send_stream(
     )
 }
 
-/// Read a TCP flow until its end, until `quiet` has passed without a byte, or until `until_ns`. `first` are bytes
-/// that were read already. `heard` is called with the time of each read.
+/// How a TCP flow is read.
+pub(in crate::v2) struct Reading {
+    /// Bytes that were read already.
+    pub(in crate::v2) first: usize,
+    /// It is over where so long nothing came.
+    pub(in crate::v2) quiet: Duration,
+    /// It is over then, in ns.
+    pub(in crate::v2) until_ns: u64,
+    /// Follows the one-way times of its writes, where it has them.
+    pub(in crate::v2) bursts: Option<Bursts>,
+}
+
+/// Read a TCP flow to its end. `heard` is called with the time of each read.
 pub(in crate::v2) fn receive_stream(
     stream: &mut TcpStream,
-    first: usize,
-    quiet: Duration,
-    until_ns: u64,
+    reading: Reading,
     env: &Env<'_>,
     id: Id,
     heard: &dyn Fn(u64),
 ) -> (Leg, io::Result<()>) {
+    let Reading {
+        first,
+        quiet,
+        until_ns,
+        mut bursts,
+    } = reading;
     let mut meter = Meter::new(env.now_ns(), env.every_ns);
     if first > 0 {
         meter.add(first, env.now_ns());
@@ -143,7 +162,7 @@ pub(in crate::v2) fn receive_stream(
         stream.set_read_timeout(Some(TICK))?;
         let mut last = Instant::now();
         while !env.stopped() {
-            env.tell(id, &mut meter, reads);
+            env.tell(id, &mut meter, |meter| reads(meter, &mut bursts));
             let began_ns = env.now_ns();
             watch.tick(began_ns);
             let read = stream.read(&mut buf);
@@ -154,6 +173,9 @@ pub(in crate::v2) fn receive_stream(
                 Ok(0) => return Ok(()),
                 Ok(len) => {
                     meter.add(len, now_ns);
+                    if let Some(bursts) = &mut bursts {
+                        bursts.take(&buf[..len], env.wall_us(now_ns));
+                    }
                     heard(now_ns);
                     last = Instant::now();
                 }
@@ -171,12 +193,13 @@ pub(in crate::v2) fn receive_stream(
         Ok(())
     };
     let result = work();
-    env.tell_rest(id, &mut meter, reads);
+    env.tell_rest(id, &mut meter, |meter| reads(meter, &mut bursts));
     let (span, bytes) = meter.total();
     let leg = Leg::TcpReceived {
         span,
         bytes,
         reads: meter.calls(),
+        transit: bursts.and_then(|bursts| bursts.all()),
         held_up_ns: Some(watch.finish().held_ns),
         slices: meter.slices(),
     };

@@ -87,6 +87,7 @@ pub(super) fn serve(
         span,
         bytes,
         reads,
+        transit: None,
         held_up_ns: None,
         slices: Slices::default(),
     };

@@ -10,7 +10,7 @@ use super::{Shared, back, bounce};
 use crate::sending::is_wait;
 use crate::v2::client_header::{ClientHeader, EXTENDED_LEN, Mode, ack};
 use crate::v2::flags::base;
-use crate::v2::io::{TICK, receive_stream};
+use crate::v2::io::{Bursts, Reading, TICK, receive_stream};
 use crate::v2::sockets::notice_silence;
 use crate::v2::table::Id;
 
@@ -121,8 +121,14 @@ fn serve_connection(
     }
     shared.began(stream.local_addr(), peer, id, header.as_ref());
     let (leg, result) = shared.with_env(|env| {
-        let quiet = shared.config.quiet;
-        receive_stream(&mut stream, len, quiet, u64::MAX, env, id, &heard)
+        let timed = header.is_some_and(|header| header.wants_trip_times());
+        let reading = Reading {
+            first: len,
+            quiet: shared.config.quiet,
+            until_ns: u64::MAX,
+            bursts: timed.then(|| Bursts::after(0)),
+        };
+        receive_stream(&mut stream, reading, env, id, &heard)
     });
     back::finish(shared, peer, id, leg, result);
     if let (Mode::Tradeoff, Some(header)) = (mode, header) {

@@ -138,10 +138,12 @@ fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
             span,
             bytes,
             reads,
+            transit,
             held_up_ns,
             slices: _,
         } => {
             let mut object = tcp("received", *span, *bytes, ("reads", reads.count));
+            object.insert("one_way".to_owned(), json!(transit.as_ref().map(one_way)));
             object.insert("held_up_ns".to_owned(), json!(held_up_ns));
             object
         }

@@ -243,6 +243,9 @@ fn heading_of_sums(row: &Row, enhanced: bool) -> &'static str {
         (None, Some(More::Reads(_))) if enhanced => {
             "[SUM-cnt] Interval            Transfer    Bandwidth       Reads=Dist"
         }
+        (None, Some(More::Bursts(..))) if enhanced => {
+            "[SUM-cnt] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size)  Reads=Dist"
+        }
         (None, Some(More::Packets { .. })) if enhanced => {
             "[SUM-cnt] Interval            Transfer     Bandwidth      Write/Err  PPS"
         }
