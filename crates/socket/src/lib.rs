@@ -5,15 +5,18 @@
 //! - [`serve`]: frames one by one, with the application's own times;
 //! - [`ceiling`]: what the tester itself can do;
 //! - [`flow`]: what they are asked and what they answer;
+//! - [`access`], [`prefix`]: who may use a server, and to whom it may send;
 //! - [`batch`]: many datagrams with few system calls;
 //! - [`mtu`]: whether datagrams fit into the packets of a path.
 
+pub mod access;
 pub mod batch;
 pub mod ceiling;
 pub mod echo;
 pub mod flow;
 mod frames;
 pub mod mtu;
+pub mod prefix;
 pub mod serve;
 mod stamps;
 mod sys;

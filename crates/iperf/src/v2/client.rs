@@ -33,6 +33,8 @@ pub enum Protocol {
 
 /// How much longer than the test the client waits for traffic back to begin: 3 s, as iperf does.
 const BACK_WAIT: Duration = Duration::from_secs(3);
+/// How long a connection may take that only shows that this address receives.
+const PROVING: Duration = Duration::from_secs(1);
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -102,16 +104,26 @@ impl ClientConfig {
     /// What goes wrong is in [`Outcome::trouble`], beside the legs that were measured all the same.
     pub fn run(&self, stop: &AtomicBool, on_row: &(dyn Fn(Row) + Sync)) -> Outcome {
         let outcome = self.run_once(stop, on_row);
-        match self
-            .older(&outcome)
-            .filter(|_| !stop.load(Ordering::Relaxed))
-        {
-            Some(older) => {
-                std::thread::sleep(LINGER);
-                older.run_once(stop, on_row)
-            }
-            None => outcome,
+        if stop.load(Ordering::Relaxed) {
+            return outcome;
         }
+        if let Some(older) = self.older(&outcome) {
+            std::thread::sleep(LINGER);
+            return older.run_once(stop, on_row);
+        }
+        match self.proves_address(&outcome) {
+            true => self.run_once(stop, on_row),
+            false => outcome,
+        }
+    }
+
+    /// Connect over TCP where nothing came back over UDP: a server that sends datagrams to no forged address (as `wirelab node
+    /// serve`) then knows that this one is none. Whether such a server may be there.
+    fn proves_address(&self, outcome: &Outcome) -> bool {
+        let nothing = matches!(outcome.trouble, Some(Trouble::NothingBack { .. }));
+        self.protocol == Protocol::Udp
+            && nothing
+            && TcpStream::connect_timeout(&self.server, PROVING).is_ok()
     }
 
     /// The same test for an older server that was found out by its answer: it read no header, and sent nothing back.

@@ -2,9 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wirelab_socket::access::Access;
 use wirelab_trial::Cancel;
 
 use super::control::Cookie;
@@ -37,6 +39,7 @@ pub struct Server {
     longest: Duration,
     quiet: Duration,
     sending: SendOptions,
+    access: Arc<Access>,
 }
 
 struct Candidate {
@@ -60,6 +63,7 @@ impl Server {
             longest: Duration::from_secs(MAX_SECONDS + 10),
             quiet: QUIET,
             sending: SendOptions::DEFAULT,
+            access: Arc::default(),
         })
     }
 
@@ -87,6 +91,11 @@ impl Server {
     /// How it sends; [`SendOptions::DEFAULT`] unless set.
     pub const fn set_sending(&mut self, sending: SendOptions) {
         self.sending = sending;
+    }
+
+    /// Who may use the server; everybody unless set.
+    pub fn set_access(&mut self, access: Arc<Access>) {
+        self.access = access;
     }
 
     /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.
@@ -122,7 +131,7 @@ impl Server {
     fn next_test(&mut self, cancel: &Cancel) -> Result<(Candidate, Cookie, Parameters), TestError> {
         let mut candidates: Vec<Candidate> = Vec::new();
         while !cancel.is_cancelled() {
-            for (cookie, stream) in self.pending.poll(&self.listener) {
+            for (cookie, stream) in self.pending.poll(&self.listener, &self.access) {
                 if candidates.len() == MAX_CANDIDATES {
                     candidates.remove(0);
                 }

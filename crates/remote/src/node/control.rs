@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wirelab_control::client::{Client, ClientError, Patience};
 use wirelab_control::refusal::Code;
+use wirelab_control::token::Token;
 use wirelab_control::transport::{TcpTransport, Transport, UdpTransport};
 use wirelab_trial::NodeError;
 
@@ -39,10 +40,10 @@ pub fn still_prepares(address: Option<SocketAddr>, rounds: u32) -> bool {
 ///
 /// # Errors
 /// [`NodeError::Failed`] where nothing answers, or what answers is no node of this protocol.
-pub fn open(to: SocketAddr) -> Result<Control, NodeError> {
+pub fn open(to: SocketAddr, token: Option<&Token>) -> Result<Control, NodeError> {
     let over_udp = UdpTransport::connect(to).map_err(|e| no_way(to, &e))?;
     let boxed: Box<dyn Transport + Send> = Box::new(over_udp);
-    let silent = match Client::open(boxed, hello()) {
+    let silent = match Client::open_as(boxed, hello(), token) {
         Ok(mut client) => {
             client.be_patient(PATIENCE);
             return Ok(client);
@@ -54,7 +55,46 @@ pub fn open(to: SocketAddr) -> Result<Control, NodeError> {
         return Err(of_hello(to, &silent));
     };
     let boxed: Box<dyn Transport + Send> = Box::new(over_tcp);
-    Client::open(boxed, PATIENCE).map_err(|error| of_hello(to, &error))
+    Client::open_as(boxed, PATIENCE, token).map_err(|error| of_hello(to, &error))
+}
+
+/// A session that only shows a node the token, for what else it serves.
+pub struct Session {
+    node: SocketAddr,
+    token: Token,
+    control: Control,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Session({})", self.node)
+    }
+}
+
+impl Session {
+    /// With the node at an address.
+    ///
+    /// # Errors
+    /// [`NodeError::Failed`] where nothing answers, or the node has another token.
+    pub fn open(node: SocketAddr, token: Token) -> Result<Session, NodeError> {
+        let control = open(node, Some(&token))?;
+        Ok(Session {
+            node,
+            token,
+            control,
+        })
+    }
+
+    /// Show it again: a node remembers it for some minutes. Another session is opened where this one is forgotten.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn show(&mut self) -> Result<(), NodeError> {
+        if self.control.status(None).is_err() {
+            self.control = open(self.node, Some(&self.token))?;
+        }
+        Ok(())
+    }
 }
 
 /// Hello is tried shortly over UDP: 2 s.
@@ -79,6 +119,13 @@ fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
         ),
         ClientError::Refused { refusal, .. } if refusal.code == Code::Full => format!(
             "the node at {to} has no session free: end other testers, or wait until their sessions are idle"
+        ),
+        ClientError::NeedsToken => format!(
+            "the node at {to} serves those alone that have its token; fix: add the file that it was started with to its name, as in node:{},token=FILE",
+            to.ip()
+        ),
+        ClientError::WrongToken => format!(
+            "the node at {to} has another token; fix: use the file that it was started with"
         ),
         error => format!("what answers at {to} is no node of this protocol: {error}"),
     };

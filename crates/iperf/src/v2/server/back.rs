@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use wirelab_socket::mtu::path_mtu;
 
-use super::reach::{NOT_PROVEN, may_send};
 use super::{ServerEvent, Shared};
-use crate::v2::amount::Rate;
 use crate::v2::client_header::ClientHeader;
 use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::flags::fill_digits;
@@ -21,6 +19,8 @@ use crate::v2::sockets::{connect_tcp, set_window};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
+/// Why traffic back over UDP is refused.
+const NOT_PROVEN: &str = "traffic back over UDP: its address may be forged; fix: serve with --allow-reverse PREFIX, or run a test over TCP from there first";
 /// How long a connection back may take to be made.
 const CONNECT: Duration = Duration::from_secs(3);
 /// How often traffic back begins again where it is refused at once, and how long after.
@@ -37,7 +37,7 @@ pub(super) struct Place(Arc<Shared>);
 impl Place {
     /// A place for datagrams to `peer`, of whom only a datagram told.
     pub(super) fn take_unproven(shared: &Arc<Shared>, peer: SocketAddr) -> Option<Place> {
-        if shared.config.back && !may_send(peer.ip(), &shared.config.allow_reverse) {
+        if shared.config.back && !shared.config.access.may_send(peer.ip()) {
             shared.refuse(peer, NOT_PROVEN);
             return None;
         }
@@ -228,7 +228,7 @@ pub(super) fn stream_out(
     let mut block = vec![0; length as usize];
     fill_digits(&mut block, 0);
     shared.with_env(|env: &Env<'_>| {
-        let rate = header.rate().unwrap_or(Rate::Max);
+        let rate = shared.bounded_stream_rate(header);
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
         let sender = StreamSender::new(amount, rate, shared.config.sending, length, now_ns)
             .within(shared.config.max_back_time, now_ns);

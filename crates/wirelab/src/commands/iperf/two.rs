@@ -12,6 +12,7 @@ use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
     Amount, ClientConfig, Generation, Leg, Mode, Protocol, Server, ServerConfig,
 };
+use wirelab_socket::access::Access;
 
 use super::report2::{Printer, RULER};
 use super::{PORT, interval, json2, listen, protocol, resolve, seconds, sending, wrong};
@@ -161,7 +162,7 @@ pub fn serve(args: &IperfArgs) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
-        allow_reverse: args.serve.allow_reverse.clone(),
+        access: Arc::new(Access::on_link(args.serve.allow_reverse.clone())),
         sending: sending(args),
         interval: interval(args, 0.0)?,
         window_bytes: window(args)?,
