@@ -74,7 +74,8 @@ impl Sessions {
     ///
     /// A peer at its limit gives up a session of its own, else anybody does: first the oldest that proves nothing (a flood
     /// of hellos from invented addresses wears out only such), then the oldest idle one. Of its own a peer also gives the
-    /// oldest of all, unless its address may be forged: then another could push its sessions out.
+    /// oldest of all; where its address may be forged only one that was silent for half of `idle`, or others could push out
+    /// the session of a trial that runs.
     pub(crate) fn open(
         &mut self,
         peer: Peer,
@@ -84,11 +85,12 @@ impl Sessions {
         forgeable: bool,
     ) -> Option<&mut Session> {
         let own = |s: &Session| s.peer == peer;
-        let is_idle = |s: &Session| now.saturating_sub(s.heard) >= idle;
+        let silence = |s: &Session| now.saturating_sub(s.heard);
+        let is_idle = |s: &Session| silence(s) >= idle;
         if self.table.iter().filter(|s| own(s)).count() >= self.max_per_peer {
             let removed = self.remove_oldest(|s| own(s) && !s.proven)
                 || self.remove_oldest(|s| own(s) && is_idle(s))
-                || (!forgeable && self.remove_oldest(own));
+                || self.remove_oldest(|s| own(s) && (!forgeable || silence(s) >= idle / 2));
             if !removed {
                 return None;
             }
