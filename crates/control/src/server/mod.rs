@@ -3,6 +3,7 @@
 mod check;
 pub mod demo;
 mod handler;
+mod opening;
 mod pace;
 mod session;
 
@@ -15,10 +16,10 @@ use pace::Pace;
 use session::Sessions;
 
 use crate::line::{Kind, Line, LineBuf, RequestId, word};
-use crate::message::{Auth, Opened, Reply, Request, Start, Status, VERSION};
+use crate::message::{Reply, Request, Start, Status};
 use crate::page::{Capture, Counters, Setup, Span};
 use crate::refusal::{Code, MAX_WHY, Refusal, cut};
-use crate::token::{Token, challenge};
+use crate::token::Token;
 use crate::value::State;
 
 /// Greetings from addresses that may be forged: so many at once, then so many a second; beyond that the node is silent.
@@ -216,60 +217,6 @@ impl<H: NodeHandler> Server<H> {
         out.as_bytes()
     }
 
-    fn open(
-        &mut self,
-        line: &Line<'_>,
-        peer: Peer,
-        now: Duration,
-        most: Option<usize>,
-        out: &mut LineBuf,
-    ) {
-        let hello = match Request::parse(line) {
-            Ok(Request::Hello(hello)) => hello,
-            Ok(_) => return refuse(Refusal::new(Code::NoSession), line.id, out),
-            Err(refusal) => return refuse(refusal, line.id, out),
-        };
-        if hello.version < 1 {
-            return refuse(
-                Refusal {
-                    limit: Some(1),
-                    ..Refusal::new(Code::Version)
-                },
-                line.id,
-                out,
-            );
-        }
-        let identity = self.handler.identity().clone();
-        let mut opened = Opened {
-            version: hello.version.min(VERSION),
-            session: u32::MAX,
-            challenge: self.token.is_some().then(challenge),
-        };
-        if let Some(most) = most {
-            // No session is opened, and none is given up for it, before it is known that the reply may be sent.
-            answer(Reply::Hello(opened.clone(), identity.clone()), line.id, out);
-            if out.as_bytes().len() > most {
-                return refuse(Refusal::new(Code::Pad), line.id, out);
-            }
-        }
-        if let Some(session) = self.sessions.opened_by(peer, line.id.number) {
-            out.clone_from(&session.reply);
-            return;
-        }
-        let idle = self.idle();
-        let forgeable = most.is_some();
-        let Some(session) = self
-            .sessions
-            .open(peer, line.id.number, now, idle, forgeable)
-        else {
-            return refuse(Refusal::new(Code::Full), line.id, out);
-        };
-        opened.session = session.number;
-        session.challenge.clone_from(&opened.challenge);
-        answer(Reply::Hello(opened, identity), line.id, out);
-        session.reply.clone_from(out);
-    }
-
     /// Answer a line of a session; whether there is such a session.
     fn within(&mut self, line: &Line<'_>, peer: Peer, now: Duration, out: &mut LineBuf) -> bool {
         let Some(session) = self.sessions.get(line.id.session, peer, now) else {
@@ -308,32 +255,6 @@ impl<H: NodeHandler> Server<H> {
             current.heard = now;
         }
         true
-    }
-
-    /// Take the answer to a session's challenge. A wrong one ends the challenge: it is not for trying.
-    fn authenticate(
-        &mut self,
-        session: u32,
-        peer: Peer,
-        now: Duration,
-        auth: &Auth,
-    ) -> Result<Reply, Refusal> {
-        let Some(token) = &self.token else {
-            return Err(Refusal::unsupported(
-                "response",
-                "this node asks for no token",
-            ));
-        };
-        let Some(session) = self.sessions.get(session, peer, now) else {
-            return Err(Refusal::new(Code::NoSession));
-        };
-        let challenge = session.challenge.take();
-        session.proven = session.proven
-            || challenge.is_some_and(|c| token.accepts(session.number, &c, &auth.response));
-        match session.proven {
-            true => Ok(Reply::Auth),
-            false => Err(Refusal::new(Code::Token)),
-        }
     }
 
     fn execute(&mut self, request: &Request, peer: Peer, now: Duration) -> Result<Reply, Refusal> {
