@@ -86,6 +86,28 @@ fn a_forged_start_makes_a_node_send_no_more_than_it_got() {
 }
 
 #[test]
+fn our_clients_show_that_they_receive() {
+    let Some(lab) = lab("wlp") else { return };
+    for options in [&["-r"][..], &["-d"], &["-R"], &["--full-duplex"]] {
+        let node = Victim::node(&lab, Side::Node, &[]);
+        let host = node.address().to_string();
+        let mut args = vec!["iperf", "-c", &host, "-u", "-b", "2m", "-t", "1", "--json"];
+        args.extend(options);
+        let output = node.wirelab(&args);
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{options:?}: {told}");
+        let outcome: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let legs = outcome["legs"].as_array().unwrap();
+        let back = legs.iter().find(|leg| leg["direction"] == "received");
+        let back = back.unwrap_or_else(|| panic!("{options:?}: {told}"));
+        assert!(
+            back["bytes"].as_u64().unwrap() > 100_000,
+            "{options:?}: {told}"
+        );
+    }
+}
+
+#[test]
 fn with_a_token_a_stranger_gets_nothing_of_iperf_either() {
     let Some(lab) = lab("wlk") else { return };
     let folder = tempfile::tempdir().unwrap();

@@ -217,7 +217,8 @@ impl<'a> Victim<'a> {
         );
     }
 
-    fn wirelab(&self, args: &[&str]) -> Output {
+    /// A command of ours from the attacker's side, to its end.
+    pub fn wirelab(&self, args: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
         command
             .args(args)
