@@ -35,6 +35,8 @@ pub enum Protocol {
 const BACK_WAIT: Duration = Duration::from_secs(3);
 /// How long a connection may take that only shows that this address receives.
 const PROVING: Duration = Duration::from_secs(1);
+/// How long the server may take to notice.
+const PROVEN: Duration = Duration::from_millis(500);
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -112,7 +114,10 @@ impl ClientConfig {
             return older.run_once(stop, on_row);
         }
         match self.proves_address(&outcome) {
-            true => self.run_once(stop, on_row),
+            true => {
+                std::thread::sleep(PROVEN);
+                self.run_once(stop, on_row)
+            }
             false => outcome,
         }
     }
