@@ -90,10 +90,10 @@ cross() {
 
 # The files of a module.
 sources() {
+    # A pattern as the name of a module is to be taken as one.
+    # shellcheck disable=SC2086
     case "$1" in
         app) echo "$here"/../../app/app_*.c "$here/../../app/pace.c" ;;
-        # The pattern is to be taken as one.
-        # shellcheck disable=SC2086
         *) echo "$here"/../src/$1.c ;;
     esac
 }
