@@ -173,6 +173,22 @@ class Boards:
         self.host.sendto(bytes(range(200)), (lab.BOARD_IP, 7))
         self.assertEqual(self.host.recv(1000), bytes(range(200)))
 
+    def test_control_over_udp_sends_no_more_than_was_sent(self):
+        with self.board.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+
+            def ask(line):
+                wire.sendto(line, (lab.BOARD_IP, CONTROL_PORT))
+                return wire.recv(1000)
+
+            wire.settimeout(lab.PATIENCE_S)
+            self.assertRegex(ask(b"?0.7 hello version=1"), rb"^!0\.7 pad \*[0-9A-F]{4}\n$")
+            # What is shorter than any answer gets none: the next line has the next answer.
+            wire.sendto(b"?0.1 status", (lab.BOARD_IP, CONTROL_PORT))
+            reply = ask(b"?0.8 hello version=1 pad=".ljust(512, b"p"))
+            self.assertRegex(reply, rb"^=0\.8 hello version=1 session=")
+            session = re.search(rb" session=(\d+) ", reply)[1]
+            self.assertGreater(len(ask(b"?%s.1 hello from=0" % session)), 100)
+
     def test_control_over_tcp_from_many_that_come_and_go(self):
         lines = []
         # More than the board keeps: the one that was silent for longest gives way, and nobody else notices.

@@ -60,7 +60,7 @@ static bool answer(struct connection *c, const char *reply, size_t count)
 /* Bytes of a connection; false where it has to be cut off. */
 static bool take(struct connection *c, const char *bytes, size_t count)
 {
-	struct wl_peer peer = { .host = wl_lwip_ip(&c->pcb->remote_ip) };
+	struct wl_peer peer = { .stream = true, .host = wl_lwip_ip(&c->pcb->remote_ip) };
 	const char *reply;
 	size_t line, said;
 

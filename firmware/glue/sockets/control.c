@@ -152,7 +152,7 @@ static void connected(void *context, int fd, short events)
 		return;
 	c = place();
 	*c = (struct connection){ .fd = new,
-				  .peer = { .host = wl_ip_of(from.sin_addr) },
+				  .peer = { .stream = true, .host = wl_ip_of(from.sin_addr) },
 				  .heard = WL_CLOCK() };
 	if (!wl_loop_add(new, POLLIN, piece_came, context)) {
 		close(new);

@@ -124,9 +124,11 @@ main() {
     run test_line "$tree/spec/vectors/node-control.txt"
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control
+    run test_control_udp
     run test_app
     run test_unit
-    run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/*
+    run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/* \
+        "$here"/../fuzz/corpus/control/*
     run test_iperf_udp
     run test_iperf_tcp
     run replay_iperf iperf2 "$tree"/fuzz/corpus/iperf2_header/* "$tree"/fuzz/corpus/iperf2_receiver/* "$here"/../fuzz/corpus/iperf/*

@@ -96,6 +96,11 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_SESSIONS_PER_PEER 2
 #endif
 
+/* 0: lines come over UART and TCP alone, and what comes over UDP is not answered; saves about 160 bytes of code. */
+#ifndef WL_CONTROL_UDP
+#define WL_CONTROL_UDP 1
+#endif
+
 /* 0: addresses of IPv6 are refused as bad values; saves about 500 bytes of code. */
 #ifndef WL_CONTROL_IPV6
 #define WL_CONTROL_IPV6 1
