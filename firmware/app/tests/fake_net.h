@@ -203,7 +203,7 @@ static void begin(void)
 }
 
 /* Let the node do what is due for so many ms, woken when it wants to be. */
-static void pass(unsigned ms)
+static inline void pass(unsigned ms)
 {
 	uint64_t end = fake.now + (uint64_t)ms * MS;
 

@@ -40,18 +40,23 @@ void wl_control_poll(struct wl_control *c, uint64_t now_ms)
 		c->node->stop(c->node->context, WL_ABANDONED, now_ms);
 }
 
+uint32_t wl_control_random(struct wl_control *c)
+{
+	/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
+	uint64_t x = c->random += 0x9E3779B97F4A7C15u;
+
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+	x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+	return (uint32_t)((x ^ x >> 31) >> 32);
+}
+
 /* Session numbers are hard to guess: whoever knows one has received a reply at the address he claims. */
 static uint32_t fresh_number(struct wl_control *c)
 {
 	for (;;) {
-		/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
-		uint64_t x = c->random += 0x9E3779B97F4A7C15u;
-		uint32_t number;
+		uint32_t number = wl_control_random(c);
 		bool taken = false;
 
-		x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-		x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-		number = (uint32_t)((x ^ x >> 31) >> 32);
 		for (int n = 0; n < WL_CONTROL_SESSIONS; n++)
 			taken = taken || c->sessions[n].number == number;
 		if (number != 0 && !taken)

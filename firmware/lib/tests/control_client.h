@@ -110,15 +110,4 @@ static inline void begin(void)
 	now_ms = 1000;
 }
 
-static inline uint32_t random_below(uint32_t below)
-{
-	static uint64_t state = 88172645463325252u;
-
-	/* xorshift64 (Marsaglia 2003) */
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 11) % below;
-}
-
 #endif

@@ -126,11 +126,13 @@ main() {
     run test_control
     run test_control_udp
     run test_app
+    run test_proof
     run test_unit
     run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/* \
         "$here"/../fuzz/corpus/control/*
     run test_iperf_udp
     run test_iperf_tcp
+    run test_iperf_forged
     run replay_iperf iperf2 "$tree"/fuzz/corpus/iperf2_header/* "$tree"/fuzz/corpus/iperf2_receiver/* "$here"/../fuzz/corpus/iperf/*
     run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
     run replay_echo echo "$tree"/fuzz/corpus/test_frame/*

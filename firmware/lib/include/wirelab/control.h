@@ -197,6 +197,9 @@ size_t wl_control_too_long(struct wl_control *control, const char **reply);
 /* Whether a host has shown that it receives what is sent to its address: a request in a session of its own was answered. */
 bool wl_control_proven(const struct wl_control *control, const struct wl_ip *host);
 
+/* A number as hard to guess as those of sessions, for what else proves an address. */
+uint32_t wl_control_random(struct wl_control *control);
+
 /* Let time pass: ends the trial of a peer that has gone. Call it some times a second. */
 void wl_control_poll(struct wl_control *control, uint64_t now_ms);
 
