@@ -64,18 +64,28 @@ static uint32_t fresh_number(struct wl_control *c)
 	}
 }
 
+/* A line outside a session says nothing of where its answer goes. */
+static bool may_be_forged(const struct wl_peer *peer)
+{
+	return WL_CONTROL_UDP && !peer->serial && !peer->stream;
+}
+
 /* How readily a place is given away, the first one first. */
 enum { FREE, UNUSED, USED, KEPT };
 
-/* A peer that has its share gives away one of its own, else one that is silent is as good as any. Never used ones go first:
- * a flood of hellos, in whose name ever, wears out only such. */
+/* Of a peer that has its share only its own sessions are given away. Those that were never used go first: a flood of hellos,
+ * in whose name ever, wears out only such. Over UDP none goes whose client may well be there: it may not have asked. */
 static unsigned rank(const struct wl_control *c, const struct wl_session *s, bool share,
 		     const struct wl_peer *peer, uint64_t now_ms)
 {
-	if (share ? s->number == 0 || !same_peer(&s->peer, peer)
-		  : s->last != 0 && now_ms - s->heard_ms < c->node->identity->idle_ms)
+	uint32_t idle_ms = c->node->identity->idle_ms;
+	uint32_t least_ms = !share ? idle_ms : may_be_forged(peer) ? idle_ms / 2 : 0;
+
+	if (share && (s->number == 0 || !same_peer(&s->peer, peer)))
 		return KEPT;
-	return s->number == 0 ? FREE : s->last == 0 ? UNUSED : USED;
+	if (s->last != 0)
+		return now_ms - s->heard_ms < least_ms ? KEPT : USED;
+	return s->number == 0 ? FREE : UNUSED;
 }
 
 /* A place for a session; of several alike the one that was not heard for longest. 0 where every place is taken by a client
@@ -148,12 +158,6 @@ bool wl_control_proven(const struct wl_control *c, const struct wl_ip *host)
 		if (s->number != 0 && s->last != 0 && same_peer(&s->peer, &peer))
 			return true;
 	return false;
-}
-
-/* A line outside a session says nothing of where its answer goes. */
-static bool may_be_forged(const struct wl_peer *peer)
-{
-	return WL_CONTROL_UDP && !peer->serial && !peer->stream;
 }
 
 static bool may_hello(struct wl_control *c, uint64_t now_ms)

@@ -231,6 +231,41 @@ static void write_stop(char *text, uint32_t session)
 	sprintf(text + count, " *%04X\n", wl_crc16(text, (size_t)count));
 }
 
+static void a_peer_at_its_share_loses_over_udp_only_what_is_silent(void)
+{
+	struct client clients[WL_CONTROL_SESSIONS_PER_PEER];
+
+	begin();
+	for (unsigned n = 0; n < WL_CONTROL_SESSIONS_PER_PEER; n++) {
+		clients[n] = (struct client){ datagram(1), hello(n, datagram(1)), 0 };
+		ask(&clients[n], "status");
+		CHECK(has(" state=idle "));
+	}
+	/* Half of the 5 s after which it is idle. */
+	now_ms += 2499;
+	EQUAL(hello(100, datagram(1)), 0);
+	CHECK(has("!0.100 full "));
+	ask(&clients[1], "status");
+	CHECK(has(" state=idle "));
+	now_ms++;
+	CHECK(hello(101, datagram(1)) != 0);
+	ask(&clients[0], "counters trial=1 from=0");
+	CHECK(has(" no-session "));
+	ask(&clients[1], "status");
+	CHECK(has(" state=idle "));
+	/* Over TCP it has asked itself: its oldest goes, after the one that was never used. */
+	CHECK(hello(102, host(1)) != 0);
+	ask(&clients[1], "status");
+	CHECK(has(" state=idle "));
+	clients[0] = (struct client){ host(1), hello(103, host(1)), 0 };
+	now_ms++;
+	ask(&clients[0], "status");
+	CHECK(has(" state=idle "));
+	CHECK(hello(104, host(1)) != 0);
+	ask(&clients[1], "counters trial=1 from=0");
+	CHECK(has(" no-session "));
+}
+
 static void a_trial_is_neither_ended_nor_held_by_others(void)
 {
 	struct client owner, other;
@@ -292,6 +327,7 @@ int main(void)
 	RUN(hellos_come_from_a_bucket);
 	RUN(the_bucket_outlives_a_counter_that_begins_anew);
 	RUN(forged_hellos_shut_nobody_out);
+	RUN(a_peer_at_its_share_loses_over_udp_only_what_is_silent);
 	RUN(a_trial_is_neither_ended_nor_held_by_others);
 	RUN(a_host_is_proven_by_what_it_does_in_its_session);
 	return tap_end();
