@@ -8,16 +8,17 @@
 #include "lwip/netif.h"
 
 #if LWIP_IPV4
-/* Whether the host is on the link of an interface, by its mask; its address of all hosts is none. */
+/* Whether the host is on the link of an interface, by its mask. */
 static bool on_link4(const struct netif *netif, const struct wl_iperf_address *peer, bool *all)
 {
 	uint32_t own = ip4_addr_get_u32(netif_ip4_addr(netif)),
 		 mask = ip4_addr_get_u32(netif_ip4_netmask(netif));
-	ip4_addr_t to;
 
-	ip4_addr_set_u32(&to, peer->host[0]);
-	*all = *all || ip4_addr_isbroadcast(&to, netif);
-	return own != 0 && ((own ^ peer->host[0]) & mask) == 0;
+	/* Without an address it is on no link. */
+	if (own == 0 || mask == 0 || ((own ^ peer->host[0]) & mask) != 0)
+		return false;
+	*all = *all || wl_iperf_is_of_all(peer, mask);
+	return true;
 }
 #endif
 

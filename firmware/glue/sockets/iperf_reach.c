@@ -35,14 +35,6 @@ static unsigned bits_of(const struct wl_iperf_address *mask)
 	return bits;
 }
 
-/* Whether it is an address of all hosts of a link, or none. */
-static bool is_of_all(const struct wl_iperf_address *peer, const struct wl_iperf_address *mask)
-{
-	uint32_t hosts = ~mask->host[0], own = peer->host[0] & hosts;
-
-	return peer->version == 4 && bits_of(mask) < 31 && (own == 0 || own == hosts);
-}
-
 static bool is_on_link(const struct wl_iperf_address *peer, bool *all)
 {
 	struct ifaddrs *first;
@@ -53,11 +45,11 @@ static bool is_on_link(const struct wl_iperf_address *peer, bool *all)
 	for (const struct ifaddrs *at = first; at != NULL; at = at->ifa_next) {
 		struct wl_iperf_address own, mask;
 
-		if (!to_peer(at->ifa_addr, &own) || !to_peer(at->ifa_netmask, &mask) ||
+		if (!to_peer(at->ifa_addr, &own) || !to_peer(at->ifa_netmask, &mask) || bits_of(&mask) == 0 ||
 		    !wl_iperf_has(&own, bits_of(&mask), peer))
 			continue;
 		found = true;
-		*all = *all || is_of_all(peer, &mask);
+		*all = *all || wl_iperf_is_of_all(peer, mask.host[0]);
 	}
 	freeifaddrs(first);
 	return found;

@@ -317,6 +317,13 @@ static void no_address_of_many_is_one(void)
 					      "EFFFFFFA",
 					      ":00000000000000000000000000000000",
 					      ":FF020000000000000000000000000001" };
+	static const struct {
+		const char *host, *mask;
+		bool all;
+	} networks[] = { { "0A3700FF", "FFFFFF00", true },  { "0A370000", "FFFFFF00", true },
+			 { "0A3700FE", "FFFFFF00", false }, { "0A3701FF", "FFFFFE00", true },
+			 { "0A3700FF", "FFFFFE00", false }, { "0A3700FF", "FFFFFFFE", false },
+			 { "0A3700FF", "FFFFFFFF", false }, { "0A370003", "FFFFFFFC", true } };
 	static const char *const hosts[] = { "0A370001", "7F000001", ":00000000000000000000000000000001",
 					     ":FE800000000000000000000000000001" };
 
@@ -329,6 +336,11 @@ static void no_address_of_many_is_one(void)
 		struct wl_iperf_address one = address(hosts[n]);
 
 		CHECK(!wl_iperf_is_group(&one));
+	}
+	for (unsigned n = 0; n < sizeof networks / sizeof networks[0]; n++) {
+		struct wl_iperf_address one = address(networks[n].host), mask = address(networks[n].mask);
+
+		CHECK(wl_iperf_is_of_all(&one, mask.host[0]) == networks[n].all);
 	}
 }
 

@@ -61,6 +61,15 @@ static inline bool wl_iperf_is_group(const struct wl_iperf_address *peer)
 	return (any | peer->host[1] | peer->host[2] | peer->host[3]) == 0 || bytes[0] == 0xFF;
 }
 
+/* Whether it is the address of all hosts of an IPv4 network, or of none, which is not one of a link of two. The mask is as it
+ * lies in a packet, too. */
+static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint32_t mask)
+{
+	uint32_t hosts = ~mask, own = peer->host[0] & hosts;
+
+	return peer->version == 4 && (hosts & (hosts - 1)) != 0 && (own == 0 || own == hosts);
+}
+
 /* What a node with control says of hosts that it knows nothing of. */
 #define WL_IPERF_NODE_ASKS                                                                                   \
 	"over UDP its address may be forged; fix: connect over TCP or use a control session within the "     \
