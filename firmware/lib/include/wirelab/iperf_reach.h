@@ -72,9 +72,8 @@ static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint3
 
 /* What a node with control says of hosts that it knows nothing of. */
 #define WL_IPERF_NODE_ASKS                                                                                   \
-	"over UDP its address may be forged; fix: connect over TCP or use a control session within the "     \
-	"minute before, or "                                                                                 \
-	"build with WL_IPERF_ALLOW"
+	"over UDP its address may be forged; fix: connect over TCP within the minute before, use a control " \
+	"session, or build with WL_IPERF_ALLOW"
 
 /* Why, and the way out. `not_proven` is what a program says of hosts that it knows nothing of. */
 static inline const char *wl_iperf_because(enum wl_iperf_why why, const char *not_proven)
