@@ -20,13 +20,24 @@ void wl_app_init(struct wl_app *app, const struct wl_app_config *config)
 	app->ended_at = WL_CLOCK();
 }
 
+/* When lines and connections come is what a stranger knows least. */
+static void stir(struct wl_app *app, uint64_t now)
+{
+	app->control.random ^= now * 0x9E3779B97F4A7C15u;
+}
+
+uint32_t wl_app_random(struct wl_app *app)
+{
+	stir(app, WL_CLOCK());
+	return wl_control_random(&app->control);
+}
+
 size_t wl_app_line(struct wl_app *app, const char *bytes, size_t count, const struct wl_peer *peer,
 		   const char **reply)
 {
 	uint64_t now = WL_CLOCK();
 
-	/* When lines come is what a stranger knows least. */
-	app->control.random ^= now * 0x9E3779B97F4A7C15u;
+	stir(app, now);
 	return wl_control_handle(&app->control, bytes, count, peer, now / app->ms_ticks, reply);
 }
 

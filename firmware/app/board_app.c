@@ -6,8 +6,12 @@
 #include "board.h"
 #include "board_config.h"
 #include "node.h"
+#include "print.h"
+#include "wirelab/iperf_reach.h"
 
 #include "lwip/def.h"
+
+#define PS_PER_S 1000000000000u
 
 static struct wl_lwip_node node;
 static struct wl_assembler serial;
@@ -68,6 +72,27 @@ static bool driver_send(const uint8_t *frame, size_t length)
 	return mac_send(&whole, 1);
 }
 
+/* The console tells whom iperf does not send to, and why. */
+static void iperf_refused(const struct wl_iperf_address *peer, enum wl_iperf_why why)
+{
+	static struct wl_iperf_log log;
+	uint32_t untold;
+
+	if (!wl_iperf_tell_now(&log, wl_clock(), PS_PER_S / board.tick_ps, &untold))
+		return;
+	print("iperf: nothing is sent back to ");
+	print_ip((const uint8_t *)peer->host);
+	print(" port ");
+	print_number(peer->port);
+	print(": ");
+	print(wl_iperf_because(why, WL_IPERF_NODE_ASKS));
+	if (untold > 0) {
+		print("; before, not told: ");
+		print_number(untold);
+	}
+	print("\n");
+}
+
 void app_start(struct netif *netif)
 {
 	struct wl_lwip_options options = {
@@ -79,6 +104,7 @@ void app_start(struct netif *netif)
 		.driver_send = driver_send,
 		.identifier_rule = board.identifier_rule,
 		.unit = board.unit,
+		.iperf_refused = iperf_refused,
 	};
 
 	options.setup = set_up(&options.setup_count);

@@ -27,6 +27,8 @@
 /* Frames that lie ready for the blaster past the stack, and room for each. */
 #define WL_APP_SLOTS 8
 #define WL_APP_SLOT_BYTES 1520
+/* Hosts with a TCP connection that are remembered. */
+#define WL_APP_PROOFS 4
 
 /* Records that a capture unit keeps at most. */
 #define WL_UNIT_RECORDS 512
@@ -121,6 +123,12 @@ struct wl_app_receiver {
 	bool has_jitter;
 };
 
+/* A host that a TCP connection was made with, and when something was heard on it last. */
+struct wl_app_proof {
+	struct wl_ip host;
+	uint64_t heard;
+};
+
 struct wl_app {
 	struct wl_app_config config;
 	struct wl_node node;
@@ -151,6 +159,7 @@ struct wl_app {
 	/* On words: what follows lwIP's headers is copied by words then. */
 	_Alignas(4) uint8_t out[WL_APP_BYTES + WL_ETHERNET_HEADER_BYTES];
 	uint8_t in[WL_APP_BYTES];
+	struct wl_app_proof proofs[WL_APP_PROOFS];
 	/* Past the stack. */
 	bool blasting;
 	uint64_t blast_now;
@@ -164,6 +173,16 @@ void wl_app_init(struct wl_app *app, const struct wl_app_config *config);
 /* Answer a control line. Returns the bytes of the answer in *reply, 0 for silence. */
 size_t wl_app_line(struct wl_app *app, const char *bytes, size_t count, const struct wl_peer *peer,
 		   const char **reply);
+
+/* A number that is hard to guess, as a stack needs one for each TCP connection that is to prove an address. */
+uint32_t wl_app_random(struct wl_app *app);
+
+/* Something was heard on a TCP connection with a host, be it that it is there or has ended. */
+void wl_app_connected(struct wl_app *app, const struct wl_ip *host);
+
+/* Whether a host is known to receive what is sent to its address: it uses a session, or something was heard on a TCP
+ * connection with it within the last minute. A connection that is there and silent for longer only the glue knows. */
+bool wl_app_proven(const struct wl_app *app, const struct wl_ip *host);
 
 /* Do what is due. Returns the time of the next thing to do, which may be now. */
 uint64_t wl_app_poll(struct wl_app *app);

@@ -28,6 +28,6 @@ mod udp;
 mod ways;
 
 pub use limits::Limits;
-pub use options::{Options, OptionsError};
+pub use options::{OnRefusal, Options, OptionsError};
 pub use serve::{AgentError, Serving, Started};
 pub use wirelab_stages::Xdp;

@@ -13,18 +13,18 @@ pub struct Limits {
     pub time_ps: u64,
     /// Records of a capture point.
     pub captures: u32,
-    /// Most bit/s that the node sends, as the design counts them for the layer; `None` for as fast as it can.
+    /// Most bit/s that the node sends, as the design counts them for the layer; `None` for what its link carries.
     pub bits_per_s: Option<u64>,
     /// A trial whose peer was silent for so many ms is abandoned.
     pub idle_ms: u32,
 }
 
 impl Default for Limits {
-    /// 10¹⁰ frames, ten minutes, 512 records, any rate, 10 s.
+    /// 10¹⁰ frames, 512 records, what the link carries, 10 s, and a minute with the time that its ends take.
     fn default() -> Limits {
         Limits {
             frames: 10_000_000_000,
-            time_ps: 600_000_000_000_000,
+            time_ps: 70_000_000_000_000,
             captures: 512,
             bits_per_s: None,
             idle_ms: 10_000,

@@ -1,17 +1,41 @@
 //! What a user can choose when starting a node.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 
 use wirelab_control::line::word;
 use wirelab_control::refusal::MAX_WHY;
+use wirelab_control::token::Token;
 use wirelab_cores::Cores;
-use wirelab_iperf::v2::server::Prefix;
+use wirelab_socket::access::{Access, Rules};
+use wirelab_socket::prefix::Prefix;
 use wirelab_stages::Xdp;
 
 use crate::limits::Limits;
 
 /// Most set-up keys that a user can give.
 const MOST_KEYS: usize = 64;
+
+/// Hears of a peer, and why it does not get what it wants.
+type Refused = dyn Fn(IpAddr, &str) + Send + Sync;
+
+/// What is done with a refusal.
+#[derive(Clone)]
+pub struct OnRefusal(pub Arc<Refused>);
+
+impl Default for OnRefusal {
+    /// Nothing.
+    fn default() -> OnRefusal {
+        OnRefusal(Arc::new(|_, _| ()))
+    }
+}
+
+impl fmt::Debug for OnRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnRefusal")
+    }
+}
 
 /// How a node is run.
 #[derive(Clone, Debug)]
@@ -34,10 +58,16 @@ pub struct Options {
     pub xdp: Xdp,
     /// Whether iperf 2 and iperf3 are served beside.
     pub iperf: bool,
-    /// Who gets datagrams back from the server of iperf 2 beside the hosts on the link.
+    /// Who may use the node; everybody where it is empty.
+    pub allow: Vec<Prefix>,
+    /// What clients have to show before they may use it.
+    pub token: Option<Token>,
+    /// Who gets datagrams back from the server of iperf 2 without having shown that it receives them.
     pub allow_reverse: Vec<Prefix>,
     /// What a peer can ask for at most.
     pub limits: Limits,
+    /// Told whom iperf refuses what, and why.
+    pub on_refusal: OnRefusal,
 }
 
 /// A choice that cannot be.
@@ -84,14 +114,27 @@ impl Options {
             steer: true,
             xdp: Xdp::Auto,
             iperf: true,
+            allow: Vec::new(),
+            token: None,
             allow_reverse: Vec::new(),
             limits: Limits::default(),
+            on_refusal: OnRefusal::default(),
         }
     }
 
     /// Where a node listens unless told otherwise: where this host alone reaches it.
     pub const fn default_address() -> IpAddr {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
+    }
+
+    /// Who may use the node, and to whom it sends datagrams.
+    pub fn access(&self) -> Access {
+        Access::new(Rules {
+            allow: self.allow.clone(),
+            reverse: self.allow_reverse.clone(),
+            trust_link: false,
+            token: self.token.is_some(),
+        })
     }
 
     /// Take a set-up key as `KEY=VALUE`.

@@ -12,6 +12,7 @@ use wirelab_control::{Config, Server};
 use wirelab_cores::{BusyError, CoreError, Cores, pin_thread, prefer_this_thread};
 use wirelab_iperf::{v2, v3};
 use wirelab_port::iface::{IfaceError, PortNameError};
+use wirelab_socket::access::Access;
 use wirelab_trial::Cancel;
 
 use crate::handler::Agent;
@@ -224,18 +225,24 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     // What answers the tester and reads the idle times is not kept waiting by a trial that goes before other work.
     prefer_this_thread(None);
     agent.watch()?;
+    let access = Arc::new(options.access());
+    let serving = Beside {
+        options,
+        link_bits_per_s: agent.place().interface.link_rate,
+        access: &access,
+    };
     let (mut iperf2, mut iperf3) = (None, None);
     let (mut iperf2_at, mut iperf3_at) = (None, None);
     if options.iperf {
         let ip = options.listen.ip();
-        match serve_iperf2(SocketAddr::new(ip, IPERF2_PORT), options) {
+        match serving.iperf2(SocketAddr::new(ip, IPERF2_PORT)) {
             Ok(server) => {
                 iperf2_at = Some(server.tcp_address());
                 iperf2 = Some(server);
             }
             Err(why) => notices.push(format!("iperf 2 is not served: {why}")),
         }
-        match serve_iperf3(SocketAddr::new(ip, IPERF3_PORT), options, cancel) {
+        match serving.iperf3(SocketAddr::new(ip, IPERF3_PORT), cancel) {
             Ok((address, thread)) => {
                 iperf3_at = Some(address);
                 iperf3 = Some(thread);
@@ -256,8 +263,13 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
         setup: agent.keys().to_vec(),
         notices,
     };
+    let server = Server::new(agent, Config::random());
+    let server = match &options.token {
+        Some(token) => server.with_token(token.clone()),
+        None => server,
+    };
     Ok(Node {
-        shared: Shared::new(Server::new(agent, Config::random())),
+        shared: Shared::for_those(server, access),
         started,
         tcp,
         udp,
@@ -266,39 +278,59 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     })
 }
 
-fn serve_iperf2(address: SocketAddr, options: &Options) -> Result<v2::server::Server, String> {
-    let limits = &options.limits;
-    let usual = v2::server::ServerConfig::default();
-    let config = v2::server::ServerConfig {
-        max_back_time: Duration::from_nanos(limits.time_ps / 1000),
-        max_back_bits_per_s: limits.bits_per_s.unwrap_or(usual.max_back_bits_per_s),
-        allow_reverse: options.allow_reverse.clone(),
-        ..usual
-    };
-    // Nobody reads the figures here: the client prints the report that it is sent.
-    let nobody = Arc::new(|_| ());
-    v2::server::Server::start(address, config, nobody).map_err(|trouble| trouble.to_string())
+/// Most bit/s of iperf's datagrams back where the link has no rate of its own: that of the fastest usual one.
+const NO_LINK_BITS_PER_S: u64 = 10_000_000_000;
+
+/// What is served beside the control protocol.
+struct Beside<'a> {
+    options: &'a Options,
+    link_bits_per_s: Option<u64>,
+    access: &'a Arc<Access>,
 }
 
-fn serve_iperf3(
-    address: SocketAddr,
-    options: &Options,
-    cancel: &Cancel,
-) -> Result<(SocketAddr, JoinHandle<()>), String> {
-    let mut server = v3::server::Server::bind(address).map_err(|e| e.to_string())?;
-    server.set_longest(std::time::Duration::from_nanos(
-        options.limits.time_ps / 1000,
-    ));
-    let (at, flag) = (server.local_addr(), cancel.clone());
-    let serve = move || {
-        while !flag.is_cancelled() {
-            // A test that failed ends that test alone.
-            let _ = server.serve_one(&flag);
-        }
-    };
-    let thread = std::thread::Builder::new()
-        .name("wirelab-iperf3".to_owned())
-        .spawn(serve)
-        .map_err(|e| e.to_string())?;
-    Ok((at, thread))
+impl Beside<'_> {
+    fn longest(&self) -> Duration {
+        Duration::from_nanos(self.options.limits.time_ps / 1000)
+    }
+
+    fn iperf2(&self, address: SocketAddr) -> Result<v2::server::Server, String> {
+        let asked = self.options.limits.bits_per_s;
+        let config = v2::server::ServerConfig {
+            max_back_time: self.longest(),
+            max_back_bits_per_s: asked.or(self.link_bits_per_s).unwrap_or(NO_LINK_BITS_PER_S),
+            max_back_stream_bits_per_s: asked,
+            access: Arc::clone(self.access),
+            ..v2::server::ServerConfig::default()
+        };
+        let tell = Arc::clone(&self.options.on_refusal.0);
+        // Nobody reads the figures here: the client prints the report that it is sent.
+        let heard = Arc::new(move |event| {
+            if let v2::server::ServerEvent::Refused { peer, why } = event {
+                tell(peer.ip(), why);
+            }
+        });
+        v2::server::Server::start(address, config, heard).map_err(|trouble| trouble.to_string())
+    }
+
+    fn iperf3(
+        &self,
+        address: SocketAddr,
+        cancel: &Cancel,
+    ) -> Result<(SocketAddr, JoinHandle<()>), String> {
+        let mut server = v3::server::Server::bind(address).map_err(|e| e.to_string())?;
+        server.set_longest(self.longest());
+        server.set_access(Arc::clone(self.access));
+        let (at, flag) = (server.local_addr(), cancel.clone());
+        let serve = move || {
+            while !flag.is_cancelled() {
+                // A test that failed ends that test alone.
+                let _ = server.serve_one(&flag);
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("wirelab-iperf3".to_owned())
+            .spawn(serve)
+            .map_err(|e| e.to_string())?;
+        Ok((at, thread))
+    }
 }

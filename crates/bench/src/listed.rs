@@ -35,7 +35,7 @@ impl Run<'_> {
         let progress = StepProgress::new(self.progress, self.before_ps, step_ps, total_ps, label);
         self.before_ps = self.before_ps.saturating_add(step_ps);
         // What is answered from a file has its ceiling.
-        if !self.node.is_left() {
+        if !self.node.answers_next() {
             progress.report(0, 1, "the tester's own ceiling");
             self.ceiling.fresh(&step.trial, step.sizes);
         }

@@ -81,7 +81,8 @@ pub(crate) struct StoredPart {
 impl Stored {
     /// What a results file tells of the plan that this node is asked again on this host.
     ///
-    /// A trial at the end that was cut short, or failed with the node, is not used: it is asked again.
+    /// A listed trial that was cut short, or failed with the node, is not used: it is asked again. So is the last one of a
+    /// search; what failed within a search, that asked again itself.
     ///
     /// # Errors
     /// [`ResumeError`] says why the file does not go together with the node or the host.
@@ -105,10 +106,13 @@ impl Stored {
                 .iter()
                 .try_for_each(|o| same_node(&o.node, node))?;
             end += part.observations;
+            let ended = !file.interrupted || at + 1 < file.parts.len();
+            let is_search = part.found.is_some() || part.refused.is_some();
+            let has_hole = !is_search && observations.iter().any(is_cut);
             parts.push_back(StoredPart {
                 part: part.clone(),
                 observations,
-                finished: !file.interrupted || at + 1 < file.parts.len(),
+                finished: ended && !has_hole,
             });
         }
         cut_back(&mut parts);
@@ -260,6 +264,8 @@ fn same_tester(stored: &Environment, now: &Environment) -> Result<(), ResumeErro
 pub(crate) struct Replay<'a> {
     node: Retrying<'a>,
     stored: VecDeque<Observation>,
+    /// Whether what failed among them is asked again in its place.
+    fills_holes: bool,
     /// Why the stored observations are not those of the trials that are asked.
     pub other: Option<ResumeError>,
 }
@@ -269,13 +275,22 @@ impl<'a> Replay<'a> {
         Replay {
             node: Retrying::new(node),
             stored: VecDeque::new(),
+            fills_holes: false,
             other: None,
         }
     }
 
-    /// Answer with these first.
-    pub fn answer_with(&mut self, stored: VecDeque<Observation>) {
+    /// Answer with these first; of listed trials what failed is asked again in its place.
+    pub fn answer_with(&mut self, stored: VecDeque<Observation>, listed: bool) {
         self.stored = stored;
+        self.fills_holes = listed;
+    }
+
+    /// Whether the next trial is answered by what is stored.
+    pub fn answers_next(&self) -> bool {
+        self.stored
+            .front()
+            .is_some_and(|next| !(self.fills_holes && is_cut(next)))
     }
 
     /// Whether something stored was never asked for.
@@ -297,6 +312,10 @@ impl Node for Replay<'_> {
     ) -> Result<Observation, NodeError> {
         match self.stored.pop_front() {
             None => self.node.run(trial, progress, cancel),
+            // The place of a trial that failed is its own: the others stay where they are.
+            Some(stored) if self.fills_holes && stored.trial == *trial && is_cut(&stored) => {
+                self.node.run(trial, progress, cancel)
+            }
             Some(stored) if stored.trial == *trial => Ok(stored),
             Some(stored) => {
                 let words = |t: &Trial| {
@@ -317,10 +336,9 @@ impl Node for Replay<'_> {
 
     fn warm_up(&mut self, trial: &Trial, cancel: &Cancel) -> Result<(), NodeError> {
         // What is known needs no warm node.
-        if self.stored.is_empty() {
-            self.node.warm_up(trial, cancel)
-        } else {
-            Ok(())
+        match self.answers_next() {
+            true => Ok(()),
+            false => self.node.warm_up(trial, cancel),
         }
     }
 }

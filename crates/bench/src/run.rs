@@ -17,8 +17,7 @@ use crate::resume::{Replay, ResumeError, Stored, StoredPart};
 pub const FAILURES_IN_A_ROW: u32 = 3;
 /// The code of the warning in the observation of a trial that the node cannot do.
 pub const UNSUPPORTED: &str = "unsupported";
-/// The code of the warning in the observation of a trial that failed with the node.
-pub const NODE_FAILED: &str = "node-failed";
+pub use wirelab_trial::NODE_FAILED;
 
 /// Where observations go, each as soon as it is there.
 pub trait Sink {
@@ -301,7 +300,8 @@ impl Run<'_> {
     /// A part that was cut short.
     fn go_on(&mut self, part: &PlannedPart, stored: StoredPart) -> Result<(), Ended> {
         self.ceiling.replay(&stored.observations);
-        self.node.answer_with(stored.observations);
+        let listed = matches!(part.what, Asks::Steps(_));
+        self.node.answer_with(stored.observations, listed);
         let ran = self.part(part);
         self.ceiling.replay([]);
         let left = self.node.is_left() && !self.cancel.is_cancelled();

@@ -367,3 +367,22 @@ fn what_failed_with_the_node_is_asked_again_and_the_file_on_the_disk_never_shrin
     let (whole, ..) = uninterrupted();
     same(&file, &whole, 3);
 }
+
+#[test]
+fn what_failed_in_the_middle_is_asked_again_alone() {
+    let (whole, _, asked) = uninterrupted();
+    let mut file = whole.clone();
+    for at in [1, 2] {
+        let observation = &mut file.observations[at];
+        observation.make_void("the peer went away");
+        let failed = Warning::new(NODE_FAILED, "the peer went away", "start it again");
+        observation.warnings.push(failed);
+    }
+    let mut again = node();
+    let (ended, now) = go_on(&mut again, &plan(), file);
+    assert!(matches!(ended, Ended::Done), "{ended:?}");
+    same(&now, &whole, 3);
+    // Each with its warm-up.
+    assert_eq!(again.asked().len(), 4);
+    assert!(asked > 20);
+}

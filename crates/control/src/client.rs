@@ -9,11 +9,12 @@ use wirelab_trial::stage::PointTimes;
 
 use crate::line::RequestId;
 use crate::message::{
-    AskCaptures, AskCounters, AskLoad, AskSetup, AskStatus, CpuLoad, Hello, Identity, Opened,
-    Point, Reply, Request, Start, Started, Status, Stop, VERSION,
+    AskCaptures, AskCounters, AskLoad, AskSetup, AskStatus, Auth, CpuLoad, Identity, Opened, Point,
+    Reply, Request, Start, Started, Status, Stop, VERSION,
 };
 use crate::page::{Record, Span};
-use crate::refusal::Refusal;
+use crate::refusal::{Code, Refusal};
+use crate::token::Token;
 use crate::transport::Transport;
 
 mod link;
@@ -66,6 +67,12 @@ pub enum ClientError {
         /// What it said.
         refusal: Refusal,
     },
+    /// The node asks for a token.
+    #[error("the node asks for a token; fix: give the one that it was started with")]
+    NeedsToken,
+    /// It has another token.
+    #[error("the node has another token; fix: give the one that it was started with")]
+    WrongToken,
     /// The node has forgotten the session.
     #[error(
         "the node does not know this session any more: it was restarted, or others pushed this client out"
@@ -145,10 +152,40 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// [`ClientError`], e.g. where nothing answers.
     pub fn open(transport: T, patience: Patience) -> Result<Client<T>, ClientError> {
+        Client::open_as(transport, patience, None)
+    }
+
+    /// The same with the token that the node may ask for.
+    ///
+    /// # Errors
+    /// [`ClientError`], e.g. where the node has another one.
+    pub fn open_as(
+        transport: T,
+        patience: Patience,
+        token: Option<&Token>,
+    ) -> Result<Client<T>, ClientError> {
         use std::hash::{BuildHasher, Hasher};
         // A nonce, so that the hello of an earlier client at the same place is not taken for this one.
         let nonce = std::hash::RandomState::new().build_hasher().finish() as u32;
-        Client::open_with(transport, patience, nonce)
+        let mut client = Client::open_with(transport, patience, nonce)?;
+        client.authenticate(token)?;
+        Ok(client)
+    }
+
+    fn authenticate(&mut self, token: Option<&Token>) -> Result<(), ClientError> {
+        let Some(challenge) = &self.opened.challenge else {
+            return Ok(());
+        };
+        let token = token.ok_or(ClientError::NeedsToken)?;
+        let response = token.response(self.session, challenge);
+        match self.ask(&Request::Auth(Auth { response })) {
+            Ok(Reply::Auth) => Ok(()),
+            Ok(_) => Err(unexpected("auth")),
+            Err(ClientError::Refused { refusal, .. }) if refusal.code == Code::Token => {
+                Err(ClientError::WrongToken)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Be so patient with requests from now on, e.g. longer than with the first `hello`.
@@ -174,11 +211,7 @@ impl<T: Transport> Client<T> {
             session: 0,
             number: nonce,
         };
-        let Reply::Hello(opened, identity) =
-            link.exchange(&Request::Hello(Hello { version: VERSION }), id)?
-        else {
-            return Err(unexpected("hello"));
-        };
+        let (opened, identity) = link.hello(id)?;
         if !(1..=VERSION).contains(&opened.version) || opened.session == 0 {
             return Err(ClientError::Protocol {
                 command: "hello",

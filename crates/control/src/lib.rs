@@ -7,6 +7,7 @@
 //! - [`message`], [`page`] and [`refusal`] are the plain representation;
 //! - [`client::Client`] asks over any [`transport::Transport`] and gets each thing done once;
 //! - [`told::Told`] is what a node says after a trial, in the terms of an observation;
+//! - [`token::Token`] is the secret of a node that not everybody may use;
 //! - [`server::Server`] is a node without I/O around a [`server::NodeHandler`]; [`serve`] connects it.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ pub mod refused;
 pub mod serve;
 pub mod server;
 pub mod slices;
+pub mod token;
 pub mod told;
 pub mod transport;
 pub mod value;

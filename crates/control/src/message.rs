@@ -44,6 +44,8 @@ message! {
     Hello {
         /// Highest version of the protocol that the client speaks.
         version: u16,
+        /// Makes the line as long as the reply may be, over UDP; what stands in it means nothing.
+        pad: Option<String>,
     }
 }
 message! {
@@ -299,6 +301,15 @@ message! {
         version: u16,
         /// The session for all further requests.
         session: u32,
+        /// Where the node asks for a token: what the client has to answer before anything else.
+        challenge: Option<String>,
+    }
+}
+message! {
+    /// Shows that the client has the node's token.
+    Auth {
+        /// [`crate::token::Token::response`] to the challenge of this session.
+        response: String,
     }
 }
 
@@ -309,6 +320,8 @@ pub enum Request {
     Hello(Hello),
     /// `hello` within a session.
     Setup(AskSetup),
+    /// `auth`
+    Auth(Auth),
     /// `start`
     Start(Start),
     /// `status`
@@ -330,6 +343,8 @@ pub enum Reply {
     Hello(Opened, Identity),
     /// Set-up keys.
     Setup(Setup),
+    /// The node takes the client's token.
+    Auth,
     /// A trial was started.
     Start(Started),
     /// How far it is.
@@ -363,6 +378,7 @@ impl Request {
     pub const fn command(&self) -> &'static str {
         match self {
             Request::Hello(_) | Request::Setup(_) => "hello",
+            Request::Auth(_) => "auth",
             Request::Start(_) => "start",
             Request::Status(_) => "status",
             Request::Stop(_) => "stop",
@@ -382,6 +398,7 @@ impl Request {
                 strict(line, Hello::knows, Hello::take).map(Request::Hello)
             }
             "hello" => strict(line, AskSetup::knows, AskSetup::take).map(Request::Setup),
+            "auth" => strict(line, Auth::knows, Auth::take).map(Request::Auth),
             "start" => strict(line, Start::knows, Start::take).map(Request::Start),
             "status" => strict(line, AskStatus::knows, AskStatus::take).map(Request::Status),
             "stop" => strict(line, Stop::knows, Stop::take).map(Request::Stop),
@@ -402,6 +419,7 @@ impl Request {
         match self {
             Request::Hello(m) => m.put(out),
             Request::Setup(m) => m.put(out),
+            Request::Auth(m) => m.put(out),
             Request::Start(m) => m.put(out),
             Request::Status(m) => m.put(out),
             Request::Stop(m) => m.put(out),
@@ -418,6 +436,7 @@ impl Reply {
     pub const fn command(&self) -> Option<&'static str> {
         match self {
             Reply::Hello(..) | Reply::Setup(_) => Some("hello"),
+            Reply::Auth => Some("auth"),
             Reply::Start(_) => Some("start"),
             Reply::Status(_) => Some("status"),
             Reply::Stop(_) => Some("stop"),
@@ -441,6 +460,7 @@ impl Reply {
                 Reply::Hello(Opened::take(line)?, Identity::take(line)?)
             }
             "hello" => Reply::Setup(Setup::take(line)?),
+            "auth" => Reply::Auth,
             "start" => Reply::Start(Started::take(line)?),
             "status" => Reply::Status(Status::take(line)?),
             "stop" => Reply::Stop(Status::take(line)?),
@@ -468,7 +488,7 @@ impl Reply {
             Reply::Counters(m) => m.put(out),
             Reply::Load(m) => m.put(out),
             Reply::Captures(m) => m.put(out),
-            Reply::Error(_) => {}
+            Reply::Auth | Reply::Error(_) => {}
         }
         out.finish()
     }

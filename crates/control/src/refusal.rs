@@ -68,6 +68,10 @@ codes! {
     NoTrial = "no-trial",
     /// The trial belongs to another client.
     NotOwner = "not-owner",
+    /// The node asks for a token first, and has got none, or another one.
+    Token = "token",
+    /// The reply has more bytes than the datagram that asks: fill the hello up with `pad`.
+    Pad = "pad",
     /// The node tried and failed.
     Failed = "failed",
 }
@@ -135,7 +139,7 @@ impl Refusal {
     }
     pub(crate) fn unknown_command() -> Refusal {
         Refusal::new(Code::UnknownCommand)
-            .because("commands: hello start status stop counters load captures")
+            .because("commands: hello auth start status stop counters load captures")
     }
     /// The same with words.
     #[must_use]

@@ -10,16 +10,19 @@ use crate::assemble::{Assembled, Assembler};
 use crate::line::{LineBuf, MAX_LINE};
 use crate::server::{NodeHandler, Peer, Server};
 use crate::transport::{Stopwatch, is_timeout};
+use wirelab_socket::access::{Access, Proof};
 
 /// Longest wait between two looks at the stop flag.
 const TICK: Duration = Duration::from_millis(50);
-/// TCP connections at once. One more takes the place of the oldest that never sent a line; where all have, it is closed
-/// as soon as it is made.
+/// TCP connections at once. One more takes the place of the oldest that is in no session that was used; where all are, it
+/// is closed as soon as it is made.
 pub const MAX_CONNECTIONS: usize = 32;
 /// TCP connections of one address at once; one more takes the place of one of the same address.
 pub const MAX_CONNECTIONS_PER_PEER: usize = 8;
 /// A TCP connection that sent no line for so long is closed.
 const IDLE: Duration = Duration::from_secs(120);
+/// The same of one that is in no session that was used.
+const IDLE_UNPROVEN: Duration = Duration::from_secs(30);
 /// A peer that does not read its answers for so long is cut off.
 const UNREAD: Duration = Duration::from_secs(2);
 
@@ -32,6 +35,7 @@ pub struct Shared<H> {
     /// The oldest first.
     connections: Mutex<Vec<Arc<Connection>>>,
     refused: AtomicUsize,
+    access: Arc<Access>,
 }
 
 /// A TCP connection that is served.
@@ -39,14 +43,20 @@ pub struct Shared<H> {
 struct Connection {
     ip: IpAddr,
     stream: TcpStream,
-    /// Whether it ever sent a line.
-    spoke: AtomicBool,
+    /// Whether it ever sent a line of a session in which its client has shown all that the node asks.
+    proven: AtomicBool,
 }
 
 impl<H: NodeHandler> Shared<H> {
-    /// Share a server.
+    /// Share a server that everybody may use.
     pub fn new(server: Server<H>) -> Arc<Shared<H>> {
+        Shared::for_those(server, Arc::default())
+    }
+
+    /// Share a server with those that `access` admits, and note there what they have shown.
+    pub fn for_those(server: Server<H>, access: Arc<Access>) -> Arc<Shared<H>> {
         Arc::new(Shared {
+            access,
             server: Mutex::new(server),
             stop: AtomicBool::new(false),
             clock: Stopwatch::start(),
@@ -75,8 +85,22 @@ impl<H: NodeHandler> Shared<H> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn handle(&self, bytes: &[u8], peer: Peer, out: &mut LineBuf) -> bool {
-        self.with(|server| server.handle(bytes, peer, self.clock.now(), out).is_some())
+    /// Handle a line; whether there is an answer, and whether it came from a client that has shown all that is asked.
+    fn handle(&self, bytes: &[u8], peer: Peer, datagram: bool, out: &mut LineBuf) -> (bool, bool) {
+        let (answered, proven, token) = self.with(|server| {
+            let now = self.clock.now();
+            let answered = match datagram {
+                true => server.handle_datagram(bytes, peer, now, out),
+                false => server.handle(bytes, peer, now, out),
+            };
+            let answered = answered.is_some();
+            (answered, server.last_was_proven(), server.has_token())
+        });
+        if let (Peer::Host(ip), true) = (peer, proven) {
+            let proof = if token { Proof::Token } else { Proof::Receives };
+            self.access.note(ip, proof);
+        }
+        (answered, proven)
     }
 
     fn poll(&self) {
@@ -93,9 +117,10 @@ impl<H: NodeHandler> Shared<H> {
         let mut out = LineBuf::new();
         while !self.stopped() {
             match socket.recv_from(&mut bytes) {
+                Ok((_, from)) if !self.access.admits(from.ip()) => self.poll(),
                 Ok((len, from)) => {
                     let peer = Peer::Host(from.ip().to_canonical());
-                    if self.handle(&bytes[..len], peer, &mut out) {
+                    if self.handle(&bytes[..len], peer, true, &mut out).0 {
                         // The client repeats what does not get through.
                         let _ = socket.send_to(out.as_bytes(), from);
                     }
@@ -118,6 +143,7 @@ impl<H: NodeHandler> Shared<H> {
         listener.set_nonblocking(true)?;
         while !self.stopped() {
             match listener.accept() {
+                Ok((_, from)) if !self.access.admits(from.ip()) => self.poll(),
                 Ok((stream, from)) => self.admit(stream, from),
                 Err(error) if is_timeout(&error) => {
                     self.poll();
@@ -140,7 +166,7 @@ impl<H: NodeHandler> Shared<H> {
         let connection = Arc::new(Connection {
             ip,
             stream: own,
-            spoke: AtomicBool::new(false),
+            proven: AtomicBool::new(false),
         });
         if !self.make_room(ip) {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -163,17 +189,17 @@ impl<H: NodeHandler> Shared<H> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is room for one more connection of a peer: silent ones give theirs away.
+    /// Whether there is room for one more connection of a peer: those that have shown nothing give theirs away.
     fn make_room(&self, ip: IpAddr) -> bool {
         let mut open = self.open_connections();
         let own = open.iter().filter(|other| other.ip == ip).count() >= MAX_CONNECTIONS_PER_PEER;
         if !own && open.len() < MAX_CONNECTIONS {
             return true;
         }
-        let silent = open
+        let unproven = open
             .iter()
-            .position(|other| (!own || other.ip == ip) && !other.spoke.load(Ordering::Relaxed));
-        let Some(at) = silent else { return false };
+            .position(|other| (!own || other.ip == ip) && !other.proven.load(Ordering::Relaxed));
+        let Some(at) = unproven else { return false };
         self.refused.fetch_add(1, Ordering::Relaxed);
         // Its thread sees the end at once.
         let _ = open.remove(at).stream.shutdown(Shutdown::Both);
@@ -185,8 +211,12 @@ impl<H: NodeHandler> Shared<H> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TICK))?;
         stream.set_write_timeout(Some(UNREAD))?;
-        let spoke = || connection.spoke.store(true, Ordering::Relaxed);
-        self.serve_bytes(stream, Peer::Host(connection.ip), Some(IDLE), spoke)
+        let proven = || connection.proven.store(true, Ordering::Relaxed);
+        let idle = || match connection.proven.load(Ordering::Relaxed) {
+            true => Some(IDLE),
+            false => Some(IDLE_UNPROVEN),
+        };
+        self.serve_bytes(stream, Peer::Host(connection.ip), idle, proven)
     }
 
     /// Serve a UART, a pipe or a pseudo-terminal until its end or [`Shared::stop`]. `read` must give up after a
@@ -195,15 +225,15 @@ impl<H: NodeHandler> Shared<H> {
     /// # Errors
     /// What the stream gives.
     pub fn serve_stream(&self, stream: impl Read + Write, number: u32) -> io::Result<()> {
-        self.serve_bytes(stream, Peer::Serial(number), None, || {})
+        self.serve_bytes(stream, Peer::Serial(number), || None, || {})
     }
 
     fn serve_bytes(
         &self,
         mut stream: impl Read + Write,
         peer: Peer,
-        idle: Option<Duration>,
-        spoke: impl Fn(),
+        idle: impl Fn() -> Option<Duration>,
+        proven: impl Fn(),
     ) -> io::Result<()> {
         let mut assembler = Assembler::new();
         let mut bytes = [0; 2048];
@@ -215,7 +245,7 @@ impl<H: NodeHandler> Shared<H> {
                 Ok(len) => len,
                 Err(error) if is_timeout(&error) => {
                     self.poll();
-                    if idle.is_some_and(|idle| self.clock.now() - heard > idle) {
+                    if idle().is_some_and(|idle| self.clock.now() - heard > idle) {
                         return Ok(());
                     }
                     0
@@ -227,8 +257,11 @@ impl<H: NodeHandler> Shared<H> {
                     None => false,
                     Some(Assembled::Line(line)) => {
                         heard = self.clock.now();
-                        spoke();
-                        self.handle(line, peer, &mut out)
+                        let (answered, shown) = self.handle(line, peer, false, &mut out);
+                        if shown {
+                            proven();
+                        }
+                        answered
                     }
                     Some(Assembled::TooLong { request }) => {
                         self.with(|server| server.handle_too_long(&mut out).len());

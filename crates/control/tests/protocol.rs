@@ -436,6 +436,7 @@ fn the_longest_hello_fits() {
     let opened = wirelab_control::message::Opened {
         version: 1,
         session: u32::MAX,
+        challenge: Some("f".repeat(32)),
     };
     let id = RequestId {
         session: 0,

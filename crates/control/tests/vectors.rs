@@ -162,7 +162,7 @@ fn a_server_answers_refusals_as_the_vectors_say() {
             Config {
                 max_sessions: 2,
                 max_sessions_per_peer: 2,
-                seed: 7,
+                seed: Some(7),
             },
         );
         let mut out = LineBuf::new();

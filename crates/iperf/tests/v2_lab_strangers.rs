@@ -2,10 +2,12 @@
 //! its link, or be allowed.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::{Amount, ClientHeader, Generation, Head, Mode, Rate, ServerConfig};
 use wirelab_port::lab::{EphemeralLab, LabSpec};
+use wirelab_socket::access::Access;
 
 mod v2_common;
 mod v2_lab_common;
@@ -102,7 +104,7 @@ fn a_forged_start_of_any_generation_gets_no_more_than_it_sent() {
     }
     // Who is allowed gets what it asks for.
     let allowed = ServerConfig {
-        allow_reverse: vec!["203.0.113.0/24".parse().unwrap()],
+        access: Arc::new(Access::on_link(vec!["203.0.113.0/24".parse().unwrap()])),
         ..ServerConfig::default()
     };
     let ours = node.serve(IPV4, allowed);

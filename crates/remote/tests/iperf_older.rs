@@ -8,10 +8,11 @@ use std::net::TcpListener;
 mod older;
 
 use older::{Older, OlderServer};
+use wirelab_bench::{NoCeiling, Plan, Sink, Step, WriteError, run_plan};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
-    Cancel, Direction, Extent, FlowObservation, Framing, Layer, Load, Node, Observation, Size,
-    SizeUnit, Status, Trial,
+    Cancel, Direction, Extent, FlowObservation, Found, Framing, Layer, Load, Node, Observation,
+    Size, SizeUnit, Status, Trial,
 };
 
 fn trial(direction: Direction) -> Trial {
@@ -131,5 +132,108 @@ fn a_trial_of_a_peer_that_is_none_is_void() {
         assert!(why.contains(expected) && why.contains("fix: "), "{why}");
         let flow = flow(&observation, Direction::Receive);
         assert!(flow.goodput_bits_per_s.value().is_none(), "{flow:#?}");
+    }
+}
+
+/// The rows of a vendor's page that an iperf has, as short as they can be.
+const PAGE: &str = r#"
+title = "Ethernet performance"
+datasheet = true
+
+[[matrix]]
+name = "TCP"
+layer = "tcp4"
+datagram = 1460
+load = "max"
+direction = ["receive", "transmit"]
+time = "200ms"
+
+[[matrix]]
+name = "UDP RX"
+layer = "udp4"
+datagram = [64, 1470]
+load = ["500pps", "2kpps"]
+direction = "receive"
+time = "300ms"
+
+[[search]]
+name = "UDP RX (Max)"
+layer = "udp4"
+datagram = 256
+direction = "receive"
+loss = ["0 %"]
+time = "200ms"
+width = "20 %"
+max_trials = 5
+
+[[matrix]]
+name = "UDP TX"
+layer = "udp4"
+datagram = [64, 1470]
+load = "1kpps"
+direction = "transmit"
+time = "200ms"
+"#;
+
+/// Keeps what it is given.
+#[derive(Default)]
+struct Kept(
+    Vec<(String, Observation)>,
+    String,
+    Vec<Result<Found, String>>,
+);
+
+impl Sink for Kept {
+    fn take(&mut self, _: &Step, observation: Observation) -> Result<(), WriteError> {
+        self.0.push((self.1.clone(), observation));
+        Ok(())
+    }
+    fn begin_part(&mut self, name: &str) {
+        self.1 = name.to_owned();
+    }
+    fn end_part(&mut self, result: Result<Found, String>) {
+        self.2.push(result);
+    }
+}
+
+#[test]
+fn a_page_of_an_older_server_has_right_cells_or_named_reasons() {
+    for kind in [Older::V2009, Older::V2013] {
+        let server = OlderServer::start(kind, "127.0.0.1", |_| false);
+        let mut node = IperfNode::open("iperf:old", &server.address.to_string()).unwrap();
+        let plan = Plan::parse(PAGE, "page.toml").unwrap();
+        let (mut none, mut kept) = (NoCeiling("not measured here".to_owned()), Kept::default());
+        let cancel = Cancel::new();
+        let outcome = run_plan(&mut node, &plan, &mut none, &(), &cancel, &mut kept);
+        assert!(outcome.is_done(), "{kind:?}: {outcome:?}");
+        let mut cells = 0;
+        for (part, observation) in &kept.0 {
+            let what = format!("{kind:?}, {part}: {observation:#?}");
+            match &observation.status {
+                // Nobody listens for TCP at its port.
+                Status::Void { why } if part == "TCP" => assert!(why.contains("fix: "), "{what}"),
+                Status::Void { why } => assert!(why.contains("held up"), "{what}"),
+                Status::Partial { .. } => panic!("{what}"),
+                Status::Complete if part == "UDP TX" => {
+                    let flow = flow(observation, Direction::Transmit);
+                    assert!(
+                        flow.frames_per_s.value().is_some_and(|n| *n > 0.0),
+                        "{what}"
+                    );
+                    cells += 1;
+                }
+                Status::Complete => {
+                    let flow = flow(observation, Direction::Receive);
+                    let lost = *flow.loss_ratio.value().expect(&what);
+                    if lost < 0.5 {
+                        assert_pair(observation, lost);
+                    }
+                    cells += 1;
+                }
+            }
+        }
+        assert!(cells >= 5, "{kind:?}: {cells} cells");
+        let found = kept.2.iter().any(|end| matches!(end, Ok(Found::Rates(_))));
+        assert!(found, "{kind:?}: {:?}", kept.2);
     }
 }

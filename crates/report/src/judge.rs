@@ -2,7 +2,9 @@
 //! the HTML page take theirs, so that no two of them can differ. `docs/exit-status.md` is its table.
 
 use wirelab_trial::search::SearchEnded;
-use wirelab_trial::{Field, FlowObservation, Found, Kind, Observation, Part, ResultsFile, Status};
+use wirelab_trial::{
+    Field, FlowObservation, Found, Kind, NODE_FAILED, Observation, Part, ResultsFile, Status,
+};
 use wirelab_wire::Layer;
 
 use crate::datasheet::is_datasheet;
@@ -10,9 +12,6 @@ use crate::finding::{self, told_loss, unsupported};
 use crate::format::frame_rate;
 use crate::row;
 use crate::search;
-
-/// Code of the warning in a trial that failed with the node.
-const NODE_FAILED: &str = "node-failed";
 
 /// How a trial, a search or a whole run came out.
 #[derive(Clone, Debug, PartialEq, Eq)]

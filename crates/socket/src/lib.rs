@@ -6,9 +6,11 @@
 //! - [`ceiling`]: what the tester itself can do;
 //! - [`calendar`]: times of the wall clock as people write them;
 //! - [`flow`]: what they are asked and what they answer;
+//! - [`access`], [`prefix`]: who may use a server, and to whom it may send;
 //! - [`batch`]: many datagrams with few system calls;
 //! - [`mtu`]: whether datagrams fit into the packets of a path.
 
+pub mod access;
 pub mod batch;
 pub mod calendar;
 pub mod ceiling;
@@ -16,6 +18,7 @@ pub mod echo;
 pub mod flow;
 mod frames;
 pub mod mtu;
+pub mod prefix;
 pub mod serve;
 mod stamps;
 mod sys;

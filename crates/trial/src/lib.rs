@@ -59,8 +59,8 @@ pub use log_linear::LogLinear;
 pub use measuring::{CostLoad, Measuring, Overhead, PointCost};
 pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
 pub use observation::{
-    CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
-    TesterObservation, Warning, is_node_busy,
+    CpuLoad, Elapsed, FlowObservation, NODE_BUSY, NODE_FAILED, Observation, SenderObservation,
+    Spans, Status, TesterObservation, Warning, is_node_busy,
 };
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};

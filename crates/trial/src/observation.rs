@@ -33,6 +33,9 @@ pub enum Status {
     },
 }
 
+/// Code of the warning of a trial that the node failed: it is worth asking again once that is seen to.
+pub const NODE_FAILED: &str = "node-failed";
+
 impl Status {
     /// The user ended the trial.
     pub fn cancelled() -> Status {

@@ -155,7 +155,15 @@ fn serve(lab: &Lab, options: &[String]) -> Asked<(Process, Value, Messages)> {
     let address = IpAddr::V4(lab.address(0, Side::Node)).to_string();
     let mut command = Command::new(program);
     command
-        .args(["node", "serve", "--json", "--no-iperf", "--listen"])
+        .args([
+            "node",
+            "serve",
+            "--json",
+            "--no-iperf",
+            "--max-time",
+            "600s",
+            "--listen",
+        ])
         .args([&address, "--name", "lab-node"])
         .args(options)
         .stdin(Stdio::null())

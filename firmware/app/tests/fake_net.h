@@ -28,7 +28,7 @@ static struct {
 static struct wl_app app;
 static char answer[WL_LINE_BYTES + 1];
 static uint32_t session, number;
-static struct wl_peer peer = { .host = { .version = 4, .bytes = { 10, 55, 0, 1 } } };
+static struct wl_peer peer = { .stream = true, .host = { .version = 4, .bytes = { 10, 55, 0, 1 } } };
 static const struct wl_ip own = { .version = 4, .bytes = { 10, 55, 0, 2 } };
 static const uint8_t own_mac[6] = { 2, 0, 10, 55, 0, 2 }, peer_mac[6] = { 2, 0, 10, 55, 0, 1 };
 
@@ -203,7 +203,7 @@ static void begin(void)
 }
 
 /* Let the node do what is due for so many ms, woken when it wants to be. */
-static void pass(unsigned ms)
+static inline void pass(unsigned ms)
 {
 	uint64_t end = fake.now + (uint64_t)ms * MS;
 

@@ -38,6 +38,13 @@ def setUpModule():
         raise unittest.SkipTest("iperf: the client is the real iperf 2")
 
 
+# A datagram of `iperf -u -R -t 1` 2.1.8: number 1, and a header that asks for traffic back to where it came from.
+ASKS = bytes.fromhex(
+    "00000001000000010000000000000000" "6c01009800000001000013890000004000000000ffffff9c"
+    "000000000000000004000000000200010008000300000000001000000000000000000000"
+)
+
+
 class Iperf:
     """The same for each board."""
 
@@ -50,8 +57,17 @@ class Iperf:
         self.board.__enter__()
         self.addCleanup(self.board.__exit__)
 
+    def prove(self):
+        """Connects, which shows the board that this host receives what is sent to its address; it sends nothing back to
+        others over UDP."""
+        connection = self.board.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.addCleanup(connection.close)
+        connection.settimeout(lab.PATIENCE_S)
+        connection.connect((lab.BOARD_IP, 5002))
+
     def iperf(self, *options):
         """What the client says; the board must be well afterwards."""
+        self.prove()
         command = ["iperf", "-c", lab.BOARD_IP, "-f", "b", *options]
         # With two streams iperf 2.1.8 now and then frees memory twice, or waits for itself: then again.
         for last in [False] * (ATTEMPTS if "-P" in options else 0) + [True]:
@@ -114,6 +130,24 @@ class Iperf:
         self.assertEqual(int(lost), 0, said)
         self.assertGreaterEqual(int(sent), DATAGRAMS, said)
 
+    def test_a_forged_datagram_has_nothing_sent(self):
+        with self.board.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+            for _ in range(3):
+                wire.sendto(ASKS, (lab.BOARD_IP, 5001))
+            said = rf"iperf: nothing is sent back to {re.escape(lab.HOST_IP)} port \d+: .*fix: "
+            lab.wait_for("the board tells", lambda: re.search(said, self.board.console()))
+            self.assertEqual(len(re.findall(said, self.board.console())), 1)
+            # What was sent before the answer to the ping would be here.
+            self.assertTrue(self.board.ping())
+            wire.setblocking(False)
+            with self.assertRaises(BlockingIOError):
+                wire.recv(2000)
+        with self.board.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+            self.prove()
+            wire.settimeout(lab.PATIENCE_S)
+            wire.sendto(ASKS, (lab.BOARD_IP, 5001))
+            self.assertEqual(len(wire.recv(2000)), 64)
+
     def test_udp_of_many_lengths(self):
         # With 32 the header does not fit, 8000 comes in fragments.
         self.board.run("ip", "link", "set", "tap0", "mtu", "1500")
@@ -144,6 +178,7 @@ class Iperf:
 
     def test_clients_that_vanish_do_not_use_it_up(self):
         """Killed in the middle, over and over; then as many flows as ever."""
+        self.prove()
         for options in (["-u", "-b", "1m", "-d"], ["-d"], ["-R"], ["-u", "-R", "-b", "1m"]):
             for _ in range(2):
                 command = ["ip", "netns", "exec", self.board.namespace, "iperf", "-c", lab.BOARD_IP, "-t", "3", *options]

@@ -173,6 +173,42 @@ class Boards:
         self.host.sendto(bytes(range(200)), (lab.BOARD_IP, 7))
         self.assertEqual(self.host.recv(1000), bytes(range(200)))
 
+    def test_control_over_udp_sends_no_more_than_was_sent(self):
+        with self.board.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
+
+            def ask(line):
+                wire.sendto(line, (lab.BOARD_IP, CONTROL_PORT))
+                return wire.recv(1000)
+
+            wire.settimeout(lab.PATIENCE_S)
+            self.assertRegex(ask(b"?0.7 hello version=1"), rb"^!0\.7 pad \*[0-9A-F]{4}\n$")
+            # What is shorter than any answer gets none: the next line has the next answer.
+            wire.sendto(b"?0.1 status", (lab.BOARD_IP, CONTROL_PORT))
+            reply = ask(b"?0.8 hello version=1 pad=".ljust(512, b"p"))
+            self.assertRegex(reply, rb"^=0\.8 hello version=1 session=")
+            session = re.search(rb" session=(\d+) ", reply)[1]
+            self.assertGreater(len(ask(b"?%s.1 hello from=0" % session)), 100)
+
+    def test_nobody_guesses_the_next_connection(self):
+        """A connection proves an address, so its first sequence number must not follow from that of the one before."""
+        numbers = {}
+        with self.board.raw() as wire:
+            for _ in range(6):
+                with self.board.socket(socket.AF_INET, socket.SOCK_STREAM) as connection:
+                    connection.connect((lab.BOARD_IP, CONTROL_PORT))
+            wire.settimeout(lab.PATIENCE_S)
+            while len(numbers) < 6:
+                frame = wire.recv(2000)
+                # Of TCP over IPv4 without options from the board, SYN and ACK; by the ports of this host.
+                is_answer = frame[12:15] == b"\x08\x00\x45" and frame[23] == 6 and frame[47] == 0x12
+                if is_answer and frame[34:36] == CONTROL_PORT.to_bytes(2, "big"):
+                    numbers[frame[36:38]] = int.from_bytes(frame[38:42], "big")
+        came = list(numbers.values())
+        steps = {(later - before) % 2**32 for before, later in zip(came, came[1:], strict=False)}
+        # lwIP's own go up by the ticks of its clock.
+        self.assertGreater(max(min(step, 2**32 - step) for step in steps), 2**20, numbers)
+        self.assertEqual(len(steps), 5, numbers)
+
     def test_control_over_tcp_from_many_that_come_and_go(self):
         lines = []
         # More than the board keeps: the one that was silent for longest gives way, and nobody else notices.

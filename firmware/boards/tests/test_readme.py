@@ -105,7 +105,7 @@ class TenLines(unittest.TestCase):
         with lab.Board("zynq7000", image=build(folder)) as board:
             self.assertTrue(board.ping())
             with board.socket(socket.AF_INET, socket.SOCK_DGRAM) as wire:
-                wire.sendto(b"?0.7 hello version=1", (lab.BOARD_IP, 5002))
+                wire.sendto(b"?0.7 hello version=1 pad=".ljust(512, b"p"), (lab.BOARD_IP, 5002))
                 self.assertRegex(wire.recv(1000), rb"^=0\.7 hello version=1 .*name=my-board ")
                 wire.sendto(b"echo", (lab.BOARD_IP, 7))
                 self.assertEqual(wire.recv(1000), b"echo")

@@ -12,6 +12,11 @@ static struct connection {
 
 static struct wl_app *app;
 
+uint32_t wl_lwip_first_sequence(void)
+{
+	return app != NULL ? wl_app_random(app) : (uint32_t)WL_CLOCK();
+}
+
 static void datagram(void *unused, struct udp_pcb *pcb, struct pbuf *data, const ip_addr_t *from, u16_t port)
 {
 	char line[WL_LINE_BYTES + 1];
@@ -60,7 +65,7 @@ static bool answer(struct connection *c, const char *reply, size_t count)
 /* Bytes of a connection; false where it has to be cut off. */
 static bool take(struct connection *c, const char *bytes, size_t count)
 {
-	struct wl_peer peer = { .host = wl_lwip_ip(&c->pcb->remote_ip) };
+	struct wl_peer peer = { .stream = true, .host = wl_lwip_ip(&c->pcb->remote_ip) };
 	const char *reply;
 	size_t line, said;
 
@@ -81,17 +86,25 @@ static bool take(struct connection *c, const char *bytes, size_t count)
 	return true;
 }
 
+static void hear(struct connection *c)
+{
+	struct wl_ip host = wl_lwip_ip(&c->pcb->remote_ip);
+
+	c->heard = WL_CLOCK();
+	wl_app_connected(app, &host);
+}
+
 static err_t came(void *argument, struct tcp_pcb *pcb, struct pbuf *data, err_t error)
 {
 	struct connection *c = argument;
 	bool good = true;
 
 	(void)error;
+	hear(c);
 	if (data == NULL) {
 		end(c);
 		return ERR_OK;
 	}
-	c->heard = WL_CLOCK();
 	tcp_recved(pcb, data->tot_len);
 	for (struct pbuf *part = data; part != NULL && good; part = part->next)
 		good = take(c, part->payload, part->len);
@@ -136,7 +149,7 @@ static err_t connected(void *unused, struct tcp_pcb *pcb, err_t error)
 	c = place();
 	memset(c, 0, sizeof(*c));
 	c->pcb = pcb;
-	c->heard = WL_CLOCK();
+	hear(c);
 	tcp_nagle_disable(pcb);
 	tcp_arg(pcb, c);
 	tcp_recv(pcb, came);

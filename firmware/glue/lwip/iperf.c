@@ -313,6 +313,7 @@ bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint32_t tick_ps
 				      .tcp_send = send_stream,
 				      .tcp_end = end_stream,
 				      .close = close_flow,
+				      .may_send = wl_iperf_lwip_may_send,
 				      .ended = ended,
 				      .ended_context = context };
 	wl_iperf_init(&s->iperf, &s->io, tick_ps);

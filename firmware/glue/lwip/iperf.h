@@ -30,18 +30,26 @@ struct wl_iperf_lwip {
 	struct wl_iperf_io io;
 	struct udp_pcb *udp; /* the server's */
 	struct tcp_pcb *tcp;
+	/* Whether a host has shown that it receives what is sent to its address, for datagrams that it asks for. 0: those
+	 * on a link of this node are believed. May be set once it is open. */
+	bool (*proven)(void *context, const struct wl_iperf_address *peer);
+	void *proven_context;
 	const void *aborted; /* the connection that was aborted within lwIP's call for it */
 	struct wl_iperf_lwip_flow flows[WL_IPERF_FLOWS];
 	uint8_t filling[WL_IPERF_LWIP_FILLING];
 };
 
-/* Serve on a port, UDP and TCP. `ended` is told of each flow, with `context`; or 0. False where lwIP has no room or the
+/* Serve on a port, UDP and TCP. `ended` is told of each flow, with `context`; or 0. So is io.refused, which may be set once it
+ * is open. False where lwIP has no room or the
  * port is taken. */
 bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint32_t tick_ps,
 			void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
 
 /* Begin a test as client; see wl_iperf_run. */
 bool wl_iperf_lwip_run(struct wl_iperf_lwip *s, const struct wl_iperf_test *test);
+
+/* Whether datagrams may go to a host that asks for them; of `struct wl_iperf_lwip`. */
+bool wl_iperf_lwip_may_send(void *context, const struct wl_iperf_address *peer);
 
 /* Let time pass; see wl_iperf_poll. */
 uint64_t wl_iperf_lwip_poll(struct wl_iperf_lwip *s);

@@ -2,10 +2,12 @@
 /* A whole node on lwIP: what the application, its flows and iperf need to know of each other. */
 #include "node.h"
 
+#include "wirelab/iperf_reach.h"
 #include "wirelab/points.h"
 
 #include "lwip/def.h"
 #include "lwip/init.h"
+#include "lwip/priv/tcp_priv.h"
 
 /* Without a suffix: the sources of 2.2.1 out of its repository call themselves a development's. */
 #define TEXT_OF(tokens) #tokens
@@ -82,6 +84,62 @@ static void identify(struct wl_identity *identity, const struct wl_lwip_options 
 	}
 }
 
+static struct wl_ip ip_of(const struct wl_iperf_address *peer)
+{
+	struct wl_ip ip = { .version = peer->version };
+
+	for (unsigned n = 0; n < sizeof ip.bytes && n < sizeof peer->host; n++)
+		ip.bytes[n] = ((const uint8_t *)peer->host)[n];
+	return ip;
+}
+
+/* A connection proves its address as long as it is there, and a while longer. */
+static bool proven(void *context, const struct wl_iperf_address *peer)
+{
+	const struct wl_lwip_node *node = context;
+	struct wl_ip host = ip_of(peer);
+
+	for (const struct tcp_pcb *pcb = tcp_active_pcbs; pcb != NULL; pcb = pcb->next) {
+		struct wl_iperf_address other = wl_iperf_lwip_address(&pcb->remote_ip, 0);
+
+		if (pcb->state >= ESTABLISHED && wl_iperf_has(&other, UINT16_MAX, peer))
+			return true;
+	}
+	return wl_app_proven(&node->app, &host);
+}
+
+static void iperf_ended(void *context, const struct wl_iperf_result *result)
+{
+	struct wl_lwip_node *node = context;
+	struct wl_ip host = ip_of(&result->peer);
+
+	if (!result->udp && !result->client)
+		wl_app_connected(&node->app, &host);
+}
+
+static void iperf_refused(void *context, const struct wl_iperf_address *peer, enum wl_iperf_why why)
+{
+	const struct wl_lwip_node *node = context;
+
+	if (node->iperf_refused != 0)
+		node->iperf_refused(peer, why);
+}
+
+static bool open_iperf(struct wl_lwip_node *node, const struct wl_lwip_options *options)
+{
+	struct wl_iperf_lwip *it = &node->iperf;
+
+	if (!wl_iperf_lwip_open(it, WL_IPERF_PORT, options->tick_ps, iperf_ended, node))
+		return false;
+	it->proven = proven;
+	it->proven_context = node;
+	it->io.refused = iperf_refused;
+	it->iperf.receive_only = options->iperf_receive_only;
+	if (options->link_bits_per_s > 0 && options->link_bits_per_s < it->iperf.back_bits_per_s)
+		it->iperf.back_bits_per_s = (uint32_t)options->link_bits_per_s;
+	return true;
+}
+
 bool wl_lwip_node_open(struct wl_lwip_node *node, struct netif *netif, const struct wl_lwip_options *options)
 {
 	struct wl_app_config config = {
@@ -107,11 +165,8 @@ bool wl_lwip_node_open(struct wl_lwip_node *node, struct netif *netif, const str
 	node->flows.identifier_rule = options->identifier_rule;
 	wl_flows_net(&node->flows, &node->net);
 	wl_app_init(&node->app, &config);
-	if (!wl_lwip_control(&node->app) || !wl_lwip_echo() ||
-	    !wl_iperf_lwip_open(&node->iperf, WL_IPERF_PORT, options->tick_ps, 0, 0))
-		return false;
-	node->iperf.iperf.receive_only = options->iperf_receive_only;
-	return true;
+	node->iperf_refused = options->iperf_refused;
+	return wl_lwip_control(&node->app) && wl_lwip_echo() && open_iperf(node, options);
 }
 
 uint64_t wl_lwip_node_poll(struct wl_lwip_node *node)

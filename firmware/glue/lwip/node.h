@@ -36,9 +36,11 @@ struct wl_lwip_options {
 	 * itself. And a capture unit in hardware, or 0. */
 	void (*identifier_rule)(const struct wl_rule *rule);
 	const struct wl_unit *unit;
-	/* iperf only receives: what -r, -d and -R ask for is not sent. Over UDP the address of who asks can be forged,
-	 * and lwIP does not tell when that host refuses. */
+	/* iperf only receives: what -r, -d and -R ask for is not sent. Without it, over UDP only hosts are sent to that use
+	 * a control session, have or had a TCP connection within a minute, or that the build allows (WL_IPERF_ALLOW). */
 	bool iperf_receive_only;
+	/* Told, once a flow, of what iperf was asked to send and does not. */
+	void (*iperf_refused)(const struct wl_iperf_address *peer, enum wl_iperf_why why);
 };
 
 struct wl_lwip_node {
@@ -46,6 +48,7 @@ struct wl_lwip_node {
 	struct wl_flows flows;
 	struct wl_net net;
 	struct wl_iperf_lwip iperf;
+	void (*iperf_refused)(const struct wl_iperf_address *peer, enum wl_iperf_why why);
 	struct wl_identity identity;
 	const char *keys[WL_LWIP_KEYS + WL_LWIP_OWN_KEYS][2];
 	char mac[18], ip[16], mtu[8];

@@ -88,6 +88,20 @@ static bool answer(int fd, const char *reply, size_t count)
 	return count == 0 || send(fd, reply, count, MSG_NOSIGNAL) == (ssize_t)count;
 }
 
+static void hear(struct wl_app *app, struct connection *c)
+{
+	c->heard = WL_CLOCK();
+	wl_app_connected(app, &c->peer.host);
+}
+
+bool wl_control_connected(const struct wl_ip *host)
+{
+	for (const struct connection *c = connections; c < connections + WL_SOCKETS_CONTROL; c++)
+		if (c->fd >= 0 && memcmp(&c->peer.host, host, sizeof *host) == 0)
+			return true;
+	return false;
+}
+
 static void piece_came(void *context, int fd, short events)
 {
 	struct connection *c = connections;
@@ -101,7 +115,7 @@ static void piece_came(void *context, int fd, short events)
 	count = recv(fd, piece, sizeof piece, 0);
 	if (count < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	c->heard = WL_CLOCK();
+	hear(context, c);
 	for (ssize_t n = 0; n < count; n++) {
 		struct wl_app *app = context;
 		size_t line, reply_count = 0;
@@ -151,9 +165,8 @@ static void connected(void *context, int fd, short events)
 	if (new < 0)
 		return;
 	c = place();
-	*c = (struct connection){ .fd = new,
-				  .peer = { .host = wl_ip_of(from.sin_addr) },
-				  .heard = WL_CLOCK() };
+	*c = (struct connection){ .fd = new, .peer = { .stream = true, .host = wl_ip_of(from.sin_addr) } };
+	hear(context, c);
 	if (!wl_loop_add(new, POLLIN, piece_came, context)) {
 		close(new);
 		c->fd = -1;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "iperf_sockets.h"
+#include "iperf_tell.h"
 
 /* A week: ms of it fit 32 bits. */
 #define MOST_S 604800
@@ -67,6 +68,15 @@ static void print_result(void *context, const struct wl_iperf_result *result)
 	printf("\n");
 	fflush(stdout);
 	incomplete = incomplete || !result->complete;
+}
+
+static void print_refused(void *context, const struct wl_iperf_address *peer, enum wl_iperf_why why)
+{
+	(void)context;
+	wl_iperf_tell_refused(
+		peer, wl_iperf_because(
+			      why, "over UDP its address may be forged, and is not on a link of this host; "
+				   "fix: ask over TCP, or build with WL_IPERF_ALLOW"));
 }
 
 static bool find_host(const char *name, struct wl_iperf_address *address)
@@ -194,6 +204,7 @@ int main(int argc, char **argv)
 		perror("wl_iperf: the port cannot be had");
 		return 1;
 	}
+	sockets.io.refused = print_refused;
 	if (client && !wl_iperf_sockets_run(&sockets, &test)) {
 		fprintf(stderr, "wl_iperf: at most %d streams at once\n", WL_IPERF_FLOWS);
 		return 2;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* iperf 2 beside the node application: its sockets in the application's loop. */
+#define _GNU_SOURCE
 #include <string.h>
 
 #include "glue.h"
 #include "iperf_sockets.h"
+#include "iperf_tell.h"
 #include "loop.h"
 
 static struct wl_iperf_sockets sockets;
@@ -39,14 +41,52 @@ static void renew(void)
 	}
 }
 
-bool wl_iperf_serve(struct in_addr address)
+static struct wl_ip ip_of(const struct wl_iperf_address *peer)
+{
+	struct wl_ip ip = { .version = peer->version };
+
+	memcpy(ip.bytes, peer->host, peer->version == 4 ? 4 : 16);
+	return ip;
+}
+
+/* A connection proves its address as long as it is there, and a while longer. */
+static bool proven(void *context, const struct wl_iperf_address *peer)
+{
+	struct wl_ip host = ip_of(peer);
+
+	for (const struct wl_iperf_flow *f = sockets.iperf.flows; f < sockets.iperf.flows + WL_IPERF_FLOWS;
+	     f++)
+		if (f->handle.number > 0 && !f->udp && !f->client && f->peer.version == peer->version &&
+		    memcmp(f->peer.host, peer->host, sizeof peer->host) == 0)
+			return true;
+	return wl_control_connected(&host) || wl_app_proven(context, &host);
+}
+
+static void ended(void *context, const struct wl_iperf_result *result)
+{
+	struct wl_ip host = ip_of(&result->peer);
+
+	if (!result->udp && !result->client)
+		wl_app_connected(context, &host);
+}
+
+static void refused(void *context, const struct wl_iperf_address *peer, enum wl_iperf_why why)
+{
+	(void)context;
+	wl_iperf_tell_refused(peer, wl_iperf_because(why, WL_IPERF_NODE_ASKS));
+}
+
+bool wl_iperf_serve(struct wl_app *app, struct in_addr address)
 {
 	struct wl_iperf_address at = { .version = 4, .port = WL_IPERF_PORT };
 
 	memcpy(at.host, &address, 4);
 	for (int n = 0; n < WL_IPERF_SOCKETS; n++)
 		list[n].fd = -1;
-	serving = wl_iperf_sockets_open(&sockets, &at, 0, 0);
+	serving = wl_iperf_sockets_open(&sockets, &at, ended, app);
+	sockets.proven = proven;
+	sockets.proven_context = app;
+	sockets.io.refused = refused;
 	return serving;
 }
 

@@ -223,6 +223,7 @@ bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, const struct wl_iperf_add
 				      .tcp_send = tcp_send,
 				      .tcp_end = tcp_end,
 				      .close = close_flow,
+				      .may_send = wl_iperf_sockets_may_send,
 				      .ended = ended,
 				      .ended_context = context };
 	wl_iperf_init(&s->iperf, &s->io, 1000);

@@ -24,6 +24,10 @@
 struct wl_iperf_sockets {
 	struct wl_iperf iperf;
 	struct wl_iperf_io io;
+	/* Whether a host has shown that it receives what is sent to its address, for datagrams that it asks for. 0: those
+	 * on a link of this host are believed. May be set once it is open. */
+	bool (*proven)(void *context, const struct wl_iperf_address *peer);
+	void *proven_context;
 	int udp, tcp; /* the server's */
 	bool both; /* they carry IPv4 in IPv6 */
 	uint8_t state[WL_IPERF_FLOWS];
@@ -31,11 +35,14 @@ struct wl_iperf_sockets {
 };
 
 /* Listen on an address and its port; with version 0 on all of IPv6 and IPv4 that there is. False with errno where they
- * cannot be had. `ended` is told of each flow, or 0. */
+ * cannot be had. `ended` is told of each flow, or 0. So is io.refused, which may be set once it is open. */
 bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, const struct wl_iperf_address *at,
 			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context);
 
 void wl_iperf_sockets_close(struct wl_iperf_sockets *s);
+
+/* Whether datagrams may go to a host that asks for them; of `struct wl_iperf_sockets`. */
+bool wl_iperf_sockets_may_send(void *context, const struct wl_iperf_address *peer);
 
 /* Begin a test as client; see wl_iperf_run. */
 bool wl_iperf_sockets_run(struct wl_iperf_sockets *s, const struct wl_iperf_test *test);

@@ -162,7 +162,7 @@ int main(int count, char **arguments)
 	}
 	if (!wl_echo_serve(address))
 		fprintf(stderr, "wl_node: no echo on port 7: %s\n", strerror(errno));
-	if (!wl_iperf_serve(address))
+	if (!wl_iperf_serve(&app, address))
 		fprintf(stderr, "wl_node: no iperf on port 5001: %s\n", strerror(errno));
 	printf("READY name=wl-node ip=%s\n", arguments[1]);
 	fflush(stdout);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Entry for libFuzzer: any bytes as what comes from a UART and as lines from hosts, with time passing between. Every
- * answer must be a line that can be read and is no request. */
+ * answer must be a line that can be read and is no request, and over UDP, outside a session, no longer than what came. */
 #include <stdlib.h>
 
 #include "../tests/demo_node.h"
@@ -12,6 +12,33 @@ static void must_be_readable(const char *reply, size_t count)
 	struct wl_line line;
 
 	if (count > 0 && (wl_line_read(reply, count, true, &line) != WL_LINE_OK || line.mark == '?'))
+		abort();
+}
+
+/* Whether the answer is one of a session that this host has. */
+static bool is_of_session(const struct wl_control *control, const struct wl_ip *host, const char *reply,
+			  size_t count)
+{
+	struct wl_line line;
+
+	if (wl_line_read(reply, count, true, &line) != WL_LINE_OK || line.session == 0)
+		return false;
+	for (unsigned n = 0; n < WL_CONTROL_SESSIONS; n++)
+		if (control->sessions[n].number == line.session && !control->sessions[n].peer.serial &&
+		    memcmp(&control->sessions[n].peer.host, host, sizeof *host) == 0)
+			return true;
+	return false;
+}
+
+static void hand_over(struct wl_control *control, const char *bytes, size_t count, const struct wl_peer *peer,
+		      uint64_t now_ms)
+{
+	const char *reply;
+	size_t answer = wl_control_handle(control, bytes, count, peer, now_ms, &reply);
+
+	must_be_readable(reply, answer);
+	if (!peer->serial && !peer->stream && answer > count &&
+	    !is_of_session(control, &peer->host, reply, answer))
 		abort();
 }
 
@@ -28,6 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		enum wl_assembled what = wl_assemble(&assembler, (char)bytes[at], &length);
 		struct wl_peer peers[] = { { .serial = true },
 					   { .host = { 4, { 192, 0, 2, (uint8_t)assembler.bytes[0] } } },
+					   { .stream = true, .host = { 6, { 0x20, 1 } } },
 					   { .host = { 6, { 0x20, 1 } } } };
 
 		if (what == WL_LINE_DROPPED) {
@@ -35,16 +63,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 
 			must_be_readable(reply, answer);
 		}
-		for (int n = 0; what == WL_LINE_DONE && n < 3; n++, now_ms += 700) {
-			size_t answer = wl_control_handle(&control, assembler.bytes, length, &peers[n],
-							  now_ms, &reply);
-
-			must_be_readable(reply, answer);
-		}
+		for (int n = 0; what == WL_LINE_DONE && n < 4; n++, now_ms += 700)
+			hand_over(&control, assembler.bytes, length, &peers[n], now_ms);
 	}
 	/* Without an assembler, as a datagram. */
-	length = wl_control_handle(&control, (const char *)bytes, count,
-				   &(struct wl_peer){ .host = { 4, { 1 } } }, now_ms, &reply);
-	must_be_readable(reply, length);
+	hand_over(&control, (const char *)bytes, count, &(struct wl_peer){ .host = { 4, { 1 } } }, now_ms);
 	return 0;
 }

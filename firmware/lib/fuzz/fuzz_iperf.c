@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Entry for libFuzzer: any bytes as a story of datagrams, connections, reads and pauses. Nothing may be sent to a host
- * that has not asked, and some time after the last event every flow must be over. */
+ * that has not asked, no more bytes in datagrams to one without proof than came from it, and some time after the last event
+ * every flow must be over. */
 #include "../tests/iperf_host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 #define PEERS 3
 #define TEST_PEER 9
+/* Of the peers there is proof of this one alone, and nobody answers in the name of the host that is tested. */
+#define PROVEN_PEER 2
+
+static uint64_t came[PEERS], went[PEERS];
+
+static bool may_send(void *context, const struct wl_iperf_address *peer)
+{
+	(void)context;
+	return peer->host[0] == host_peer(PROVEN_PEER, 0).host[0];
+}
+
+/* As the host sends, and with a look at how much. */
+static bool send_counted(void *context, struct wl_iperf_flow *flow, const uint8_t *head, size_t head_count,
+			 size_t count)
+{
+	uint32_t who = flow->peer.host[0] - host_peer(0, 0).host[0];
+
+	if (!host_udp_send(context, flow, head, head_count, count))
+		return false;
+	if (who < PEERS && who != PROVEN_PEER && (went[who] += count) > came[who])
+		abort();
+	return true;
+}
 
 static struct wl_iperf_flow *flow_of(uint8_t number)
 {
@@ -31,6 +55,8 @@ static void event(uint8_t what, uint8_t who, const uint8_t *bytes, size_t count)
 	case 0:
 		if (flow != 0 && flow->udp)
 			peer = flow->peer;
+		if (peer.host[0] != host_peer(TEST_PEER, 0).host[0])
+			came[peer.host[0] - host_peer(0, 0).host[0]] += count + what / 10;
 		wl_iperf_datagram(&host.it, flow != 0 && flow->udp && flow->own_socket ? flow : 0, &peer,
 				  bytes, count, count + what / 10, host.now);
 		break;
@@ -76,9 +102,16 @@ static void event(uint8_t what, uint8_t who, const uint8_t *bytes, size_t count)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
+	static struct wl_iperf_io io;
 	size_t at = 0;
 
 	host_begin();
+	io = *host.it.io;
+	io.may_send = may_send;
+	io.udp_send = send_counted;
+	host.it.io = &io;
+	memset(came, 0, sizeof came);
+	memset(went, 0, sizeof went);
 	/* The whole as one datagram, and as the start of a connection. */
 	event(0, 0, bytes, count);
 	event(1, 0, bytes, 0);

@@ -6,17 +6,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
 #define COPIES 400
 
-static uint64_t state = 88172645463325252u;
-
-static size_t random_below(size_t below)
-{
-	/* xorshift64 (Marsaglia 2003) */
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (size_t)(state >> 11) % below;
-}
-
 /* From a buffer of just that size, so that a read beyond it is found. */
 static void feed(const uint8_t *bytes, size_t count)
 {
@@ -43,12 +32,12 @@ static void replay(const char *path, int *files)
 	++*files;
 	feed(bytes, count);
 	for (int copy = 0; copy < COPIES && count > 0; copy++) {
-		size_t length = copy % 4 ? count : 1 + random_below(count);
+		size_t length = copy % 4 ? count : 1 + random_below((uint32_t)count);
 
 		memcpy(damaged, bytes, length);
 		for (size_t n = random_below(4); n > 0; n--)
-			damaged[random_below(length)] = (uint8_t)random_below(256);
-		damaged[random_below(length)] ^= (uint8_t)(1 << random_below(8));
+			damaged[random_below((uint32_t)length)] = (uint8_t)random_below(256);
+		damaged[random_below((uint32_t)length)] ^= (uint8_t)(1 << random_below(8));
 		feed(damaged, length);
 	}
 }

@@ -30,8 +30,8 @@ fi
 fuzz "$lib/fuzz/fuzz_frame.c $corpus/test_frame" "$lib"/src/frame_*.c
 fuzz "$lib/fuzz/fuzz_echo.c $corpus/test_frame" "$lib/src/echo.c"
 fuzz "$lib/fuzz/fuzz_identify.c $corpus/test_frame" "$lib/src/identify.c"
-fuzz "$lib/fuzz/fuzz_control.c $corpus/control_line $corpus/control_server" "$lib"/src/control_*.c
+fuzz "$lib/fuzz/fuzz_control.c $corpus/control_line $corpus/control_server $lib/fuzz/corpus/control" "$lib"/src/control_*.c
 fuzz "$lib/fuzz/fuzz_iperf.c $lib/fuzz/corpus/iperf" "$lib"/src/iperf_*.c
-fuzz "$app/tests/fuzz_app.c $lib/fuzz/corpus/app" -DWL_LFSR_WINDOW=1 -DWL_TRACK_EXTENT=0 "$app"/app_{trial,start,send,blast}.c \
+fuzz "$app/tests/fuzz_app.c $lib/fuzz/corpus/app" -DWL_LFSR_WINDOW=1 -DWL_TRACK_EXTENT=0 "$app"/app_{proof,trial,start,send,blast}.c \
     "$app"/app_{receive,report}.c "$app/pace.c" "$lib"/src/{blast,blast_frame,capture,capture_cost,echo}.c \
     "$lib"/src/frame_*.c "$lib"/src/control_*.c

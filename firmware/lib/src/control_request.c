@@ -58,8 +58,8 @@ static const char *const start_keys[] = { "direction",
 					  "peer_mac",
 					  "peer_ip",
 					  0 };
-/* A question mark says that a key need not be there. */
-static const char *const version_keys[] = { "version", 0 }, *const from_keys[] = { "from", 0 };
+/* A question mark says that a key need not be there, a tilde that its value is not looked at either. */
+static const char *const version_keys[] = { "version", "~pad", 0 }, *const from_keys[] = { "from", 0 };
 static const char *const status_keys[] = { "?trial", 0 }, *const stop_keys[] = { "trial", 0 };
 static const char *const counters_keys[] = { "trial", "?port", "from", 0 };
 static const char *const core_keys[] = { "trial", "?core", 0 };
@@ -287,6 +287,8 @@ static bool check_numbers(struct reader *r, const struct command *command)
 		bool optional = **key == '?';
 		uint64_t value;
 
+		if (**key == '~')
+			continue;
 		if (!number(r, *key + optional, command->most, &value) && !optional)
 			fail(r, "missing-field", *key);
 	}
@@ -296,7 +298,7 @@ static bool check_numbers(struct reader *r, const struct command *command)
 static bool knows(const struct command *command, struct wl_text key)
 {
 	for (const char *const *known = command->keys; *known != 0; known++)
-		if (wl_text_is(key, *known + (**known == '?')))
+		if (wl_text_is(key, *known + (**known == '?' || **known == '~')))
 			return true;
 	return false;
 }

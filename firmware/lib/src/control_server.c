@@ -3,6 +3,10 @@
 #include "bytes.h"
 #include "control_reply.h"
 
+/* Hellos over UDP, whose sender may be forged: so many at once, and one more after so many milliseconds. */
+#define HELLO_BURST 16
+#define HELLO_MS 100
+
 static bool same_peer(const struct wl_peer *one, const struct wl_peer *other)
 {
 	if (one->serial || other->serial)
@@ -16,6 +20,7 @@ void wl_control_init(struct wl_control *control, const struct wl_node *node, uin
 	memset(control, 0, sizeof(*control));
 	control->node = node;
 	control->random = seed;
+	control->hello_saved_ms = HELLO_BURST * HELLO_MS;
 }
 
 static enum wl_state state_now(struct wl_control *c, uint64_t now_ms, struct wl_status *status)
@@ -35,18 +40,23 @@ void wl_control_poll(struct wl_control *c, uint64_t now_ms)
 		c->node->stop(c->node->context, WL_ABANDONED, now_ms);
 }
 
+uint32_t wl_control_random(struct wl_control *c)
+{
+	/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
+	uint64_t x = c->random += 0x9E3779B97F4A7C15u;
+
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+	x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+	return (uint32_t)((x ^ x >> 31) >> 32);
+}
+
 /* Session numbers are hard to guess: whoever knows one has received a reply at the address he claims. */
 static uint32_t fresh_number(struct wl_control *c)
 {
 	for (;;) {
-		/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
-		uint64_t x = c->random += 0x9E3779B97F4A7C15u;
-		uint32_t number;
+		uint32_t number = wl_control_random(c);
 		bool taken = false;
 
-		x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-		x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-		number = (uint32_t)((x ^ x >> 31) >> 32);
 		for (int n = 0; n < WL_CONTROL_SESSIONS; n++)
 			taken = taken || c->sessions[n].number == number;
 		if (number != 0 && !taken)
@@ -54,44 +64,48 @@ static uint32_t fresh_number(struct wl_control *c)
 	}
 }
 
-enum which { OWN, UNUSED, SILENT };
-
-/* The session that was not heard for longest, of those that may be given away. */
-static struct wl_session *oldest(struct wl_control *c, enum which which, const struct wl_peer *peer,
-				 uint64_t now_ms)
+/* A line outside a session says nothing of where its answer goes. */
+static bool may_be_forged(const struct wl_peer *peer)
 {
-	struct wl_session *found = 0;
-
-	for (int n = 0; n < WL_CONTROL_SESSIONS; n++) {
-		struct wl_session *s = &c->sessions[n];
-		bool may = which == OWN	     ? same_peer(&s->peer, peer)
-			   : which == UNUSED ? s->last == 0
-					     : now_ms - s->heard_ms >= c->node->identity->idle_ms;
-
-		if (s->number != 0 && may && (found == 0 || s->heard_ms < found->heard_ms))
-			found = s;
-	}
-	return found;
+	return WL_CONTROL_UDP && !peer->serial && !peer->stream;
 }
 
-/* A place for a session: free, the peer's own if it has its share, never used (a flood of hellos wears out only
- * such), or idle. 0 where every place is taken by a client that was heard lately. */
+/* How readily a place is given away, the first one first. */
+enum { FREE, UNUSED, USED, KEPT };
+
+/* Of a peer that has its share only its own sessions are given away. Those that were never used go first: a flood of hellos,
+ * in whose name ever, wears out only such. Over UDP none goes whose client may well be there: it may not have asked. */
+static unsigned rank(const struct wl_control *c, const struct wl_session *s, bool share,
+		     const struct wl_peer *peer, uint64_t now_ms)
+{
+	uint32_t idle_ms = c->node->identity->idle_ms;
+	uint32_t least_ms = !share ? idle_ms : may_be_forged(peer) ? idle_ms / 2 : 0;
+
+	if (share && (s->number == 0 || !same_peer(&s->peer, peer)))
+		return KEPT;
+	if (s->last != 0)
+		return now_ms - s->heard_ms < least_ms ? KEPT : USED;
+	return s->number == 0 ? FREE : UNUSED;
+}
+
+/* A place for a session; of several alike the one that was not heard for longest. 0 where every place is taken by a client
+ * that was heard lately. */
 static struct wl_session *make_room(struct wl_control *c, const struct wl_peer *peer, uint64_t now_ms)
 {
-	struct wl_session *place = 0;
-	int own = 0;
+	struct wl_session *place = 0, *s;
+	unsigned own = 0, best = KEPT;
 
-	for (int n = 0; n < WL_CONTROL_SESSIONS; n++) {
-		if (c->sessions[n].number == 0)
-			place = &c->sessions[n];
-		else
-			own += same_peer(&c->sessions[n].peer, peer);
+	for (s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++)
+		own += s->number != 0 && same_peer(&s->peer, peer);
+	for (s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++) {
+		unsigned ready = rank(c, s, own >= WL_CONTROL_SESSIONS_PER_PEER, peer, now_ms);
+
+		if (ready < best || (ready == best && place != 0 && s->heard_ms < place->heard_ms)) {
+			best = ready;
+			place = s;
+		}
 	}
-	if (own >= WL_CONTROL_SESSIONS_PER_PEER)
-		return oldest(c, OWN, peer, now_ms);
-	if (place == 0)
-		place = oldest(c, UNUSED, peer, now_ms);
-	return place != 0 ? place : oldest(c, SILENT, peer, now_ms);
+	return place;
 }
 
 static void keep(struct wl_session *session, const struct wl_out *out)
@@ -136,48 +150,91 @@ static uint32_t number_of(const struct wl_line *line, const char *key)
 	return (uint32_t)number;
 }
 
-static void open(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
-		 uint64_t now_ms)
+bool wl_control_proven(const struct wl_control *c, const struct wl_ip *host)
 {
-	struct wl_refusal refusal = { 0 };
-	struct wl_session *s;
-	uint32_t version;
+	const struct wl_peer peer = { .host = *host };
 
-	if (!wl_request_check(line, &refusal)) {
-		wl_reply_refusal(&c->out, line->session, line->number, &refusal);
-		return;
-	}
-	if (!wl_text_is(line->name, "hello")) {
-		refuse(c, line, "no-session");
-		return;
-	}
-	version = number_of(line, "version");
-	if (version < 1) {
-		refusal = (struct wl_refusal){ .code = "version", .limited = true, .limit = 1 };
-		wl_reply_refusal(&c->out, line->session, line->number, &refusal);
-		return;
-	}
-	for (s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++) {
-		if (s->number != 0 && s->last == 0 && s->nonce == line->number && same_peer(&s->peer, peer)) {
-			repeat(s, &c->out);
-			return;
-		}
-	}
-	s = make_room(c, peer, now_ms);
-	if (s == 0) {
-		refuse(c, line, "full");
-		return;
-	}
-	s->number = fresh_number(c);
+	for (const struct wl_session *s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++)
+		if (s->number != 0 && s->last != 0 && same_peer(&s->peer, &peer))
+			return true;
+	return false;
+}
+
+static bool may_hello(struct wl_control *c, uint64_t now_ms)
+{
+	/* Modulo 2^32: right, too, where the node's counter has 32 bits and begins anew. */
+	uint32_t passed_ms = (uint32_t)now_ms - c->hello_ms;
+	uint32_t room_ms = HELLO_BURST * HELLO_MS - c->hello_saved_ms;
+
+	c->hello_ms = (uint32_t)now_ms;
+	c->hello_saved_ms += passed_ms < room_ms ? passed_ms : room_ms;
+	if (c->hello_saved_ms < HELLO_MS)
+		return false;
+	c->hello_saved_ms -= HELLO_MS;
+	return true;
+}
+
+/* The session that the same hello has opened before, as long as it is not used; or 0. */
+static struct wl_session *opened(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer)
+{
+	for (struct wl_session *s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++)
+		if (s->number != 0 && s->last == 0 && s->nonce == line->number && same_peer(&s->peer, peer))
+			return s;
+	return 0;
+}
+
+/* Give a session, where the reply has at most so many bytes; or why not. */
+static const char *grant(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+			 uint16_t version, size_t most, uint64_t now_ms)
+{
+	struct wl_session *s = make_room(c, peer, now_ms);
+	uint32_t number;
+
+	if (s == 0)
+		return "full";
+	number = fresh_number(c);
+	wl_out_begin(&c->out, '=', line->session, line->number, "hello");
+	wl_reply_hello(&c->out, c->node, version < WL_CONTROL_VERSION ? version : WL_CONTROL_VERSION, number);
+	end(&c->out, line);
+	if (WL_CONTROL_UDP && c->out.count > most)
+		return "pad";
+	s->number = number;
 	s->nonce = line->number;
 	s->last = 0;
 	s->heard_ms = now_ms;
 	s->peer = *peer;
-	wl_out_begin(&c->out, '=', line->session, line->number, "hello");
-	wl_reply_hello(&c->out, c->node,
-		       version < WL_CONTROL_VERSION ? (uint16_t)version : WL_CONTROL_VERSION, s->number);
-	end(&c->out, line);
 	keep(s, &c->out);
+	return 0;
+}
+
+/* A line in session 0, whose answer has at most `most` bytes. */
+static void open(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer, size_t most,
+		 uint64_t now_ms)
+{
+	struct wl_refusal refusal = { 0 };
+	bool hello = wl_text_is(line->name, "hello");
+	struct wl_session *s;
+
+	if (hello && may_be_forged(peer) && !may_hello(c, now_ms)) {
+		c->out.count = 0;
+		return;
+	}
+	if (wl_request_check(line, &refusal)) {
+		uint32_t version = number_of(line, "version");
+
+		if (!hello)
+			refusal.code = "no-session";
+		else if (version < 1)
+			refusal = (struct wl_refusal){ .code = "version", .limited = true, .limit = 1 };
+		else if ((s = opened(c, line, peer)) == 0)
+			refusal.code = grant(c, line, peer, (uint16_t)version, most, now_ms);
+		else if (WL_CONTROL_UDP && s->reply_count > most)
+			refusal.code = "pad";
+		else
+			repeat(s, &c->out);
+	}
+	if (refusal.code != 0)
+		wl_reply_refusal(&c->out, line->session, line->number, &refusal);
 }
 
 static bool start(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
@@ -282,7 +339,8 @@ static bool perform(struct wl_control *c, const struct wl_line *line, const stru
 	return !(refusal.about_trial && wl_text_is(line->name, "start"));
 }
 
-static void within(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
+/* Answer a line of a session. False where the peer has none of that number. */
+static bool within(struct wl_control *c, const struct wl_line *line, const struct wl_peer *peer,
 		   uint64_t now_ms)
 {
 	struct wl_session *s = c->sessions;
@@ -293,7 +351,7 @@ static void within(struct wl_control *c, const struct wl_line *line, const struc
 		s++;
 	if (s == c->sessions + WL_CONTROL_SESSIONS) {
 		refuse(c, line, "no-session");
-		return;
+		return false;
 	}
 	s->heard_ms = now_ms;
 	if (line->number == 0 || line->number < s->last) {
@@ -307,23 +365,28 @@ static void within(struct wl_control *c, const struct wl_line *line, const struc
 	}
 	if (counts && c->trial != 0 && same_peer(&c->owner, peer))
 		c->owner_heard_ms = now_ms;
+	return true;
 }
 
 size_t wl_control_handle(struct wl_control *c, const char *bytes, size_t count, const struct wl_peer *peer,
 			 uint64_t now_ms, const char **reply)
 {
+	/* Who forges an address gets no more sent there than he sends himself. */
+	size_t most = may_be_forged(peer) ? count : WL_LINE_BYTES;
 	struct wl_line line;
+	bool known = false;
 
 	wl_control_poll(c, now_ms);
 	*reply = c->out.bytes;
 	/* Answers are never answered, and noise is not either: two nodes cannot get into a conversation. */
-	if (count == 0 || bytes[0] != '?')
+	if (count == 0 || bytes[0] != '?' || (!WL_CONTROL_UDP && !peer->serial && !peer->stream))
 		return 0;
 	switch (wl_line_read(bytes, count, peer->serial, &line)) {
 	case WL_LINE_NOISE:
 		return 0;
 	case WL_LINE_TOO_LONG:
-		return wl_control_too_long(c, reply);
+		wl_control_too_long(c, reply);
+		break;
 	case WL_LINE_BAD_CHECK:
 		refuse(c, &line, "bad-check");
 		break;
@@ -335,11 +398,11 @@ size_t wl_control_handle(struct wl_control *c, const char *bytes, size_t count, 
 		break;
 	case WL_LINE_OK:
 		if (line.session == 0)
-			open(c, &line, peer, now_ms);
+			open(c, &line, peer, most, now_ms);
 		else
-			within(c, &line, peer, now_ms);
+			known = within(c, &line, peer, now_ms);
 	}
-	return c->out.count;
+	return !WL_CONTROL_UDP || known || c->out.count <= most ? c->out.count : 0;
 }
 
 size_t wl_control_too_long(struct wl_control *c, const char **reply)

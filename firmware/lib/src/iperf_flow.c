@@ -15,6 +15,7 @@ void wl_iperf_init(struct wl_iperf *it, const struct wl_iperf_io *io, uint32_t t
 	it->us_per_tick = (uint32_t)(us >> 32);
 	it->us_per_tick_part = (uint32_t)us;
 	it->max_datagram_bytes = 1470;
+	it->back_bits_per_s = WL_IPERF_BACK_BITS_PER_S;
 }
 
 uint64_t wl_iperf_in(const struct wl_iperf *it, uint32_t ms)

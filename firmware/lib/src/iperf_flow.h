@@ -66,6 +66,9 @@ void wl_iperf_begin(struct wl_iperf *it, struct wl_iperf_flow *flow);
 /* Send what flow->ask says, to the port it names; the flow receives no more. */
 void wl_iperf_back(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
+/* Whether the peer of a flow is known to receive what is sent to its address. */
+bool wl_iperf_proven(const struct wl_iperf *it, const struct wl_iperf_flow *flow);
+
 /* Keep what a peer asks for within the limits; false where it gets nothing. */
 bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *flow);
 

@@ -20,27 +20,45 @@
 #define KNOCK_TRIES 60
 /* What is later than that is not made up for. */
 #define SLACK_MS 10
+/* Ports below are of services: whoever asks for traffic to one has none of iperf there. */
+#define LOWEST_PORT 1024
+
+bool wl_iperf_proven(const struct wl_iperf *it, const struct wl_iperf_flow *f)
+{
+	if (!f->udp)
+		return true;
+	return it->io->may_send != 0 ? it->io->may_send(it->io->context, &f->peer) : false;
+}
+
+static bool refuse(struct wl_iperf *it, const struct wl_iperf_flow *f, enum wl_iperf_why why)
+{
+	it->refused++;
+	if (it->io->refused != 0)
+		it->io->refused(it->io->ended_context, &f->peer, why);
+	return false;
+}
 
 bool wl_iperf_limit(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	struct wl_iperf_ask *ask = &f->ask;
 	uint32_t most = WL_IPERF_BACK_S * 100;
 
-	if (it->receive_only) {
-		it->refused++;
-		return false;
-	}
-	/* -r and -R, the odd modes; -d and --full-duplex end with what comes. */
-	if ((f->udp & ask->mode) != 0)
+	if (it->receive_only)
+		return refuse(it, f, WL_IPERF_RECEIVES_ONLY);
+	/* Of -r and -d; all else goes to where the flow comes from. */
+	if (ask->mode < WL_IPERF_REVERSE && ask->port < LOWEST_PORT)
+		return refuse(it, f, WL_IPERF_SERVICE_PORT);
+	if (!wl_iperf_proven(it, f))
+		return refuse(it, f, WL_IPERF_NOT_PROVEN);
+	if (f->udp) {
 		most = WL_IPERF_UDP_BACK_S * 100;
+		if (ask->bits_per_s == 0)
+			ask->bits_per_s = 1048576;
+		if (ask->bits_per_s > it->back_bits_per_s)
+			ask->bits_per_s = it->back_bits_per_s;
+	}
 	if (ask->time_cs > most)
 		ask->time_cs = most;
-	if (!f->udp)
-		return true;
-	if (ask->bits_per_s == 0)
-		ask->bits_per_s = 1048576;
-	if (ask->bits_per_s > WL_IPERF_BACK_BITS_PER_S)
-		ask->bits_per_s = WL_IPERF_BACK_BITS_PER_S;
 	return true;
 }
 

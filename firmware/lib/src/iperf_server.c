@@ -53,10 +53,13 @@ static void asked(struct wl_iperf *it, struct wl_iperf_flow *f)
 	wl_iperf_begin(it, f);
 }
 
-static void answer(struct wl_iperf *it, struct wl_iperf_flow *f)
+/* Answer a final datagram of `count` bytes. Who may be forged gets no more reports than have room in the bytes that came
+ * before, or in the datagrams that ask for them. */
+static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, size_t count)
 {
 	struct wl_iperf_result result;
 	uint8_t report[REPORT_BYTES];
+	uint32_t wait_ms = LINGER_MS;
 
 	if (f->receiving == RX_DATA) {
 		if (f->client || f->ask.mode == WL_IPERF_FULL_DUPLEX) {
@@ -70,13 +73,16 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f)
 	}
 	if (f->receiving != RX_OVER || f->tx.tries == MOST_ANSWERS)
 		return;
-	f->tx.tries++;
-	wl_iperf_result(it, f, false, &result);
-	wl_iperf_report_write(&result.here, f->wide, report);
-	it->io->udp_send(it->io->context, f, report, REPORT_BYTES, REPORT_BYTES);
-	f->tx.due = wl_iperf_in(it, LINGER_MS);
+	if (count >= REPORT_BYTES || (f->tx.tries + 1u) * REPORT_BYTES <= f->rx.bytes ||
+	    wl_iperf_proven(it, f)) {
+		f->tx.tries++;
+		wl_iperf_result(it, f, false, &result);
+		wl_iperf_report_write(&result.here, f->wide, report);
+		it->io->udp_send(it->io->context, f, report, REPORT_BYTES, REPORT_BYTES);
+	}
 	if (f->ask.mode == WL_IPERF_TRADEOFF)
-		f->tx.due = wl_iperf_in(it, BACK_MS + BACK_APART_MS * (uint32_t)(f - it->flows));
+		wait_ms = BACK_MS + BACK_APART_MS * (uint32_t)(f - it->flows);
+	f->tx.due = wl_iperf_in(it, wait_ms);
 	wl_iperf_wake(it, f->tx.due);
 }
 
@@ -136,7 +142,7 @@ static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 			f->sending = TX_NONE;
 	}
 	if (wl_iperf_take(it, f, bytes, count))
-		answer(it, f);
+		answer(it, f, count);
 }
 
 void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const struct wl_iperf_address *from,
@@ -169,7 +175,7 @@ void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const st
 		it->last = f;
 	}
 	if (wl_iperf_take(it, f, bytes, count))
-		answer(it, f);
+		answer(it, f, count);
 }
 
 void wl_iperf_refused(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t now)

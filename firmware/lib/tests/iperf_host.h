@@ -14,14 +14,17 @@
 struct host {
 	struct wl_iperf it;
 	uint64_t now;
-	unsigned opened, connected, ended, closed, told;
+	unsigned opened, connected, ended, closed, told, refusals;
+	enum wl_iperf_why why; /* of the last refusal */
 	unsigned datagrams, most; /* datagrams sent, and how many there is room for */
+	uint64_t datagram_bytes;
 	uint64_t room, sent; /* bytes of streams */
 	struct wl_iperf_flow *flow; /* of the last call */
 	struct wl_iperf_address to;
 	uint8_t head[WL_IPERF_HEAD_BYTES], first[WL_IPERF_HEAD_BYTES];
 	size_t head_count, count, first_count;
 	bool refuses;
+	bool unproven; /* any host may be forged */
 	struct wl_iperf_result result, results[8];
 };
 
@@ -52,6 +55,7 @@ static bool host_udp_send(void *context, struct wl_iperf_flow *flow, const uint8
 	h->head_count = head_count;
 	h->count = count;
 	h->datagrams++;
+	h->datagram_bytes += count;
 	return true;
 }
 
@@ -93,6 +97,21 @@ static void host_close(void *context, struct wl_iperf_flow *flow)
 	((struct host *)context)->closed++;
 }
 
+static bool host_may_send(void *context, const struct wl_iperf_address *peer)
+{
+	(void)peer;
+	return !((struct host *)context)->unproven;
+}
+
+static void host_refused(void *context, const struct wl_iperf_address *peer, enum wl_iperf_why why)
+{
+	struct host *h = context;
+
+	(void)peer;
+	h->refusals++;
+	h->why = why;
+}
+
 static void host_told(void *context, const struct wl_iperf_result *result)
 {
 	struct host *h = context;
@@ -110,6 +129,8 @@ static inline void host_begin(void)
 					       .tcp_send = host_tcp_send,
 					       .tcp_end = host_tcp_end,
 					       .close = host_close,
+					       .may_send = host_may_send,
+					       .refused = host_refused,
 					       .ended = host_told,
 					       .ended_context = &host };
 

@@ -90,10 +90,10 @@ cross() {
 
 # The files of a module.
 sources() {
+    # A pattern as the name of a module is to be taken as one.
+    # shellcheck disable=SC2086
     case "$1" in
         app) echo "$here"/../../app/app_*.c "$here/../../app/pace.c" ;;
-        # The pattern is to be taken as one.
-        # shellcheck disable=SC2086
         *) echo "$here"/../src/$1.c ;;
     esac
 }
@@ -124,11 +124,15 @@ main() {
     run test_line "$tree/spec/vectors/node-control.txt"
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control
+    run test_control_udp
     run test_app
+    run test_proof
     run test_unit
-    run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/*
+    run replay_control control_line "$tree"/fuzz/corpus/control_line/* "$tree"/fuzz/corpus/control_server/* \
+        "$here"/../fuzz/corpus/control/*
     run test_iperf_udp
     run test_iperf_tcp
+    run test_iperf_forged
     run replay_iperf iperf2 "$tree"/fuzz/corpus/iperf2_header/* "$tree"/fuzz/corpus/iperf2_receiver/* "$here"/../fuzz/corpus/iperf/*
     run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
     run replay_echo echo "$tree"/fuzz/corpus/test_frame/*

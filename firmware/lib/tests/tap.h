@@ -61,4 +61,16 @@ static inline size_t tap_hex(const char *text, uint8_t *out, size_t room)
 	return count;
 }
 
+/* A number below `below`, the same ones in each run. */
+static inline uint32_t random_below(uint32_t below)
+{
+	static uint64_t state = 88172645463325252u;
+
+	/* xorshift64 (Marsaglia 2003) */
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 11) % below;
+}
+
 #endif

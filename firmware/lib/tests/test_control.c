@@ -1,86 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The server core against a demo node: the stories of crates/control/tests/protocol.rs. */
-#include "tap.h"
+#include "control_client.h"
 
-#include "demo_node.h"
-
-static struct wl_control c;
-static uint64_t now_ms;
-static char answer[WL_LINE_BYTES + 1];
 static const char start_line[] =
 	"start direction=transmit layer=ethernet frame_bytes=64 load=max frames=%u%s";
-
-static struct wl_peer host(uint8_t last)
-{
-	return (struct wl_peer){ .host = { 4, { 192, 0, 2, last } } };
-}
-
-static struct wl_peer serial(uint8_t line)
-{
-	return (struct wl_peer){ .serial = true, .line = line };
-}
-
-/* Send bytes; every answer must be a line with a right check that is no request. */
-static const char *send(const char *text, size_t count, struct wl_peer peer)
-{
-	const char *reply;
-	struct wl_line line;
-	size_t length = wl_control_handle(&c, text, count, &peer, now_ms, &reply);
-
-	memcpy(answer, reply, length);
-	answer[length] = 0;
-	if (length > 0)
-		CHECK(wl_line_read(answer, length, true, &line) == WL_LINE_OK && line.mark != '?');
-	return answer;
-}
-
-static const char *say(const char *text, struct wl_peer peer)
-{
-	char line[600];
-	int count = snprintf(line, sizeof line, "%s", text);
-
-	if (peer.serial)
-		count += sprintf(line + count, " *%04X\n", wl_crc16(line, (size_t)count));
-	return send(line, (size_t)count, peer);
-}
-
-static bool has(const char *text)
-{
-	bool found = strstr(answer, text) != NULL;
-
-	if (!found)
-		printf("# no '%s' in: %s\n", text, answer);
-	return found;
-}
-
-static uint32_t hello(uint32_t nonce, struct wl_peer peer)
-{
-	char text[64];
-	const char *session;
-
-	sprintf(text, "?0.%u hello version=1", nonce);
-	session = strstr(say(text, peer), " session=");
-	return session ? (uint32_t)strtoul(session + 9, NULL, 10) : 0;
-}
-
-/* A client with its session. */
-struct client {
-	struct wl_peer peer;
-	uint32_t session, number;
-};
-
-static struct client join(struct wl_peer peer)
-{
-	return (struct client){ peer, hello(9, peer), 0 };
-}
-
-static const char *ask(struct client *client, const char *request)
-{
-	char text[600];
-
-	snprintf(text, sizeof text, "?%u.%u %s", client->session, ++client->number, request);
-	return say(text, client->peer);
-}
 
 static const char *ask_start(struct client *client, unsigned frames, const char *more)
 {
@@ -88,12 +11,6 @@ static const char *ask_start(struct client *client, unsigned frames, const char 
 
 	snprintf(text, sizeof text, start_line, frames, more);
 	return ask(client, text);
-}
-
-static void begin(void)
-{
-	demo_begin(&c);
-	now_ms = 1000;
 }
 
 static void an_old_number_is_never_done_again(void)
@@ -422,17 +339,6 @@ static void the_longest_hello_fits(void)
 	demo.identity.idle_ms = 86400000;
 	CHECK(hello(UINT32_MAX, host(1)) != 0);
 	CHECK(has(" idle_ms=86400000 "));
-}
-
-static uint32_t random_below(uint32_t below)
-{
-	static uint64_t state = 88172645463325252u;
-
-	/* xorshift64 (Marsaglia 2003) */
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 11) % below;
 }
 
 /* A bad UART: requests are lost, damaged, doubled and overtaken by old ones, and so are replies. The client repeats

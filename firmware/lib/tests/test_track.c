@@ -71,17 +71,6 @@ static void sequences_wrap(void)
 	EQUAL(wl_track(&t, 2), WL_IN_ORDER);
 }
 
-static uint64_t random_state = 88172645463325252u;
-
-static uint32_t random_below(uint32_t below)
-{
-	/* xorshift64 (Marsaglia 2003) */
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state >> 11) % below;
-}
-
 /* The plainest tracker there is: a list of all that came. */
 static void random_arrivals_against_a_plain_list(void)
 {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::{ClientCounts, ClientError, Patience};
-use crate::line::{Kind, Line, LineBuf, RequestId};
-use crate::message::{Reply, Request};
-use crate::refusal::Code;
+use crate::line::{Kind, Line, LineBuf, MAX_LINE, RequestId};
+use crate::message::{Hello, Identity, Opened, Reply, Request, VERSION};
+use crate::refusal::{Code, Refusal};
 use crate::transport::Transport;
 
 /// A transport with what is counted on it.
@@ -17,13 +17,45 @@ pub(super) struct Link<T> {
 
 /// What one received line means for the request that waits.
 enum Heard {
-    Answer(Reply),
+    Answer(Box<Reply>),
     /// The node got something it could not read, which may have been our request: say it again now.
     SayAgain,
     Nothing,
 }
 
 impl<T: Transport> Link<T> {
+    /// Open a session. Over UDP the line is as long as a reply can be, so that the node may send one; a node that does
+    /// not know what fills it is asked without.
+    pub fn hello(&mut self, id: RequestId) -> Result<(Opened, Identity), ClientError> {
+        let said = |link: &mut Link<T>, padded: bool, id: RequestId| {
+            let mut hello = Hello {
+                version: VERSION,
+                pad: None,
+            };
+            if padded {
+                let mut out = LineBuf::new();
+                hello.pad = Some(String::new());
+                let bare = Request::Hello(hello.clone()).emit(id, &mut out);
+                let bare = bare.map_or(MAX_LINE, <[u8]>::len);
+                hello.pad = Some("-".repeat(MAX_LINE - bare));
+            }
+            link.exchange(&Request::Hello(hello), id)
+        };
+        let padded = self.transport.is_forgeable();
+        let answer = match said(self, padded, id) {
+            Err(ClientError::Refused { refusal, .. }) if turns(&refusal, padded) => {
+                // A second copy of that refusal must not answer this hello too.
+                let number = id.number.wrapping_add(1);
+                said(self, !padded, RequestId { number, ..id })
+            }
+            answer => answer,
+        };
+        match answer? {
+            Reply::Hello(opened, identity) => Ok((opened, identity)),
+            _ => Err(super::unexpected("hello")),
+        }
+    }
+
     /// Say a request until its answer comes, or all tries are used up.
     pub fn exchange(&mut self, request: &Request, id: RequestId) -> Result<Reply, ClientError> {
         let command = request.command();
@@ -61,7 +93,7 @@ impl<T: Transport> Link<T> {
                 return Ok(None);
             };
             match self.hear(&buffer[..len.min(buffer.len())], command, id)? {
-                Heard::Answer(reply) => return Ok(Some(reply)),
+                Heard::Answer(reply) => return Ok(Some(*reply)),
                 Heard::SayAgain => return Ok(None),
                 Heard::Nothing => {}
             }
@@ -93,7 +125,7 @@ impl<T: Transport> Link<T> {
             return Ok(Heard::Nothing);
         }
         match Reply::parse(&line) {
-            Ok(reply) => Ok(Heard::Answer(reply)),
+            Ok(reply) => Ok(Heard::Answer(Box::new(reply))),
             Err(error) => Err(ClientError::Protocol {
                 command,
                 what: format!("{error:?}"),
@@ -114,5 +146,13 @@ impl<T: Transport> Link<T> {
             Reply::Error(refusal) => Err(ClientError::Refused { command, refusal }),
             reply => Ok(reply),
         }
+    }
+}
+
+/// Whether a hello that was refused is worth saying again with what fills it, or without.
+fn turns(refusal: &Refusal, padded: bool) -> bool {
+    match padded {
+        true => refusal.code == Code::UnknownField && refusal.field.as_deref() == Some("pad"),
+        false => refusal.code == Code::Pad,
     }
 }

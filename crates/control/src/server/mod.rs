@@ -3,6 +3,8 @@
 mod check;
 pub mod demo;
 mod handler;
+mod opening;
+mod pace;
 mod session;
 
 use std::net::IpAddr;
@@ -10,14 +12,19 @@ use std::time::Duration;
 
 pub use check::check_start;
 pub use handler::NodeHandler;
+use pace::Pace;
 use session::Sessions;
 
 use crate::line::{Kind, Line, LineBuf, RequestId, word};
-use crate::message::{Opened, Reply, Request, Start, Status, VERSION};
+use crate::message::{Reply, Request, Start, Status};
 use crate::page::{Capture, Counters, Setup, Span};
 use crate::refusal::{Code, MAX_WHY, Refusal, cut};
+use crate::token::Token;
 use crate::value::State;
 
+/// Greetings from addresses that may be forged: so many at once, then so many a second; beyond that the node is silent.
+const HELLOS_AT_ONCE: u32 = 32;
+const HELLOS_PER_S: u32 = 16;
 /// Most capture records that can fit one line: `0:0,` each.
 const MAX_RECORDS_A_LINE: usize = 100;
 
@@ -44,19 +51,17 @@ pub struct Config {
     pub max_sessions: usize,
     /// Sessions of one peer at once.
     pub max_sessions_per_peer: usize,
-    /// Seed of session numbers. Must not be guessable where untrusted hosts can reach the node.
-    pub seed: u64,
+    /// Seed of session numbers, for repeatable tests; without one they come from the system, and cannot be guessed.
+    pub seed: Option<u64>,
 }
 
 impl Config {
-    /// 16 sessions, 4 of each peer, seeded by the host's randomness.
-    pub fn random() -> Config {
-        use std::hash::{BuildHasher, Hasher};
-        let seed = std::hash::RandomState::new().build_hasher().finish();
+    /// 16 sessions, 4 of each peer, numbered by the system's randomness.
+    pub const fn random() -> Config {
         Config {
             max_sessions: 16,
             max_sessions_per_peer: 4,
-            seed,
+            seed: None,
         }
     }
 }
@@ -76,6 +81,9 @@ pub struct Server<H> {
     sessions: Sessions,
     trials: u32,
     current: Option<Current>,
+    token: Option<Token>,
+    hellos: Pace,
+    proven: bool,
 }
 
 impl<H: NodeHandler> Server<H> {
@@ -91,6 +99,18 @@ impl<H: NodeHandler> Server<H> {
             sessions,
             trials: 0,
             current: None,
+            token: None,
+            hellos: Pace::new(HELLOS_AT_ONCE, HELLOS_PER_S),
+            proven: false,
+        }
+    }
+
+    /// The same for clients that have this token alone.
+    #[must_use]
+    pub fn with_token(self, token: Token) -> Server<H> {
+        Server {
+            token: Some(token),
+            ..self
         }
     }
 
@@ -102,6 +122,17 @@ impl<H: NodeHandler> Server<H> {
     /// Sessions in use.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Whether the line that was handled last came from a client that receives at its address, as its session number
+    /// shows, and that has the token where there is one.
+    pub const fn last_was_proven(&self) -> bool {
+        self.proven
+    }
+
+    /// Whether clients need a token.
+    pub const fn has_token(&self) -> bool {
+        self.token.is_some()
     }
 
     /// Do what time asks for: abandon the trial of a client that fell silent. Call it now and then.
@@ -127,17 +158,55 @@ impl<H: NodeHandler> Server<H> {
         now: Duration,
         out: &'o mut LineBuf,
     ) -> Option<&'o [u8]> {
+        let answered = self.take(bytes, peer, now, None, out);
+        answered.then_some(out.as_bytes())
+    }
+
+    /// The same for a datagram, whose sender's address may be forged: outside a session no answer has more bytes.
+    pub fn handle_datagram<'o>(
+        &mut self,
+        bytes: &[u8],
+        peer: Peer,
+        now: Duration,
+        out: &'o mut LineBuf,
+    ) -> Option<&'o [u8]> {
+        let answered = self.take(bytes, peer, now, Some(bytes.len()), out);
+        answered.then_some(out.as_bytes())
+    }
+
+    /// Whether there is an answer. `most` is how many bytes it may have outside a session.
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        peer: Peer,
+        now: Duration,
+        most: Option<usize>,
+        out: &mut LineBuf,
+    ) -> bool {
         self.poll(now);
+        self.proven = false;
         // Answers are never answered, and noise is not either: two nodes cannot get into a conversation.
         if bytes.first() != Some(&b'?') {
-            return None;
+            return false;
         }
-        match Line::parse(bytes, peer.needs_check()) {
-            Err(error) => refuse(Refusal::of_fault(error.fault)?, error.id, out),
-            Ok(line) if line.id.session == 0 => self.open(&line, peer, now, out),
+        let in_session = match Line::parse(bytes, peer.needs_check()) {
+            Err(error) => match Refusal::of_fault(error.fault) {
+                None => return false,
+                Some(refusal) => {
+                    refuse(refusal, error.id, out);
+                    false
+                }
+            },
+            Ok(line) if line.id.session == 0 => {
+                if most.is_some() && !self.hellos.allows(now) {
+                    return false;
+                }
+                self.open(&line, peer, now, most, out);
+                false
+            }
             Ok(line) => self.within(&line, peer, now, out),
-        }
-        (!out.as_bytes().is_empty()).then_some(out.as_bytes())
+        };
+        in_session || most.is_none_or(|most| out.as_bytes().len() <= most)
     }
 
     /// Answer a line of a request that was too long to be kept.
@@ -148,44 +217,15 @@ impl<H: NodeHandler> Server<H> {
         out.as_bytes()
     }
 
-    fn open(&mut self, line: &Line<'_>, peer: Peer, now: Duration, out: &mut LineBuf) {
-        let hello = match Request::parse(line) {
-            Ok(Request::Hello(hello)) => hello,
-            Ok(_) => return refuse(Refusal::new(Code::NoSession), line.id, out),
-            Err(refusal) => return refuse(refusal, line.id, out),
-        };
-        if hello.version < 1 {
-            return refuse(
-                Refusal {
-                    limit: Some(1),
-                    ..Refusal::new(Code::Version)
-                },
-                line.id,
-                out,
-            );
-        }
-        if let Some(session) = self.sessions.opened_by(peer, line.id.number) {
-            out.clone_from(&session.reply);
-            return;
-        }
-        let identity = self.handler.identity().clone();
-        let idle = self.idle();
-        let Some(session) = self.sessions.open(peer, line.id.number, now, idle) else {
-            return refuse(Refusal::new(Code::Full), line.id, out);
-        };
-        let opened = Opened {
-            version: hello.version.min(VERSION),
-            session: session.number,
-        };
-        answer(Reply::Hello(opened, identity), line.id, out);
-        session.reply.clone_from(out);
-    }
-
-    fn within(&mut self, line: &Line<'_>, peer: Peer, now: Duration, out: &mut LineBuf) {
+    /// Answer a line of a session; whether there is such a session.
+    fn within(&mut self, line: &Line<'_>, peer: Peer, now: Duration, out: &mut LineBuf) -> bool {
         let Some(session) = self.sessions.get(line.id.session, peer, now) else {
-            return refuse(Refusal::new(Code::NoSession), line.id, out);
+            refuse(Refusal::new(Code::NoSession), line.id, out);
+            return false;
         };
-        let (last, number) = (session.last, line.id.number);
+        // The number is known only to who has received the reply to hello.
+        session.proven |= self.token.is_none();
+        let (last, number, mut proven) = (session.last, line.id.number, session.proven);
         let mut starts = false;
         if number != 0 && number == last {
             out.clone_from(&session.reply);
@@ -193,29 +233,33 @@ impl<H: NodeHandler> Server<H> {
             refuse(Refusal::new(Code::Stale), line.id, out);
         } else {
             let reply = match Request::parse(line) {
+                Ok(Request::Auth(auth)) => self.authenticate(line.id.session, peer, now, &auth),
+                _ if !proven => Err(Refusal::new(Code::Token)),
                 Ok(request) => {
                     starts = matches!(request, Request::Start(_));
                     self.execute(&request, peer, now)
-                        .unwrap_or_else(Reply::Error)
                 }
-                Err(refusal) => Reply::Error(refusal),
+                Err(refusal) => Err(refusal),
             };
-            answer(reply, line.id, out);
+            answer(reply.unwrap_or_else(Reply::Error), line.id, out);
             if let Some(session) = self.sessions.get(line.id.session, peer, now) {
                 session.last = number;
                 session.reply.clone_from(out);
+                proven = session.proven;
             }
         }
+        self.proven = proven;
         // Another tester of the same host that waits for its turn keeps nobody's trial alive.
         let owner = self.current.as_mut().filter(|c| c.owner == peer);
-        if let Some(current) = owner.filter(|_| !starts) {
+        if let Some(current) = owner.filter(|_| proven && !starts) {
             current.heard = now;
         }
+        true
     }
 
     fn execute(&mut self, request: &Request, peer: Peer, now: Duration) -> Result<Reply, Refusal> {
         match request {
-            Request::Hello(_) => Err(Refusal::new(Code::NoSession)),
+            Request::Hello(_) | Request::Auth(_) => Err(Refusal::new(Code::NoSession)),
             Request::Setup(ask) => self.setup(ask.from).map(Reply::Setup),
             Request::Start(start) => self.start(start, peer, now),
             Request::Status(ask) => {

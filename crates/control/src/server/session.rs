@@ -16,6 +16,10 @@ pub(crate) struct Session {
     heard: Duration,
     /// Reply to the last request.
     pub(crate) reply: LineBuf,
+    /// What a client with the token answers; none where it was answered wrongly, or the node asks for no token.
+    pub(crate) challenge: Option<String>,
+    /// Whether the client has shown that it receives at its address, and that it has the token where there is one.
+    pub(crate) proven: bool,
 }
 
 /// All sessions of a node.
@@ -24,16 +28,25 @@ pub(crate) struct Sessions {
     table: Vec<Session>,
     max: usize,
     max_per_peer: usize,
-    random: u64,
+    random: Random,
+}
+
+/// Where session numbers come from.
+#[derive(Debug)]
+enum Random {
+    /// The operating system.
+    System,
+    /// A seed, for repeatable tests.
+    Seed(u64),
 }
 
 impl Sessions {
-    pub(crate) fn new(max: usize, max_per_peer: usize, seed: u64) -> Sessions {
+    pub(crate) fn new(max: usize, max_per_peer: usize, seed: Option<u64>) -> Sessions {
         Sessions {
             table: Vec::with_capacity(max),
             max,
             max_per_peer,
-            random: seed,
+            random: seed.map_or(Random::System, Random::Seed),
         }
     }
 
@@ -59,21 +72,31 @@ impl Sessions {
 
     /// Make room and open a session. `None` where every place is taken by a client that was heard lately.
     ///
-    /// A peer at its limit gives up its own oldest session; else the oldest that was never used after its hello
-    /// (a flood of hellos from invented addresses wears out only such), else the oldest idle one.
+    /// A peer at its limit gives up a session of its own, else anybody does: first the oldest that proves nothing (a flood
+    /// of hellos from invented addresses wears out only such), then the oldest idle one. Of its own a peer also gives the
+    /// oldest of all; where its address may be forged only one that was silent for half of `idle`, or others could push out
+    /// the session of a trial that runs.
     pub(crate) fn open(
         &mut self,
         peer: Peer,
         nonce: u32,
         now: Duration,
         idle: Duration,
+        forgeable: bool,
     ) -> Option<&mut Session> {
         let own = |s: &Session| s.peer == peer;
+        let silence = |s: &Session| now.saturating_sub(s.heard);
+        let is_idle = |s: &Session| silence(s) >= idle;
         if self.table.iter().filter(|s| own(s)).count() >= self.max_per_peer {
-            self.remove_oldest(own);
+            let removed = self.remove_oldest(|s| own(s) && !s.proven)
+                || self.remove_oldest(|s| own(s) && is_idle(s))
+                || self.remove_oldest(|s| own(s) && (!forgeable || silence(s) >= idle / 2));
+            if !removed {
+                return None;
+            }
         } else if self.table.len() >= self.max
-            && !self.remove_oldest(|s| s.last == 0)
-            && !self.remove_oldest(|s| now.saturating_sub(s.heard) >= idle)
+            && !self.remove_oldest(|s| !s.proven)
+            && !self.remove_oldest(is_idle)
         {
             return None;
         }
@@ -85,6 +108,8 @@ impl Sessions {
             last: 0,
             heard: now,
             reply: LineBuf::new(),
+            challenge: None,
+            proven: false,
         });
         self.table.last_mut()
     }
@@ -103,14 +128,25 @@ impl Sessions {
     /// Session numbers are hard to guess: whoever knows one has received a reply at the address he claims.
     fn fresh_number(&mut self) -> u32 {
         loop {
-            // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-            self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut x = self.random;
-            x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            let number = ((x ^ (x >> 31)) >> 32) as u32;
+            let number = self.random.next();
             if number != 0 && self.table.iter().all(|s| s.number != number) {
                 return number;
+            }
+        }
+    }
+}
+
+impl Random {
+    fn next(&mut self) -> u32 {
+        match self {
+            Random::System => crate::token::random_u32(),
+            // SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+            Random::Seed(state) => {
+                *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+                let mut x = *state;
+                x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+                x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+                ((x ^ (x >> 31)) >> 32) as u32
             }
         }
     }

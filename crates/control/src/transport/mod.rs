@@ -38,6 +38,12 @@ pub trait Transport {
 
     /// Whether nothing below finds damaged bytes, so that a line needs its check.
     fn needs_check(&self) -> bool;
+
+    /// Whether a node cannot know that an address is the sender's own, as over UDP: its first reply then has at most as
+    /// many bytes as the request.
+    fn is_forgeable(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Transport + ?Sized> Transport for &mut T {
@@ -57,6 +63,9 @@ impl<T: Transport + ?Sized> Transport for &mut T {
     fn needs_check(&self) -> bool {
         (**self).needs_check()
     }
+    fn is_forgeable(&self) -> bool {
+        (**self).is_forgeable()
+    }
 }
 
 impl<T: Transport + ?Sized> Transport for Box<T> {
@@ -75,6 +84,9 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
     fn needs_check(&self) -> bool {
         (**self).needs_check()
+    }
+    fn is_forgeable(&self) -> bool {
+        (**self).is_forgeable()
     }
 }
 

@@ -79,4 +79,8 @@ impl Transport for UdpTransport {
     fn needs_check(&self) -> bool {
         false
     }
+
+    fn is_forgeable(&self) -> bool {
+        true
+    }
 }

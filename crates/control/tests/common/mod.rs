@@ -36,7 +36,7 @@ pub fn config() -> Config {
     Config {
         max_sessions: 4,
         max_sessions_per_peer: 2,
-        seed: 42,
+        seed: Some(42),
     }
 }
 

@@ -16,7 +16,7 @@ use super::clock::{self, Wall};
 use super::datagram::Generation;
 use super::io::{BURST_LEN, Env};
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
-use super::sockets::Wanted;
+use super::sockets::{Wanted, connect_tcp};
 use super::sums::Sums;
 use super::table::{Id, Row};
 use crate::options::SocketOptions;
@@ -37,6 +37,10 @@ pub enum Protocol {
 
 /// How much longer than the test the client waits for traffic back to begin: 3 s, as iperf does.
 const BACK_WAIT: Duration = Duration::from_secs(3);
+/// How long a connection may take that only shows that this address receives.
+const PROVING: Duration = Duration::from_secs(1);
+/// How long the server may take to notice.
+const PROVEN: Duration = Duration::from_millis(500);
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -137,16 +141,38 @@ impl ClientConfig {
     /// [`ClientConfig::run`] that tells more of how it goes.
     pub fn run_telling(&self, stop: &AtomicBool, tell: &(dyn Fn(ClientEvent) + Sync)) -> Outcome {
         let outcome = self.run_once(stop, tell);
-        match self
-            .older(&outcome)
-            .filter(|_| !stop.load(Ordering::Relaxed))
-        {
-            Some(older) => {
-                std::thread::sleep(LINGER);
-                older.run_once(stop, tell)
-            }
-            None => outcome,
+        if stop.load(Ordering::Relaxed) {
+            return outcome;
         }
+        if let Some(older) = self.older(&outcome) {
+            std::thread::sleep(LINGER);
+            return older.run_once(stop, tell);
+        }
+        match self.proves_address(&outcome) {
+            true => {
+                std::thread::sleep(PROVEN);
+                self.run_once(stop, tell)
+            }
+            false => outcome,
+        }
+    }
+
+    /// Connect over TCP where nothing came back over UDP: a server that sends datagrams to no forged address (as `wirelab node
+    /// serve`) then knows that this one is none. Whether such a server may be there.
+    fn proves_address(&self, outcome: &Outcome) -> bool {
+        let nothing = matches!(outcome.trouble, Some(Trouble::NothingBack { .. }));
+        // From the address that is to be proven, and any port.
+        let options = SocketOptions {
+            port: 0,
+            ..self.options
+        };
+        let wanted = Wanted {
+            options: &options,
+            ..self.wanted()
+        };
+        self.protocol == Protocol::Udp
+            && nothing
+            && connect_tcp(self.server, 0, wanted, PROVING).is_ok()
     }
 
     /// The same test for an older server that was found out by its answer: it read no header, and sent nothing back.

@@ -348,18 +348,15 @@ impl ClientHeader {
     }
 
     /// What a server writes before its traffic back on one connection or socket where this asks for one-way times: the client
-    /// reads its start from it. `None` where it does not ask.
+    /// reads its start from it. It asks nothing back, or two servers would answer each other for ever. `None` where this does
+    /// not ask.
     pub fn answer_with_times(&self, udp: bool, start: (u32, u32)) -> Option<ClientHeader> {
-        let mode = match self.mode() {
-            Mode::FullDuplex => Mode::FullDuplex,
-            Mode::Reverse => Mode::Forward,
-            _ => return None,
-        };
-        if !self.wants_trip_times() {
+        let on_one = matches!(self.mode(), Mode::Reverse | Mode::FullDuplex);
+        if !self.wants_trip_times() || !on_one {
             return None;
         }
         let header = ClientHeader::new(udp, self.port, self.length_bytes, self.amount, Rate::Max);
-        let mut header = header.with_mode(mode).with_trip_times(start);
+        let mut header = header.with_trip_times(start);
         if let (Some(extension), true) = (&mut header.extension, udp) {
             extension.upper |= upper::NO_FINAL;
         }

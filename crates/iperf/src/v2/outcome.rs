@@ -332,7 +332,7 @@ pub enum Trouble {
     #[error(transparent)]
     Refused(#[from] RefusedOption),
     /// No connection.
-    #[error("cannot reach {peer}: {source}; {}", way_out(source))]
+    #[error("cannot reach {peer}: {source}; fix: {}", fix(source))]
     Connect {
         /// Whom.
         peer: SocketAddr,
@@ -349,7 +349,7 @@ pub enum Trouble {
     },
     /// Nothing came back.
     #[error(
-        "nothing came back from {peer} on port {port}: its iperf may not know this mode, or a firewall or NAT is between; -R uses the same connection"
+        "nothing came back from {peer} on port {port}: its iperf may not know this mode, or a firewall or NAT is between; fix: open the port, or use -R, which sends back on the same connection"
     )]
     NothingBack {
         /// Who should have.
@@ -404,7 +404,7 @@ impl Trouble {
     }
 }
 
-fn way_out(source: &io::Error) -> &'static str {
+fn fix(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NetworkUnreachable => {
             "this host has no route there: give the interface an address of that network, or add a route (ip route add)"

@@ -1,8 +1,8 @@
 //! A server for every generation of iperf 2, over UDP and TCP on one port number, with limits on all a peer can ask.
 //!
 //! iperf has no handshake over UDP, so a forged address can make any iperf server send to a victim (`-d`, `-R`). Here such
-//! traffic goes to hosts on the link and to who is allowed alone ([`Prefix`]); it is bounded in time and number, ends when the
-//! victim's host refuses it, and can be switched off.
+//! traffic goes only where [`Access`] lets it; it is bounded in time and number, ends when the victim's host refuses it, and
+//! can be switched off.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -21,8 +21,7 @@ use super::sockets::{Wanted, bind_udp, listen_tcp};
 use super::table::{Id, Row};
 use crate::options::SocketOptions;
 use crate::sending::SendOptions;
-
-pub use reach::{Prefix, PrefixError};
+use wirelab_socket::access::Access;
 
 use groups::Groups;
 use refusals::Senders;
@@ -33,7 +32,6 @@ pub(super) use bounce::asked as fuzz_bounce;
 mod back;
 mod bounce;
 mod groups;
-mod reach;
 mod refusals;
 mod tcp;
 mod udp;
@@ -53,10 +51,12 @@ pub struct ServerConfig {
     pub max_back_bytes: u64,
     /// The most bit/s that it sends to a peer over UDP, where an address can be forged.
     pub max_back_bits_per_s: u64,
+    /// The most bit/s that it sends to a peer over TCP; `None` for what the path carries.
+    pub max_back_stream_bits_per_s: Option<u64>,
     /// Whether it sends at all.
     pub back: bool,
-    /// Who gets traffic back over UDP beside the hosts on the link.
-    pub allow_reverse: Vec<Prefix>,
+    /// Who may use the server, and who gets traffic back over UDP; in the default hosts on the link.
+    pub access: Arc<Access>,
     /// A flow that was quiet for so long is over.
     pub quiet: Duration,
     /// A line for each such interval (`-i`); zero for none.
@@ -80,8 +80,9 @@ impl Default for ServerConfig {
             max_back_time: Duration::from_secs(3600),
             max_back_bytes: 1 << 40,
             max_back_bits_per_s: 10_000_000_000,
+            max_back_stream_bits_per_s: None,
             back: true,
-            allow_reverse: Vec::new(),
+            access: Arc::new(Access::on_link(Vec::new())),
             quiet: Duration::from_secs(5),
             interval: Duration::ZERO,
             window_bytes: None,
@@ -347,6 +348,16 @@ impl Shared {
                     centiseconds: centiseconds.min(most),
                 }
             }
+        }
+    }
+
+    /// The rate over TCP that a peer asked, within the limit.
+    fn bounded_stream_rate(&self, header: &ClientHeader) -> Rate {
+        let asked = header.rate().unwrap_or(Rate::Max);
+        match (asked, self.config.max_back_stream_bits_per_s) {
+            (Rate::BitsPerS(bits), Some(most)) => Rate::BitsPerS(bits.min(most)),
+            (_, Some(most)) => Rate::BitsPerS(most),
+            (asked, None) => asked,
         }
     }
 

@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
+use wirelab_socket::access::{Access, Proof};
+
 use super::control::{COOKIE_LEN, Cookie, State};
 use super::link::PATIENCE;
 use crate::sending::is_wait;
@@ -26,11 +28,17 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Accept what there is, and give the connections whose cookie is complete. Never blocks.
-    pub(super) fn poll(&mut self, listener: &TcpListener) -> Vec<(Cookie, TcpStream)> {
+    /// Accept what there is from those that may use the server, and give the connections whose cookie is complete. Never blocks.
+    pub(super) fn poll(
+        &mut self,
+        listener: &TcpListener,
+        access: &Access,
+    ) -> Vec<(Cookie, TcpStream)> {
         for _ in 0..MAX_WAITING {
             match listener.accept() {
-                Ok((stream, _)) => {
+                Ok((_, peer)) if !access.may_test(peer.ip()) => {}
+                Ok((stream, peer)) => {
+                    access.note(peer.ip(), Proof::Receives);
                     if stream.set_nonblocking(true).is_err() {
                         continue;
                     }

@@ -2,9 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wirelab_socket::access::Access;
 use wirelab_trial::Cancel;
 
 use super::control::Cookie;
@@ -39,6 +41,7 @@ pub struct Server {
     quiet: Duration,
     sending: SendOptions,
     options: SocketOptions,
+    access: Arc<Access>,
 }
 
 struct Candidate {
@@ -63,6 +66,7 @@ impl Server {
             quiet: QUIET,
             sending: SendOptions::DEFAULT,
             options: SocketOptions::NONE,
+            access: Arc::default(),
         })
     }
 
@@ -102,6 +106,11 @@ impl Server {
         Ok(())
     }
 
+    /// Who may use the server; everybody unless set.
+    pub fn set_access(&mut self, access: Arc<Access>) {
+        self.access = access;
+    }
+
     /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.
     pub fn serve_one(&mut self, cancel: &Cancel) -> Result<Outcome, TestError> {
         self.serve_one_telling(cancel, &mut |_| {})
@@ -135,7 +144,7 @@ impl Server {
     fn next_test(&mut self, cancel: &Cancel) -> Result<(Candidate, Cookie, Parameters), TestError> {
         let mut candidates: Vec<Candidate> = Vec::new();
         while !cancel.is_cancelled() {
-            for (cookie, stream) in self.pending.poll(&self.listener) {
+            for (cookie, stream) in self.pending.poll(&self.listener, &self.access) {
                 if candidates.len() == MAX_CANDIDATES {
                     candidates.remove(0);
                 }

@@ -1,4 +1,4 @@
-//! An iperf 2 peer as a node: `iperf:HOST[:PORT]`.
+//! An iperf 2 peer as a node: `iperf:HOST[:PORT][,token=FILE]`.
 
 mod echo;
 mod flow;
@@ -9,6 +9,7 @@ mod run;
 pub use run::SETTLE;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Instant;
 
 use wirelab_iperf::v2::client::LINGER;
@@ -19,8 +20,9 @@ use wirelab_trial::{
     Trial,
 };
 
-use crate::host::{Addresses, HostPort};
+use crate::host::{Addresses, HostPort, split_token};
 use crate::leaving::Leaving;
+use crate::node::control::Session;
 use crate::route::Route;
 
 /// The port of iperf 2.
@@ -38,18 +40,25 @@ pub struct IperfNode {
     stack: Option<&'static str>,
     /// Which kind of server it is, once it answered a flow over UDP.
     server: Option<Generation>,
+    /// A session with the node that serves this iperf, where it asks for a token.
+    session: Option<Session>,
     /// When the last test ended after which the peer needs some rest.
     unsettled_since: Option<Instant>,
 }
 
 impl IperfNode {
-    /// The peer `name` on the command line, at `HOST[:PORT]`.
+    /// The peer `name` on the command line, at `HOST[:PORT][,token=FILE]`.
     ///
     /// # Errors
     /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where it is unknown or there is no route.
     pub fn open(name: &str, host: &str) -> Result<IperfNode, NodeError> {
+        let (host, token) = split_token(host).map_err(NodeError::BadTrial)?;
         let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
         let peer = Addresses::resolve(&written)?;
+        let control = SocketAddr::new(peer.first().ip(), wirelab_control::PORT);
+        let session = token
+            .map(|token| Session::open(control, token))
+            .transpose()?;
         let route = Route::to(peer.first())?;
         Ok(IperfNode {
             name: name.to_owned(),
@@ -58,6 +67,7 @@ impl IperfNode {
             on_our_connection: false,
             stack: None,
             server: None,
+            session,
             unsettled_since: None,
         })
     }
@@ -111,6 +121,9 @@ impl IperfNode {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         plan::check_asked(trial)?;
+        if let Some(session) = &mut self.session {
+            session.show()?;
+        }
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
         let older = self.server.filter(|kind| kind.takes_first());

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_iperf::v2::{Amount, Generation, Leg, Trouble};
+use wirelab_iperf::v2::{Amount, Generation, Leg, Sent, Trouble};
 use wirelab_trial::{
-    Description, Direction, Field, FlowObservation, NodeError, Observation, Status,
+    Description, Direction, Field, FlowObservation, NODE_FAILED, NodeError, Observation, Status,
     TesterObservation, Unsupported, Warning,
 };
 
@@ -66,13 +66,12 @@ pub fn observation(
     }
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
     let missed = flows.iter().any(FlowObservation::tester_dropped);
-    let wrong = ran.outcome.trouble.as_ref().filter(|t| t.is_wrong_peer());
-    let wrong = wrong.map(ToString::to_string);
+    let ended = ended(plan, &ran);
     let mut observation = Observation {
         trial: plan.trial.clone(),
         sizes: plan.sizes,
         node,
-        status: status(plan, &ran),
+        status: ended.status(),
         started_unix_ns: Field::measured(ran.started_unix_ns),
         flows,
         cpu_load: Field::absent(NO_LOAD),
@@ -81,57 +80,120 @@ pub fn observation(
         tester: TesterObservation::of_trial(plan.frames_per_s.is_some() || missed, slow || missed),
         warnings,
     };
-    if let Some(why) = wrong {
-        observation.make_void(&why);
+    if let Ended::Void(why) = &ended {
+        observation.make_void(why);
+        let way_out = "see to the peer, and ask the trial again: --resume does that alone";
+        let failed = Warning::new(NODE_FAILED, why.clone(), way_out);
+        observation.warnings.push(failed);
     }
     Ok(observation)
 }
 
-fn status(plan: &Plan, ran: &Ran) -> Status {
-    match &ran.outcome.trouble {
-        _ if ran.cancelled => Status::cancelled(),
-        Some(trouble) => Status::Partial {
-            why: trouble.to_string(),
-        },
-        None => match ran.outcome.legs.iter().find_map(|(_, leg)| cut(plan, leg)) {
-            Some(why) => Status::Partial { why },
-            None => Status::Complete,
-        },
+/// How a test ended.
+#[derive(Debug, PartialEq)]
+enum Ended {
+    Whole,
+    Cancelled,
+    /// With figures that hold for a part of it.
+    Partial(String),
+    /// With nothing that could be read as a figure of the peer.
+    Void(String),
+}
+
+impl Ended {
+    fn status(&self) -> Status {
+        match self {
+            Ended::Whole => Status::Complete,
+            Ended::Cancelled => Status::cancelled(),
+            Ended::Partial(why) => Status::Partial { why: why.clone() },
+            Ended::Void(why) => Status::Void { why: why.clone() },
+        }
     }
 }
 
+fn ended(plan: &Plan, ran: &Ran) -> Ended {
+    match &ran.outcome.trouble {
+        _ if ran.cancelled => Ended::Cancelled,
+        Some(Trouble::Gone { peer, source }) => Ended::Void(format!(
+            "{peer} went away during the trial ({source}); fix: start its iperf server again"
+        )),
+        Some(trouble) if trouble.is_wrong_peer() => Ended::Void(trouble.to_string()),
+        Some(trouble) => Ended::Partial(trouble.to_string()),
+        None => {
+            let mut legs = ran.outcome.legs.iter();
+            legs.find_map(|(_, leg)| cut(plan, leg))
+                .unwrap_or(Ended::Whole)
+        }
+    }
+}
+
+/// The part of a flow that its peer must have seen at least, or it came or went during the trial.
+const SEEN: f64 = 0.75;
+
 /// Why a leg is not whole, as far as it can be told.
-fn cut(plan: &Plan, leg: &Leg) -> Option<String> {
+fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
     // What only asks for traffic back is no flow.
     if plan.trial.direction == Direction::Transmit && leg.is_sent() {
         return None;
     }
+    let expected_s = plan.expected.map_or(0.0, |time| time.as_secs_f64());
+    // Shorter ones are within what a hold of a host may cut off.
+    let by_time = matches!(plan.config.amount, Amount::Time { .. }) && expected_s > 1.0;
     match leg {
-        Leg::UdpReceived(udp) if !udp.finished => Some(
+        Leg::UdpSent(sent) => not_seen(sent).map(Ended::Void),
+        Leg::UdpReceived(udp) if by_time && udp.span.seconds() < SEEN * expected_s => {
+            Some(Ended::Void(format!(
+                "the peer's traffic ended after {:.1} s of {expected_s:.1} s; fix: start its iperf server again",
+                udp.span.seconds()
+            )))
+        }
+        Leg::UdpReceived(udp) if !udp.finished => Some(Ended::Partial(
             "the peer's traffic ended without its final datagram: it is gone, or what it sent last was lost"
                 .to_owned(),
-        ),
+        )),
         // A server that is overloaded may take a stream and close it later without a word.
-        Leg::TcpReceived { span, bytes: 0, .. } | Leg::TcpSent { span, bytes: 0, .. } => Some(
-            format!("no byte went over in {:.1} s", span.seconds()),
-        ),
+        Leg::TcpReceived { span, bytes: 0, .. } | Leg::TcpSent { span, bytes: 0, .. } => {
+            Some(Ended::Void(format!(
+                "no byte went over in {:.1} s; fix: is the peer's iperf server free? Start it again",
+                span.seconds()
+            )))
+        }
         Leg::TcpReceived { span, bytes, .. } => {
             let short = match plan.config.amount {
                 Amount::Bytes(asked) => *bytes < asked,
                 // The peer may begin late; half of the time is too late for that.
-                Amount::Time { .. } => plan
-                    .expected
-                    .is_some_and(|time| span.seconds() < 0.5 * time.as_secs_f64()),
+                Amount::Time { .. } => span.seconds() < 0.5 * expected_s,
             };
             short.then(|| {
-                format!(
-                    "the peer's stream ended after {:.1} s and {bytes} bytes, before the trial did",
+                Ended::Void(format!(
+                    "the peer's stream ended after {:.1} s and {bytes} bytes, before the trial did; fix: start its iperf server again",
                     span.seconds()
-                )
+                ))
             })
         }
-        _ => None,
+        Leg::TcpSent { .. } => None,
+        Leg::UdpReceived(_) => None,
     }
+}
+
+/// Why nobody knows what arrived of a flow.
+fn not_seen(sent: &Sent) -> Option<String> {
+    let Some(report) = &sent.report else {
+        return Some(match sent.strange_answers {
+            0 => "the peer sent no report, so that nobody knows what arrived; fix: is an iperf server running there for UDP (iperf -s -u)? Some boards send none: read their own output, or ask node:HOST".to_owned(),
+            _ => "the peer answered in no layout of iperf 2 that is known; fix: ask an iperf 2 server (iperf -s -u), or node:HOST".to_owned(),
+        });
+    };
+    let (seen_s, sent_s) = (
+        report.duration_us as f64 / 1e6,
+        sent.duration_ns as f64 / 1e9,
+    );
+    // Shorter flows are within what a host's hold may cut off.
+    (sent_s > 1.0 && seen_s < SEEN * sent_s && report.datagrams > 0).then(|| {
+        format!(
+            "the peer saw {seen_s:.1} s of a flow of {sent_s:.1} s: it was started during the trial, or the path was down; fix: ask the trial again"
+        )
+    })
 }
 
 /// Why nothing was measured.
@@ -227,8 +289,13 @@ mod tests {
             slices: Slices::default(),
         };
         assert_eq!(cut(&plan, &received(1)), None);
-        let why = cut(&plan, &received(0)).unwrap();
-        assert_eq!(why, "no byte went over in 1.0 s");
+        let Some(Ended::Void(why)) = cut(&plan, &received(0)) else {
+            panic!("a stream without a byte");
+        };
+        assert!(
+            why.starts_with("no byte went over in 1.0 s; fix: "),
+            "{why}"
+        );
     }
 
     #[test]

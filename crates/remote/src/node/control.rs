@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wirelab_control::client::{Client, ClientError, Patience};
 use wirelab_control::refusal::Code;
+use wirelab_control::token::Token;
 use wirelab_control::transport::{TcpTransport, Transport, UdpTransport};
 use wirelab_trial::NodeError;
 
@@ -28,33 +29,96 @@ const MOST_ROUNDS: u32 = 17;
 /// How long a connection to a node on a busy host may take.
 const CONNECTING: Duration = Duration::from_secs(2);
 
+/// How often a node without TCP whose sessions are all taken is asked again, and after how long each: it takes an earlier
+/// tester of this host for one that works for 5 s.
+const FULL_WAITS: u32 = 6;
+const FULL_WAIT: Duration = Duration::from_secs(1);
+
 /// Whether a node that has not answered to a start for so many rounds is worth another one. Its control port takes
 /// connections also while it prepares; what has ended refuses them.
 pub fn still_prepares(address: Option<SocketAddr>, rounds: u32) -> bool {
-    let is_there = |to| TcpStream::connect_timeout(&to, CONNECTING).is_ok();
-    rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && address.is_some_and(is_there))
+    rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && address.is_some_and(takes_tcp))
 }
 
 /// Open a session with the node at an address.
 ///
 /// # Errors
 /// [`NodeError::Failed`] where nothing answers, or what answers is no node of this protocol.
-pub fn open(to: SocketAddr) -> Result<Control, NodeError> {
-    let over_udp = UdpTransport::connect(to).map_err(|e| no_way(to, &e))?;
-    let boxed: Box<dyn Transport + Send> = Box::new(over_udp);
-    let silent = match Client::open(boxed, hello()) {
-        Ok(mut client) => {
-            client.be_patient(PATIENCE);
-            return Ok(client);
+pub fn open(to: SocketAddr, token: Option<&Token>) -> Result<Control, NodeError> {
+    let mut waits = FULL_WAITS;
+    let refused = loop {
+        let over_udp = UdpTransport::connect(to).map_err(|e| no_way(to, &e))?;
+        match open_by(over_udp, hello(), token) {
+            Ok(mut client) => {
+                client.be_patient(PATIENCE);
+                return Ok(client);
+            }
+            // An address over UDP may be forged, so that a node is slow to give up a session for it.
+            Err(error) if is(&error, Code::Full) && waits > 0 && !takes_tcp(to) => {
+                std::thread::sleep(FULL_WAIT);
+                waits -= 1;
+            }
+            Err(error @ (ClientError::Silent { .. } | ClientError::Io(_))) => break error,
+            Err(error) if is(&error, Code::Full) => break error,
+            Err(error) => return Err(of_hello(to, &error)),
         }
-        Err(error @ (ClientError::Silent { .. } | ClientError::Io(_))) => error,
-        Err(error) => return Err(of_hello(to, &error)),
     };
     let Ok(over_tcp) = TcpTransport::connect(to) else {
-        return Err(of_hello(to, &silent));
+        return Err(of_hello(to, &refused));
     };
-    let boxed: Box<dyn Transport + Send> = Box::new(over_tcp);
-    Client::open(boxed, PATIENCE).map_err(|error| of_hello(to, &error))
+    open_by(over_tcp, PATIENCE, token).map_err(|error| of_hello(to, &error))
+}
+
+fn open_by(
+    transport: impl Transport + Send + 'static,
+    patience: Patience,
+    token: Option<&Token>,
+) -> Result<Control, ClientError> {
+    let boxed: Box<dyn Transport + Send> = Box::new(transport);
+    Client::open_as(boxed, patience, token)
+}
+
+fn takes_tcp(to: SocketAddr) -> bool {
+    TcpStream::connect_timeout(&to, CONNECTING).is_ok()
+}
+
+/// A session that only shows a node the token, for what else it serves.
+pub struct Session {
+    node: SocketAddr,
+    token: Token,
+    control: Control,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Session({})", self.node)
+    }
+}
+
+impl Session {
+    /// With the node at an address.
+    ///
+    /// # Errors
+    /// [`NodeError::Failed`] where nothing answers, or the node has another token.
+    pub fn open(node: SocketAddr, token: Token) -> Result<Session, NodeError> {
+        let control = open(node, Some(&token))?;
+        Ok(Session {
+            node,
+            token,
+            control,
+        })
+    }
+
+    /// Show it again: a node remembers it for some minutes. Another session is opened where this one is forgotten.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn show(&mut self) -> Result<(), NodeError> {
+        if self.control.status(None).is_err() {
+            self.control = open(self.node, Some(&self.token))?;
+        }
+        Ok(())
+    }
 }
 
 /// Hello is tried shortly over UDP: 2 s.
@@ -80,6 +144,13 @@ fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
         ClientError::Refused { refusal, .. } if refusal.code == Code::Full => format!(
             "the node at {to} has no session free: end other testers, or wait until their sessions are idle"
         ),
+        ClientError::NeedsToken => format!(
+            "the node at {to} serves those alone that have its token; fix: add the file that it was started with to its name, as in node:{},token=FILE",
+            to.ip()
+        ),
+        ClientError::WrongToken => format!(
+            "the node at {to} has another token; fix: use the file that it was started with"
+        ),
         error => format!("what answers at {to} is no node of this protocol: {error}"),
     };
     NodeError::Failed(text)
@@ -87,7 +158,11 @@ fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
 
 /// Whether the node refuses since it runs another trial.
 pub fn is_busy(error: &ClientError) -> bool {
-    matches!(error, ClientError::Refused { refusal, .. } if refusal.code == Code::Busy)
+    is(error, Code::Busy)
+}
+
+fn is(error: &ClientError, code: Code) -> bool {
+    matches!(error, ClientError::Refused { refusal, .. } if refusal.code == code)
 }
 
 #[cfg(test)]

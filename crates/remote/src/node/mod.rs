@@ -1,8 +1,8 @@
-//! A node that speaks the control protocol: `node:HOST[:PORT]`.
+//! A node that speaks the control protocol: `node:HOST[:PORT][,token=FILE]`.
 
 pub(crate) mod background;
 mod clocks;
-mod control;
+pub(crate) mod control;
 mod ethernet;
 mod flows;
 mod observe;
@@ -33,7 +33,7 @@ use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial};
 use wirelab_wire::LineRate;
 
-use crate::host::{Addresses, HostPort, no_way};
+use crate::host::{Addresses, HostPort, no_way, split_token};
 use crate::leaving::Leaving;
 use crate::route::Route;
 use control::Control;
@@ -81,16 +81,17 @@ pub struct ControlNode {
 }
 
 impl ControlNode {
-    /// The node `name` on the command line, at `HOST[:PORT]`: says hello and asks for its set-up.
+    /// The node `name` on the command line, at `HOST[:PORT][,token=FILE]`: says hello and asks for its set-up.
     ///
     /// # Errors
     /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where nothing answers there.
     pub fn open(name: &str, host: &str) -> Result<ControlNode, NodeError> {
+        let (host, token) = split_token(host).map_err(NodeError::BadTrial)?;
         let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
         let address = Addresses::resolve(&written)?.first();
         let route = Route::to(address)?;
         let way = Way::Ip { address, route };
-        ControlNode::over(name, way, Opener::Address(address))
+        ControlNode::over(name, way, Opener::Address(address, token))
     }
 
     /// A board called `name` at an address, whose control protocol is reached by `connect`. Its link is made of
@@ -219,7 +220,7 @@ impl ControlNode {
 
     fn ask_start(&mut self, plan: &Plan) -> Result<Started, ClientError> {
         let address = match &self.opener {
-            Opener::Address(address) => Some(*address),
+            Opener::Address(address, _) => Some(*address),
             Opener::Given(_) => None,
         };
         let goes_on = |rounds| control::still_prepares(address, rounds);

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use wirelab_control::client::Client;
+use wirelab_control::token::Token;
 use wirelab_control::transport::Transport;
 use wirelab_trial::{Layer, NodeError};
 use wirelab_wire::LineRate;
@@ -57,8 +58,8 @@ impl Way {
 
 /// How the control protocol is reached.
 pub enum Opener {
-    /// By an address, over UDP or TCP.
-    Address(SocketAddr),
+    /// By an address, over UDP or TCP, with the token that the node may ask for.
+    Address(SocketAddr, Option<Token>),
     /// By what somebody brought.
     Given(Connect),
 }
@@ -70,7 +71,9 @@ impl Opener {
     /// [`NodeError::Failed`] where nothing answers, or what answers is no node of this protocol.
     pub fn open(&self) -> Result<Control, NodeError> {
         let connect = match self {
-            Opener::Address(address) => return control::open(*address),
+            Opener::Address(address, token) => {
+                return control::open(*address, token.as_ref());
+            }
             Opener::Given(connect) => connect,
         };
         let failed = |error: &dyn std::fmt::Display| {

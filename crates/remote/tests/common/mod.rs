@@ -199,7 +199,7 @@ pub fn killed_tester(node: &str) {
         let bytes = socket.recv(&mut answer).unwrap();
         String::from_utf8(answer[..bytes].to_vec()).unwrap()
     };
-    let hello = ask("?0.1 hello version=1\n".to_owned());
+    let hello = ask(format!("?0.1 hello version=1 pad={:-<480}\n", ""));
     let session = hello.split("session=").nth(1).expect(&hello);
     let session = session.split(' ').next().unwrap();
     let started = ask(format!(

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wirelab_iperf::v2::server::Prefix;
+use wirelab_socket::prefix::Prefix;
 
 /// iperf 2 and iperf3, server and client, with their own flags and their own table
 #[derive(Args, Debug)]

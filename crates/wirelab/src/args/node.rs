@@ -1,7 +1,9 @@
 //! The options of `wirelab node`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
-use wirelab_iperf::v2::server::Prefix;
+use wirelab_socket::prefix::Prefix;
 
 /// Make this host a node under test
 #[derive(Args, Debug)]
@@ -39,16 +41,22 @@ pub struct NodeServeArgs {
     /// A set-up key that the system does not know, e.g. phy=DP83869HM or phy_rx_ps=193000; may be given again
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Most bit/s that the node sends, e.g. 100M
+    /// Who may use the node, e.g. 192.0.2.0/24; everybody without it; may be given again
+    #[arg(long, value_name = "PREFIX")]
+    pub allow: Vec<Prefix>,
+    /// File with a secret that testers have to show: wirelab measure node:ADDRESS,token=FILE
+    #[arg(long, value_name = "FILE")]
+    pub token: Option<PathBuf>,
+    /// Most bit/s that the node sends, e.g. 100M; what its link carries without it
     #[arg(long, value_name = "RATE")]
     pub max_rate: Option<String>,
-    /// Longest trial, e.g. 60s
-    #[arg(long, value_name = "TIME", default_value = "600s")]
+    /// Longest trial, e.g. 600s; a minute and 10 s for its ends without it
+    #[arg(long, value_name = "TIME", default_value = "70s")]
     pub max_time: String,
     /// Link-layer address that Ethernet trials may send to beside the asking host's own; may be given again
     #[arg(long, value_name = "MAC")]
     pub allow_mac: Vec<String>,
-    /// Who gets datagrams back from the iperf 2 server beside the hosts on the link, e.g. 192.0.2.0/24; may be given again
+    /// Who gets datagrams back from the iperf 2 server without a TCP connection before, e.g. 192.0.2.0/24; may be given again
     #[arg(long, value_name = "PREFIX")]
     pub allow_reverse: Vec<Prefix>,
     /// Where the interface's receive work is done: steer (to the cores of --cpus) or leave (where it comes)

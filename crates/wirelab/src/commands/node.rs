@@ -1,16 +1,21 @@
 //! `wirelab node`: this host as a node under test.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use wirelab_agent::{AgentError, Options, Serving, Started};
+use wirelab_agent::{AgentError, OnRefusal, Options, Serving, Started};
 use wirelab_control::PORT;
+use wirelab_control::token::Token;
 
 use crate::args::{NodeArgs, NodeCommand, NodeServeArgs};
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
 
+/// How long a refusal is not told again, and how many are told in that time.
+const TOLD_AGAIN: Duration = Duration::from_secs(60);
+const MOST_TOLD: usize = 16;
 /// How often to look whether it shall end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -27,7 +32,7 @@ fn serve(args: &NodeServeArgs) -> Result {
     if args.json {
         say!("{}", json(node.started()));
     } else {
-        print(node.started());
+        print(node.started(), args);
     }
     while !cancel.is_cancelled() && node.is_running() {
         std::thread::sleep(LOOK);
@@ -73,7 +78,25 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
         options.allowed_macs.push(ask::mac("--allow-mac", text)?);
     }
     options.allow_reverse.clone_from(&args.allow_reverse);
+    options.allow.clone_from(&args.allow);
+    let token = args.token.as_deref().map(Token::read).transpose();
+    options.token = token.map_err(|e| Failure::usage(format_args!("--token: {e}")))?;
+    options.on_refusal = tell_refusals();
     Ok(options)
+}
+
+/// Tells whom iperf refuses what, each peer and reason once a minute: a flood must not fill the terminal.
+fn tell_refusals() -> OnRefusal {
+    let told: Mutex<Vec<(IpAddr, String, Instant)>> = Mutex::default();
+    OnRefusal(Arc::new(move |peer, why| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.retain(|(_, _, at)| at.elapsed() < TOLD_AGAIN);
+        let known = |(of, what, _): &(IpAddr, String, _)| *of == peer && what == why;
+        if told.len() < MOST_TOLD && !told.iter().any(known) {
+            told.push((peer, why.to_owned(), Instant::now()));
+            complain(format_args!("{peer} is refused {why}"));
+        }
+    }))
 }
 
 /// `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.
@@ -96,7 +119,7 @@ fn failure(error: AgentError) -> Failure {
     }
 }
 
-fn print(started: &Started) {
+fn print(started: &Started, args: &NodeServeArgs) {
     let ip = started.control.ip();
     let to = match (ip, started.control.port()) {
         (_, PORT) => ip.to_string(),
@@ -135,11 +158,26 @@ fn print(started: &Started) {
             say!("  iperf          {}", all.join(", "));
         }
     }
+    say!("  who may use it {}", who(args));
     started
         .notices
         .iter()
         .for_each(|notice| say!("  note           {notice}"));
     say!("Ctrl-C ends it.");
+}
+
+/// Who may use the node.
+fn who(args: &NodeServeArgs) -> String {
+    let allow: Vec<String> = args.allow.iter().map(ToString::to_string).collect();
+    let token = args.token.as_ref().map(|file| file.display());
+    match (allow.is_empty(), token) {
+        (true, None) => {
+            "everybody who reaches it; --allow PREFIX or --token FILE restricts that".to_owned()
+        }
+        (false, None) => allow.join(", "),
+        (true, Some(file)) => format!("who has the token of {file}"),
+        (false, Some(file)) => format!("{} with the token of {file}", allow.join(", ")),
+    }
 }
 
 fn json(started: &Started) -> String {

@@ -146,6 +146,63 @@ static void a_taken_port_is_told(void)
 	EQUAL(lwip_stats.memp[MEMP_UDP_PCB]->used, 1);
 }
 
+static err_t begin_interface(struct netif *netif)
+{
+	netif->mtu = 1500;
+	return ERR_OK;
+}
+
+static bool may_send(const char *text)
+{
+	struct wl_iperf_address peer;
+	ip_addr_t address;
+
+	CHECK(ipaddr_aton(text, &address) == 1);
+	peer = wl_iperf_lwip_address(&address, 5001);
+	return it.io.may_send(it.io.context, &peer);
+}
+
+static bool proven(void *context, const struct wl_iperf_address *peer)
+{
+	ip_addr_t address;
+
+	(void)context;
+	return ipaddr_aton("192.0.2.9", &address) && peer->host[0] == ip4_addr_get_u32(ip_2_ip4(&address));
+}
+
+/* The test is built with WL_IPERF_ALLOW. */
+static void hosts_on_a_link_or_with_proof_are_sent_to(void)
+{
+	static const char *const never[] = { "10.0.0.255", "10.0.0.0",	    "255.255.255.255",
+					     "0.0.0.0",	   "224.0.0.1",	    "ff02::1",
+					     "::",	   "203.0.112.255", "192.0.2.8" };
+	static struct netif other;
+	ip4_addr_t first, mask, none = { 0 };
+	ip_addr_t six;
+
+	CHECK(!may_send("10.0.0.7") && !may_send("fd00:1::7"));
+	ip4addr_aton("10.0.0.1", &first);
+	ip4addr_aton("255.255.255.0", &mask);
+	ipaddr_aton("fd00:1::1", &six);
+	CHECK(netif_add(&other, &first, &mask, &none, NULL, begin_interface, NULL) != NULL);
+	netif_ip6_addr_set(&other, 1, ip_2_ip6(&six));
+	netif_ip6_addr_set_state(&other, 1, IP6_ADDR_PREFERRED);
+	CHECK(!may_send("10.0.0.7") && !may_send("fd00:1::7"));
+	netif_set_up(&other);
+	CHECK(may_send("10.0.0.7") && may_send("fd00:1::7") && may_send("127.0.0.1") && may_send("::1"));
+	CHECK(!may_send("10.0.1.7") && !may_send("fd00:2::7") && !may_send("192.0.2.9"));
+	CHECK(may_send("203.0.113.9") && !may_send("203.0.112.9"));
+	for (unsigned n = 0; n < sizeof never / sizeof never[0]; n++)
+		CHECK(!may_send(never[n]));
+	/* Where there is proof to be had, a link is none. */
+	it.proven = proven;
+	CHECK(may_send("192.0.2.9") && !may_send("10.0.0.7") && may_send("203.0.113.9"));
+	for (unsigned n = 0; n < sizeof never / sizeof never[0]; n++)
+		CHECK(!may_send(never[n]));
+	it.proven = NULL;
+	netif_remove(&other);
+}
+
 #else
 
 static void little_memory_ends_no_more_than_a_test(void)
@@ -190,6 +247,7 @@ int main(void)
 	RUN(tcp_over_ipv6_in_every_mode);
 	RUN(nobody_listens);
 	RUN(a_taken_port_is_told);
+	RUN(hosts_on_a_link_or_with_proof_are_sent_to);
 #else
 	RUN(little_memory_ends_no_more_than_a_test);
 #endif

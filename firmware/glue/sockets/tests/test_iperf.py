@@ -20,6 +20,13 @@ TREE = Path(__file__).resolve().parents[4]
 BUILD = Path(os.environ.get("CARGO_TARGET_DIR", TREE / "target"), "firmware", "sockets-checked")
 PATIENCE_S = 60
 NODE, HOST = "10.56.0.2", "10.56.0.1"
+# A host that is on no link of the node.
+FAR = "203.0.113.8"
+# A datagram of `iperf -u -R -t 1` 2.1.8: number 1, and a header that asks for traffic back to where it came from.
+ASKS = (
+    "00000001000000010000000000000000" "6c01009800000001000013890000004000000000ffffff9c"
+    "000000000000000004000000000200010008000300000000001000000000000000000000"
+)
 NODE6, HOST6 = "fd56::2", "fd56::1"
 DATAGRAMS, LENGTH = 64, 1470
 UDP = ["-u", "-n", str(DATAGRAMS * LENGTH), "-b", "20m"]
@@ -108,6 +115,26 @@ class Lab(unittest.TestCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
+
+    def ask(self, wanted, source=HOST):
+        """Asks the node for traffic back by one datagram. Where it is wanted, waits for it; else there must be none once
+        what was asked after it, and then again, was answered."""
+        command = [
+            "python3", "-c",
+            "import socket, sys\n"
+            "wires = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]\n"
+            "for wire in wires: wire.bind((sys.argv[2], 0)); wire.settimeout(30)\n"
+            "wires[0].sendto(bytes.fromhex(sys.argv[3]), (sys.argv[1], 5001))\n"
+            "for number in (1, -2, -2):\n"
+            "    wires[1].sendto(number.to_bytes(4, 'big', signed=True) + bytes(996), (sys.argv[1], 5001))\n"
+            "    if number < 0: wires[1].recv(2000)\n"
+            "if sys.argv[4] == 'no': wires[0].setblocking(False)\n"
+            "try: print(len(wires[0].recv(2000)))\n"
+            "except BlockingIOError: print('nothing')\n",
+            NODE, source, ASKS, "yes" if wanted else "no",
+        ]
+        status, text = self.run_to_its_end(0, "asks", *command)
+        self.assertEqual((status, text), (0, "64\n" if wanted else "nothing\n"))
 
     def said(self, log):
         """What a program has printed so far."""
@@ -300,13 +327,61 @@ class Node(Lab):
     def test_it_serves_udp_and_tcp_both_ways(self):
         node = self.start(1, "node", BUILD / "wl_node", NODE)
         wait_for("it is ready", lambda: "READY" in self.said("node"))
-        for options in ([*UDP, "-d"], [*TCP, "-r"], [*UDP, "-P", "2"]):
+        # Over TCP first: then this host is known to receive what is sent to its address.
+        for options in ([*TCP, "-r"], [*UDP, "-d"], [*UDP, "-P", "2"]):
             status, text = self.run_to_its_end(0, "client", "iperf", "-c", NODE, *options)
             self.assertEqual(status, 0, text)
             self.assertEqual(text.count("(0%)"), 0 if "-r" in options else 2, text)
             self.assertEqual(text.count("1.00 MBytes"), 2 if "-r" in options else 0, text)
         node.terminate()
         self.assertEqual(node.wait(PATIENCE_S), 0, self.said("node"))
+
+    def test_it_sends_back_to_nobody_without_proof(self):
+        self.start(1, "node", BUILD / "wl_node", NODE)
+        wait_for("it is ready", lambda: "READY" in self.said("node"))
+        self.ask(False)
+        wait_for("it tells", lambda: f"iperf: nothing is sent back to {HOST} port " in self.said("node"))
+        self.assertIn("; fix: ", self.said("node"))
+        # A connection to its control port is proof while it lasts, and a minute longer.
+        command = ["python3", "-c", f"import socket\nsocket.create_connection(('{NODE}', 5002)).close()"]
+        self.assertEqual(self.run_to_its_end(0, "connects", *command)[0], 0)
+        self.ask(True)
+
+
+class Reach(Lab):
+    """wl_iperf sends datagrams back to hosts on its links, and to those that its build allows."""
+
+    def test_it_sends_back_to_its_links_alone(self):
+        self.start(1, "node", BUILD / "wl_iperf", "-s")
+        wait_for("it listens", lambda: self.listens(1, "udp"))
+        self.ask(True)
+        # A host behind a router.
+        self.ip("-n", self.names[0], "addr", "add", f"{FAR}/32", "dev", "lo")
+        self.ip("-n", self.names[1], "route", "add", f"{FAR}/32", "via", HOST)
+        self.ask(False, FAR)
+        wait_for("it tells", lambda: f"iperf: nothing is sent back to {FAR} port " in self.said("node"))
+        self.assertIn("not on a link of this host; fix: ", self.said("node"))
+
+    def test_a_build_allows_others(self):
+        build = Path(self.folder, "allowed")
+        for command in (
+            ["cmake", "-S", TREE / "firmware/glue/sockets", "-B", build, f"-DWL_IPERF_ALLOW={FAR}/31"],
+            ["cmake", "--build", build, "--target", "wl_iperf"],
+        ):
+            subprocess.run(command, check=True, capture_output=True)
+        self.start(1, "node", build / "wl_iperf", "-s")
+        wait_for("it listens", lambda: self.listens(1, "udp"))
+        self.ip("-n", self.names[0], "addr", "add", f"{FAR}/32", "dev", "lo")
+        self.ip("-n", self.names[1], "route", "add", f"{FAR}/32", "via", HOST)
+        self.ask(True, FAR)
+
+    def test_a_build_with_a_wrong_prefix_fails(self):
+        for wrong in ("x", "192.0.2/24", "192.0.2.0/", "192.0.2.0/24;x", "2001:db8::/z"):
+            command = ["cmake", "-S", TREE / "firmware/glue/sockets", "-B", Path(self.folder, "wrong"),
+                       f"-DWL_IPERF_ALLOW={wrong}"]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            self.assertNotEqual(done.returncode, 0, wrong)
+            self.assertIn("fix: write e.g. 192.0.2.0/24", " ".join(done.stderr.split()), wrong)
 
 
 class Client(Lab):

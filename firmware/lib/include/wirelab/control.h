@@ -37,9 +37,11 @@ struct wl_ip {
 	uint8_t bytes[16]; /* the first four of version 4 */
 };
 
-/* Who sends a line: a host, whatever its port, or a serial line by its number. */
+/* Who sends a line: a host, whatever its port, or a serial line by its number. Neither `serial` nor `stream` is UDP, where
+ * the host may be forged. */
 struct wl_peer {
 	bool serial;
+	bool stream; /* over TCP: the host has answered from its address */
 	uint8_t line;
 	struct wl_ip host;
 };
@@ -175,6 +177,8 @@ struct wl_control {
 	uint32_t trial; /* the last one; 0 before the first */
 	struct wl_peer owner;
 	uint64_t owner_heard_ms;
+	/* Of hello over UDP: milliseconds that are saved up, and until when. */
+	uint32_t hello_saved_ms, hello_ms;
 	struct wl_session sessions[WL_CONTROL_SESSIONS];
 	struct wl_out out;
 };
@@ -182,12 +186,19 @@ struct wl_control {
 /* `seed`: as hard to guess as the node can make it. */
 void wl_control_init(struct wl_control *control, const struct wl_node *node, uint64_t seed);
 
-/* Answer a line. Returns the bytes of the answer in *reply, 0 for silence. */
+/* Answer a line. Returns the bytes of the answer in *reply, 0 for silence. Over UDP `count` is that of the datagram: outside a
+ * session no answer is longer. */
 size_t wl_control_handle(struct wl_control *control, const char *bytes, size_t count,
 			 const struct wl_peer *peer, uint64_t now_ms, const char **reply);
 
 /* The answer to a line of a request that was too long for the assembler. */
 size_t wl_control_too_long(struct wl_control *control, const char **reply);
+
+/* Whether a host has shown that it receives what is sent to its address: a request in a session of its own was answered. */
+bool wl_control_proven(const struct wl_control *control, const struct wl_ip *host);
+
+/* A number as hard to guess as those of sessions, for what else proves an address. */
+uint32_t wl_control_random(struct wl_control *control);
 
 /* Let time pass: ends the trial of a peer that has gone. Call it some times a second. */
 void wl_control_poll(struct wl_control *control, uint64_t now_ms);

@@ -12,9 +12,10 @@
  * starts a client beside that. Nothing is allocated: there are WL_IPERF_FLOWS flows, each with 336 bytes. No call may
  * come from an interrupt while another runs. `now` is in ticks of any steady clock of 64 bits.
  *
- * What the other end says is not believed: traffic goes only to the host that asked for it, ends after
- * WL_IPERF_BACK_S at the latest (WL_IPERF_UDP_BACK_S where it costs the other end nothing), and is refused where every
- * flow is taken or `receive_only` is set.
+ * What the other end says is not believed. Over UDP its address may be forged: traffic goes only to a host of which
+ * may_send() knows better, and any other one gets no more bytes in answer to a flow than came of it. Over TCP traffic goes
+ * to the host that asked for it. It ends after WL_IPERF_UDP_BACK_S or WL_IPERF_BACK_S at the latest, goes to no port of
+ * services, and is refused where every flow is taken or `receive_only` is set.
  */
 #ifndef WIRELAB_IPERF_H
 #define WIRELAB_IPERF_H
@@ -78,6 +79,10 @@ struct wl_iperf_test {
 
 struct wl_iperf_flow;
 
+/* Why traffic back is not sent: nothing is, here; the port that was asked for is one of services (below 1024); or over UDP
+ * nobody knows whether it was asked for by the host that would get it. */
+enum wl_iperf_why { WL_IPERF_RECEIVES_ONLY, WL_IPERF_SERVICE_PORT, WL_IPERF_NOT_PROVEN };
+
 /* What the glue does. `context` is given to each. None may block, and none may call back into the library. */
 struct wl_iperf_io {
 	void *context;
@@ -98,8 +103,12 @@ struct wl_iperf_io {
 	/* Give the flow's socket or connection back, if it has one. What was taken still goes out; no call with this
 	 * flow may follow. */
 	void (*close)(void *context, struct wl_iperf_flow *flow);
+	/* Whether there is proof that a host receives what is sent to its address; its port says nothing. 0: of nobody. */
+	bool (*may_send)(void *context, const struct wl_iperf_address *peer);
 	/* A flow is over; it has a context of its own. Or 0. */
 	void (*ended)(void *ended_context, const struct wl_iperf_result *result);
+	/* Traffic back is not sent; once for each flow that asks for it. Or 0. */
+	void (*refused)(void *ended_context, const struct wl_iperf_address *peer, enum wl_iperf_why why);
 	void *ended_context;
 };
 
@@ -161,6 +170,8 @@ struct wl_iperf {
 	uint16_t max_datagram_bytes; /* the longest that is sent; 1470 */
 	bool timed; /* the time has been set */
 	bool receive_only; /* send nothing back on demand */
+	uint32_t
+		back_bits_per_s; /* the fastest that is sent back over UDP, WL_IPERF_BACK_BITS_PER_S or that of the link */
 	uint32_t tick_ps;
 	uint32_t us_per_tick, us_per_tick_part; /* whole, and 2^-32 us */
 	uint64_t now;

@@ -96,6 +96,11 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_SESSIONS_PER_PEER 2
 #endif
 
+/* 0: lines come over UART and TCP alone, and what comes over UDP is not answered; saves about 160 bytes of code. */
+#ifndef WL_CONTROL_UDP
+#define WL_CONTROL_UDP 1
+#endif
+
 /* 0: addresses of IPv6 are refused as bad values; saves about 500 bytes of code. */
 #ifndef WL_CONTROL_IPV6
 #define WL_CONTROL_IPV6 1
@@ -113,13 +118,14 @@ uint64_t wl_clock(void);
 #define WL_IPERF_BACK_S 600
 #endif
 
-/* The same over UDP while the peer itself sends nothing (-r, -R): its address can be forged, and a stack need not tell
- * that it refuses. A test that asks for more ends then, as after its own time. */
+/* The same over UDP, where a stack need not tell that the peer refuses what it gets. A test that asks for more ends then,
+ * as after its own time. */
 #ifndef WL_IPERF_UDP_BACK_S
 #define WL_IPERF_UDP_BACK_S 60
 #endif
 
-/* The fastest that is sent over UDP to a peer that asks for it, in bit/s. */
+/* The fastest that is sent over UDP to a peer that asks for it, in bit/s, where the glue does not say how fast the link
+ * is. */
 #ifndef WL_IPERF_BACK_BITS_PER_S
 #define WL_IPERF_BACK_BITS_PER_S 1000000000
 #endif

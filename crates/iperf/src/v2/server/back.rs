@@ -8,11 +8,9 @@ use std::time::Duration;
 
 use wirelab_socket::mtu::path_mtu;
 
-use super::reach::{NOT_PROVEN, may_send};
 use super::udp::local_towards;
 use super::{ServerEvent, Shared};
 use crate::options::{SocketOptions, set_tos};
-use crate::v2::amount::Rate;
 use crate::v2::client_header::{ClientHeader, LEAST_TIMED_DATAGRAM};
 use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::io::{BURST_LEN, Blocks, Env, send_datagrams, send_stream};
@@ -22,6 +20,8 @@ use crate::v2::sockets::{Wanted, connect_tcp, connect_udp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
+/// Why traffic back over UDP is refused.
+const NOT_PROVEN: &str = "traffic back over UDP: its address may be forged; fix: serve with --allow-reverse PREFIX, or run a test over TCP from there first";
 /// How long a connection back may take to be made.
 const CONNECT: Duration = Duration::from_secs(3);
 /// How often traffic back begins again where it is refused at once, and how long after.
@@ -38,7 +38,7 @@ pub(super) struct Place(Arc<Shared>);
 impl Place {
     /// A place for datagrams to `peer`, of whom only a datagram told.
     pub(super) fn take_unproven(shared: &Arc<Shared>, peer: SocketAddr) -> Option<Place> {
-        if shared.config.back && !may_send(peer.ip(), &shared.config.allow_reverse) {
+        if shared.config.back && !shared.config.access.may_send(peer.ip()) {
             shared.refuse(peer, NOT_PROVEN);
             return None;
         }
@@ -245,7 +245,7 @@ pub(super) fn stream_out(
         let _ = set_tos(stream, peer.is_ipv6(), tos);
     }
     shared.with_env(|env: &Env<'_>| {
-        let rate = header.rate().unwrap_or(Rate::Max);
+        let rate = shared.bounded_stream_rate(header);
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
         let start = header.answer_with_times(false, env.wall(now_ns));
         // A write that is shorter than its times has none.

@@ -13,6 +13,7 @@ use crate::v2::flags::base;
 use crate::v2::io::{Bursts, Reading, TICK, receive_stream};
 use crate::v2::sockets::notice_silence;
 use crate::v2::table::Id;
+use wirelab_socket::access::Proof;
 
 /// A header of which nothing more came for so long is taken as far as it is.
 const HEADER_WAIT: Duration = Duration::from_millis(500);
@@ -32,7 +33,14 @@ pub(super) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
     let connections = Connections::default();
     while !shared.stopped() {
         match listener.accept() {
-            Ok((stream, peer)) => admit(shared, &connections, stream, peer),
+            Ok((stream, peer)) => {
+                let access = &shared.config.access;
+                access.note(peer.ip(), Proof::Receives);
+                match access.may_test(peer.ip()) {
+                    true => admit(shared, &connections, stream, peer),
+                    false => shared.refuse(peer, "a test: it may not use this server"),
+                }
+            }
             Err(error) if is_wait(&error) => std::thread::sleep(Duration::from_millis(2)),
             // Out of file descriptors, or a peer that is gone already: others go on.
             Err(_) => std::thread::sleep(TICK),

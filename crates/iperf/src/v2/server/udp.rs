@@ -6,11 +6,11 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use wirelab_socket::access::Access;
 use wirelab_socket::batch::{Datagram, Receiver as Joined};
 use wirelab_socket::udp::Drops;
 use wirelab_trial::HoldWatch;
 
-use super::reach::{Prefix, may_send};
 use super::{ServerEvent, Shared, back, refusals};
 use crate::queue::{Queue, SharedSocket};
 use crate::v2::client_header::{ClientHeader, Mode};
@@ -43,9 +43,9 @@ impl Flow {
     }
 
     /// Whether an answer to `peer` may leave. One whose address may be forged never gets more bytes than came from it.
-    fn may_answer(&mut self, peer: SocketAddr, allowed: &[Prefix]) -> bool {
+    fn may_answer(&mut self, peer: SocketAddr, access: &Access) -> bool {
         let said = self.said_bytes + ANSWER_LEN as u64;
-        let may = said <= self.came_bytes || may_send(peer.ip(), allowed);
+        let may = said <= self.came_bytes || access.may_send(peer.ip());
         self.said_bytes = if may { said } else { self.said_bytes };
         may
     }
@@ -137,6 +137,9 @@ fn take(
         flows.remove(&peer);
     }
     if !flows.contains_key(&peer) {
+        if !shared.config.access.may_test(peer.ip()) {
+            return;
+        }
         let Some(receiver) = Receiver::new(datagram, now_ns) else {
             return;
         };
@@ -161,7 +164,7 @@ fn take(
     }
     let answer = flow.listener.receiver.answer(datagram);
     // On one socket with the traffic back a report would look like data, so iperf sends none.
-    let may_answer = flow.may_answer(peer, &shared.config.allow_reverse);
+    let may_answer = flow.may_answer(peer, &shared.config.access);
     if let (Some(answer), true) = (answer, may_answer && flow.mode() != Mode::FullDuplex) {
         // The client asks again for what does not get through; so it does where the first try only returned what
         // another peer's host said.

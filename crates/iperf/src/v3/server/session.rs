@@ -63,7 +63,11 @@ impl Session<'_> {
     /// Answer who else connects; the streams of this test are returned.
     fn visitors(&mut self) -> Vec<TcpStream> {
         let mut ours = Vec::new();
-        for (cookie, stream) in self.server.pending.poll(&self.server.listener) {
+        for (cookie, stream) in self
+            .server
+            .pending
+            .poll(&self.server.listener, &self.server.access)
+        {
             let room = ours.len() < self.parameters.all_streams() as usize;
             if cookie == self.cookie && !self.parameters.udp && room {
                 ours.push(stream);

@@ -13,6 +13,7 @@ use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
     Amount, ClientConfig, ClientEvent, Generation, Leg, Mode, Protocol, Server, ServerConfig,
 };
+use wirelab_socket::access::Access;
 
 use super::place::Place;
 use super::report2::{Printer, RULER};
@@ -172,7 +173,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
-        allow_reverse: args.serve.allow_reverse.clone(),
+        access: Arc::new(Access::on_link(args.serve.allow_reverse.clone())),
         sending: sending(args),
         interval: interval(args, 0.0)?,
         window_bytes: window(args)?,

@@ -1,15 +1,11 @@
-//! To whom a server sends datagrams: over UDP an address proves nothing, so that one forged datagram would make it flood
-//! whoever has that address (RFC 8085, 3.1.5 and 6).
+//! Prefixes of addresses: those that a user writes, and those of this host's links.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
-
-/// Why traffic back is refused.
-pub const NOT_PROVEN: &str = "traffic back over UDP: its address is not on the link of this host and may be forged; fix: serve with --allow-reverse PREFIX, or ask over TCP";
 
 /// The addresses that have their first bits in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +70,7 @@ impl Prefix {
     }
 
     /// Whether it is the address of all hosts, or of none, of these.
-    fn is_of_all(&self, address: IpAddr) -> bool {
+    pub(crate) fn is_of_all(&self, address: IpAddr) -> bool {
         let IpAddr::V4(address) = address else {
             return false;
         };
@@ -83,23 +79,8 @@ impl Prefix {
     }
 }
 
-/// Whether datagrams may be sent to a peer that only a datagram named: it has an address that was allowed, or one of a link
-/// of this host.
-pub fn may_send(peer: IpAddr, allowed: &[Prefix]) -> bool {
-    let peer = peer.to_canonical();
-    let nobody = peer.is_multicast() || peer.is_unspecified() || peer == Ipv4Addr::BROADCAST;
-    if nobody {
-        return false;
-    }
-    let links = links();
-    let all = links
-        .iter()
-        .any(|link| link.has(peer) && link.is_of_all(peer));
-    !all && allowed.iter().chain(&links).any(|prefix| prefix.has(peer))
-}
-
 /// The prefixes of this host's interfaces.
-fn links() -> Vec<Prefix> {
+pub(crate) fn links() -> Vec<Prefix> {
     let interfaces = getifaddrs().into_iter().flatten();
     let of = |address: Option<SockaddrStorage>| {
         let address = address?;
@@ -145,25 +126,6 @@ mod tests {
         ] {
             let error = wrong.parse::<Prefix>().unwrap_err().to_string();
             assert!(error.contains("fix: write e.g. 192.0.2.0/24"), "{error}");
-        }
-    }
-
-    #[test]
-    fn who_is_not_on_a_link_is_not_sent_to() {
-        assert!(may_send(ip("127.0.0.1"), &[]), "this host itself");
-        assert!(may_send(ip("::ffff:127.0.0.1"), &[]));
-        let stranger = ip("203.0.113.9");
-        assert!(!may_send(stranger, &[]));
-        assert!(may_send(stranger, &["203.0.113.0/24".parse().unwrap()]));
-        let all = ["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()];
-        for nobody in [
-            "255.255.255.255",
-            "224.0.0.1",
-            "0.0.0.0",
-            "ff02::1",
-            "127.255.255.255",
-        ] {
-            assert!(!may_send(ip(nobody), &all), "{nobody}");
         }
     }
 }

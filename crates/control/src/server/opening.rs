@@ -1,0 +1,92 @@
+//! How a session begins: the hello, whose sender may be forged, and the token.
+
+use std::time::Duration;
+
+use super::{NodeHandler, Peer, Server, answer, refuse};
+use crate::line::{Line, LineBuf};
+use crate::message::{Auth, Opened, Reply, Request, VERSION};
+use crate::refusal::{Code, Refusal};
+use crate::token::challenge;
+
+impl<H: NodeHandler> Server<H> {
+    /// Answer a line of session 0. `most` is how many bytes the answer may have.
+    pub(super) fn open(
+        &mut self,
+        line: &Line<'_>,
+        peer: Peer,
+        now: Duration,
+        most: Option<usize>,
+        out: &mut LineBuf,
+    ) {
+        let hello = match Request::parse(line) {
+            Ok(Request::Hello(hello)) => hello,
+            Ok(_) => return refuse(Refusal::new(Code::NoSession), line.id, out),
+            Err(refusal) => return refuse(refusal, line.id, out),
+        };
+        if hello.version < 1 {
+            return refuse(
+                Refusal {
+                    limit: Some(1),
+                    ..Refusal::new(Code::Version)
+                },
+                line.id,
+                out,
+            );
+        }
+        let identity = self.handler.identity().clone();
+        let mut opened = Opened {
+            version: hello.version.min(VERSION),
+            session: u32::MAX,
+            challenge: self.token.is_some().then(challenge),
+        };
+        if let Some(most) = most {
+            // No session is opened, and none is given up for it, before it is known that the reply may be sent.
+            answer(Reply::Hello(opened.clone(), identity.clone()), line.id, out);
+            if out.as_bytes().len() > most {
+                return refuse(Refusal::new(Code::Pad), line.id, out);
+            }
+        }
+        if let Some(session) = self.sessions.opened_by(peer, line.id.number) {
+            out.clone_from(&session.reply);
+            return;
+        }
+        let idle = self.idle();
+        let forgeable = most.is_some();
+        let Some(session) = self
+            .sessions
+            .open(peer, line.id.number, now, idle, forgeable)
+        else {
+            return refuse(Refusal::new(Code::Full), line.id, out);
+        };
+        opened.session = session.number;
+        session.challenge.clone_from(&opened.challenge);
+        answer(Reply::Hello(opened, identity), line.id, out);
+        session.reply.clone_from(out);
+    }
+
+    /// Take the answer to a session's challenge. A wrong one ends the challenge: it is not for trying.
+    pub(super) fn authenticate(
+        &mut self,
+        session: u32,
+        peer: Peer,
+        now: Duration,
+        auth: &Auth,
+    ) -> Result<Reply, Refusal> {
+        let Some(token) = &self.token else {
+            return Err(Refusal::unsupported(
+                "response",
+                "this node asks for no token",
+            ));
+        };
+        let Some(session) = self.sessions.get(session, peer, now) else {
+            return Err(Refusal::new(Code::NoSession));
+        };
+        let challenge = session.challenge.take();
+        session.proven = session.proven
+            || challenge.is_some_and(|c| token.accepts(session.number, &c, &auth.response));
+        match session.proven {
+            true => Ok(Reply::Auth),
+            false => Err(Refusal::new(Code::Token)),
+        }
+    }
+}

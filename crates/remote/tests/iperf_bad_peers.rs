@@ -1,0 +1,270 @@
+//! Peers that are silent, reset, do not read, talk garbage, die or start again: each trial is void, says what happened and
+//! what to do, holds no figure, and is one that `--resume` asks again. The node is of use for the next trial.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use wirelab_iperf::v2::{Server, ServerConfig};
+use wirelab_remote::IperfNode;
+use wirelab_trial::{
+    Cancel, Direction, Extent, Framing, Layer, Load, NODE_FAILED, Node, Observation, Size,
+    SizeUnit, Status, Trial,
+};
+
+const BOTH: [Layer; 2] = [Layer::TcpIpv4, Layer::UdpIpv4];
+
+fn trial(layer: Layer, direction: Direction) -> Trial {
+    let framing = Framing {
+        layer,
+        vlan_tags: 0,
+    };
+    let size = Size {
+        unit: SizeUnit::Datagram,
+        bytes: 1000,
+    };
+    let load = Load::BitRate { bits_per_s: 4e6 };
+    let extent = Extent::Time {
+        time_ps: 3_000_000_000_000,
+    };
+    Trial::new(framing, direction, size, load, extent)
+}
+
+/// A peer that does something with its sockets until the test is over.
+struct Peer {
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Peer {
+    fn new(does: impl FnOnce(TcpListener, UdpSocket, &AtomicBool) + Send + 'static) -> Peer {
+        let (listener, socket) = loop {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            if let Ok(socket) = UdpSocket::bind(listener.local_addr().unwrap()) {
+                break (listener, socket);
+            }
+        };
+        let address = listener.local_addr().unwrap();
+        listener.set_nonblocking(true).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(10)))
+            .unwrap();
+        let over = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&over);
+        let thread = std::thread::spawn(move || does(listener, socket, &flag));
+        Peer {
+            address,
+            over,
+            thread: Some(thread),
+        }
+    }
+
+    /// One that answers each datagram so, and treats each connection so until that gives `false`.
+    fn talking(
+        datagram: impl Fn(&UdpSocket, SocketAddr) + Send + 'static,
+        mut connection: impl FnMut(&mut TcpStream) -> bool + Send + 'static,
+    ) -> Peer {
+        Peer::new(move |listener, socket, over| {
+            let (mut buf, mut open) = ([0; 2000], Vec::new());
+            while !over.load(Ordering::Relaxed) {
+                if let Ok((_, from)) = socket.recv_from(&mut buf) {
+                    datagram(&socket, from);
+                }
+                if let Ok((stream, _)) = listener.accept() {
+                    stream
+                        .set_read_timeout(Some(Duration::from_millis(5)))
+                        .unwrap();
+                    open.push(stream);
+                }
+                open.retain_mut(&mut connection);
+            }
+        })
+    }
+
+    fn asked(&self, layer: Layer, direction: Direction) -> Observation {
+        let mut node = IperfNode::open("iperf:bad", &self.address.to_string()).unwrap();
+        node.run(&trial(layer, direction), &(), &Cancel::new())
+            .unwrap()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().unwrap().join();
+    }
+}
+
+/// Why a trial is void; nothing of it may be read as a figure.
+fn void(observation: &Observation, what: &str) -> String {
+    let Status::Void { why } = &observation.status else {
+        panic!("{what}: {observation:#?}");
+    };
+    assert!(why.contains("fix: "), "{what}: {why}");
+    let again = |w: &wirelab_trial::Warning| w.code == NODE_FAILED;
+    assert!(
+        observation.warnings.iter().any(again),
+        "{what}: {observation:#?}"
+    );
+    for flow in &observation.flows {
+        assert!(flow.goodput_bits_per_s.value().is_none(), "{what}");
+        assert!(flow.frames_per_s.value().is_none(), "{what}");
+        assert!(flow.loss_ratio.value().is_none(), "{what}");
+    }
+    why.clone()
+}
+
+fn read_on(stream: &mut TcpStream) -> bool {
+    let mut buf = [0; 100_000];
+    match stream.read(&mut buf) {
+        Ok(len) => len > 0,
+        Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+    }
+}
+
+#[test]
+fn silent_ones() {
+    // Datagrams are taken and not answered; a connection is accepted and never read.
+    for layer in BOTH {
+        let peer = Peer::talking(|_, _| (), |_| true);
+        let mut asked = trial(layer, Direction::Receive);
+        asked.load = Load::Max;
+        let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+        let observation = node.run(&asked, &(), &Cancel::new()).unwrap();
+        let why = void(&observation, &format!("{layer:?}"));
+        let expected = match layer {
+            Layer::TcpIpv4 => "does not read",
+            _ => "sent no report",
+        };
+        assert!(why.contains(expected), "{why}");
+    }
+}
+
+#[test]
+fn resetting_ones() {
+    let begun = Instant::now();
+    let peer = Peer::talking(
+        |_, _| (),
+        move |stream| {
+            read_on(stream);
+            // What is unread makes the end of the connection a reset.
+            begun.elapsed() < Duration::from_millis(700)
+        },
+    );
+    let why = void(&peer.asked(Layer::TcpIpv4, Direction::Receive), "reset");
+    assert!(why.contains("went away during the trial"), "{why}");
+}
+
+#[test]
+fn talkers_of_garbage() {
+    for layer in BOTH {
+        let mut said = false;
+        let peer = Peer::talking(
+            |socket, from| {
+                let _ = socket.send_to(&[0x5A; 128], from);
+            },
+            move |stream| {
+                if !std::mem::replace(&mut said, true) {
+                    let _ = stream.write_all(
+                        b"\x01\x02garbage\xFF\x00\x80and more of it, which is no answer of iperf",
+                    );
+                }
+                read_on(stream)
+            },
+        );
+        let why = void(
+            &peer.asked(layer, Direction::Receive),
+            &format!("{layer:?}"),
+        );
+        assert!(
+            why.contains("no iperf 2 server") || why.contains("no layout"),
+            "{why}"
+        );
+    }
+}
+
+#[test]
+fn other_programs() {
+    for (words, expected) in [
+        (&[9][..], "iperf3"),
+        (b"SSH-2.0-x\r\n", "no iperf 2 server"),
+    ] {
+        let mut said = false;
+        let peer = Peer::talking(
+            |_, _| (),
+            move |stream| {
+                if !std::mem::replace(&mut said, true) {
+                    let _ = stream.write_all(words);
+                }
+                read_on(stream)
+            },
+        );
+        let why = void(&peer.asked(Layer::TcpIpv4, Direction::Receive), expected);
+        assert!(why.contains(expected), "{why}");
+    }
+}
+
+/// A server of iperf that is there for some time, and perhaps again after a while.
+fn short_lived(back_after: Option<Duration>) -> Peer {
+    Peer::new(move |listener, socket, over| {
+        let address = listener.local_addr().unwrap();
+        drop((listener, socket));
+        let quick = || ServerConfig::default();
+        let server = Server::start(address, quick(), Arc::new(|_| ())).unwrap();
+        // From the first datagram or connection on it would be better; it lasts for less than a trial either way.
+        std::thread::sleep(Duration::from_millis(1500));
+        drop(server);
+        let Some(after) = back_after else {
+            while !over.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            return;
+        };
+        std::thread::sleep(after);
+        let _again = Server::start(address, quick(), Arc::new(|_| ())).unwrap();
+        while !over.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    })
+}
+
+#[test]
+fn dying_ones() {
+    for layer in BOTH {
+        for direction in [Direction::Receive, Direction::Transmit] {
+            let peer = short_lived(None);
+            std::thread::sleep(Duration::from_millis(200));
+            void(
+                &peer.asked(layer, direction),
+                &format!("{layer:?} {direction}"),
+            );
+        }
+    }
+}
+
+#[test]
+fn starting_ones_serve_the_next_trial() {
+    for layer in BOTH {
+        let peer = short_lived(Some(Duration::from_millis(300)));
+        std::thread::sleep(Duration::from_millis(200));
+        let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+        let asked = trial(layer, Direction::Receive);
+        let first = node.run(&asked, &(), &Cancel::new()).unwrap();
+        void(&first, &format!("{layer:?}"));
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let next = node.run(&asked, &(), &Cancel::new());
+            if next
+                .as_ref()
+                .is_ok_and(|next| next.status == Status::Complete)
+            {
+                break;
+            }
+            assert!(Instant::now() < until, "{layer:?}: {next:#?}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the glue of iperf shares about hosts that traffic may go back to: the prefix that a build allows, and words for what
+ * is refused.
+ *
+ * WL_IPERF_ALLOW is a text as "192.0.2.0/24", "2001:db8::/32" or one address: these hosts are sent to whatever else holds.
+ * Not defined, there are none. The builds with CMake have it from their cache variable of the same name.
+ */
+#ifndef WIRELAB_IPERF_REACH_H
+#define WIRELAB_IPERF_REACH_H
+
+#include "wirelab/iperf.h"
+
+/* The longest address, as text. */
+#define WL_IPERF_TEXT_BYTES 46
+
+/* Take a prefix apart: its address into `address`; its bits, or more than any address has where it is one address, or no
+ * prefix, of which the address is then empty. */
+static inline unsigned wl_iperf_prefix(const char *prefix, char address[WL_IPERF_TEXT_BYTES])
+{
+	unsigned count = 0, bits = 0;
+
+	while (prefix[count] != 0 && prefix[count] != '/' && count < WL_IPERF_TEXT_BYTES - 1) {
+		address[count] = prefix[count];
+		count++;
+	}
+	address[count] = 0;
+	if (prefix[count] == 0)
+		return UINT16_MAX;
+	for (prefix += count + 1; *prefix >= '0' && *prefix <= '9' && bits <= 128; prefix++)
+		bits = bits * 10 + (unsigned)(*prefix - '0');
+	if (*prefix != 0 || prefix[-1] == '/')
+		address[0] = 0;
+	return bits;
+}
+
+/* Whether a host is of the addresses that have their first bits in common with this one. */
+static inline bool wl_iperf_has(const struct wl_iperf_address *of, unsigned bits,
+				const struct wl_iperf_address *host)
+{
+	const uint8_t *a = (const uint8_t *)of->host, *b = (const uint8_t *)host->host;
+	unsigned most = of->version == 4 ? 32 : 128;
+
+	if (of->version != host->version)
+		return false;
+	if (bits > most)
+		bits = most;
+	for (; bits >= 8; bits -= 8)
+		if (*a++ != *b++)
+			return false;
+	return bits == 0 || (*a ^ *b) >> (8 - bits) == 0;
+}
+
+/* Whether it is no address of one host, as far as it tells by itself: none, a multicast one, or that of all hosts. */
+static inline bool wl_iperf_is_group(const struct wl_iperf_address *peer)
+{
+	const uint8_t *bytes = (const uint8_t *)peer->host;
+	uint32_t any = peer->host[0];
+
+	if (peer->version == 4)
+		return any == 0 || any == UINT32_MAX || (bytes[0] & 0xF0) == 0xE0;
+	return (any | peer->host[1] | peer->host[2] | peer->host[3]) == 0 || bytes[0] == 0xFF;
+}
+
+/* Whether it is the address of all hosts of an IPv4 network, or of none, which is not one of a link of two. The mask is as it
+ * lies in a packet, too. */
+static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint32_t mask)
+{
+	uint32_t hosts = ~mask, own = peer->host[0] & hosts;
+
+	return peer->version == 4 && (hosts & (hosts - 1)) != 0 && (own == 0 || own == hosts);
+}
+
+/* What a node with control says of hosts that it knows nothing of. */
+#define WL_IPERF_NODE_ASKS                                                                                   \
+	"over UDP its address may be forged; fix: connect over TCP within the minute before, use a control " \
+	"session, or build with WL_IPERF_ALLOW"
+
+/* Why, and the way out. `not_proven` is what a program says of hosts that it knows nothing of. */
+static inline const char *wl_iperf_because(enum wl_iperf_why why, const char *not_proven)
+{
+	switch (why) {
+	case WL_IPERF_RECEIVES_ONLY:
+		return "this node only receives; fix: set receive_only to false";
+	case WL_IPERF_SERVICE_PORT:
+		return "the port asked for is one of services; fix: ask for one from 1024 on (-L)";
+	default:
+		return not_proven;
+	}
+}
+
+/* Refusals are told at most once a second: who forges datagrams must not keep a node busy with a slow console. */
+struct wl_iperf_log {
+	uint64_t due; /* ticks */
+	uint32_t untold;
+};
+
+/* Whether to tell one more; of how many before nothing was told is then in *untold. */
+static inline bool wl_iperf_tell_now(struct wl_iperf_log *log, uint64_t now, uint64_t second,
+				     uint32_t *untold)
+{
+	if (now < log->due) {
+		log->untold++;
+		return false;
+	}
+	*untold = log->untold;
+	*log = (struct wl_iperf_log){ .due = now + second };
+	return true;
+}
+
+#endif
