@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, getsockopt, setsockopt, socket,
-    sockopt,
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, setsockopt,
+    socket, sockopt,
 };
 
 use crate::options::{RefusedOption, SocketOptions};
@@ -98,12 +98,27 @@ pub(crate) fn connect_datagrams(
     index: u32,
     wanted: Wanted<'_>,
 ) -> Result<UdpSocket, SocketError> {
-    let fd = new_socket(peer, SockType::Datagram, SockFlag::empty())?;
-    let socket = UdpSocket::from(fd);
-    set_window(&socket, wanted.window);
-    wanted.options.apply_datagram(&socket, peer.is_ipv6())?;
+    let socket = datagram_socket(peer, wanted)?;
     wanted.options.bind_client(&socket, peer, index)?;
     socket.connect(peer)?;
+    Ok(socket)
+}
+
+/// A UDP socket of the family of `address`, with all that is wanted of it.
+fn datagram_socket(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket, SocketError> {
+    let fd = new_socket(address, SockType::Datagram, SockFlag::empty())?;
+    set_window(&fd, wanted.window);
+    wanted.options.apply_datagram(&fd, address.is_ipv6())?;
+    Ok(fd.into())
+}
+
+/// A UDP socket on an address. An address of one link alone can be had once the device is chosen.
+pub(crate) fn bind_datagrams(
+    address: SocketAddr,
+    wanted: Wanted<'_>,
+) -> Result<UdpSocket, SocketError> {
+    let socket = datagram_socket(address, wanted)?;
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(address)).map_err(io::Error::from)?;
     Ok(socket)
 }
 

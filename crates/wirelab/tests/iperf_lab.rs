@@ -117,3 +117,33 @@ fn over_ipv6() {
         assert_eq!(output.status.code(), Some(0), "{ask}: {text}{errors}");
     }
 }
+
+#[test]
+fn over_addresses_of_one_link_alone() {
+    let Some(lab) = lab() else { return };
+    for (side, device, address) in [
+        (Side::Node, "n0", "fe80::1/64"),
+        (Side::Tester, "t0", "fe80::2/64"),
+    ] {
+        let place = lab.netns(side).unwrap();
+        let on = |which: &str| format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
+        let work = || ["all", device].map(|which| std::fs::write(on(which), "0").unwrap());
+        place.run_in(work).unwrap();
+        let status = Command::new("ip")
+            .args(["-n", place.name().unwrap(), "-6", "address", "add", address])
+            .args(["dev", device, "nodad"])
+            .status();
+        assert!(status.unwrap().success());
+    }
+    for ask in ["-u -n 10K -b 10m", "-n 10K"] {
+        let ask = format!("-c fe80::1%t0 -V -B fe80::2%t0 {ask}");
+        let output = served(&lab, "-s -B fe80::1%n0", &ask);
+        let (text, errors) = (stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{ask}: {text}{errors}");
+        let ends = "[  1] local fe80::2 port ";
+        assert!(
+            text.contains(ends) && text.contains("with fe80::1 port 5001"),
+            "{text}"
+        );
+    }
+}

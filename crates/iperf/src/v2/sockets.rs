@@ -10,7 +10,7 @@ use wirelab_socket::lengthen_queue;
 use super::outcome::Trouble;
 pub(super) use crate::connecting::Wanted;
 use crate::connecting::{
-    SocketError, connect_datagrams, connect_stream, set_window, stream_socket,
+    SocketError, bind_datagrams, connect_datagrams, connect_stream, stream_socket,
 };
 
 /// How long what was written may stay unacknowledged in ms: a peer that is gone without a word is noticed then.
@@ -41,9 +41,7 @@ impl SocketError {
 
 /// A UDP socket on an address, with a deep receive buffer unless another is asked.
 pub(super) fn bind_udp(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket, Trouble> {
-    let bound = UdpSocket::bind(address).map_err(|source| Trouble::Bind { address, source })?;
-    set_window(&bound, wanted.window);
-    wanted.options.apply_datagram(&bound, address.is_ipv6())?;
+    let bound = bind_datagrams(address, wanted).map_err(|error| error.on(address))?;
     Ok(deep(bound, wanted))
 }
 
