@@ -24,6 +24,7 @@ pub mod report;
 pub mod results;
 pub mod server;
 pub mod server_control;
+pub mod server_error;
 mod sides;
 mod stream;
 pub mod table;

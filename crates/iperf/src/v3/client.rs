@@ -89,13 +89,39 @@ impl Session<'_> {
         };
         let mut event = next(&mut self.control)?;
         if event.is_none() {
-            self.link.send(&self.control.take_output())?;
-            let bytes = self.link.look(self.control.during())?;
-            self.control.receive(&bytes);
+            self.say()?;
+            match self.link.look(self.control.during()) {
+                Ok(bytes) => self.control.receive(&bytes),
+                Err(error) => return Err(self.meant(error)),
+            }
             event = next(&mut self.control)?;
         }
-        self.link.send(&self.control.take_output())?;
+        self.say()?;
         Ok(event)
+    }
+
+    /// Send what waits. A server that refuses a client may be gone before that has spoken: its word comes first.
+    fn say(&mut self) -> Result<(), TestError> {
+        let Err(error) = self.link.send(&self.control.take_output()) else {
+            return Ok(());
+        };
+        let peer = self.link.peer;
+        if let Ok(bytes) = self.link.look(self.control.during()) {
+            self.control.receive(&bytes);
+            if let Err(source) = self.control.next_event() {
+                return Err(TestError::Control { peer, source });
+            }
+        }
+        Err(self.meant(error))
+    }
+
+    /// What it means that the connection is no more.
+    fn meant(&mut self, error: TestError) -> TestError {
+        let peer = self.link.peer;
+        match self.control.closed() {
+            Some(source) => TestError::Control { peer, source },
+            None => error,
+        }
     }
 
     /// Wait for one event and no other.

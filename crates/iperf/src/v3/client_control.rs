@@ -51,6 +51,7 @@ pub struct ClientControl {
     phase: Phase,
     inbox: Inbox,
     out: Vec<u8>,
+    heard: bool,
     failing: bool,
 }
 
@@ -62,13 +63,27 @@ impl ClientControl {
             phase: Phase::Agreeing,
             inbox: Inbox::default(),
             out: cookie.as_bytes().to_vec(),
+            heard: false,
             failing: false,
         }
     }
 
     /// Bytes came.
     pub fn receive(&mut self, bytes: &[u8]) {
+        self.heard |= !bytes.is_empty();
         self.inbox.push(bytes);
+    }
+
+    /// What it means that the connection was closed now, where it means anything: a server that has no word for a
+    /// refusal, or not both words of an error.
+    pub fn closed(&mut self) -> Option<ControlError> {
+        if self.failing {
+            // iperf3 before 3.13 sends one word where it refuses a user.
+            let word = self.inbox.take::<4>().map_or(0, i32::from_be_bytes);
+            let (iperf, system) = (word, 0);
+            return Some(ControlError::Server { iperf, system });
+        }
+        (!self.heard).then_some(ControlError::TurnedAway)
     }
 
     /// What is to be sent now.

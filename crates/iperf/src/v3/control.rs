@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::server_error::describe;
+
 /// Bytes of a cookie: 36 characters and a zero.
 pub const COOKIE_LEN: usize = 37;
 /// The longest parameters that are read, in bytes; those of iperf3 are a few hundred.
@@ -139,14 +141,21 @@ pub enum ControlError {
         why: String,
     },
     /// The server is busy with another client.
-    #[error("the server is busy with another test; try again when that is over")]
+    #[error(
+        "the server is busy with another test; fix: wait until that is over and try again, or use a server on another port"
+    )]
     Busy,
+    /// The server closed the connection before it said a word.
+    #[error(
+        "the server closed the connection before it said a word, as one does that is busy with another test or has just ended one; fix: try again, and check that it is an iperf3 (not iperf 2)"
+    )]
+    TurnedAway,
     /// The server gave up.
-    #[error("the server reports an error (iperf3 error {iperf}, system error {system})")]
+    #[error("{}", describe(*iperf, *system))]
     Server {
-        /// iperf3's number of it.
+        /// iperf3's number of it; 0 where it told none.
         iperf: i32,
-        /// errno at the server.
+        /// errno at the server; 0 where it told none.
         system: i32,
     },
     /// The peer was stopped.

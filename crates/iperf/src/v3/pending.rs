@@ -77,5 +77,7 @@ impl Pending {
 
 /// Tell a client that another test runs. It may be gone already, and that is no matter.
 pub(super) fn deny(mut stream: TcpStream) {
+    // What is unread when a socket is closed makes the system reset the connection, and the word may be lost.
+    let _ = stream.read(&mut [0; 4096]);
     let _ = stream.write(&[State::AccessDenied.byte()]);
 }

@@ -12,8 +12,9 @@ use wirelab_trial::Cancel;
 use super::control::Cookie;
 use super::link::{LOOK, Link, PATIENCE};
 use super::parameters::{MAX_SECONDS, Parameters};
-use super::pending::Pending;
+use super::pending::{Pending, deny};
 use super::server_control::{ServerControl, ServerEvent};
+use super::server_error::{NO_STREAM, NOT_IMPLEMENTED};
 use super::test::{Outcome, Tell, TestError};
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
@@ -22,10 +23,6 @@ mod session;
 
 use session::Session;
 
-/// iperf3's number for "an option you are trying to set is not implemented yet".
-const NOT_IMPLEMENTED: i32 = 13;
-/// iperf3's number for "unable to create a new stream".
-const NO_STREAM: i32 = 123;
 /// How long data may rest in a test.
 const QUIET: Duration = Duration::from_secs(120);
 /// The most clients that may have said who they are and not yet what they want.
@@ -158,15 +155,25 @@ impl Server {
                     since,
                 });
             }
+            let mut chosen = None;
             for mut candidate in std::mem::take(&mut candidates) {
+                if chosen.is_some() {
+                    candidates.push(candidate);
+                    continue;
+                }
                 match candidate.advance() {
                     Ok(Some(parameters)) => {
                         let cookie = candidate.cookie;
-                        return Ok((candidate, cookie, parameters));
+                        chosen = Some((candidate, cookie, parameters));
                     }
                     Ok(None) => candidates.push(candidate),
                     Err(()) => {}
                 }
+            }
+            if let Some(chosen) = chosen {
+                // They were asked for their parameters, and must not wait for a word that never comes.
+                candidates.into_iter().for_each(|other| deny(other.stream));
+                return Ok(chosen);
             }
             thread::sleep(LOOK);
         }
