@@ -22,6 +22,7 @@ mod pending;
 pub mod receive;
 pub mod report;
 pub mod results;
+mod run;
 pub mod server;
 pub mod server_control;
 pub mod server_error;

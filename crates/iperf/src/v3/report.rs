@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::parameters::Parameters;
 use super::results::StreamResult;
-use super::sides::{Both, both_sides, sum_of};
+use super::sides::{Both, both_sides, jitter_of, sum_of};
 use super::test::{Counted, Interval, Outcome, StreamOutcome};
 
 /// The whole object: `start`, `intervals`, `end`, and `error` where the test did not come to its end.
@@ -81,13 +81,14 @@ fn span(start_ns: u64, end_ns: u64, bytes: u64) -> Map<String, Value> {
     ])
 }
 
-fn put_loss(object: &mut Map<String, Value>, jitter_s: f64, lost: u64, packets: u64) {
+/// A jitter that is unknown is `null`.
+fn put_loss(object: &mut Map<String, Value>, jitter_s: Option<f64>, lost: u64, packets: u64) {
     let percent = if packets > 0 {
         lost as f64 * 100.0 / packets as f64
     } else {
         0.0
     };
-    object.insert("jitter_ms".to_owned(), json!(jitter_s * 1e3));
+    object.insert("jitter_ms".to_owned(), json!(jitter_s.map(|s| s * 1e3)));
     object.insert("lost_packets".to_owned(), json!(lost));
     object.insert("packets".to_owned(), json!(packets));
     object.insert("lost_percent".to_owned(), json!(percent));
@@ -113,8 +114,7 @@ fn interval(outcome: &Outcome, interval: &Interval) -> Value {
         if udp && sender {
             put(&mut object, "packets", added(|c| c.packets));
         } else if udp {
-            let jitter_ns: u64 = pairs.iter().map(|(_, now)| now.received.jitter_ns).sum();
-            let jitter_s = jitter_ns as f64 / 1e9 / pairs.len().max(1) as f64;
+            let jitter_s = jitter_of(pairs, interval, outcome.parameters.omit_seconds);
             let lost = added(|c| c.received.shown_lost());
             put_loss(&mut object, jitter_s, lost, added(|c| c.packets));
         }
@@ -183,8 +183,9 @@ fn end_stream(stream: &Both, udp: bool) -> Value {
     let (sent, received) = (stream.sent.as_ref(), stream.received.as_ref());
     if udp {
         let mut object = object(sent.or(received));
-        let seen = received.map_or((0.0, 0, 0), |r| {
-            (r.jitter_s, r.counted_errors(), r.counted_packets())
+        let seen = received.map_or((Some(0.0), 0, 0), |r| {
+            let jitter_s = r.jitter_within(f64::MAX);
+            (jitter_s, r.counted_errors(), r.counted_packets())
         });
         let packets = sent.map_or(seen.2, |sent| sent.counted_packets().max(seen.2));
         put_loss(&mut object, seen.0, seen.1, packets);
@@ -204,8 +205,8 @@ fn sum(streams: &[&Both], udp: bool, sent: bool, sender: bool) -> Value {
     let mut object = told(Some(&total));
     if udp {
         let (jitter_s, lost) = match sent {
-            true => (0.0, 0),
-            false => (total.jitter_s, total.counted_errors()),
+            true => (Some(0.0), 0),
+            false => (total.jitter_within(f64::MAX), total.counted_errors()),
         };
         put_loss(&mut object, jitter_s, lost, total.counted_packets());
     } else if let Some(again) = total.retransmits.filter(|_| sent) {
@@ -261,5 +262,9 @@ fn ours_alone(outcome: &Outcome) -> Value {
             "sender_gap": stream.gaps,
         })
     });
-    json!({ "peer_results": outcome.peer_results.is_some(), "streams": streams.collect::<Vec<_>>() })
+    json!({
+        "peer_results": outcome.peer_results.is_some(),
+        "streams": streams.collect::<Vec<_>>(),
+        "notes": outcome.notes(),
+    })
 }

@@ -6,6 +6,9 @@ use super::control::ControlError;
 use super::json::{count, figure, text};
 use super::parameters::MAX_STREAMS;
 
+/// The jitter of which nothing is known.
+pub const UNKNOWN_JITTER: f64 = -1.0;
+
 /// One stream, as the end that tells it saw it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamResult {
@@ -15,7 +18,7 @@ pub struct StreamResult {
     pub bytes: u64,
     /// TCP segments sent again; `None` where the end does not know.
     pub retransmits: Option<u64>,
-    /// Jitter of RFC 3550 in s.
+    /// Jitter of RFC 3550 in s, as told; [`UNKNOWN_JITTER`] where that is no number.
     pub jitter_s: f64,
     /// Datagrams lost, in iperf3's counting; with those of the start that is omitted.
     pub errors: u64,
@@ -32,6 +35,11 @@ pub struct StreamResult {
 }
 
 impl StreamResult {
+    /// The jitter in s, where it is one that a test of `seconds` can have.
+    pub fn jitter_within(&self, seconds: f64) -> Option<f64> {
+        Some(self.jitter_s).filter(|jitter_s| (0.0..=seconds).contains(jitter_s))
+    }
+
     /// Losses without those of the start that is omitted.
     pub const fn counted_errors(&self) -> u64 {
         self.errors.saturating_sub(self.omitted_errors)
@@ -83,7 +91,7 @@ impl Results {
                 id: u32::try_from(id).map_err(|_| wrong(format!("a stream has number {id}")))?,
                 bytes: need("bytes")?,
                 retransmits: count(stream, "retransmits"),
-                jitter_s: figure(stream, "jitter").unwrap_or(0.0).max(0.0),
+                jitter_s: figure(stream, "jitter").unwrap_or(UNKNOWN_JITTER),
                 errors: count(stream, "errors").unwrap_or(0),
                 packets: count(stream, "packets").unwrap_or(0),
                 omitted_errors: count(stream, "omitted_errors").unwrap_or(0),

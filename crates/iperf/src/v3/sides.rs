@@ -1,7 +1,8 @@
-//! Each stream as its sender and its receiver saw it: our own figures beside those that the peer told.
+//! Each stream as its sender and its receiver saw it: our own figures beside those that the peer told, and no jitter
+//! that cannot be.
 
-use super::results::StreamResult;
-use super::test::{Outcome, StreamOutcome};
+use super::results::{StreamResult, UNKNOWN_JITTER};
+use super::test::{Counted, Interval, Outcome, StreamOutcome};
 
 /// One stream: our own figures and, where it told any, the peer's.
 pub(super) struct Both {
@@ -39,11 +40,15 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
             }
             theirs
         });
-    let (sent, received) = if stream.ends.sender {
+    let (sent, mut received) = if stream.ends.sender {
         (Some(ours), theirs)
     } else {
         (theirs, Some(without_missed(stream, ours)))
     };
+    if let Some(received) = &mut received {
+        let possible = received.jitter_within(outcome.longest_s());
+        received.jitter_s = possible.unwrap_or(UNKNOWN_JITTER);
+    }
     Both {
         id: stream.ends.id,
         sender: stream.ends.sender,
@@ -63,7 +68,50 @@ fn without_missed(stream: &StreamOutcome, ours: StreamResult) -> StreamResult {
     }
 }
 
-/// All streams together, as their senders (`sent`) or their receivers saw them; the jitter is the mean.
+/// The mean jitter in s of streams that our end receives, at the end of an interval; `None` where one has none that
+/// can be.
+pub(super) fn jitter_of(
+    pairs: &[(Counted, Counted)],
+    interval: &Interval,
+    omit_seconds: u64,
+) -> Option<f64> {
+    let most_ns = interval
+        .end_ns
+        .saturating_add(omit_seconds.saturating_mul(1_000_000_000));
+    let each = pairs.iter().map(|(_, now)| now.received.jitter_ns);
+    let known: Option<Vec<u64>> = each.map(|ns| (ns <= most_ns).then_some(ns)).collect();
+    let known = known?;
+    let sum_ns: f64 = known.iter().map(|ns| *ns as f64).sum();
+    Some(sum_ns / 1e9 / known.len().max(1) as f64)
+}
+
+/// What a reader must know of the jitters that are shown as unknown.
+pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
+    let seconds = outcome.longest_s();
+    let theirs = outcome.peer_results.as_ref();
+    let notes = outcome.results().streams.into_iter().zip(&outcome.streams);
+    let notes = notes.filter_map(|(ours, stream)| {
+        let (who, told) = match stream.ends.sender {
+            true => ("the peer tells", theirs?.stream(stream.ends.id)?.clone()),
+            false => ("the sender's times give", ours),
+        };
+        if !outcome.parameters.udp || told.jitter_within(seconds).is_some() {
+            return None;
+        }
+        let what = match told.jitter_s {
+            UNKNOWN_JITTER => "a jitter that is no number".to_owned(),
+            told_s => format!("a jitter of {told_s:.3e} s, which no test of {seconds:.1} s can have"),
+        };
+        Some(format!(
+            "stream {}: {who} {what}: it is unknown; iperf3 before 3.8, such as 3.1.3, takes the difference between two clocks for jitter",
+            stream.ends.id
+        ))
+    });
+    notes.collect()
+}
+
+/// All streams together, as their senders (`sent`) or their receivers saw them; the jitter is the mean, and unknown
+/// where one is.
 pub(super) fn sum_of(streams: &[&Both], sent: bool) -> StreamResult {
     let side = |stream: &&Both| match sent {
         true => stream.sent.clone(),
@@ -76,7 +124,10 @@ pub(super) fn sum_of(streams: &[&Both], sent: bool) -> StreamResult {
         id: 0,
         bytes: add(|r| r.bytes),
         retransmits: again.filter(|_| !results.is_empty()),
-        jitter_s: results.iter().map(|r| r.jitter_s).sum::<f64>() / results.len().max(1) as f64,
+        jitter_s: match results.iter().any(|r| r.jitter_s == UNKNOWN_JITTER) {
+            true => UNKNOWN_JITTER,
+            false => results.iter().map(|r| r.jitter_s).sum::<f64>() / results.len().max(1) as f64,
+        },
         errors: add(|r| r.errors),
         packets: add(|r| r.packets),
         omitted_errors: add(|r| r.omitted_errors),

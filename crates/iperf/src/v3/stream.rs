@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -13,99 +13,17 @@ use wirelab_trial::{Histogram, HoldWatch, Holds};
 
 use super::parameters::Parameters;
 use super::receive::Receiver;
+use super::run::{Run, SLICE};
 use super::test::{Counted, Ends, StreamOutcome};
 use super::udp;
 use crate::queue::Queue;
-use crate::sending::{SendOptions, Sending, is_wait, write_at_once};
+use crate::sending::{Sending, is_wait, write_at_once};
 use crate::v2::schedule::Schedule;
 
-/// How long a socket may block before its thread looks whether the test is over.
-const SLICE: Duration = Duration::from_millis(20);
-/// Below this a sleep is too coarse to be on time.
-const SPIN_NS: u64 = 100_000;
 /// How long a receiver goes on after the end at most, for what is still on its way.
 const DRAIN: Duration = Duration::from_millis(500);
 /// What TCP lost comes again after so long: at least 200 ms on Linux (TCP_RTO_MIN), and a little more.
 const RETRANSMISSION: Duration = Duration::from_millis(250);
-
-/// What the threads of a test share.
-pub(super) struct Run {
-    began: Instant,
-    stop: AtomicBool,
-    moved: AtomicU64,
-    /// 0 where no amount ends the test.
-    wanted: AtomicU64,
-    /// How this side sends.
-    options: SendOptions,
-}
-
-impl Run {
-    /// A test that begins now; at a sender `wanted` bytes end it.
-    pub(super) fn new(wanted: Option<u64>, options: SendOptions) -> Arc<Run> {
-        Arc::new(Run {
-            began: Instant::now(),
-            stop: AtomicBool::new(false),
-            moved: AtomicU64::new(0),
-            wanted: AtomicU64::new(wanted.unwrap_or(0)),
-            options,
-        })
-    }
-
-    pub(super) fn now_ns(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Relaxed);
-    }
-
-    /// Whether the wanted amount was sent or received.
-    pub(super) fn reached(&self) -> bool {
-        self.left() == 0
-    }
-
-    /// Bytes until the wanted amount is reached.
-    pub(super) fn left(&self) -> u64 {
-        match self.wanted.load(Relaxed) {
-            0 => u64::MAX,
-            wanted => wanted.saturating_sub(self.moved.load(Relaxed)),
-        }
-    }
-
-    pub(super) const fn options(&self) -> SendOptions {
-        self.options
-    }
-
-    /// Wait until then, exactly, or until the test is over. What is too short for a sleep is spun.
-    pub(super) fn wait_until(&self, until_ns: u64) {
-        loop {
-            let left_ns = until_ns.saturating_sub(self.now_ns());
-            if left_ns == 0 || self.stopped() {
-                return;
-            }
-            if left_ns > SPIN_NS {
-                thread::sleep(Duration::from_nanos(left_ns - SPIN_NS).min(SLICE));
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-    }
-
-    /// Bytes that all streams have moved.
-    pub(super) fn moved(&self) -> u64 {
-        self.moved.load(Relaxed)
-    }
-
-    /// Count anew from here, towards another amount: what was moved until now was omitted.
-    pub(super) fn count_anew(&self, wanted: Option<u64>) {
-        self.moved.store(0, Relaxed);
-        self.wanted.store(wanted.unwrap_or(0), Relaxed);
-    }
-
-    pub(super) fn stopped(&self) -> bool {
-        self.stop.load(Relaxed)
-    }
-}
 
 /// Where a UDP stream is received: its socket, and what that had dropped when the test began.
 pub(super) type Place = (Arc<UdpSocket>, Drops);
@@ -155,7 +73,7 @@ impl Meter {
         self.bytes.fetch_add(bytes, Relaxed);
         self.packets.fetch_add(packets, Relaxed);
         self.last_ns.store(now_ns, Relaxed);
-        run.moved.fetch_add(bytes, Relaxed);
+        run.add(bytes);
     }
 
     /// Take datagrams that came together.
@@ -172,7 +90,7 @@ impl Meter {
         }
         if bytes > 0 {
             self.last_ns.store(now_ns, Relaxed);
-            run.moved.fetch_add(bytes, Relaxed);
+            run.add(bytes);
         }
     }
 }
@@ -333,7 +251,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
         .map(|i| b'0' + (i % 10) as u8)
         .collect();
     // Last, so that the schedule starts when all is ready.
-    let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options.strict_gaps);
+    let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options().strict_gaps);
     let segmented = match &way {
         Way::Tcp(stream) => {
             write(run, meter, stream, &block, (&mut schedule, &mut sending));

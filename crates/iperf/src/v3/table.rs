@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::parameters::Parameters;
 use super::report::ways;
 use super::results::StreamResult;
-use super::sides::{both_sides, sum_of};
+use super::sides::{both_sides, jitter_of, sum_of};
 use super::test::{Counted, Ends, Interval, Outcome};
 use crate::v2::table::{Format, general};
 
@@ -30,7 +30,8 @@ enum More {
     Retransmits(u64),
     Sent(u64),
     Received {
-        jitter_ms: f64,
+        /// `None` where it is unknown.
+        jitter_ms: Option<f64>,
         lost: u64,
         packets: u64,
     },
@@ -81,12 +82,12 @@ impl Table {
                     .map(|(was, is)| get(is).saturating_sub(get(was)));
                 each.sum::<u64>()
             };
-            let jitter_ns: u64 = pairs.iter().map(|(_, now)| now.received.jitter_ns).sum();
+            let jitter_s = jitter_of(pairs, interval, self.parameters.omit_seconds);
             let more = match (self.parameters.udp, sender) {
                 (false, _) => More::Nothing,
                 (true, true) => More::Sent(added(|c| c.packets)),
                 (true, false) => More::Received {
-                    jitter_ms: jitter_ns as f64 / 1e6 / pairs.len().max(1) as f64,
+                    jitter_ms: jitter_s.map(|s| s * 1e3),
                     lost: added(|c| c.received.shown_lost()),
                     packets: added(|c| c.packets),
                 },
@@ -149,12 +150,12 @@ impl Table {
     fn end(&self, id: Id, sender: bool, result: &StreamResult, sent: bool) -> String {
         let more = match (self.parameters.udp, sent) {
             (true, true) => More::Received {
-                jitter_ms: 0.0,
+                jitter_ms: Some(0.0),
                 lost: 0,
                 packets: result.counted_packets(),
             },
             (true, false) => More::Received {
-                jitter_ms: result.jitter_s * 1e3,
+                jitter_ms: result.jitter_within(f64::MAX).map(|s| s * 1e3),
                 lost: result.counted_errors(),
                 packets: result.counted_packets(),
             },
@@ -206,10 +207,8 @@ impl Table {
                     0 => "0".to_owned(),
                     packets => general(lost as f64 * 100.0 / packets as f64),
                 };
-                write!(
-                    line,
-                    "{jitter_ms:5.3} ms  {lost}/{packets} ({percent}%)  {last}"
-                )
+                let jitter = jitter_ms.map_or("    ?".to_owned(), |ms| format!("{ms:5.3}"));
+                write!(line, "{jitter} ms  {lost}/{packets} ({percent}%)  {last}")
             }
         };
         line

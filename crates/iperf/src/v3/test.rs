@@ -9,6 +9,7 @@ use super::control::{ControlError, Cookie};
 use super::parameters::Parameters;
 use super::receive::Received;
 use super::results::{Results, StreamResult};
+use super::sides::jitter_notes;
 use crate::options::RefusedOption;
 
 /// One stream during an interval, or during the whole test.
@@ -151,6 +152,16 @@ impl Outcome {
     /// Whether our end sends on any stream.
     pub fn sends(&self) -> bool {
         self.streams.iter().any(|stream| stream.ends.sender)
+    }
+
+    /// How long the test was with the start that is omitted, in s: no jitter is longer.
+    pub(super) fn longest_s(&self) -> f64 {
+        self.elapsed_ns as f64 / 1e9 + self.parameters.omit_seconds as f64
+    }
+
+    /// What a reader must know beside the figures: a line for each.
+    pub fn notes(&self) -> Vec<String> {
+        jitter_notes(self)
     }
 
     /// What our end tells the peer.

@@ -10,7 +10,8 @@ use wirelab_socket::{Batch, lengthen_queue};
 
 use super::datagram::{Head, OPENING_LEN, reply_to};
 use super::parameters::Parameters;
-use super::stream::{Done, Meter, Run, until_quiet};
+use super::run::Run;
+use super::stream::{Done, Meter, until_quiet};
 use crate::sending::{Sending, has_no_room};
 use crate::v2::schedule::Schedule;
 
@@ -82,8 +83,9 @@ impl<'a> Sender<'a> {
             let count = most.min(usize::try_from(left).unwrap_or(most));
             let now_ns = self.run.now_ns();
             sending.tick(now_ns);
+            let stamp_ns = self.run.stamp_ns(now_ns);
             for at in 0..count {
-                let head = Head::new(self.number + at as u64, now_ns);
+                let head = Head::new(self.number + at as u64, stamp_ns);
                 head.emit(batch.slot_mut(at), self.counters_64);
             }
             match self.send_once(&mut batch, count, now_ns, schedule) {

@@ -16,8 +16,9 @@ use crate::v3::datagram::reply_to;
 use crate::v3::link::{LOOK, Link, PATIENCE, wanted};
 use crate::v3::parameters::{Parameters, stream_id};
 use crate::v3::pending::deny;
+use crate::v3::run::Run;
 use crate::v3::server_control::{ServerControl, ServerEvent};
-use crate::v3::stream::{Done, Run, Running, Way, finish, receive, receive_shared, send};
+use crate::v3::stream::{Done, Running, Way, finish, receive, receive_shared, send};
 use crate::v3::test::{Outcome, Tell, TestError, Told};
 use crate::v3::watch::Watch;
 

@@ -228,6 +228,9 @@ impl Printer<'_> {
 
 /// What iperf3 does not say.
 fn notes(test: &Test) {
+    for note in test.notes() {
+        complain(format_args!("note: {note}"));
+    }
     for stream in &test.streams {
         let id = stream.ends.id;
         let seen = stream.counted.received;
