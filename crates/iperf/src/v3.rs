@@ -33,15 +33,15 @@ pub mod test;
 mod udp;
 mod watch;
 
-pub use client::Client;
+pub use client::{CONNECT_TIMEOUT, Client};
 pub use client_control::{ClientControl, ClientEvent};
 pub use control::{ControlError, Cookie, State};
 pub use fuzz::{fuzz_control, fuzz_datagram, fuzz_json};
 pub use parameters::Parameters;
-pub use results::{Results, StreamResult};
+pub use results::{Results, ServerOutput, StreamResult};
 pub use server::Server;
 pub use server_control::{ServerControl, ServerEvent};
-pub use test::{Ends, Interval, Outcome, StreamOutcome, TestError, Told};
+pub use test::{Beginning, Ends, Interval, Outcome, StreamOutcome, TestError, Told};
 
 /// The port that iperf3 listens on where none is given.
 pub const DEFAULT_PORT: u16 = 5201;

@@ -49,6 +49,7 @@ fn iperf3(ip: &str, segmentation: bool, reverse: bool) -> Outcome {
         interval: Duration::from_millis(200),
         sending: sending(segmentation),
         options: SocketOptions::NONE,
+        connect_timeout: wirelab_iperf::v3::CONNECT_TIMEOUT,
     };
     let asking = thread::spawn(move || client.run(&Cancel::new()).unwrap());
     let served = server.serve_one(&Cancel::new()).unwrap();

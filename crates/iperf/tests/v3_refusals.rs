@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use v3_common::real::{RealServer, there_is_iperf3};
 use v3_common::{ask, tcp};
-use wirelab_iperf::SendOptions;
-use wirelab_iperf::v3::{Client, Parameters, Server, Told};
+use wirelab_iperf::v3::{CONNECT_TIMEOUT, Client, Parameters, Server, Told};
+use wirelab_iperf::{SendOptions, SocketOptions};
 use wirelab_trial::Cancel;
 
 mod v3_common;
@@ -30,9 +30,11 @@ fn second_beside_a_first(server: SocketAddr) -> String {
             server,
             parameters,
             interval: Duration::ZERO,
+            connect_timeout: CONNECT_TIMEOUT,
+            options: SocketOptions::NONE,
         };
         client.run_telling(&cancel, &mut |told| {
-            if matches!(told, Told::Began { .. }) {
+            if matches!(told, Told::Began(_)) {
                 began.send(()).unwrap();
             }
         })

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 mod board;
 mod hdl;
 mod iperf;
+mod iperf3;
 mod measure;
 mod model;
 mod node;
@@ -15,6 +16,7 @@ mod stages;
 pub use board::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardDisassembleArgs, BoardRunArgs};
 pub use hdl::HdlArgs;
 pub use iperf::IperfArgs;
+pub use iperf3::Iperf3Args;
 pub use measure::{MeasureArgs, SearchArgs};
 pub use model::{
     AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,

@@ -15,7 +15,7 @@ use super::link::{Link, PATIENCE, connect, connect_udp, wanted};
 use super::parameters::{Parameters, stream_id};
 use super::run::Run;
 use super::stream::{Running, Way, finish, receive, send};
-use super::test::{Outcome, Tell, TestError, Told};
+use super::test::{Beginning, Outcome, Tell, TestError, Told};
 use super::watch::Watch;
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
@@ -23,6 +23,9 @@ use crate::sending::{SendOptions, is_wait};
 /// How often an opening datagram is sent before the stream counts as blocked, and how long each waits for the answer.
 const OPENINGS: u32 = 10;
 const OPENING_WAIT: Duration = Duration::from_millis(300);
+
+/// How long a server may take to answer where nothing else is asked.
+pub const CONNECT_TIMEOUT: Duration = PATIENCE;
 
 /// A test to be run against a server.
 #[derive(Clone, Debug)]
@@ -37,6 +40,8 @@ pub struct Client {
     pub sending: SendOptions,
     /// What is chosen of its sockets; of the control connection the address and the device alone, as iperf3 has it.
     pub options: SocketOptions,
+    /// How long the server may take to answer the control connection.
+    pub connect_timeout: Duration,
 }
 
 impl Client {
@@ -54,7 +59,7 @@ impl Client {
             device: self.options.device,
             ..SocketOptions::NONE
         };
-        let stream = connect(peer, 0, wanted(0, &of_control))?;
+        let stream = connect(peer, 0, wanted(0, &of_control), self.connect_timeout)?;
         let link = Link::new(stream)?;
         let seed = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -168,7 +173,7 @@ impl Session<'_> {
         let parameters = &self.client.parameters;
         let wanted = wanted(parameters.window_bytes, &self.client.options);
         if !parameters.udp {
-            let mut stream = connect(server, index, wanted)?;
+            let mut stream = connect(server, index, wanted, PATIENCE)?;
             stream.write_all(self.cookie.as_bytes()).map_err(what())?;
             return Ok(Way::Tcp(stream));
         }
@@ -217,17 +222,20 @@ impl Session<'_> {
         }
         let mut watch = Watch::new(self.client.interval, omitting, tell);
         let ends: Vec<_> = streams.iter().map(Running::ends).collect();
-        watch.tell(Told::Began {
+        watch.tell(Told::Began(Beginning {
+            client: true,
             peer: self.link.peer,
+            cookie: self.cookie,
+            began_unix_s,
             parameters,
             streams: &ends,
-        });
+        }));
         let mut failure = self.flow(&run, &streams, &mut watch, cancel).err();
         let stopped_ns = run.now_ns();
         run.stop();
         watch.last(stopped_ns, &streams);
         let began_ns = watch.began_ns();
-        let (intervals, omitted) = watch.finish(streams.len());
+        let (intervals, omitted, _) = watch.finish(streams.len());
         let span_ns = (began_ns, stopped_ns);
         let mut outcome = Outcome {
             client: true,

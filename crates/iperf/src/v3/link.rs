@@ -80,13 +80,14 @@ pub(super) const fn wanted(window_bytes: u32, options: &SocketOptions) -> Wanted
     Wanted { window, options }
 }
 
-/// Connect stream number `index` (from 0) over TCP.
+/// Connect stream number `index` (from 0) over TCP within `limit`.
 pub(super) fn connect(
     to: SocketAddr,
     index: u32,
     wanted: Wanted<'_>,
+    limit: Duration,
 ) -> Result<TcpStream, TestError> {
-    connect_stream(to, index, wanted, PATIENCE).map_err(|error| match error {
+    connect_stream(to, index, wanted, limit).map_err(|error| match error {
         SocketError::Refused(option) => TestError::Refused(option),
         SocketError::System(source) => TestError::Connect { peer: to, source },
     })

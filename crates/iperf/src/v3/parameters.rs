@@ -13,6 +13,8 @@ pub const MAX_TCP_LENGTH: u32 = 1 << 20;
 pub const MAX_UDP_LENGTH: u32 = 65_507;
 /// The largest socket buffers that can be asked for, as iperf3 has it.
 pub const MAX_WINDOW: u32 = 512 << 20;
+/// The largest segment that can be asked for, as iperf3 has it.
+pub const MAX_MSS: u32 = 9 * 1024;
 /// The longest time that iperf3 lets a test ask for, in s.
 pub const MAX_SECONDS: u64 = 86_400;
 
@@ -43,6 +45,26 @@ pub struct Parameters {
     pub window_bytes: u32,
     /// UDP datagrams carry 64-bit numbers.
     pub counters_64: bool,
+    /// The largest TCP segment that a sender makes in bytes; 0 for what the systems choose.
+    pub mss_bytes: u32,
+    /// TCP sends small writes at once.
+    pub no_delay: bool,
+    /// The congestion control of TCP senders; the system's own without it.
+    pub congestion: Option<String>,
+    /// Type of service (IPv4) or traffic class (IPv6) of the packets of all streams.
+    pub tos: u8,
+    /// TCP senders let the system take what they send from a file (`sendfile`).
+    pub zerocopy: bool,
+    /// The payload is the ten digits again and again, not random bytes.
+    pub repeating_payload: bool,
+    /// What the client calls the test.
+    pub title: Option<String>,
+    /// What the client wants to see in the JSON of both ends.
+    pub extra_data: Option<String>,
+    /// The server's own output shall be among its results.
+    pub server_output: bool,
+    /// Who asks, encrypted for the server; see [iperf3's authentication].
+    pub auth_token: Option<String>,
     /// What the client calls itself.
     pub client_version: String,
 }
@@ -63,6 +85,16 @@ impl Default for Parameters {
             rate_bit_s: 0,
             window_bytes: 0,
             counters_64: false,
+            mss_bytes: 0,
+            no_delay: false,
+            congestion: None,
+            tos: 0,
+            zerocopy: false,
+            repeating_payload: false,
+            title: None,
+            extra_data: None,
+            server_output: false,
+            auth_token: None,
             client_version: "3.12".to_owned(),
         }
     }
@@ -112,6 +144,17 @@ impl Parameters {
             rate_bit_s: count(&value, "bandwidth").unwrap_or(0),
             window_bytes: narrow("window", 0)?,
             counters_64: flag(&value, "udp_counters_64bit"),
+            mss_bytes: narrow("MSS", 0)?,
+            no_delay: flag(&value, "nodelay"),
+            congestion: text(&value, "congestion"),
+            tos: u8::try_from(narrow("TOS", 0)?)
+                .map_err(|_| wrong("the type of service is more than 255".to_owned()))?,
+            zerocopy: flag(&value, "zerocopy"),
+            repeating_payload: flag(&value, "repeating_payload"),
+            title: text(&value, "title"),
+            extra_data: text(&value, "extra_data"),
+            server_output: flag(&value, "get_server_output"),
+            auth_token: text(&value, "authtoken"),
             client_version: text(&value, "client_version").unwrap_or_default(),
         };
         parameters.check().map_err(wrong)?;
@@ -149,6 +192,10 @@ impl Parameters {
                 "a window of {window} bytes is more than {MAX_WINDOW}"
             ));
         }
+        if self.mss_bytes > MAX_MSS {
+            let mss = self.mss_bytes;
+            return Err(format!("a segment of {mss} bytes is more than {MAX_MSS}"));
+        }
         let seconds = self.seconds.max(self.omit_seconds);
         if seconds > MAX_SECONDS {
             return Err(format!("{seconds} s are more than {MAX_SECONDS} s"));
@@ -163,15 +210,46 @@ impl Parameters {
     pub fn to_json(&self) -> String {
         let mut object = Map::new();
         object.insert(if self.udp { "udp" } else { "tcp" }.to_owned(), json!(true));
-        let flags = [
+        let mut put = |key: &str, value: Value, set: bool| {
+            if set {
+                object.insert(key.to_owned(), value);
+            }
+        };
+        let truths = [
             ("reverse", self.reverse),
             ("bidirectional", self.bidirectional),
+            ("nodelay", self.no_delay),
         ];
-        for (key, _) in flags.iter().filter(|(_, set)| *set) {
-            object.insert((*key).to_owned(), json!(true));
+        for (key, set) in truths {
+            put(key, json!(true), set);
         }
-        if self.counters_64 {
-            object.insert("udp_counters_64bit".to_owned(), json!(1));
+        // Versions from 3.18 on take these as numbers alone.
+        let ones = [
+            ("udp_counters_64bit", self.counters_64),
+            ("repeating_payload", self.repeating_payload),
+            ("zerocopy", self.zerocopy),
+            ("get_server_output", self.server_output),
+        ];
+        for (key, set) in ones {
+            put(key, json!(1), set);
+        }
+        let texts = [
+            ("title", &self.title),
+            ("extra_data", &self.extra_data),
+            ("congestion", &self.congestion),
+            ("authtoken", &self.auth_token),
+        ];
+        for (key, text) in texts {
+            put(key, json!(text), text.is_some());
+        }
+        let amounts = [
+            ("window", u64::from(self.window_bytes)),
+            ("bandwidth", self.rate_bit_s),
+            ("MSS", u64::from(self.mss_bytes)),
+            ("TOS", u64::from(self.tos)),
+        ];
+        for (key, amount) in amounts {
+            put(key, json!(amount), amount > 0);
         }
         let numbers = [
             ("omit", self.omit_seconds),
@@ -184,12 +262,6 @@ impl Parameters {
         ];
         for (key, number) in numbers {
             object.insert(key.to_owned(), json!(number));
-        }
-        if self.window_bytes > 0 {
-            object.insert("window".to_owned(), json!(self.window_bytes));
-        }
-        if self.rate_bit_s > 0 {
-            object.insert("bandwidth".to_owned(), json!(self.rate_bit_s));
         }
         object.insert("client_version".to_owned(), json!(self.client_version));
         Value::Object(object).to_string()
@@ -277,6 +349,30 @@ mod tests {
     }
 
     #[test]
+    fn all_that_a_real_client_can_ask() {
+        let all = r#"{"tcp":true,"omit":0,"time":1,"num":0,"blockcount":0,"MSS":1000,"nodelay":true,"parallel":1,"len":131072,"pacing_timer":1000,"TOS":184,"title":"T","extra_data":"X","congestion":"reno","get_server_output":1,"repeating_payload":1,"zerocopy":1,"authtoken":"QUJD","client_version":"3.12"}"#;
+        let parameters = Parameters::parse(all.as_bytes()).unwrap();
+        let text = |text: &str| Some(text.to_owned());
+        let expected = Parameters {
+            seconds: 1,
+            mss_bytes: 1000,
+            no_delay: true,
+            congestion: text("reno"),
+            tos: 184,
+            zerocopy: true,
+            repeating_payload: true,
+            title: text("T"),
+            extra_data: text("X"),
+            server_output: true,
+            auth_token: text("QUJD"),
+            ..Parameters::default()
+        };
+        assert_eq!(parameters, expected);
+        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(value(&parameters.to_json()), value(all));
+    }
+
+    #[test]
     fn other_versions_are_tolerated() {
         // 3.1 has no blockcount and no 64-bit flag; later ones add keys, and numbers may be floating point.
         let old = br#"{"tcp":true,"omit":0,"time":10,"parallel":1,"len":131072,"client_version":"3.1.3"}"#;
@@ -296,6 +392,8 @@ mod tests {
             r#"{"sctp":true,"time":1}"#,
             r#"{"tcp":true}"#,
             r#"{"tcp":true,"time":86401}"#,
+            r#"{"tcp":true,"time":1,"TOS":256}"#,
+            r#"{"tcp":true,"time":1,"MSS":9217}"#,
             "[]",
         ]
         .map(|text| Parameters::parse(text.as_bytes()).unwrap_err().to_string())
@@ -308,6 +406,8 @@ mod tests {
         the peer's parameters cannot be used: SCTP is asked for; ask for TCP or UDP
         the peer's parameters cannot be used: neither a time nor an amount is given, so the test has no end
         the peer's parameters cannot be used: 86401 s are more than 86400 s
+        the peer's parameters cannot be used: the type of service is more than 255
+        the peer's parameters cannot be used: a segment of 9217 bytes is more than 9216
         the peer's parameters cannot be used: they are no object
         ");
     }

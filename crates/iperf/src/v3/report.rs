@@ -1,34 +1,56 @@
 //! A test as iperf3 prints it with `-J`: the same keys at the same places, so that scripts go on working.
 //!
 //! What this end does not measure is absent: `retransmits` unless the peer told it, congestion window, round trip
-//! and path MTU of TCP, `*_tcp_congestion`, `tcp_mss_default`, sizes of socket buffers, `tos`; so are `system_info`
+//! and path MTU of TCP, `*_tcp_congestion`, `tcp_mss_default`, sizes of socket buffers; so are `system_info`
 //! and the time in words. `socket` is the number of the stream. `wirelab` holds what iperf3 has no place for: losses that duplicates do not
 //! hide, what this host's own queues may have dropped (it is in no loss), and whether the sender kept its rate.
 
 use serde_json::{Map, Value, json};
 
 use super::parameters::Parameters;
-use super::results::StreamResult;
+use super::results::{ServerOutput, StreamResult};
 use super::sides::{Both, both_sides, jitter_of, sum_of};
-use super::test::{Counted, Interval, Outcome, StreamOutcome};
+use super::test::{Beginning, Counted, Ends, Interval, Outcome, StreamOutcome};
 
 /// The whole object: `start`, `intervals`, `end`, and `error` where the test did not come to its end.
 pub fn to_json(outcome: &Outcome) -> Value {
+    let streams: Vec<Ends> = outcome.streams.iter().map(|stream| stream.ends).collect();
+    let beginning = Beginning {
+        client: outcome.client,
+        peer: outcome.peer,
+        cookie: outcome.cookie,
+        began_unix_s: outcome.began_unix_s,
+        parameters: &outcome.parameters,
+        streams: &streams,
+    };
+    let intervals = outcome.intervals.iter();
+    let intervals = intervals.map(|i| interval(outcome.client, &outcome.parameters, &streams, i));
     let mut value = json!({
-        "start": start(outcome),
-        "intervals": outcome.intervals.iter().map(|i| interval(outcome, i)).collect::<Vec<_>>(),
+        "start": start(&beginning),
+        "intervals": intervals.collect::<Vec<_>>(),
         "end": end(outcome),
     });
-    if let Some(failure) = &outcome.failure {
-        value["error"] = json!(failure);
+    for (key, text) in [
+        ("title", &outcome.parameters.title),
+        ("extra_data", &outcome.parameters.extra_data),
+        ("error", &outcome.failure),
+    ] {
+        if let Some(text) = text {
+            value[key] = json!(text);
+        }
+    }
+    match outcome.server_output() {
+        Some(ServerOutput::Text(text)) => value["server_output_text"] = json!(text),
+        Some(ServerOutput::Json(object)) => value["server_output_json"] = object.clone(),
+        None => {}
     }
     value
 }
 
-fn start(outcome: &Outcome) -> Value {
-    let parameters = &outcome.parameters;
-    let connected = outcome.streams.iter().map(|stream| {
-        let ends = stream.ends;
+/// What is known when data begins to flow.
+pub fn start(test: &Beginning<'_>) -> Value {
+    let parameters = test.parameters;
+    let connected = test.streams.iter().map(|ends| {
         json!({
             "socket": ends.id,
             "local_host": ends.local.ip().to_string(),
@@ -37,7 +59,7 @@ fn start(outcome: &Outcome) -> Value {
             "remote_port": ends.remote.port(),
         })
     });
-    let peer = if outcome.client {
+    let peer = if test.client {
         "connecting_to"
     } else {
         "accepted_connection"
@@ -45,9 +67,9 @@ fn start(outcome: &Outcome) -> Value {
     json!({
         "connected": connected.collect::<Vec<_>>(),
         "version": concat!("wirelab ", env!("CARGO_PKG_VERSION")),
-        "timestamp": { "timesecs": outcome.began_unix_s },
-        peer: { "host": outcome.peer.ip().to_string(), "port": outcome.peer.port() },
-        "cookie": outcome.cookie.text(),
+        "timestamp": { "timesecs": test.began_unix_s },
+        peer: { "host": test.peer.ip().to_string(), "port": test.peer.port() },
+        "cookie": test.cookie.text(),
         "target_bitrate": parameters.rate_bit_s,
         "test_start": {
             "protocol": if parameters.udp { "UDP" } else { "TCP" },
@@ -59,6 +81,7 @@ fn start(outcome: &Outcome) -> Value {
             "blocks": parameters.blocks,
             "reverse": u8::from(parameters.reverse),
             "bidir": u8::from(parameters.bidirectional),
+            "tos": parameters.tos,
             "target_bitrate": parameters.rate_bit_s,
         },
     })
@@ -98,8 +121,14 @@ fn put(object: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
     object.insert(key.to_owned(), value.into());
 }
 
-fn interval(outcome: &Outcome, interval: &Interval) -> Value {
-    let udp = outcome.parameters.udp;
+/// An interval of the streams of a test, with the sum of each direction.
+pub fn interval(
+    client: bool,
+    parameters: &Parameters,
+    streams: &[Ends],
+    interval: &Interval,
+) -> Value {
+    let udp = parameters.udp;
     let one = |pairs: &[(Counted, Counted)], sender: bool, socket: Option<u32>| {
         let added = |get: fn(&Counted) -> u64| {
             pairs
@@ -114,7 +143,7 @@ fn interval(outcome: &Outcome, interval: &Interval) -> Value {
         if udp && sender {
             put(&mut object, "packets", added(|c| c.packets));
         } else if udp {
-            let jitter_s = jitter_of(pairs, interval, outcome.parameters.omit_seconds);
+            let jitter_s = jitter_of(pairs, interval, parameters.omit_seconds);
             let lost = added(|c| c.received.shown_lost());
             put_loss(&mut object, jitter_s, lost, added(|c| c.packets));
         }
@@ -122,15 +151,15 @@ fn interval(outcome: &Outcome, interval: &Interval) -> Value {
         put(&mut object, "sender", sender);
         Value::Object(object)
     };
-    let streams = outcome.streams.iter().zip(&interval.streams);
+    let streams = streams.iter().zip(&interval.streams);
     let listed = streams
         .clone()
-        .map(|(stream, pair)| one(&[*pair], stream.ends.sender, Some(stream.ends.id)));
+        .map(|(ends, pair)| one(&[*pair], ends.sender, Some(ends.id)));
     let mut value = json!({ "streams": listed.collect::<Vec<_>>() });
-    for (suffix, sender) in ways(outcome.client, &outcome.parameters) {
+    for (suffix, sender) in ways(client, parameters) {
         let pairs: Vec<_> = streams
             .clone()
-            .filter(|(stream, _)| stream.ends.sender == sender)
+            .filter(|(ends, _)| ends.sender == sender)
             .map(|(_, pair)| *pair)
             .collect();
         value[format!("sum{suffix}")] = one(&pairs, sender, None);
@@ -152,7 +181,8 @@ fn told(result: Option<&StreamResult>) -> Map<String, Value> {
     span(0, (end_s.max(0.0) * 1e9) as u64, bytes)
 }
 
-fn end(outcome: &Outcome) -> Value {
+/// What a test came to.
+pub fn end(outcome: &Outcome) -> Value {
     let udp = outcome.parameters.udp;
     let streams = both_sides(outcome);
     let listed: Vec<Value> = streams.iter().map(|one| end_stream(one, udp)).collect();

@@ -51,6 +51,15 @@ impl StreamResult {
     }
 }
 
+/// What a server printed of a test.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerOutput {
+    /// Its lines.
+    Text(String),
+    /// Its object, where it runs with `-J`.
+    Json(Value),
+}
+
 /// One end's results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
@@ -60,6 +69,8 @@ pub struct Results {
     pub has_retransmits: Option<bool>,
     /// The congestion control that was used.
     pub congestion: Option<String>,
+    /// What the server printed, where the client asked for it.
+    pub server_output: Option<ServerOutput>,
     /// The streams.
     pub streams: Vec<StreamResult>,
 }
@@ -72,6 +83,10 @@ impl Results {
             why,
         };
         let value: Value = serde_json::from_slice(json).map_err(|e| wrong(e.to_string()))?;
+        let server_output = match value.get("server_output_json") {
+            Some(object) => Some(ServerOutput::Json(object.clone())),
+            None => text(&value, "server_output_text").map(ServerOutput::Text),
+        };
         let streams = value.get("streams").and_then(Value::as_array);
         let streams = streams.ok_or_else(|| wrong("the list of streams is missing".to_owned()))?;
         // Both directions of a test in both directions are listed.
@@ -105,6 +120,7 @@ impl Results {
                 .map(|key| figure(&value, key).unwrap_or(0.0)),
             has_retransmits: count(&value, "sender_has_retransmits").map(|has| has != 0),
             congestion: text(&value, "congestion_used"),
+            server_output,
             streams: streams.collect::<Result<_, _>>()?,
         })
     }
@@ -137,6 +153,11 @@ impl Results {
         if let Some(congestion) = &self.congestion {
             value["congestion_used"] = json!(congestion);
         }
+        match &self.server_output {
+            Some(ServerOutput::Text(text)) => value["server_output_text"] = json!(text),
+            Some(ServerOutput::Json(object)) => value["server_output_json"] = object.clone(),
+            None => {}
+        }
         value.to_string()
     }
 
@@ -163,7 +184,11 @@ mod tests {
         let unknown = Results::parse(UNKNOWN.as_bytes()).unwrap();
         assert_eq!(unknown.has_retransmits, None);
         assert_eq!(unknown.streams[0].retransmits, None);
-        for results in [real, unknown] {
+        let mut with_text = real.clone();
+        with_text.server_output = Some(ServerOutput::Text("a\nb\n".to_owned()));
+        let mut with_json = real.clone();
+        with_json.server_output = Some(ServerOutput::Json(json!({ "end": {} })));
+        for results in [real, unknown, with_text, with_json] {
             assert_eq!(Results::parse(results.to_json().as_bytes()), Ok(results));
         }
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_cores::prefer_this_thread;
 use wirelab_socket::udp::Drops;
+use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{Histogram, HoldWatch, Holds};
 
 use super::parameters::Parameters;
@@ -244,12 +245,25 @@ fn preferred<R: Send + 'static>(
     })
 }
 
+/// What is sent again and again: random bytes, which no link can make shorter, or the digits of iperf 2.
+fn payload(parameters: &Parameters, seed: u64) -> Vec<u8> {
+    let length = parameters.length_bytes as usize;
+    if parameters.repeating_payload {
+        return (b'0'..=b'9').cycle().take(length).collect();
+    }
+    let mut random = SplitMix64::new(seed);
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        bytes.extend(random.next_u64().to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
 fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Done {
     let interval_ps = parameters.interval_ps();
     let mut sending = Sending::start(interval_ps.is_some());
-    let block: Vec<u8> = (0..parameters.length_bytes)
-        .map(|i| b'0' + (i % 10) as u8)
-        .collect();
+    let block = payload(parameters, run.stamp_ns(0));
     // Last, so that the schedule starts when all is ready.
     let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options().strict_gaps);
     let segmented = match &way {

@@ -51,6 +51,11 @@ impl Table {
         }
     }
 
+    /// The streams, in the order of their numbers.
+    pub fn streams(&self) -> &[Ends] {
+        &self.streams
+    }
+
     /// The heading of the intervals.
     pub fn heading(&self) -> String {
         let sends = self.streams.iter().any(|ends| ends.sender);

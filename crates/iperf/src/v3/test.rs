@@ -8,7 +8,7 @@ use wirelab_trial::{Histogram, Holds};
 use super::control::{ControlError, Cookie};
 use super::parameters::Parameters;
 use super::receive::Received;
-use super::results::{Results, StreamResult};
+use super::results::{Results, ServerOutput, StreamResult};
 use super::sides::jitter_notes;
 use crate::options::RefusedOption;
 
@@ -64,20 +64,37 @@ pub struct Ends {
     pub remote: SocketAddr,
 }
 
+/// A test of which data begins to flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning<'a> {
+    /// Whether we are the client.
+    pub client: bool,
+    /// The peer's end of the control connection.
+    pub peer: SocketAddr,
+    /// What the test is known by.
+    pub cookie: Cookie,
+    /// When data began to flow, in s since 1970.
+    pub began_unix_s: u64,
+    /// What was asked.
+    pub parameters: &'a Parameters,
+    /// The streams, in the order of their numbers.
+    pub streams: &'a [Ends],
+}
+
 /// What a running test tells.
 #[derive(Debug)]
 pub enum Told<'a> {
     /// Data begins to flow.
-    Began {
-        /// The peer's end of the control connection.
-        peer: SocketAddr,
-        /// What was asked.
-        parameters: &'a Parameters,
-        /// The streams, in the order of their numbers.
-        streams: &'a [Ends],
-    },
+    Began(Beginning<'a>),
     /// A line of `-i` for each stream.
     Interval(&'a Interval),
+    /// At a server: the client wants to see what this end prints of the test, which is over.
+    OutputAsked {
+        /// What came of it.
+        outcome: &'a Outcome,
+        /// Where to put what is printed; nothing is sent without it.
+        output: &'a mut Option<ServerOutput>,
+    },
 }
 
 /// Where a running test tells it.
@@ -159,6 +176,14 @@ impl Outcome {
         self.elapsed_ns as f64 / 1e9 + self.parameters.omit_seconds as f64
     }
 
+    /// What the server printed, where our end asked for it and it told.
+    pub fn server_output(&self) -> Option<&ServerOutput> {
+        let told = self.peer_results.as_ref().filter(|_| self.client)?;
+        told.server_output
+            .as_ref()
+            .filter(|_| self.parameters.server_output)
+    }
+
     /// What a reader must know beside the figures: a line for each.
     pub fn notes(&self) -> Vec<String> {
         jitter_notes(self)
@@ -183,6 +208,7 @@ impl Outcome {
             // The system's count of retransmissions is not read, and a receiver has none.
             has_retransmits: self.sends().then_some(false),
             congestion: None,
+            server_output: None,
             streams: streams.collect(),
         }
     }

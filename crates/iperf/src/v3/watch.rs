@@ -96,10 +96,10 @@ impl<'a> Watch<'a> {
         self.began_ns
     }
 
-    /// The intervals, and what to take off each stream.
-    pub(super) fn finish(self, streams: usize) -> (Vec<Interval>, Vec<Counted>) {
+    /// The intervals, what to take off each stream, and whom to tell what comes after them.
+    pub(super) fn finish(self, streams: usize) -> (Vec<Interval>, Vec<Counted>, Tell<'a>) {
         let mut omitted = self.omitted;
         omitted.resize(streams, Counted::default());
-        (self.intervals, omitted)
+        (self.intervals, omitted, self.tell)
     }
 }

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirelab_iperf::v3::{Client, Outcome, Parameters, TestError};
+use wirelab_iperf::v3::{CONNECT_TIMEOUT, Client, Outcome, Parameters, TestError};
 use wirelab_iperf::{SendOptions, SocketOptions};
 use wirelab_trial::Cancel;
 
@@ -19,6 +19,7 @@ pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestEr
         server,
         parameters,
         interval,
+        connect_timeout: CONNECT_TIMEOUT,
     }
     .run(&Cancel::new())
 }

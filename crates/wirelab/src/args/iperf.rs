@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use wirelab_socket::prefix::Prefix;
 
+use super::Iperf3Args;
+
 /// iperf 2 and iperf3, server and client, with their own flags and their own table
 #[derive(Args, Debug)]
 #[command(disable_version_flag = true, args_override_self = true)]
@@ -83,6 +85,8 @@ pub struct IperfArgs {
     pub serve: IperfServerArgs,
     #[command(flatten)]
     pub test: IperfClientArgs,
+    #[command(flatten)]
+    pub three: Iperf3Args,
 }
 
 /// What the system is asked for on each socket.

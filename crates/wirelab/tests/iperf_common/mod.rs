@@ -259,7 +259,7 @@ pub fn wait_until_listens(port: u16) {
 }
 
 /// Whether something listens, without sending it anything.
-fn listens(port: u16, udp: bool) -> bool {
+pub fn listens(port: u16, udp: bool) -> bool {
     let table = if udp { "udp" } else { "tcp" };
     let text = std::fs::read_to_string(format!("/proc/net/{table}")).unwrap();
     text.contains(&format!("0100007F:{port:04X} 00000000:0000"))

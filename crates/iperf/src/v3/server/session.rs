@@ -19,7 +19,7 @@ use crate::v3::pending::deny;
 use crate::v3::run::Run;
 use crate::v3::server_control::{ServerControl, ServerEvent};
 use crate::v3::stream::{Done, Running, Way, finish, receive, receive_shared, send};
-use crate::v3::test::{Outcome, Tell, TestError, Told};
+use crate::v3::test::{Beginning, Outcome, Tell, TestError, Told};
 use crate::v3::watch::Watch;
 
 /// The streams of a test before data flows.
@@ -202,17 +202,20 @@ impl Session<'_> {
         let omitting = self.parameters.omit_seconds > 0;
         let mut watch = Watch::new(self.server.interval, omitting, tell);
         let ends: Vec<_> = streams.iter().map(Running::ends).collect();
-        watch.tell(Told::Began {
+        watch.tell(Told::Began(Beginning {
+            client: false,
             peer: self.link.peer,
+            cookie: self.cookie,
+            began_unix_s,
             parameters: &self.parameters,
             streams: &ends,
-        });
+        }));
         let mut failure = self.flow(&run, &streams, &mut watch, cancel).err();
         let stopped_ns = run.now_ns();
         run.stop();
         watch.last(stopped_ns, &streams);
         let began_ns = watch.began_ns();
-        let (intervals, omitted) = watch.finish(streams.len());
+        let (intervals, omitted, tell) = watch.finish(streams.len());
         let span_ns = (began_ns, stopped_ns);
         let mut outcome = Outcome {
             client: false,
@@ -228,7 +231,7 @@ impl Session<'_> {
             failure: None,
         };
         if failure.is_none() {
-            failure = self.exchange(&mut outcome).err();
+            failure = self.exchange(&mut outcome, tell).err();
         }
         outcome.failure = failure.map(|error| error.to_string());
         Ok(outcome)
@@ -279,13 +282,18 @@ impl Session<'_> {
         Err(self.link.lost("was stopped by this server", "data flows"))
     }
 
-    fn exchange(&mut self, outcome: &mut Outcome) -> Result<(), TestError> {
+    fn exchange(&mut self, outcome: &mut Outcome, tell: Tell<'_>) -> Result<(), TestError> {
         let since = Instant::now();
         while since.elapsed() < PATIENCE {
             match self.step()? {
                 Some(ServerEvent::PeerResults(results)) => {
                     outcome.peer_results = Some(results);
-                    self.control.give_results(&outcome.results());
+                    let mut results = outcome.results();
+                    if self.parameters.server_output {
+                        let output = &mut results.server_output;
+                        tell(Told::OutputAsked { outcome, output });
+                    }
+                    self.control.give_results(&results);
                 }
                 Some(ServerEvent::Over) => return Ok(()),
                 Some(ServerEvent::Asked(..) | ServerEvent::Ended) | None => {}

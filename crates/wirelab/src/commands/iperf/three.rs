@@ -1,17 +1,12 @@
 //! iperf3: the test that the options ask for, and the server.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use serde_json::json;
 use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
 use wirelab_iperf::v2::{Protocol, Rate};
 use wirelab_iperf::v3::parameters::MAX_SECONDS;
-use wirelab_iperf::v3::table::{RULER, Table};
-use wirelab_iperf::v3::{
-    Client, DEFAULT_PORT, Outcome as Test, Parameters, Server, StreamOutcome, TestError, Told,
-    report,
-};
-use wirelab_report::format;
+use wirelab_iperf::v3::{CONNECT_TIMEOUT, Client, DEFAULT_PORT, Parameters, Server, TestError};
 use wirelab_trial::Cancel;
 
 use super::place::Place;
@@ -19,7 +14,11 @@ use super::sockets::{listen, options, zerocopy};
 use super::{format, fragments, interval, protocol, resolve, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, say};
+use crate::terminal::{cancel_on_signal, complain};
+
+mod printer;
+
+use printer::Printer;
 
 /// The line that iperf3 draws around where it listens.
 const LINE: &str = "-----------------------------------------------------------";
@@ -132,6 +131,12 @@ fn parameters(args: &IperfArgs, server: SocketAddr) -> Asked<Parameters> {
     if let Some(text) = &test.blockcount {
         asked.blocks = bytes("--blockcount", text)?;
     }
+    let three = &args.three;
+    asked.title.clone_from(&three.title);
+    asked.extra_data.clone_from(&three.extra_data);
+    asked.server_output = three.get_server_output;
+    asked.counters_64 = three.udp_counters_64bit;
+    asked.repeating_payload = three.repeating_payload;
     asked.seconds = match test.time {
         Some(time) => whole_seconds("--time", time)?,
         None if asked.bytes > 0 || asked.blocks > 0 => 0,
@@ -143,148 +148,6 @@ fn parameters(args: &IperfArgs, server: SocketAddr) -> Asked<Parameters> {
     asked.bidirectional = test.bidir;
     asked.check().map_err(Failure::usage)?;
     Ok(asked)
-}
-
-/// The lines of one test while it runs.
-struct Printer<'a> {
-    args: &'a IperfArgs,
-    client: bool,
-    table: Option<Table>,
-    headed: bool,
-}
-
-impl Printer<'_> {
-    fn told(&mut self, told: Told<'_>) {
-        if self.args.json {
-            return;
-        }
-        match told {
-            Told::Began {
-                peer,
-                parameters,
-                streams,
-            } => {
-                if !self.client {
-                    say!(
-                        "Accepted connection from {}, port {}",
-                        peer.ip(),
-                        peer.port()
-                    );
-                } else if parameters.reverse {
-                    say!("Reverse mode, remote host {} is sending", peer.ip());
-                }
-                for ends in streams {
-                    let (local, remote) = (ends.local, ends.remote);
-                    say!(
-                        "[{:3}] local {} port {} connected to {} port {}",
-                        ends.id,
-                        local.ip(),
-                        local.port(),
-                        remote.ip(),
-                        remote.port()
-                    );
-                }
-                // The letter was checked before anything began.
-                let letter = format(self.args).unwrap_or_default();
-                let table = Table::new(letter, self.client, parameters.clone(), streams.to_vec());
-                self.table = Some(table);
-            }
-            Told::Interval(interval) => {
-                if let Some(table) = &self.table {
-                    if !std::mem::replace(&mut self.headed, true) {
-                        say!("{}", table.heading());
-                    }
-                    for line in table.interval(interval) {
-                        say!("{line}");
-                    }
-                }
-            }
-        }
-    }
-
-    /// What a test came to; whether it came to its own end.
-    fn end(&self, test: &Test) -> Asked<()> {
-        if self.args.json {
-            let value = report::to_json(test);
-            let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
-            say!("{text}");
-        } else if let Some(table) = &self.table {
-            if self.headed {
-                say!("{RULER}");
-            }
-            for line in table.total(test) {
-                say!("{line}");
-            }
-        }
-        notes(test);
-        match &test.failure {
-            Some(failure) => Err(Failure::failed(format_args!(
-                "{failure}; the figures are those until then"
-            ))),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What iperf3 does not say.
-fn notes(test: &Test) {
-    for note in test.notes() {
-        complain(format_args!("note: {note}"));
-    }
-    for stream in &test.streams {
-        let id = stream.ends.id;
-        let seen = stream.counted.received;
-        if seen.duplicated > 0 {
-            complain(format_args!(
-                "[{id:3}] note: {} lost and {} duplicates: iperf3 counts a duplicate as out of order and takes it from the losses",
-                seen.lost, seen.duplicated
-            ));
-        }
-        if let Some(note) = seen.missed_note() {
-            complain(format_args!("[{id:3}] note: {note}"));
-        }
-        if stream.segmented {
-            complain(format_args!(
-                "[{id:3}] note: segmented: the system got many datagrams in one piece, each with its own number, to be cut late; --no-segmentation hands them over one by one"
-            ));
-        }
-        if test.parameters.rate_bit_s > 0 {
-            pace(stream);
-        }
-    }
-}
-
-/// How well a sender kept the rate that was asked.
-fn pace(stream: &StreamOutcome) {
-    let id = stream.ends.id;
-    let time = |ns: u64| format::time(ns.saturating_mul(1000));
-    let percentile = |percent| {
-        stream
-            .gaps
-            .as_ref()
-            .and_then(|gaps| gaps.percentile(percent))
-    };
-    let longest = stream.gaps.as_ref().map(|gaps| gaps.max_ticks);
-    let (Some(half), Some(most), Some(longest)) = (percentile(50.0), percentile(99.0), longest)
-    else {
-        return;
-    };
-    let kept = match stream.slips {
-        0 => "the rate was kept",
-        _ => "the rate was not kept",
-    };
-    complain(format_args!(
-        "[{id:3}] gaps between writes: median {}, 99 % {}, longest {}; {kept}",
-        time(half),
-        time(most),
-        time(longest)
-    ));
-    if stream.slips > 0 {
-        complain(format_args!(
-            "[{id:3}] note: the sender did not keep the rate: {} pauses are not made up for; free the processors or ask for less",
-            stream.slips
-        ));
-    }
 }
 
 fn failure(error: TestError) -> Failure {
@@ -305,26 +168,24 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         interval: interval(args, 1.0)?,
         sending: sending(args),
         options: options(args)?,
+        connect_timeout: args
+            .three
+            .connect_timeout
+            .map_or(CONNECT_TIMEOUT, Duration::from_millis),
     };
     if protocol(args) == Protocol::Udp {
         fragments::warn(server, client.parameters.length_bytes);
     }
-    let mut printer = Printer {
-        args,
-        client: true,
-        table: None,
-        headed: false,
-    };
+    let mut printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
-    if !args.json {
-        say!("Connecting to host {host}, port {}", server.port());
-    }
+    printer.line(&format!(
+        "Connecting to host {host}, port {}",
+        server.port()
+    ));
     let test = match client.run_telling(&cancel, &mut |told| printer.told(told)) {
         Ok(test) => test,
         Err(error) => {
-            if args.json {
-                say!("{:#}", json!({ "error": error.to_string() }));
-            }
+            printer.no_test(&error.to_string());
             return Err(failure(error));
         }
     };
@@ -335,9 +196,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         ));
         return Ok(Outcome::Missed);
     }
-    if !args.json {
-        say!("\niperf Done.");
-    }
+    printer.line("\niperf Done.");
     Ok(Outcome::Done)
 }
 
@@ -355,14 +214,12 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
         server.local_addr()
     ));
     for number in 1.. {
-        if !args.json {
-            let local = server.local_addr();
-            say!(
-                "{LINE}\nServer listening on {} (test #{number})\nat {}, iperf3\n{LINE}",
-                local.port(),
-                local.ip()
-            );
-        }
+        let local = server.local_addr();
+        Printer::new(args)?.line(&format!(
+            "{LINE}\nServer listening on {} (test #{number})\nat {}, iperf3\n{LINE}",
+            local.port(),
+            local.ip()
+        ));
         match serve_one(args, &mut server, &cancel) {
             Ok(()) => {}
             Err(_) if cancel.is_cancelled() => break,
@@ -377,12 +234,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
 }
 
 fn serve_one(args: &IperfArgs, server: &mut Server, cancel: &Cancel) -> Asked<()> {
-    let mut printer = Printer {
-        args,
-        client: false,
-        table: None,
-        headed: false,
-    };
+    let mut printer = Printer::new(args)?;
     let test = server
         .serve_one_telling(cancel, &mut |told| printer.told(told))
         .map_err(failure)?;

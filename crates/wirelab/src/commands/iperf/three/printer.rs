@@ -1,0 +1,290 @@
+//! What is printed of an iperf3 test: its table, its object, or an event a line; what iperf3 does not say goes to
+//! standard error.
+
+use serde_json::{Value, json};
+use wirelab_iperf::v2::table::Format;
+use wirelab_iperf::v3::table::{RULER, Table};
+use wirelab_iperf::v3::{
+    Beginning, Interval, Outcome as Test, Parameters, ServerOutput, StreamOutcome, Told, report,
+};
+use wirelab_report::format;
+
+use super::Asked;
+use crate::args::IperfArgs;
+use crate::exit::Failure;
+use crate::terminal::{complain, say};
+
+/// The most bytes of its own output that a server sends to a client: half of what ours reads, in any spelling.
+const MOST_OUTPUT: usize = 1 << 20;
+
+/// How a test is printed.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Table,
+    /// One object when all is over.
+    Object,
+    /// One event a line.
+    Events,
+}
+
+/// Prints one test.
+pub struct Printer {
+    kind: Kind,
+    format: Format,
+    /// What a client puts before each line.
+    title: String,
+    client: bool,
+    parameters: Parameters,
+    table: Option<Table>,
+    headed: bool,
+    /// What a server printed of this test, where its client wants to see it.
+    kept: Option<String>,
+}
+
+impl Printer {
+    /// A printer of what the options ask for.
+    pub fn new(args: &IperfArgs) -> Asked<Printer> {
+        Ok(Printer {
+            kind: match (args.json, args.three.json_stream) {
+                (true, _) => Kind::Object,
+                (_, true) => Kind::Events,
+                (false, false) => Kind::Table,
+            },
+            format: super::format(args)?,
+            title: match &args.three.title {
+                Some(title) => format!("{title}:  "),
+                None => String::new(),
+            },
+            client: args.client.is_some(),
+            parameters: Parameters::default(),
+            table: None,
+            headed: false,
+            kept: None,
+        })
+    }
+
+    /// Print lines; without effect where JSON is asked for.
+    pub fn line(&mut self, text: &str) {
+        if self.kind != Kind::Table {
+            return;
+        }
+        for line in text.split('\n') {
+            say!("{}{line}", self.title);
+            if let Some(kept) = &mut self.kept {
+                if kept.len() + line.len() < MOST_OUTPUT {
+                    kept.push_str(line);
+                    kept.push('\n');
+                }
+            }
+        }
+    }
+
+    fn event(&self, name: &str, data: &Value) {
+        if self.kind == Kind::Events {
+            say!("{}", json!({ "event": name, "data": data }));
+        }
+    }
+
+    /// What a running test tells.
+    pub fn told(&mut self, told: Told<'_>) {
+        match told {
+            Told::Began(beginning) => self.began(&beginning),
+            Told::Interval(interval) => self.interval(interval),
+            Told::OutputAsked { outcome, output } => *output = Some(self.output(outcome)),
+        }
+    }
+
+    fn began(&mut self, test: &Beginning<'_>) {
+        let (peer, parameters) = (test.peer, test.parameters);
+        self.parameters = parameters.clone();
+        self.kept = (!self.client && parameters.server_output).then(String::new);
+        if !self.client {
+            let (ip, port) = (peer.ip(), peer.port());
+            self.line(&format!("Accepted connection from {ip}, port {port}"));
+        } else if parameters.reverse {
+            let ip = peer.ip();
+            self.line(&format!("Reverse mode, remote host {ip} is sending"));
+        }
+        for ends in test.streams {
+            let (local, remote) = (ends.local, ends.remote);
+            self.line(&format!(
+                "[{:3}] local {} port {} connected to {} port {}",
+                ends.id,
+                local.ip(),
+                local.port(),
+                remote.ip(),
+                remote.port()
+            ));
+        }
+        let (parameters, streams) = (parameters.clone(), test.streams.to_vec());
+        self.table = Some(Table::new(self.format, self.client, parameters, streams));
+        self.event("start", &report::start(test));
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let Some(table) = &self.table else {
+            return;
+        };
+        let (heading, lines) = (table.heading(), table.interval(interval));
+        let streams = table.streams();
+        let event = report::interval(self.client, &self.parameters, streams, interval);
+        self.event("interval", &event);
+        if !std::mem::replace(&mut self.headed, true) {
+            self.line(&heading);
+        }
+        for line in lines {
+            self.line(&line);
+        }
+    }
+
+    /// What this server prints of a test that is over, for its client.
+    fn output(&mut self, test: &Test) -> ServerOutput {
+        if self.kind == Kind::Table {
+            let before = self.kept.clone().unwrap_or_default();
+            return ServerOutput::Text(before + &self.total(test).join("\n") + "\n");
+        }
+        let mut value = report::to_json(test);
+        if value.to_string().len() > MOST_OUTPUT {
+            value["intervals"] = json!([]);
+        }
+        ServerOutput::Json(value)
+    }
+
+    fn total(&self, test: &Test) -> Vec<String> {
+        let ruler = self.headed.then(|| RULER.to_owned());
+        let lines = self.table.as_ref().map(|table| table.total(test));
+        ruler.into_iter().chain(lines.unwrap_or_default()).collect()
+    }
+
+    /// What a test came to; whether it came to its own end.
+    pub fn end(&mut self, test: &Test) -> Asked<()> {
+        match self.kind {
+            Kind::Object => {
+                let value = report::to_json(test);
+                let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
+                say!("{text}");
+            }
+            Kind::Events => {
+                if let Some(failure) = &test.failure {
+                    self.event("error", &json!(failure));
+                }
+                match test.server_output() {
+                    Some(ServerOutput::Text(text)) => {
+                        self.event("server_output_text", &json!(text));
+                    }
+                    Some(ServerOutput::Json(object)) => self.event("server_output_json", object),
+                    None => {}
+                }
+                self.event("end", &report::end(test));
+            }
+            Kind::Table => {
+                let lines = self.total(test);
+                self.line(&lines.join("\n"));
+                if let Some(output) = test.server_output() {
+                    say!("{}", shown(output));
+                }
+            }
+        }
+        notes(test);
+        match &test.failure {
+            Some(failure) => Err(Failure::failed(format_args!(
+                "{failure}; the figures are those until then"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// There was no test: why, where JSON is asked for.
+    pub fn no_test(&self, why: &str) {
+        if self.kind == Kind::Object {
+            say!("{:#}", json!({ "error": why }));
+        }
+        self.event("error", &json!(why));
+        self.event("end", &json!({}));
+    }
+}
+
+/// A server's output as a client prints it. It comes from a network: what would steer a terminal is left out.
+fn shown(output: &ServerOutput) -> String {
+    let (name, text) = match output {
+        ServerOutput::Text(text) => ("Server output", text.clone()),
+        ServerOutput::Json(object) => ("Server JSON output", format!("{object:#}")),
+    };
+    let harmless = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    let text: String = text.chars().filter(harmless).collect();
+    format!("\n{name}:\n{text}")
+}
+
+/// What iperf3 does not say.
+fn notes(test: &Test) {
+    for note in test.notes() {
+        complain(format_args!("note: {note}"));
+    }
+    for stream in &test.streams {
+        let id = stream.ends.id;
+        let seen = stream.counted.received;
+        if seen.duplicated > 0 {
+            complain(format_args!(
+                "[{id:3}] note: {} lost and {} duplicates: iperf3 counts a duplicate as out of order and takes it from the losses",
+                seen.lost, seen.duplicated
+            ));
+        }
+        if let Some(note) = seen.missed_note() {
+            complain(format_args!("[{id:3}] note: {note}"));
+        }
+        if stream.segmented {
+            complain(format_args!(
+                "[{id:3}] note: segmented: the system got many datagrams in one piece, each with its own number, to be cut late; --no-segmentation hands them over one by one"
+            ));
+        }
+        if test.parameters.rate_bit_s > 0 {
+            pace(stream);
+        }
+    }
+}
+
+/// How well a sender kept the rate that was asked.
+fn pace(stream: &StreamOutcome) {
+    let id = stream.ends.id;
+    let time = |ns: u64| format::time(ns.saturating_mul(1000));
+    let percentile = |percent| {
+        stream
+            .gaps
+            .as_ref()
+            .and_then(|gaps| gaps.percentile(percent))
+    };
+    let longest = stream.gaps.as_ref().map(|gaps| gaps.max_ticks);
+    let (Some(half), Some(most), Some(longest)) = (percentile(50.0), percentile(99.0), longest)
+    else {
+        return;
+    };
+    let kept = match stream.slips {
+        0 => "the rate was kept",
+        _ => "the rate was not kept",
+    };
+    complain(format_args!(
+        "[{id:3}] gaps between writes: median {}, 99 % {}, longest {}; {kept}",
+        time(half),
+        time(most),
+        time(longest)
+    ));
+    if stream.slips > 0 {
+        complain(format_args!(
+            "[{id:3}] note: the sender did not keep the rate: {} pauses are not made up for; free the processors or ask for less",
+            stream.slips
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_cannot_steer_the_terminal() {
+        let text = ServerOutput::Text("a\x1b[2J\tb\r\nc\u{9b}".to_owned());
+        assert_eq!(shown(&text), "\nServer output:\na[2J\tb\nc");
+        let object = ServerOutput::Json(json!({ "end": "\x1b[2J" }));
+        assert!(!shown(&object).contains('\x1b'));
+    }
+}
