@@ -9,6 +9,7 @@
 //!   the lines that iperf3 prints;
 //! - [`client`], [`server`]: both ends on sockets.
 
+pub mod auth;
 pub mod client;
 pub mod client_control;
 pub mod control;
@@ -33,6 +34,7 @@ pub mod test;
 mod udp;
 mod watch;
 
+pub use auth::fuzz_auth;
 pub use client::{CONNECT_TIMEOUT, Client};
 pub use client_control::{ClientControl, ClientEvent};
 pub use control::{ControlError, Cookie, State};

@@ -43,6 +43,11 @@ fn iperf3_json() {
 }
 
 #[test]
+fn iperf3_auth() {
+    replay("iperf3_auth", v3::fuzz_auth);
+}
+
+#[test]
 fn iperf3_datagram() {
     replay("iperf3_datagram", v3::fuzz_datagram);
 }
@@ -66,6 +71,7 @@ proptest! {
     fn any_bytes_of_iperf3(data in prop::collection::vec(any::<u8>(), 0..300)) {
         v3::fuzz_control(&data);
         v3::fuzz_json(&data);
+        v3::fuzz_auth(&data);
         v3::fuzz_datagram(&data);
         // Bytes that are mostly states.
         let states: Vec<u8> = data.iter().map(|byte| byte % 18).collect();

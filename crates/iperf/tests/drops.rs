@@ -50,6 +50,7 @@ fn iperf3(ip: &str, segmentation: bool, reverse: bool) -> Outcome {
         sending: sending(segmentation),
         options: SocketOptions::NONE,
         connect_timeout: wirelab_iperf::v3::CONNECT_TIMEOUT,
+        credentials: None,
     };
     let asking = thread::spawn(move || client.run(&Cancel::new()).unwrap());
     let served = server.serve_one(&Cancel::new()).unwrap();

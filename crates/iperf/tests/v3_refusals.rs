@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use v3_common::real::{RealServer, there_is_iperf3};
 use v3_common::{ask, tcp};
-use wirelab_iperf::v3::{CONNECT_TIMEOUT, Client, Parameters, Server, Told};
-use wirelab_iperf::{SendOptions, SocketOptions};
+use wirelab_iperf::v3::{Client, Parameters, Server, Told};
 use wirelab_trial::Cancel;
 
 mod v3_common;
@@ -25,14 +24,7 @@ fn second_beside_a_first(server: SocketAddr) -> String {
             rate_bit_s: 1_000_000,
             ..tcp()
         };
-        let client = Client {
-            sending: SendOptions::DEFAULT,
-            server,
-            parameters,
-            interval: Duration::ZERO,
-            connect_timeout: CONNECT_TIMEOUT,
-            options: SocketOptions::NONE,
-        };
+        let client = Client::new(server, parameters);
         client.run_telling(&cancel, &mut |told| {
             if matches!(told, Told::Began(_)) {
                 began.send(()).unwrap();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use wirelab_trial::Cancel;
 
+use super::auth::Credentials;
 use super::client_control::{ClientControl, ClientEvent};
 use super::control::Cookie;
 use super::cpu::CpuUse;
@@ -42,9 +43,24 @@ pub struct Client {
     pub options: SocketOptions,
     /// How long the server may take to answer the control connection.
     pub connect_timeout: Duration,
+    /// Who asks, for a server that wants to know.
+    pub credentials: Option<Credentials>,
 }
 
 impl Client {
+    /// A test that nothing else is chosen of: no lines of `-i`, nobody named.
+    pub const fn new(server: SocketAddr, parameters: Parameters) -> Client {
+        Client {
+            server,
+            parameters,
+            interval: Duration::ZERO,
+            sending: SendOptions::DEFAULT,
+            options: SocketOptions::NONE,
+            connect_timeout: CONNECT_TIMEOUT,
+            credentials: None,
+        }
+    }
+
     /// Run the test to its end. Where data has flowed, what was measured is kept, with the reason of an early end.
     pub fn run(&self, cancel: &Cancel) -> Result<Outcome, TestError> {
         self.run_telling(cancel, &mut |_| {})
@@ -65,7 +81,13 @@ impl Client {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let cookie = Cookie::new(seed.as_nanos() as u64 ^ u64::from(std::process::id()) << 40);
-        let control = ClientControl::new(cookie, self.parameters.clone());
+        let mut parameters = self.parameters.clone();
+        if let Some(credentials) = &self.credentials {
+            // Only now: the server compares its time with its own clock.
+            let token = credentials.token(seed.as_secs());
+            parameters.auth_token = Some(token.map_err(TestError::Credentials)?);
+        }
+        let control = ClientControl::new(cookie, parameters);
         let mut session = Session {
             client: self,
             link,

@@ -63,7 +63,7 @@ pub struct Parameters {
     pub extra_data: Option<String>,
     /// The server's own output shall be among its results.
     pub server_output: bool,
-    /// Who asks, encrypted for the server; see [iperf3's authentication].
+    /// Who asks, encrypted for the server; see [`super::auth`].
     pub auth_token: Option<String>,
     /// What the client calls itself.
     pub client_version: String,

@@ -4,18 +4,19 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use wirelab_socket::access::Access;
 use wirelab_trial::Cancel;
 
+use super::auth::Authorizer;
 use super::control::Cookie;
 use super::link::{LOOK, Link, PATIENCE};
 use super::parameters::{MAX_SECONDS, Parameters};
 use super::pending::{Pending, deny};
 use super::server_control::{ServerControl, ServerEvent};
-use super::server_error::{NO_STREAM, NOT_IMPLEMENTED};
-use super::test::{Outcome, Tell, TestError};
+use super::server_error::{NO_STREAM, NOT_AUTHORIZED, NOT_IMPLEMENTED};
+use super::test::{Outcome, Tell, TestError, Told};
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
@@ -39,6 +40,7 @@ pub struct Server {
     sending: SendOptions,
     options: SocketOptions,
     access: Arc<Access>,
+    authorizer: Option<Authorizer>,
 }
 
 struct Candidate {
@@ -64,6 +66,7 @@ impl Server {
             sending: SendOptions::DEFAULT,
             options: SocketOptions::NONE,
             access: Arc::default(),
+            authorizer: None,
         })
     }
 
@@ -108,6 +111,11 @@ impl Server {
         self.access = access;
     }
 
+    /// Whom to let in; all unless set.
+    pub fn set_authorizer(&mut self, authorizer: Authorizer) {
+        self.authorizer = Some(authorizer);
+    }
+
     /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.
     pub fn serve_one(&mut self, cancel: &Cancel) -> Result<Outcome, TestError> {
         self.serve_one_telling(cancel, &mut |_| {})
@@ -119,7 +127,7 @@ impl Server {
         cancel: &Cancel,
         tell: Tell<'_>,
     ) -> Result<Outcome, TestError> {
-        let (candidate, cookie, parameters) = self.next_test(cancel)?;
+        let (candidate, cookie, parameters) = self.next_test(cancel, tell)?;
         let mut session = Session {
             server: self,
             link: Link::new(candidate.stream)?,
@@ -138,7 +146,11 @@ impl Server {
     }
 
     /// Wait until some client has said what it wants; those that say nothing hold up nobody.
-    fn next_test(&mut self, cancel: &Cancel) -> Result<(Candidate, Cookie, Parameters), TestError> {
+    fn next_test(
+        &mut self,
+        cancel: &Cancel,
+        tell: Tell<'_>,
+    ) -> Result<(Candidate, Cookie, Parameters), TestError> {
         let mut candidates: Vec<Candidate> = Vec::new();
         while !cancel.is_cancelled() {
             for (cookie, stream) in self.pending.poll(&self.listener, &self.access) {
@@ -162,12 +174,12 @@ impl Server {
                     continue;
                 }
                 match candidate.advance() {
-                    Ok(Some(parameters)) => {
+                    Ok(Some(parameters)) if self.lets_in(&mut candidate, &parameters, tell) => {
                         let cookie = candidate.cookie;
                         chosen = Some((candidate, cookie, parameters));
                     }
                     Ok(None) => candidates.push(candidate),
-                    Err(()) => {}
+                    Ok(Some(_)) | Err(()) => {}
                 }
             }
             if let Some(chosen) = chosen {
@@ -181,7 +193,32 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Whether a client may have its test; one that may not is told so, and no reason.
+    fn lets_in(&self, candidate: &mut Candidate, parameters: &Parameters, tell: Tell<'_>) -> bool {
+        let Some(authorizer) = &self.authorizer else {
+            return true;
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let token = parameters.auth_token.as_deref();
+        let Err(why) = authorizer.check(token, now.unwrap_or_default().as_secs()) else {
+            return true;
+        };
+        if let Ok(peer) = candidate.stream.peer_addr() {
+            tell(Told::Refused { peer, why: &why });
+        }
+        candidate.refuse(NOT_AUTHORIZED);
+        false
+    }
+}
+
 impl Candidate {
+    fn refuse(&mut self, iperf: i32) {
+        self.control.refuse(iperf, 0);
+        // It may be gone already, and that is no matter.
+        let _ = self.stream.write(&self.control.take_output());
+    }
+
     /// What it wants, if it has said so; an error where nothing is to be expected from it.
     fn advance(&mut self) -> Result<Option<Parameters>, ()> {
         let mut bytes = [0; 4096];
@@ -196,8 +233,7 @@ impl Candidate {
             Ok(None) => None,
             Ok(Some(_)) => return Err(()),
             Err(_) => {
-                self.control.refuse(NOT_IMPLEMENTED, 0);
-                let _ = self.stream.write(&self.control.take_output());
+                self.refuse(NOT_IMPLEMENTED);
                 return Err(());
             }
         };

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use thiserror::Error;
 use wirelab_trial::{Histogram, Holds};
 
+use super::auth::{AuthError, NotAuthorized};
 use super::control::{ControlError, Cookie};
 use super::parameters::Parameters;
 use super::receive::Received;
@@ -88,6 +89,13 @@ pub enum Told<'a> {
     Began(Beginning<'a>),
     /// A line of `-i` for each stream.
     Interval(&'a Interval),
+    /// At a server: a client was not let in.
+    Refused {
+        /// Who.
+        peer: SocketAddr,
+        /// Why, which it is not told.
+        why: &'a NotAuthorized,
+    },
     /// At a server: the client wants to see what this end prints of the test, which is over.
     OutputAsked {
         /// What came of it.
@@ -262,6 +270,9 @@ pub enum TestError {
         /// What was going on.
         during: &'static str,
     },
+    /// Who asks cannot be told the server.
+    #[error("{0}")]
+    Credentials(AuthError),
     /// What this end does not do.
     #[error("{0}")]
     Unsupported(String),

@@ -4,8 +4,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use wirelab_iperf::v3::{CONNECT_TIMEOUT, Client, Outcome, Parameters, TestError};
-use wirelab_iperf::{SendOptions, SocketOptions};
+use wirelab_iperf::v3::{Client, Outcome, Parameters, TestError};
 use wirelab_trial::Cancel;
 
 pub mod real;
@@ -14,12 +13,8 @@ pub mod real;
 pub fn ask(server: SocketAddr, parameters: Parameters) -> Result<Outcome, TestError> {
     let interval = Duration::from_millis(500);
     Client {
-        sending: SendOptions::DEFAULT,
-        options: SocketOptions::NONE,
-        server,
-        parameters,
         interval,
-        connect_timeout: CONNECT_TIMEOUT,
+        ..Client::new(server, parameters)
     }
     .run(&Cancel::new())
 }
