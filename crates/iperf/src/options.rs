@@ -177,6 +177,15 @@ fn refused(
     })
 }
 
+/// Whether the system has an algorithm of congestion control without loading one; `true` where it does not tell.
+pub(crate) fn is_at_hand(algorithm: &Name) -> bool {
+    read_to_string(ALGORITHMS).map_or(true, |known| {
+        known
+            .split_whitespace()
+            .any(|name| name == algorithm.as_str())
+    })
+}
+
 fn other_algorithms() -> String {
     match read_to_string(ALGORITHMS) {
         Ok(known) => format!(

@@ -10,6 +10,7 @@
 //! - [`client`], [`server`]: both ends on sockets.
 
 pub mod auth;
+mod chosen;
 pub mod client;
 pub mod client_control;
 pub mod control;
@@ -19,6 +20,7 @@ mod fuzz;
 mod json;
 mod link;
 pub mod parameters;
+mod payload;
 mod pending;
 pub mod receive;
 pub mod report;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wirelab_trial::Cancel;
 
 use super::auth::Credentials;
+use super::chosen::asked;
 use super::client_control::{ClientControl, ClientEvent};
 use super::control::Cookie;
 use super::cpu::CpuUse;
@@ -68,7 +69,8 @@ impl Client {
 
     /// [`Client::run`] that tells how it goes.
     pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
-        self.parameters.check().map_err(TestError::Unsupported)?;
+        let parameters = asked(&self.parameters, &self.options);
+        parameters.check().map_err(TestError::Unsupported)?;
         let peer = self.server;
         let of_control = SocketOptions {
             address: self.options.address,
@@ -81,7 +83,11 @@ impl Client {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let cookie = Cookie::new(seed.as_nanos() as u64 ^ u64::from(std::process::id()) << 40);
-        let mut parameters = self.parameters.clone();
+        let client = &Client {
+            parameters,
+            ..self.clone()
+        };
+        let mut parameters = client.parameters.clone();
         if let Some(credentials) = &self.credentials {
             // Only now: the server compares its time with its own clock.
             let token = credentials.token(seed.as_secs());
@@ -89,7 +95,7 @@ impl Client {
         }
         let control = ClientControl::new(cookie, parameters);
         let mut session = Session {
-            client: self,
+            client,
             link,
             control,
             cookie,

@@ -10,6 +10,7 @@ use wirelab_socket::access::Access;
 use wirelab_trial::Cancel;
 
 use super::auth::Authorizer;
+use super::chosen::granted;
 use super::control::Cookie;
 use super::link::{LOOK, Link, PATIENCE};
 use super::parameters::{MAX_SECONDS, Parameters};
@@ -127,13 +128,14 @@ impl Server {
         cancel: &Cancel,
         tell: Tell<'_>,
     ) -> Result<Outcome, TestError> {
-        let (candidate, cookie, parameters) = self.next_test(cancel, tell)?;
+        let (candidate, cookie, parameters, options) = self.next_test(cancel, tell)?;
         let mut session = Session {
             server: self,
             link: Link::new(candidate.stream)?,
             control: candidate.control,
             cookie,
             parameters,
+            options,
         };
         match session.open(cancel) {
             Ok(ways) => session.measure(ways, cancel, tell),
@@ -150,7 +152,7 @@ impl Server {
         &mut self,
         cancel: &Cancel,
         tell: Tell<'_>,
-    ) -> Result<(Candidate, Cookie, Parameters), TestError> {
+    ) -> Result<(Candidate, Cookie, Parameters, SocketOptions), TestError> {
         let mut candidates: Vec<Candidate> = Vec::new();
         while !cancel.is_cancelled() {
             for (cookie, stream) in self.pending.poll(&self.listener, &self.access) {
@@ -174,12 +176,14 @@ impl Server {
                     continue;
                 }
                 match candidate.advance() {
-                    Ok(Some(parameters)) if self.lets_in(&mut candidate, &parameters, tell) => {
+                    Ok(Some(parameters)) => {
                         let cookie = candidate.cookie;
-                        chosen = Some((candidate, cookie, parameters));
+                        chosen = self
+                            .lets_in(&mut candidate, &parameters, tell)
+                            .map(|options| (candidate, cookie, parameters, options));
                     }
                     Ok(None) => candidates.push(candidate),
-                    Ok(Some(_)) | Err(()) => {}
+                    Err(()) => {}
                 }
             }
             if let Some(chosen) = chosen {
@@ -194,21 +198,27 @@ impl Server {
 }
 
 impl Server {
-    /// Whether a client may have its test; one that may not is told so, and no reason.
-    fn lets_in(&self, candidate: &mut Candidate, parameters: &Parameters, tell: Tell<'_>) -> bool {
-        let Some(authorizer) = &self.authorizer else {
-            return true;
-        };
+    /// What is chosen of the sockets of a client's test, if it may have one. A user that may not is told no reason.
+    fn lets_in(
+        &self,
+        candidate: &mut Candidate,
+        parameters: &Parameters,
+        tell: Tell<'_>,
+    ) -> Option<SocketOptions> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let token = parameters.auth_token.as_deref();
-        let Err(why) = authorizer.check(token, now.unwrap_or_default().as_secs()) else {
-            return true;
-        };
-        if let Ok(peer) = candidate.stream.peer_addr() {
-            tell(Told::Refused { peer, why: &why });
+        let check =
+            |authorizer: &Authorizer| authorizer.check(token, now.unwrap_or_default().as_secs());
+        if let Some(Err(why)) = self.authorizer.as_ref().map(check) {
+            if let Ok(peer) = candidate.stream.peer_addr() {
+                tell(Told::Refused { peer, why: &why });
+            }
+            candidate.refuse(NOT_AUTHORIZED);
+            return None;
         }
-        candidate.refuse(NOT_AUTHORIZED);
-        false
+        granted(parameters, &self.options, self.local)
+            .map_err(|number| candidate.refuse(number))
+            .ok()
     }
 }
 

@@ -6,6 +6,12 @@ use nix::errno::Errno;
 
 /// "An option you are trying to set is not implemented yet".
 pub const NOT_IMPLEMENTED: i32 = 13;
+/// "Unable to set TCP/SCTP NODELAY".
+pub const NO_NODELAY: i32 = 122;
+/// "Unable to set TCP/SCTP MSS".
+pub const NO_SEGMENT: i32 = 123;
+/// "Unable to set IP TOS".
+pub const NO_TOS: i32 = 125;
 /// "Unable to set TCP_CONGESTION".
 pub const NO_CONGESTION: i32 = 134;
 /// "Test authorization failed".
@@ -82,9 +88,9 @@ const MEANINGS: &[(i32, &str, &str)] = &[
         "it is busy with another test",
         "wait until that is over, or use a server on another port",
     ),
-    (122, "it cannot set TCP_NODELAY", "leave -N out"),
+    (NO_NODELAY, "it cannot set TCP_NODELAY", "leave -N out"),
     (
-        123,
+        NO_SEGMENT,
         "it cannot set that segment size",
         "choose another one with -M, or leave it out",
     ),
@@ -94,7 +100,7 @@ const MEANINGS: &[(i32, &str, &str)] = &[
         "leave -w out",
     ),
     (
-        125,
+        NO_TOS,
         "it cannot set the type of service",
         "leave -S and --dscp out",
     ),

@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use wirelab_cores::prefer_this_thread;
 use wirelab_socket::udp::Drops;
-use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{Histogram, HoldWatch, Holds};
 
 use super::parameters::Parameters;
+use super::payload::{Payload, payload};
 use super::receive::Receiver;
 use super::run::{Run, SLICE};
 use super::test::{Counted, Ends, StreamOutcome};
 use super::udp;
 use crate::queue::Queue;
-use crate::sending::{Sending, is_wait, write_at_once};
+use crate::sending::{Sending, is_wait};
 use crate::v2::schedule::Schedule;
 
 /// How long a receiver goes on after the end at most, for what is still on its way.
@@ -245,21 +245,6 @@ fn preferred<R: Send + 'static>(
     })
 }
 
-/// What is sent again and again: random bytes, which no link can make shorter, or the digits of iperf 2.
-fn payload(parameters: &Parameters, seed: u64) -> Vec<u8> {
-    let length = parameters.length_bytes as usize;
-    if parameters.repeating_payload {
-        return (b'0'..=b'9').cycle().take(length).collect();
-    }
-    let mut random = SplitMix64::new(seed);
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        bytes.extend(random.next_u64().to_le_bytes());
-    }
-    bytes.truncate(length);
-    bytes
-}
-
 fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Done {
     let interval_ps = parameters.interval_ps();
     let mut sending = Sending::start(interval_ps.is_some());
@@ -268,6 +253,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
     let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options().strict_gaps);
     let segmented = match &way {
         Way::Tcp(stream) => {
+            let block = Payload::new(block, parameters.zerocopy);
             write(run, meter, stream, &block, (&mut schedule, &mut sending));
             false
         }
@@ -298,13 +284,13 @@ fn write(
     run: &Run,
     meter: &Meter,
     stream: &TcpStream,
-    block: &[u8],
+    block: &Payload,
     (schedule, sending): (&mut Schedule, &mut Sending),
 ) {
     while !run.stopped() && !run.reached() {
         run.wait_until(schedule.due_ns());
         sending.tick(run.now_ns());
-        match write_at_once(stream, block) {
+        match block.write_at_once(stream) {
             Ok(len) => {
                 let now_ns = run.now_ns();
                 schedule.leaves(now_ns);

@@ -9,6 +9,7 @@ use wirelab_trial::Cancel;
 
 use super::Server;
 use crate::connecting::set_window;
+use crate::options::SocketOptions;
 use crate::sending::is_wait;
 use crate::v3::control::Cookie;
 use crate::v3::cpu::CpuUse;
@@ -40,6 +41,8 @@ pub(super) struct Session<'a> {
     pub(super) control: ServerControl,
     pub(super) cookie: Cookie,
     pub(super) parameters: Parameters,
+    /// What is chosen of the sockets of its streams.
+    pub(super) options: SocketOptions,
 }
 
 impl Session<'_> {
@@ -86,7 +89,7 @@ impl Session<'_> {
             let local = SocketAddr::new(self.link.local.ip(), self.server.local.port());
             let what = format!("listening on UDP {local}");
             let socket = UdpSocket::bind(local).map_err(TestError::io(what))?;
-            let asked = wanted(self.parameters.window_bytes, &self.server.options);
+            let asked = wanted(self.parameters.window_bytes, &self.options);
             set_window(&socket, asked.window);
             asked.options.apply_datagram(&socket, local.is_ipv6())?;
             let what = || TestError::io("waiting for a UDP stream");
@@ -159,8 +162,11 @@ impl Session<'_> {
         let (socket, peers) = match ways {
             Ways::Tcp(streams) => {
                 let made = (0..).zip(streams).map(|(index, stream)| {
-                    let asked = wanted(parameters.window_bytes, &self.server.options);
+                    let asked = wanted(parameters.window_bytes, &self.options);
                     set_window(&stream, asked.window);
+                    let ipv6 = self.link.local.is_ipv6();
+                    let applied = asked.options.apply_stream(&stream, ipv6);
+                    applied.map_err(std::io::Error::other)?;
                     begin(index, Way::Tcp(stream))
                 });
                 return Ok((made.collect::<std::io::Result<_>>()?, None));

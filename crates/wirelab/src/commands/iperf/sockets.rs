@@ -91,6 +91,7 @@ pub fn options(args: &IperfArgs) -> Asked<SocketOptions> {
         congestion: congestion(args)?,
     };
     let of_tcp = [
+        (zerocopy(args), "--zerocopy"),
         (options.mss_bytes.is_some(), "--mss"),
         (options.no_delay, "--nodelay"),
         (options.congestion.is_some(), "--congestion"),
@@ -140,7 +141,7 @@ fn congestion(args: &IperfArgs) -> Asked<Option<Name>> {
 
 /// Whether zerocopy is asked: `-Z` of iperf3, which has no value.
 pub fn zerocopy(args: &IperfArgs) -> bool {
-    args.iperf3 && args.socket.congestion == Some(None)
+    args.iperf3 && (args.three.zerocopy || args.socket.congestion == Some(None))
 }
 
 #[cfg(test)]

@@ -17,8 +17,10 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain};
 
 mod printer;
+mod users;
 
 use printer::Printer;
+use users::{authorizer, credentials};
 
 /// The line that iperf3 draws around where it listens.
 const LINE: &str = "-----------------------------------------------------------";
@@ -39,11 +41,6 @@ fn check(args: &IperfArgs) -> Asked<()> {
             "run the test once without and once with -R",
         ),
         (test.listenport.is_some(), "--listenport", "leave it out"),
-        (
-            zerocopy(args),
-            "-Z without an algorithm (zerocopy)",
-            "leave it out",
-        ),
         (args.reportstyle.is_some(), "--reportstyle", "write -J"),
         (args.sum_only, "--sum-only", "leave it out"),
         (test.trip_times, "--trip-times", "leave it out"),
@@ -137,6 +134,7 @@ fn parameters(args: &IperfArgs, server: SocketAddr) -> Asked<Parameters> {
     asked.server_output = three.get_server_output;
     asked.counters_64 = three.udp_counters_64bit;
     asked.repeating_payload = three.repeating_payload;
+    asked.zerocopy = zerocopy(args) && !udp;
     asked.seconds = match test.time {
         Some(time) => whole_seconds("--time", time)?,
         None if asked.bytes > 0 || asked.blocks > 0 => 0,
@@ -152,7 +150,9 @@ fn parameters(args: &IperfArgs, server: SocketAddr) -> Asked<Parameters> {
 
 fn failure(error: TestError) -> Failure {
     match error {
-        TestError::Unsupported(_) | TestError::Refused(_) => Failure::usage(error),
+        TestError::Unsupported(_) | TestError::Refused(_) | TestError::Credentials(_) => {
+            Failure::usage(error)
+        }
         _ => Failure::failed(error),
     }
 }
@@ -172,6 +172,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
             .three
             .connect_timeout
             .map_or(CONNECT_TIMEOUT, Duration::from_millis),
+        credentials: credentials(&args.three)?,
     };
     if protocol(args) == Protocol::Udp {
         fragments::warn(server, client.parameters.length_bytes);
@@ -208,6 +209,9 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
     server.set_interval(interval(args, 1.0)?);
     server.set_sending(sending(args));
     server.set_options(options(args)?).map_err(failure)?;
+    if let Some(authorizer) = authorizer(&args.three)? {
+        server.set_authorizer(authorizer);
+    }
     let cancel = cancel_on_signal();
     place.serves(&format!(
         "Server listening on {}, iperf3",

@@ -90,6 +90,9 @@ impl Printer {
         match told {
             Told::Began(beginning) => self.began(&beginning),
             Told::Interval(interval) => self.interval(interval),
+            Told::Refused { peer, why } => {
+                complain(format_args!("wirelab: {peer} was not let in: {why}"));
+            }
             Told::OutputAsked { outcome, output } => *output = Some(self.output(outcome)),
         }
     }

@@ -1,0 +1,96 @@
+//! What a sender of iperf3 sends again and again, out of its memory or out of a file.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::TcpStream;
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::sendfile::sendfile64;
+use wirelab_trial::random::SplitMix64;
+
+use super::parameters::Parameters;
+use crate::sending::write_at_once;
+
+/// What is sent again and again: random bytes, which no link can make shorter, or the digits of iperf 2.
+pub(super) fn payload(parameters: &Parameters, seed: u64) -> Vec<u8> {
+    let length = parameters.length_bytes as usize;
+    if parameters.repeating_payload {
+        return (b'0'..=b'9').cycle().take(length).collect();
+    }
+    let mut random = SplitMix64::new(seed);
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        bytes.extend(random.next_u64().to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// What is written to a TCP connection.
+pub(super) enum Payload {
+    Memory(Vec<u8>),
+    /// A file in memory that the system takes by itself (`sendfile`), and its length.
+    File(File, usize),
+}
+
+impl Payload {
+    /// Of `bytes`; `zerocopy` asks for a file, where the system has one.
+    pub(super) fn new(bytes: Vec<u8>, zerocopy: bool) -> Payload {
+        match zerocopy.then(|| in_file(&bytes)) {
+            Some(Ok(file)) => Payload::File(file, bytes.len()),
+            // Without one what is sent is the same, at the price of a copy.
+            Some(Err(_)) | None => Payload::Memory(bytes),
+        }
+    }
+
+    /// Write as much as there is room for, from the start.
+    pub(super) fn write_at_once(&self, stream: &TcpStream) -> io::Result<usize> {
+        match self {
+            Payload::Memory(bytes) => write_at_once(stream, bytes),
+            Payload::File(file, len) => {
+                // Nobody else uses the stream of a sender, so that it need not wait.
+                stream.set_nonblocking(true)?;
+                Ok(sendfile64(stream, file, Some(&mut 0), *len)?)
+            }
+        }
+    }
+}
+
+fn in_file(bytes: &[u8]) -> io::Result<File> {
+    let mut file = File::from(memfd_create("wirelab-payload", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn the_same_bytes_come_out_of_a_file() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let bytes = payload(&Parameters::default(), 7);
+        assert_eq!(bytes.len(), 128 * 1024);
+        let file = Payload::new(bytes.clone(), true);
+        assert!(
+            matches!(file, Payload::File(..)),
+            "this system has sendfile"
+        );
+        for block in [Payload::new(bytes.clone(), false), file] {
+            let len = block.write_at_once(&stream).unwrap();
+            assert!(len > 0 && len <= bytes.len());
+            let mut came = vec![0; len];
+            peer.read_exact(&mut came).unwrap();
+            assert_eq!(came, bytes[..len]);
+        }
+        // A connection that is full is no reason to wait.
+        let file = Payload::new(bytes, true);
+        let full = std::iter::repeat_with(|| file.write_at_once(&stream)).find_map(Result::err);
+        assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
+    }
+}
