@@ -47,7 +47,7 @@ pub enum Command {
     Send(SendArgs),
     Receive(ReceiveArgs),
     Measure(Box<MeasureArgs>),
-    Iperf(IperfArgs),
+    Iperf(Box<IperfArgs>),
     Stages(StagesArgs),
     Node(NodeArgs),
     Board(BoardArgs),

@@ -57,6 +57,11 @@ fn each_flag_asks_what_the_real_client_asks() {
         "-u -l 500 --udp-counters-64bit",
         "-T name --extra-data more",
         "--get-server-output --repeating-payload",
+        "-S 0x20 -M 1000 -N -C reno",
+        "--tos 040 --set-mss 1000 --no-delay --congestion reno -Z",
+        "--dscp ef -n 1M --zerocopy",
+        "-u -l 500 --dscp 10 -4 -B 127.0.0.1",
+        "-B 127.0.0.1 --cport 5999 --linux-congestion cubic",
     ] {
         let theirs = asked(Command::new("iperf3"), flags);
         let ours = asked(ours(), flags);
@@ -221,7 +226,9 @@ fn a_server_that_does_not_answer_is_waited_for_as_long_as_asked() {
     assert_eq!(output.status.code(), Some(1));
     let errors = stderr(&output);
     assert!(
-        errors.contains(&format!("cannot reach {address}: connection timed out")),
+        errors.contains(&format!(
+            "cannot reach {address}: timed out; is an iperf3 server"
+        )),
         "{errors}"
     );
 }

@@ -262,7 +262,7 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
         ("-c localhost -Z", "name an algorithm"),
         ("-c localhost -C cubic", "write -Z"),
         ("-3 -c localhost -C", "name an algorithm"),
-        ("-3 -c localhost -Z", "(zerocopy)"),
+        ("-c localhost --get-server-output", "--iperf3"),
         ("-c localhost -D", "cannot be used with"),
         ("-c no.such.name.invalid -t 1", "give an address"),
         ("-3 -c localhost -d", "write --bidir"),

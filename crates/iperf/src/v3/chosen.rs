@@ -7,6 +7,7 @@ use nix::sys::socket::SockFlag;
 use super::link::wanted;
 use super::parameters::Parameters;
 use super::server_error::{NO_CONGESTION, NO_NODELAY, NO_SEGMENT, NO_TOS};
+use super::test::TestError;
 use crate::connecting::{SocketError, stream_socket};
 use crate::options::{Name, SocketOptions, is_at_hand};
 
@@ -24,6 +25,17 @@ pub(super) fn asked(parameters: &Parameters, options: &SocketOptions) -> Paramet
     }
     asked.no_delay |= options.no_delay;
     asked
+}
+
+/// Whether this system takes what is chosen of the sockets of a test over TCP: known before a server is asked.
+///
+/// # Errors
+/// [`TestError::Refused`], the first that it refuses.
+pub(super) fn try_out(peer: SocketAddr, options: &SocketOptions) -> Result<(), TestError> {
+    match stream_socket(peer, SockFlag::empty(), wanted(0, options)) {
+        Err(SocketError::Refused(refused)) => Err(TestError::Refused(refused)),
+        Ok(_) | Err(SocketError::System(_)) => Ok(()),
+    }
 }
 
 /// What a server chooses of the sockets of a test: what the client asks, else what was chosen here.
@@ -58,14 +70,14 @@ pub(super) fn granted(
         ..*own
     };
     // Tried before the client opens its streams, so that it is told.
-    match stream_socket(local, SockFlag::empty(), wanted(0, &options)) {
-        Err(SocketError::Refused(refused)) => Err(match refused.option {
+    match try_out(local, &options) {
+        Err(TestError::Refused(refused)) => Err(match refused.option {
             "--mss" => NO_SEGMENT,
             "--congestion" => NO_CONGESTION,
             "--no-delay" => NO_NODELAY,
             _ => NO_TOS,
         }),
-        Ok(_) | Err(SocketError::System(_)) => Ok(options),
+        Ok(()) | Err(_) => Ok(options),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use wirelab_trial::Cancel;
 
 use super::auth::Credentials;
-use super::chosen::asked;
+use super::chosen::{asked, try_out};
 use super::client_control::{ClientControl, ClientEvent};
 use super::control::Cookie;
 use super::cpu::CpuUse;
@@ -71,6 +71,9 @@ impl Client {
     pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
         let parameters = asked(&self.parameters, &self.options);
         parameters.check().map_err(TestError::Unsupported)?;
+        if !parameters.udp {
+            try_out(self.server, &self.options)?;
+        }
         let peer = self.server;
         let of_control = SocketOptions {
             address: self.options.address,

@@ -1,7 +1,6 @@
 //! A test as iperf3 prints it with `-J`: the same keys at the same places, so that scripts go on working.
 //!
-//! What this end does not measure is absent: `retransmits` unless the peer told it, congestion window, round trip
-//! and path MTU of TCP, `*_tcp_congestion`, `tcp_mss_default`, sizes of socket buffers; so are `system_info`
+//! What this end does not measure is absent: congestion window, round trip and path MTU of TCP, `tcp_mss_default`, sizes of socket buffers; so are `system_info`
 //! and the time in words. `socket` is the number of the stream. `wirelab` holds what iperf3 has no place for: losses that duplicates do not
 //! hide, what this host's own queues may have dropped (it is in no loss), and whether the sender kept its rate.
 
@@ -194,6 +193,11 @@ pub fn end(outcome: &Outcome) -> Value {
     for (suffix, sender) in ways(outcome.client, &outcome.parameters) {
         let one_way: Vec<&Both> = streams.iter().filter(|s| s.sender == sender).collect();
         value[format!("sum_sent{suffix}")] = sum(&one_way, udp, true, sender);
+        for (end, used) in congestions(outcome, sender) {
+            if let Some(used) = used {
+                value[format!("{end}_tcp_congestion{suffix}")] = json!(used);
+            }
+        }
         value[format!("sum_received{suffix}")] = sum(&one_way, udp, false, sender);
         if udp {
             // The older key, for both at once: what the receiver saw.
@@ -201,6 +205,17 @@ pub fn end(outcome: &Outcome) -> Value {
         }
     }
     value
+}
+
+/// TCP's congestion control at both ends of what our end sends, or receives.
+fn congestions(outcome: &Outcome, we_send: bool) -> [(&'static str, Option<String>); 2] {
+    let theirs = outcome.peer_results.as_ref();
+    let theirs = theirs.and_then(|results| results.congestion.clone());
+    let ours = outcome.congestion();
+    match we_send {
+        true => [("sender", ours), ("receiver", theirs)],
+        false => [("sender", theirs), ("receiver", ours)],
+    }
 }
 
 fn end_stream(stream: &Both, udp: bool) -> Value {

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use nix::sys::socket::{getsockopt, sockopt};
 use wirelab_cores::prefer_this_thread;
+use wirelab_socket::tcp::TcpInfo;
 use wirelab_socket::udp::Drops;
 use wirelab_trial::{Histogram, HoldWatch, Holds};
 
@@ -105,6 +107,7 @@ pub(super) struct Done {
     longest_burst: Option<u64>,
     segmented: bool,
     holds: Holds,
+    retransmits: Option<u64>,
 }
 
 impl Done {
@@ -123,6 +126,7 @@ pub(super) struct Running {
     sender: bool,
     local: SocketAddr,
     remote: SocketAddr,
+    congestion: Option<String>,
     pub(super) meter: Arc<Meter>,
     thread: Option<JoinHandle<Done>>,
 }
@@ -160,6 +164,8 @@ impl Running {
             holds: done.holds,
             segmented: done.segmented,
             gaps: done.gaps.clone(),
+            congestion: self.congestion.clone(),
+            retransmits: done.retransmits,
         }
     }
 }
@@ -195,6 +201,18 @@ pub(super) enum Way {
 }
 
 impl Way {
+    /// TCP's congestion control, where the system tells it.
+    fn congestion(&self) -> Option<String> {
+        match self {
+            Way::Tcp(stream) => {
+                let name = getsockopt(stream, sockopt::TcpCongestion).ok()?;
+                let name = name.to_string_lossy();
+                Some(name.trim_end_matches('\0').to_owned())
+            }
+            Way::Udp(..) => None,
+        }
+    }
+
     fn ends(&self) -> std::io::Result<(SocketAddr, SocketAddr)> {
         match self {
             Way::Tcp(stream) => {
@@ -220,6 +238,7 @@ pub(super) fn send(
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
     let (local, remote) = way.ends()?;
+    let congestion = way.congestion();
     let meter = Meter::new(None);
     let (its, run, parameters) = (Arc::clone(&meter), Arc::clone(run), parameters.clone());
     let interval_ps = parameters.interval_ps();
@@ -229,6 +248,7 @@ pub(super) fn send(
         sender: true,
         local,
         remote,
+        congestion,
         meter,
         thread: Some(thread),
     })
@@ -268,6 +288,11 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
     while !run.stopped() {
         thread::sleep(Duration::from_millis(1));
     }
+    let retransmits = match &way {
+        // Those of the start that is omitted would count.
+        Way::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
+        _ => None,
+    };
     drop(way);
     Done {
         gaps: Some(schedule.gaps()),
@@ -276,6 +301,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
         longest_burst: schedule.longest_burst(),
         segmented,
         holds,
+        retransmits: retransmits.map(|info| u64::from(info.retransmits)),
     }
 }
 
@@ -310,6 +336,7 @@ pub(super) fn receive(
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
     let (local, remote) = way.ends()?;
+    let congestion = way.congestion();
     let (run, parameters) = (Arc::clone(run), parameters.clone());
     let (meter, thread) = match way {
         Way::Udp(socket, _) => {
@@ -332,6 +359,7 @@ pub(super) fn receive(
         sender: false,
         local,
         remote,
+        congestion,
         meter,
         thread: Some(thread),
     })
@@ -359,6 +387,7 @@ pub(super) fn receive_shared(
                 sender: false,
                 local,
                 remote: *remote,
+                congestion: None,
                 meter,
                 thread: None,
             }

@@ -144,6 +144,10 @@ pub struct StreamOutcome {
     pub holds: Holds,
     /// Whether the system got many datagrams in one piece, to be cut late: in the device, or never on a veth pair.
     pub segmented: bool,
+    /// TCP's congestion control at our end; `None` over UDP.
+    pub congestion: Option<String>,
+    /// TCP segments that our end sent again; `None` at a receiver, over UDP, and where a start is omitted.
+    pub retransmits: Option<u64>,
 }
 
 /// A test that came to the point where data flowed.
@@ -184,6 +188,11 @@ impl Outcome {
         self.elapsed_ns as f64 / 1e9 + self.parameters.omit_seconds as f64
     }
 
+    /// TCP's congestion control at our end; `None` over UDP.
+    pub fn congestion(&self) -> Option<String> {
+        self.streams.first()?.congestion.clone()
+    }
+
     /// What the server printed, where our end asked for it and it told.
     pub fn server_output(&self) -> Option<&ServerOutput> {
         let told = self.peer_results.as_ref().filter(|_| self.client)?;
@@ -202,7 +211,7 @@ impl Outcome {
         let streams = self.streams.iter().map(|stream| StreamResult {
             id: stream.ends.id,
             bytes: stream.counted.bytes,
-            retransmits: None,
+            retransmits: stream.retransmits,
             jitter_s: stream.counted.received.jitter_ns as f64 / 1e9,
             errors: stream.counted.received.peer_lost + stream.omitted.received.peer_lost,
             packets: stream.counted.packets + stream.omitted.packets,
@@ -213,9 +222,10 @@ impl Outcome {
         });
         Results {
             cpu_percent: self.cpu_percent,
-            // The system's count of retransmissions is not read, and a receiver has none.
-            has_retransmits: self.sends().then_some(false),
-            congestion: None,
+            has_retransmits: self
+                .sends()
+                .then(|| self.streams.iter().any(|s| s.retransmits.is_some())),
+            congestion: self.congestion(),
             server_output: None,
             streams: streams.collect(),
         }

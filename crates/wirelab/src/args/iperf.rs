@@ -107,13 +107,14 @@ pub struct IperfSocketArgs {
     pub dscp: Option<String>,
     /// TCP's congestion control, such as reno, cubic or bbr; with --iperf3 the letter is -C, as iperf3 has it
     #[arg(
-        short = 'Z',
         long,
         visible_aliases = ["tcp-congestion", "linux-congestion"],
-        value_name = "ALGORITHM",
-        num_args = 0..=1
+        value_name = "ALGORITHM"
     )]
-    pub congestion: Option<Option<String>>,
+    pub congestion: Option<String>,
+    /// --congestion ALGORITHM; with --iperf3, where it has no value, --zerocopy
+    #[arg(short = 'Z', value_name = "ALGORITHM", num_args = 0..=1)]
+    pub z: Option<Option<String>>,
     /// Port to send from, and the ones that follow it for further streams
     #[arg(long, value_name = "PORT", requires = "client", value_parser = clap::value_parser!(u16).range(1..))]
     pub cport: Option<u16>,

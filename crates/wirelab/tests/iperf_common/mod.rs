@@ -230,7 +230,7 @@ impl Real {
                 child,
                 port: port.to_string(),
             };
-            let udp = args.contains("-u");
+            let udp = args.split_whitespace().any(|option| option == "-u");
             let since = Instant::now();
             while since.elapsed() < LIMIT && real.child.try_wait().unwrap().is_none() {
                 if listens(port, udp) {

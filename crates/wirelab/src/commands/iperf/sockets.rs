@@ -125,7 +125,11 @@ fn congestion(args: &IperfArgs) -> Asked<Option<Name>> {
         Some(text) => text.parse().map_err(|error| wrong(option, error)),
         None => Err(wrong(option, format_args!("has no algorithm; {way}"))),
     };
-    match (&args.socket.congestion, &args.test.compatibility) {
+    let long = args.socket.congestion.clone().map(Some);
+    match (
+        long.as_ref().or(args.socket.z.as_ref()),
+        &args.test.compatibility,
+    ) {
         (_, Some(algorithm)) if args.iperf3 => named("-C", algorithm).map(Some),
         (_, Some(Some(value))) => {
             let way = "fix: leave the value out, or write -Z for the congestion control of TCP";
@@ -141,7 +145,7 @@ fn congestion(args: &IperfArgs) -> Asked<Option<Name>> {
 
 /// Whether zerocopy is asked: `-Z` of iperf3, which has no value.
 pub fn zerocopy(args: &IperfArgs) -> bool {
-    args.iperf3 && (args.three.zerocopy || args.socket.congestion == Some(None))
+    args.iperf3 && (args.three.zerocopy || args.socket.z == Some(None))
 }
 
 #[cfg(test)]
