@@ -47,6 +47,9 @@ pub struct Iperf3Args {
     /// Hide the password as iperf3 did until 3.16 (PKCS #1 v1.5); both ends must do the same
     #[arg(long, requires = "iperf3")]
     pub use_pkcs1_padding: bool,
+    /// Print each line when it is known; that is always done, and scripts for iperf3 ask for it
+    #[arg(long, requires = "iperf3")]
+    pub forceflush: bool,
     /// Longest wait for the server's answer to the control connection; 10000 without it
     #[arg(long, value_name = "MS", requires_all = ["client", "iperf3"], value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     pub connect_timeout: Option<u64>,
