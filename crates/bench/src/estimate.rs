@@ -21,7 +21,7 @@ const MOST_RANGE: f64 = 1e15;
 /// a network, threads and rings of ports, from tries in a lab with room to spare; a model answers at once.
 pub fn overhead_ps(kind: &str) -> u64 {
     match kind {
-        "iperf" | "ports" => 300_000_000_000,
+        "iperf" | "iperf3" | "ports" => 300_000_000_000,
         "node" => 200_000_000_000,
         _ => 0,
     }

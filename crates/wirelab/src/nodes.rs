@@ -33,7 +33,7 @@ pub enum AnyNode {
     Lab(Box<LabNode>),
     /// A node on paper.
     Model(Box<ModelNode>),
-    /// An iperf 2 server somewhere.
+    /// An iperf 2 or iperf3 server somewhere.
     Iperf(Box<IperfNode>),
     /// A node of the control protocol somewhere.
     Control(Box<ControlNode>),
@@ -164,6 +164,10 @@ pub fn node(name: &str, options: PortsOptions, payload: u32) -> Asked<AnyNode> {
         let node = IperfNode::open(name, host)?;
         return Ok(AnyNode::Iperf(Box::new(node)));
     }
+    if let Some(host) = name.strip_prefix("iperf3:") {
+        let node = IperfNode::open_three(name, host)?;
+        return Ok(AnyNode::Iperf(Box::new(node)));
+    }
     if let Some(host) = name.strip_prefix("node:") {
         let node = ControlNode::open(name, host)?;
         return Ok(AnyNode::Control(Box::new(node)));
@@ -262,7 +266,7 @@ fn lab(name: &str, rest: &str, options: PortsOptions, payload: u32) -> Asked<Por
 pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
     let bare = name.strip_prefix("model:").unwrap_or(name);
     let kinds = "a model by its name or file, lab:N for a lab of N pairs, lab:NAME for one that is up, or \
-                 ports:[NS/]A:[NS/]B,… for ports of this host, iperf:HOST[:PORT] for an iperf 2 server, \
+                 ports:[NS/]A:[NS/]B,… for ports of this host, iperf:HOST[:PORT] for an iperf 2 server, iperf3:HOST[:PORT] for one of iperf3, \
                  node:HOST[:PORT] for 'wirelab node serve' and firmware that speaks its protocol, board:NAME for \
                  firmware on an emulated board (wirelab board list), or hdl:N for N ports of hardware in \
                  simulation, and hdl:reference for the reference node";
@@ -282,7 +286,9 @@ pub fn model(name: &str, set: &[String]) -> Asked<NodeFile> {
 pub const REFERENCE: &str = "hdl:reference";
 
 /// How names of nodes begin that are measured.
-const KINDS: [&str; 6] = ["lab:", "ports:", "iperf:", "node:", "board:", "hdl:"];
+const KINDS: [&str; 7] = [
+    "lab:", "ports:", "iperf:", "iperf3:", "node:", "board:", "hdl:",
+];
 
 /// Nodes for studies. Files of models are read once.
 #[derive(Default)]
@@ -323,7 +329,14 @@ mod tests {
         assert_eq!(failure.code(), 2);
         let text = failure.to_string();
         assert!(text.contains("did you mean 'am263x'?"), "{text}");
-        for kind in ["lab:N", "iperf:HOST", "node:HOST", "board:NAME", "hdl:N"] {
+        for kind in [
+            "lab:N",
+            "iperf:HOST",
+            "iperf3:HOST",
+            "node:HOST",
+            "board:NAME",
+            "hdl:N",
+        ] {
             assert!(text.contains(kind), "{text}");
         }
     }

@@ -19,7 +19,7 @@ pub fn plan(args: &MeasureArgs) -> Asked<Plan> {
     if args.search.is_asked() {
         return search(args).map(|search| Plan::of(Section::Search(search)));
     }
-    let remote = ["iperf:", "node:", "board:"]
+    let remote = ["iperf:", "iperf3:", "node:", "board:"]
         .iter()
         .any(|kind| args.node.starts_with(kind));
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)

@@ -371,7 +371,7 @@ pub enum Trouble {
     },
     /// A server of iperf3 where one of iperf 2 was asked.
     #[error(
-        "{0} is an iperf3 server; fix: ask it with wirelab iperf -3, or start an iperf 2 server there (iperf -s) on another port"
+        "{0} is an iperf3 server; fix: use iperf3:HOST, or wirelab iperf -3 -c HOST, or start an iperf 2 server there (iperf -s) on another port"
     )]
     IsIperf3(SocketAddr),
     /// A program that is no iperf 2.

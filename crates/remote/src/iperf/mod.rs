@@ -1,10 +1,11 @@
-//! An iperf 2 peer as a node: `iperf:HOST[:PORT][,token=FILE]`.
+//! An iperf 2 peer as a node, `iperf:HOST[:PORT][,token=FILE]`, and one of iperf3, `iperf3:HOST[:PORT][,token=FILE]`.
 
 mod echo;
 mod flow;
 mod observe;
 pub(crate) mod plan;
 mod run;
+mod three;
 
 pub use run::SETTLE;
 
@@ -28,10 +29,12 @@ use crate::route::Route;
 /// The port of iperf 2.
 pub const PORT: u16 = 5001;
 
-/// An iperf 2 server somewhere. Nothing is sent before the first trial.
+/// An iperf 2 or iperf3 server somewhere. Nothing is sent before the first trial.
 #[derive(Debug)]
 pub struct IperfNode {
     name: String,
+    /// Whether it is one of iperf3.
+    three: bool,
     peer: Addresses,
     route: Route,
     /// Whether the peer's traffic has to come on our own connection.
@@ -52,8 +55,21 @@ impl IperfNode {
     /// # Errors
     /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where it is unknown or there is no route.
     pub fn open(name: &str, host: &str) -> Result<IperfNode, NodeError> {
+        IperfNode::open_at(name, host, false)
+    }
+
+    /// The same with a server of iperf3.
+    ///
+    /// # Errors
+    /// Those of [`IperfNode::open`].
+    pub fn open_three(name: &str, host: &str) -> Result<IperfNode, NodeError> {
+        IperfNode::open_at(name, host, true)
+    }
+
+    fn open_at(name: &str, host: &str, three: bool) -> Result<IperfNode, NodeError> {
         let (host, token) = split_token(host).map_err(NodeError::BadTrial)?;
-        let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
+        let port = if three { three::PORT } else { PORT };
+        let written = HostPort::parse(host, port).map_err(NodeError::BadTrial)?;
         let peer = Addresses::resolve(&written)?;
         let control = SocketAddr::new(peer.first().ip(), wirelab_control::PORT);
         let session = token
@@ -62,6 +78,7 @@ impl IperfNode {
         let route = Route::to(peer.first())?;
         Ok(IperfNode {
             name: name.to_owned(),
+            three,
             peer,
             route,
             on_our_connection: false,
@@ -76,7 +93,8 @@ impl IperfNode {
         let mut setup = BTreeMap::new();
         let mut put = |key: &str, value: String| setup.insert(key.to_owned(), value);
         put("ip", self.peer.first().ip().to_string());
-        put("application", "iperf 2".to_owned());
+        let application = if self.three { "iperf3" } else { "iperf 2" };
+        put("application", application.to_owned());
         if let Some(stack) = self.stack {
             put("iperf_generation", stack.to_owned());
         }
@@ -114,15 +132,38 @@ impl IperfNode {
         );
     }
 
+    fn run_three(
+        &self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let server = self.peer.of_layer(trial.framing.layer)?;
+        let route = Route::to(server)?;
+        let plan = plan::plan(trial, server, route.link())?;
+        let asked = three::parameters(&plan)?;
+        let leaving = Leaving::by(route.interface.as_ref());
+        let ran = three::ask(&plan, asked, progress, cancel);
+        let left = leaving.end();
+        let observation = three::observation(&plan, ran, &left, self.describe(), &route);
+        left.judge(observation)
+    }
+
     fn run_once(
         &mut self,
         trial: &Trial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
+        if self.three {
+            three::check_asked(trial)?;
+        }
         plan::check_asked(trial)?;
         if let Some(session) = &mut self.session {
             session.show()?;
+        }
+        if self.three {
+            return self.run_three(trial, progress, cancel);
         }
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
@@ -163,18 +204,15 @@ impl Node for IperfNode {
             Layer::TcpIpv4,
             Layer::TcpIpv6,
         ];
+        let mut directions = vec![Direction::Transmit, Direction::Receive, Direction::Both];
+        // Of TCP: blocks come back.
+        directions.extend((!self.three).then_some(Direction::Echo));
         Description {
             name: self.name.clone(),
-            kind: "iperf".to_owned(),
+            kind: if self.three { "iperf3" } else { "iperf" }.to_owned(),
             capabilities: Capabilities {
                 layers: layers.into_iter().filter(|l| self.peer.has(*l)).collect(),
-                directions: vec![
-                    Direction::Transmit,
-                    Direction::Receive,
-                    Direction::Both,
-                    // Of TCP: blocks come back.
-                    Direction::Echo,
-                ],
+                directions,
                 buffers: Vec::new(),
                 paths: Vec::new(),
                 ports: 1,

@@ -96,7 +96,7 @@ fn once(plan: &Plan, on_our_connection: bool, progress: &dyn Progress, cancel: &
 }
 
 /// Show how far the test is, and end it when the user wants it.
-fn watch(
+pub fn watch(
     plan: &Plan,
     progress: &dyn Progress,
     cancel: &Cancel,

@@ -78,7 +78,7 @@ pub fn has(program: &str) -> bool {
 }
 
 /// A server process on the node's side, killed at the end.
-pub struct Served(Child);
+pub struct Served(pub Child);
 
 impl Served {
     pub fn kill(&mut self) {

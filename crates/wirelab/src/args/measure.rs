@@ -9,12 +9,12 @@ use super::{MatrixArgs, OfferArgs};
 /// Measure a node: a matrix of sizes, loads, directions and buffers, a search for a rate, or a whole datasheet
 #[derive(Args, Debug)]
 #[command(
-    after_help = "An iperf:, node: or board: without options that say what to offer is asked the whole datasheet. \
+    after_help = "An iperf:, iperf3:, node: or board: without options that say what to offer is asked the whole datasheet. \
                   docs/datasheet.md, docs/plans.md and docs/search.md tell more."
 )]
 pub struct MeasureArgs {
     /// lab:N (N veth pairs of its own), ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side),
-    /// iperf:HOST[:PORT], node:HOST[:PORT], board:NAME (wirelab board list), hdl:N (N ports of hardware in simulation),
+    /// iperf:HOST[:PORT], iperf3:HOST[:PORT], node:HOST[:PORT], board:NAME (wirelab board list), hdl:N (N ports of hardware in simulation),
     /// hdl:reference[,mac=…] (a SoC in simulation), or the name or file of a node model
     pub node: String,
     /// Firmware of a board:NAME in place of its own
