@@ -123,6 +123,13 @@ fn what_refusing_servers_say_comes_through() {
     );
     let none = answered(&[9, 0xFE], true);
     assert!(none.contains("it does not say why"), "{none}");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = ask(listener.local_addr().unwrap(), tcp()).unwrap_err();
+    let silent = silent.to_string();
+    assert!(
+        silent.contains("said nothing for 10 s; fix: check that it is an iperf3 (not iperf 2)"),
+        "{silent}"
+    );
     // Closed later: that is no refusal.
     let later = answered(&[9], true);
     assert!(

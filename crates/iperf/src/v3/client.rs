@@ -10,7 +10,7 @@ use wirelab_trial::Cancel;
 use super::auth::Credentials;
 use super::chosen::{asked, try_out};
 use super::client_control::{ClientControl, ClientEvent};
-use super::control::Cookie;
+use super::control::{ControlError, Cookie};
 use super::cpu::CpuUse;
 use super::datagram::{OPENING_LEN, hello, is_reply};
 use super::link::{Link, PATIENCE, connect, connect_udp, wanted};
@@ -173,6 +173,11 @@ impl Session<'_> {
             if let Some(event) = self.step()? {
                 return Ok(event);
             }
+        }
+        let peer = self.link.peer;
+        if !self.control.has_heard() {
+            let source = ControlError::Silent;
+            return Err(TestError::Control { peer, source });
         }
         Err(self
             .link

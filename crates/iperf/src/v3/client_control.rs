@@ -74,6 +74,11 @@ impl ClientControl {
         self.inbox.push(bytes);
     }
 
+    /// Whether the server has said anything at all.
+    pub const fn has_heard(&self) -> bool {
+        self.heard
+    }
+
     /// What it means that the connection was closed now, where it means anything: a server that has no word for a
     /// refusal, or not both words of an error.
     pub fn closed(&mut self) -> Option<ControlError> {

@@ -111,7 +111,7 @@ impl Cookie {
 pub enum ControlError {
     /// A byte that is no state.
     #[error(
-        "byte {0} on the control connection is no state of iperf3; is the peer an iperf3 (not iperf 2)?"
+        "byte {0} on the control connection is no state of iperf3; fix: check the port, and that the peer is an iperf3 (not iperf 2)"
     )]
     UnknownState(u8),
     /// A state that has no place here.
@@ -150,6 +150,11 @@ pub enum ControlError {
         "the server closed the connection before it said a word, as one does that is busy with another test or has just ended one; fix: try again, and check that it is an iperf3 (not iperf 2)"
     )]
     TurnedAway,
+    /// The server took the connection and said nothing.
+    #[error(
+        "the server took the connection and said nothing for 10 s; fix: check that it is an iperf3 (not iperf 2), and that nothing holds it up"
+    )]
+    Silent,
     /// The server gave up.
     #[error("{}", describe(*iperf, *system))]
     Server {

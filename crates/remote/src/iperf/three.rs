@@ -221,11 +221,11 @@ fn failure(plan: &Plan, error: &TestError) -> NodeError {
     let way = match (error, plan.trial.direction) {
         (
             TestError::Control {
-                source: ControlError::UnknownState(_),
+                source: ControlError::UnknownState(_) | ControlError::Silent,
                 ..
             },
             _,
-        ) => "; fix: use iperf:HOST where an iperf 2 server runs",
+        ) => "; where an iperf 2 server runs, use iperf:HOST",
         (TestError::Control { .. } | TestError::Lost { .. }, Direction::Both) => {
             "; fix: both directions at once need iperf3 3.7 or later there, so ask rx and tx"
         }
