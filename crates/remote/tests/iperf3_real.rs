@@ -156,6 +156,44 @@ fn a_long_trial_has_intervals() {
 }
 
 #[test]
+fn a_server_that_dies_in_a_trial_makes_it_void() {
+    let Some(lab) = lab().filter(|_| has("iperf3")) else {
+        return;
+    };
+    for layer in [Layer::UdpIpv4, Layer::TcpIpv4] {
+        let mut server = real_iperf3(&lab);
+        let long = Trial {
+            extent: Extent::Time {
+                time_ps: 30_000 * MS,
+            },
+            ..trial(layer, Direction::Both)
+        };
+        let observation = std::thread::scope(|scope| {
+            let lab = &lab;
+            let asking = scope.spawn(move || asked(lab, &long).unwrap());
+            // Data flows on a connection of the server.
+            let file = format!("/proc/{}/net/tcp6", server.0.id());
+            until("a client is there", || {
+                std::fs::read_to_string(&file)
+                    .is_ok_and(|text| text.contains(":1451 0000000000000000FFFF0000"))
+            });
+            std::thread::sleep(Duration::from_millis(700));
+            server.kill();
+            asking.join().unwrap()
+        });
+        let Status::Void { why } = &observation.status else {
+            panic!("{:?}", observation.status);
+        };
+        assert!(why.contains("; fix: "), "{why}");
+        assert!(
+            common::has_warning(&observation, "node-failed"),
+            "{:?}",
+            observation.warnings
+        );
+    }
+}
+
+#[test]
 fn a_busy_server_is_waited_for_and_then_a_void() {
     let Some(lab) = lab().filter(|_| has("iperf3")) else {
         return;

@@ -81,12 +81,17 @@ pub fn observation(
         warnings,
     };
     if let Ended::Void(why) = &ended {
-        observation.make_void(why);
-        let way_out = "see to the peer, and ask the trial again: --resume does that alone";
-        let failed = Warning::new(NODE_FAILED, why.clone(), way_out);
-        observation.warnings.push(failed);
+        fail(&mut observation, why);
     }
     Ok(observation)
+}
+
+/// Make a trial void in which the peer failed.
+pub fn fail(observation: &mut Observation, why: &str) {
+    observation.make_void(why);
+    let way_out = "see to the peer, and ask the trial again: --resume does that alone";
+    let failed = Warning::new(NODE_FAILED, why.to_owned(), way_out);
+    observation.warnings.push(failed);
 }
 
 /// How a test ended.

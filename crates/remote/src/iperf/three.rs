@@ -4,19 +4,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use wirelab_iperf::v2::enhanced::Reads;
-use wirelab_iperf::v2::intervals::Span;
-use wirelab_iperf::v2::receive::Received;
-use wirelab_iperf::v2::report::ServerReport;
-use wirelab_iperf::v2::sent::Mended;
-use wirelab_iperf::v2::stream::Pace;
-use wirelab_iperf::v2::table::{Datagrams, Id, Row};
-use wirelab_iperf::v2::{Generation, Leg, Outcome as Told, Rate, Receiver, Sent, UdpReceived};
+use wirelab_iperf::v2::{Outcome as Told, Rate};
 use wirelab_iperf::v3::{
     Client, ControlError, Outcome, Parameters, StreamOutcome, StreamResult, TestError,
 };
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::slices::Slices;
 use wirelab_trial::{
     Cancel, Description, Direction, Extent, Field, FlowObservation, NodeError, Observation,
     Progress, Status, Trial, Warning,
@@ -26,6 +18,10 @@ use super::plan::Plan;
 use super::{observe, run};
 use crate::leaving::Left;
 use crate::route::Route;
+
+mod legs;
+
+use legs::{jitter_s, leg, rows, tail, theirs};
 
 /// The port of iperf3.
 pub const PORT: u16 = wirelab_iperf::v3::DEFAULT_PORT;
@@ -198,7 +194,7 @@ pub fn observation(
         Err(TestError::Control { peer, source }) if is_refusal(&source) => {
             let mut void =
                 observe::observation(plan, told(Vec::new(), Vec::new(), true), left, node, route)?;
-            void.make_void(&format!("{peer}: {source}"));
+            observe::fail(&mut void, &format!("{peer}: {source}"));
             return Ok(void);
         }
         Err(error) => return Err(failure(plan, &error)),
@@ -236,67 +232,84 @@ fn failure(plan: &Plan, error: &TestError) -> NodeError {
 
 /// What is not of iperf 2 in an observation.
 fn finish(plan: &Plan, outcome: &Outcome, observation: &mut Observation) {
-    if let (Some(why), false) = (&outcome.failure, observation.status == Status::cancelled()) {
-        observation.status = Status::Partial { why: why.clone() };
-    }
     observation.cpu_load = Field::absent(NO_LOAD);
     if let Some(theirs) = &outcome.peer_results {
         let ppm = (theirs.cpu_percent[0] * 1e4).round().max(0.0) as u64;
         let counters = &mut observation.counters;
         counters.insert(SERVER_CPU.to_owned(), Field::measured(ppm));
     }
+    for flow in &mut observation.flows {
+        let sender = flow.direction == Direction::Receive;
+        let mut streams = outcome.streams.iter();
+        let stream = streams.find(|stream| stream.ends.sender == sender);
+        if let Some(stream) = stream.filter(|_| plan.is_udp()) {
+            if jitter_s(outcome, stream).is_none() {
+                flow.jitter_ps = Field::absent("what was told is no jitter that a trial can have");
+            }
+            if let Some(theirs) = theirs(outcome, stream).filter(|_| sender) {
+                as_told(flow, stream, theirs);
+            }
+        }
+    }
+    let warnings = warnings(plan, outcome);
+    observation.warnings.extend(warnings);
+    let over = matches!(observation.status, Status::Void { .. })
+        || observation.status == Status::cancelled();
+    if let Some(why) = failed(plan, outcome).filter(|_| !over) {
+        observe::fail(observation, &why);
+    }
+}
+
+/// How many datagrams our stream of a direction sent after the last one that the server counted, and how many in all.
+fn untold(plan: &Plan, outcome: &Outcome) -> Option<(u64, u64)> {
+    let mut streams = outcome.streams.iter();
+    let stream = streams.find(|stream| stream.ends.sender && plan.is_udp())?;
+    let tail = tail(stream, theirs(outcome, stream)?);
+    (tail > 0).then_some((tail, stream.counted.packets))
+}
+
+/// Why a test shows nothing of the peer.
+fn failed(plan: &Plan, outcome: &Outcome) -> Option<String> {
+    if let Some(why) = &outcome.failure {
+        return Some(format!("{why}; fix: start its iperf3 server again"));
+    }
+    let (_, sent) = untold(plan, outcome).filter(|(tail, sent)| *tail > sent / 2)?;
+    Some(format!(
+        "the server counted less than half of {sent} datagrams; fix: end what holds it up, or offer less"
+    ))
+}
+
+/// What a reader must know beside what iperf 2 has.
+fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |code, text, way_out| warnings.push(Warning::new(code, text, way_out));
     let seconds = outcome.parameters.seconds;
     let asked_s = match plan.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
         Extent::Frames { frames } => plan.frames_per_s.map(|rate| frames as f64 / rate),
     };
     if let Some(asked_s) = asked_s.filter(|s| seconds > 0 && *s != seconds as f64) {
-        observation.warnings.push(Warning::new(
+        let text = format!(
+            "iperf3 takes whole seconds: the trial took {seconds} s, and not {asked_s:.3} s"
+        );
+        warn(
             "whole-seconds",
-            format!(
-                "iperf3 takes whole seconds: the trial took {seconds} s, and not {asked_s:.3} s"
-            ),
+            text,
             "nothing is wrong; ask for whole seconds",
-        ));
+        );
     }
     for note in outcome.notes() {
         let way_out = "update the iperf3 of the peer where the jitter matters";
-        observation
-            .warnings
-            .push(Warning::new("iperf-note", note, way_out));
+        warn("iperf-note", note, way_out);
     }
-    let mut tails = Vec::new();
-    for flow in &mut observation.flows {
-        let sender = flow.direction == Direction::Receive;
-        let mut streams = outcome.streams.iter();
-        let Some(stream) = streams.find(|stream| stream.ends.sender == sender) else {
-            continue;
-        };
-        if plan.is_udp() && jitter_s(outcome, stream).is_none() {
-            flow.jitter_ps = Field::absent("what was told is no jitter that a trial can have");
-        }
-        let told = theirs(outcome, stream).filter(|_| plan.is_udp() && sender);
-        if let Some(theirs) = told {
-            tails.push((tail(stream, theirs), stream.counted.packets));
-            as_told(flow, stream, theirs);
-        }
+    if let Some((tail, sent)) = untold(plan, outcome) {
+        let text = format!(
+            "the server stopped counting before the last {tail} of {sent} datagrams, which are in no loss: nobody says whether they arrived"
+        );
+        let way_out = "ask for a longer trial, or offer less; node:HOST counts to the end";
+        warn("untold-end", text, way_out);
     }
-    for (tail, sent) in tails.into_iter().filter(|(tail, _)| *tail > 0) {
-        if tail > sent / 2 && observation.status == Status::Complete {
-            let why = format!(
-                "the server counted {} of {sent} datagrams: it was too slow, or stopped",
-                sent - tail
-            );
-            observation.status = Status::Partial { why };
-        }
-        observation.warnings.push(Warning::new(
-            "untold-end",
-            format!(
-                "the server stopped counting before the last {tail} of {sent} datagrams, which are in no loss: nobody says whether they arrived"
-            ),
-            "ask for a longer trial, or offer less; node:HOST counts to the end",
-        ));
-    }
+    warnings
 }
 
 /// The loss is that of the datagrams which the server counted, and so are the counters.
@@ -320,172 +333,4 @@ fn as_told(flow: &mut FlowObservation, stream: &StreamOutcome, theirs: &StreamRe
     // iperf3 has none of these.
     flow.counters.remove("final_datagrams");
     flow.counters.remove("reported_out_of_order");
-}
-
-fn theirs<'a>(outcome: &'a Outcome, stream: &StreamOutcome) -> Option<&'a StreamResult> {
-    let results = outcome.peer_results.as_ref()?;
-    results.stream(stream.ends.id)
-}
-
-/// Datagrams that were sent after the last one that the server counted.
-const fn tail(stream: &StreamOutcome, theirs: &StreamResult) -> u64 {
-    stream
-        .counted
-        .packets
-        .saturating_sub(theirs.counted_packets())
-}
-
-/// The jitter in s at the receiver of a stream, where it is one that the test can have.
-fn jitter_s(outcome: &Outcome, stream: &StreamOutcome) -> Option<f64> {
-    let seconds = outcome.elapsed_ns as f64 / 1e9;
-    if stream.ends.sender {
-        return theirs(outcome, stream)?.jitter_within(seconds);
-    }
-    let own_s = stream.counted.received.jitter_ns as f64 / 1e9;
-    Some(own_s).filter(|s| *s <= seconds)
-}
-
-/// The stream of a direction.
-const fn id_of(stream: &StreamOutcome) -> Id {
-    match stream.ends.sender {
-        true => Id::Stream(1),
-        false => Id::Back(1),
-    }
-}
-
-/// The lines of all intervals, as our end counted.
-fn rows(plan: &Plan, outcome: &Outcome) -> Vec<Row> {
-    let every_ns = u64::try_from(plan.config.interval.as_nanos()).unwrap_or(u64::MAX);
-    let lines = outcome.intervals.iter().flat_map(|interval| {
-        let streams = outcome.streams.iter().zip(&interval.streams);
-        streams.map(|(stream, (before, now))| {
-            let added = now.since(before);
-            let seen = added.received;
-            // An interval is closed a few ms late, and the next is as much shorter: both are whole.
-            let length_ns = interval.end_ns - interval.start_ns;
-            let length_ns = match length_ns > every_ns / 10 * 9 {
-                true => length_ns.max(every_ns),
-                false => length_ns,
-            };
-            let start_s = interval.start_ns as f64 / 1e9;
-            let end_s = start_s + length_ns as f64 / 1e9;
-            Row {
-                bytes: added.bytes,
-                datagrams: (plan.is_udp() && !stream.ends.sender).then(|| Datagrams {
-                    jitter_ms: seen.jitter_ns as f64 / 1e6,
-                    jitter_ps: Some(seen.jitter_ns.saturating_mul(1000)),
-                    received: seen.datagrams,
-                    lost: seen.lost,
-                    total: seen.distinct + seen.lost + seen.lost_or_missed,
-                    out_of_order: seen.reordered,
-                }),
-                ..Row::new(id_of(stream), start_s, end_s)
-            }
-        })
-    });
-    lines.collect()
-}
-
-fn leg(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> (Id, Leg) {
-    let span = Span {
-        start_ns: 0,
-        end_ns: stream.end_ns,
-    };
-    let leg = match (plan.is_udp(), stream.ends.sender) {
-        (true, true) => Leg::UdpSent(Box::new(udp_sent(plan, outcome, stream))),
-        (true, false) => Leg::UdpReceived(Box::new(udp_received(outcome, stream))),
-        (false, true) => tcp_sent(plan, outcome, stream, span),
-        (false, false) => Leg::TcpReceived {
-            span,
-            bytes: stream.counted.bytes,
-            reads: Reads::default(),
-            transit: None,
-            held_up_ns: Some(stream.holds.held_ns),
-            slices: Slices::default(),
-        },
-    };
-    (id_of(stream), leg)
-}
-
-/// What a server read of a stream, in its own time; what we wrote where it did not tell.
-fn tcp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome, span: Span) -> Leg {
-    let theirs = theirs(outcome, stream).filter(|theirs| theirs.end_s > 0.0);
-    Leg::TcpSent {
-        span,
-        bytes: theirs.map_or(stream.counted.bytes, |theirs| theirs.bytes),
-        writes: 0,
-        read_ns: theirs.map(|theirs| (theirs.end_s * 1e9) as u64),
-        stall: None,
-        pace: plan.frames_per_s.map(|_| {
-            Box::new(Pace {
-                slips: stream.slips,
-                slipped_ns: stream.slipped_ns,
-                longest_burst: stream.longest_burst.unwrap_or(1),
-                gaps: stream.gaps.clone().unwrap_or_default(),
-            })
-        }),
-        holds: stream.holds,
-        retransmits: stream.retransmits,
-    }
-}
-
-fn udp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> Sent {
-    let report = theirs(outcome, stream).map(|theirs| ServerReport {
-        bytes: theirs.bytes,
-        duration_us: (theirs.end_s.max(0.0) * 1e6) as u64,
-        // What it did not count did not arrive, as far as it tells.
-        lost: theirs.counted_errors().saturating_add(tail(stream, theirs)),
-        out_of_order: 0,
-        datagrams: stream.counted.packets,
-        jitter_us: jitter_s(outcome, stream).map_or(0, |s| (s * 1e6) as u64),
-        transit: None,
-    });
-    Sent {
-        rate: plan.config.rate,
-        datagram_bytes: plan.datagram,
-        mtu_bytes: None,
-        fragments: 1,
-        datagrams: stream.counted.packets,
-        bytes: stream.counted.bytes,
-        duration_ns: stream.end_ns,
-        report,
-        server: None,
-        mended: Mended::default(),
-        strange_answers: 0,
-        refused: 0,
-        final_tries: 0,
-        segmented: stream.segmented,
-        slips: stream.slips,
-        slipped_ns: stream.slipped_ns,
-        longest_burst: stream.longest_burst,
-        holds: stream.holds,
-        gaps: stream.gaps.clone().unwrap_or_default(),
-    }
-}
-
-fn udp_received(outcome: &Outcome, stream: &StreamOutcome) -> UdpReceived {
-    let seen = stream.counted.received;
-    let jitter_s = jitter_s(outcome, stream).unwrap_or(0.0);
-    UdpReceived {
-        span: Span {
-            start_ns: 0,
-            end_ns: stream.end_ns,
-        },
-        received: Received {
-            bytes: seen.bytes,
-            datagrams: seen.datagrams,
-            distinct: seen.distinct,
-            lost: seen.lost,
-            lost_or_missed: seen.lost_or_missed,
-            missed: 0,
-            duplicated: seen.duplicated,
-            reordered: seen.reordered,
-            too_late: seen.too_late,
-            ignored: seen.ignored,
-        },
-        jitter_ps: Some((jitter_s * 1e12) as u64),
-        held_up_ns: Some(stream.holds.held_ns),
-        finished: outcome.peer_results.is_some(),
-        ..UdpReceived::of(&Receiver::of(Generation::Wide, 0))
-    }
 }
