@@ -142,7 +142,7 @@ fn our_server_lets_the_real_user_in() {
 }
 
 #[test]
-fn our_two_ends_and_clocks_that_differ() {
+fn our_two_ends_need_the_same_padding() {
     let asked = format!("-n 100K {}", asks("wire"));
     let server = Server::start("");
     let output = client(&OURS, &server.port, &asked, Some(PASSWORD));
