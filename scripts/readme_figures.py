@@ -64,7 +64,7 @@ def copied(label, name, rows):
 
 
 def renewed(root):
-    """README.md line by line: its number, the line, and what it must be."""
+    """README.md line by line: its number, the line, what it must be, and whether its figures are held elsewhere."""
     rows = benchmarks(root)
     fenced = False
     for number, line in enumerate(Path(root, README).read_text(encoding="utf-8").split("\n"), 1):
@@ -74,9 +74,10 @@ def renewed(root):
         if mark and not line.startswith("|"):
             raise FiguresError(f"{README}:{number}: the marker of a figure belongs into the row of a table")
         try:
-            yield number, line, copied(cells(line)[0], mark[1], rows) if mark else line, fenced or fence or bool(mark)
+            wanted = copied(cells(line)[0], mark[1].replace("\\|", "|"), rows) if mark else line
         except FiguresError as error:
             raise FiguresError(f"{README}:{number}: {error}") from error
+        yield number, line, wanted, fenced or fence or bool(mark)
 
 
 def figures(root):
