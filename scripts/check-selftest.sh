@@ -76,6 +76,24 @@ X
     cat >"$tree/docs/trust.md" <<'X'
 | the corpus holds | `crates/a/tests/replay.rs::corpus_is_replayed` |
 X
+    cat >"$tree/docs/benchmarks.md" <<'X'
+| what | requirement | goal | wirelab, median | peer, median | ratio or range (95 %) | verdict |
+|---|---|---|---|---|---|---|
+| frames | – | – | 3.80 M frames/s | peer 1.00 M frames/s | 3.80 (3.10 to 4.20) | met |
+| the same | – | – | 1 M frames/s | – | 1 to 2 M frames/s | met |
+| the same | – | – | 2 M frames/s | – | 1 to 2 M frames/s | met |
+X
+    cat >"$tree/README.md" <<'X'
+| test | wirelab | peer | ratio |
+|---|---|---|---|
+| Frames | 3.80 M frames/s | peer 1.00 M frames/s | 3.80 × (3.10 to 4.20) <!-- benchmarks: frames --> |
+X
+    # A crate at its limit of places, and words that are allowed where they stand.
+    printf 'way out => fix\ndocs: is told => is reported\nnot yet: crates/b 1\n' >"$tree/scripts/words.txt"
+    mkdir -p "$tree/crates/b/src"
+    printf '//! A crate.\n\n// It is told the way\n// out.\nfn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
+    printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
+    printf '\n[[package]]\nname = "b"\nversion = "0.1.0"\n' >>"$tree/Cargo.lock"
     printf '/* A test. */\nint main(void)\n{\n\tRUN(it_holds);\n}\n' >"$tree/crates/a/tests/t.c"
     cat >"$tree/fuzz/Cargo.toml" <<'X'
 [package]
@@ -142,6 +160,29 @@ own_rules() {
     must_find fuzz "an empty corpus" 'rm fuzz/corpus/fuzz_a/empty'
     must_find fuzz "a corpus that git ignores" 'echo "*.pcapng" >.gitignore; echo x >fuzz/corpus/fuzz_a/a.pcapng'
     must_find fuzz "a corpus that is not replayed" 'sed -i s/fuzz_a/fuzz_x/ crates/a/tests/replay.rs'
+    must_find figures "a figure that differs from the benchmarks" 'sed -i "s/3.80 M/9.2 M/" README.md'
+    must_find figures "benchmarks that were measured again" 'sed -i "s/4.20/4.30/" docs/benchmarks.md'
+    must_find figures "a row that the benchmarks lack" 'sed -i "s/benchmarks: frames/benchmarks: gone/" README.md'
+    must_find figures "a row of which the benchmarks have two" 'sed -i "s/benchmarks: frames/benchmarks: the same/" README.md'
+    must_find figures "a speed in the text" 'echo "It sends 9.2 million frames/s." >>README.md'
+    must_find figures "a ratio in the text" 'echo "It is 5.8 times as fast." >>README.md'
+    must_find figures "a speed in a row without a marker" 'echo "| TCP | 47 Gbit/s | | |" >>README.md'
+    must_find figures "a marker outside of a table" 'echo "<!-- benchmarks: frames -->" >>README.md'
+    must_find figures "no figures at all" 'echo nothing >README.md'
+    must_find figures "no benchmarks" 'rm docs/benchmarks.md'
+    must_find words "a word in the README" 'echo "It names the way out." >>README.md'
+    must_find words "a word in a page" 'echo "Loss is told." >docs/x.md'
+    must_find words "words in two lines of a page" 'printf "The way\nout.\n" >docs/x.md'
+    must_find words "a word in a comment" 'echo "// The way out." >>crates/a/src/lib.rs'
+    must_find words "words in two lines of a comment" 'printf "/// The way\n/// out.\npub fn f() {}\n" >>crates/a/src/lib.rs'
+    must_find words "a word in a string" 'printf "pub const A: &str = \"the way \\\\\n    out\";\n" >>crates/a/src/lib.rs'
+    must_find words "a word in a raw string" 'echo "pub const A: &str = r#\"the \"way out\"\"#;" >>crates/a/src/lib.rs'
+    must_find words "a word in C" 'echo "/* The way out. */" >>crates/a/tests/t.c'
+    must_find words "one place more than a crate may have" 'echo "// The way out." >>crates/b/src/lib.rs'
+    must_find words "a crate on the list that is gone" 'rm -r crates/b'
+    must_find words "a pattern with nothing to write instead" 'echo "some pattern" >>scripts/words.txt'
+    must_find words "a pattern that is none" 'echo "(x => y" >>scripts/words.txt'
+    must_find words "no list" 'rm scripts/words.txt'
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
 }

@@ -26,7 +26,7 @@ Every figure on this page is measured, by `make bench`; run it again to see what
   a veth pair never cuts them; *not segmented* is `--no-segmentation`, up to 64 datagrams with one system call. Our
   server rests 30 µs where datagrams come faster than one in 10 µs, so that not each of them wakes it, and asks for a
   receive queue of 8 MiB (iperf 2) or 4 MiB (iperf3); the peers run as they come, iperf 2 with `-b 100G`, since its 0
-  is no rate. Half a median round trip is what sockperf prints; it is no one-way latency.
+  is not a rate. Half a median round trip is what sockperf prints; it is no one-way latency.
 - **load kept**: the share of the datagrams due in {seconds:g} s that left, of 64 bytes, while a loop that never rests runs
   on each core at the usual priority, in a session of its own. Ours and iperf3 start at the usual priority as well, so
   that what a sender asks for itself counts; ours catches up within a limit, iperf3 without one.

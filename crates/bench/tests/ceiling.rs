@@ -309,7 +309,7 @@ fn no_ceiling_is_below_what_the_tester_sent_whoever_lost_it() {
         assert!((spread - (1.0 - 861_201.0 / 904_532.0)).abs() < 1e-9);
         assert!(!limited, "what arrived is far below");
     }
-    // What a node says that it sent is no rate of the tester.
+    // What a node says that it sent is not a rate of the tester.
     let node = sent_and_arrived(Direction::Transmit, 904_532.0, 500e3);
     assert_eq!(figures(&judge(vec![node], &runs).0[0]).0, 861_201.0);
 }

@@ -43,7 +43,7 @@ fn values_say_what_to_write() {
     let cases = [
         (
             "load = [\"max\", \"fast\"]",
-            "p.toml:3:16: matrix.load: 'fast' is no load: write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
+            "p.toml:3:16: matrix.load: invalid load 'fast': write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
         ),
         (
             "load = 95",
@@ -51,11 +51,11 @@ fn values_say_what_to_write() {
         ),
         (
             "direction = \"sideways\"",
-            "p.toml:3:13: matrix.direction: 'sideways' is no direction: choose one of transmit, receive, both, echo",
+            "p.toml:3:13: matrix.direction: unknown direction 'sideways': choose one of transmit, receive, both, echo",
         ),
         (
             "buffers = [\"melted\"]",
-            "p.toml:3:12: matrix.buffers: 'melted' is no kind of buffers: choose one of prefilled, copied, \
+            "p.toml:3:12: matrix.buffers: unknown kind of buffers 'melted': choose one of prefilled, copied, \
              dma-copied, copied-ahead, in-place",
         ),
         (
@@ -76,7 +76,7 @@ fn values_say_what_to_write() {
         ),
         (
             "time = \"3 weeks\"",
-            "p.toml:3:8: matrix.time: '3 weeks' is no duration: write a number with ps, ns, us, ms, s, m or h, e.g. 200ms",
+            "p.toml:3:8: matrix.time: invalid duration '3 weeks': write a number with ps, ns, us, ms, s, m or h, e.g. 200ms",
         ),
         (
             "time = \"0s\"",
@@ -92,7 +92,7 @@ fn values_say_what_to_write() {
         ),
         (
             "rate = \"fast\"",
-            "p.toml:3:8: matrix.rate: 'fast' is no rate: write bit/s with k, M, G or T, from 1 to 10T, e.g. 100M",
+            "p.toml:3:8: matrix.rate: invalid rate 'fast': write bit/s with k, M, G or T, from 1 to 10T, e.g. 100M",
         ),
         (
             "rate = true",

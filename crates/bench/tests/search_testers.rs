@@ -133,7 +133,7 @@ fn a_search_that_the_tester_leaves_wide_is_unfinished_with_its_bracket() {
         assert_eq!(limit(goal), Limit::Tester);
         assert!(lower(goal) < 200e3 && 200e3 < upper(goal), "{goal:#?}");
         let Field::Absent { absent } = &goal.conditional_throughput_frames_per_s else {
-            panic!("a bracket is no rate: {goal:#?}")
+            panic!("a bracket is not a rate: {goal:#?}")
         };
         assert!(absent.contains("the tester was held up"), "{absent}");
     }
@@ -195,7 +195,7 @@ fn a_search_whose_trials_are_held_up_ends_unfinished_with_its_bracket() {
         &goal.conditional_throughput_frames_per_s,
         &goal.conditional_throughput_payload_bits_per_s,
     ] {
-        assert_eq!(figure.value(), None, "a bracket is no rate: {goal:#?}");
+        assert_eq!(figure.value(), None, "a bracket is not a rate: {goal:#?}");
     }
     for held in kept.iter().filter(|o| o.status != Status::Complete) {
         assert!(held.is_void_by_tester());

@@ -1,4 +1,4 @@
-//! What can go wrong with a board, each with the way out.
+//! What can go wrong with a board, each with the fix.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub enum BoardError {
         name: String,
     },
     /// Something else was written behind the board's name than it takes.
-    #[error("'{option}' is no option of the board: {why}")]
+    #[error("invalid option '{option}' of the board: {why}")]
     Option {
         /// What was written.
         option: String,

@@ -34,7 +34,7 @@ impl Image {
             Some(path) if path.is_file() => path.to_owned(),
             Some(path) => {
                 let file = path.file_name().unwrap_or(path.as_os_str());
-                // A name alone is looked for where the program was called, and that is to be read.
+                // A name alone is looked for where the program was called, and the message says so.
                 let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 return Err(BoardError::NoImage {
                     board: board.name.to_owned(),

@@ -67,7 +67,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             "trial = { frame = 64, load = \"fast\" }",
-            "t.toml:1:30: trial.load: 'fast' is no load: write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
+            "t.toml:1:30: trial.load: invalid load 'fast': write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
         ),
     ];
     for (text, error) in cases {

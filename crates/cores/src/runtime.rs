@@ -19,7 +19,7 @@ pub const SYSTEM: &str = "/run/wirelab";
 /// No folder can be had.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no folder for locks and records that is this user's alone ({tried}); way out: set XDG_RUNTIME_DIR to a folder of \
+    "no folder for locks and records that is this user's alone ({tried}); fix: set XDG_RUNTIME_DIR to a folder of \
      yours that nobody else may enter (chmod 700)"
 )]
 pub struct RuntimeError {

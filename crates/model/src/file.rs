@@ -352,7 +352,7 @@ impl NodeFile {
             Kind::Time => clock.value * clock.unit.factor,
             _ => {
                 return Err(format!(
-                    "'{name}' is no clock: its unit is {}, write one of Hz, kHz, MHz, GHz, or a period in ns",
+                    "invalid clock '{name}': its unit is {}, write one of Hz, kHz, MHz, GHz, or a period in ns",
                     clock.unit.name
                 ));
             }

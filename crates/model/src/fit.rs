@@ -25,7 +25,7 @@ use wirelab_trial::{Interval, Observation, Warning};
 
 use crate::file::NodeFile;
 
-/// How captured series are to be read.
+/// How to interpret captured series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Captures {
     /// Each is the time from one common start to its point, as in Table I of the Zynq document.
@@ -46,7 +46,7 @@ pub struct FitOptions {
     pub node: Option<String>,
     /// Confidence of intervals, 0 to 1.
     pub confidence: f64,
-    /// How captured series are to be read.
+    /// How to interpret captured series.
     pub captures: Captures,
 }
 

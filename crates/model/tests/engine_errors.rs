@@ -1,4 +1,4 @@
-//! Nets and runs that cannot be: each is refused with words that name the thing and the way out.
+//! Nets and runs that cannot be: each is refused with words that name the thing and the fix.
 
 use wirelab_model::net::{
     Arrivals, Chain, MAX_COST_PS, MAX_ITEMS, Net, OnMissing, Place, Resource, Stage, Trigger,

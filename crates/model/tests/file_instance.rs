@@ -326,9 +326,9 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "in-flight=inf",
-            "'inf' is no number with a unit: write e.g. 1 frames",
+            "invalid number with a unit 'inf': write e.g. 2 frames",
         ),
-        ("restart-gap=2 furlongs", "'furlongs' is no unit"),
+        ("restart-gap=2 furlongs", "unknown unit 'furlongs'"),
         ("restart-gap=2 clk", "'restart-gap' counts clk of no clock"),
         (
             "restart-gap=2 MHz",
@@ -341,7 +341,7 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "stage.copy-cpu=2",
-            "'2' is no factor of the stage's cost: write e.g. x0.5",
+            "invalid factor '2' of the stage's cost: write e.g. x0.5",
         ),
         (
             "stage.copy-cpu.resource=gpu",

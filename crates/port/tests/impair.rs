@@ -401,7 +401,7 @@ fn what_the_impairer_loses_by_itself_is_counted_as_its_own() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
     const FRAMES: u64 = 6000;
-    // The way out is slower than the way in, and there is little room in between.
+    // Leaving is slower than coming in, and there is little room in between.
     bench
         .lab
         .set_link_rate(1, Side::Node, Some(100_000))

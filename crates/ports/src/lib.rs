@@ -49,7 +49,7 @@ impl std::str::FromStr for Path {
             "xdp" => Ok(Path::Xdp),
             "packet" => Ok(Path::Packet),
             _ => Err(format!(
-                "'{text}' is no path: choose one of auto, xdp, packet"
+                "invalid path '{text}': choose one of auto, xdp, packet"
             )),
         }
     }
@@ -188,7 +188,7 @@ pub fn parse_pairs(text: &str) -> Result<Vec<Pair>, String> {
     text.split(',')
         .map(|pair| {
             let (node, tester) = pair.split_once(':').ok_or_else(|| {
-                format!("'{pair}' is no pair of ports: write A:B, each as [NAMESPACE/]INTERFACE")
+                format!("invalid pair of ports '{pair}': write A:B, each as [NAMESPACE/]INTERFACE")
             })?;
             let parse = |p: &str| p.parse::<PortName>().map_err(|e| e.to_string());
             let (node, tester) = (parse(node)?, parse(tester)?);

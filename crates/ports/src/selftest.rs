@@ -15,7 +15,7 @@ pub struct Feature {
     pub name: &'static str,
     /// What it is needed for.
     pub needed_for: &'static str,
-    /// Why it is missing, and the way out; `None` where it is there.
+    /// Why it is missing, and the fix; `None` where it is there.
     pub missing: Option<String>,
     /// Whether only a privilege is missing.
     pub privilege: bool,

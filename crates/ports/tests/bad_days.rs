@@ -1,4 +1,4 @@
-//! Bad days of a pair of ports: each is refused or survived, with words that name the thing and the way out.
+//! Bad days of a pair of ports: each is refused or survived, with words that name the thing and the fix.
 
 mod common;
 

@@ -17,7 +17,7 @@ const LINK_BYTES: u64 = 84;
 /// What a trial of a second may be off: what the socket's queue takes in before it holds the sender back arrives late.
 const OFF: f64 = 0.04;
 
-/// Two pairs of ports and a bridge between them, whose way out takes so many frames/s and queues the rest.
+/// Two pairs of ports and a bridge between them, whose egress takes so many frames/s and queues the rest.
 fn shaped_bridge() -> Option<(PortsNode, EphemeralLab)> {
     let lab = may_test().then(|| EphemeralLab::up(&LabSpec::unique("wlh", 2)).unwrap())?;
     let port = |pair, side| lab.port(pair, side).unwrap();

@@ -1,4 +1,4 @@
-//! Text from a results file is hostile: what it may hold is made harmless here, for each way out.
+//! Text from a results file is hostile: what it may hold is made harmless here, for each output.
 
 /// Whether a character could move, recolour or reverse what a reader sees: control characters and the
 /// overrides of writing direction.

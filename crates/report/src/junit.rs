@@ -122,7 +122,7 @@ fn case(number: usize, o: &Observation) -> Case {
     }
     for w in &o.warnings {
         said.push_str(&format!(
-            "\nwarning {}: {} Way out: {}",
+            "\nwarning {}: {} Fix: {}",
             w.code, w.text, w.way_out
         ));
     }

@@ -57,7 +57,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
     }
     for (trials, warning) in warnings {
         out.push_str(&format!(
-            "- **{}** ({trials}): {} *Way out:* {}\n",
+            "- **{}** ({trials}): {} *Fix:* {}\n",
             escape(&warning.code),
             escape(&warning.text),
             escape(&warning.way_out)

@@ -54,7 +54,7 @@ const FORMATS: [(Format, &str, &[&str]); 11] = [
 pub enum FormatError {
     /// No format has this name.
     #[error(
-        "'{0}' is no format: choose one of terminal, markdown, csv, json, junit, html, datasheet, datasheet-md, datasheet-html, datasheet-json, datasheet-csv"
+        "unknown format '{0}': choose one of terminal, markdown, csv, json, junit, html, datasheet, datasheet-md, datasheet-html, datasheet-json, datasheet-csv"
     )]
     Name(String),
     /// No format has this extension.

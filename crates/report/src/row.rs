@@ -301,8 +301,8 @@ pub fn warnings(file: &ResultsFile) -> Vec<(String, &Warning)> {
         .collect()
 }
 
-/// Warnings of a file, each code and way out once: the trials that have it, its code, the text of the first with how
-/// many say the like, and the way out.
+/// Warnings of a file, each code and fix once: the trials that have it, its code, the text of the first with how
+/// many say the like, and the fix.
 pub fn warnings_once(file: &ResultsFile) -> Vec<(String, &str, String, &str)> {
     let mut found: Vec<(Vec<usize>, Vec<&Warning>)> = Vec::new();
     let mut known: HashMap<(&str, &str), usize> = HashMap::new();

@@ -332,7 +332,7 @@ fn error(figure: &Figure) -> Cell {
 fn errors(run: &StudyRun) -> Vec<String> {
     let mut all: Vec<String> = run.errors().iter().map(sentence).collect();
     if all.is_empty() {
-        all.push("no held-out figure of a node: there is no error to tell".to_owned());
+        all.push("no held-out figure of a node, so no prediction error".to_owned());
     }
     let shown = |f: &Figure| !f.counted && f.error_percent.is_some();
     if run.rows.iter().any(shown) {

@@ -73,7 +73,7 @@ pub fn render(file: &ResultsFile, options: &Options) -> String {
     }
     for (trials, warning) in row::warnings(file) {
         below.push_str(&format!(
-            "{} {}\n  way out: {}\n",
+            "{} {}\n  fix: {}\n",
             paint(
                 YELLOW,
                 &format!("warning ({}, {trials}):", line(&warning.code))

@@ -277,7 +277,7 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
     let mut file = am263x::page();
     let warning = |n: u64| Warning {
         code: "checker-missed".to_owned(),
-        text: format!("{n} frames went by unseen"),
+        text: format!("{} frames went by unseen", n + 1),
         way_out: "offer less".to_owned(),
     };
     let mut missed = 0;
@@ -314,7 +314,7 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
     assert!(note(&udp[6][3]).contains("not in this loss"));
     // Four warnings that differ in a number alone are one.
     assert!(
-        page.contains("1 frames went by unseen (and 3 more like it)"),
+        page.contains("2 frames went by unseen (and 3 more like it)"),
         "{page}"
     );
     let sheet = &datasheet(&file).sheets[0];

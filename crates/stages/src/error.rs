@@ -1,4 +1,4 @@
-//! What can go wrong when one looks into a node, in words that name the thing and the way out.
+//! What can go wrong when one looks into a node, in words that name the thing and the fix.
 
 use std::io;
 use std::path::PathBuf;

@@ -176,7 +176,7 @@ fn failed(set: ProbeSet, btf: Option<&Path>, error: &libbpf_rs::Error) -> Stages
     }
 }
 
-/// A refusal is a matter of privilege only where the privilege is missing.
+/// A refusal is reported as a missing privilege only where the privilege is missing.
 fn refused(what: String, why: &io::Error, set: ProbeSet) -> StagesError {
     if !may_trace() {
         return StagesError::Privilege { what };

@@ -59,7 +59,7 @@ impl FromStr for Choice {
             "fentry" => Ok(Choice::Fentry),
             "raw" => Ok(Choice::Raw),
             _ => Err(StagesError::BadOptions(format!(
-                "'{text}' is no set of probes; write auto, fentry or raw"
+                "invalid set of probes '{text}'; write auto, fentry or raw"
             ))),
         }
     }

@@ -135,7 +135,7 @@ fn the_driver_and_the_stack_say_the_same_of_every_frame() {
             let header = Header { sequence, ..HEADER };
             let frame = mutated(&built(&spec, &header), &mut dice);
             sequence += 1;
-            // The test of the lab's own limit: a frame beyond it is refused on the way out.
+            // The test of the lab's own limit: a frame beyond it is refused where it is sent.
             sent += u64::from(tester.send(&frame).is_ok());
         }
     }

@@ -148,7 +148,7 @@ impl FromStr for Metric {
             let all: Vec<&str> = names().collect();
             let shown: String = text.chars().take(40).collect();
             format!(
-                "'{shown}' is no metric: {meant}The metrics are {}",
+                "unknown metric '{shown}': {meant}The metrics are {}",
                 all.join(", ")
             )
         })

@@ -155,7 +155,7 @@ impl FromStr for Quantity {
         let (digits, name) = (&text[..split], text[split..].trim());
         let refuse = |way_out: String| {
             let shown: String = text.chars().take(40).collect();
-            format!("'{shown}' is no figure: {way_out}")
+            format!("invalid figure '{shown}': {way_out}")
         };
         if digits.len() > MAX_DIGITS {
             return Err(refuse(format!("at most {MAX_DIGITS} digits are read")));

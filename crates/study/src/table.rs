@@ -113,7 +113,7 @@ impl FromStr for Role {
         found.map(|(role, _)| *role).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
             let all = ROLES.map(|(_, name)| name).join(", ");
-            format!("'{shown}' is no role: choose one of {all}")
+            format!("unknown role '{shown}': choose one of {all}")
         })
     }
 }

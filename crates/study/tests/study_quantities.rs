@@ -38,7 +38,7 @@ fn what_is_no_figure_says_what_to_write() {
     let refused = |text: &str| text.parse::<Quantity>().unwrap_err();
     assert_eq!(
         refused("6.84 MB/sec"),
-        "'6.84 MB/sec' is no figure: its unit is none of ps, ns, us, ms, s, bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, \
+        "invalid figure '6.84 MB/sec': its unit is none of ps, ns, us, ms, s, bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, \
          MB/s, GB/s, KiB/s, MiB/s, bit, kbit, Mbit, B, kB, MB, KiB, MiB, %, frames/s, kpps, Mpps, Hz, kHz, MHz, GHz"
     );
     assert!(refused("148,809 frames/s").contains("nothing between thousands"));
@@ -47,7 +47,7 @@ fn what_is_no_figure_says_what_to_write() {
     for bad in [
         "", "ms", "-- ms", "1.2.3 ms", "1-2 ms", "1e3 ms", "nan ms", "inf",
     ] {
-        assert!(refused(bad).contains("is no figure"), "{bad}");
+        assert!(refused(bad).contains("invalid figure"), "{bad}");
     }
     let long = refused(&"9".repeat(100_000));
     assert!(long.len() < 200, "{long}");

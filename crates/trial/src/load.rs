@@ -40,7 +40,7 @@ pub enum Load {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
     /// The text is no load.
-    #[error("'{0}' is no load: write max, 95%, 50kpps, 800M (bit/s) or gap=96B")]
+    #[error("invalid load '{0}': write max, 95%, 50kpps, 800M (bit/s) or gap=96B")]
     Syntax(String),
     /// A share or gap of a link whose rate is not known.
     #[error(

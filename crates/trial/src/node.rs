@@ -69,7 +69,7 @@ pub enum NodeError {
     /// A privilege is missing; the text names it and the command that grants it.
     #[error("{0}")]
     Privilege(String),
-    /// The node or the tester failed; the text names the thing and the way out.
+    /// The node or the tester failed; the text names the thing and the fix.
     #[error("{0}")]
     Failed(String),
 }

@@ -240,10 +240,9 @@ impl Warning {
         }
     }
 
-    /// What a node says of a trial's times in its own words: which point has none, or how one is to be read.
+    /// What a node says of a trial's times in its own words: which point has none, or how to interpret one.
     pub fn of_node(note: impl Into<String>) -> Warning {
-        let way_out =
-            "nothing is wrong with what has figures; what it names has none, or is to be read so";
+        let way_out = "nothing to do: the figures that are shown are valid; the note names those that are missing, or says how to interpret them";
         Warning::new(Warning::NODE, note, way_out)
     }
 }

@@ -159,7 +159,7 @@ macro_rules! words {
                 match text {
                     $($text $(| $alias)* => Ok($value),)+
                     _ => Err(format!(
-                        "'{text}' is no {}: choose one of {}", $what, [$($text),+].join(", "))),
+                        "unknown {} '{text}': choose one of {}", $what, [$($text),+].join(", "))),
                 }
             }
         }
@@ -199,7 +199,7 @@ mod tests {
         let error = "sideways".parse::<Direction>().unwrap_err();
         assert_eq!(
             error,
-            "'sideways' is no direction: choose one of transmit, receive, both, echo"
+            "unknown direction 'sideways': choose one of transmit, receive, both, echo"
         );
     }
 }

@@ -86,7 +86,7 @@ impl FromStr for Background {
             let unit = units.into_iter().find(|unit| unit.name() == name)?;
             Some(Size::new(unit, bytes.parse().ok()?))
         });
-        let size = read.ok_or_else(|| bad(&format!("'{size}' is no size")))?;
+        let size = read.ok_or_else(|| bad(&format!("invalid size '{size}'")))?;
         Ok(Background { load, size })
     }
 }

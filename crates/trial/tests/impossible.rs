@@ -173,7 +173,7 @@ fn each_impossible_figure_of_a_flow_is_named_with_its_place() {
             said.contains(part) || place.contains("count") && said.contains("count"),
             "{place}: {said}"
         );
-        assert!(said.contains("way out: "), "{said}");
+        assert!(said.contains("fix: "), "{said}");
     }
 }
 

@@ -379,7 +379,7 @@ fn the_scenarios_of_the_lpc1768_are_what_its_board_measures() {
     }
 }
 
-/// Of one run, which only one of the two pages has to hold to what is printed.
+/// Of one run, of which the page on the datasheet holds all to what is printed.
 #[test]
 fn the_readme_and_the_page_on_the_datasheet_show_the_same_run() {
     let run = |name: &str| {
@@ -387,8 +387,14 @@ fn the_readme_and_the_page_on_the_datasheet_show_the_same_run() {
         let is = |shown: &Shown| shown.command.starts_with("wirelab measure node:198.18.0.1");
         all.find(is).expect(name).output
     };
-    assert!(run("README.md").len() > 30);
-    assert_eq!(run("README.md"), run("docs/datasheet.md"));
+    let whole = run("docs/datasheet.md");
+    assert!(whole.len() > 30);
+    let mut rest = whole.iter();
+    let part = run("README.md");
+    assert!(part.iter().filter(|line| *line != "…").count() > 5);
+    for line in part.iter().filter(|line| *line != "…") {
+        assert!(rest.any(|there| there == line), "README.md: {line}");
+    }
 }
 
 #[test]

@@ -227,7 +227,7 @@ fn a_folder_of_somebody_else_is_named_as_the_cause() {
     assert!(!output.status.success());
     for part in [
         &format!("{}: it belongs to another user", other.display()),
-        "way out: set XDG_RUNTIME_DIR",
+        "fix: set XDG_RUNTIME_DIR",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }

@@ -131,7 +131,7 @@ pub fn version() -> Option<String> {
     Some(format!("QEMU {number}"))
 }
 
-/// That a program of QEMU is not installed, and the way out.
+/// That a program of QEMU is not installed, and the fix.
 pub fn missing(program: &str) -> String {
     format!(
         "{program} is not installed; it comes with the package {PACKAGE} (`sudo apt-get install {PACKAGE}`)"

@@ -35,7 +35,11 @@ impl HdlOptions {
             match part {
                 "loopback" if !loopback => loopback = true,
                 "loopback" => return Err(wrong("loopback was given before; give it once".into())),
-                _ => return Err(wrong(format!("'{part}' is no option: there is loopback"))),
+                _ => {
+                    return Err(wrong(format!(
+                        "unknown option '{part}': the one option is loopback"
+                    )));
+                }
             }
         }
         if ports % 2 == 1 && ports > 1 && !loopback {
@@ -89,9 +93,9 @@ mod tests {
             ("", "1 to 8 ports"),
             ("four", "1 to 8 ports"),
             ("3", "hdl:3,loopback"),
-            ("4,cable=0-1", "'cable=0-1' is no option"),
+            ("4,cable=0-1", "unknown option 'cable=0-1'"),
             ("4,loopback,loopback", "given before"),
-            ("4,", "'' is no option"),
+            ("4,", "unknown option ''"),
         ] {
             let error = HdlOptions::parse(text).unwrap_err();
             assert!(error.contains(words), "{error}");

@@ -57,7 +57,9 @@ pub enum Attachment {
 
 /// A name that is no attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("'{0}' is no attachment of the reference node; there are lite-device, lite-ordered, dma")]
+#[error(
+    "unknown attachment '{0}' of the reference node: choose one of lite-device, lite-ordered, dma"
+)]
 pub struct NoAttachment(String);
 
 impl FromStr for Attachment {

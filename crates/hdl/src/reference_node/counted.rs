@@ -13,7 +13,7 @@ use crate::reference::{Counted, Event, Straps};
 pub const COUNTED_LENGTHS: [u32; 2] = [128, 1280];
 /// Frames of each length; one goes ahead.
 const FRAMES: u64 = 8;
-/// The stages of the node models, each up to a point of the way in or from one of the way out.
+/// The stages of the node models, each up to a receive point or from a transmit point.
 const STAGES: [&str; Counted::STAGES] = [
     "irq",
     "rx-driver",

@@ -179,7 +179,7 @@ fn sticky_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
     })
 }
 
-/// The stages of the way in, and those of the way out: both are of one stream, and the first ends at the application.
+/// The receive stages, and the transmit stages: both are of one stream, and the first ends at the application.
 fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>; 2] {
     let inner = points.iter().position(|point| point.name == "application");
     let sent = points.split_off(inner.map_or(points.len(), |at| at + 1));

@@ -43,7 +43,7 @@ pub fn straps(rest: &str) -> Result<Straps, String> {
             Some(("write-clocks", text)) => {
                 write = Some(clocks(text, LEAST_WRITE_CLOCKS).map_err(|why| whole(&why))?);
             }
-            _ => return Err(whole(&format!("'{option}' is no option: {KNOWN}"))),
+            _ => return Err(whole(&format!("unknown option '{option}': {KNOWN}"))),
         }
     }
     if attachment == Attachment::Dma && (read.is_some() || write.is_some()) {

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write as _};
 
-/// An image; what is missing, and the way out.
+/// An image; what is missing, and the fix.
 pub fn find(name: &str) -> Result<Vec<u8>, String> {
     let program = std::env::current_exe().expect("a program knows where it is");
     let mut folders = program.ancestors().map(|folder| folder.join("firmware"));

@@ -149,7 +149,7 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         paths.iter().filter(|(_, p)| like(p)).copied().collect()
     };
     match wanted {
-        // Where it is a matter of the other direction alone, it does not matter to this one.
+        // What only the other direction depends on does not matter to this one.
         Some(_) if have.is_empty() && said => Ok(paths),
         Some(_) if have.is_empty() => Err(unsupported(
             field,

@@ -44,7 +44,7 @@ impl NodeFile {
     /// Read the text of a node file; `file` is the name that errors give.
     ///
     /// # Errors
-    /// [`FileError::At`] names file, line, column and field, and the way out.
+    /// [`FileError::At`] names file, line, column and field, and the fix.
     pub fn parse(text: &str, file: &str) -> Read<NodeFile> {
         if text.len() as u64 > MAX_FILE_BYTES {
             return Err(FileError::TooLong {

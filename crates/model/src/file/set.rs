@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::check::{self, missing};
-use super::{Alternative, At, Edge, NodeFile, PathDecl, Provenance, Unit};
+use super::{Alternative, At, Edge, Kind, NodeFile, PathDecl, Provenance, Unit};
 
 const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma \
                      path=fast-track, wait=spin or alternative=NAME";
@@ -18,6 +18,12 @@ pub struct SetError {
     pub assignment: String,
     /// What is wrong and what to write instead.
     pub what: String,
+}
+
+/// A value to show beside the unit; units of counts have no singular, so 2 stands for 1.
+fn example(value: f64, unit: Unit) -> f64 {
+    let one = unit.kind == Kind::Count && (0.5..1.5).contains(&value);
+    if one { 2.0 } else { value }
 }
 
 impl NodeFile {
@@ -108,8 +114,9 @@ impl NodeFile {
             .filter(|n: &f64| plain && n.is_finite())
             .ok_or_else(|| {
                 format!(
-                    "'{value}' is no number with a unit: write e.g. {} {}",
-                    parameter.value, parameter.unit
+                    "invalid number with a unit '{value}': write e.g. {} {}",
+                    example(parameter.value, parameter.unit),
+                    parameter.unit
                 )
             })?;
         if let Some(unit) = unit {
@@ -136,7 +143,7 @@ impl NodeFile {
                 let factor = value.strip_prefix('x').and_then(|n| n.parse::<f64>().ok());
                 let factor = factor.filter(|n| (0.0..=MAX_SCALE).contains(n));
                 stage.scale *= factor.ok_or_else(|| {
-                    format!("'{value}' is no factor of the stage's cost: write e.g. x0.5")
+                    format!("invalid factor '{value}' of the stage's cost: write e.g. x0.5")
                 })?;
             }
             Some("resource") => stage.resource = Some(value.to_owned()),

@@ -95,7 +95,7 @@ impl Unit {
             .ok_or_else(|| {
                 let shown: String = text.chars().take(32).collect();
                 let names: Vec<&str> = UNITS.iter().map(|unit| unit.name).collect();
-                format!("'{shown}' is no unit: choose one of {}", names.join(", "))
+                format!("unknown unit '{shown}': choose one of {}", names.join(", "))
             })
     }
 
@@ -127,7 +127,7 @@ mod tests {
     fn what_is_no_unit_says_what_is() {
         let error = Unit::parse("cycles").unwrap_err();
         assert!(
-            error.starts_with("'cycles' is no unit: choose one of Hz, kHz,"),
+            error.starts_with("unknown unit 'cycles': choose one of Hz, kHz,"),
             "{error}"
         );
         assert!(Unit::parse(&"x".repeat(9_000)).unwrap_err().len() < 400);

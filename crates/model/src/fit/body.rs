@@ -83,7 +83,7 @@ pub(super) fn stderr_of(figures: &[f64], resolution_ns: f64) -> (f64, usize) {
 }
 
 /// The middle of the frames' own times between driver and application, in ns: on the way in from the driver on, on the
-/// way out up to it. `None` where that was not taken frame by frame.
+/// way back up to it. `None` where that was not taken frame by frame.
 pub(super) fn inside_ns(delays: &[Delay], receive: bool) -> Option<f64> {
     let stages = || delays.iter().filter(|d| !d.figures.cumulated);
     let (first, last) = (stages().next()?, stages().next_back()?);

@@ -192,7 +192,7 @@ pub fn staged(
     o
 }
 
-/// Both ways in and the way out, at all three lengths.
+/// Both receive paths and the transmit path, at all three lengths.
 pub fn linux(seed: u64) -> Vec<Observation> {
     let mut all = Vec::new();
     let ways: [(&[Truth], Option<Path>, Option<Wait>); 3] = [

@@ -1,4 +1,4 @@
-//! What can go wrong with an interface, each with the way out.
+//! What can go wrong with an interface, each with the fix.
 
 use super::PortName;
 use crate::netns::{NetNsError, Privilege, known_names};

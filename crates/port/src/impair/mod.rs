@@ -40,7 +40,7 @@ impl Impairer {
     ///
     /// # Errors
     /// [`ImpairError::Spec`] for a probability outside 0 to 1 and the like; a port that is unknown, down,
-    /// without carrier or in use; a missing CAP_NET_RAW, named with the way out.
+    /// without carrier or in use; a missing CAP_NET_RAW, named with the fix.
     pub fn start(
         a: &PortName,
         b: &PortName,

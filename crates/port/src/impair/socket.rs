@@ -166,7 +166,7 @@ impl Outlet {
     /// Sends at `port`.
     ///
     /// # Errors
-    /// [`ImpairError`]: no such port, or a missing CAP_NET_RAW, named with the way out.
+    /// [`ImpairError`]: no such port, or a missing CAP_NET_RAW, named with the fix.
     pub fn open(port: &PortName) -> Result<Outlet, ImpairError> {
         Ok(Outlet {
             port: port.clone(),

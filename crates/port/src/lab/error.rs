@@ -1,4 +1,4 @@
-//! What can go wrong with a lab, each with the way out.
+//! What can go wrong with a lab, each with the fix.
 
 use std::fmt::Display;
 

@@ -42,7 +42,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`LabError::Exists`] if there is one of that name; [`LabError::Spec`]; a missing tool or capability,
-    /// named with the way out. What was made until then is removed again.
+    /// named with the fix. What was made until then is removed again.
     pub fn up(spec: &LabSpec) -> Result<Lab, LabError> {
         EphemeralLab::up(spec)?.keep()
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with network namespaces, each with the way out.
+//! What can go wrong with network namespaces, each with the fix.
 
 use std::fmt::Display;
 
@@ -42,7 +42,7 @@ pub enum NetNsError {
         /// The process that holds it.
         holder: i32,
     },
-    /// The kernel refused for want of a capability.
+    /// The kernel refused because a capability is missing.
     #[error(transparent)]
     Privilege(#[from] Privilege),
     /// A tool is missing or failed.

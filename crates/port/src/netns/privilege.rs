@@ -45,7 +45,7 @@ const NUMBERS: [(&str, u32); 5] = [
     ("CAP_BPF", 39),
 ];
 
-/// The kernel refused for want of a capability.
+/// The kernel refused because a capability is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Privilege {
     /// What it was needed for: "to …".

@@ -1,4 +1,4 @@
-//! What can go wrong on the portable path, each with the way out.
+//! What can go wrong on the portable path, each with the fix.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What can go wrong on the fast path, in words that name the thing and the way out.
+//! What can go wrong on the fast path, in words that name the thing and the fix.
 
 use std::io;
 

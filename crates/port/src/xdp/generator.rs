@@ -322,8 +322,7 @@ fn check_jobs(jobs: &[(PortName, SendJob)]) -> Result<&SendJob, XdpError> {
             return Err(XdpError::BadJob(text));
         }
         if let Some(buffers) = job.buffers {
-            let text =
-                format!("buffers {buffers} are a matter of the ring: the packet path has them");
+            let text = format!("only the packet path has buffers {buffers}; fix: --path packet");
             return Err(XdpError::BadJob(text));
         }
         Interface::query(port)?.require_up()?;

@@ -291,7 +291,7 @@ pub fn terminal(file: &ResultsFile, page: &Datasheet, options: &Options) -> Stri
     for (trials, code, text, way_out) in row::warnings_once(file) {
         let head = format!("warning ({}, {trials}):", line(code));
         out.push_str(&format!(
-            "{} {}\n  way out: {}\n",
+            "{} {}\n  fix: {}\n",
             paint(YELLOW, &head, options),
             line(&text),
             line(way_out)
@@ -362,7 +362,7 @@ pub fn markdown(file: &ResultsFile, page: &Datasheet, options: &Options) -> Stri
     }
     for (trials, code, text, way_out) in warnings {
         out.push_str(&format!(
-            "- **{}** ({trials}): {} *Way out:* {}\n",
+            "- **{}** ({trials}): {} *Fix:* {}\n",
             escape(code),
             escape(&text),
             escape(way_out)

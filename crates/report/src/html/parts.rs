@@ -191,7 +191,7 @@ pub fn findings(file: &ResultsFile) -> String {
     out
 }
 
-/// What a reader must know: trials, code, text and way out of each.
+/// What a reader must know: trials, code, text and fix of each.
 pub fn warnings(all: &[(String, &str, String, &str)]) -> String {
     if all.is_empty() {
         return String::new();
@@ -200,7 +200,7 @@ pub fn warnings(all: &[(String, &str, String, &str)]) -> String {
         .iter()
         .map(|(trials, code, text, way_out)| {
             format!(
-                "<li><strong>{}</strong> ({trials}): {}<br/><span class=\"quiet\">Way out: {}</span></li>\n",
+                "<li><strong>{}</strong> ({trials}): {}<br/><span class=\"quiet\">Fix: {}</span></li>\n",
                 xml(code),
                 xml(text),
                 xml(way_out)

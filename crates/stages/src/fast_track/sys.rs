@@ -324,7 +324,7 @@ impl XskSocket {
         unsafe { self.fill.entry(index, 1).as_ref() }.store(address, Ordering::Relaxed);
     }
 
-    /// Tell a driver that went to sleep for want of chunks that there are some.
+    /// Tell a driver that went to sleep because it had no chunks that there are some.
     fn wake(&self) {
         // SAFETY: no buffer is given, so nothing is written.
         unsafe {

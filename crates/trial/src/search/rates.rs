@@ -127,7 +127,7 @@ pub enum SearchEnded {
     TrialLimit,
     /// The next trial would not have fitted into the limit of time.
     TimeLimit,
-    /// The node cannot do such trials; the field and the way out are in the text.
+    /// The node cannot do such trials; the field and the fix are in the text.
     Unsupported {
         /// Why not.
         why: String,

@@ -85,7 +85,7 @@ pub struct Counted {
     pub irq_clocks: u64,
     /// From the write that starts the MAC to the first byte on line 0.
     pub line_clocks: u64,
-    /// What the CPU did in each stage: up to each point of the way in, and from each point of the way out on.
+    /// What the CPU did in each stage: up to each receive point, and from each transmit point on.
     pub stages: [Counts; Counted::STAGES],
 }
 
@@ -106,7 +106,7 @@ enum Phase {
     Sender,
 }
 
-/// Writes to the capture units on a frame's way: a point each, and in their middle each unit turns to the way out.
+/// Writes to the capture units on a frame's way: a point each, and in their middle each unit turns to transmitting.
 const WRITES_IN: usize = 3;
 const WRITES_TO_TURN: usize = 3;
 
