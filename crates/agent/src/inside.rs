@@ -195,7 +195,7 @@ impl Inside {
     /// `interrupt` in the stack.
     ///
     /// # Errors
-    /// [`StagesError`]: what is missing, and the way out.
+    /// [`StagesError`]: what is missing, and the fix.
     pub fn attach(
         shelf: &Shelf,
         port: &PortName,

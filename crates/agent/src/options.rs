@@ -75,7 +75,7 @@ pub struct Options {
 pub enum OptionsError {
     /// No assignment.
     #[error(
-        "'{0}' is no set-up key: write KEY=VALUE, such as phy=DP83869HM; a key is of small letters, digits, '_', '-' and '.'"
+        "invalid set-up key '{0}'; fix: write KEY=VALUE, such as phy=DP83869HM; a key is of small letters, digits, '_', '-' and '.'"
     )]
     Assignment(String),
     /// Does not fit a line.

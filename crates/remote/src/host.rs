@@ -29,7 +29,7 @@ pub fn split_token(text: &str) -> Result<(&str, Option<Token>), String> {
     for option in options.split(',') {
         let Some(file) = option.strip_prefix("token=").filter(|_| token.is_none()) else {
             return Err(format!(
-                "'{option}' is no option of a host; fix: write HOST, HOST:PORT, or either with ,token=FILE"
+                "invalid option of a host '{option}'; fix: write HOST, HOST:PORT, or either with ,token=FILE"
             ));
         };
         token = Some(Token::read(Path::new(file)).map_err(|error| error.to_string())?);
@@ -45,7 +45,7 @@ impl HostPort {
     pub fn parse(text: &str, default_port: u16) -> Result<HostPort, String> {
         let bad = |why: &str| {
             Err(format!(
-                "'{text}' is no host: {why}; write HOST, HOST:PORT or [IPV6]:PORT"
+                "invalid host '{text}': {why}; fix: write HOST, HOST:PORT or [IPV6]:PORT"
             ))
         };
         let (host, port) = if let Some(rest) = text.strip_prefix('[') {
@@ -159,7 +159,7 @@ impl Addresses {
     }
 }
 
-/// What a socket's error says about the way to a peer, with the way out.
+/// What a socket's error says about the way to a peer, with the fix.
 pub fn no_way(peer: SocketAddr, error: &io::Error) -> NodeError {
     let way_out = match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {

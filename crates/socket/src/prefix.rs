@@ -17,7 +17,7 @@ pub struct Prefix {
 /// No prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no prefix of addresses; fix: write e.g. 192.0.2.0/24, 2001:db8::/32, or one address"
+    "invalid prefix of addresses '{0}'; fix: write e.g. 192.0.2.0/24, 2001:db8::/32, or one address"
 )]
 pub struct PrefixError(String);
 

@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn hosts_that_are_none_are_refused() {
         for (name, words) in [
-            ("iperf:", "is no host"),
+            ("iperf:", "invalid host"),
             ("iperf:board:http", "a port is a number"),
             ("node:[::1", "not closed"),
         ] {

@@ -30,7 +30,7 @@ pub fn cancel_on_signal() -> Cancel {
 pub fn warn_of(warnings: &[Warning]) {
     for warning in warnings {
         let (text, way_out) = (&warning.text, &warning.way_out);
-        complain(format_args!("wirelab: warning: {text}; way out: {way_out}"));
+        complain(format_args!("wirelab: warning: {text}; fix: {way_out}"));
     }
 }
 

@@ -36,7 +36,7 @@ fn accounted(trial: &Value, way: &str, points: &[&str], sent: u64) -> u64 {
     left
 }
 
-/// Frames that a point did not see are counted under one name, and there is a warning with a way out; else neither.
+/// Frames that a point did not see are counted under one name, and there is a warning with a fix; else neither.
 fn assert_unseen_is_told(trial: &Value) {
     let counters = trial["counters"].as_object().unwrap();
     let of_points = counters

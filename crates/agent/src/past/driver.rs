@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The work of the blaster.
 ///
 /// # Errors
-/// [`XdpError`]: what is missing, and the way out.
+/// [`XdpError`]: what is missing, and the fix.
 pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Result<Work, XdpError> {
     let job = job(frame, offer, sizes, None);
     let bytes = sizes.datagram.unwrap_or(sizes.payload);
@@ -37,7 +37,7 @@ pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Resul
 /// now on are turned around. `holder` keeps the flow's UDP port meanwhile.
 ///
 /// # Errors
-/// [`StagesError`]: what is missing, and the way out.
+/// [`StagesError`]: what is missing, and the fix.
 pub fn echo(
     past: &Past,
     peer: IpAddr,

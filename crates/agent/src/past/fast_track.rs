@@ -41,7 +41,7 @@ pub struct Track {
 /// come from now on take it.
 ///
 /// # Errors
-/// [`StagesError`]: what is missing, and the way out.
+/// [`StagesError`]: what is missing, and the fix.
 pub fn receive(
     past: &Past,
     track: Track,

@@ -416,7 +416,7 @@ fn page(from: u32, count: usize) -> Result<Span, Refusal> {
 /// Whether each name, behind its prefix, is a key: a mistake in the node must not become an unreadable line.
 fn names<'a>(mut all: impl Iterator<Item = &'a String>) -> Result<(), Refusal> {
     match all.find(|name| word(format!("set.{name}").as_bytes()).is_none()) {
-        Some(bad) => Err(Refusal::failed(&format!("'{bad}' is no key"))),
+        Some(bad) => Err(Refusal::failed(&format!("invalid key '{bad}'"))),
         None => Ok(()),
     }
 }

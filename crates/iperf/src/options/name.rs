@@ -15,7 +15,7 @@ pub struct Name {
 
 /// Text that is no such name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no name of an interface or an algorithm; fix: write 1 to 15 letters or digits")]
+#[error("invalid name of an interface or an algorithm '{0}'; fix: write 1 to 15 letters or digits")]
 pub struct NameError(String);
 
 impl Name {

@@ -317,7 +317,7 @@ pub(super) fn datagrams(received: &Received, jitter: (f64, Option<u64>)) -> Data
     }
 }
 
-/// What went wrong, and the way out.
+/// What went wrong, and the fix.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// A socket could not be bound.

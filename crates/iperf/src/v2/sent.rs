@@ -40,7 +40,7 @@ pub struct Sent {
     pub refused: u64,
     /// Final datagrams that it took.
     pub final_tries: u32,
-    /// Whether the system got many datagrams in one piece, to be cut late: in the device, or never on a veth pair.
+    /// Whether the system got many datagrams in one piece, which the kernel or the device segments; nobody does on a veth pair.
     pub segmented: bool,
     /// Pauses after which the schedule was moved: the rate was not kept there.
     pub slips: u64,
@@ -146,7 +146,7 @@ impl Sent {
         }
         if self.segmented {
             notes.push(
-                "segmented: the system got many datagrams in one piece, each with its own number, to be cut late; --no-segmentation hands them over one by one"
+                "segmented: the system got many datagrams in one piece, each with its own number, and the kernel or the device segments it; --no-segmentation hands them over one by one"
                     .to_owned(),
             );
         }

@@ -55,7 +55,7 @@ pub enum AuthError {
     Key {
         /// Which.
         path: PathBuf,
-        /// What is wrong with it, and the way out.
+        /// What is wrong with it, and the fix.
         why: String,
     },
     /// A name or a password that iperf3 cannot carry.

@@ -19,7 +19,7 @@ pub const NOT_AUTHORIZED: i32 = 142;
 /// "Unable to create a new stream".
 pub const NO_STREAM: i32 = 200;
 
-/// What happened and the way out, for the numbers that a server sends to its client.
+/// What happened and the fix, for the numbers that a server sends to its client.
 const MEANINGS: &[(i32, &str, &str)] = &[
     (5, "it allows no test of that time", "ask for less with -t"),
     (

@@ -142,7 +142,7 @@ pub struct StreamOutcome {
     pub longest_burst: Option<u64>,
     /// Holds by this host of a receiver or of a sender at full rate, and time in which the path took no more.
     pub holds: Holds,
-    /// Whether the system got many datagrams in one piece, to be cut late: in the device, or never on a veth pair.
+    /// Whether the system got many datagrams in one piece, which the kernel or the device segments; nobody does on a veth pair.
     pub segmented: bool,
     /// TCP's congestion control at our end; `None` over UDP.
     pub congestion: Option<String>,

@@ -59,7 +59,7 @@ impl Plan {
     }
 }
 
-/// What an iperf peer cannot do at all, with the way out; asked before the peer's address is.
+/// What an iperf peer cannot do at all, with the fix; asked before the peer's address is.
 pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
     let node = "run 'wirelab node serve' there and ask node:HOST";
     if trial.framing.layer == Layer::Ethernet {

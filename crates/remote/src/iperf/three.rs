@@ -315,7 +315,7 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
 /// The loss is that of the datagrams which the server counted, and so are the counters.
 fn as_told(flow: &mut FlowObservation, stream: &StreamOutcome, theirs: &StreamResult) {
     let counted = stream.counted.packets - tail(stream, theirs);
-    // What was dropped on the way out is taken from the losses already.
+    // What was dropped as it left is taken from the losses already.
     if let (Some(all), true) = (flow.loss_ratio.value().copied(), counted > 0) {
         let sent = stream.counted.packets as f64;
         let lost = (all * sent).round() as u64;

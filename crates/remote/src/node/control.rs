@@ -21,7 +21,7 @@ pub const PATIENCE: Patience = Patience {
     tries: 9,
 };
 
-/// So often that patience is had with a start, whether or not the node can be seen to be there: 22 s in all. It may first
+/// Rounds of waiting for a start, whether or not the node can be seen to be there: 22 s in all. It may first
 /// load programs, which the kernel of a slow host checks for seconds.
 const LEAST_ROUNDS: u32 = 3;
 /// And so often, two minutes, with one that can: it does nothing else meanwhile, and a busy host takes its time.

@@ -80,7 +80,7 @@ fn show(fitted: &Fit, confidence: f64) {
     fitted.notes.iter().for_each(|note| say!("{note}"));
     for warning in &fitted.warnings {
         say!("warning ({}): {}", warning.code, warning.text);
-        say!("  way out: {}", warning.way_out);
+        say!("  fix: {}", warning.way_out);
     }
 }
 

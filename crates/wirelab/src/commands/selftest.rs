@@ -27,7 +27,7 @@ pub fn run(args: &SelftestArgs) -> Result {
     let end = if allowed {
         Ok(Outcome::of(features.iter().all(|f| f.missing.is_none())))
     } else {
-        let text = "ceilings were not measured: privileges are missing, see above for the way out";
+        let text = "ceilings were not measured: privileges are missing, see above for the fix";
         Err(Failure::Privilege(text.to_owned()))
     };
     if args.json {

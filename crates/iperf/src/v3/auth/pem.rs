@@ -52,7 +52,7 @@ fn refused(error: &dyn std::fmt::Display) -> String {
 /// The public key of a file.
 ///
 /// # Errors
-/// What is wrong with the file, and the way out.
+/// What is wrong with the file, and the fix.
 pub(super) fn public_key(text: &str) -> Result<PublicEncryptingKey, String> {
     let Some((_, der)) = block(text, &["PUBLIC KEY"]) else {
         return Err(
@@ -65,7 +65,7 @@ pub(super) fn public_key(text: &str) -> Result<PublicEncryptingKey, String> {
 /// The private key of a file.
 ///
 /// # Errors
-/// What is wrong with the file, and the way out.
+/// What is wrong with the file, and the fix.
 pub(super) fn private_key(text: &str) -> Result<PrivateDecryptingKey, String> {
     let labels = ["PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY"];
     let pkcs8 = match block(text, &labels) {

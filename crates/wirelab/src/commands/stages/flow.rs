@@ -90,7 +90,7 @@ impl Flow {
 /// a priority is asked. `tagged_way` says that the way to the node may add tags by itself, which nobody sees here.
 ///
 /// # Errors
-/// Which part of which rule no flow can match, and the way out.
+/// Which part of which rule no flow can match, and the fix.
 pub fn matching(rules: &Rules, tagged_way: bool) -> Result<Framing, String> {
     let rules = &rules.0[..];
     let port = rules
@@ -181,7 +181,7 @@ fn parts(rule: &Rule) -> Vec<Rule> {
 /// Refuse rules that want the background too: it would go past the stack with the flow, and be no background.
 ///
 /// # Errors
-/// Which rule, and the way out.
+/// Which rule, and the fix.
 pub fn keeps_off(rules: &Rules, background: &Background) -> Result<(), String> {
     let named = |port: &u16| rules.0.iter().any(|rule| rule.udp_ports.contains(port));
     let port = (BACKGROUND_PORT..).find(|port| !named(port));

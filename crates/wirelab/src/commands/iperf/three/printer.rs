@@ -237,7 +237,7 @@ fn notes(test: &Test) {
         }
         if stream.segmented {
             complain(format_args!(
-                "[{id:3}] note: segmented: the system got many datagrams in one piece, each with its own number, to be cut late; --no-segmentation hands them over one by one"
+                "[{id:3}] note: segmented: the system got many datagrams in one piece, each with its own number, and the kernel or the device segments it; --no-segmentation hands them over one by one"
             ));
         }
         if test.parameters.rate_bit_s > 0 {
