@@ -20,7 +20,7 @@ report() {
 # A tree in which every rule is kept.
 good_tree() {
     local tree=$1
-    mkdir -p "$tree"/{bpf,crates/a/src,crates/a/tests,docs,fuzz/fuzz_targets,fuzz/corpus/fuzz_a,scripts,tests}
+    mkdir -p "$tree"/{bpf,crates/a/src,crates/a/tests,crates/c/src,docs,fuzz/fuzz_targets,fuzz/corpus/fuzz_a,scripts,tests}
     git -C "$tree" init -q
     cp "$here/../deny.toml" "$here/../.clang-format" "$tree/"
     cat >"$tree/Cargo.toml" <<'X'
@@ -41,7 +41,26 @@ version = 4
 [[package]]
 name = "a"
 version = "0.1.0"
+
+[[package]]
+name = "c"
+version = "0.1.0"
+dependencies = [
+ "a",
+]
 X
+    cat >"$tree/crates/c/Cargo.toml" <<'X'
+[package]
+name = "c"
+version = "0.1.0"
+edition = "2024"
+license = "MIT"
+publish = false
+
+[dependencies]
+a = { path = "../a" }
+X
+    printf '//! A crate that uses another.\n' >"$tree/crates/c/src/lib.rs"
     cat >"$tree/crates/a/src/lib.rs" <<'X'
 //! A crate that keeps all rules.
 
@@ -72,6 +91,17 @@ X
 | the corpus is replayed | `crates/a/tests/replay.rs::corpus_is_replayed` |
 | the demo runs | `make demo` |
 | firmware | `crates/a/tests/t.c::it_holds` |
+X
+    cat >"$tree/docs/architecture.md" <<'X'
+```mermaid
+flowchart TD
+  upper["what is made: c"]
+  lower["libraries: a, b"]
+  upper --> lower
+```
+
+`crates/a/` begins in `crates/a/src/sys.rs::first`, `crates/b/` beside it, and `crates/*/src/lib.rs`, `crates/c/` uses it ([promises](trust.md)).
+Beside `crates/`: `bpf/`, `docs/`, `fuzz/`, `scripts/`, `tests/`.
 X
     cat >"$tree/docs/trust.md" <<'X'
 | the corpus holds | `crates/a/tests/replay.rs::corpus_is_replayed` |
@@ -131,6 +161,39 @@ must_find() {
     report $? "$rule finds $what"
 }
 
+# The rule for docs/architecture.md, broken in each of its parts.
+map_rule() {
+    local map=docs/architecture.md
+    must_find architecture "no map" "rm $map"
+    must_find architecture "a top folder that is not on the map" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
+    must_find architecture "a crate without a line" "sed -i 's|\`crates/c/\`|it|' $map"
+    must_find architecture "a top folder of which only a file is on the map" "sed -i 's|\`bpf/\`|\`bpf/one.bpf.c\`|' $map"
+    must_find architecture "a crate in no layer" "sed -i /upper/d $map"
+    must_find architecture "a layer with a crate that is gone" "sed -i 's/made: c/made: c, d/' $map"
+    must_find architecture "a crate in two layers" "sed -i 's/made: c/made: c, a/' $map"
+    must_find architecture "a file that is gone" 'rm crates/a/src/sys.rs'
+    must_find architecture "a pattern that matches nothing" "sed -i 's|crates/\*/src|crates/*/sources|' $map"
+    must_find architecture "a file that git does not keep" 'echo sys.rs >.gitignore'
+    must_find architecture "a function that is gone" 'sed -i "s/fn first/fn second/" crates/a/src/sys.rs'
+    must_find architecture "a page that is gone" 'rm docs/trust.md'
+    must_find architecture "an arrow to no layer" "sed -i 's/--> lower/--> lower \& nowhere/' $map"
+    must_find architecture "arrows in a circle" "sed -i 's/^  upper -->/  lower --> upper\n&/' $map"
+    must_find architecture "a dependency without an arrow" "sed -i /--\>/d $map"
+    must_find architecture "a dependency within a layer" \
+        "sed -i '/upper/d; s/libraries: a/libraries: c, a/' $map"
+    local up='= { path = \"../c\" }'
+    must_find architecture "a dependency upwards" "printf '[dependencies]\nc $up\n' >>crates/a/Cargo.toml"
+    must_find architecture "a build script's dependency upwards" \
+        "printf '[build-dependencies]\nc $up\n' >>crates/a/Cargo.toml"
+    must_find architecture "a target's dependency upwards" \
+        "printf '[target.\"cfg(unix)\".dependencies]\nc $up\n' >>crates/a/Cargo.toml"
+    must_find architecture "a dependency upwards under another name" \
+        "printf '[dependencies]\nx = { path = \"../c\", package = \"c\" }\n' >>crates/a/Cargo.toml"
+    must_find architecture "a dependency upwards by a name of the workspace" \
+        "printf '[workspace.dependencies]\nx = { path = \"crates/c\", package = \"c\" }\n' >>Cargo.toml
+        printf '[dependencies]\nx.workspace = true\n' >>crates/a/Cargo.toml"
+}
+
 own_rules() {
     local acceptance=docs/acceptance.md
     must_find lines "a file of 501 lines" 'yes "// line" | head -n 501 >>crates/a/src/lib.rs'
@@ -185,6 +248,7 @@ own_rules() {
     must_find words "no list" 'rm scripts/words.txt'
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
+    map_rule
 }
 
 # must_fail STEP WHAT COMMAND…: the step of check.sh passes in the good tree and fails after the command.

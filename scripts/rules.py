@@ -27,6 +27,14 @@ PRIVATE = re.compile(
 )
 REFERENCE = re.compile(r"`([\w./-]+\.(?:rs|py|sh|c))::([\w:]+)`|`make ([a-z-]+)`")
 MAKE_TARGETS_THAT_TEST = {"demo", "test", "test-long", "test-rtl", "bench", "fuzz", "check"}
+MAP = "docs/architecture.md"
+# The picture of the layers: `kinds["kinds of node: ports, remote"]` and `kinds --> libraries & simulators`.
+LAYER = re.compile(r'^\s*(\w+)\["[^":]+: ([^"]+)"\]\s*$', re.M)
+MAY_USE = re.compile(r"^\s*(\w+) --> (\w+(?: & \w+)*)\s*$", re.M)
+# A path as the map writes it: from the root of the tree, with a name of that file behind it where that is meant.
+ROOT_FILE = re.compile(r"^[\w-]+\.(?:md|toml|lock)$")
+MAP_PATH = re.compile(r"^(?P<path>\.?[\w*-][\w.*-]*(?:/[\w.*-]+)*/?)(?:::(?P<name>\w+(?:::\w+)*))?$")
+DEFINES = r"\b(?:fn|struct|enum|trait|type|const|static|mod|macro_rules!)\s+{}\b"
 
 
 def files(root):
@@ -203,6 +211,114 @@ def fuzz(root):
             yield f"fuzz/corpus/{name} is replayed by no test"
 
 
+def manifests(root):
+    """The Cargo.toml of each crate, by the name of its folder."""
+    found = {}
+    for path in sorted(Path(root, "crates").glob("*/Cargo.toml")):
+        found[path.parent.name] = tomllib.loads(path.read_text())
+    return found
+
+
+def uses(crates, shared):
+    """Pairs of a crate and one that it needs to build or to run; tests may use whatever they compare with."""
+    folder_of = {manifest["package"]["name"]: folder for folder, manifest in crates.items()}
+    for folder, manifest in crates.items():
+        for table in [manifest, *manifest.get("target", {}).values()]:
+            for kind in ("dependencies", "build-dependencies"):
+                for name, entry in table.get(kind, {}).items():
+                    entry = entry if isinstance(entry, dict) else {}
+                    if entry.get("workspace") and isinstance(shared.get(name), dict):
+                        entry = shared[name]
+                    if used := folder_of.get(entry.get("package", name)):
+                        yield folder, used
+
+
+def reachable(arrows, layer):
+    """The layers below one, by all ways."""
+    below, left = set(), [layer]
+    while left:
+        for lower in arrows.get(left.pop(), ()):
+            if lower not in below:
+                below.add(lower)
+                left.append(lower)
+    return below
+
+
+def layers(root, page):
+    """The picture of the layers holds each crate once, and no crate uses one that is not below it."""
+    places = {}
+    for layer, names in LAYER.findall(page):
+        for crate in names.split(", "):
+            if crate in places:
+                yield f"{MAP}: the picture has the crate {crate} twice; fix: keep it in one layer"
+            places[crate] = layer
+    arrows = {}
+    for upper, lower in MAY_USE.findall(page):
+        arrows.setdefault(upper, set()).update(lower.split(" & "))
+    drawn = set(places.values())
+    for layer in sorted({*arrows, *(lower for all_lower in arrows.values() for lower in all_lower)} - drawn):
+        yield f"{MAP}: an arrow of the picture leads from or to {layer}, which it does not have as a layer; fix: draw the layer, or take the arrow out"
+    below = {layer: reachable(arrows, layer) for layer in drawn}
+    for layer in sorted(layer for layer in drawn if layer in below[layer]):
+        yield f"{MAP}: the arrows of the picture lead from {layer} back to it; fix: take one out"
+    crates = manifests(root)
+    for crate in sorted(set(places) - set(crates)):
+        yield f"{MAP}: the picture has a crate {crate}, and there is no crates/{crate}; fix: take it out"
+    for crate in sorted(set(crates) - set(places)):
+        yield f"{MAP}: the picture of the layers lacks crates/{crate}; fix: write it into the layer that it belongs to"
+    shared = tomllib.loads(Path(root, "Cargo.toml").read_text())["workspace"].get("dependencies", {})
+    for crate, used in uses(crates, shared):
+        if crate in places and used in places and places[used] not in below[places[crate]]:
+            yield (
+                f"crates/{crate}/Cargo.toml: uses {used}; by {MAP} {places[crate]} may not use {places[used]}; "
+                f"fix: move what is shared to a lower layer, or change the picture with the reason"
+            )
+
+
+def no_such_place(root, kept, written):
+    """What is wrong with a path of the map, if anything; `kept` are the files of the repository and their folders."""
+    found = MAP_PATH.match(written)
+    # Without a slash or an ending it is a name of the code, as `Node::run`.
+    if not found or not ("/" in found["path"] or ROOT_FILE.match(found["path"])):
+        return None
+    path, name = found["path"].rstrip("/"), found["name"]
+    matches = [one for one in sorted(Path(root).glob(path)) if one.relative_to(root) in kept]
+    if not matches:
+        return f"there is no {path}"
+    if name is None:
+        return None
+    *outer, last = name.split("::")
+    source = text(root, matches[0].relative_to(root)) if matches[0].is_file() else ""
+    defines = DEFINES.format(re.escape(last)) if matches[0].suffix == ".rs" else rf"\b{re.escape(last)}\b"
+    if not re.search(defines, source) or not all(re.search(rf"\b{re.escape(o)}\b", source) for o in outer):
+        return f"{path} has no {name}"
+    return None
+
+
+def architecture(root):
+    """docs/architecture.md names each crate and each top folder, its paths exist, and its layers are kept."""
+    if not Path(root, MAP).is_file():
+        yield f"{MAP} is missing; fix: take it back from git"
+        return
+    page = Path(root, MAP).read_text()
+    paths = files(root)
+    kept = {place for path in paths for place in (path, *path.parents)}
+    rooms = {f"{path.parts[0]}/" for path in paths if len(path.parts) > 1}
+    rooms |= {f"crates/{crate}/" for crate in manifests(root)}
+    for room in sorted(rooms):
+        # A path inside it is not a line about it.
+        if f"`{room}`" not in page:
+            yield f"{MAP}: does not name {room}; fix: say in a line what it is, who may use it and where to start reading"
+    for number, line in enumerate(page.split("\n"), 1):
+        for written in re.findall(r"`([^`\s]+)`", line):
+            if wrong := no_such_place(root, kept, written):
+                yield f"{MAP}:{number}: {wrong}; fix: write where it is now, or take it out"
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", line):
+            if not Path(root, "docs", target).exists():
+                yield f"{MAP}:{number}: there is no {target}; fix: link the page that is there"
+    yield from layers(root, page)
+
+
 def unknown_rooms(root):
     """A room whose language has no style check is not let in without one."""
     for room, tool in (("rtl", "a VHDL style check"), ("web", "eslint")):
@@ -211,7 +327,7 @@ def unknown_rooms(root):
                 yield f"{room}/ is here and scripts/check.sh has no {tool} for it (step_{room})"
 
 
-RULES = [lines, header, unsafe, private, acceptance, skiplist, fuzz, unknown_rooms, figures, words]
+RULES = [lines, header, unsafe, private, acceptance, skiplist, fuzz, unknown_rooms, architecture, figures, words]
 
 
 def main():

@@ -3,6 +3,9 @@
 //!
 //! [`Serving`] is the whole of it: it listens on one address and on no other, sends only to the peer that asked, and
 //! puts back what it changed on the host when it ends.
+//!
+//! The other end of `node:HOST` on Linux: the command line uses it, and tests of `remote`. Start reading at `serve.rs`, then
+//! `handler.rs`, `planning.rs` and `supervisor.rs`.
 
 mod asked;
 mod engine;

@@ -4,6 +4,9 @@
 //! a fixed order; [`run_plan`] asks them of a node one by one and hands each observation to a [`Sink`] at once, so
 //! that a [`ResultsWriter`] keeps what was seen whatever happens, and [`resume_plan`] goes on with it; [`summaries`]
 //! says what repeated trials gave.
+//!
+//! The command line uses it; it knows `config`, `trial` and `wire`, and no kind of node. Start reading at [`resume_plan`],
+//! then `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
 #![forbid(unsafe_code)]
 
 pub mod ceiling;

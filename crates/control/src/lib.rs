@@ -9,6 +9,9 @@
 //! - [`told::Told`] is what a node says after a trial, in the terms of an observation;
 //! - [`token::Token`] is the secret of a node that not everybody may use;
 //! - [`server::Server`] is a node without I/O around a [`server::NodeHandler`]; [`serve`] connects it.
+//!
+//! `agent`, `board`, `hdl`, `remote` and the command line use it; it knows `socket`, `trial` and `wire`. Start reading at
+//! `message.rs`, then `client::Client` and `server::Server`.
 #![forbid(unsafe_code)]
 
 pub mod assemble;

@@ -3,6 +3,10 @@
 //! A node's CPU load means something on one machine only where node and tester run on different cores and the
 //! receive work of each goes to its own. On veth the sender's core does the receiver's work unless it is steered:
 //! both ends must be.
+//!
+//! It knows no other crate; `port`, `iperf`, the kinds of node and the command line use it. Start reading at
+//! [`busy::Meter`] for CPU load, at [`pin`] and [`steer::Steering`] for where work goes, and at `changed.rs` for how
+//! what was changed on the host is put back.
 #![deny(unsafe_code)]
 
 pub mod busy;

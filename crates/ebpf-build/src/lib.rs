@@ -1,5 +1,8 @@
 //! For build scripts: compiles eBPF programs of `bpf/` with clang, so that a crate carries them and needs no compiler
 //! later.
+//!
+//! The build scripts of `port` and `stages` call [`compile`], which is all of it; the program itself never has this
+//! crate inside. Start reading at `crates/port/build.rs`.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};

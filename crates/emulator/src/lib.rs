@@ -5,6 +5,9 @@
 //! cycles in the [`matrix`], so that masters wait for each other. What a rule assumes is said where it stands.
 //!
 //! [`lpc1768::Lpc1768`] is all of it together, as somebody sees it who stands in front of the board.
+//!
+//! It knows `wire` alone, and `board` makes a node of it. Start reading at [`lpc1768::Lpc1768`], then
+//! [`Machine::run_until`], `cpu/mod.rs` and one device, e.g. [`timer`].
 #![forbid(unsafe_code)]
 
 pub mod bus;

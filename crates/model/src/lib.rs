@@ -3,6 +3,9 @@
 //! A node file (`nodes/*.toml`, see `docs/nodes/README.md`) describes stages over exclusive resources. For one trial
 //! it becomes a [`net::Net`], a marked graph with costs in picoseconds, of which [`steady`] finds the period and the
 //! critical circuit in closed form, and [`sim`] plays every frame.
+//!
+//! The command line uses it; it knows `config`, `trial` and `wire`, and no node that is real. Start reading at
+//! [`file::NodeFile`], then [`build`] (a trial becomes a net), [`predict::predict`] and [`explain::explain`].
 #![forbid(unsafe_code)]
 
 pub mod build;

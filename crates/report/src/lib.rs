@@ -1,9 +1,13 @@
 //! Results for a reader: terminal, Markdown, CSV, JSON, JUnit XML and one self-contained HTML page.
 //!
 //! [`render`] turns a results file into text in one of the [`Format`]s; [`summary_line`] says in one line what
-//! came of a trial while a run goes on; [`render_explanation`] says why a figure is what it is. Every figure names its unit and whether it was measured, emulated, predicted,
-//! calibrated or published; a figure that is absent says why. A results file is hostile input: nothing in it can
-//! steer a terminal, a browser, a spreadsheet or an XML reader, and nothing in it makes these functions panic.
+//! came of a trial while a run goes on; [`render_explanation`] says why a figure is what it is. Every figure names its unit
+//! and whether it was measured, emulated, predicted, calibrated or published; a figure that is absent says why. A results
+//! file is hostile input: nothing in it can steer a terminal, a browser, a spreadsheet or an XML reader, and nothing in it
+//! makes these functions panic.
+//!
+//! The command line uses it; it knows `study` and `trial`, and never a node. Start reading at [`render`], then
+//! `columns.rs`, the one list of columns, and `row.rs`, what a row stands for.
 #![forbid(unsafe_code)]
 
 pub mod audit;

@@ -9,6 +9,9 @@
 //! - [`access`], [`prefix`]: who may use a server, and to whom it may send;
 //! - [`batch`]: many datagrams with few system calls;
 //! - [`mtu`]: whether datagrams fit into the packets of a path.
+//!
+//! `control`, `iperf`, `agent`, `remote` and the command line use it; it knows `trial` and `wire`. Start reading at `flow`, then
+//! `udp/send.rs` and `udp/receive.rs`.
 
 pub mod access;
 pub mod batch;

@@ -2,6 +2,9 @@
 //!
 //! This crate knows nobody: no I/O, no allocation, no `std`. Everything else in wirelab builds on it,
 //! and a Rust firmware can use it as it is. The formats are specified in `spec/test-frame.md`.
+//!
+//! All crates but `cores` and `ebpf-build` use it. Start reading at [`frame::FrameSpec`], which builds a test frame, and
+//! [`check::classify`], which judges one; [`size::Sizes`] holds the four sizes that are never mixed.
 #![no_std]
 #![forbid(unsafe_code)]
 

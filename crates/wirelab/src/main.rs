@@ -1,6 +1,8 @@
 //! The command line of wirelab. It wires the rooms together and holds no logic of its own.
 //!
 //! `args` defines all commands; `commands` has one file for each; `ask` turns words into trials and nodes.
+//!
+//! It alone may use all crates. Start reading at `nodes.rs`, then `commands/measure.rs` and `commands/trials.rs`.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -89,7 +89,7 @@ impl Rate {
 /// Text that is no amount or rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{text}' is no {what}; write a number with k, m, g (powers of 1000) or K, M, G (powers of 1024), such as {example}"
+    "invalid {what} '{text}'; fix: write a number with k, m, g (powers of 1000) or K, M, G (powers of 1024), such as {example}"
 )]
 pub struct AmountError {
     text: String,
@@ -193,7 +193,10 @@ mod tests {
             assert!(parse_rate(text).is_err(), "{text}");
         }
         let error = parse_rate("fast").unwrap_err().to_string();
-        assert!(error.starts_with("'fast' is ") && error.contains("rate; write"), "{error}");
+        assert!(
+            error.starts_with("invalid rate 'fast'; fix: write"),
+            "{error}"
+        );
     }
 
     #[test]
