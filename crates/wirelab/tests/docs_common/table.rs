@@ -299,14 +299,23 @@ pub const PAGES: &[Page] = &[
     },
     Page {
         name: "docs/node.md",
-        files: &[],
+        files: &[("bench.token", Text::File("LICENSE-MIT", &[]))],
         before: &[Before::Peer("wirelab node serve --listen 192.0.2.7", READY)],
-        rows: &[row(
-            "wirelab node serve --listen 198.18.0.1 --name dut --set phy=DP83869HM --set phy_rx_ps=193000",
-            How::ServesThere(READY),
-            0,
-            ENDLESS,
-        )],
+        rows: &[
+            row(
+                "wirelab node serve --listen 198.18.0.1 --name dut --set phy=DP83869HM --set phy_rx_ps=193000",
+                How::ServesThere(READY),
+                0,
+                ENDLESS,
+            ),
+            row(
+                "wirelab node serve --listen 192.168.1.10 --allow 192.168.1.0/24 --token bench.token",
+                How::ServesThere(READY),
+                0,
+                ENDLESS,
+            ),
+            interrupted("wirelab measure node:192.168.1.10,token=bench.token"),
+        ],
     },
     plain("docs/nodes/am263x.md"),
     plain("docs/nodes/esp32-nuttx.md"),
