@@ -298,7 +298,7 @@ impl Beside<'_> {
         let config = v2::server::ServerConfig {
             max_back_time: self.longest(),
             max_back_bits_per_s: asked.or(self.link_bits_per_s).unwrap_or(NO_LINK_BITS_PER_S),
-            max_back_stream_bits_per_s: asked,
+            budget_bits_per_s: asked,
             access: Arc::clone(self.access),
             ..v2::server::ServerConfig::default()
         };
@@ -320,6 +320,7 @@ impl Beside<'_> {
         let mut server = v3::server::Server::bind(address).map_err(|e| e.to_string())?;
         server.set_longest(self.longest());
         server.set_access(Arc::clone(self.access));
+        server.set_max_rate(self.options.limits.bits_per_s);
         let (at, flag) = (server.local_addr(), cancel.clone());
         let serve = move || {
             while !flag.is_cancelled() {

@@ -92,15 +92,23 @@ impl Access {
             || self.shown(peer).is_some()
     }
 
-    /// A peer has shown something.
+    /// A peer has shown something. What is of no use to it here is not kept: it must not push others' proofs out.
     pub fn note(&self, peer: IpAddr, proof: Proof) {
+        if !self.admits(peer) || (self.rules.token && proof < Proof::Token) {
+            return;
+        }
         let (peer, now) = (peer.to_canonical(), Instant::now());
         let mut proofs = self.lock();
         proofs.retain(|(_, _, at)| now.duration_since(*at) < PROOF);
         // A lesser proof neither takes a better one away nor makes it last longer.
         proofs.retain(|(of, shown, _)| *of != peer || *shown > proof);
         if proofs.len() >= MOST {
-            proofs.remove(0);
+            let (lesser, _) = proofs
+                .iter()
+                .enumerate()
+                .min_by_key(|(at, of)| (of.1, *at))
+                .unzip();
+            proofs.remove(lesser.unwrap_or(0));
         }
         proofs.push((peer, proof, now));
     }
@@ -195,9 +203,15 @@ mod tests {
     #[test]
     fn a_flood_of_proofs_stays_in_its_bounds() {
         let access = Access::new(Rules::default());
+        access.note(ip(STRANGER), Proof::Token);
         for n in 0..10_000u32 {
             access.note(IpAddr::V4(Ipv4Addr::from_bits(n + 1)), Proof::Receives);
         }
         assert!(access.lock().len() <= MOST);
+        assert_eq!(
+            access.shown(ip(STRANGER)),
+            Some(Proof::Token),
+            "the better ones stay"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::SockaddrStorage;
 
 /// The addresses that have their first bits in common.
@@ -88,10 +89,12 @@ pub(crate) fn links() -> Vec<Prefix> {
         v4.or_else(|| address.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))
     };
     interfaces
+        .filter(|interface| interface.flags.contains(InterfaceFlags::IFF_UP))
         .filter_map(|interface| {
             let address = of(interface.address)?;
             let bits = raised(of(interface.netmask)?).leading_ones();
-            Some(Prefix { address, bits })
+            // Without a mask every address would be on the link.
+            (bits > 0).then_some(Prefix { address, bits })
         })
         .collect()
 }

@@ -14,6 +14,7 @@ mod hardware;
 mod labs;
 mod nodes;
 mod plans;
+mod refusals;
 mod terminal;
 
 use clap::Parser;

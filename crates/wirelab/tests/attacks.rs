@@ -5,6 +5,7 @@ mod attacks_common;
 
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use attacks_common::{CONTROL, Random, THREE, TWO, Victim, lab, opening, reset, write};
@@ -192,6 +193,63 @@ fn held_connections_and_slow_lines_keep_nobody_out() {
         }
         drop(slow);
         node.must_rest("slow lines");
+    }
+}
+
+#[test]
+fn connections_that_go_on_trickling_keep_nobody_out() {
+    let Some(lab) = lab("wlt") else { return };
+    let node = Victim::node(&lab, Side::Node, &[]);
+    for port in [TWO, CONTROL] {
+        let whole = opening(port);
+        let mut slow: Vec<TcpStream> = (0..100).filter_map(|_| node.connect(port)).collect();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for byte in whole.iter().cycle() {
+                    slow.iter_mut().for_each(|stream| write(stream, &[*byte]));
+                    std::thread::sleep(Duration::from_millis(200));
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+            node.must_serve(port, "trickling connections");
+            over.store(true, Ordering::Relaxed);
+        });
+        node.must_rest("trickling connections");
+    }
+}
+
+#[test]
+fn a_node_sends_no_faster_than_it_may_whatever_asks() {
+    let Some(lab) = lab("wlx") else { return };
+    let node = Victim::node(&lab, Side::Node, &["--max-rate", "10M"]);
+    let host = node.address().to_string();
+    let cases: [&[&str]; 5] = [
+        &["-R"],
+        &["-R", "-P", "8", "-l", "16K"],
+        &["-u", "-R", "-b", "100m", "-P", "4"],
+        &["-3", "-R"],
+        &["-3", "-u", "-R", "-b", "500M", "-P", "2"],
+    ];
+    for options in cases {
+        drop(node.connect(TWO));
+        let (_, before) = node.traffic();
+        let mut args = vec!["iperf", "-c", &host, "-t", "2"];
+        args.extend(options);
+        let begun = Instant::now();
+        let output = node.wirelab(&args);
+        let told = String::from_utf8_lossy(&output.stdout);
+        let (_, after) = node.traffic();
+        let most_s = begun.elapsed().as_secs_f64();
+        let sent = (after - before) as f64 * 8.0;
+        // Headers of frames come on top, and a sender's first burst.
+        assert!(
+            sent < 1.3 * 10e6 * most_s,
+            "{options:?}: {sent} bits in {most_s} s: {told}"
+        );
+        assert!(sent > 1e6, "{options:?}: nothing came: {told}");
     }
 }
 

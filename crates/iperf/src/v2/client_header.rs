@@ -384,6 +384,21 @@ impl ClientHeader {
             (_, false) => Some(Rate::BitsPerS(rate)),
         }
     }
+
+    /// The same in bit/s; `None` where no rate is named.
+    pub fn bits_per_s(&self) -> Option<u64> {
+        match self.rate()? {
+            Rate::BitsPerS(bits) => Some(bits),
+            Rate::PacketsPerS(packets) => {
+                let bytes = match self.length_bytes {
+                    0 => DATAGRAM_BYTES,
+                    bytes => bytes,
+                };
+                Some(packets.saturating_mul(8 * u64::from(bytes)))
+            }
+            Rate::Max => None,
+        }
+    }
 }
 
 impl Extension {

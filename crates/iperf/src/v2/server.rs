@@ -51,8 +51,8 @@ pub struct ServerConfig {
     pub max_back_bytes: u64,
     /// The most bit/s that it sends to a peer over UDP, where an address can be forged.
     pub max_back_bits_per_s: u64,
-    /// The most bit/s that it sends to a peer over TCP; `None` for what the path carries.
-    pub max_back_stream_bits_per_s: Option<u64>,
+    /// The most bit/s that it sends in all, to all peers and over both protocols; `None` for no such limit.
+    pub budget_bits_per_s: Option<u64>,
     /// Whether it sends at all.
     pub back: bool,
     /// Who may use the server, and who gets traffic back over UDP; in the default hosts on the link.
@@ -80,7 +80,7 @@ impl Default for ServerConfig {
             max_back_time: Duration::from_secs(3600),
             max_back_bytes: 1 << 40,
             max_back_bits_per_s: 10_000_000_000,
-            max_back_stream_bits_per_s: None,
+            budget_bits_per_s: None,
             back: true,
             access: Arc::new(Access::on_link(Vec::new())),
             quiet: Duration::from_secs(5),
@@ -151,6 +151,8 @@ struct Shared {
     clock: Instant,
     next_id: AtomicU32,
     backs: AtomicUsize,
+    /// What those flows may send in all, where there is a limit.
+    spent_bits_per_s: AtomicU64,
     /// For how long the host has held up the thread that receives datagrams, in ns.
     held_up_ns: AtomicU64,
     groups: Mutex<Groups>,
@@ -190,6 +192,7 @@ impl Server {
             clock: Instant::now(),
             next_id: AtomicU32::new(1),
             backs: AtomicUsize::new(0),
+            spent_bits_per_s: AtomicU64::new(0),
             held_up_ns: AtomicU64::new(0),
             groups: Mutex::default(),
             senders: Senders::default(),
@@ -351,19 +354,23 @@ impl Shared {
         }
     }
 
-    /// The rate over TCP that a peer asked, within the limit.
-    fn bounded_stream_rate(&self, header: &ClientHeader) -> Rate {
-        let asked = header.rate().unwrap_or(Rate::Max);
-        match (asked, self.config.max_back_stream_bits_per_s) {
-            (Rate::BitsPerS(bits), Some(most)) => Rate::BitsPerS(bits.min(most)),
-            (_, Some(most)) => Rate::BitsPerS(most),
-            (asked, None) => asked,
-        }
+    /// Take a share of the rate of all flows, or what is left of it in bit/s.
+    fn spend(&self, share: u64, all: u64) -> u64 {
+        let take = |spent: u64| Some(spent + share.min(all.saturating_sub(spent)));
+        let order = Ordering::Relaxed;
+        let before = self.spent_bits_per_s.fetch_update(order, order, take);
+        share.min(all.saturating_sub(before.unwrap_or(all)))
     }
 
     /// The rate over UDP that a peer asked, within the limit; iperf's default where the header names none.
-    fn bounded_rate(&self, header: &ClientHeader, length_bytes: u32) -> Rate {
+    fn bounded_rate(
+        &self,
+        header: &ClientHeader,
+        length_bytes: u32,
+        most_bits_per_s: Option<u64>,
+    ) -> Rate {
         let most = self.config.max_back_bits_per_s;
+        let most = most_bits_per_s.map_or(most, |bits| bits.min(most));
         match header.rate().unwrap_or(Rate::UDP_DEFAULT) {
             Rate::BitsPerS(bits) => Rate::BitsPerS(bits.min(most)),
             Rate::PacketsPerS(packets) => {
@@ -380,6 +387,7 @@ impl Shared {
         header: &ClientHeader,
         to: SocketAddr,
         generation: Generation,
+        most_bits_per_s: Option<u64>,
         wants_report: bool,
     ) -> SendPlan {
         let ipv6 = to.ip().to_canonical().is_ipv6();
@@ -390,7 +398,7 @@ impl Shared {
         };
         SendPlan {
             length_bytes,
-            rate: self.bounded_rate(header, length_bytes),
+            rate: self.bounded_rate(header, length_bytes, most_bits_per_s),
             amount: self.bounded(header.amount),
             generation,
             header: None,

@@ -298,6 +298,17 @@ impl Parameters {
         }
     }
 
+    /// Bound what the server sends, all its streams together, to so many bit/s.
+    pub fn bound_rate(&mut self, most_bit_s: u64) {
+        let share = (most_bit_s / u64::from(self.streams.max(1))).max(1);
+        if self.reverse || self.bidirectional {
+            self.rate_bit_s = match self.rate_bit_s {
+                0 => share,
+                asked => asked.min(share),
+            };
+        }
+    }
+
     /// The time between two writes of one stream in ps at the asked rate; `None` for as fast as it goes.
     pub fn interval_ps(&self) -> Option<u64> {
         let bits = u128::from(self.length_bytes) * 8;

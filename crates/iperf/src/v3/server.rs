@@ -42,6 +42,7 @@ pub struct Server {
     options: SocketOptions,
     access: Arc<Access>,
     authorizer: Option<Authorizer>,
+    max_rate_bit_s: Option<u64>,
 }
 
 struct Candidate {
@@ -68,6 +69,7 @@ impl Server {
             options: SocketOptions::NONE,
             access: Arc::default(),
             authorizer: None,
+            max_rate_bit_s: None,
         })
     }
 
@@ -112,6 +114,11 @@ impl Server {
         self.access = access;
     }
 
+    /// The most bit/s that it sends in all, whatever a client asks; no limit unless set.
+    pub const fn set_max_rate(&mut self, bit_s: Option<u64>) {
+        self.max_rate_bit_s = bit_s;
+    }
+
     /// Whom to let in; all unless set.
     pub fn set_authorizer(&mut self, authorizer: Authorizer) {
         self.authorizer = Some(authorizer);
@@ -128,7 +135,10 @@ impl Server {
         cancel: &Cancel,
         tell: Tell<'_>,
     ) -> Result<Outcome, TestError> {
-        let (candidate, cookie, parameters, options) = self.next_test(cancel, tell)?;
+        let (candidate, cookie, mut parameters, options) = self.next_test(cancel, tell)?;
+        if let Some(most) = self.max_rate_bit_s {
+            parameters.bound_rate(most);
+        }
         let mut session = Session {
             server: self,
             link: Link::new(candidate.stream)?,

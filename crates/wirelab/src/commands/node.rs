@@ -1,8 +1,8 @@
 //! `wirelab node`: this host as a node under test.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use wirelab_agent::{AgentError, OnRefusal, Options, Serving, Started};
 use wirelab_control::PORT;
@@ -11,11 +11,9 @@ use wirelab_control::token::Token;
 use crate::args::{NodeArgs, NodeCommand, NodeServeArgs};
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
+use crate::refusals::Refusals;
 use crate::terminal::{cancel_on_signal, complain, say};
 
-/// How long a refusal is not told again, and how many are told in that time.
-const TOLD_AGAIN: Duration = Duration::from_secs(60);
-const MOST_TOLD: usize = 16;
 /// How often to look whether it shall end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -81,22 +79,9 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
     options.allow.clone_from(&args.allow);
     let token = args.token.as_deref().map(Token::read).transpose();
     options.token = token.map_err(|e| Failure::usage(format_args!("--token: {e}")))?;
-    options.on_refusal = tell_refusals();
+    let refusals = Refusals::default();
+    options.on_refusal = OnRefusal(Arc::new(move |peer, why| refusals.tell(peer, why)));
     Ok(options)
-}
-
-/// Tells whom iperf refuses what, each peer and reason once a minute: a flood must not fill the terminal.
-fn tell_refusals() -> OnRefusal {
-    let told: Mutex<Vec<(IpAddr, String, Instant)>> = Mutex::default();
-    OnRefusal(Arc::new(move |peer, why| {
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.retain(|(_, _, at)| at.elapsed() < TOLD_AGAIN);
-        let known = |(of, what, _): &(IpAddr, String, _)| *of == peer && what == why;
-        if told.len() < MOST_TOLD && !told.iter().any(known) {
-            told.push((peer, why.to_owned(), Instant::now()));
-            complain(format_args!("{peer} is refused {why}"));
-        }
-    }))
 }
 
 /// `ADDRESS`, `ADDRESS:PORT` or `[ADDRESS]:PORT`.

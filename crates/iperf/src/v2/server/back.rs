@@ -11,6 +11,7 @@ use wirelab_socket::mtu::path_mtu;
 use super::udp::local_towards;
 use super::{ServerEvent, Shared};
 use crate::options::{SocketOptions, set_tos};
+use crate::v2::amount::Rate;
 use crate::v2::client_header::{ClientHeader, LEAST_TIMED_DATAGRAM};
 use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::io::{BURST_LEN, Blocks, Env, send_datagrams, send_stream};
@@ -27,48 +28,74 @@ const CONNECT: Duration = Duration::from_secs(3);
 /// How often traffic back begins again where it is refused at once, and how long after.
 const REFUSED_TRIES: u32 = 3;
 const REFUSED_WAIT: Duration = Duration::from_millis(30);
+/// Less than that is not worth a flow.
+const LEAST_BITS_PER_S: u64 = 10_000;
+const FIRST_USER_PORT: u16 = 1024;
 /// A refusal that comes sooner, in ns, is one at once.
 const REFUSED_NS: u64 = 100_000_000;
 /// Longest write that a peer can ask for.
 const MAX_WRITE: u32 = 1 << 20;
 
-/// A place among the flows that the server sends, given back however the flow ends.
-pub(super) struct Place(Arc<Shared>);
+/// A place among the flows that the server sends, and its part of the rate that all may have together; given back however
+/// the flow ends.
+pub(super) struct Place {
+    shared: Arc<Shared>,
+    /// Most bit/s of this flow, where all flows together have a limit.
+    most_bits_per_s: Option<u64>,
+}
 
 impl Place {
     /// A place for datagrams to `peer`, of whom only a datagram told.
-    pub(super) fn take_unproven(shared: &Arc<Shared>, peer: SocketAddr) -> Option<Place> {
+    pub(super) fn take_unproven(
+        shared: &Arc<Shared>,
+        peer: SocketAddr,
+        header: &ClientHeader,
+    ) -> Option<Place> {
         if shared.config.back && !shared.config.access.may_send(peer.ip()) {
             shared.refuse(peer, NOT_PROVEN);
             return None;
         }
-        Place::take(shared, peer)
+        Place::take(shared, peer, header)
     }
 
     /// A place for traffic to `peer`; where there is none, that is told.
-    pub(super) fn take(shared: &Arc<Shared>, peer: SocketAddr) -> Option<Place> {
+    pub(super) fn take(
+        shared: &Arc<Shared>,
+        peer: SocketAddr,
+        header: &ClientHeader,
+    ) -> Option<Place> {
         if !shared.config.back {
             shared.refuse(peer, "traffic back: this server only receives");
             return None;
         }
         let before = shared.backs.fetch_add(1, Ordering::Relaxed);
         // Made at once, so that it is given back in either case.
-        let place = Place(Arc::clone(shared));
-        if before < shared.config.max_back {
-            return Some(place);
+        let mut place = Place {
+            shared: Arc::clone(shared),
+            most_bits_per_s: None,
+        };
+        if before >= shared.config.max_back {
+            let why = "traffic back: the server sends as many flows as it may";
+            shared.refuse(peer, why);
+            return None;
         }
-        shared.refuse(
-            peer,
-            "traffic back: the server sends as many flows as it may",
-        );
-        None
+        let Some(all) = shared.config.budget_bits_per_s else {
+            return Some(place);
+        };
+        let wanted = header.bits_per_s().unwrap_or(all);
+        let share = wanted.min(all / u64::from(header.threads.max(1)));
+        let granted = shared.spend(share, all);
+        place.most_bits_per_s = Some(granted);
+        if granted < LEAST_BITS_PER_S.min(share) || granted == 0 {
+            shared.refuse(peer, "traffic back: the server sends as fast as it may");
+            return None;
+        }
+        Some(place)
     }
-}
 
-impl Place {
     /// Tell how the flow ended. Whoever hears it finds the place free.
     fn end(self, peer: SocketAddr, id: Id, leg: Leg, result: io::Result<()>) {
-        let shared = Arc::clone(&self.0);
+        let shared = Arc::clone(&self.shared);
         drop(self);
         finish(&shared, peer, id, leg, result);
     }
@@ -76,8 +103,23 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.backs.fetch_sub(1, Ordering::Relaxed);
+        self.shared.backs.fetch_sub(1, Ordering::Relaxed);
+        let spent = self.most_bits_per_s.unwrap_or(0);
+        self.shared
+            .spent_bits_per_s
+            .fetch_sub(spent, Ordering::Relaxed);
     }
+}
+
+/// Whether traffic may go to a port that the client named: not to those of services (RFC 6335, 6), which somebody else may
+/// run on its host.
+fn may_go_to(shared: &Shared, peer: SocketAddr, port: u16) -> bool {
+    let may = port >= FIRST_USER_PORT;
+    if !may {
+        let why = "traffic back: its port is below 1024; fix: name another one (-L)";
+        shared.refuse(peer, why);
+    }
+    may
 }
 
 /// The layout of datagrams to a peer, without a header, or the two ends would recurse.
@@ -90,20 +132,23 @@ const fn layout(peer: Generation) -> Generation {
 
 /// Send datagrams to the port that the client named, and wait for its report.
 pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, kind: Generation) {
-    let Some(place) = Place::take_unproven(shared, peer) else {
+    if !may_go_to(shared, peer, header.port) {
+        return;
+    }
+    let Some(place) = Place::take_unproven(shared, peer, &header) else {
         return;
     };
     let to = SocketAddr::new(peer.ip(), header.port);
     shared.spawn(move || {
-        let shared = &place.0;
+        let shared = &place.shared;
         let id = Id::Back(shared.stream_id());
-        let (mut sent, mut result) = udp_once(shared, to, &header, kind, id, false);
+        let (mut sent, mut result) = udp_once(&place, to, &header, kind, id, false);
         for _ in 0..REFUSED_TRIES {
             if !refused_at_once(&sent, &result) || shared.stopped() {
                 break;
             }
             std::thread::sleep(REFUSED_WAIT);
-            (sent, result) = udp_once(shared, to, &header, kind, id, true);
+            (sent, result) = udp_once(&place, to, &header, kind, id, true);
         }
         place.end(to, id, Leg::UdpSent(Box::new(sent)), result);
     });
@@ -129,14 +174,15 @@ fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> Wanted<'a> {
 }
 
 fn udp_once(
-    shared: &Shared,
+    place: &Place,
     to: SocketAddr,
     header: &ClientHeader,
     kind: Generation,
     id: Id,
     again: bool,
 ) -> (Sent, io::Result<()>) {
-    let plan = shared.plan(header, to, layout(kind), true);
+    let shared = &place.shared;
+    let plan = shared.plan(header, to, layout(kind), place.most_bits_per_s, true);
     let mut sender = sender(shared, plan);
     let mut work = || -> io::Result<()> {
         let options = shared.back_options(Some(header));
@@ -174,16 +220,16 @@ pub(super) fn udp_same_socket(
         shared.refuse(peer, "traffic back: no file descriptor is left");
         return;
     };
-    let Some(place) = Place::take_unproven(shared, peer) else {
+    let Some(place) = Place::take_unproven(shared, peer, &header) else {
         return;
     };
     let refused = shared.senders.begin(peer);
     shared.spawn(move || {
-        let shared = &place.0;
+        let shared = &place.shared;
         let id = Id::Back(shared.stream_id());
         shared.began(local_towards(&socket, peer), peer, id, Some(&header));
         let start = shared.with_env(|env| env.wall(env.now_ns()));
-        let mut plan = shared.plan(&header, peer, layout(kind), false);
+        let mut plan = shared.plan(&header, peer, layout(kind), place.most_bits_per_s, false);
         if plan.length_bytes >= LEAST_TIMED_DATAGRAM && kind == Generation::Wide {
             if let Some(times) = header.answer_with_times(true, start) {
                 (plan.generation, plan.header) = (Generation::Wide, Some(times));
@@ -209,16 +255,19 @@ pub(super) fn udp_same_socket(
 
 /// Send to a TCP port that the client named.
 pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) {
-    let Some(place) = Place::take(shared, peer) else {
+    if !may_go_to(shared, peer, header.port) {
+        return;
+    }
+    let Some(place) = Place::take(shared, peer, &header) else {
         return;
     };
     let to = SocketAddr::new(peer.ip(), header.port);
     shared.spawn(move || {
-        let shared = &place.0;
+        let shared = &place.shared;
         let id = Id::Back(shared.stream_id());
         let options = shared.back_options(Some(&header));
         match connect_tcp(to, 0, wanted(shared, &options), CONNECT) {
-            Ok(mut stream) => stream_out(shared, &mut stream, to, &header, id),
+            Ok(mut stream) => stream_out(&place, &mut stream, to, &header, id),
             Err(_) => {
                 let why = "traffic back: the port that the client named takes no connection";
                 shared.refuse(to, why);
@@ -229,12 +278,13 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
 
 /// Send on a connection until the amount that was asked is through.
 pub(super) fn stream_out(
-    shared: &Shared,
+    place: &Place,
     stream: &mut TcpStream,
     peer: SocketAddr,
     header: &ClientHeader,
     id: Id,
 ) {
+    let shared = &place.shared;
     let length = match header.length_bytes {
         0 => WRITE_BYTES,
         bytes => bytes.min(MAX_WRITE),
@@ -245,7 +295,7 @@ pub(super) fn stream_out(
         let _ = set_tos(stream, peer.is_ipv6(), tos);
     }
     shared.with_env(|env: &Env<'_>| {
-        let rate = shared.bounded_stream_rate(header);
+        let rate = bounded_stream_rate(header, place.most_bits_per_s);
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
         let start = header.answer_with_times(false, env.wall(now_ns));
         // A write that is shorter than its times has none.
@@ -263,6 +313,16 @@ pub(super) fn stream_out(
         let (leg, _, result) = send_stream(stream, &head, sender, &mut blocks, env, id);
         finish(shared, peer, id, leg, result);
     });
+}
+
+/// The rate over TCP that a peer asked, within the limit.
+fn bounded_stream_rate(header: &ClientHeader, most_bits_per_s: Option<u64>) -> Rate {
+    let asked = header.rate().unwrap_or(Rate::Max);
+    match (asked, most_bits_per_s) {
+        (Rate::BitsPerS(bits), Some(most)) => Rate::BitsPerS(bits.min(most)),
+        (_, Some(most)) => Rate::BitsPerS(most),
+        (asked, None) => asked,
+    }
 }
 
 /// Tell how a flow ended.

@@ -1,7 +1,7 @@
 //! The TCP connections of a server: a thread for each, a bounded number of them.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +23,7 @@ const QUIET_NS: u64 = 1_000_000_000;
 /// One connection, to be closed from outside.
 struct Entry {
     stream: TcpStream,
+    ip: IpAddr,
     heard_ns: Arc<AtomicU64>,
 }
 
@@ -56,13 +57,14 @@ fn admit(shared: &Arc<Shared>, connections: &Connections, stream: TcpStream, pee
     {
         let mut open = connections.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= shared.config.max_connections.max(1)
-            && !make_room(&mut open, shared.now_ns())
+            && !make_room(&mut open, peer.ip(), shared.now_ns())
         {
             shared.refuse(peer, "a connection: the server has as many as it may");
             return;
         }
         open.push(Entry {
             stream: copy,
+            ip: peer.ip(),
             heard_ns: Arc::clone(&heard_ns),
         });
     }
@@ -76,19 +78,32 @@ fn admit(shared: &Arc<Shared>, connections: &Connections, stream: TcpStream, pee
     });
 }
 
-/// Close the oldest connection on which nothing was ever sent, or which has been quiet; whether there was one.
-fn make_room(open: &mut Vec<Entry>, now_ns: u64) -> bool {
+/// Close the oldest connection on which nothing was ever sent, or which has been quiet; else the oldest of the peer that has
+/// most, unless the new one has as many: nobody keeps others out by holding connections. Whether there was one.
+fn make_room(open: &mut Vec<Entry>, newcomer: IpAddr, now_ns: u64) -> bool {
     let heard = |entry: &Entry| entry.heard_ns.load(Ordering::Relaxed);
-    let Some(at) = (0..open.len()).min_by_key(|at| heard(&open[*at])) else {
-        return false;
+    let quiet = |entry: &Entry| {
+        let at_ns = heard(entry);
+        at_ns == 0 || now_ns.saturating_sub(at_ns) >= QUIET_NS
     };
-    let at_ns = heard(&open[at]);
-    if at_ns > 0 && now_ns.saturating_sub(at_ns) < QUIET_NS {
-        return false;
-    }
+    let of = |ip: IpAddr| open.iter().filter(|entry| entry.ip == ip).count();
+    let quietest = (0..open.len()).min_by_key(|at| heard(&open[*at]));
+    let at = quietest.filter(|at| quiet(&open[*at])).or_else(|| {
+        let most = open.iter().map(|entry| of(entry.ip)).max()?;
+        let has_more = newcomer_may_push(of(newcomer), most);
+        let oldest = open.iter().position(|entry| of(entry.ip) == most);
+        oldest.filter(|_| has_more)
+    });
+    let Some(at) = at else { return false };
     let entry = open.remove(at);
     let _ = entry.stream.shutdown(Shutdown::Both);
     true
+}
+
+/// Whether a peer with so many connections may push one out of the peer that has most. One that has them all pushes out its
+/// own.
+const fn newcomer_may_push(own: usize, most: usize) -> bool {
+    own < most || own == most && own > 1
 }
 
 fn serve_connection(
@@ -115,10 +130,11 @@ fn serve_connection(
         return;
     }
     if let (Mode::Reverse, Some(header)) = (mode, header) {
-        let Some(_place) = back::Place::take(shared, peer) else {
+        let Some(place) = back::Place::take(shared, peer, &header) else {
             return;
         };
-        back::stream_out(shared, &mut stream, peer, &header, id);
+        back::stream_out(&place, &mut stream, peer, &header, id);
+        drop(place);
         linger(shared, &mut stream);
         return;
     }
@@ -163,14 +179,15 @@ fn bounce_back(
 
 /// Send on the connection that also receives.
 fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, header: ClientHeader) {
-    let (Some(place), Ok(mut copy)) = (back::Place::take(shared, peer), stream.try_clone()) else {
+    let (Some(place), Ok(mut copy)) =
+        (back::Place::take(shared, peer, &header), stream.try_clone())
+    else {
         return;
     };
     let own = Arc::clone(shared);
     shared.spawn(move || {
-        let _place = place;
         let id = Id::Back(own.stream_id());
-        back::stream_out(&own, &mut copy, peer, &header, id);
+        back::stream_out(&place, &mut copy, peer, &header, id);
     });
 }
 

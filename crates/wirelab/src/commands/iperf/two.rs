@@ -21,6 +21,7 @@ use super::sockets::{listen, options};
 use super::{PORT, interval, json2, protocol, resolve, seconds, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
+use crate::refusals::Refusals;
 use crate::terminal::{cancel_on_signal, complain, say};
 
 /// A datagram of iperf 2 over IPv6 where no length is asked.
@@ -224,6 +225,7 @@ struct Log<'a> {
     ended: Option<Instant>,
     rows: Vec<Row>,
     troubled: bool,
+    refusals: Refusals,
 }
 
 impl Log<'_> {
@@ -235,6 +237,7 @@ impl Log<'_> {
             ended: None,
             rows: Vec::new(),
             troubled: false,
+            refusals: Refusals::default(),
         }
     }
 
@@ -285,7 +288,7 @@ impl Log<'_> {
                 }
             }
             ServerEvent::Refused { peer, why } => {
-                complain(format_args!("{peer} was refused {why}"));
+                self.refusals.tell(peer.ip(), why);
             }
         }
     }

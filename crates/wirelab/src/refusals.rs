@@ -1,0 +1,54 @@
+//! Tells whom a server refuses what, without filling the terminal: forged datagrams may ask a thousand times a second.
+
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::terminal::complain;
+
+/// How long a refusal is not told again, and how many are told in that time.
+const AGAIN: Duration = Duration::from_secs(60);
+const MOST: usize = 16;
+
+/// What was told lately.
+#[derive(Debug, Default)]
+pub struct Refusals(Mutex<Vec<(IpAddr, String, Instant)>>);
+
+impl Refusals {
+    /// Tell that a peer is refused `why`, in one line, where that was not told lately.
+    pub fn tell(&self, peer: IpAddr, why: &str) {
+        if self.is_new(peer, why, Instant::now()) {
+            complain(format_args!("{peer} was refused {why}"));
+        }
+    }
+
+    fn is_new(&self, peer: IpAddr, why: &str, now: Instant) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.retain(|(_, _, at)| now.duration_since(*at) < AGAIN);
+        let known = |(of, what, _): &(IpAddr, String, _)| *of == peer && what == why;
+        let new = told.len() < MOST && !told.iter().any(known);
+        if new {
+            told.push((peer, why.to_owned(), now));
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_a_few_lines() {
+        let refusals = Refusals::default();
+        let now = Instant::now();
+        let told = (0..1000u32)
+            .filter(|n| refusals.is_new(IpAddr::from((n % 100).to_be_bytes()), "why", now))
+            .count();
+        assert_eq!(told, MOST);
+        let one = IpAddr::from([1, 2, 3, 4]);
+        let later = now + AGAIN;
+        assert!(refusals.is_new(one, "why", later) && !refusals.is_new(one, "why", later));
+        assert!(refusals.is_new(one, "another reason", later));
+    }
+}
