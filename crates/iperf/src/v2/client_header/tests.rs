@@ -253,3 +253,14 @@ fn answers_with_times_as_captured() {
         assert_eq!(other.answer_with_times(true, start), None);
     }
 }
+
+#[test]
+fn digits_that_an_older_client_left_over_tcp_are_no_rate() {
+    // 2.0.10 to 2.0.13 send 24 bytes of a buffer that holds digits where the rate stands.
+    let header = hex("80000000 00000001 00001389 00000000 36373839 ffffff9c");
+    let header = ClientHeader::parse(&header).unwrap();
+    assert_eq!((header.rate(), header.bits_per_s()), (None, None));
+    let named = hex("80000000 00000001 00001389 00000000 00100000 ffffff9c");
+    let named = ClientHeader::parse(&named).unwrap();
+    assert_eq!(named.bits_per_s(), Some(1 << 20));
+}
