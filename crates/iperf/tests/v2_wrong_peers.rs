@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Protocol, Trouble};
+use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Outcome, Protocol, Trouble};
 
 mod v2_common;
 
@@ -70,6 +70,79 @@ fn a_peer_that_accepts_and_never_reads_has_no_rate() {
         notes.iter().any(|note| note.starts_with("a stall")),
         "{notes:?}"
     );
+}
+
+/// So little that the buffers of the peer's system take all of it.
+fn ask_a_little(address: SocketAddr, mode: Mode) -> Outcome {
+    let config = ClientConfig {
+        amount: Amount::Bytes(40_000),
+        mode,
+        ..ClientConfig::new(address, Protocol::Tcp)
+    };
+    config.run(&AtomicBool::new(false), &|_| {})
+}
+
+#[test]
+fn what_the_peers_system_took_alone_is_not_read() {
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let (address, thread) = peer(move |stream| {
+        let _ = stopped.recv();
+        drop(stream);
+    });
+    let outcome = ask_a_little(address, Mode::Forward);
+    drop(stop);
+    thread.join().unwrap();
+    let Some(trouble @ Trouble::NotReading { unread: 0, .. }) = &outcome.trouble else {
+        panic!("{outcome:#?}");
+    };
+    let text = trouble.to_string();
+    let said = text.contains("did not read to the end") && text.contains("fix: ");
+    assert!(said && trouble.is_wrong_peer(), "{text}");
+}
+
+#[test]
+fn a_peer_that_resets_after_all_was_written_is_gone() {
+    let (address, thread) = peer(|mut stream| {
+        stream.read_exact(&mut [0; 100]).unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        // What is unread makes the end a reset.
+        drop(stream);
+    });
+    let outcome = ask_a_little(address, Mode::Forward);
+    thread.join().unwrap();
+    assert!(
+        matches!(outcome.trouble, Some(Trouble::Gone { .. })),
+        "{outcome:#?}"
+    );
+}
+
+#[test]
+fn a_peer_that_closes_at_once_is_told_with_what_may_refuse() {
+    for mode in [Mode::Forward, Mode::Reverse] {
+        // A busy machine may hold the peer for longer than "at once" is; then it is gone, and not one that does not read.
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let (address, thread) = peer(drop);
+            let outcome = match mode {
+                Mode::Forward => ask(address, Protocol::Tcp),
+                mode => ask_a_little(address, mode),
+            };
+            thread.join().unwrap();
+            let trouble = outcome.trouble.as_ref();
+            let text = trouble.map(ToString::to_string).unwrap_or_default();
+            if let Some(Trouble::ClosedAtOnce(_)) = trouble {
+                let told = text.contains("closed the connection at once; fix: ");
+                assert!(told && text.contains("--allow") && text.contains("token=FILE"));
+                assert!(trouble.unwrap().is_wrong_peer());
+                break;
+            }
+            assert!(
+                matches!(trouble, Some(Trouble::Gone { .. })),
+                "{mode:?}: {outcome:#?}"
+            );
+            assert!(Instant::now() < until, "{mode:?}: {text}");
+        }
+    }
 }
 
 #[test]

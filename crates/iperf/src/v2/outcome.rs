@@ -359,16 +359,22 @@ pub enum Trouble {
     },
     /// A stream that the peer accepted and left unread.
     #[error(
-        "{peer} takes connections and does not read: it left {unread} bytes unacknowledged for {for_s:.1} s; fix: start an iperf 2 server there (iperf -s), or end what holds it up"
+        "{peer} takes connections and {}; fix: start an iperf 2 server there (iperf -s), or end what holds it up",
+        left_unread(*unread, *for_s)
     )]
     NotReading {
         /// Who.
         peer: SocketAddr,
-        /// Bytes that it did not acknowledge.
+        /// Bytes that it did not acknowledge; 0 where its system took all, and it did not end its side.
         unread: u64,
         /// For how long, in s.
         for_s: f64,
     },
+    /// A peer that ended the connection as soon as it was there.
+    #[error(
+        "{0} closed the connection at once; fix: is this host allowed there (--allow), and does the node ask for a token (iperf:HOST,token=FILE)?"
+    )]
+    ClosedAtOnce(SocketAddr),
     /// A server of iperf3 where one of iperf 2 was asked.
     #[error(
         "{0} is an iperf3 server; fix: use iperf3:HOST, or wirelab iperf -3 -c HOST, or start an iperf 2 server there (iperf -s) on another port"
@@ -399,8 +405,20 @@ impl Trouble {
     pub const fn is_wrong_peer(&self) -> bool {
         matches!(
             self,
-            Trouble::NotReading { .. } | Trouble::IsIperf3(_) | Trouble::NotIperf(_)
+            Trouble::NotReading { .. }
+                | Trouble::ClosedAtOnce(_)
+                | Trouble::IsIperf3(_)
+                | Trouble::NotIperf(_)
         )
+    }
+}
+
+fn left_unread(unread: u64, for_s: f64) -> String {
+    match unread {
+        0 => format!(
+            "did not read to the end: its system took all, and it did not close the connection within {for_s:.1} s"
+        ),
+        _ => format!("does not read: it left {unread} bytes unacknowledged for {for_s:.1} s"),
     }
 }
 

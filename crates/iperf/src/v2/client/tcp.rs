@@ -1,6 +1,6 @@
 //! One TCP stream of a client, with the traffic back.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ use crate::v2::table::Id;
 const DRAIN: Duration = Duration::from_secs(5);
 /// How often to look whether all is acknowledged.
 const ACKED: Duration = Duration::from_millis(2);
+/// A connection that ends sooner than this in ns after it began was not wanted: a server reads for longer, even a busy one.
+const AT_ONCE_NS: u64 = 250_000_000;
 /// A stream from which nothing came for so long is over.
 const QUIET: Duration = Duration::from_secs(10);
 
@@ -75,7 +77,7 @@ pub(super) fn run(
     }
 }
 
-/// Two directions at once; the trouble of the first is told before that of the second.
+/// Two directions at once; the trouble of the first is told before that of the second, which a wrong peer explains.
 pub(super) fn both(
     first: impl FnOnce() -> Result<(), Trouble> + Send,
     second: impl FnOnce() -> Result<(), Trouble>,
@@ -87,7 +89,10 @@ pub(super) fn both(
         let first = first
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        first.and(second)
+        match second {
+            Err(trouble) if trouble.is_wrong_peer() => Err(trouble),
+            second => first.and(second),
+        }
     })
 }
 
@@ -109,13 +114,13 @@ fn send(
         false => config.own_amount(),
     };
     let sender = StreamSender::new(amount, config.rate, config.sending, length, env.now_ns());
+    let began_ns = env.now_ns();
     let (mut leg, mut progress, result) = send_stream(stream, header, sender, &mut blocks, env, id);
     // Of one socket the traffic back is read by another thread.
-    let reads = result.is_ok() && config.mode != Mode::FullDuplex;
-    let read_at = match &result {
-        Ok(()) => drain(stream, reads, &mut progress, env),
-        Err(_) => None,
-    };
+    let reads = config.mode != Mode::FullDuplex;
+    let drained = result.and_then(|()| drain(stream, reads, &mut progress, env));
+    let lasted_ns = env.now_ns().saturating_sub(began_ns);
+    let read_at = drained.as_ref().ok().copied().flatten();
     if let Leg::TcpSent {
         bytes,
         read_ns,
@@ -133,14 +138,19 @@ fn send(
     if let Some(trouble) = wrong_peer(config, &progress) {
         return Err(trouble);
     }
-    if reads && read_at.is_none() && progress.unacked() > 0 && !env.stopped() {
-        return Err(Trouble::NotReading {
+    match drained {
+        Err(_) if lasted_ns < AT_ONCE_NS => Err(Trouble::ClosedAtOnce(config.server)),
+        // What its system acknowledged it need not have read.
+        Ok(None) if reads && !env.stopped() => Err(Trouble::NotReading {
             peer: config.server,
             unread: progress.unacked(),
-            for_s: progress.stalls_for_ns() as f64 / 1e9,
-        });
+            for_s: match progress.unacked() {
+                0 => DRAIN.as_secs_f64(),
+                _ => progress.stalls_for_ns() as f64 / 1e9,
+            },
+        }),
+        drained => config.gone(drained.map(drop)),
     }
-    config.gone(result)
 }
 
 /// A peer whose first words are none of an iperf 2 server.
@@ -154,14 +164,14 @@ fn wrong_peer(config: &ClientConfig, progress: &Progress) -> Option<Trouble> {
     }
 }
 
-/// Wait until the server has read everything and closes, so that the next step does not run beside it; when it did. It has
-/// time as long as it takes something. Where this does not read, wait until all is acknowledged.
+/// Wait until the server has read everything and closes, so that the next step does not run beside it; when it did, and `None`
+/// where it did not. It has time as long as it takes something. Where this does not read, wait until all is acknowledged.
 fn drain(
     stream: &mut TcpStream,
     reads: bool,
     progress: &mut Progress,
     env: &Env<'_>,
-) -> Option<u64> {
+) -> io::Result<Option<u64>> {
     let mut since = Instant::now();
     let mut buf = [0; 4096];
     let _ = stream.set_read_timeout(Some(TICK));
@@ -173,7 +183,7 @@ fn drain(
         }
         if !reads {
             if progress.unacked() == 0 {
-                return None;
+                return Ok(None);
             }
             std::thread::sleep(ACKED);
             continue;
@@ -181,13 +191,20 @@ fn drain(
         match stream.read(&mut buf) {
             Ok(0) => {
                 progress.look(stream, env.now_ns());
-                return Some(env.now_ns());
+                // A reset that comes after the end of the other side is in no read.
+                if let Some(error) = stream.take_error()? {
+                    return Err(error);
+                }
+                if progress.unacked() == 0 {
+                    return Ok(Some(env.now_ns()));
+                }
+                std::thread::sleep(ACKED);
             }
-            Err(error) if !is_wait(&error) => return None,
+            Err(error) if !is_wait(&error) => return Err(error),
             _ => {}
         }
     }
-    None
+    Ok(None)
 }
 
 fn receive(
@@ -207,8 +224,17 @@ fn receive(
         bursts: timed.then(|| Bursts::after(TIMED_TCP_LEN)),
     };
     let (leg, result) = receive_stream(stream, reading, env, id, &|_| {});
+    let nothing = matches!(leg, Leg::TcpReceived { bytes: 0, .. });
     results.leg(id, leg);
     let _ = stream.shutdown(Shutdown::Read);
+    match &result {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+        // A server that knows this mode sends before it closes.
+        _ if nothing && config.mode == Mode::Reverse && !env.stopped() => {
+            return Err(Trouble::ClosedAtOnce(config.server));
+        }
+        _ => {}
+    }
     config.gone(result)
 }
 
