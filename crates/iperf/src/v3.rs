@@ -29,6 +29,7 @@ mod run;
 pub mod server;
 pub mod server_control;
 pub mod server_error;
+mod settle;
 mod sides;
 mod stream;
 pub mod table;

@@ -151,6 +151,15 @@ impl Progress {
         (self.longest.lasted_ns >= LEAST_STALL_NS).then_some(self.longest)
     }
 
+    /// The pause that the last look saw, where it is one to be named and longer than what went before it: the other end does
+    /// not read.
+    pub fn unread(&self) -> Option<Stall> {
+        let lasted_ns = self.stalls_for_ns();
+        let from_ns = self.took_ns.saturating_sub(self.start_ns);
+        let names = self.unacked > 0 && lasted_ns >= LEAST_STALL_NS && lasted_ns > from_ns;
+        names.then_some(Stall { from_ns, lasted_ns })
+    }
+
     /// The first words of the other end, if it said any.
     pub const fn said(&self) -> Option<Said> {
         self.said
@@ -180,6 +189,30 @@ mod tests {
         progress.take(400, 5_800 * MS);
         assert_eq!((progress.unacked(), progress.stalls_for_ns()), (400, 0));
         assert_eq!(progress.stall(), Some(stall), "the longest is kept");
+    }
+
+    #[test]
+    fn who_does_not_read_takes_nothing_for_most_of_the_time() {
+        let mut progress = Progress::start(0);
+        progress.wrote(1000);
+        progress.take(400, 100 * MS);
+        progress.take(400, 500 * MS);
+        assert_eq!(progress.unread(), None, "too short to be named");
+        progress.take(400, 700 * MS);
+        let unread = Stall {
+            from_ns: 100 * MS,
+            lasted_ns: 600 * MS,
+        };
+        assert_eq!(progress.unread(), Some(unread));
+        progress.take(300, 2_000 * MS);
+        progress.take(300, 2_900 * MS);
+        assert_eq!(
+            progress.unread(),
+            None,
+            "it read for longer than it did not"
+        );
+        progress.take(0, 9_000 * MS);
+        assert_eq!(progress.unread(), None);
     }
 
     #[test]

@@ -289,7 +289,8 @@ impl Session<'_> {
         if failure.is_none() {
             failure = self.exchange(&mut outcome).err();
         }
-        outcome.failure = failure.map(|error| error.to_string());
+        let failure = failure.map(|error| error.to_string());
+        outcome.failure = failure.or_else(|| outcome.not_read());
         Ok(outcome)
     }
 
@@ -309,7 +310,9 @@ impl Session<'_> {
             seconds => began_ns.saturating_add(ns(seconds)),
         };
         let mut end_ns = after(omit_ns);
-        while run.now_ns() < end_ns && !run.reached() && !cancel.is_cancelled() {
+        // A server that is told of the end drops what it has not read.
+        let all_sent = || run.reached() && streams.iter().all(Running::is_settled);
+        while run.now_ns() < end_ns && !all_sent() && !cancel.is_cancelled() {
             if self.step()?.is_some() {
                 return Err(self.link.lost("ended the test by itself", "data flows"));
             }

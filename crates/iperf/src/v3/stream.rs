@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -17,17 +17,18 @@ use super::parameters::Parameters;
 use super::payload::{Payload, payload};
 use super::receive::Receiver;
 use super::run::{Run, SLICE};
+use super::settle::settle;
 use super::test::{Counted, Ends, StreamOutcome};
 use super::udp;
 use crate::queue::Queue;
 use crate::sending::{Sending, is_wait};
+use crate::v2::progress::{Progress, Stall};
 use crate::v2::schedule::Schedule;
 
 /// How long a receiver goes on after the end at most, for what is still on its way.
-const DRAIN: Duration = Duration::from_millis(500);
+pub(super) const DRAIN: Duration = Duration::from_millis(500);
 /// What TCP lost comes again after so long: at least 200 ms on Linux (TCP_RTO_MIN), and a little more.
-const RETRANSMISSION: Duration = Duration::from_millis(250);
-
+pub(super) const RETRANSMISSION: Duration = Duration::from_millis(250);
 /// Where a UDP stream is received: its socket, and what that had dropped when the test began.
 pub(super) type Place = (Arc<UdpSocket>, Drops);
 
@@ -36,6 +37,8 @@ pub(super) struct Meter {
     bytes: AtomicU64,
     packets: AtomicU64,
     last_ns: AtomicU64,
+    /// Whether a sender's stream is over.
+    settled: AtomicBool,
     receiver: Option<(Mutex<Receiver>, Place)>,
 }
 
@@ -45,6 +48,7 @@ impl Meter {
             bytes: AtomicU64::new(0),
             packets: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
+            settled: AtomicBool::new(false),
             receiver: receiver.map(|(receiver, place)| (Mutex::new(receiver), place)),
         })
     }
@@ -108,6 +112,10 @@ pub(super) struct Done {
     segmented: bool,
     holds: Holds,
     retransmits: Option<u64>,
+    stall: Option<Stall>,
+    unread: Option<Stall>,
+    /// When a TCP stream of ours was over.
+    settled_ns: Option<u64>,
 }
 
 impl Done {
@@ -132,6 +140,11 @@ pub(super) struct Running {
 }
 
 impl Running {
+    /// Whether nothing is left to be taken of what our end had to send.
+    pub(super) fn is_settled(&self) -> bool {
+        !self.sender || self.meter.settled.load(Relaxed)
+    }
+
     /// Which stream it is.
     pub(super) const fn ends(&self) -> Ends {
         Ends {
@@ -153,6 +166,8 @@ impl Running {
             0 => stopped_ns,
             last_ns => last_ns,
         };
+        // A thread learns a little later that the test is over.
+        let last_ns = done.settled_ns.map_or(last_ns, |ns| ns.min(stopped_ns));
         StreamOutcome {
             ends: self.ends(),
             counted: self.meter.counted().since(&omitted),
@@ -166,6 +181,8 @@ impl Running {
             gaps: done.gaps.clone(),
             congestion: self.congestion.clone(),
             retransmits: done.retransmits,
+            stall: done.stall,
+            unread: done.unread,
         }
     }
 }
@@ -271,10 +288,15 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
     let block = payload(parameters, run.stamp_ns(0));
     // Last, so that the schedule starts when all is ready.
     let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options().strict_gaps);
+    let mut progress = Progress::start(run.now_ns());
+    let mut settled_ns = None;
     let segmented = match &way {
         Way::Tcp(stream) => {
             let block = Payload::new(block, parameters.zerocopy);
-            write(run, meter, stream, &block, (&mut schedule, &mut sending));
+            let follow = (&mut schedule, &mut sending, &mut progress);
+            write(run, meter, stream, &block, follow);
+            settled_ns = Some(settle(run, stream, &mut progress));
+            meter.bytes.fetch_sub(progress.unacked(), Relaxed);
             false
         }
         Way::Udp(socket, peer) => {
@@ -283,6 +305,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
             ends.send(block, &mut schedule, &mut sending)
         }
     };
+    meter.settled.store(true, Relaxed);
     let holds = sending.finish();
     // A stream that is closed before the results would look like an error to the peer.
     while !run.stopped() {
@@ -302,6 +325,9 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
         segmented,
         holds,
         retransmits: retransmits.map(|info| u64::from(info.retransmits)),
+        stall: progress.stall(),
+        unread: progress.unread(),
+        settled_ns,
     }
 }
 
@@ -311,16 +337,18 @@ fn write(
     meter: &Meter,
     stream: &TcpStream,
     block: &Payload,
-    (schedule, sending): (&mut Schedule, &mut Sending),
+    (schedule, sending, progress): (&mut Schedule, &mut Sending, &mut Progress),
 ) {
     while !run.stopped() && !run.reached() {
         run.wait_until(schedule.due_ns());
         sending.tick(run.now_ns());
+        progress.tick(stream, run.now_ns());
         match block.write_at_once(stream) {
             Ok(len) => {
                 let now_ns = run.now_ns();
                 schedule.leaves(now_ns);
                 meter.add(run, len as u64, 0, now_ns);
+                progress.wrote(len);
             }
             Err(error) if is_wait(&error) => schedule.was_blocked(sending.wait_for_room(stream)),
             Err(_) => return,

@@ -12,11 +12,12 @@ use super::receive::Received;
 use super::results::{Results, ServerOutput, StreamResult};
 use super::sides::jitter_notes;
 use crate::options::RefusedOption;
+use crate::v2::progress::Stall;
 
 /// One stream during an interval, or during the whole test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Application bytes sent or received.
+    /// Application bytes sent or received; of a TCP stream that is over without those that the peer did not acknowledge.
     pub bytes: u64,
     /// Datagrams sent, or the highest number received; 0 over TCP.
     pub packets: u64,
@@ -130,7 +131,8 @@ pub struct StreamOutcome {
     pub counted: Counted,
     /// What was counted before, in the start that is omitted.
     pub omitted: Counted,
-    /// When sending stopped, or the last byte came, in ns after the test began.
+    /// When sending stopped, over TCP the end of the test or of what was to be sent, or the last byte came, in ns after the
+    /// test began.
     pub end_ns: u64,
     /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
     pub gaps: Option<Histogram>,
@@ -148,6 +150,10 @@ pub struct StreamOutcome {
     pub congestion: Option<String>,
     /// TCP segments that our end sent again; `None` at a receiver, over UDP, and where a start is omitted.
     pub retransmits: Option<u64>,
+    /// The longest pause in which the peer took nothing of what our end had written over TCP, where it is worth to be named.
+    pub stall: Option<Stall>,
+    /// The pause at the end, where it was most of the stream: the peer does not read.
+    pub unread: Option<Stall>,
 }
 
 /// A test that came to the point where data flowed.
@@ -203,7 +209,26 @@ impl Outcome {
 
     /// What a reader must know beside the figures: a line for each.
     pub fn notes(&self) -> Vec<String> {
+        let stalls = self.streams.iter().filter_map(|stream| {
+            let note = stream.stall?.note();
+            Some(format!("stream {}: {note}", stream.ends.id))
+        });
+        self.jitter_notes().into_iter().chain(stalls).collect()
+    }
+
+    /// Those of [`Outcome::notes`] that tell of jitters.
+    pub fn jitter_notes(&self) -> Vec<String> {
         jitter_notes(self)
+    }
+
+    /// Why nothing of a test is a figure whose peer takes a stream and does not read it.
+    pub(super) fn not_read(&self) -> Option<String> {
+        let unread = self.streams.iter().find_map(|stream| stream.unread)?;
+        Some(format!(
+            "{} takes streams and does not read them: it took nothing for the last {:.1} s; fix: start an iperf3 server there (iperf3 -s), or end what holds it up",
+            self.peer,
+            unread.lasted_ns as f64 / 1e9
+        ))
     }
 
     /// What our end tells the peer.
