@@ -271,7 +271,10 @@ fn untold(plan: &Plan, outcome: &Outcome) -> Option<(u64, u64)> {
 /// Why a test shows nothing of the peer.
 fn failed(plan: &Plan, outcome: &Outcome) -> Option<String> {
     if let Some(why) = &outcome.failure {
-        return Some(format!("{why}; fix: start its iperf3 server again"));
+        return Some(match why.contains("fix: ") {
+            true => why.clone(),
+            false => format!("{why}; fix: start its iperf3 server again"),
+        });
     }
     let (_, sent) = untold(plan, outcome).filter(|(tail, sent)| *tail > sent / 2)?;
     Some(format!(
@@ -298,7 +301,7 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
             "nothing is wrong; ask for whole seconds",
         );
     }
-    for note in outcome.notes() {
+    for note in outcome.jitter_notes() {
         let way_out = "update the iperf3 of the peer where the jitter matters";
         warn("iperf-note", note, way_out);
     }

@@ -108,7 +108,7 @@ fn tcp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome, span: Span) 
         bytes: theirs.map_or(stream.counted.bytes, |theirs| theirs.bytes),
         writes: 0,
         read_ns: theirs.map(|theirs| (theirs.end_s * 1e9) as u64),
-        stall: None,
+        stall: stream.stall,
         pace: plan.frames_per_s.map(|_| {
             Box::new(Pace {
                 slips: stream.slips,
