@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use wirelab_iperf::v2::{Server, ServerConfig};
+use wirelab_iperf::v2::{Generation, Server, ServerConfig, ServerReport};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
     Cancel, Direction, Extent, Framing, Layer, Load, NODE_FAILED, Node, Observation, Size,
@@ -205,6 +205,71 @@ fn other_programs() {
         );
         let why = void(&peer.asked(Layer::TcpIpv4, Direction::Receive), expected);
         assert!(why.contains(expected), "{why}");
+    }
+}
+
+/// A trial as short as those of a quick datasheet.
+fn short(layer: Layer) -> Trial {
+    Trial {
+        extent: Extent::Time {
+            time_ps: 500_000_000_000,
+        },
+        ..trial(layer, Direction::Receive)
+    }
+}
+
+#[test]
+fn a_short_flow_of_which_the_peer_saw_a_part() {
+    let peer = Peer::talking(
+        |socket, from| {
+            let report = ServerReport {
+                bytes: 50_000,
+                duration_us: 100_000,
+                datagrams: 50,
+                ..ServerReport::default()
+            };
+            let _ = socket.send_to(&report.emit(Generation::Wide, &[]), from);
+        },
+        |_| false,
+    );
+    let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+    let asked = short(Layer::UdpIpv4);
+    let why = void(&node.run(&asked, &(), &Cancel::new()).unwrap(), "short");
+    assert!(why.contains("the peer saw 0.1 s of a flow of"), "{why}");
+}
+
+/// What a TCP peer makes of a trial that its system's buffers take as a whole.
+fn of_a_little(peer: &Peer) -> Observation {
+    let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+    let little = Trial {
+        load: Load::BitRate { bits_per_s: 4e5 },
+        ..short(Layer::TcpIpv4)
+    };
+    node.run(&little, &(), &Cancel::new()).unwrap()
+}
+
+#[test]
+fn one_that_does_not_read_what_its_system_took() {
+    let peer = Peer::talking(|_, _| (), |_| true);
+    let why = void(&of_a_little(&peer), "unread");
+    assert!(why.contains("did not read to the end"), "{why}");
+}
+
+#[test]
+fn one_that_refuses_this_host() {
+    let peer = Peer::talking(|_, _| (), |_| false);
+    // A busy machine may hold the peer for longer than "at once" is; the trial is void either way.
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let mut asked = short(Layer::TcpIpv4);
+        asked.load = Load::Max;
+        let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+        let why = void(&node.run(&asked, &(), &Cancel::new()).unwrap(), "refused");
+        if why.contains("closed the connection at once; fix: is this host allowed there (--allow)")
+        {
+            break;
+        }
+        assert!(Instant::now() < until, "{why}");
     }
 }
 

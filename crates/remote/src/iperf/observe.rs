@@ -134,6 +134,13 @@ fn ended(plan: &Plan, ran: &Ran) -> Ended {
 
 /// The part of a flow that its peer must have seen at least, or it came or went during the trial.
 const SEEN: f64 = 0.75;
+/// What a hold of a host may cut off, in s: less is missing of flows that are whole.
+const HOLD_S: f64 = 0.25;
+
+/// Whether so much is missing of a flow, in s, that its peer came or went during the trial.
+fn is_cut(seen_s: f64, whole_s: f64) -> bool {
+    seen_s < SEEN * whole_s && whole_s - seen_s > HOLD_S
+}
 
 /// Why a leg is not whole, as far as it can be told.
 fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
@@ -142,11 +149,17 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
         return None;
     }
     let expected_s = plan.expected.map_or(0.0, |time| time.as_secs_f64());
-    // Shorter ones are within what a hold of a host may cut off.
-    let by_time = matches!(plan.config.amount, Amount::Time { .. }) && expected_s > 1.0;
+    let by_time = matches!(plan.config.amount, Amount::Time { .. });
     match leg {
         Leg::UdpSent(sent) => not_seen(sent).map(Ended::Void),
-        Leg::UdpReceived(udp) if by_time && udp.span.seconds() < SEEN * expected_s => {
+        // From the first datagram to the last it is a gap shorter than the trial.
+        Leg::UdpReceived(udp)
+            if by_time
+                && is_cut(
+                    udp.span.seconds(),
+                    expected_s - plan.frames_per_s.map_or(0.0, |rate| 1.0 / rate),
+                ) =>
+        {
             Some(Ended::Void(format!(
                 "the peer's traffic ended after {:.1} s of {expected_s:.1} s; fix: start its iperf server again",
                 udp.span.seconds()
@@ -193,8 +206,7 @@ fn not_seen(sent: &Sent) -> Option<String> {
         report.duration_us as f64 / 1e6,
         sent.duration_ns as f64 / 1e9,
     );
-    // Shorter flows are within what a host's hold may cut off.
-    (sent_s > 1.0 && seen_s < SEEN * sent_s && report.datagrams > 0).then(|| {
+    (is_cut(seen_s, sent_s) && report.datagrams > 0).then(|| {
         format!(
             "the peer saw {seen_s:.1} s of a flow of {sent_s:.1} s: it was started during the trial, or the path was down; fix: ask the trial again"
         )
@@ -255,6 +267,7 @@ mod tests {
     fn seen(plan: &Plan, missed: u64, either: u64) -> Observation {
         let mut udp = UdpReceived::of(&Receiver::of(Generation::Bare, 0));
         udp.finished = true;
+        udp.span.end_ns = udp.span.start_ns + 1_000_000_000;
         udp.received.datagrams = 90;
         udp.received.distinct = 90;
         udp.received.missed = missed;
@@ -301,6 +314,32 @@ mod tests {
             why.starts_with("no byte went over in 1.0 s; fix: "),
             "{why}"
         );
+    }
+
+    #[test]
+    fn short_flows_are_cut_too_and_what_a_hold_takes_is_no_cut() {
+        let flow = |seen_ms: u64| {
+            let mut udp = UdpReceived::of(&Receiver::of(Generation::Bare, 0));
+            udp.finished = true;
+            udp.span.end_ns = udp.span.start_ns + seen_ms * 1_000_000;
+            Leg::UdpReceived(Box::new(udp))
+        };
+        for (whole_ms, seen_ms, is_void) in [
+            (500, 240, true),
+            (500, 260, false),
+            (1000, 740, true),
+            (1000, 760, false),
+            (10_000, 7400, true),
+        ] {
+            let mut plan = asked(Load::Max);
+            plan.expected = Some(std::time::Duration::from_millis(whole_ms));
+            let ended = cut(&plan, &flow(seen_ms));
+            let void = matches!(&ended, Some(Ended::Void(why)) if why.contains("fix: "));
+            assert_eq!(void, is_void, "{seen_ms} of {whole_ms} ms: {ended:?}");
+        }
+        // Two datagrams of a second are half a second apart.
+        let slow = asked(Load::FrameRate { frames_per_s: 2.0 });
+        assert_eq!(cut(&slow, &flow(500)), None);
     }
 
     #[test]
