@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_iperf::v2::{Amount, Generation, Leg, Sent, Trouble};
+use wirelab_iperf::v2::{Amount, Generation, Leg, Sent, Trouble, UdpReceived};
 use wirelab_trial::{
     Description, Direction, Field, FlowObservation, NODE_FAILED, NodeError, Observation, Status,
     TesterObservation, Unsupported, Warning,
@@ -151,15 +151,8 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
     let expected_s = plan.expected.map_or(0.0, |time| time.as_secs_f64());
     let by_time = matches!(plan.config.amount, Amount::Time { .. });
     match leg {
-        Leg::UdpSent(sent) => not_seen(sent).map(Ended::Void),
-        // From the first datagram to the last it is a gap shorter than the trial.
-        Leg::UdpReceived(udp)
-            if by_time
-                && is_cut(
-                    udp.span.seconds(),
-                    expected_s - plan.frames_per_s.map_or(0.0, |rate| 1.0 / rate),
-                ) =>
-        {
+        Leg::UdpSent(sent) => not_seen(plan, sent).map(Ended::Void),
+        Leg::UdpReceived(udp) if by_time && ended_early(plan, udp, expected_s) => {
             Some(Ended::Void(format!(
                 "the peer's traffic ended after {:.1} s of {expected_s:.1} s; fix: start its iperf server again",
                 udp.span.seconds()
@@ -194,8 +187,18 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
     }
 }
 
+/// Whether a peer stopped to send before the trial was over: one that sent what was asked, at its own pace, did not.
+fn ended_early(plan: &Plan, udp: &UdpReceived, expected_s: f64) -> bool {
+    let Some(rate) = plan.frames_per_s else {
+        return is_cut(udp.span.seconds(), expected_s);
+    };
+    // From the first datagram to the last it is a gap shorter than the trial.
+    is_cut(udp.span.seconds(), expected_s - 1.0 / rate)
+        && (udp.received.sent() as f64) < SEEN * rate * expected_s
+}
+
 /// Why nobody knows what arrived of a flow.
-fn not_seen(sent: &Sent) -> Option<String> {
+fn not_seen(plan: &Plan, sent: &Sent) -> Option<String> {
     let Some(report) = &sent.report else {
         return Some(match sent.strange_answers {
             0 => "the peer sent no report, so that nobody knows what arrived; fix: is an iperf server running there for UDP (iperf -s -u)? Some boards send none: read their own output, or ask node:HOST".to_owned(),
@@ -206,7 +209,11 @@ fn not_seen(sent: &Sent) -> Option<String> {
         report.duration_us as f64 / 1e6,
         sent.duration_ns as f64 / 1e9,
     );
-    (is_cut(seen_s, sent_s) && report.datagrams > 0).then(|| {
+    // A flow that this host drew out shows nothing of the peer.
+    let whole_s = plan
+        .expected
+        .map_or(sent_s, |time| sent_s.min(time.as_secs_f64()));
+    (is_cut(seen_s, whole_s) && report.datagrams > 0).then(|| {
         format!(
             "the peer saw {seen_s:.1} s of a flow of {sent_s:.1} s: it was started during the trial, or the path was down; fix: ask the trial again"
         )
@@ -242,7 +249,6 @@ mod tests {
     use std::net::SocketAddr;
     use wirelab_iperf::v2::Outcome;
     use wirelab_iperf::v2::Receiver;
-    use wirelab_iperf::v2::UdpReceived;
     use wirelab_iperf::v2::enhanced::Reads;
     use wirelab_iperf::v2::intervals::Span;
     use wirelab_iperf::v2::table::Id;
