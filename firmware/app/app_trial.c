@@ -23,7 +23,7 @@ void wl_app_init(struct wl_app *app, const struct wl_app_config *config)
 /* When lines and connections come is what a stranger knows least. */
 static void stir(struct wl_app *app, uint64_t now)
 {
-	app->control.random ^= now * 0x9E3779B97F4A7C15u;
+	wl_control_stir(&app->control, now);
 }
 
 uint32_t wl_app_random(struct wl_app *app)

@@ -15,6 +15,7 @@ const uint8_t *application_data_ready(uint32_t sequence);
 #define WL_CONTROL_SESSIONS 2
 /* No IP at all. */
 #define WL_CONTROL_UDP 0
+#define WL_CONTROL_SECRET 0
 #define WL_CONTROL_IPV6 0
 
 #endif

@@ -19,7 +19,7 @@ void wl_control_init(struct wl_control *control, const struct wl_node *node, uin
 {
 	memset(control, 0, sizeof(*control));
 	control->node = node;
-	control->random = seed;
+	wl_secret_stir(&control->secret, seed);
 	control->hello_saved_ms = HELLO_BURST * HELLO_MS;
 }
 
@@ -40,21 +40,22 @@ void wl_control_poll(struct wl_control *c, uint64_t now_ms)
 		c->node->stop(c->node->context, WL_ABANDONED, now_ms);
 }
 
-uint32_t wl_control_random(struct wl_control *c)
+void wl_control_stir(struct wl_control *c, uint64_t word)
 {
-	/* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). */
-	uint64_t x = c->random += 0x9E3779B97F4A7C15u;
-
-	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
-	x = (x ^ x >> 27) * 0x94D049BB133111EBu;
-	return (uint32_t)((x ^ x >> 31) >> 32);
+	wl_secret_stir(&c->secret, word);
 }
 
-/* Session numbers are hard to guess: whoever knows one has received a reply at the address he claims. */
+uint32_t wl_control_random(struct wl_control *c)
+{
+	return wl_secret_draw(&c->secret, WL_SECRET_CONNECTION);
+}
+
+/* Nobody can work a session number out from those he was given: whoever knows one has received a reply at the address
+ * he claims. */
 static uint32_t fresh_number(struct wl_control *c)
 {
 	for (;;) {
-		uint32_t number = wl_control_random(c);
+		uint32_t number = wl_secret_draw(&c->secret, WL_SECRET_SESSION);
 		bool taken = false;
 
 		for (int n = 0; n < WL_CONTROL_SESSIONS; n++)
@@ -368,6 +369,14 @@ static bool within(struct wl_control *c, const struct wl_line *line, const struc
 	return true;
 }
 
+/* Whether the options let a peer of that kind ask at all. */
+static bool may_ask(const struct wl_peer *peer)
+{
+	if (!WL_CONTROL_SECRET && !peer->serial)
+		return false;
+	return WL_CONTROL_UDP || peer->serial || peer->stream;
+}
+
 size_t wl_control_handle(struct wl_control *c, const char *bytes, size_t count, const struct wl_peer *peer,
 			 uint64_t now_ms, const char **reply)
 {
@@ -379,7 +388,7 @@ size_t wl_control_handle(struct wl_control *c, const char *bytes, size_t count, 
 	wl_control_poll(c, now_ms);
 	*reply = c->out.bytes;
 	/* Answers are never answered, and noise is not either: two nodes cannot get into a conversation. */
-	if (count == 0 || bytes[0] != '?' || (!WL_CONTROL_UDP && !peer->serial && !peer->stream))
+	if (count == 0 || bytes[0] != '?' || !may_ask(peer))
 		return 0;
 	switch (wl_line_read(bytes, count, peer->serial, &line)) {
 	case WL_LINE_NOISE:

@@ -125,6 +125,8 @@ main() {
     run test_line_ipv4 "$tree/spec/vectors/node-control.txt"
     run test_control
     run test_control_udp
+    run test_secret
+    run test_serial
     run test_app
     run test_proof
     run test_unit

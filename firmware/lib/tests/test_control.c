@@ -227,7 +227,7 @@ static void a_restart_is_told(void)
 	begin();
 	client = join(host(1));
 	demo_begin(&c);
-	c.random = 7;
+	wl_control_stir(&c, 7);
 	ask_start(&client, 1, "");
 	CHECK(has(" no-session "));
 	EQUAL(demo.starts, 0);

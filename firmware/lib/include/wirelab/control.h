@@ -7,6 +7,7 @@
 
 #include "wirelab/line.h"
 #include "wirelab/options.h"
+#include "wirelab/secret.h"
 
 #define WL_CONTROL_VERSION 1
 #define WL_CONTROL_PORT 5002
@@ -173,7 +174,7 @@ struct wl_session {
 
 struct wl_control {
 	const struct wl_node *node;
-	uint64_t random;
+	struct wl_secret secret;
 	uint32_t trial; /* the last one; 0 before the first */
 	struct wl_peer owner;
 	uint64_t owner_heard_ms;
@@ -197,7 +198,11 @@ size_t wl_control_too_long(struct wl_control *control, const char **reply);
 /* Whether a host has shown that it receives what is sent to its address: a request in a session of its own was answered. */
 bool wl_control_proven(const struct wl_control *control, const struct wl_ip *host);
 
-/* A number as hard to guess as those of sessions, for what else proves an address. */
+/* Mix what a stranger does not know into the key of all numbers to come, such as when something happened. */
+void wl_control_stir(struct wl_control *control, uint64_t word);
+
+/* A number for what else proves an address, such as the first sequence number of a TCP connection. It is as hard to guess as the
+ * numbers of sessions, and tells nothing of them. */
 uint32_t wl_control_random(struct wl_control *control);
 
 /* Let time pass: ends the trial of a peer that has gone. Call it some times a second. */

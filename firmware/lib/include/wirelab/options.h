@@ -101,6 +101,12 @@ uint64_t wl_clock(void);
 #define WL_CONTROL_UDP 1
 #endif
 
+/* 0: serial lines alone are answered, and session numbers can be guessed, since whoever holds the cable may say where traffic
+ * goes; saves about 500 bytes of code. It needs WL_CONTROL_UDP=0. */
+#ifndef WL_CONTROL_SECRET
+#define WL_CONTROL_SECRET 1
+#endif
+
 /* 0: addresses of IPv6 are refused as bad values; saves about 500 bytes of code. */
 #ifndef WL_CONTROL_IPV6
 #define WL_CONTROL_IPV6 1
@@ -164,6 +170,9 @@ uint64_t wl_clock(void);
 #endif
 #if WL_CONTROL_SESSIONS < 1 || WL_CONTROL_SESSIONS > 16 || WL_CONTROL_SESSIONS_PER_PEER < 1
 #error "WL_CONTROL_SESSIONS must be 1 to 16, WL_CONTROL_SESSIONS_PER_PEER at least 1"
+#endif
+#if !WL_CONTROL_SECRET && WL_CONTROL_UDP
+#error "WL_CONTROL_SECRET=0 lets strangers guess session numbers; fix: set WL_CONTROL_UDP=0 too, or leave it 1"
 #endif
 #if WL_IPERF_FLOWS < 2 || WL_IPERF_FLOWS > 64 || WL_IPERF_BACK_S < 1 || WL_IPERF_BACK_S > 3600
 #error "WL_IPERF_FLOWS must be 2 to 64, WL_IPERF_BACK_S 1 to 3600"
