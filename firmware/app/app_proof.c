@@ -2,9 +2,6 @@
 /* Which hosts receive what is sent to their address: over UDP one alone can be forged, so that traffic goes to nobody else. */
 #include "app_parts.h"
 
-/* How long a connection counts after something was heard on it. */
-#define PROOF_MS 60000
-
 void wl_app_connected(struct wl_app *app, const struct wl_ip *host)
 {
 	struct wl_app_proof *oldest = app->proofs;
@@ -26,7 +23,7 @@ bool wl_app_proven(const struct wl_app *app, const struct wl_ip *host)
 	uint64_t now = WL_CLOCK();
 
 	for (const struct wl_app_proof *p = app->proofs; p < app->proofs + WL_APP_PROOFS; p++)
-		if (wl_app_same_host(&p->host, host) && now - p->heard < PROOF_MS * app->ms_ticks)
+		if (wl_app_same_host(&p->host, host) && now - p->heard < WL_PROOF_MS * app->ms_ticks)
 			return true;
-	return wl_control_proven(&app->control, host);
+	return wl_control_proven(&app->control, host, now / app->ms_ticks);
 }

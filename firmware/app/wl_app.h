@@ -180,7 +180,7 @@ uint32_t wl_app_random(struct wl_app *app);
 /* Something was heard on a TCP connection with a host, be it that it is there or has ended. */
 void wl_app_connected(struct wl_app *app, const struct wl_ip *host);
 
-/* Whether a host is known to receive what is sent to its address: it uses a session, or something was heard on a TCP
+/* Whether a host is known to receive what is sent to its address: something was heard in a session that it uses, or on a TCP
  * connection with it within the last minute. A connection that is there and silent for longer only the glue knows. */
 bool wl_app_proven(const struct wl_app *app, const struct wl_ip *host);
 

@@ -50,13 +50,16 @@ static void the_last_few_hosts_are_remembered(void)
 	CHECK(!proven(&host));
 }
 
-static void a_session_proves_its_host_when_it_is_used(void)
+static void a_session_proves_its_host_for_a_minute_after_a_request(void)
 {
 	begin();
 	CHECK(!proven(&peer.host));
 	CHECK(says("status", "state=idle"));
-	fake.now += 1000000ull * MS;
+	fake.now += 59999ull * MS;
 	CHECK(proven(&peer.host) && !proven(&one));
+	fake.now += MS;
+	CHECK(!proven(&peer.host));
+	CHECK(says("status", "state=idle") && proven(&peer.host));
 }
 
 /* A stack takes the first sequence numbers of connections from here. */
@@ -80,7 +83,7 @@ int main(void)
 {
 	RUN(a_connection_proves_its_host_for_a_minute);
 	RUN(the_last_few_hosts_are_remembered);
-	RUN(a_session_proves_its_host_when_it_is_used);
+	RUN(a_session_proves_its_host_for_a_minute_after_a_request);
 	RUN(numbers_of_connections_are_no_row);
 	return tap_end();
 }

@@ -151,12 +151,13 @@ static uint32_t number_of(const struct wl_line *line, const char *key)
 	return (uint32_t)number;
 }
 
-bool wl_control_proven(const struct wl_control *c, const struct wl_ip *host)
+bool wl_control_proven(const struct wl_control *c, const struct wl_ip *host, uint64_t now_ms)
 {
 	const struct wl_peer peer = { .host = *host };
 
 	for (const struct wl_session *s = c->sessions; s < c->sessions + WL_CONTROL_SESSIONS; s++)
-		if (s->number != 0 && s->last != 0 && same_peer(&s->peer, &peer))
+		if (s->number != 0 && s->last != 0 && now_ms - s->heard_ms < WL_PROOF_MS &&
+		    same_peer(&s->peer, &peer))
 			return true;
 	return false;
 }

@@ -307,18 +307,42 @@ static void a_host_is_proven_by_what_it_does_in_its_session(void)
 
 	begin();
 	client = join(datagram(1));
-	CHECK(client.session != 0 && !wl_control_proven(&c, &one));
+	CHECK(client.session != 0 && !wl_control_proven(&c, &one, now_ms));
 	client.peer = datagram(2);
 	ask(&client, "status");
-	CHECK(!wl_control_proven(&c, &one) && !wl_control_proven(&c, &two));
+	CHECK(!wl_control_proven(&c, &one, now_ms) && !wl_control_proven(&c, &two, now_ms));
 	client.peer = datagram(1);
 	ask(&client, "status");
-	CHECK(wl_control_proven(&c, &one) && !wl_control_proven(&c, &two));
+	CHECK(wl_control_proven(&c, &one, now_ms) && !wl_control_proven(&c, &two, now_ms));
 	/* A serial line is no host. */
 	begin();
 	client = join(serial(0));
 	ask(&client, "status");
-	CHECK(!wl_control_proven(&c, &client.peer.host));
+	CHECK(!wl_control_proven(&c, &client.peer.host, now_ms));
+}
+
+/* An address goes to another machine some day, and its session stays where nobody else needs the place. */
+static void a_proof_is_over_a_minute_after_its_host_was_heard(void)
+{
+	struct wl_ip one = host(1).host;
+	struct client client;
+
+	begin();
+	client = join(datagram(1));
+	ask(&client, "status");
+	now_ms += WL_PROOF_MS - 1;
+	CHECK(wl_control_proven(&c, &one, now_ms));
+	now_ms++;
+	CHECK(!wl_control_proven(&c, &one, now_ms));
+	/* Neither a hello in its name nor a number that is wrong makes it count again. */
+	CHECK(hello(10, datagram(1)) != 0);
+	say("?1.2 counters trial=1 from=0", datagram(1));
+	CHECK(has(" no-session ") && !wl_control_proven(&c, &one, now_ms));
+	/* The session is still there, and a request in it does. */
+	ask(&client, "status");
+	CHECK(has(" state=idle ") && wl_control_proven(&c, &one, now_ms));
+	now_ms += 10 * WL_PROOF_MS;
+	CHECK(!wl_control_proven(&c, &one, now_ms));
 }
 
 int main(void)
@@ -333,5 +357,6 @@ int main(void)
 	RUN(a_peer_at_its_share_loses_over_udp_only_what_is_silent);
 	RUN(a_trial_is_neither_ended_nor_held_by_others);
 	RUN(a_host_is_proven_by_what_it_does_in_its_session);
+	RUN(a_proof_is_over_a_minute_after_its_host_was_heard);
 	return tap_end();
 }

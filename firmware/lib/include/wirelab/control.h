@@ -12,6 +12,8 @@
 #define WL_CONTROL_VERSION 1
 #define WL_CONTROL_PORT 5002
 #define WL_WHY_BYTES 120
+/* How long a host counts as proven after it was heard: its address may be another machine's later. */
+#define WL_PROOF_MS 60000
 
 /* Words of the protocol are numbered in the order of their lists in section 6; a set has a bit for each. */
 enum wl_direction { WL_TRANSMIT, WL_RECEIVE, WL_BOTH, WL_ECHO };
@@ -195,8 +197,9 @@ size_t wl_control_handle(struct wl_control *control, const char *bytes, size_t c
 /* The answer to a line of a request that was too long for the assembler. */
 size_t wl_control_too_long(struct wl_control *control, const char **reply);
 
-/* Whether a host has shown that it receives what is sent to its address: a request in a session of its own was answered. */
-bool wl_control_proven(const struct wl_control *control, const struct wl_ip *host);
+/* Whether a host has shown that it receives what is sent to its address: a request in a session of its own was answered, and
+ * something was heard in that session within the last WL_PROOF_MS. */
+bool wl_control_proven(const struct wl_control *control, const struct wl_ip *host, uint64_t now_ms);
 
 /* Mix what a stranger does not know into the key of all numbers to come, such as when something happened. */
 void wl_control_stir(struct wl_control *control, uint64_t word);
