@@ -30,7 +30,8 @@ bool wl_iperf_run(struct wl_iperf *it, const struct wl_iperf_test *test, uint64_
 		uint8_t *header = f->head + (test->udp ? WIDE_BYTES : 0);
 
 		f->udp = test->udp;
-		f->client = f->wide = f->own_socket = true;
+		f->client = f->own_socket = true;
+		f->layout = LAYOUT_WIDE;
 		f->ask = ask;
 		wl_iperf_header_write(&ask, test->udp, streams, header);
 		f->head_count = test->udp ? WIDE_BYTES + HEADER_BYTES : HEADER_BYTES;

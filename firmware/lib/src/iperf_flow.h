@@ -57,6 +57,9 @@ void wl_iperf_tell(struct wl_iperf *it, const struct wl_iperf_flow *flow, bool s
 /* One half is over, and that is told; with the other half the flow is. */
 void wl_iperf_over(struct wl_iperf *it, struct wl_iperf_flow *flow, bool sent, bool complete);
 
+/* A flow receives from now on. */
+void wl_iperf_receive(struct wl_iperf *it, struct wl_iperf_flow *flow, uint8_t how_far);
+
 /* Take a datagram of a flow; whether it was a final one. */
 bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *flow, const uint8_t *bytes, size_t count);
 

@@ -32,14 +32,19 @@ static void take_stamp(const struct wl_iperf *it, struct wl_iperf_rx *rx, const 
 bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t count)
 {
 	struct wl_iperf_rx *rx = &f->rx;
-	uint32_t low = wl_be32(bytes), high = low & 0x80000000u ? UINT32_MAX : 0;
+	uint32_t low = wl_be32(bytes), high;
 	uint64_t id;
 	bool is_final;
 
-	if (f->wide) {
+	if ((f->layout & LAYOUT_WIDE) != 0) {
 		if (count < WIDE_BYTES)
 			return false;
 		high = wl_be32(bytes + 12);
+	} else {
+		/* 2.0.10 to 2.0.13 set the top bit of the last number; nobody sends 2^30 datagrams with narrow ones. */
+		if (low >> 30 == 2)
+			low = 0x80000000u - low;
+		high = low & 0x80000000u ? UINT32_MAX : 0;
 	}
 	is_final = (high & 0x80000000u) != 0;
 	if (f->receiving != RX_DATA)
@@ -74,4 +79,11 @@ uint64_t wl_iperf_us(const struct wl_iperf *it, uint64_t ticks)
 uint64_t wl_iperf_later(const struct wl_iperf *it, uint64_t than, uint32_t ms)
 {
 	return than + ms * 1000000000ull / it->tick_ps;
+}
+
+void wl_iperf_receive(struct wl_iperf *it, struct wl_iperf_flow *f, uint8_t how_far)
+{
+	f->receiving = how_far;
+	f->rx.start = f->rx.last = it->now;
+	it->due = 0;
 }

@@ -143,7 +143,7 @@ static bool send_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t
 	wl_put32(f->head, (uint32_t)id);
 	wl_put32(f->head + 4, it->second);
 	wl_put32(f->head + 8, (uint32_t)us);
-	if (f->wide)
+	if ((f->layout & LAYOUT_WIDE) != 0)
 		wl_put32(f->head + 12, (uint32_t)(id >> 32));
 	return it->io->udp_send(it->io->context, f, f->head, count < f->head_count ? count : f->head_count,
 				count);
@@ -229,7 +229,8 @@ static void step_final(struct wl_iperf *it, struct wl_iperf_flow *f)
 		return;
 	}
 	/* The same number each time: who gets only the second must not count a loss for the first. */
-	send_datagram(it, f, 0 - tx->next, tx->length);
+	send_datagram(it, f, (f->layout & LAYOUT_FLAGGED) != 0 ? tx->next + 0x80000000u : 0 - tx->next,
+		      tx->length);
 	tx->tries++;
 	tx->due = wl_iperf_in(it, shared ? 1 : FINAL_MS);
 }
@@ -240,7 +241,7 @@ static void step_wait(struct wl_iperf *it, struct wl_iperf_flow *f)
 
 	if (f->udp && io->udp_open(io->context, f)) {
 		if (!f->client)
-			f->head_count = f->wide ? WIDE_BYTES : NARROW_BYTES;
+			f->head_count = wl_iperf_back_head(f->layout);
 		wl_iperf_begin(it, f);
 		if (f->client && f->ask.mode == WL_IPERF_REVERSE) {
 			f->sending = TX_KNOCK;

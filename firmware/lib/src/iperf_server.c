@@ -11,14 +11,6 @@
 /* Answers to further final datagrams; clients of 2.2 ask 200 times. */
 #define MOST_ANSWERS 250
 
-/* A flow receives from now on. */
-static void receive(struct wl_iperf *it, struct wl_iperf_flow *f, uint8_t how_far)
-{
-	f->receiving = how_far;
-	f->rx.start = f->rx.last = it->now;
-	it->due = 0;
-}
-
 /* A flow for the traffic back that runs at the same time (-d). */
 static void send_beside(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
@@ -33,7 +25,7 @@ static void send_beside(struct wl_iperf *it, struct wl_iperf_flow *f)
 	if (back == 0)
 		return;
 	back->udp = f->udp;
-	back->wide = f->wide;
+	back->layout = f->layout;
 	back->ask = f->ask;
 	wl_iperf_back(it, back);
 }
@@ -49,7 +41,7 @@ static void asked(struct wl_iperf *it, struct wl_iperf_flow *f)
 		return;
 	if (mode == WL_IPERF_REVERSE)
 		f->receiving = RX_NONE;
-	f->head_count = !f->udp ? 0 : f->wide ? WIDE_BYTES : NARROW_BYTES;
+	f->head_count = !f->udp ? 0 : wl_iperf_back_head(f->layout);
 	wl_iperf_begin(it, f);
 }
 
@@ -77,7 +69,7 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, size_t count)
 	    wl_iperf_proven(it, f)) {
 		f->tx.tries++;
 		wl_iperf_result(it, f, false, &result);
-		wl_iperf_report_write(&result.here, f->wide, report);
+		wl_iperf_report_write(&result.here, f->layout, report);
 		it->io->udp_send(it->io->context, f, report, REPORT_BYTES, REPORT_BYTES);
 	}
 	if (f->ask.mode == WL_IPERF_TRADEOFF)
@@ -91,21 +83,22 @@ static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_ad
 				   const uint8_t *bytes, size_t have)
 {
 	unsigned layout = wl_iperf_layout(bytes, have);
-	size_t head = layout & LAYOUT_WIDE ? WIDE_BYTES : NARROW_BYTES;
+	size_t head;
 	struct wl_iperf_flow *f;
 
-	if ((bytes[head == WIDE_BYTES ? 12 : 0] & 0x80) != 0 || from->port == 0)
+	if ((bytes[0] & 0x80) != 0 || from->port == 0)
 		return 0;
 	f = wl_iperf_place(it, from);
 	if (f == 0)
 		return 0;
 	f->udp = true;
-	f->wide = (layout & LAYOUT_WIDE) != 0;
-	receive(it, f, RX_DATA);
+	f->layout = (uint8_t)layout;
+	wl_iperf_receive(it, f, RX_DATA);
 	/* Some nodes begin with 0. */
 	f->rx.next = wl_be32(bytes) != 0;
 	if (!it->timed)
 		wl_iperf_set_time(it, wl_be32(bytes + 4), wl_be32(bytes + 8), it->now);
+	head = wl_iperf_head(layout);
 	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask))
 		asked(it, f);
 	return f;
@@ -135,8 +128,8 @@ static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 	if (!f->client || f->ask.mode < WL_IPERF_REVERSE || wl_be32(bytes) == 0)
 		return;
 	if (f->rx.bytes == 0) {
-		f->wide = (wl_iperf_layout(bytes, have) & LAYOUT_WIDE) != 0;
-		receive(it, f, RX_DATA);
+		f->layout = (uint8_t)wl_iperf_layout(bytes, have);
+		wl_iperf_receive(it, f, RX_DATA);
 		f->rx.next = 1;
 		if (f->sending == TX_KNOCK)
 			f->sending = TX_NONE;
@@ -197,7 +190,7 @@ struct wl_iperf_flow *wl_iperf_accept(struct wl_iperf *it, const struct wl_iperf
 	if (f == 0)
 		return 0;
 	f->head_want = 4;
-	receive(it, f, RX_HEADER);
+	wl_iperf_receive(it, f, RX_HEADER);
 	return f;
 }
 
@@ -208,7 +201,7 @@ void wl_iperf_connected(struct wl_iperf *it, struct wl_iperf_flow *f, uint64_t n
 		return;
 	wl_iperf_begin(it, f);
 	if (f->client && f->ask.mode >= WL_IPERF_REVERSE) {
-		receive(it, f, RX_DATA);
+		wl_iperf_receive(it, f, RX_DATA);
 		if (f->ask.mode == WL_IPERF_REVERSE)
 			f->tx.left = f->head_count;
 	}

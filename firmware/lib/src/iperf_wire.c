@@ -26,34 +26,45 @@
 /* 2.2 keeps an identification above the number of streams. */
 #define STREAMS_MASK 0x000FFFFFu
 /* The filling at offset 16: no flags, although some bits are set. */
+#define FILLING_AT_12 0x32333435u
 #define FILLING_AT_16 0x36373839u
 /* What is told to peers: 2.1.8, whose layout is spoken. */
 #define VERSION_UPPER 0x00020001u
 #define VERSION_LOWER 0x00080003u
 
-static bool plausible(uint32_t streams, uint32_t port)
+static bool plausible(uint32_t streams, uint32_t port, uint32_t most)
 {
-	return (streams & STREAMS_MASK) - 1 < 65535 && port - 1 < 65535;
+	return (streams & STREAMS_MASK) - 1 < most && port - 1 < 65535;
 }
 
 unsigned wl_iperf_layout(const uint8_t *bytes, size_t have)
 {
-	if (have >= WIDE_BYTES + 4) {
-		uint32_t mark = wl_be32(bytes + 16);
+	unsigned layout = LAYOUT_HEADER;
+	uint32_t before, mark;
 
-		/* No first datagram has a number beyond 32 bits, so the high word is the sign. */
-		if (wl_be32(bytes + 12) == ((bytes[0] & 0x80) != 0 ? UINT32_MAX : 0)) {
-			if (mark == FILLING_AT_16 || mark >> 16 == 2)
-				return LAYOUT_WIDE;
-			if (mark & IDS_64)
-				return LAYOUT_WIDE | LAYOUT_HEADER;
-		}
+	if (have < WIDE_BYTES + 4)
+		return 0;
+	before = wl_be32(bytes + 12);
+	mark = wl_be32(bytes + 16);
+	/* No first datagram has a number beyond 32 bits, so the high word is the sign. */
+	if (before == ((bytes[0] & 0x80) != 0 ? UINT32_MAX : 0)) {
+		if (mark == FILLING_AT_16 || mark >> 16 == 2)
+			return LAYOUT_WIDE;
+		if (mark & IDS_64)
+			return LAYOUT_WIDE | LAYOUT_HEADER;
+	}
+	/* 2.0.10 to 2.0.13 leave the word before as it was, and the flags are 0 where they ask nothing. */
+	if (mark == 0 && before == FILLING_AT_12)
+		return LAYOUT_FLAGGED;
+	if ((before & VERSION1) == 0) {
+		bytes += 4;
+		have -= 4;
+		layout = LAYOUT_FLAGGED | LAYOUT_HEADER;
 	}
 	/* The payload of a 12-byte head may be anything, so a header counts only where all of it makes sense. */
-	if (have >= NARROW_BYTES + V1_BYTES && (wl_be32(bytes + 12) & VERSION1) != 0 &&
-	    (wl_be32(bytes + 16) & STREAMS_MASK) <= 128 &&
-	    plausible(wl_be32(bytes + 16), wl_be32(bytes + 20)))
-		return LAYOUT_HEADER;
+	if (have >= NARROW_BYTES + V1_BYTES && (wl_be32(bytes + 12) & (VERSION1 | IDS_64)) == VERSION1 &&
+	    plausible(wl_be32(bytes + 16), wl_be32(bytes + 20), 128))
+		return layout;
 	return 0;
 }
 
@@ -88,7 +99,7 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 	if (have < V1_BYTES)
 		return false;
 	flags = wl_be32(bytes);
-	if (wl_iperf_header_bytes(flags) == 0 || !plausible(wl_be32(bytes + 4), wl_be32(bytes + 8)))
+	if (wl_iperf_header_bytes(flags) == 0 || !plausible(wl_be32(bytes + 4), wl_be32(bytes + 8), 65535))
 		return false;
 	length = wl_be32(bytes + 12);
 	amount = wl_be32(bytes + 20);
@@ -144,32 +155,42 @@ void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t st
 		  HEADER_BYTES / 4);
 }
 
-void wl_iperf_report_write(const struct wl_iperf_count *c, bool wide, uint8_t *out)
+void wl_iperf_report_write(const struct wl_iperf_count *c, unsigned layout, uint8_t *out)
 {
+	uint8_t *at = out + wl_iperf_head(layout);
+
 	/* The head is zero: what copies that of the final datagram could be taken for one, and answered again. */
 	memset(out, 0, REPORT_BYTES);
-	put_words(out + (wide ? WIDE_BYTES : NARROW_BYTES),
-		  (uint32_t[]){ wide ? VERSION1 | IDS_64 : VERSION1, (uint32_t)(c->bytes >> 32),
-				(uint32_t)c->bytes, (uint32_t)(c->duration_us / 1000000),
-				(uint32_t)(c->duration_us % 1000000), (uint32_t)c->lost,
-				(uint32_t)c->out_of_order, (uint32_t)c->datagrams, c->jitter_us / 1000000,
-				c->jitter_us % 1000000 },
-		  10);
-	if (wide)
-		put_words(out + 116,
-			  (uint32_t[]){ (uint32_t)(c->lost >> 32), (uint32_t)(c->out_of_order >> 32),
-					(uint32_t)(c->datagrams >> 32) },
-			  3);
+	put_words(at,
+		  (uint32_t[]){ VERSION1 | ((layout & LAYOUT_WIDE) != 0 ? IDS_64 : 0),
+				(uint32_t)(c->bytes >> 32), (uint32_t)c->bytes,
+				(uint32_t)(c->duration_us / 1000000), (uint32_t)(c->duration_us % 1000000),
+				(uint32_t)c->lost, (uint32_t)c->out_of_order, (uint32_t)c->datagrams },
+		  8);
+	/* Its seconds before it are 0: a step of the clock does not count. 2.0.10 to 2.0.13 have the upper word of the datagrams
+	 * before them. */
+	wl_put32(at + ((layout & LAYOUT_FLAGGED) != 0 ? 40 : 36), c->jitter_us);
+	/* Of 64-bit numbers; all else has nothing there. */
+	put_words(out + 116,
+		  (uint32_t[]){ (uint32_t)(c->lost >> 32), (uint32_t)(c->out_of_order >> 32),
+				(uint32_t)(c->datagrams >> 32) },
+		  3);
+}
+
+static uint64_t joined(const uint8_t *low, const uint8_t *high)
+{
+	return (uint64_t)wl_be32(high) << 32 | wl_be32(low);
 }
 
 bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_count *c)
 {
 	const uint8_t *at = bytes + NARROW_BYTES;
+	static const uint8_t none[12] = { 0 };
 	uint32_t before;
-	bool halves = false;
+	const uint8_t *high = none;
 
-	/* 52 bytes of type 2 are a late answer to a header, of 2.0.13. */
-	if (have < NARROW_BYTES + 40 || (have == 52 && wl_be32(bytes) == 2))
+	/* Type 2 is a late answer to a header, of 2.0.13; no number of a report is positive. */
+	if (have < NARROW_BYTES + 40 || wl_be32(bytes) == 2)
 		return false;
 	/* In the long head this is the high half of a number: 0, or all bits set. */
 	before = wl_be32(at);
@@ -177,18 +198,15 @@ bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_cou
 		at += 4;
 		if (have < WIDE_BYTES + 40 || (wl_be32(at) & VERSION1) == 0)
 			return false;
-		halves = have >= REPORT_BYTES && (wl_be32(at) & IDS_64) != 0;
+		if (have >= REPORT_BYTES && (wl_be32(at) & IDS_64) != 0)
+			high = bytes + 116;
 	}
-	c->bytes = (uint64_t)wl_be32(at + 4) << 32 | wl_be32(at + 8);
+	c->bytes = joined(at + 8, at + 4);
 	c->duration_us = (uint64_t)wl_be32(at + 12) * 1000000 + wl_be32(at + 16);
 	c->jitter_us = wl_be32(at + 32) * 1000000 + wl_be32(at + 36);
-	for (size_t n = 0; n < 3; n++) {
-		uint64_t *count = n == 0 ? &c->lost : n == 1 ? &c->out_of_order : &c->datagrams;
-
-		*count = wl_be32(at + 20 + 4 * n);
-		if (halves)
-			*count |= (uint64_t)wl_be32(bytes + 116 + 4 * n) << 32;
-	}
+	c->lost = joined(at + 20, high);
+	c->out_of_order = joined(at + 24, high + 4);
+	c->datagrams = joined(at + 28, high + 8);
 	return true;
 }
 

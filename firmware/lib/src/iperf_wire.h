@@ -17,14 +17,29 @@
 #define REPORT_BYTES 128
 
 /* Bits of what wl_iperf_layout returns. */
-#define LAYOUT_WIDE 1
-#define LAYOUT_HEADER 2
+#define LAYOUT_WIDE 4
+#define LAYOUT_HEADER 1
+/* A word more behind a head of NARROW_BYTES, and the last number has its top bit set in place of a sign. */
+#define LAYOUT_FLAGGED 8
 
 /* Which generation wrote the first datagram of a flow; it has at least NARROW_BYTES. */
 unsigned wl_iperf_layout(const uint8_t *bytes, size_t have);
 
 /* Bytes of the header whose first word this is, as far as they are looked at; 0 where it is none. */
 size_t wl_iperf_header_bytes(uint32_t first);
+
+/* Where header or report lie in a datagram. */
+static inline size_t wl_iperf_head(unsigned layout)
+{
+	return (layout & (LAYOUT_WIDE | LAYOUT_FLAGGED)) != 0 ? WIDE_BYTES : NARROW_BYTES;
+}
+
+/* Bytes of the head of a datagram that goes back: of 2.0.10 to 2.0.13 with the flags of a header that asks nothing. */
+static inline uint8_t wl_iperf_back_head(unsigned layout)
+{
+	/* The bits have the values of the bytes that come behind the narrow head. */
+	return (uint8_t)(NARROW_BYTES + (layout & (LAYOUT_WIDE | LAYOUT_FLAGGED)));
+}
 
 /* Read a client header; false where it is none or makes no sense. */
 bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask *ask);
@@ -33,7 +48,7 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t streams, uint8_t *out);
 
 /* Write a report of REPORT_BYTES, in the peer's layout. */
-void wl_iperf_report_write(const struct wl_iperf_count *count, bool wide, uint8_t *out);
+void wl_iperf_report_write(const struct wl_iperf_count *count, unsigned layout, uint8_t *out);
 
 /* Read a report of any generation; false where it is none. */
 bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_count *count);

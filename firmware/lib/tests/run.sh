@@ -135,6 +135,7 @@ main() {
     run test_iperf_udp
     run test_iperf_tcp
     run test_iperf_forged
+    run test_iperf_older
     run replay_iperf iperf2 "$tree"/fuzz/corpus/iperf2_header/* "$tree"/fuzz/corpus/iperf2_receiver/* "$here"/../fuzz/corpus/iperf/*
     run replay_frame test_frame "$tree"/fuzz/corpus/test_frame/*
     run replay_echo echo "$tree"/fuzz/corpus/test_frame/*

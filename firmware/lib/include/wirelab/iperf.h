@@ -153,7 +153,8 @@ struct wl_iperf_flow {
 	} handle;
 	bool udp, client;
 	/* The library's, here because what lies near the front is read with short instructions. */
-	bool wide, own_socket, reported, half_closed;
+	uint8_t layout; /* of the peer */
+	bool own_socket, reported, half_closed;
 	uint8_t receiving, sending; /* how far each half is */
 	uint8_t head_count, head_want;
 	struct wl_iperf_address peer;
