@@ -210,7 +210,7 @@ fn a_page_of_an_older_server_has_right_cells_or_named_reasons() {
         let cancel = Cancel::new();
         let outcome = run_plan(&mut node, &plan, &mut none, &(), &cancel, &mut kept);
         assert!(outcome.is_done(), "{kind:?}: {outcome:?}");
-        let mut cells = 0;
+        let (mut cells, mut whole) = (0, 0);
         for (part, observation) in &kept.0 {
             let what = format!("{kind:?}, {part}: {observation:#?}");
             match &observation.status {
@@ -229,17 +229,17 @@ fn a_page_of_an_older_server_has_right_cells_or_named_reasons() {
                 Status::Complete => {
                     let flow = flow(observation, Direction::Receive);
                     let lost = *flow.loss_ratio.value().expect(&what);
-                    // The peer drops nothing at such rates, and its first datagram is no loss.
-                    if part == "UDP RX" {
-                        assert_pair(observation, 0.0);
-                    } else if lost < 0.5 {
+                    if lost < 0.5 {
                         assert_pair(observation, lost);
                     }
+                    // A busy host may drop some; the first datagram of each flow is no loss.
+                    whole += u32::from(part == "UDP RX" && lost == 0.0);
                     cells += 1;
                 }
             }
         }
         assert!(cells >= 5, "{kind:?}: {cells} cells");
+        assert!(whole >= 1, "{kind:?}: no flow without loss: {:#?}", kept.0);
         let rate = kept.2.iter().find_map(|end| match end {
             Ok(Found::Rates(found)) => Some(found),
             _ => None,
