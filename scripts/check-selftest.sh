@@ -121,7 +121,7 @@ X
     # A crate at its limit of places, and words that are allowed where they stand.
     printf 'way out => fix\ndocs: is told => is reported\nnot yet: crates/b 1\n' >"$tree/scripts/words.txt"
     mkdir -p "$tree/crates/b/src"
-    printf '//! A crate.\n\n// It is told the way\n// out.\nfn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
+    printf '//! A crate.\n\n// It is told the way\n// out.\npub fn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
     printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
     printf '\n[[package]]\nname = "b"\nversion = "0.1.0"\n' >>"$tree/Cargo.lock"
     printf '/* A test. */\nint main(void)\n{\n\tRUN(it_holds);\n}\n' >"$tree/crates/a/tests/t.c"
