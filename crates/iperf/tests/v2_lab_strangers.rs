@@ -3,19 +3,23 @@
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use wirelab_iperf::v2::{Amount, ClientHeader, Generation, Head, Mode, Rate, ServerConfig};
+use wirelab_iperf::v2::{Generation, Mode, ServerConfig};
 use wirelab_port::lab::{EphemeralLab, LabSpec};
 use wirelab_socket::access::Access;
 
+#[path = "v2_common/forged.rs"]
+mod forged;
 mod v2_common;
 mod v2_lab_common;
+use forged::{bytes_that_come, datagram};
 use v2_lab_common::{IPV4, Place, lab, sides_of};
 
 /// An address behind a router, as far as the node can tell: whose it is, nobody proved.
 const VICTIM: &str = "203.0.113.9";
-const QUIET: Duration = Duration::from_millis(700);
+/// Datagrams a second that are asked back, and bytes that are far more than a server may send.
+const PACKETS_PER_S: u64 = 1000;
+const ENOUGH: usize = 100_000;
 
 /// A lab whose node reaches the victim's address behind its link; `None` where none can be made.
 fn routed(name: &str) -> Option<(EphemeralLab, [Place; 2])> {
@@ -33,39 +37,7 @@ fn routed(name: &str) -> Option<(EphemeralLab, [Place; 2])> {
 /// A socket that has the victim's address.
 fn victim(tester: &Place) -> UdpSocket {
     let bind = || UdpSocket::bind((VICTIM, 0)).unwrap();
-    let socket = tester.namespace.run_in(bind).unwrap();
-    let wait = Some(Duration::from_millis(5));
-    socket.set_read_timeout(wait).unwrap();
-    socket
-}
-
-/// A datagram of a flow that asks for traffic back to `port`, in the layout of a generation.
-fn datagram(kind: Generation, mode: Mode, port: u16, id: i64) -> Vec<u8> {
-    let mut out = vec![0; 100];
-    let head = Head {
-        id,
-        seconds: 0,
-        microseconds: 0,
-    };
-    head.emit(&mut out, kind.ids());
-    let amount = Amount::Time { centiseconds: 3000 };
-    let header = ClientHeader::new(true, port, 100, amount, Rate::PacketsPerS(1000));
-    let header = header.with_mode(mode).of_generation(kind);
-    header.emit(&mut out[kind.header_at().unwrap()..]).unwrap();
-    out
-}
-
-/// Bytes that come to any of these sockets until they are quiet, or until far more came than is needed.
-fn bytes_that_come(sockets: &[&UdpSocket]) -> usize {
-    let (mut bytes, mut heard, mut buf) = (0, Instant::now(), [0; 2000]);
-    while heard.elapsed() < QUIET && bytes < 100_000 {
-        for socket in sockets {
-            if let Ok(len) = socket.recv(&mut buf) {
-                (bytes, heard) = (bytes + len, Instant::now());
-            }
-        }
-    }
-    bytes
+    tester.namespace.run_in(bind).unwrap()
 }
 
 /// What a victim gets where somebody sends the start and the end of a flow in its name, and how much was sent.
@@ -75,10 +47,10 @@ fn forge(tester: &Place, server: SocketAddr, kind: Generation, mode: Mode) -> (u
     let mut sent = 0;
     for id in [kind.first_id(), -2, -2, -2] {
         sent += asks
-            .send_to(&datagram(kind, mode, port, id), server)
+            .send_to(&datagram(kind, mode, port, PACKETS_PER_S, id), server)
             .unwrap();
     }
-    (sent, bytes_that_come(&[&asks, &back]))
+    (sent, bytes_that_come(&[&asks, &back], ENOUGH))
 }
 
 #[test]
@@ -131,6 +103,6 @@ fn forged_ends_of_short_flows_are_answered_with_no_more_than_came() {
         head[..4].copy_from_slice(&id.to_be_bytes());
         sent += socket.send_to(&head, ours.server.udp_address()).unwrap();
     }
-    let came = bytes_that_come(&[&socket]);
+    let came = bytes_that_come(&[&socket], ENOUGH);
     assert!(came > 0 && came <= sent, "{came} bytes for {sent}");
 }

@@ -2,6 +2,8 @@
 //! honest clients, and its memory, threads, descriptors and idle processor time are what they were.
 
 mod attacks_common;
+#[path = "../../iperf/tests/v2_common/forged.rs"]
+mod forged;
 
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::process::Command;
@@ -9,44 +11,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use attacks_common::{CONTROL, Random, THREE, TWO, Victim, lab, opening, reset, write};
+use forged::bytes_that_come;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
 };
-use wirelab_iperf::v2::{Amount, ClientHeader, Generation, Head, Mode, Rate};
+use wirelab_iperf::v2::{Generation, Mode};
 use wirelab_port::lab::Side;
 
 const PORTS: [u16; 3] = [CONTROL, TWO, THREE];
 
-/// The first or last datagram of an iperf 2 flow that asks for traffic back.
-fn datagram(kind: Generation, mode: Mode, port: u16, id: i64) -> Vec<u8> {
-    let mut out = vec![0; 100];
-    let head = Head {
-        id,
-        seconds: 0,
-        microseconds: 0,
-    };
-    head.emit(&mut out, kind.ids());
-    let amount = Amount::Time { centiseconds: 3000 };
-    let header = ClientHeader::new(true, port, 100, amount, Rate::PacketsPerS(10_000));
-    let header = header.with_mode(mode).of_generation(kind);
-    header.emit(&mut out[kind.header_at().unwrap()..]).unwrap();
-    out
-}
+/// Datagrams a second that are asked back, and bytes that are far more than a server may send.
+const PACKETS_PER_S: u64 = 10_000;
+const ENOUGH: usize = 20_000;
 
-/// Bytes that come to sockets until they are quiet, or until far more came than was sent.
-fn bytes_that_come(sockets: &[&UdpSocket]) -> usize {
-    let (mut bytes, mut heard, mut buf) = (0, Instant::now(), [0; 2000]);
-    while heard.elapsed() < Duration::from_millis(700) && bytes < 20_000 {
-        for socket in sockets {
-            socket
-                .set_read_timeout(Some(Duration::from_millis(5)))
-                .unwrap();
-            if let Ok(len) = socket.recv(&mut buf) {
-                (bytes, heard) = (bytes + len, Instant::now());
-            }
-        }
-    }
-    bytes
+/// A datagram of a flow that asks for traffic back.
+fn datagram(kind: Generation, mode: Mode, port: u16, id: i64) -> Vec<u8> {
+    forged::datagram(kind, mode, port, PACKETS_PER_S, id)
 }
 
 /// Bytes sent in the name of an address, and bytes that it got.
@@ -58,7 +38,7 @@ fn forge(victim: &Victim<'_>, kind: Generation, mode: Mode) -> (usize, usize) {
         let bytes = datagram(kind, mode, port, id);
         sent += asks.send_to(&bytes, victim.at(TWO)).unwrap();
     }
-    (sent, bytes_that_come(&[&asks, &back]))
+    (sent, bytes_that_come(&[&asks, &back], ENOUGH))
 }
 
 #[test]

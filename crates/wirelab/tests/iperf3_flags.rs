@@ -4,8 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -13,7 +12,7 @@ mod common;
 mod iperf_common;
 
 use common::{stderr, stdout};
-use iperf_common::{LIMIT, Ours, Real, free_port, has, listens, real_client, start, test};
+use iperf_common::{Ours, Real, free_port, has, real_client, start, test, wait_until_listens};
 
 /// What a client asks for in the parameter exchange of iperf3.
 fn asked(mut client: Command, flags: &str) -> Value {
@@ -84,11 +83,7 @@ impl Silent {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let since = Instant::now();
-        while !listens(port, false) {
-            assert!(since.elapsed() < LIMIT, "it listens");
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until_listens(port);
         let port = port.to_string();
         Silent { child, port }
     }

@@ -3,8 +3,6 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use nix::pty::openpty;
 
@@ -12,7 +10,7 @@ mod common;
 mod iperf_common;
 
 use common::{stderr, stdout};
-use iperf_common::{LIMIT, Ours, Real, free_port, has, listens};
+use iperf_common::{Ours, Real, free_port, has, wait_until_listens};
 
 const PASSWORD: &str = "lab-secret";
 
@@ -95,11 +93,7 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let since = Instant::now();
-        while !listens(port, false) {
-            assert!(since.elapsed() < LIMIT, "it listens");
-            thread::sleep(Duration::from_millis(10));
-        }
+        wait_until_listens(port);
         let port = port.to_string();
         Server { child, port }
     }
