@@ -16,6 +16,8 @@ pub const MIN_BYTES: usize = 16;
 pub const MAX_BYTES: usize = 4096;
 /// Random bytes of a challenge.
 const CHALLENGE_BYTES: usize = 16;
+/// What is missing where the system cannot be asked.
+const NO_RANDOM: &str = "the system's source of randomness";
 /// What an answer is for, so that it is of no use elsewhere.
 const PURPOSE: &str = "wirelab node control 1";
 
@@ -105,11 +107,12 @@ impl Token {
 }
 
 /// A challenge for one session: 32 hexadecimal digits.
+///
+/// # Panics
+/// As [`random_u32`].
 pub(crate) fn challenge() -> String {
     let mut bytes = [0; CHALLENGE_BYTES];
-    for four in bytes.chunks_exact_mut(4) {
-        four.copy_from_slice(&random_u32().to_ne_bytes());
-    }
+    getrandom::fill(&mut bytes).expect(NO_RANDOM);
     hex(&bytes)
 }
 
@@ -118,7 +121,7 @@ pub(crate) fn challenge() -> String {
 /// # Panics
 /// Where the system has no source of randomness: a number that can be guessed would be worse.
 pub(crate) fn random_u32() -> u32 {
-    getrandom::u32().expect("the system's source of randomness")
+    getrandom::u32().expect(NO_RANDOM)
 }
 
 fn hex(bytes: &[u8]) -> String {

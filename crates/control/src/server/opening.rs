@@ -33,34 +33,34 @@ impl<H: NodeHandler> Server<H> {
                 out,
             );
         }
-        let identity = self.handler.identity().clone();
-        let mut opened = Opened {
-            version: hello.version.min(VERSION),
-            session: u32::MAX,
-            challenge: self.token.is_some().then(challenge),
-        };
-        if let Some(most) = most {
-            // No session is opened, and none is given up for it, before it is known that the reply may be sent.
-            answer(Reply::Hello(opened.clone(), identity.clone()), line.id, out);
-            if out.as_bytes().len() > most {
-                return refuse(Refusal::new(Code::Pad), line.id, out);
-            }
-        }
+        let too_long = |out: &LineBuf| most.is_some_and(|most| out.as_bytes().len() > most);
         if let Some(session) = self.sessions.opened_by(peer, line.id.number) {
             out.clone_from(&session.reply);
+            if too_long(out) {
+                refuse(Refusal::new(Code::Pad), line.id, out);
+            }
             return;
+        }
+        let opened = Opened {
+            version: hello.version.min(VERSION),
+            session: self.sessions.fresh_number(),
+            challenge: self.token.is_some().then(challenge),
+        };
+        let identity = self.handler.identity().clone();
+        answer(Reply::Hello(opened.clone(), identity), line.id, out);
+        // No session is opened, and none is given up for it, before it is known that the reply may be sent.
+        if too_long(out) {
+            return refuse(Refusal::new(Code::Pad), line.id, out);
         }
         let idle = self.idle();
         let forgeable = most.is_some();
-        let Some(session) = self
-            .sessions
-            .open(peer, line.id.number, now, idle, forgeable)
+        let Some(session) =
+            self.sessions
+                .open(opened.session, peer, line.id.number, now, idle, forgeable)
         else {
             return refuse(Refusal::new(Code::Full), line.id, out);
         };
-        opened.session = session.number;
-        session.challenge.clone_from(&opened.challenge);
-        answer(Reply::Hello(opened, identity), line.id, out);
+        session.challenge = opened.challenge;
         session.reply.clone_from(out);
     }
 

@@ -70,7 +70,7 @@ impl Sessions {
         Some(session)
     }
 
-    /// Make room and open a session. `None` where every place is taken by a client that was heard lately.
+    /// Make room and open a session of a [fresh number](Sessions::fresh_number). `None` where every place is taken by a client that was heard lately.
     ///
     /// A peer at its limit gives up a session of its own, else anybody does: first the oldest that proves nothing (a flood
     /// of hellos from invented addresses wears out only such), then the oldest idle one. Of its own a peer also gives the
@@ -78,6 +78,7 @@ impl Sessions {
     /// the session of a trial that runs.
     pub(crate) fn open(
         &mut self,
+        number: u32,
         peer: Peer,
         nonce: u32,
         now: Duration,
@@ -100,7 +101,6 @@ impl Sessions {
         {
             return None;
         }
-        let number = self.fresh_number();
         self.table.push(Session {
             number,
             peer,
@@ -126,7 +126,7 @@ impl Sessions {
     }
 
     /// Session numbers are hard to guess: whoever knows one has received a reply at the address he claims.
-    fn fresh_number(&mut self) -> u32 {
+    pub(crate) fn fresh_number(&mut self) -> u32 {
         loop {
             let number = self.random.next();
             if number != 0 && self.table.iter().all(|s| s.number != number) {
