@@ -29,6 +29,11 @@ pub fn unix_ns() -> u64 {
     read(ClockId::CLOCK_REALTIME)
 }
 
+/// Seconds since 1970.
+pub fn unix_s() -> u64 {
+    unix_ns() / 1_000_000_000
+}
+
 #[inline]
 fn read(clock: ClockId) -> u64 {
     // Both clocks exist on every Linux, so that reading them cannot fail.

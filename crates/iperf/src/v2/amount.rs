@@ -73,6 +73,15 @@ impl Rate {
     /// What iperf sends over UDP where no rate is asked: 1 Mibit/s.
     pub const UDP_DEFAULT: Rate = Rate::BitsPerS(1 << 20);
 
+    /// The rate in bit/s of packets of `length_bytes`; `None` is as fast as it goes.
+    pub const fn bits_per_s(self, length_bytes: u32) -> Option<u64> {
+        match self {
+            Rate::BitsPerS(bits) => Some(bits),
+            Rate::PacketsPerS(packets) => Some(packets.saturating_mul(8 * length_bytes as u64)),
+            Rate::Max => None,
+        }
+    }
+
     /// Picoseconds from one packet of `length_bytes` to the next; `None` is as fast as it goes.
     pub fn interval_ps(self, length_bytes: u32) -> Option<u64> {
         const PS: u128 = 1_000_000_000_000;

@@ -278,11 +278,12 @@ impl ClientConfig {
     fn header(&self, port: u16, start: (u32, u32)) -> ClientHeader {
         let udp = self.protocol == Protocol::Udp;
         let length = self.length_bytes.unwrap_or(0);
-        let rate = match self.rate {
-            Rate::PacketsPerS(packets) if udp => {
-                Rate::BitsPerS(packets.saturating_mul(8 * u64::from(self.datagram_bytes())))
-            }
-            rate => rate,
+        let rate = match udp {
+            true => self
+                .rate
+                .bits_per_s(self.datagram_bytes())
+                .map_or(Rate::Max, Rate::BitsPerS),
+            false => self.rate,
         };
         let header = ClientHeader::new(udp, port.max(1), length, self.amount, rate);
         let mut header = ClientHeader {

@@ -93,6 +93,14 @@ pub struct ClientHeader {
     pub start: Option<(u32, u32)>,
 }
 
+/// Bytes of a datagram, of which a header tells 0 where they are the usual ones.
+const fn or_default(length_bytes: u32) -> u32 {
+    match length_bytes {
+        0 => DATAGRAM_BYTES,
+        bytes => bytes,
+    }
+}
+
 impl ClientHeader {
     /// Read a header that starts the given bytes; `None` where they are none, are cut off, or make no sense.
     pub fn parse(bytes: &[u8]) -> Option<ClientHeader> {
@@ -213,16 +221,7 @@ impl ClientHeader {
             len += WIDE_LEN;
         }
         // Packets are multiplied out, since no generation reads them alike.
-        let length = if length_bytes == 0 {
-            DATAGRAM_BYTES
-        } else {
-            length_bytes
-        };
-        let bits = match rate {
-            Rate::BitsPerS(bits) => bits,
-            Rate::PacketsPerS(packets) => packets.saturating_mul(8 * u64::from(length)),
-            Rate::Max => 0,
-        };
+        let bits = rate.bits_per_s(or_default(length_bytes)).unwrap_or(0);
         ClientHeader {
             flags: flags | (len as u32) << 1,
             threads: 1,
@@ -387,17 +386,7 @@ impl ClientHeader {
 
     /// The same in bit/s; `None` where no rate is named.
     pub fn bits_per_s(&self) -> Option<u64> {
-        match self.rate()? {
-            Rate::BitsPerS(bits) => Some(bits),
-            Rate::PacketsPerS(packets) => {
-                let bytes = match self.length_bytes {
-                    0 => DATAGRAM_BYTES,
-                    bytes => bytes,
-                };
-                Some(packets.saturating_mul(8 * u64::from(bytes)))
-            }
-            Rate::Max => None,
-        }
+        self.rate()?.bits_per_s(or_default(self.length_bytes))
     }
 }
 

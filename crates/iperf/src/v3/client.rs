@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use wirelab_trial::Cancel;
+use wirelab_trial::host_clock::{unix_ns, unix_s};
 
 use super::auth::Credentials;
 use super::chosen::{asked, try_out};
@@ -82,10 +83,7 @@ impl Client {
         };
         let stream = connect(peer, 0, wanted(0, &of_control), self.connect_timeout)?;
         let link = Link::new(stream)?;
-        let seed = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let cookie = Cookie::new(seed.as_nanos() as u64 ^ u64::from(std::process::id()) << 40);
+        let cookie = Cookie::new(unix_ns() ^ u64::from(std::process::id()) << 40);
         let client = &Client {
             parameters,
             ..self.clone()
@@ -93,7 +91,7 @@ impl Client {
         let mut parameters = client.parameters.clone();
         if let Some(credentials) = &self.credentials {
             // Only now: the server compares its time with its own clock.
-            let token = credentials.token(seed.as_secs());
+            let token = credentials.token(unix_s());
             parameters.auth_token = Some(token.map_err(TestError::Credentials)?);
         }
         let control = ClientControl::new(cookie, parameters);
@@ -244,9 +242,7 @@ impl Session<'_> {
             parameters.wanted_bytes().filter(|_| !omitting),
             self.client.sending,
         );
-        let began_unix_s = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_secs());
+        let began_unix_s = unix_s();
         let mut streams = Vec::new();
         for (index, way) in (0..).zip(ways) {
             let begin = match parameters.client_sends(index) {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
+
+use wirelab_trial::host_clock::unix_ns;
 
 use crate::sending::SendOptions;
 
@@ -30,9 +32,7 @@ impl Run {
     pub(super) fn new(wanted: Option<u64>, options: SendOptions) -> Arc<Run> {
         Arc::new(Run {
             began: Instant::now(),
-            epoch_ns: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(0)),
+            epoch_ns: unix_ns(),
             stop: AtomicBool::new(false),
             moved: AtomicU64::new(0),
             wanted: AtomicU64::new(wanted.unwrap_or(0)),
@@ -109,6 +109,8 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{SystemTime, UNIX_EPOCH};
+
     use super::*;
 
     #[test]

@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use wirelab_socket::access::Access;
 use wirelab_trial::Cancel;
+use wirelab_trial::host_clock::unix_s;
 
 use super::auth::Authorizer;
 use super::chosen::granted;
@@ -215,10 +216,9 @@ impl Server {
         parameters: &Parameters,
         tell: Tell<'_>,
     ) -> Option<SocketOptions> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now_unix_s = unix_s();
         let token = parameters.auth_token.as_deref();
-        let check =
-            |authorizer: &Authorizer| authorizer.check(token, now.unwrap_or_default().as_secs());
+        let check = |authorizer: &Authorizer| authorizer.check(token, now_unix_s);
         if let Some(Err(why)) = self.authorizer.as_ref().map(check) {
             if let Ok(peer) = candidate.stream.peer_addr() {
                 tell(Told::Refused { peer, why: &why });

@@ -90,20 +90,15 @@ fn make_room(open: &mut Vec<Entry>, newcomer: IpAddr, now_ns: u64) -> bool {
     let quietest = (0..open.len()).min_by_key(|at| heard(&open[*at]));
     let at = quietest.filter(|at| quiet(&open[*at])).or_else(|| {
         let most = open.iter().map(|entry| of(entry.ip)).max()?;
-        let has_more = newcomer_may_push(of(newcomer), most);
+        let own = of(newcomer);
         let oldest = open.iter().position(|entry| of(entry.ip) == most);
-        oldest.filter(|_| has_more)
+        // One that has most itself pushes out its own.
+        oldest.filter(|_| own < most || own > 1)
     });
     let Some(at) = at else { return false };
     let entry = open.remove(at);
     let _ = entry.stream.shutdown(Shutdown::Both);
     true
-}
-
-/// Whether a peer with so many connections may push one out of the peer that has most. One that has them all pushes out its
-/// own.
-const fn newcomer_may_push(own: usize, most: usize) -> bool {
-    own < most || own == most && own > 1
 }
 
 fn serve_connection(

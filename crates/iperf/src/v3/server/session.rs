@@ -3,9 +3,10 @@
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use wirelab_trial::Cancel;
+use wirelab_trial::host_clock::unix_s;
 
 use super::Server;
 use crate::connecting::set_window;
@@ -197,9 +198,7 @@ impl Session<'_> {
         let cpu = CpuUse::start();
         // The client says when an amount is reached, since it alone knows what arrived where the server sends.
         let run = Run::new(None, self.server.sending);
-        let began_unix_s = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_secs());
+        let began_unix_s = unix_s();
         // Receiving threads are there before the client is told; sending ones begin with the test.
         let (streams, shared) = self
             .begin(&run, ways)
