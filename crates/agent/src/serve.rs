@@ -51,7 +51,7 @@ pub enum AgentError {
     #[error(transparent)]
     Busy(#[from] BusyError),
     /// The port is in use, or may not be had.
-    #[error("cannot listen on {address}: {source}; {}", way_out(.source))]
+    #[error("cannot listen on {address}: {source}; {}", fix(.source))]
     Listen {
         /// Where.
         address: SocketAddr,
@@ -63,7 +63,7 @@ pub enum AgentError {
     Threads(io::Error),
 }
 
-fn way_out(error: &io::Error) -> &'static str {
+fn fix(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::AddrInUse => {
             "is a node running there already (`ss -lptu`)? Give another port with --listen ADDRESS:PORT"
