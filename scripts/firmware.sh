@@ -56,9 +56,8 @@ footprint() {
 }
 
 main() {
-    local boards=("$@") board registers
+    local boards=("$@") board registers description
     have arm-none-eabi-gcc || die "there is no arm-none-eabi-gcc; install gcc-arm-none-eabi and libnewlib-arm-none-eabi"
-    have riscv64-unknown-elf-gcc || die "there is no riscv64-unknown-elf-gcc; install gcc-riscv64-unknown-elf"
     have ninja || die "there is no ninja; install ninja-build"
     if [ $# -eq 0 ]; then
         for board in "$firmware"/boards/*/board.cmake; do boards+=("$(basename "$(dirname "$board")")"); done
@@ -68,11 +67,18 @@ main() {
     exec 9>"$out/.lock"
     flock 9
     fetch_lwip
-    # The headers of the register maps, for boards with blocks of rtl/.
-    registers=$(python3 -B "$WIRELAB_TREE/rtl/tools/registers.py") ||
-        die "the register maps of rtl/registers give no headers: run scripts/setup.sh test"
     for board in "${boards[@]}"; do
-        [ -f "$firmware/boards/$board/board.cmake" ] || die "there is no board '$board' in firmware/boards"
+        description=$firmware/boards/$board/board.cmake
+        [ -f "$description" ] || die "there is no board '$board' in firmware/boards"
+        if grep -q riscv "$description"; then
+            have riscv64-unknown-elf-gcc || die "there is no riscv64-unknown-elf-gcc; install gcc-riscv64-unknown-elf"
+        fi
+        # The headers of the register maps, for boards with blocks of rtl/ alone: their tools are not those of a demo.
+        registers=
+        if grep -q WL_REGISTERS_DIR "$description"; then
+            registers=$(python3 -B "$WIRELAB_TREE/rtl/tools/registers.py") ||
+                die "the register maps of rtl/registers give no headers: run scripts/setup.sh test"
+        fi
         build "$board"
     done
     for board in "${boards[@]}"; do
