@@ -70,7 +70,7 @@ main() {
     for board in "${boards[@]}"; do
         description=$firmware/boards/$board/board.cmake
         [ -f "$description" ] || die "there is no board '$board' in firmware/boards"
-        if grep -q riscv "$description"; then
+        if grep -q "WL_BOARD_TOOLCHAIN rv32" "$description"; then
             have riscv64-unknown-elf-gcc || die "there is no riscv64-unknown-elf-gcc; install gcc-riscv64-unknown-elf"
         fi
         # The headers of the register maps, for boards with blocks of rtl/ alone: their tools are not those of a demo.
