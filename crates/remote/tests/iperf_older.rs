@@ -168,7 +168,7 @@ direction = "receive"
 loss = ["0 %"]
 time = "200ms"
 width = "20 %"
-max_trials = 5
+max_trials = 16
 
 [[matrix]]
 name = "UDP TX"
