@@ -95,12 +95,12 @@ X
     cat >"$tree/docs/architecture.md" <<'X'
 ```mermaid
 flowchart TD
-  upper["what is made: c"]
+  upper["what is made: c, d"]
   lower["libraries: a, b"]
   upper --> lower
 ```
 
-`crates/a/` begins in `crates/a/src/sys.rs::first`, `crates/b/` beside it, and `crates/*/src/lib.rs`, `crates/c/` uses it ([promises](trust.md)).
+`crates/a/` begins in `crates/a/src/sys.rs::first`, `crates/b/` beside it, and `crates/*/src/lib.rs`, `crates/c/` uses it, `crates/d/` nobody ([promises](trust.md)).
 Beside `crates/`: `bpf/`, `docs/`, `fuzz/`, `scripts/`, `tests/`.
 X
     cat >"$tree/docs/trust.md" <<'X'
@@ -124,6 +124,7 @@ X
     printf '//! A crate.\n\n// It is told the way\n// out.\npub fn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
     printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
     printf '\n[[package]]\nname = "b"\nversion = "0.1.0"\n' >>"$tree/Cargo.lock"
+    good_circles "$tree"
     printf '/* A test. */\nint main(void)\n{\n\tRUN(it_holds);\n}\n' >"$tree/crates/a/tests/t.c"
     cat >"$tree/fuzz/Cargo.toml" <<'X'
 [package]
@@ -143,6 +144,37 @@ X
     printf '/* A program. */\nint one(void)\n{\n\treturn 1;\n}\n' >"$tree/bpf/one.bpf.c"
     printf '#!/bin/sh\n# Says yes.\necho yes\n' >"$tree/scripts/yes.sh"
     printf '#!/bin/sh\n# The steps.\n' >"$tree/scripts/check.sh"
+}
+
+# A crate with a circle that is on the list, and with what looks like one and is none.
+good_circles() {
+    local src=$1/crates/d/src
+    mkdir -p "$src/part"
+    printf '[package]\nname = "d"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\npublish = false\n' >"$1/crates/d/Cargo.toml"
+    printf '\n[[package]]\nname = "d"\nversion = "0.1.0"\n' >>"$1/Cargo.lock"
+    echo "crates/d/src/ping.rs crates/d/src/pong.rs" >"$1/scripts/circles.txt"
+    printf '//! A crate.\n\npub mod late;\npub mod part;\npub mod ping;\npub mod pong;\n' >"$src/lib.rs"
+    printf '//! Half of a circle.\n\nuse crate::pong::PONG;\n\npub const PING: u8 = PONG;\n' >"$src/ping.rs"
+    printf '//! Its other half.\n\npub const PONG: u8 = 1;\n\npub fn ping() -> u8 {\n    crate::ping::PING\n}\n' >"$src/pong.rs"
+    printf '//! A module with a part.\n\nmod inner;\n\npub const PART: u8 = inner::IN;\npub const ONE: u8 = 1;\n' >"$src/part.rs"
+    printf '//! The part needs its module.\n\npub const IN: u8 = super::ONE;\n' >"$src/part/inner.rs"
+    cat >"$src/late.rs" <<'X'
+//! Needs nobody: not `crate::pong::ping`, nor what its test has.
+
+pub use crate::pong::PONG;
+
+pub const LATE: &str = "crate::ping::PING";
+
+#[cfg(test)]
+mod tests {
+    use crate::ping::PING;
+
+    #[test]
+    fn late() {
+        assert_eq!(PING, super::LATE.len() as u8 - 16);
+    }
+}
+X
 }
 
 # must_find RULE WHAT COMMAND…: the rule holds in the good tree and not after the command, run inside it.
@@ -169,7 +201,7 @@ map_rule() {
     must_find architecture "a crate without a line" "sed -i 's|\`crates/c/\`|it|' $map"
     must_find architecture "a top folder of which only a file is on the map" "sed -i 's|\`bpf/\`|\`bpf/one.bpf.c\`|' $map"
     must_find architecture "a crate in no layer" "sed -i /upper/d $map"
-    must_find architecture "a layer with a crate that is gone" "sed -i 's/made: c/made: c, d/' $map"
+    must_find architecture "a layer with a crate that is gone" "sed -i 's/made: c/made: c, e/' $map"
     must_find architecture "a crate in two layers" "sed -i 's/made: c/made: c, a/' $map"
     must_find architecture "a file that is gone" 'rm crates/a/src/sys.rs'
     must_find architecture "a pattern that matches nothing" "sed -i 's|crates/\*/src|crates/*/sources|' $map"
@@ -194,9 +226,26 @@ map_rule() {
         printf '[dependencies]\nx.workspace = true\n' >>crates/a/Cargo.toml"
 }
 
+# The rule for circles. The good tree has one, of ping.rs and pong.rs, which is on the list.
+circle_rule() {
+    local d=crates/d/src
+    must_find circles "no list" 'rm scripts/circles.txt'
+    must_find circles "a circle that is not on the list" 'sed -i /ping/d scripts/circles.txt'
+    must_find circles "a circle of the list that is gone" "sed -i '/^use/d; s/PONG/1/g' $d/ping.rs"
+    must_find circles "a circle that has grown" "sed -i 's/::ping::PING/::late::LATE.len() as u8/' $d/pong.rs
+        echo 'use crate::ping::PING;' >>$d/late.rs"
+    must_find circles "a path in the code" "echo 'pub fn two() -> u8 { super::part::PART }' >>$d/late.rs
+        echo 'use crate::late::two;' >>$d/part.rs"
+    must_find circles "a name that is handed on and used" "echo 'pub const OWN: u8 = PONG;' >>$d/late.rs
+        echo 'use crate::late::LATE;' >>$d/pong.rs"
+    must_find circles "a part of a module" "echo 'use crate::part::inner::IN;' >>$d/late.rs
+        echo 'use crate::late::LATE;' >>$d/part/inner.rs"
+}
+
 own_rules() {
     local acceptance=docs/acceptance.md
-    must_find lines "a file of 501 lines" 'yes "// line" | head -n 501 >>crates/a/src/lib.rs'
+    must_find lines "a file of 801 lines" 'yes "// line" | head -n 801 >>crates/a/src/lib.rs'
+    circle_rule
     must_find header "a source file that does not say what it is" 'echo "pub fn f() {}" >crates/a/src/f.rs'
     must_find header "a script with nothing but its interpreter" 'printf "#!/bin/sh\necho\n" >scripts/f.sh'
     must_find header "a C file with nothing but a licence" 'printf "// SPDX-License-Identifier: MIT\nint a;\n" >bpf/f.c'
