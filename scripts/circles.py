@@ -15,7 +15,9 @@ from pathlib import Path
 
 LIST = "scripts/circles.txt"
 # Comments, strings and characters, which have no imports in them; lifetimes are no characters.
-NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\br(#+)\".*?\"\1|\bb?r?\"(?:\\.|[^\"\\])*\"|b?'(?:\\[^\n]{1,8}?|[^'\\\n])'", re.S)
+NO_CODE = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|\bb?r(\#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\[^\n]{1,8}?|[^'\\\n])'""", re.S
+)
 TEST = re.compile(r"#\[cfg\((?:all\()?test\b[^\]]*\]\s*(?:#\[[^\]]*\]\s*)*")
 MODULE = re.compile(r"(?:#\[path\s*=[^\]]*\]\s*)?\bmod\s+(\w+)\s*([;{])")
 USE = re.compile(r"(\bpub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
