@@ -7,10 +7,11 @@ WIRELAB_SAY=build
 use_rust
 cd "$WIRELAB_TREE"
 features=()
-# Nobody who measures ports and boards has to install the tools of hardware.
-if [ ! -e "$WIRELAB_TOOLS/hdl/complete" ] || ! { have "${GHDL:-ghdl-mcode}" || have ghdl; }; then
-    say "the tools of hardware are not here, so hdl:N is left out of this build. To have it: make setup build"
-    features=(--no-default-features)
+# Nobody who measures ports and boards has to install the hardware tools.
+if [ -e "$WIRELAB_TOOLS/hdl/complete" ] && { have "${GHDL:-ghdl-mcode}" || have ghdl; }; then
+    features=(--features hdl)
+else
+    say "hdl: is left out of this build: the hardware tools are not installed; fix: make setup build"
 fi
 say "cargo build --release (Rust $(rustc_version ''), minutes the first time)"
 exec cargo build --release --locked -p wirelab "${features[@]}"

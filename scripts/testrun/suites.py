@@ -11,7 +11,7 @@ from . import parse
 from .jobs import Job
 
 FORMATS = {"unittest": parse.Unittest, "tap": parse.Tap}
-KEYS = {"name", "format", "command", "needs", "long", "first", "alone"}
+KEYS = {"name", "format", "command", "needs", "long", "first", "alone", "features"}
 
 
 class SuiteError(Exception):
@@ -42,7 +42,7 @@ def cargo_json(arguments, tree):
 
 
 def long_selection(tree):
-    """Arguments that select the tests behind the feature `long`; raises SuiteError if there are none."""
+    """The features and the arguments that select the tests behind the feature `long`; raises SuiteError if there are none."""
     (metadata,) = cargo_json(["metadata", "--format-version=1", "--no-deps", "--locked"], tree)
     features, names = set(), []
     for package in metadata["packages"]:
@@ -53,7 +53,7 @@ def long_selection(tree):
     if not names:
         raise SuiteError("no test target requires the feature `long`")
     # A hundred million frames are a matter for optimised code.
-    return ["--release", "--features", ",".join(sorted(features)), *names]
+    return features, ["--release", *names]
 
 
 def root_prefix(tree):
@@ -98,8 +98,12 @@ def built(tree, selection):
 
 def rust(suite, tree, long, prefix):
     """Builds all Rust tests of the workspace; their reader, and a job for each binary and one for the examples in docs."""
+    features, targets = set(suite.get("features", [])), []
+    if long:
+        behind, targets = long_selection(tree)
+        features |= behind
     # --workspace and a selection of features keep all calls on one build.
-    selection = ["--workspace", "--locked", *(long_selection(tree) if long else [])]
+    selection = ["--workspace", "--locked", "--features", ",".join(sorted(features)), *targets]
     binaries = built(tree, selection)
     env = {**os.environ, **({"WIRELAB_LONG": "1"} if long else {})}
     jobs = []

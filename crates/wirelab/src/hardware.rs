@@ -111,8 +111,8 @@ mod left_out {
     /// What `name` lacks, and how to have it.
     pub fn missing(name: &str) -> Failure {
         Failure::usage(format!(
-            "{name}: this wirelab was built without hardware in simulation, which needs GHDL and Verilator: run \
-             `make setup build` in its sources, which installs them"
+            "{name}: this wirelab was built without hardware in simulation (cargo feature `hdl`), which needs GHDL and \
+             Verilator; fix: in its sources run `make setup build`, which installs both"
         ))
     }
 
