@@ -64,19 +64,17 @@ fn datagrams_longer_than_the_mtu_are_told_not_hidden() {
             panic!("received");
         };
         assert_eq!((back.longest_bytes, back.fragments), (2000, 2));
-        assert!(
-            back.notes()[0].starts_with("fragmented:"),
-            "{:?}",
-            back.notes()
-        );
+        let fragmented =
+            |notes: &[String]| notes.iter().any(|note| note.starts_with("fragmented:"));
+        assert!(fragmented(&back.notes()), "{:?}", back.notes());
         let short = |config: &mut ClientConfig| config.length_bytes = None;
         let Leg::UdpSent(sent) = long_datagrams(&node, &tester, family, short) else {
             panic!("sent");
         };
-        assert_eq!(
-            (sent.fragments, sent.notes()),
-            (1, vec![]),
-            "the default fits"
+        // A busy host may have held the sender up, which is another note.
+        assert!(
+            sent.fragments == 1 && !fragmented(&sent.notes()),
+            "the default fits: {sent:?}"
         );
     }
 }

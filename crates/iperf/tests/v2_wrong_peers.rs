@@ -147,13 +147,16 @@ fn a_peer_that_closes_at_once_is_told_with_what_may_refuse() {
 
 #[test]
 fn a_peer_that_pauses_is_a_stall_of_that_length() {
-    let (address, thread) = peer(|mut stream| {
+    let (tell, told) = std::sync::mpsc::channel();
+    let (address, thread) = peer(move |mut stream| {
         let mut buf = vec![0; 1 << 20];
         let mut read = 0;
         while read < 20_000_000 {
             read += stream.read(&mut buf).unwrap();
         }
-        std::thread::sleep(Duration::from_millis(800));
+        let paused = Instant::now();
+        std::thread::sleep(Duration::from_secs(2));
+        tell.send(paused.elapsed()).unwrap();
         while stream.read(&mut buf).unwrap() > 0 {}
     });
     let config = ClientConfig {
@@ -171,9 +174,11 @@ fn a_peer_that_pauses_is_a_stall_of_that_length() {
     };
     assert_eq!(*bytes, 60_000_000, "all was acknowledged");
     let stall = stall.unwrap();
+    // It begins when the queues between them are full, which takes as long as a busy host lets the client wait.
+    let paused_ns = told.recv().unwrap().as_nanos() as u64;
     assert!(
-        (500_000_000..5_000_000_000).contains(&stall.lasted_ns),
-        "{stall:?}"
+        (500_000_000..paused_ns + 4_000_000_000).contains(&stall.lasted_ns),
+        "{stall:?} of {paused_ns} ns"
     );
     assert!(stall.from_ns + stall.lasted_ns <= span.end_ns - span.start_ns + 5_000_000_000);
 }
