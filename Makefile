@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 30
 .DEFAULT_GOAL := help
 
-.PHONY: help setup build firmware demo test test-long test-rtl check bench fuzz install clean
+.PHONY: help setup build firmware demo test test-long test-rtl check bench fuzz install dist clean
 
 help: ## what the targets do
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -23,17 +23,17 @@ firmware: ## build the boards' images into target/firmware
 demo: build ## the main job on real frames: four port pairs, in private network namespaces
 	@scripts/demo.sh
 
-test: ## every test; says at the end what ran and what was skipped
+test: ## the tests of what users do every day; says at the end what ran and what was skipped
 	@scripts/setup.sh build test
 	@scripts/run-tests.py
 
-test-long: ## the tests that take minutes to hours
-	@scripts/setup.sh build test long
+test-long: ## the tests of depth: hardware, seeds, attacks, older peers, every page, Linux 6.1
+	@scripts/setup.sh build test long dist
 	@scripts/run-tests.py --long
 
-test-rtl: ## of these the hardware's: its benches with more random numbers, its translation for longer
+test-rtl: ## of these the hardware's own: its tools, its benches, its translation
 	@scripts/setup.sh build test
-	@scripts/run-tests.py --long --suite rtl-seeds --suite rtl-lockstep-long
+	@scripts/run-tests.py --long $(addprefix --suite ,rtl rtl-tools rtl-lockstep rtl-port rtl-seeds rtl-lockstep-long)
 
 check: ## style, lints, licences and the rules of the project
 	@scripts/setup.sh build test check
@@ -50,6 +50,10 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS (30)
 
 install: build ## put wirelab, its man page and completions under PREFIX (/usr/local)
 	@scripts/install.sh "$(DESTDIR)$(PREFIX)"
+
+dist: ## packages for other hosts in target/dist: a .deb, and a Python wheel that holds the program
+	@scripts/setup.sh build dist
+	@scripts/dist.sh
 
 clean: ## remove what was built
 	rm -rf target fuzz/target

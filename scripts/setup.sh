@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a target of the Makefile needs and is not there yet: scripts/setup.sh [--dry-run] GROUP…
-# Groups: build test long bench check fuzz. Nothing is downloaded, and no root is asked for, when all is there.
+# Groups: build test long bench check fuzz dist. Nothing is downloaded, and no root is asked for, when all is there.
 set -euo pipefail
 WIRELAB_SAY=setup
 # shellcheck source=scripts/lib/env.sh
@@ -9,6 +9,8 @@ WIRELAB_SAY=setup
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-rust.sh"
 # shellcheck source=scripts/lib/setup-simpy.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-simpy.sh"
+# shellcheck source=scripts/lib/setup-dist.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-dist.sh"
 # shellcheck source=scripts/lib/setup-hdl.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-hdl.sh"
 
@@ -52,6 +54,7 @@ bench|iperf|cmd:iperf|iperf 2 is left out of the comparison
 bench|iperf3|cmd:iperf3|iperf3 is left out of the comparison
 bench|sockperf|cmd:sockperf|sockperf is left out of the comparison
 bench|xdp-tools|cmd:xdp-trafficgen|xdp-trafficgen is left out of the comparison
+dist|python3-venv|python:ensurepip|!maturin cannot be installed
 check|python3|cmd:python3|!the checks do not start
 check|clang-format|cmd:clang-format|!the C sources are not checked
 check|cppcheck|cmd:cppcheck|!the firmware library is not checked
@@ -153,15 +156,16 @@ main() {
     for word in "$@"; do
         case "$word" in
             --dry-run) dry=yes ;;
-            build | test | long | bench | check | fuzz) groups+=("$word") ;;
-            *) die "unknown group '$word'; there are build, test, long, bench, check and fuzz" ;;
+            build | test | long | bench | check | fuzz | dist) groups+=("$word") ;;
+            *) die "unknown group '$word'; there are build, test, long, bench, check, fuzz and dist" ;;
         esac
     done
-    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check or fuzz"
+    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check, fuzz or dist"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
     if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi
     if [[ " ${groups[*]} " == *" test "* ]]; then setup_hdl; fi
+    if [[ " ${groups[*]} " == *" dist "* ]]; then setup_dist; fi
 }
 
 main "$@"

@@ -104,20 +104,23 @@ setup_rust() {
     if [[ " $* " == *" fuzz "* ]]; then setup_fuzz; fi
 }
 
-# cargo-deny is in no distribution, so it is built: without optimisation, which takes minutes off.
-setup_deny() {
-    local version=0.18.3 folder
-    if have cargo-deny || [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo-deny" ]; then return 0; fi
-    if folder=$(rust_folder fmt clippy) && [ "$folder" != . ]; then local PATH="$folder:$PATH"; fi
-    # The newer one reads every advisory and needs a newer Rust.
-    if version_at_least "$(rustc_version '')" 1.88; then version=0.20.2; fi
-    say "building cargo-deny $version into .cache/tools (about two minutes, once)"
+# A subcommand of cargo that is in no distribution is built: without optimisation, which takes minutes off.
+# setup_cargo_tool NAME VERSION VERSION-FOR-RUST-1.88-AND-NEWER MEANING
+setup_cargo_tool() {
+    local name=$1 version=$2 folder
+    if have "$name" || [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/$name" ]; then return 0; fi
+    if folder=$(rust_folder) && [ "$folder" != . ]; then local PATH="$folder:$PATH"; fi
+    if version_at_least "$(rustc_version '')" 1.88; then version=$3; fi
+    say "building $name $version into .cache/tools (about two minutes, once)"
     CARGO_TARGET_DIR="$WIRELAB_TREE/.cache/build" CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off \
         CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 \
-        run cargo install --quiet --locked --no-track --root "$WIRELAB_TOOLS" "cargo-deny@$version" ||
-        die "cargo-deny could not be built, so licences cannot be checked. Way out: cargo install cargo-deny"
+        run cargo install --quiet --locked --no-track --root "$WIRELAB_TOOLS" "$name@$version" ||
+        die "$name could not be built, so $4; fix: cargo install $name"
     run rm -rf "$WIRELAB_TREE/.cache/build"
 }
+
+# The newer one reads every advisory.
+setup_deny() { setup_cargo_tool cargo-deny 0.18.3 0.20.2 "licences cannot be checked"; }
 
 setup_fuzz() {
     PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 SETUP = Path(__file__).resolve().parents[1] / "setup.sh"
 TOOLS = "bash cat cmp cut dirname env find grep id mktemp printf rm sed sort tail".split()
-COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 tshark sockperf xdp-trafficgen clang-format shellcheck cargo-deny cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja ping qemu-system-arm qemu-system-x86_64 ghdl-mcode c++ perl".split()
+COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 tshark sockperf xdp-trafficgen clang-format shellcheck cargo-deny cargo-deb cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja ping qemu-system-arm qemu-system-x86_64 ghdl-mcode c++ perl".split()
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
 usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete
-.cache/tools/hdl/bin/python3 .cache/tools/hdl/complete""".split()
+.cache/tools/hdl/bin/python3 .cache/tools/hdl/complete .cache/tools/maturin/1.16.0""".split()
 HDL_LISTS = [SETUP.parents[1] / "rtl/tools" / name for name in ("requirements.txt", "requirements-source.txt")]
 
 # What apt-cache says about the Rust packages of each distribution (name → version).
@@ -145,6 +145,12 @@ class Setup(unittest.TestCase):
         self.machine.archive(BOOKWORM)
         self.assertEqual(self.check(["build", "test", "bench", "check"]), "")
         self.check(["long"], "not here yet: qemu-system-x86")
+
+    def test_packages_are_made_by_tools_of_the_registries(self):
+        self.machine.everything(but=["cargo-deb", ".cache/tools/maturin/1.16.0"])
+        self.machine.rust("1.96.0")
+        self.assertEqual(self.check(["build", "test"]), "")
+        self.check(["dist"], "cargo-deb@3.8.0", "maturin/bin/pip install", "--require-hashes", "maturin/1.16.0")
 
     def test_simpy_gets_an_environment_of_its_own(self):
         self.machine.everything(but=[".cache/tools/simpy-4.1.1/complete"])

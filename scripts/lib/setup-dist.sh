@@ -1,0 +1,29 @@
+# The part of setup.sh that installs what makes packages: cargo-deb, and maturin in an environment of its own.
+# shellcheck shell=bash
+
+# The version and the archive that PyPI has of it; a changed archive is refused.
+MATURIN_VERSION=1.16.0
+MATURIN_HASH=sha256:837db2f4d93d4899c3ac393fb3cc9eebf35b6002336e5d574f4a4fb6c49fe283
+
+setup_maturin() {
+    local venv="$WIRELAB_TOOLS/maturin" wanted
+    # Written last, so that an environment that was left half made is made again.
+    if [ -e "$venv/$MATURIN_VERSION" ]; then return 0; fi
+    wanted=$(mktemp)
+    echo "maturin==$MATURIN_VERSION --hash=$MATURIN_HASH" >"$wanted"
+    say "maturin $MATURIN_VERSION comes from PyPI into .cache/tools (10 MB, once)"
+    if run python3 -m venv --clear "$venv" &&
+        run "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+            --require-hashes -r "$wanted" &&
+        run touch "$venv/$MATURIN_VERSION"; then
+        rm -f "$wanted"
+        return 0
+    fi
+    rm -f "$wanted"
+    die "maturin could not be installed, so no wheel can be made; fix: access to pypi.org, Linux on x86-64"
+}
+
+setup_dist() {
+    setup_cargo_tool cargo-deb 3.8.0 3.8.0 "no .deb can be made"
+    setup_maturin
+}
