@@ -15,7 +15,7 @@ def chosen(listed, tree, long, only):
     """The suites to run: (those with a command of their own, the one of cargo or None)."""
     there = [suite for suite in listed if "needs" not in suite or Path(tree, suite["needs"]).exists()]
     there = [suite for suite in there if not only or suite["name"] in only]
-    plain = [suite for suite in there if suite["format"] != "cargo" and long == suite.get("long", False)]
+    plain = [suite for suite in there if suite["format"] != "cargo" and suite.get("long", False) in (long, "too")]
     return plain, next((suite for suite in there if suite["format"] == "cargo"), None)
 
 
@@ -103,7 +103,7 @@ def run(tree, prefix=(), long=False, only=(), out=print):
 def main():
     """Entry point."""
     parser = argparse.ArgumentParser(description="Runs every test suite and judges what was skipped.")
-    parser.add_argument("--long", action="store_true", help="run only the tests behind the feature `long` and the suites marked so")
+    parser.add_argument("--long", action="store_true", help="run only what tests/suites.toml leaves out of the ordinary run")
     parser.add_argument("--suite", action="append", help="run only this suite of tests/suites.toml; more may be named")
     options = parser.parse_args()
     # Through a pipe, too, the runner's words must appear before the suite's.

@@ -11,7 +11,7 @@ from . import parse
 from .jobs import Job
 
 FORMATS = {"unittest": parse.Unittest, "tap": parse.Tap}
-KEYS = {"name", "format", "command", "needs", "long", "first", "alone", "features"}
+KEYS = {"name", "format", "command", "needs", "long", "first", "alone", "features", "deep"}
 
 
 class SuiteError(Exception):
@@ -97,28 +97,45 @@ def built(tree, selection):
 
 
 def rust(suite, tree, long, prefix):
-    """Builds all Rust tests of the workspace; their reader, and a job for each binary and one for the examples in docs."""
-    features, targets = set(suite.get("features", [])), []
+    """Builds all Rust tests of the workspace; their reader, a job for each binary that `long` chooses, and one for the examples
+    in docs where it is not set. Each binary is chosen either with `long` or without."""
+    features = set(suite.get("features", []))
+    # --workspace and a selection of features keep all calls on one build.
+    selection = ["--workspace", "--locked", "--features", ",".join(sorted(features))]
+    binaries = built(tree, selection)
+    titles = {name: title(message) for name, (message, _) in binaries.items()}
+    exist("deep", suite, titles.values())
+    deep = set(suite.get("deep", []))
+    chosen = {name: binary for name, binary in binaries.items() if (titles[name] in deep) == long}
     if long:
         behind, targets = long_selection(tree)
-        features |= behind
-    # --workspace and a selection of features keep all calls on one build.
-    selection = ["--workspace", "--locked", "--features", ",".join(sorted(features)), *targets]
-    binaries = built(tree, selection)
-    env = {**os.environ, **({"WIRELAB_LONG": "1"} if long else {})}
-    jobs = []
-    for name, (message, package) in binaries.items():
-        folder, target = Path(message["manifest_path"]).parent, message["target"]
-        title = f"{folder.name}/{target['name']}"
-        # What cargo says before it runs a binary, and what it gives to one.
-        heading = f"     Running {Path(target['src_path']).relative_to(folder)} ({message['executable']})\n"
-        given = {**env, "CARGO_MANIFEST_DIR": str(folder), "CARGO_PKG_NAME": package}
-        jobs.append(Job(title, [*prefix, message["executable"], "--show-output"], folder, given, heading))
+        chosen |= built(tree, ["--workspace", "--locked", "--features", ",".join(sorted(features | behind)), *targets])
+    jobs = [binary_job(message, package, prefix) for message, package in chosen.values()]
     if not long:
-        jobs = in_order(jobs, suite.get("first", []))
+        jobs = in_order(jobs, suite)
         # First of all, since it builds before it runs.
-        jobs.insert(0, Job("examples in docs", doc_tests(selection), tree, as_root(env, prefix)))
-    return parse.Libtest({name: package for name, (_, package) in binaries.items()}), jobs
+        jobs.insert(0, Job("examples in docs", doc_tests(selection), tree, as_root({**os.environ}, prefix)))
+    return parse.Libtest({name: package for name, (_, package) in chosen.items()}), jobs
+
+
+def title(message):
+    """What a test binary is called: crate/binary."""
+    return f"{Path(message['manifest_path']).parent.name}/{message['target']['name']}"
+
+
+def binary_job(message, package, prefix):
+    """The job that runs a test binary as cargo would."""
+    folder, target = Path(message["manifest_path"]).parent, message["target"]
+    # What cargo says before it runs a binary, and what it gives to one.
+    heading = f"     Running {Path(target['src_path']).relative_to(folder)} ({message['executable']})\n"
+    given = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "CARGO_PKG_NAME": package}
+    return Job(title(message), [*prefix, message["executable"], "--show-output"], folder, given, heading)
+
+
+def exist(key, suite, titles):
+    """Raises SuiteError where a key of the suite names a test binary that is not there."""
+    if gone := set(suite.get(key, [])) - set(titles):
+        raise SuiteError(f"tests/suites.toml: `{key}` names {', '.join(sorted(gone))}, and there is no such test binary")
 
 
 def doc_tests(selection):
@@ -135,9 +152,8 @@ def as_root(env, prefix):
     return {**env, f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER": prefix[0]}
 
 
-def in_order(jobs, first):
-    """Jobs, those named in `first` first; raises SuiteError if one of these is not there."""
-    if gone := set(first) - {job.title for job in jobs}:
-        raise SuiteError(f"tests/suites.toml: `first` names {', '.join(sorted(gone))}, and there is no such test binary")
-    place = {title: number for number, title in enumerate(first)}
+def in_order(jobs, suite):
+    """Jobs, those that the suite names in `first` first; raises SuiteError if one of these is not there."""
+    exist("first", suite, [job.title for job in jobs])
+    place = {name: number for number, name in enumerate(suite.get("first", []))}
     return sorted(jobs, key=lambda job: place.get(job.title, len(place)))

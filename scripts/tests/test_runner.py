@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import threading
+import tomllib
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -174,6 +175,53 @@ class Build(unittest.TestCase):
             self.assertIsNone(self.asked(tree))
 
 
+class Selection(unittest.TestCase):
+    """Which Rust tests run in which run."""
+
+    LISTED = {"features": ["a/f"], "deep": ["a/slow"], "first": ["a/fast"]}
+
+    def titles(self, long, listed=LISTED):
+        """The titles of the jobs of a run, of a tree with two binaries and one behind the feature `long`."""
+
+        def built(tree, selection):
+            names = ["hours"] if "--release" in selection else ["fast", "slow"]
+            self.assertIn("a/f", selection[selection.index("--features") + 1])
+            message = {"manifest_path": "/t/a/Cargo.toml", "executable": "/t/x"}
+            return {
+                f"{name}-00": ({**message, "target": {"name": name, "src_path": f"/t/a/tests/{name}.rs"}}, "a") for name in names
+            }
+
+        behind = ({"a/long"}, ["--release", "--test", "hours"])
+        with (
+            unittest.mock.patch.object(suites, "built", built),
+            unittest.mock.patch.object(suites, "long_selection", return_value=behind),
+        ):
+            return [job.title for job in suites.rust(listed, "/t", long, ())[1]]
+
+    def test_each_binary_runs_in_one_of_the_two(self):
+        self.assertEqual(self.titles(False), ["examples in docs", "a/fast"])
+        self.assertEqual(self.titles(True), ["a/slow", "a/hours"])
+
+    def test_a_name_that_is_no_binary_is_an_error(self):
+        for long in (False, True):
+            with self.assertRaisesRegex(suites.SuiteError, "`deep` names a/gone"):
+                self.titles(long, {**self.LISTED, "deep": ["a/gone"]})
+
+    def test_the_features_that_test_targets_require_are_built(self):
+        tree = Path(__file__).resolve().parents[2]
+        listed = next(s for s in suites.load(Path(tree, "tests/suites.toml").read_text()) if s["format"] == "cargo")
+        for manifest in tree.glob("crates/*/Cargo.toml"):
+            for target in tomllib.loads(manifest.read_text()).get("test", []):
+                given = {f.removeprefix(f"{manifest.parent.name}/") for f in listed["features"]} | {"long"}
+                self.assertLessEqual(set(target.get("required-features", [])), given, f"{manifest}: {target['name']} runs nowhere")
+
+    def test_a_suite_of_both_runs_is_in_each(self):
+        listed = [{"name": name, "format": "tap", **more} for name, more in
+                  [("day", {}), ("depth", {"long": True}), ("both", {"long": "too"})]]
+        for long, names in ((False, ["day", "both"]), (True, ["depth", "both"])):
+            self.assertEqual([suite["name"] for suite in main.chosen(listed, "/", long, ())[0]], names)
+
+
 class BinaryByBinary(unittest.TestCase):
     """Output of test binaries that are started one by one."""
 
@@ -205,10 +253,10 @@ class BinaryByBinary(unittest.TestCase):
 
     def test_those_named_first_are_begun_first_and_must_be_there(self):
         todo = [jobs.Job(title, ["true"], "/") for title in ("a/lib", "b/lib", "b/slow")]
-        ordered = suites.in_order(todo, ["b/slow", "b/lib"])
+        ordered = suites.in_order(todo, {"first": ["b/slow", "b/lib"]})
         self.assertEqual([job.title for job in ordered], ["b/slow", "b/lib", "a/lib"])
         with self.assertRaisesRegex(suites.SuiteError, "gone/slow"):
-            suites.in_order(todo, ["gone/slow"])
+            suites.in_order(todo, {"first": ["gone/slow"]})
 
 
 class Jobs(unittest.TestCase):

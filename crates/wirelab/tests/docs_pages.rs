@@ -1,0 +1,80 @@
+//! Every command that a page of the documentation shows is run as it is written; `docs.rs` runs those of the README.
+
+mod board_common;
+mod common;
+mod docs_common;
+#[path = "docs_common/typed.rs"]
+mod typed;
+
+use typed::typed;
+
+#[test]
+fn the_pages_on_peers_are_run() {
+    for name in ["docs/iperf.md", "docs/node.md", "docs/latency.md"] {
+        typed(name);
+    }
+}
+
+#[test]
+fn the_page_on_the_datasheet_is_run() {
+    typed("docs/datasheet.md");
+}
+
+#[test]
+fn the_pages_on_plans_and_reports_are_run() {
+    for name in ["docs/plans.md", "docs/report.md"] {
+        typed(name);
+    }
+}
+
+#[test]
+fn the_pages_on_boards_are_run() {
+    for name in ["docs/board.md", "docs/board-lpc1768.md"] {
+        typed(name);
+    }
+}
+
+#[test]
+fn the_pages_on_ports_are_run() {
+    for name in [
+        "docs/by-hand.md",
+        "docs/captures.md",
+        "docs/lab.md",
+        "docs/search.md",
+    ] {
+        typed(name);
+    }
+}
+
+#[test]
+fn the_pages_on_stages_are_run() {
+    for name in ["docs/stages.md", "docs/fast-track.md", "docs/fit.md"] {
+        typed(name);
+    }
+}
+
+#[test]
+fn the_pages_on_hardware_are_run() {
+    for name in ["docs/hdl.md", "docs/reference-node.md"] {
+        typed(name);
+    }
+}
+
+#[test]
+fn the_pages_on_models_and_studies_are_run() {
+    for name in [
+        "docs/explain.md",
+        "docs/whatif.md",
+        "docs/studies.md",
+        "docs/nodes/am263x.md",
+        "docs/nodes/esp32-nuttx.md",
+        "docs/nodes/ethernet-fmc.md",
+        "docs/nodes/lpc1768.md",
+        "docs/nodes/reference.md",
+        "docs/nodes/zynq-emaclite.md",
+        "docs/nodes/zynq-gem.md",
+        "docs/nodes/zynq-temac.md",
+    ] {
+        typed(name);
+    }
+}
