@@ -17,9 +17,9 @@ use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::job::{FlowAsked, SendReport, flow_observation};
 use wirelab_trial::stage;
 use wirelab_trial::{
-    Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field, FlowObservation,
-    Layer, Node, NodeError, Observation, Progress, Series, SeriesBuilder, Sizes, Status,
-    TesterObservation, Trial,
+    Accepts, Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field,
+    FlowObservation, Layer, Node, NodeError, Observation, Progress, Series, SeriesBuilder,
+    SizeLimits, Sizes, Status, TesterObservation, Trial, TrialOption,
 };
 
 use crate::catalogue::Emulator;
@@ -27,6 +27,26 @@ use crate::place::Connect;
 use crate::running::{Board, Options};
 use crate::{BoardError, catalogue};
 
+/// What a count run takes of a trial. Rates, loads and gaps have no effect: it takes no time, but instructions.
+const ACCEPTS: Accepts<'_> = Accepts {
+    layers: &[Layer::UdpIpv4],
+    directions: &[Direction::Both],
+    vlan_tags: 0,
+    ports: 1,
+    buffers: &[],
+    paths: &[],
+    options: &[TrialOption::Link, TrialOption::StrictGaps],
+    sizes: SizeLimits::TestFrame,
+    reasons: &[
+        ("layer", "a count run sends UDP over IPv4 without tags"),
+        ("vlan_tags", "a count run sends UDP over IPv4 without tags"),
+        (
+            "direction",
+            "the loopback of a count run goes out and in: ask both",
+        ),
+    ],
+    otherwise: "a count run goes out and in inside the MAC, and nothing else is there: leave it out",
+};
 /// How its flows are named as a way.
 pub const PATH: &str = "loopback";
 /// How often to ask whether a trial is over.
@@ -97,18 +117,7 @@ impl CountNode {
             }
             Extent::Time { .. } => return Err(NodeError::unsupported("extent", NO_TIME)),
         };
-        trial.decline_ways(
-            "a count run goes out and in inside the MAC, and nothing else is there: leave it out",
-        )?;
-        let framing = trial.framing;
-        if framing.layer != Layer::UdpIpv4 || framing.vlan_tags > 0 {
-            let why = "a count run sends UDP over IPv4 without tags";
-            return Err(NodeError::unsupported("layer", why));
-        }
-        if trial.direction != Direction::Both {
-            let why = "the loopback of a count run goes out and in: ask both";
-            return Err(NodeError::unsupported("direction", why));
-        }
+        ACCEPTS.check(trial)?;
         let start = Start {
             path: Some(Path::Loopback),
             size: Some(trial.size),

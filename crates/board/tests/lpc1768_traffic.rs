@@ -6,7 +6,7 @@ use common::lpc1768::{board, run, trial};
 use wirelab_board::lpc1768::Lpc1768Options;
 use wirelab_trial::{
     Buffers, Cancel, ClockKind, Direction, FaultRates, Framing, Load, Node, NodeError, Status,
-    Trial,
+    Trial, TrialOption,
 };
 
 #[test]
@@ -214,9 +214,15 @@ fn what_the_board_cannot_do_is_named_with_the_way_out() {
         (fast, "link_bits_per_s", "100 Mbit/s"),
         (faulty, "faults", "receive"),
     ];
-    let ways = plain.asking_each_way();
-    let ways = ways.map(|(field, asked)| (asked, field, "has one way"));
-    for (asked, field, words) in others.into_iter().chain(ways) {
+    let taken = [
+        TrialOption::Link,
+        TrialOption::Buffers,
+        TrialOption::StrictGaps,
+        TrialOption::Faults,
+    ];
+    let refused = plain.asking_all_but(&taken);
+    let refused = refused.map(|(field, asked)| (asked, field, "has one way"));
+    for (asked, field, words) in others.into_iter().chain(refused) {
         match node.run(&asked, &(), &Cancel::new()) {
             Err(NodeError::Unsupported(no)) => {
                 assert_eq!(no.field, field);

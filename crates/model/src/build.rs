@@ -6,8 +6,8 @@ mod cost;
 mod source;
 
 use wirelab_trial::observation::Spans;
-use wirelab_trial::{Direction, NodeError, Sizes, Trial, Unsupported};
-use wirelab_wire::{LineRate, Size, SizeUnit};
+use wirelab_trial::{Direction, Link, NodeError, Resolved, Sizes, Trial, Unsupported};
+use wirelab_wire::{Size, SizeUnit};
 
 pub use chain::MAX_TOKENS;
 pub(crate) use choose::{Choice, choose};
@@ -22,16 +22,10 @@ use crate::net::Net;
 pub struct Instance {
     /// Stages, resources, places.
     pub net: Net,
-    /// The trial as it was asked.
-    pub trial: Trial,
-    /// Sizes of the frames that are really sent.
-    pub sizes: Sizes,
+    /// What was asked, with the sizes of the frames that are really sent, and the frames/s that are offered.
+    pub resolved: Resolved,
     /// Bytes of the datagram that was asked, where the tool sends larger ones.
     pub raised_from: Option<u32>,
-    /// The link, where there is a rate.
-    pub link: Option<LineRate>,
-    /// Frames/s offered on each flow; `None` where the node sends as fast as it can.
-    pub offered_per_s: Option<f64>,
     /// What is known of each chain of the net, in its order.
     pub chains: Vec<ChainInfo>,
     /// Where each stage of the net comes from, in its order.
@@ -157,6 +151,16 @@ impl From<BuildError> for NodeError {
     }
 }
 
+impl From<NodeError> for BuildError {
+    fn from(error: NodeError) -> BuildError {
+        match error {
+            NodeError::Unsupported(why) => BuildError::Unsupported(why),
+            NodeError::BadTrial(why) => BuildError::BadTrial(why),
+            NodeError::Privilege(why) | NodeError::Failed(why) => BuildError::Model(why),
+        }
+    }
+}
+
 pub(crate) fn unsupported(field: &'static str, why: impl Into<String>) -> BuildError {
     BuildError::Unsupported(Unsupported {
         field,
@@ -166,12 +170,9 @@ pub(crate) fn unsupported(field: &'static str, why: impl Into<String>) -> BuildE
 
 /// What a trial means on this node, before any stage is looked at.
 pub(crate) struct Setting {
-    pub trial: Trial,
-    pub sizes: Sizes,
+    pub resolved: Resolved,
     pub raised_from: Option<u32>,
-    pub link: Option<LineRate>,
     pub link_parameter: Option<String>,
-    pub offered_per_s: Option<f64>,
 }
 
 impl NodeFile {
@@ -209,20 +210,14 @@ impl NodeFile {
             rooms,
         } = build.finish()?;
         let Setting {
-            trial,
-            sizes,
+            resolved,
             raised_from,
-            link,
-            offered_per_s,
             ..
         } = setting;
         Ok(Instance {
             net,
-            trial,
-            sizes,
+            resolved,
             raised_from,
-            link,
-            offered_per_s,
             chains,
             origins,
             rooms,
@@ -246,24 +241,16 @@ impl NodeFile {
             ));
         }
         let (link, link_parameter) = match (trial.link(), &self.link) {
-            (Some(link), _) => (Some(link), None),
             (None, Some(name)) => (
                 Some(self.link_rate(name).map_err(BuildError::Model)?),
                 Some(name.clone()),
             ),
-            (None, None) => (None, None),
+            _ => (None, None),
         };
-        let offered_per_s = trial
-            .load
-            .frames_per_s(&sizes, trial.framing.layer, link)
-            .map_err(|e| BuildError::BadTrial(e.to_string()))?;
         Ok(Setting {
-            trial: trial.clone(),
-            sizes,
+            resolved: Resolved::of_sizes(trial, sizes, Link::Modelled(link))?,
             raised_from,
-            link,
             link_parameter,
-            offered_per_s,
         })
     }
 

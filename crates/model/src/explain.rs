@@ -61,18 +61,21 @@ pub fn explain(file: &NodeFile, trial: &Trial) -> Result<Explanation, ExplainErr
     let mut limit = limit::of(&instance, &solved, &roofline);
     limit.because.extend(lone::of_model(&instance));
     let of_link = instance
+        .resolved
         .link
-        .map(|link| solved.frames_per_s / link.frames_per_s(&instance.sizes));
+        .map(|link| solved.frames_per_s / link.frames_per_s(&instance.resolved.sizes));
     Ok(Explanation {
         node: file.name.clone(),
         title: file.title.clone(),
         trial: trial.clone(),
-        sizes: instance.sizes,
+        sizes: instance.resolved.sizes,
         basis: solved.basis,
         kind: kind(file, &instance),
         period_ps: solved.period_ps(),
         frames_per_s: solved.frames_per_s,
-        bits_per_s: solved.frames_per_s * 8.0 * f64::from(roofline::bytes(&instance.sizes, unit)),
+        bits_per_s: solved.frames_per_s
+            * 8.0
+            * f64::from(roofline::bytes(&instance.resolved.sizes, unit)),
         link_use_ratio: of_link,
         loss_ratio: solved.loss_ratio,
         limit,
@@ -112,7 +115,7 @@ pub(crate) fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, Expla
 
 /// Calibrated where the time of this very trial is a figure that the node was calibrated from.
 fn kind(file: &NodeFile, instance: &Instance) -> Kind {
-    predict::kind(file, &instance.trial, "time", None)
+    predict::kind(file, &instance.resolved.trial, "time", None)
 }
 
 fn next(instance: &Instance, solved: &Solved) -> Vec<wirelab_trial::explanation::Circuit> {
@@ -166,13 +169,13 @@ fn uses(instance: &Instance, solved: &Solved) -> Vec<ResourceUse> {
 
 fn notes(file: &NodeFile, instance: &Instance, solved: &Solved) -> Vec<String> {
     let mut out = Vec::new();
-    if let (Some(asked), Some(sent)) = (instance.raised_from, instance.sizes.datagram) {
+    if let (Some(asked), Some(sent)) = (instance.raised_from, instance.resolved.sizes.datagram) {
         out.push(format!(
             "The test tool sends datagrams of at least {sent} B: the {asked} B that were asked are {sent} B on the wire."
         ));
     }
     out.extend(solved.notes(instance));
-    if instance.trial.ports > 1 {
+    if instance.resolved.trial.ports > 1 {
         out.push(
             "The ports are alike: stages, resources and lanes are those of the first.".to_owned(),
         );
@@ -190,7 +193,7 @@ fn notes(file: &NodeFile, instance: &Instance, solved: &Solved) -> Vec<String> {
             ));
         }
     }
-    let of_load = predict::kind(file, &instance.trial, "cpu_load", None);
+    let of_load = predict::kind(file, &instance.resolved.trial, "cpu_load", None);
     if of_load == Kind::Calibrated {
         out.push(
             "The CPU's load in this trial is a figure that the node was calibrated from."

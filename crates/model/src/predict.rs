@@ -65,7 +65,7 @@ pub fn predict(
     latency::add(&subject, &mut flows, cancel).map_err(|e| failed(&e))?;
     Ok(Observation {
         trial: trial.clone(),
-        sizes: instance.sizes,
+        sizes: instance.resolved.sizes,
         node,
         status: Status::Complete,
         started_unix_ns: Field::absent("a model runs in no time"),
@@ -181,7 +181,7 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
 }
 
 fn warnings(instance: &Instance) -> Vec<Warning> {
-    let sent = instance.sizes.datagram.unwrap_or(0);
+    let sent = instance.resolved.sizes.datagram.unwrap_or(0);
     let raised = instance.raised_from.map(|asked| Warning::new("datagram-raised", format!("the test tool sends datagrams of {sent} bytes where {asked} were asked"), format!(
             "read the figures as those of {sent}-byte datagrams, or set the tool's smallest datagram to 0 with --set"
         )));

@@ -26,7 +26,7 @@ const BYTE_SHARE: f64 = 1e-3;
 pub fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError> {
     let own = file.instance(trial)?;
     let unit = unit(trial.framing);
-    let asked = bytes(&own.sizes, unit);
+    let asked = bytes(&own.resolved.sizes, unit);
     let usual = match unit {
         SizeUnit::Datagram => DATAGRAMS,
         _ => PAYLOADS,
@@ -49,7 +49,7 @@ pub fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError
             continue;
         };
         // A tool that raises small datagrams gives the same frame for several sizes.
-        let size = bytes(&instance.sizes, unit);
+        let size = bytes(&instance.resolved.sizes, unit);
         if points.iter().any(|p| p.bytes == size) {
             continue;
         }
@@ -64,9 +64,10 @@ pub fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError
         instances.push(instance);
     }
     points.sort_by_key(|p| p.bytes);
-    instances.sort_by_key(|i| i.sizes.frame);
+    instances.sort_by_key(|i| i.resolved.sizes.frame);
     let grid = grid(points.iter().map(|p| p.bytes));
     let mut ceilings: Vec<Ceiling> = own
+        .resolved
         .link
         .map(|link| wire(trial.framing, unit, link, &grid))
         .into_iter()
@@ -153,7 +154,10 @@ pub(crate) fn per_byte(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
 /// Ceilings of the resources that the first flow uses: what its cost has in common at the smallest and the largest
 /// size, and what it has of each byte.
 fn resources(small: &Instance, large: &Instance, unit: SizeUnit, grid: &[u32]) -> Vec<Ceiling> {
-    let (s, l) = (bytes(&small.sizes, unit), bytes(&large.sizes, unit));
+    let (s, l) = (
+        bytes(&small.resolved.sizes, unit),
+        bytes(&large.resolved.sizes, unit),
+    );
     let mut out = Vec::new();
     for resource in used(large) {
         let (least, most) = (cost(small, resource), cost(large, resource));

@@ -120,7 +120,7 @@ pub fn whatif(
         node: file.name.clone(),
         title: file.title.clone(),
         trial: trial.clone(),
-        sizes: before.instance.sizes,
+        sizes: before.instance.resolved.sizes,
         aim,
         notes: notes(&before, aim),
         untried: search.untried,
@@ -166,8 +166,10 @@ fn point(
 
 fn notes(before: &Solved, aim: Aim) -> Vec<String> {
     let mut notes = Vec::new();
-    if let (Some(asked), Some(sent)) = (before.instance.raised_from, before.instance.sizes.datagram)
-    {
+    if let (Some(asked), Some(sent)) = (
+        before.instance.raised_from,
+        before.instance.resolved.sizes.datagram,
+    ) {
         notes.push(format!(
             "The test tool sends datagrams of {sent} bytes where {asked} were asked."
         ));

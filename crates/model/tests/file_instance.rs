@@ -101,7 +101,10 @@ fn transmit_and_its_room() {
         [("frames", 0, 1, 0, true), ("descriptors", 1, 0, 1, false)]
     );
     assert_eq!(ideal.rooms, [None, Some("in-flight".to_owned())]);
-    assert_eq!((ideal.offered_per_s, ideal.raised_from), (None, None));
+    assert_eq!(
+        (ideal.resolved.frames_per_s, ideal.raised_from),
+        (None, None)
+    );
     assert_eq!(
         instance("length = 1514\nbuffers = \"copied\"").chains[0].probes[0].tick_ps,
         10_000.0
@@ -114,7 +117,7 @@ fn receive_has_a_source_at_the_load() {
     let received =
         instance("layer = \"udp4\"\ndatagram = 64\nload = \"5M\"\ndirection = \"receive\"");
     assert_eq!(
-        (received.raised_from, received.sizes.datagram),
+        (received.raised_from, received.resolved.sizes.datagram),
         (Some(64), Some(112))
     );
     let info = &received.chains[0];

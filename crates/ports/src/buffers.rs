@@ -30,7 +30,7 @@ pub fn run(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
-    let Extent::Frames { frames } = plan.trial.extent else {
+    let Extent::Frames { frames } = plan.resolved.trial.extent else {
         let text = "a trial of buffers counts frames: give --frames, e.g. --frames 50";
         return Err(NodeError::BadTrial(text.to_owned()));
     };
@@ -214,15 +214,17 @@ fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan:
         clock: ClockKind::Wall,
     });
     flow.frames_per_s = Field::measured(rate);
-    flow.payload_bits_per_s = Field::measured(rate * 8.0 * f64::from(plan.sizes.payload));
+    flow.payload_bits_per_s = Field::measured(rate * 8.0 * f64::from(plan.resolved.sizes.payload));
     let link_bytes = plan
+        .resolved
         .link
         .map(|l| l.overhead)
         .unwrap_or_default()
-        .link_bytes(&plan.sizes);
+        .link_bytes(&plan.resolved.sizes);
     flow.link_bits_per_s = Field::measured(rate * 8.0 * link_bytes as f64);
-    if let Some(link) = plan.link {
-        flow.efficiency =
-            Field::measured(rate * 8.0 * f64::from(plan.sizes.payload) / link.bits_per_s() as f64);
+    if let Some(link) = plan.resolved.link {
+        flow.efficiency = Field::measured(
+            rate * 8.0 * f64::from(plan.resolved.sizes.payload) / link.bits_per_s() as f64,
+        );
     }
 }

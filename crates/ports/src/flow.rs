@@ -3,7 +3,10 @@
 use wirelab_port::iface::{IfaceError, Interface, PortName};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
-use wirelab_trial::{Buffers, Direction, Extent, Layer, NodeError, Sizes, Trial};
+use wirelab_trial::{
+    Accepts, Buffers, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Sizes,
+    Trial, TrialOption,
+};
 use wirelab_wire::{Flow, FrameSpec, LineRate, Transport, header};
 
 use crate::Pair;
@@ -40,13 +43,7 @@ impl FlowPlan {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What was asked.
-    pub trial: Trial,
-    /// All four sizes.
-    pub sizes: Sizes,
-    /// The link, from `--rate` or the carrier.
-    pub link: Option<LineRate>,
-    /// Frames/s of each flow; `None` for maximum load.
-    pub frames_per_s: Option<f64>,
+    pub resolved: Resolved,
     /// The flows.
     pub flows: Vec<FlowPlan>,
 }
@@ -54,7 +51,8 @@ pub struct Plan {
 impl Plan {
     /// Frames/s of all flows together; `None` for maximum load.
     pub fn total_frames_per_s(&self) -> Option<f64> {
-        self.frames_per_s.map(|rate| rate * self.flows.len() as f64)
+        let each = self.resolved.frames_per_s;
+        each.map(|rate| rate * self.flows.len() as f64)
     }
 }
 
@@ -66,89 +64,75 @@ pub fn interface_error(error: IfaceError) -> NodeError {
     }
 }
 
-/// Check the trial against what ports can do, and lay out its flows.
-pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
-    check_asked(trial, pairs)?;
-    let sizes = trial.sizes().map_err(NodeError::bad)?;
-    let pairs = &pairs[..trial.ports as usize];
-    let link = match trial.link() {
-        Some(link) => Some(link),
-        None => carrier_rate(pairs)?,
-    };
-    let asked = trial
-        .load
-        .frames_per_s(&sizes, trial.framing.layer, link)
-        .map_err(NodeError::bad)?;
-    // A link rate that the user gives stands for a link that is not there: nothing else would hold the sender back.
-    let frames_per_s = asked.or_else(|| trial.link().map(|given| given.frames_per_s(&sizes)));
-    let pace = Pace::of(frames_per_s).strict(trial.strict_gaps);
-    let mut flows = Vec::new();
-    for (n, pair) in pairs.iter().enumerate() {
-        let ends = [
-            (Direction::Transmit, &pair.node, &pair.tester),
-            (Direction::Receive, &pair.tester, &pair.node),
-        ];
-        for (i, (direction, from, to)) in ends.into_iter().enumerate() {
-            if trial.direction != direction && trial.direction != Direction::Both {
-                continue;
-            }
-            let stream = (2 * n + i) as u8;
-            let faults = schedule_for(trial, &sizes, frames_per_s, u64::from(stream))?;
-            flows.push(flow(
-                trial, &sizes, pair, direction, from, to, stream, pace, faults,
-            )?);
-        }
-    }
-    Ok(Plan {
-        trial: trial.clone(),
-        sizes,
-        link,
-        frames_per_s,
-        flows,
-    })
-}
-
-fn check_asked(trial: &Trial, pairs: &[Pair]) -> Result<(), NodeError> {
-    if !matches!(
-        trial.framing.layer,
-        Layer::Ethernet | Layer::UdpIpv4 | Layer::UdpIpv6
-    ) {
-        return Err(NodeError::unsupported(
+/// What a kind of node that is nothing but ports takes of a trial.
+const ACCEPTS: Accepts<'_> = Accepts {
+    layers: &[Layer::Ethernet, Layer::UdpIpv4, Layer::UdpIpv6],
+    directions: &[Direction::Transmit, Direction::Receive, Direction::Both],
+    vlan_tags: 2,
+    ports: 0,
+    buffers: &[
+        Buffers::Prefilled,
+        Buffers::Copied,
+        Buffers::CopiedAhead,
+        Buffers::InPlace,
+    ],
+    paths: &[],
+    options: &[
+        TrialOption::Link,
+        TrialOption::Buffers,
+        TrialOption::StrictGaps,
+        TrialOption::Faults,
+    ],
+    sizes: SizeLimits::TestFrame,
+    reasons: &[
+        (
             "layer",
             "ports send frames themselves, and TCP needs a stack: ask an iperf peer",
-        ));
-    }
-    if trial.direction == Direction::Echo {
-        return Err(NodeError::unsupported(
+        ),
+        (
             "direction",
             "nothing behind a port sends frames back: use transmit, receive or both; or measure lab: with echo alone, \
              for which the lab gets a Linux node",
-        ));
-    }
-    trial.decline_ways(
-        "nothing of a node lies between two ports: leave it out, or ask a node:HOST",
-    )?;
-    if trial.ports == 0 || trial.ports as usize > pairs.len() {
-        let why = format!("{} asked, the node has {}", trial.ports, pairs.len());
-        return Err(NodeError::unsupported("ports", why));
-    }
-    if trial.buffers == Some(Buffers::DmaCopied) {
-        let why = "a Linux port has no copy DMA that a program could use: choose prefilled, copied, copied-ahead \
-                   or in-place";
-        return Err(NodeError::unsupported("buffers", why));
-    }
+        ),
+        (
+            "buffers",
+            "a Linux port has no copy DMA that a program could use: choose prefilled, copied, copied-ahead or in-place",
+        ),
+    ],
+    otherwise: "nothing of a node lies between two ports: leave it out, or ask a node:HOST",
+};
+
+/// Check the trial against what ports can do, and lay out its flows.
+pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
+    let accepts = Accepts {
+        ports: pairs.len() as u32,
+        ..ACCEPTS
+    };
+    accepts.check(trial)?;
     if trial.buffers.is_some() && !trial.faults.is_clean() {
         return Err(NodeError::unsupported(
             "faults",
             "trials of buffers run without faults: a run with an error is void",
         ));
     }
-    if trial.link_bits_per_s == Some(0) {
-        return Err(NodeError::bad(
-            "a link rate of 0 carries nothing: give e.g. --rate 1G",
-        ));
+    let pairs = &pairs[..trial.ports as usize];
+    let carrier = match trial.link() {
+        Some(_) => None,
+        None => carrier_rate(pairs)?,
+    };
+    let resolved = Resolved::new(trial, &accepts, Link::Carrier(carrier))?;
+    let mut flows = Vec::new();
+    for (n, pair) in pairs.iter().enumerate() {
+        for direction in resolved.flows() {
+            let (side, from, to) = match direction {
+                Direction::Transmit => (0, &pair.node, &pair.tester),
+                _ => (1, &pair.tester, &pair.node),
+            };
+            let stream = (2 * n + side) as u8;
+            flows.push(flow(&resolved, pair, direction, from, to, stream)?);
+        }
     }
-    Ok(())
+    Ok(Plan { resolved, flows })
 }
 
 /// The carrier's rate if all ports have one; the smallest of them.
@@ -188,21 +172,16 @@ fn frames_at_most(extent: Extent, frames_per_s: Option<f64>) -> u64 {
     }
 }
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "one call, all of it needed to lay out a flow"
-)]
 fn flow(
-    trial: &Trial,
-    sizes: &Sizes,
+    resolved: &Resolved,
     pair: &Pair,
     direction: Direction,
     from: &PortName,
     to: &PortName,
     stream: u8,
-    pace: Pace,
-    faults: Schedule,
 ) -> Result<FlowPlan, NodeError> {
+    let (trial, sizes, pace) = (&resolved.trial, &resolved.sizes, resolved.pace());
+    let faults = schedule_for(trial, sizes, resolved.frames_per_s, u64::from(stream))?;
     let sender = Interface::query(from).map_err(interface_error)?;
     let receiver = Interface::query(to).map_err(interface_error)?;
     for interface in [&sender, &receiver] {

@@ -46,7 +46,7 @@ pub fn observation(
             let unknown = Field::measured(undeparted);
             flow.counters.insert(DEPARTURE_UNKNOWN.to_owned(), unknown);
         }
-        if plan.frames_per_s.is_none() && ran.sender_path == "xdp" {
+        if plan.resolved.frames_per_s.is_none() && ran.sender_path == "xdp" {
             // A transmit time and a gap then stand for so many frames, see wirelab_port::xdp.
             let shared = Field::measured(wirelab_port::xdp::FRAMES_A_TIME);
             flow.counters.insert(SHARED_TIME.to_owned(), shared);
@@ -58,7 +58,7 @@ pub fn observation(
         }
         flows.push(flow);
     }
-    warnings.extend(job::below_rate(plan.frames_per_s, &ran.sent));
+    warnings.extend(job::below_rate(plan.resolved.frames_per_s, &ran.sent));
     let status = if cancelled {
         Status::cancelled()
     } else {
@@ -66,8 +66,8 @@ pub fn observation(
     };
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
     Observation {
-        trial: plan.trial.clone(),
-        sizes: plan.sizes,
+        trial: plan.resolved.trial.clone(),
+        sizes: plan.resolved.sizes,
         node: node.describe(),
         status,
         started_unix_ns: Field::measured(ran.started),
@@ -75,7 +75,7 @@ pub fn observation(
         cpu_load: Field::absent("ports have no CPU of their own"),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation::of_trial(plan.frames_per_s.is_some(), slow),
+        tester: TesterObservation::of_trial(plan.resolved.frames_per_s.is_some(), slow),
         warnings,
     }
 }
@@ -94,7 +94,7 @@ fn status(plan: &Plan, ran: &Ran) -> Status {
     if let Some(why) = ran.broke_off.clone() {
         return Status::Partial { why };
     }
-    let Extent::Frames { frames } = plan.trial.extent else {
+    let Extent::Frames { frames } = plan.resolved.trial.extent else {
         return Status::Complete;
     };
     match plan
@@ -116,10 +116,10 @@ fn asked(plan: &Plan, flow: &FlowPlan, sent: &SendReport, ran: &Ran) -> FlowAske
         port: flow.port.to_string(),
         direction: flow.direction,
         stream: flow.job.stream,
-        layer: plan.trial.framing.layer,
-        sizes: plan.sizes,
-        link: plan.link,
-        frames_per_s: plan.frames_per_s,
+        layer: plan.resolved.trial.framing.layer,
+        sizes: plan.resolved.sizes,
+        link: plan.resolved.link,
+        frames_per_s: plan.resolved.frames_per_s,
         from: flow.from.to_string(),
         to: flow.to.to_string(),
         sender_path: ran.sender_path.to_owned(),

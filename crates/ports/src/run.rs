@@ -310,9 +310,9 @@ fn send(
 
 fn show_progress(plan: &Plan, checkers: &[AnyChecker], progress: &dyn Progress, over: &AtomicBool) {
     let begun = Instant::now();
-    let expected = match plan.trial.extent {
+    let expected = match plan.resolved.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
-        Extent::Frames { frames } => plan.frames_per_s.map(|rate| frames as f64 / rate),
+        Extent::Frames { frames } => plan.resolved.frames_per_s.map(|rate| frames as f64 / rate),
     };
     while !over.load(Ordering::Relaxed) {
         if let Some(expected) = expected.filter(|s| *s > 0.5) {

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use wirelab_wire::{Size, SizeUnit};
 
 use crate::load::Load;
-use crate::node::NodeError;
-use crate::trial::{Trial, words};
+use crate::trial::words;
 
 /// The way of frames through the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -111,62 +110,9 @@ words!(Path, "way through the node",
     "stack" => Path::Stack, "driver" => Path::Driver, "fast-track" => Path::FastTrack);
 words!(Wait, "way to wait", "sleep" => Wait::Sleep, "spin" => Wait::Spin);
 
-impl Trial {
-    /// Decline a trial that asks a way through the node, a way to wait, a rule, a background or probes of a node which
-    /// lets none of these be chosen; `why` says so, and what to ask instead.
-    ///
-    /// # Errors
-    /// [`NodeError::Unsupported`] names the first of these that is asked.
-    pub fn decline_ways(&self, why: &str) -> Result<(), NodeError> {
-        let asked = [
-            ("path", self.path.is_some()),
-            ("wait", self.wait.is_some()),
-            ("rule", self.rule.is_some()),
-            ("background", self.background.is_some()),
-            ("probes", self.probes.is_some()),
-        ];
-        match asked.into_iter().find(|(_, asked)| *asked) {
-            Some((field, _)) => Err(NodeError::unsupported(field, why)),
-            None => Ok(()),
-        }
-    }
-
-    /// This trial with each of what [`Trial::decline_ways`] declines, alone, and the name of the field: what a kind of
-    /// node that lets none of these be chosen is tested with.
-    pub fn asking_each_way(&self) -> [(&'static str, Trial); 5] {
-        let asking = |ask: fn(&mut Trial)| {
-            let mut trial = self.clone();
-            ask(&mut trial);
-            trial
-        };
-        let background = Background {
-            load: Load::FrameRate {
-                frames_per_s: 1000.0,
-            },
-            size: Background::SIZE,
-        };
-        let beside = Trial {
-            background: Some(background),
-            ..self.clone()
-        };
-        [
-            ("path", asking(|trial| trial.path = Some(Path::Stack))),
-            ("wait", asking(|trial| trial.wait = Some(Wait::Sleep))),
-            (
-                "rule",
-                asking(|trial| trial.rule = Some("port=1026".to_owned())),
-            ),
-            ("background", beside),
-            ("probes", asking(|trial| trial.probes = Some(Probes::Off))),
-        ]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::{Direction, Extent};
-    use wirelab_wire::Framing;
 
     #[test]
     fn words_round_trip() {
@@ -182,22 +128,6 @@ mod tests {
         }
         let error = "shortcut".parse::<Path>().unwrap_err();
         assert!(error.contains("choose one of stack, driver, fast-track"));
-    }
-
-    #[test]
-    fn what_is_asked_is_declined_by_name_and_nothing_else() {
-        let plain = Trial::new(
-            Framing::default(),
-            Direction::Receive,
-            Background::SIZE,
-            Load::Max,
-            Extent::Frames { frames: 1 },
-        );
-        assert!(plain.decline_ways("no").is_ok());
-        for (field, trial) in plain.asking_each_way() {
-            let declined = trial.decline_ways("because").unwrap_err().to_string();
-            assert!(declined.ends_with(&format!("{field}: because")));
-        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use wirelab_trial::{
     Observation, Spans, Status, TesterObservation, Warning,
 };
 
-use super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::plan::{FROM_NODE, LINK_BITS_PER_S, Plan, TO_NODE};
 use super::run::{Ran, pulse_ps};
 use super::traffic::simulated;
 
@@ -26,7 +26,7 @@ pub struct Parts<'a> {
 /// The observation of a trial.
 pub fn observation(mut parts: Parts<'_>) -> Observation {
     let mut flows = Vec::new();
-    match parts.plan.trial.direction {
+    match parts.plan.resolved.trial.direction {
         Direction::Echo => flows.push(parts.echo()),
         Direction::Receive => flows.push(parts.received()),
         Direction::Transmit => flows.push(parts.sent()),
@@ -37,8 +37,8 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         parts.warnings.push(Warning::of_node(note));
     }
     Observation {
-        trial: parts.plan.trial.clone(),
-        sizes: parts.plan.sizes,
+        trial: parts.plan.resolved.trial.clone(),
+        sizes: parts.plan.resolved.sizes,
         status,
         started_unix_ns: Field::measured(parts.started_unix_ns),
         flows,
@@ -65,15 +65,15 @@ impl Parts<'_> {
         };
         let faults = &self.plan.faults;
         let emitted = self.ran.offered.emitted_frames;
-        let faulty = !from_node && !self.plan.trial.faults.is_clean();
+        let faulty = !from_node && !self.plan.resolved.trial.faults.is_clean();
         FlowAsked {
             port: node,
             direction,
             stream: if from_node { FROM_NODE } else { TO_NODE },
             layer: Layer::Ethernet,
-            sizes: self.plan.sizes,
-            link: Some(self.plan.link),
-            frames_per_s: self.plan.frames_per_s,
+            sizes: self.plan.resolved.sizes,
+            link: self.plan.resolved.link,
+            frames_per_s: self.plan.resolved.frames_per_s,
             from,
             to,
             sender_path: "emulated wire".to_owned(),
@@ -140,7 +140,7 @@ impl Parts<'_> {
             Ok(counts) => (counts, None),
             Err(name) => (Counts::default(), Some(name)),
         };
-        let span = match self.plan.trial.direction {
+        let span = match self.plan.resolved.trial.direction {
             // The pin is up from the first frame of the flow to the last, as the firmware comes to look at them: never
             // for less time than they took on the wire.
             Direction::Receive => {
@@ -187,7 +187,7 @@ impl Parts<'_> {
         let Some(Field::Observed { value: counts, .. }) = sends.map(|flow| &flow.counts) else {
             return Status::Complete;
         };
-        let asked = match self.plan.trial.extent {
+        let asked = match self.plan.resolved.trial.extent {
             Extent::Frames { frames } => frames,
             Extent::Time { .. } => counts.received_frames,
         };
@@ -244,12 +244,11 @@ fn is_of_the_counts(name: &str) -> bool {
 /// Set the rates of a flow of so many frames/s.
 fn rates(flow: &mut FlowObservation, plan: &Plan, frames_per_s: f64) {
     let bits = |bytes: u64| Field::measured(frames_per_s * 8.0 * bytes as f64);
-    let payload = u64::from(plan.sizes.payload);
-    let link = plan.link;
+    let payload = u64::from(plan.resolved.sizes.payload);
     flow.intervals.without_rates();
     flow.frames_per_s = Field::measured(frames_per_s);
     flow.payload_bits_per_s = bits(payload);
-    flow.link_bits_per_s = bits(link.overhead.link_bytes(&plan.sizes));
-    let share = frames_per_s * 8.0 * payload as f64 / link.bits_per_s() as f64;
+    flow.link_bits_per_s = bits(wirelab_wire::Overhead::default().link_bytes(&plan.resolved.sizes));
+    let share = frames_per_s * 8.0 * payload as f64 / LINK_BITS_PER_S as f64;
     flow.efficiency = Field::measured(share);
 }

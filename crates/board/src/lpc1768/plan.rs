@@ -3,8 +3,10 @@
 use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Load as Asked, Mac};
 use wirelab_port::inject::Schedule;
-use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Sizes, Trial};
-use wirelab_wire::LineRate;
+use wirelab_trial::{
+    Accepts, Direction, Extent, Layer, Link, Load, NodeError, Resolved, SizeLimits, Trial,
+    TrialOption,
+};
 
 /// Stream that the tester sends in.
 pub const TO_NODE: u8 = 0;
@@ -23,13 +25,7 @@ const MARGIN_PS: u64 = 1_000_000_000_000;
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What was asked.
-    pub trial: Trial,
-    /// All four sizes.
-    pub sizes: Sizes,
-    /// The link.
-    pub link: LineRate,
-    /// Frames/s of each flow; `None` at maximum load.
-    pub frames_per_s: Option<f64>,
+    pub resolved: Resolved,
     /// Sequences that the tester uses; 0 where it does not send.
     pub sequences: u64,
     /// The tester's faults.
@@ -39,87 +35,81 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether the tester sends.
-    pub fn tester_sends(&self) -> bool {
-        self.trial.direction != Direction::Transmit
-    }
-
     /// ps from the start of a frame to the start of the next, as the tester offers them.
     pub fn interval_ps(&self) -> u64 {
-        let rate = self
-            .frames_per_s
-            .unwrap_or_else(|| self.link.frames_per_s(&self.sizes));
-        ((1e12 / rate).round() as u64).max(1)
+        let Resolved { sizes, link, .. } = &self.resolved;
+        let of_link = || link.map(|link| link.frames_per_s(sizes));
+        let rate = self.resolved.frames_per_s.or_else(of_link);
+        rate.map_or(1, |rate| ((1e12 / rate).round() as u64).max(1))
     }
 
     /// Frames of a flow, where they can be told.
     pub fn frames(&self) -> u64 {
-        match self.trial.extent {
+        match self.resolved.trial.extent {
             Extent::Frames { frames } => frames,
             Extent::Time { time_ps } => time_ps / self.interval_ps(),
         }
     }
 }
 
-fn unsupported(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
-    if trial.framing.layer != Layer::Ethernet {
-        let why =
-            "this board has no stack: ask --layer ethernet, or board:zynq7000 for UDP and TCP";
-        return Err(NodeError::unsupported("layer", why));
-    }
-    if trial.framing.vlan_tags > 0 {
-        let why = "the firmware makes no tagged frames: leave the tags out";
-        return Err(NodeError::unsupported("vlan_tags", why));
-    }
-    if trial.ports != 1 {
-        return Err(NodeError::unsupported(
-            "ports",
-            "the board has one: ask --ports 1",
-        ));
-    }
-    trial.decline_ways("the board has one way, in which it polls: leave it out")?;
-    if let Some(buffers) = trial.buffers.filter(|kind| !node.buffers.contains(kind)) {
-        let can: Vec<String> = node.buffers.iter().map(ToString::to_string).collect();
-        let why = format!("the firmware does {}, not {buffers}", can.join(", "));
-        return Err(NodeError::unsupported("buffers", why));
-    }
-    if trial
-        .link_bits_per_s
-        .is_some_and(|rate| rate != LINK_BITS_PER_S)
-    {
-        let why = "its link runs at 100 Mbit/s: leave --rate out";
-        return Err(NodeError::unsupported("link_bits_per_s", why));
-    }
+const REASONS: [(&str, &str); 4] = [
+    (
+        "layer",
+        "this board has no stack: ask --layer ethernet, or board:zynq7000 for UDP and TCP",
+    ),
+    (
+        "vlan_tags",
+        "the firmware makes no tagged frames: leave the tags out",
+    ),
+    ("ports", "the board has one: ask --ports 1"),
+    (
+        "link_bits_per_s",
+        "its link runs at 100 Mbit/s: leave --rate out",
+    ),
+];
+
+fn resolve(trial: &Trial, node: &Identity) -> Result<Resolved, NodeError> {
+    let accepts = Accepts {
+        layers: &[Layer::Ethernet],
+        directions: &[
+            Direction::Transmit,
+            Direction::Receive,
+            Direction::Both,
+            Direction::Echo,
+        ],
+        vlan_tags: 0,
+        ports: 1,
+        buffers: &node.buffers,
+        paths: &[],
+        // Strict gaps have no effect: in simulated time no frame is late.
+        options: &[
+            TrialOption::Link,
+            TrialOption::Buffers,
+            TrialOption::StrictGaps,
+            TrialOption::Faults,
+        ],
+        sizes: SizeLimits::TestFrame,
+        reasons: &REASONS,
+        otherwise: "the board has one way, in which it polls: leave it out",
+    };
+    accepts.check(trial)?;
     if trial.direction == Direction::Transmit && !trial.faults.is_clean() {
         let why = "the tester makes faults, and it sends nothing here: ask receive, echo or both";
         return Err(NodeError::unsupported("faults", why));
     }
-    Ok(())
+    Resolved::new(trial, &accepts, Link::Fixed(LINK_BITS_PER_S))?.with_echo_rate()
 }
 
 /// Check the trial against what the board said of itself, and lay it out.
 pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<Plan, NodeError> {
-    unsupported(trial, node)?;
-    let sizes = trial.sizes().map_err(NodeError::bad)?;
-    let link =
-        LineRate::new(LINK_BITS_PER_S).ok_or_else(|| NodeError::bad("a link needs a rate"))?;
-    let asked = trial.load.frames_per_s(&sizes, Layer::Ethernet, Some(link));
-    let frames_per_s = asked.map_err(NodeError::bad)?;
-    if trial.direction == Direction::Echo && frames_per_s.is_none() {
-        return Err(NodeError::bad(
-            "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
-        ));
-    }
+    let resolved = resolve(trial, node)?;
     let mut plan = Plan {
-        trial: trial.clone(),
-        sizes,
-        link,
-        frames_per_s,
         sequences: 0,
         faults: Schedule::default(),
-        start: start(trial, node, frames_per_s, descriptors),
+        start: start(trial, node, resolved.frames_per_s, descriptors),
+        resolved,
     };
-    if plan.tester_sends() {
+    if plan.resolved.tester_sends() {
         plan.sequences = plan.frames();
         if !(1..=MOST_OFFERED).contains(&plan.sequences) {
             return Err(NodeError::bad(format!(
@@ -127,8 +117,12 @@ pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<
                 plan.sequences
             )));
         }
-        plan.faults = Schedule::plan(&trial.faults, plan.sequences, sizes.lfsr_len())
-            .map_err(NodeError::bad)?;
+        plan.faults = Schedule::plan(
+            &trial.faults,
+            plan.sequences,
+            plan.resolved.sizes.lfsr_len(),
+        )
+        .map_err(NodeError::bad)?;
         if trial.direction != Direction::Both {
             // What arrives, copies too: with so many frames the board is done.
             plan.start.extent = Until::Frames(plan.faults.emissions(plan.sequences));

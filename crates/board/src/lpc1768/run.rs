@@ -91,7 +91,7 @@ impl Running<'_> {
     /// Whether the pin or the wire says that the trial is over.
     fn is_over(&self, now_ps: u64) -> bool {
         let pin_fell = self.edges.last().is_some_and(|edge| !edge.high);
-        match (&self.offer, self.plan.trial.direction) {
+        match (&self.offer, self.plan.resolved.trial.direction) {
             (None, _) => pin_fell,
             (Some(offer), Direction::Both) => {
                 pin_fell && offer.is_done() && now_ps > offer.last_ps() + QUIET_PS
@@ -125,8 +125,8 @@ pub fn run(
         .map_err(|error| wirelab_control::refused::of_start(&error))?;
     let board = &client.transport().board;
     let (now_ps, before) = (board.time_ps(), board.instructions());
-    let payload = u64::from(plan.sizes.payload);
-    let stream = match plan.trial.direction {
+    let payload = u64::from(plan.resolved.sizes.payload);
+    let stream = match plan.resolved.trial.direction {
         Direction::Echo => TO_NODE,
         _ => FROM_NODE,
     };
@@ -134,6 +134,7 @@ pub fn run(
         plan,
         watch: Watch::new(address, stream, started.slots, payload),
         offer: plan
+            .resolved
             .tester_sends()
             .then(|| Offer::new(plan, address, now_ps + LEAD_PS)),
         keeper,

@@ -232,9 +232,9 @@ pub fn wait_until_ready(bench: &mut Bench, place: usize, port: usize) -> Result<
 
 /// What the generator's control register has beside `enable`.
 pub fn control(plan: &Plan) -> u32 {
-    let udp = u32::from(plan.trial.framing.layer == Layer::UdpIpv4);
+    let udp = u32::from(plan.resolved.trial.framing.layer == Layer::UdpIpv4);
     reg::GENERATOR_CONTROL_UDP_MODE.of(udp)
-        | reg::GENERATOR_CONTROL_VLAN_ENABLE.of(u32::from(plan.trial.framing.vlan_tags))
+        | reg::GENERATOR_CONTROL_VLAN_ENABLE.of(u32::from(plan.resolved.trial.framing.vlan_tags))
         | reg::GENERATOR_CONTROL_TIME_VALID.of(1)
         | reg::GENERATOR_CONTROL_FAULT_KIND.of(plan.fault.map_or(0, |fault| fault.kind))
 }
@@ -261,7 +261,7 @@ pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
     let (every_frames, every_clocks) = fault.map_or((0, 0), |fault| fault.periods());
     let mut words = vec![
         (reg::GENERATOR_CONTROL, 0),
-        (reg::GENERATOR_PAYLOAD_BYTES, plan.sizes.payload),
+        (reg::GENERATOR_PAYLOAD_BYTES, plan.resolved.sizes.payload),
         (reg::GENERATOR_GAP_CYCLES, plan.gap_clocks),
         (reg::GENERATOR_FRAME_COUNT, plan.frames),
         generator_flow(port as u32),

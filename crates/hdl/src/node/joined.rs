@@ -130,7 +130,10 @@ impl JoinedPort {
             bench.write(PORT, register, word)?;
         }
         wait_until_ready(&mut bench, PORT, PORT)?;
-        let mtu = asked.mtu.unwrap_or(USUAL_MTU).max(plan.sizes.payload);
+        let mtu = asked
+            .mtu
+            .unwrap_or(USUAL_MTU)
+            .max(plan.resolved.sizes.payload);
         let [.., a, b, c, d, e, f] = address(HOST).to_be_bytes();
         let tap = TapPort::create(&TapSpec {
             mac: Some(Mac([a, b, c, d, e, f])),
@@ -212,7 +215,7 @@ impl JoinedPort {
         }
         self.until_idle()?;
         // The last frame's way through the MAC to the host, and the checker's verdict on the last of the host.
-        self.run(2 * (u64::from(self.plan.sizes.length) + SETTLE_CLOCKS))?;
+        self.run(2 * (u64::from(self.plan.resolved.sizes.length) + SETTLE_CLOCKS))?;
         let sent = read::sent(&mut self.bench, PORT)?;
         let seen = read::seen(&mut self.bench, PORT)?;
         Ok(Joined {

@@ -30,10 +30,10 @@ pub fn observation(plan: &Plan, node: Description, ran: Ran, started_unix_ns: u6
         observed
     });
     let flows: Vec<FlowObservation> = flows.collect();
-    warnings.extend(job::below_rate(plan.frames_per_s, &sent));
+    warnings.extend(job::below_rate(plan.resolved.frames_per_s, &sent));
     Observation {
-        trial: plan.trial.clone(),
-        sizes: plan.sizes,
+        trial: plan.resolved.trial.clone(),
+        sizes: plan.resolved.sizes,
         node,
         status: status(plan, &ran),
         started_unix_ns: Field::measured(started_unix_ns),
@@ -62,10 +62,10 @@ fn asked(plan: &Plan, flow: &FlowPlan, came: &Came) -> FlowAsked {
         port: name(own),
         direction: flow.direction,
         stream: flow.from as u8,
-        layer: plan.trial.framing.layer,
-        sizes: plan.sizes,
-        link: Some(plan.link),
-        frames_per_s: plan.frames_per_s,
+        layer: plan.resolved.trial.framing.layer,
+        sizes: plan.resolved.sizes,
+        link: plan.resolved.link,
+        frames_per_s: plan.resolved.frames_per_s,
         from: name(flow.from),
         to: name(flow.to),
         sender_path: "packet_generator".to_owned(),
@@ -347,8 +347,8 @@ mod tests {
         came.seen.bad_fcs = 1;
         let text = told(&plan, &came).unwrap();
         assert!(text.contains("injected 0, counted 1"), "{text}");
-        plan.trial.faults.bad_fcs = 0.2;
-        let plan = plan::plan(&plan.trial, &HdlOptions::parse("2").unwrap()).unwrap();
+        plan.resolved.trial.faults.bad_fcs = 0.2;
+        let plan = plan::plan(&plan.resolved.trial, &HdlOptions::parse("2").unwrap()).unwrap();
         came.sent.injected = 2;
         let text = told(&plan, &came).unwrap();
         assert!(text.contains("injected 2, counted 1"), "{text}");

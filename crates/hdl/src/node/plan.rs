@@ -1,7 +1,8 @@
 //! From a trial to what the registers of each port are given, checked before anything happens.
 
-use wirelab_trial::{Direction, Extent, Layer, NodeError, Sizes, Trial};
-use wirelab_wire::LineRate;
+use wirelab_trial::{
+    Accepts, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial, TrialOption,
+};
 
 use super::fault::{self, Fault, on_the_line, that_fit};
 use super::options::{HdlOptions, MOST_PORTS};
@@ -31,13 +32,7 @@ pub struct FlowPlan {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What was asked.
-    pub trial: Trial,
-    /// All four sizes.
-    pub sizes: Sizes,
-    /// The link.
-    pub link: LineRate,
-    /// Frames/s asked of each flow; `None` at maximum load.
-    pub frames_per_s: Option<f64>,
+    pub resolved: Resolved,
     /// Clocks from one frame to the next: whole ones, so a rate is set to the nearest that these give.
     pub period_clocks: u64,
     /// Idle clocks of the generator behind each frame.
@@ -60,14 +55,8 @@ impl Plan {
 
 /// Check the trial and lay it out.
 pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
-    decline(trial, options)?;
-    let sizes = trial.sizes().map_err(NodeError::bad)?;
-    let link =
-        LineRate::new(LINK_BITS_PER_S).ok_or_else(|| NodeError::bad("a link needs a rate"))?;
-    let asked = trial
-        .load
-        .frames_per_s(&sizes, trial.framing.layer, Some(link));
-    let frames_per_s = asked.map_err(NodeError::bad)?;
+    let resolved = resolve(trial, options)?;
+    let (sizes, frames_per_s) = (resolved.sizes, resolved.frames_per_s);
     let shortest = u64::from(sizes.length) + MAC_PAUSE_CLOCKS;
     let clocks_per_s = 1e12 / CLOCK_PS as f64;
     let period_clocks = match frames_per_s {
@@ -88,9 +77,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
     }
     let fault = fault::fault(trial, &sizes, period_clocks)?;
     Ok(Plan {
-        sizes,
-        link,
-        frames_per_s,
+        resolved,
         period_clocks,
         gap_clocks: if pause > MAC_PAUSE_CLOCKS {
             (pause - PREAMBLE_CLOCKS) as u32
@@ -100,53 +87,54 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
         frames: frames(trial, period_clocks, fault)?,
         fault,
         flows: flows(trial, options),
-        trial: trial.clone(),
     })
 }
 
-fn decline(trial: &Trial, options: &HdlOptions) -> Result<(), NodeError> {
-    let no = |field, why: &str| Err(NodeError::unsupported(field, why));
-    if !matches!(trial.framing.layer, Layer::Ethernet | Layer::UdpIpv4) {
-        return no(
-            "layer",
-            "the generator makes Ethernet and UDP over IPv4 frames: ask ethernet or udp4",
-        );
-    }
-    if trial.framing.vlan_tags > 1 {
-        return no(
-            "vlan_tags",
-            "the generator makes one tag at most: ask --vlan 1",
-        );
-    }
-    if trial.direction == Direction::Echo {
-        return no(
-            "direction",
-            "a checker sends nothing back: ask transmit, receive or both",
-        );
-    }
-    if trial.ports == 0 || trial.ports as usize > options.ports {
-        let why = format!(
-            "{} asked, the bench has {}: ask 1 to {}, or a node of more ports, hdl:N with N up to {MOST_PORTS}",
-            trial.ports, options.ports, options.ports
-        );
-        return no("ports", &why);
-    }
-    if trial.buffers.is_some() {
-        return no(
-            "buffers",
-            "the generator makes each frame as it goes: leave the buffers out",
-        );
-    }
-    if trial
-        .link_bits_per_s
-        .is_some_and(|rate| rate != LINK_BITS_PER_S)
-    {
-        return no(
-            "link_bits_per_s",
-            "its lines carry 1 Gbit/s: leave --rate out, and ask less with --load",
-        );
-    }
-    trial.decline_ways("a port of hardware has one way: leave it out")
+fn resolve(trial: &Trial, options: &HdlOptions) -> Result<Resolved, NodeError> {
+    let ports = format!(
+        "{} asked, the bench has {}: ask 1 to {}, or a node of more ports, hdl:N with N up to {MOST_PORTS}",
+        trial.ports, options.ports, options.ports
+    );
+    let accepts = Accepts {
+        layers: &[Layer::Ethernet, Layer::UdpIpv4],
+        directions: &[Direction::Transmit, Direction::Receive, Direction::Both],
+        vlan_tags: 1,
+        ports: options.ports as u32,
+        buffers: &[],
+        paths: &[],
+        // Strict gaps have no effect: in simulated time no frame is late.
+        options: &[
+            TrialOption::Link,
+            TrialOption::StrictGaps,
+            TrialOption::Faults,
+        ],
+        sizes: SizeLimits::TestFrame,
+        reasons: &[
+            (
+                "layer",
+                "the generator makes Ethernet and UDP over IPv4 frames: ask ethernet or udp4",
+            ),
+            (
+                "vlan_tags",
+                "the generator makes one tag at most: ask --vlan 1",
+            ),
+            (
+                "direction",
+                "a checker sends nothing back: ask transmit, receive or both",
+            ),
+            ("ports", &ports),
+            (
+                "buffers",
+                "the generator makes each frame as it goes: leave the buffers out",
+            ),
+            (
+                "link_bits_per_s",
+                "its lines carry 1 Gbit/s: leave --rate out, and ask less with --load",
+            ),
+        ],
+        otherwise: "a port of hardware has one way: leave it out",
+    };
+    Resolved::new(trial, &accepts, Link::Fixed(LINK_BITS_PER_S))
 }
 
 /// Sequences of each flow.
@@ -305,7 +293,12 @@ mod tests {
         ] {
             assert!(error.contains(words), "{error}");
         }
-        for (field, trial) in trial("max").asking_each_way() {
+        let taken = [
+            TrialOption::Link,
+            TrialOption::StrictGaps,
+            TrialOption::Faults,
+        ];
+        for (field, trial) in trial("max").asking_all_but(&taken) {
             let error = plan(&trial, &four()).unwrap_err().to_string();
             assert!(error.contains(&format!("{field}: ")), "{error}");
         }

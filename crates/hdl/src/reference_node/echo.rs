@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use wirelab_trial::job::{CheckReport, Judge, SendReport};
 use wirelab_trial::series::{HistogramBuilder, SeriesBuilder};
 use wirelab_trial::{Cancel, Clock, ClockKind, NodeError, Owner, Sizes};
-use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, Verdict, classify, fcs};
+use wirelab_wire::{Flags, Flow, FrameSpec, Header, Overhead, Transport, Verdict, classify, fcs};
 
 use super::plan::Plan;
 use crate::reference::{CLOCKS_PER_BYTE, REFERENCE_CLOCK_PS, Reference, TimedFrame};
@@ -82,10 +82,10 @@ impl Echoes {
                     ports: [TESTER_PORT, plan.node_port],
                 },
             },
-            sizes: plan.sizes,
+            sizes: plan.resolved.sizes,
             interval_clocks: plan.interval_clocks,
             ahead,
-            line_clocks: CLOCKS_PER_BYTE * plan.link.overhead.link_bytes(&plan.sizes),
+            line_clocks: CLOCKS_PER_BYTE * Overhead::default().link_bytes(&plan.resolved.sizes),
             flow: Flow {
                 source: Some(to.mac),
                 udp_port: TESTER_PORT,

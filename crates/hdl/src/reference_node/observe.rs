@@ -56,7 +56,7 @@ pub fn observation(
         .collect();
     let whole = wirelab_trial::pooled(&parts).into_iter().next();
     let mut whole = whole.expect("a trial has a part, and the parts of one trial become one");
-    whole.trial = plan.trial.clone();
+    whole.trial = plan.resolved.trial.clone();
     for flow in whole.flows.iter_mut().filter(|_| in_parts) {
         flow.without_rates(SIDE_BY_SIDE);
     }
@@ -74,7 +74,7 @@ fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Obse
     let [received, sent_back] = stages(std::mem::take(&mut told.points), &mut told.notes);
     let mut warnings: Vec<Warning> = told.notes.into_iter().map(Warning::of_node).collect();
     let mut flows = Vec::new();
-    for (direction, stages) in match plan.trial.direction {
+    for (direction, stages) in match plan.resolved.trial.direction {
         Direction::Both => vec![
             (Direction::Receive, received),
             (Direction::Transmit, sent_back),
@@ -103,8 +103,8 @@ fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Obse
     let came_up = sticky.iter().map(|bit| (format!("{STICKY}_{bit}"), 1));
     let drops = (dropped > 0).then(|| (DROPPED.to_owned(), dropped));
     Observation {
-        trial: plan.trial.clone(),
-        sizes: plan.sizes,
+        trial: plan.resolved.trial.clone(),
+        sizes: plan.resolved.sizes,
         node: node.clone(),
         status: match (cancelled, lost) {
             (true, _) => Status::cancelled(),
@@ -204,9 +204,9 @@ fn asked(plan: &Plan, direction: Direction, node: &str) -> FlowAsked {
         direction,
         stream: STREAM,
         layer: Layer::UdpIpv4,
-        sizes: plan.sizes,
-        link: Some(plan.link),
-        frames_per_s: plan.frames_per_s,
+        sizes: plan.resolved.sizes,
+        link: plan.resolved.link,
+        frames_per_s: plan.resolved.frames_per_s,
         from: from.to_owned(),
         to: to.to_owned(),
         sender_path: "simulated line".to_owned(),

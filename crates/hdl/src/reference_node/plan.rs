@@ -2,8 +2,11 @@
 
 use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Path as AskedPath, UnitPoint};
-use wirelab_trial::{Direction, Extent, Layer, NodeError, Path, Sizes, Trial};
-use wirelab_wire::{LineRate, header};
+use wirelab_trial::{
+    Accepts, Direction, Extent, Layer, Link, NodeError, Path, Resolved, SizeLimits, Trial,
+    TrialOption,
+};
+use wirelab_wire::header;
 
 use super::echo::{REST_CLOCKS, TESTER_IP};
 use crate::LONGEST_TRIAL_PS;
@@ -15,14 +18,8 @@ pub const LINK_BITS_PER_S: u64 = 100_000_000;
 /// A trial made ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked.
-    pub trial: Trial,
-    /// All four sizes.
-    pub sizes: Sizes,
-    /// The link.
-    pub link: LineRate,
-    /// Frames/s asked; `None` for the next frame as soon as the one before is back.
-    pub frames_per_s: Option<f64>,
+    /// What was asked; at maximum load the next frame goes as soon as the one before is back.
+    pub resolved: Resolved,
     /// Clocks from one frame to the next, at least; no more than [`LONGEST_TRIAL_PS`] has.
     pub interval_clocks: u64,
     /// Frames.
@@ -111,14 +108,14 @@ impl Plan {
         };
         let why = format!(
             "{} frames at the load {} are more than 10 s of simulated time, which take a host minutes: {way_out}",
-            self.frames, self.trial.load
+            self.frames, self.resolved.trial.load
         );
         Err(NodeError::unsupported("extent", why))
     }
 
     /// What the node is asked for so many frames.
     pub fn start(&self, frames: u64) -> Start {
-        let fast = self.trial.path == Some(Path::FastTrack);
+        let fast = self.resolved.trial.path == Some(Path::FastTrack);
         let takes_points = !self.ways.is_empty();
         Start {
             path: fast.then_some(AskedPath::FastTrack),
@@ -133,13 +130,8 @@ impl Plan {
 
 /// Check the trial against what the node is, and lay it out.
 pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
-    decline(trial)?;
-    let sizes = trial.sizes().map_err(NodeError::bad)?;
-    takes(sizes.length, node)?;
-    let link =
-        LineRate::new(LINK_BITS_PER_S).ok_or_else(|| NodeError::bad("a link needs a rate"))?;
-    let asked = trial.load.frames_per_s(&sizes, Layer::UdpIpv4, Some(link));
-    let frames_per_s = asked.map_err(NodeError::bad)?;
+    let resolved = Resolved::new(trial, &ACCEPTS, Link::Fixed(LINK_BITS_PER_S))?;
+    takes(resolved.sizes.length, node)?;
     let frames = match trial.extent {
         Extent::Frames { frames } => frames,
         Extent::Time { .. } => {
@@ -154,12 +146,11 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
     };
     let clocks_per_s = 1e12 / REFERENCE_CLOCK_PS as f64;
     let plan = Plan {
-        trial: trial.clone(),
-        sizes,
-        link,
-        frames_per_s,
         // A rate near 0 gives the most that there is, which is refused below.
-        interval_clocks: frames_per_s.map_or(0, |rate| (clocks_per_s / rate).round() as u64),
+        interval_clocks: resolved
+            .frames_per_s
+            .map_or(0, |rate| (clocks_per_s / rate).round() as u64),
+        resolved,
         frames,
         node_port: port(trial)?,
         ways,
@@ -169,54 +160,52 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
     Ok(plan)
 }
 
-fn decline(trial: &Trial) -> Result<(), NodeError> {
-    let no = |field, why: &str| Err(NodeError::unsupported(field, why));
-    if trial.framing.layer != Layer::UdpIpv4 {
-        return no(
+const ACCEPTS: Accepts<'_> = Accepts {
+    layers: &[Layer::UdpIpv4],
+    directions: &[
+        Direction::Transmit,
+        Direction::Receive,
+        Direction::Both,
+        Direction::Echo,
+    ],
+    vlan_tags: 0,
+    ports: 1,
+    buffers: &[],
+    paths: &[Path::Stack, Path::FastTrack],
+    // Strict gaps have no effect: in simulated time no frame is late.
+    options: &[
+        TrialOption::Link,
+        TrialOption::Path,
+        TrialOption::Rule,
+        TrialOption::StrictGaps,
+    ],
+    sizes: SizeLimits::TestFrame,
+    reasons: &[
+        (
             "layer",
             "what is asked of the reference node is its UDP echo: ask --layer udp4",
-        );
-    }
-    if trial.framing.vlan_tags > 0 {
-        return no("vlan_tags", "its stack takes no tags: leave them out");
-    }
-    if trial.ports != 1 {
-        return no("ports", "it has one line for this: ask --ports 1");
-    }
-    if trial.buffers.is_some() {
-        return no(
+        ),
+        ("vlan_tags", "its stack takes no tags: leave them out"),
+        ("ports", "it has one line for this: ask --ports 1"),
+        (
             "buffers",
             "its program has one kind: leave them out, and choose the attachment of the MAC instead",
-        );
-    }
-    if !trial.faults.is_clean() {
-        return no(
+        ),
+        (
             "faults",
             "a frame that is not sent back ends what is measured: leave faults out",
-        );
-    }
-    if trial
-        .link_bits_per_s
-        .is_some_and(|rate| rate != LINK_BITS_PER_S)
-    {
-        return no(
+        ),
+        (
             "link_bits_per_s",
             "its line carries 100 Mbit/s: leave --rate out",
-        );
-    }
-    if !matches!(trial.path, None | Some(Path::Stack | Path::FastTrack)) {
-        return no(
+        ),
+        (
             "path",
             "it has its stack and the fast track: ask stack or fast-track",
-        );
-    }
-    let plain = Trial {
-        path: None,
-        rule: None,
-        ..trial.clone()
-    };
-    plain.decline_ways("the reference node has no such choice: leave it out")
-}
+        ),
+    ],
+    otherwise: "the reference node has no such choice: leave it out",
+};
 
 /// Refuses lengths that the node does not take, in bytes without FCS.
 fn takes(length: u32, node: &Identity) -> Result<(), NodeError> {
@@ -295,7 +284,10 @@ pub mod tests {
     fn lengths_that_the_node_does_not_take_are_refused_with_those_that_it_takes() {
         for length in [60, 1514] {
             let trial = trial(Direction::Both, length, "max", 4);
-            assert_eq!(plan(&trial, &identity()).unwrap().sizes.length, length);
+            assert_eq!(
+                plan(&trial, &identity()).unwrap().resolved.sizes.length,
+                length
+            );
         }
         for length in [1515, 1518, 2000] {
             let told = refused(&trial(Direction::Echo, length, "max", 4), &identity());

@@ -281,7 +281,7 @@ impl<'a> Build<'a> {
 
     /// `name`, with the port where the trial has several.
     pub fn named(&self, name: &str, port: u32) -> String {
-        if self.setting.trial.ports > 1 {
+        if self.setting.resolved.trial.ports > 1 {
             format!("{name}#{port}")
         } else {
             name.to_owned()

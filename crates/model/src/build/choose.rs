@@ -1,6 +1,8 @@
 //! Which paths of the file a trial takes, and what the node says where none fits.
 
-use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
+use wirelab_trial::{
+    Accepts, Buffers, Direction, Layer, NodeError, Path, SizeLimits, Trial, TrialOption, Wait,
+};
 
 use super::{BuildError, unsupported};
 use crate::file::{NodeFile, PathDecl};
@@ -16,42 +18,50 @@ pub(crate) enum Choice {
     Echo { transmit: usize, receive: usize },
 }
 
+/// Everything that a model refuses whatever its file says. What layers, directions, buffers and ways it has, its paths tell.
+fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
+    let all = file.ports;
+    let ports = format!(
+        "{} asked, and the node has {all}: ask for 1 to {all}",
+        trial.ports
+    );
+    let accepts = Accepts {
+        layers: &[trial.framing.layer],
+        directions: &[trial.direction],
+        vlan_tags: trial.framing.vlan_tags,
+        ports: all,
+        buffers: trial.buffers.as_slice(),
+        paths: trial.path.as_slice(),
+        // Strict gaps have no effect: in simulated time no frame is late.
+        options: &[
+            TrialOption::Link,
+            TrialOption::Buffers,
+            TrialOption::Path,
+            TrialOption::Wait,
+            TrialOption::StrictGaps,
+        ],
+        sizes: SizeLimits::TestFrame,
+        reasons: &[
+            ("ports", &ports),
+            ("faults", "a model sends no damaged frames: leave them out"),
+            ("background", "a model has no other traffic: leave it out"),
+            (
+                "rule",
+                "a model's fast track takes every frame of the trial: leave it out",
+            ),
+            (
+                "probes",
+                "a model takes its times without probes: leave it out",
+            ),
+        ],
+        otherwise: "a model has no such thing: leave it out",
+    };
+    accepts.check(trial)
+}
+
 /// The paths for `trial`, and everything checked that does not depend on them.
 pub(crate) fn choose(file: &NodeFile, trial: &Trial) -> Result<Choice, BuildError> {
-    if trial.ports == 0 || trial.ports > file.ports {
-        let all = file.ports;
-        return Err(unsupported(
-            "ports",
-            format!(
-                "{} asked, and the node has {all}: ask for 1 to {all}",
-                trial.ports
-            ),
-        ));
-    }
-    if !trial.faults.is_clean() {
-        return Err(unsupported(
-            "faults",
-            "a model sends no damaged frames: leave them out",
-        ));
-    }
-    if trial.background.is_some() {
-        return Err(unsupported(
-            "background",
-            "a model has no other traffic: leave it out",
-        ));
-    }
-    if trial.rule.is_some() {
-        return Err(unsupported(
-            "rule",
-            "a model's fast track takes every frame of the trial: leave it out",
-        ));
-    }
-    if trial.probes.is_some() {
-        return Err(unsupported(
-            "probes",
-            "a model takes its times without probes: leave it out",
-        ));
-    }
+    accepts(file, trial)?;
     let pick = |direction| pick(file, trial, direction);
     Ok(match trial.direction {
         Direction::Transmit | Direction::Receive => Choice::One(pick(trial.direction)?),

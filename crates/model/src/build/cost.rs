@@ -124,10 +124,11 @@ fn term(file: &NodeFile, setting: &Setting, cost: &Cost) -> Result<Term, BuildEr
         Cost::Link { bytes } => link(setting, bytes),
         Cost::Constant { parameter } => constant(file, parameter).map_err(BuildError::Model),
         Cost::Accesses { accesses, latency } => {
-            self::accesses(file, &setting.sizes, accesses, latency).map_err(BuildError::Model)
+            self::accesses(file, &setting.resolved.sizes, accesses, latency)
+                .map_err(BuildError::Model)
         }
         Cost::Bytes { bytes, rate } => {
-            self::bytes(file, &setting.sizes, bytes, rate).map_err(BuildError::Model)
+            self::bytes(file, &setting.resolved.sizes, bytes, rate).map_err(BuildError::Model)
         }
     }
 }
@@ -217,8 +218,10 @@ fn bytes(file: &NodeFile, sizes: &Sizes, bytes: &SizeExpr, name: &str) -> Result
 }
 
 fn link(setting: &Setting, bytes: &SizeExpr) -> Result<Term, BuildError> {
-    let link = setting.link.ok_or_else(no_link)?;
-    let count = bytes.value(&setting.sizes).map_err(BuildError::Model)?;
+    let link = setting.resolved.link.ok_or_else(no_link)?;
+    let count = bytes
+        .value(&setting.resolved.sizes)
+        .map_err(BuildError::Model)?;
     // Whole bytes, as they nearly always are, go through the link's own exact arithmetic.
     let ps = if count.fract() == 0.0 && count < MAX_COST_PS as f64 {
         link.bytes_time_ps(count as u64) as f64

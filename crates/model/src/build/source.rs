@@ -16,10 +16,13 @@ impl Build<'_> {
         paths: &[usize],
     ) -> Result<Option<usize>, BuildError> {
         let transmit = direction == Direction::Transmit;
-        let frames_per_s = match (self.setting.offered_per_s, self.setting.link) {
+        let frames_per_s = match (
+            self.setting.resolved.frames_per_s,
+            self.setting.resolved.link,
+        ) {
             (Some(rate), _) => rate,
             (None, _) if transmit || self.has_window(paths) => return Ok(None),
-            (None, Some(link)) => link.frames_per_s(&self.setting.sizes),
+            (None, Some(link)) => link.frames_per_s(&self.setting.resolved.sizes),
             (None, None) => return Err(cost::no_link()),
         };
         let (mut burst, mut lost_before_ratio) = (1, 0.0);
@@ -65,7 +68,7 @@ impl Build<'_> {
     /// Whether a peer of TCP waits for room at the first stage of these paths.
     fn has_window(&self, paths: &[usize]) -> bool {
         let tcp = matches!(
-            self.setting.trial.framing.layer,
+            self.setting.resolved.trial.framing.layer,
             Layer::TcpIpv4 | Layer::TcpIpv6
         );
         let first = paths.first().and_then(|index| self.file.paths.get(*index));

@@ -145,10 +145,10 @@ impl Case<'_> {
     }
 
     fn wire(&self) -> Limit {
-        let sizes = &self.instance.sizes;
+        let sizes = &self.instance.resolved.sizes;
         let mut because = Vec::new();
         let mut answer = "The wire limits.".to_owned();
-        if let Some(link) = self.instance.link {
+        if let Some(link) = self.instance.resolved.link {
             answer = format!(
                 "The wire limits: a link of {} carries {} frames/s of {} B and no more.",
                 si(link.bits_per_s() as f64, "bit/s"),

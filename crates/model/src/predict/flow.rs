@@ -25,7 +25,7 @@ pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
     } else {
         most
     };
-    let frames = match instance.trial.extent {
+    let frames = match instance.resolved.trial.extent {
         Extent::Frames { frames } => frames.min(bound),
         Extent::Time { time_ps } => {
             // Server reports need every frame of the trial.
@@ -35,7 +35,8 @@ pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
                 bound
             };
             let rate = instance
-                .offered_per_s
+                .resolved
+                .frames_per_s
                 .unwrap_or_else(|| PS_PER_S / steady.period.ps().max(1.0));
             // A few more, so that the last interval is full.
             let all = (rate * time_ps as f64 / PS_PER_S).ceil() + 16.0;
@@ -91,20 +92,24 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
     let seen = |value| Field::Observed { value, kind };
     let times = Times::of(subject.run, info, chain);
     let rate = frames_per_s(subject, chain, &times);
-    let sizes = instance.sizes;
+    let sizes = instance.resolved.sizes;
     let per_frame = |bytes: u64| seen(rate * 8.0 * bytes as f64);
     let payload = rate * 8.0 * f64::from(sizes.payload);
-    let efficiency = match instance.link {
+    let efficiency = match instance.resolved.link {
         Some(link) => seen(payload / link.bits_per_s() as f64),
         None => Field::absent("the link has no rate: give it with --rate"),
     };
-    let goodput = match (instance.trial.framing.layer, sizes.datagram) {
+    let goodput = match (instance.resolved.trial.framing.layer, sizes.datagram) {
         (Layer::Ethernet, _) | (_, None) => {
             Field::absent("an Ethernet trial has no application data")
         }
         (_, Some(datagram)) => per_frame(datagram.into()),
     };
-    let overhead = instance.link.map(|l| l.overhead).unwrap_or_default();
+    let overhead = instance
+        .resolved
+        .link
+        .map(|l| l.overhead)
+        .unwrap_or_default();
     FlowObservation {
         port: format!("port{}", info.port - 1),
         direction: match info.direction {
@@ -112,7 +117,7 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
             _ => Direction::Transmit,
         },
         stream: chain.min(255) as u8,
-        sent_frames: sent(&instance.trial),
+        sent_frames: sent(&instance.resolved.trial),
         counts: Field::absent(NO_FRAMES),
         elapsed: elapsed(subject, chain, &times, rate).map_or_else(
             || Field::absent("no frame came to an end"),
@@ -186,7 +191,7 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
 
 /// Whether the closed form alone gives the rate.
 fn is_closed(subject: &Subject<'_>) -> bool {
-    subject.steady.exact && subject.instance.offered_per_s.is_none()
+    subject.steady.exact && subject.instance.resolved.frames_per_s.is_none()
 }
 
 /// The time of the simulated frames as the path spans it.
@@ -268,7 +273,7 @@ fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {
     let value = lost as f64 / (run.done + lost).max(1) as f64;
     // What never reached the node was given to the model, and comes back as given, be it nothing.
     let asked = subject.file.arrivals.lost_before.is_some()
-        && subject.instance.offered_per_s.is_some()
+        && subject.instance.resolved.frames_per_s.is_some()
         && subject.instance.chains[chain].direction == Direction::Receive;
     let kind = if asked && run.lost == 0 {
         Kind::Calibrated

@@ -15,10 +15,11 @@ const MOST_INTERVALS: u64 = 99;
 /// Whether the tool on the other end reports intervals of this trial.
 pub fn wanted(instance: &Instance) -> bool {
     let udp = matches!(
-        instance.trial.framing.layer,
+        instance.resolved.trial.framing.layer,
         Layer::UdpIpv4 | Layer::UdpIpv6
     );
-    udp && instance.trial.direction == Direction::Transmit && instance.tool.interval_ps.is_some()
+    udp && instance.resolved.trial.direction == Direction::Transmit
+        && instance.tool.interval_ps.is_some()
 }
 
 /// Counters of each interval, by name: `interval_01_datagrams` (by their identifiers, as iperf counts),
@@ -29,7 +30,7 @@ pub fn intervals(subject: &Subject<'_>, times: &Times<'_>) -> Option<BTreeMap<St
     let Extent::Time { time_ps } = trial.extent else {
         return None;
     };
-    let datagram = u64::from(instance.sizes.datagram?);
+    let datagram = u64::from(instance.resolved.sizes.datagram?);
     let first = times.wire.first()?.end_ps;
     let mut server = Server::new(&instance.tool);
     let mut counters = BTreeMap::new();

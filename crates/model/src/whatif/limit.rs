@@ -29,7 +29,7 @@ pub fn words(instance: &Instance, circuit: &Circuit) -> String {
             format!("{}: {}", rooms.join(", "), stages.join(" -> "))
         }
         CircuitKind::Pacing(stage) => format!("the pace of {}", net.stages[stage].name),
-        CircuitKind::Offered(_) => match instance.offered_per_s {
+        CircuitKind::Offered(_) => match instance.resolved.frames_per_s {
             Some(_) => "the load that is offered".to_owned(),
             None => "the line rate at which frames come".to_owned(),
         },

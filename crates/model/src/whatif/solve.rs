@@ -39,7 +39,7 @@ pub fn solve(file: &NodeFile, trial: &Trial) -> Result<Solved, BuildError> {
     };
     let points = latency::points(file, trial, &instance)?;
     let kind = |metric: &str, point: Option<&str>| predict::kind(file, trial, metric, point);
-    let sizes = instance.sizes;
+    let sizes = instance.resolved.sizes;
     let bytes = match (trial.framing.layer, sizes.datagram) {
         (Layer::Ethernet, _) | (_, None) => sizes.payload,
         (_, Some(datagram)) => datagram,

@@ -11,15 +11,16 @@ use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Protocol, Rate, Sent
 use wirelab_socket::echo::EchoReport;
 use wirelab_socket::flow;
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::job::{self, FlowAsked, Pace};
+use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::{
-    Cancel, Description, Direction, Field, NodeError, Observation, Sizes, Status,
+    Cancel, Description, Direction, Field, Link, NodeError, Observation, Resolved, Status,
     TesterObservation, Trial,
 };
 use wirelab_wire::LineRate;
 
 use super::flow::send_report;
 use super::observe::{NO_LOAD, failure};
+use super::plan::{MOST_WRITE, accepts};
 use crate::leaving::{Leaving, Left};
 use crate::node::background::tell;
 use crate::node::ways::{self, Background};
@@ -29,11 +30,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// An echo trial made ready to run.
 pub struct Echo {
-    trial: Trial,
-    sizes: Sizes,
-    link: Option<LineRate>,
+    resolved: Resolved,
     offer: flow::Offer,
-    frames_per_s: f64,
     background: Option<Background>,
 }
 
@@ -42,36 +40,25 @@ pub struct Echo {
 /// # Errors
 /// [`NodeError::BadTrial`] for a size or a load that it cannot have.
 pub fn plan(trial: &Trial, carrier: Option<LineRate>) -> Result<Echo, NodeError> {
-    let sizes = trial.size.resolve(trial.framing).map_err(NodeError::bad)?;
-    let bytes = sizes.datagram.unwrap_or(0);
-    if !(LEAST_BLOCK..=super::plan::MOST_WRITE).contains(&bytes) {
+    let resolved = Resolved::new(trial, &accepts(trial), Link::Carrier(carrier))?;
+    let bytes = resolved.sizes.datagram.unwrap_or(0);
+    if !(LEAST_BLOCK..=MOST_WRITE).contains(&bytes) {
         return Err(NodeError::BadTrial(format!(
-            "a block of {bytes} bytes: those that iperf returns have {LEAST_BLOCK} to {}",
-            super::plan::MOST_WRITE
+            "a block of {bytes} bytes: those that iperf returns have {LEAST_BLOCK} to {MOST_WRITE}"
         )));
     }
-    let link = trial.link().or(carrier);
-    let layer = trial.framing.layer;
-    let asked = trial.load.frames_per_s(&sizes, layer, link);
-    let Some(frames_per_s) = asked.map_err(NodeError::bad)? else {
-        return Err(NodeError::bad(
-            "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
-        ));
-    };
-    let background = ways::background(trial, Some(frames_per_s), link)?;
+    let resolved = resolved.with_echo_rate()?;
+    let background = ways::background(&resolved)?;
     Ok(Echo {
         offer: flow::Offer {
             stream: 0,
             datagram_bytes: bytes,
-            pace: Pace::of(Some(frames_per_s)),
+            pace: resolved.pace(),
             extent: trial.extent,
             with_time: true,
             node_clock: false,
         },
-        trial: trial.clone(),
-        sizes,
-        link,
-        frames_per_s,
+        resolved,
         background,
     })
 }
@@ -119,10 +106,10 @@ impl Echo {
             port: node.name.clone(),
             direction: Direction::Echo,
             stream: 0,
-            layer: self.trial.framing.layer,
-            sizes: self.sizes,
-            link: self.link,
-            frames_per_s: Some(self.frames_per_s),
+            layer: self.resolved.trial.framing.layer,
+            sizes: self.resolved.sizes,
+            link: self.resolved.link,
+            frames_per_s: self.resolved.frames_per_s,
             from: "tester".to_owned(),
             to: "tester".to_owned(),
             sender_path: "iperf".to_owned(),
@@ -132,13 +119,13 @@ impl Echo {
         let series = report.series();
         let mut warnings = job::flow_warnings(&asked, &report.sent, &report.seen);
         let sent = std::slice::from_ref(&report.sent);
-        warnings.extend(job::below_rate(Some(self.frames_per_s), sent));
+        warnings.extend(job::below_rate(self.resolved.frames_per_s, sent));
         let mut flow = job::flow_observation(&asked, &report.sent, report.seen);
         flow.series.splice(0..0, series);
         let slow = flow.sender_was_slow();
         Observation {
-            trial: self.trial.clone(),
-            sizes: self.sizes,
+            trial: self.resolved.trial.clone(),
+            sizes: self.resolved.sizes,
             node,
             status: match report.failure {
                 _ if cancel.is_cancelled() => Status::cancelled(),

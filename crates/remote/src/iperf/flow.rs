@@ -37,7 +37,9 @@ impl About<'_> {
             Leg::TcpSent { .. } | Leg::UdpSent(_) => Direction::Receive,
             Leg::TcpReceived { .. } | Leg::UdpReceived(_) => Direction::Transmit,
         };
-        if self.plan.trial.direction == Direction::Transmit && direction == Direction::Receive {
+        if self.plan.resolved.trial.direction == Direction::Transmit
+            && direction == Direction::Receive
+        {
             return None;
         }
         let mut flow = match leg {
@@ -106,10 +108,10 @@ impl About<'_> {
             port: self.peer.clone(),
             direction,
             stream: 0,
-            layer: self.plan.trial.framing.layer,
-            sizes: self.plan.sizes,
-            link: self.plan.link,
-            frames_per_s: self.plan.frames_per_s,
+            layer: self.plan.resolved.trial.framing.layer,
+            sizes: self.plan.resolved.sizes,
+            link: self.plan.resolved.link,
+            frames_per_s: self.plan.resolved.frames_per_s,
             from,
             to,
             sender_path: "iperf".to_owned(),
@@ -163,7 +165,7 @@ impl About<'_> {
         let lost = told.map_or(0, |(lost, _)| lost.saturating_sub(sent.refused));
         let either = self.left.take_from(&mut report, lost, sent.segmented);
         self.warnings.extend(job::below_rate(
-            self.plan.frames_per_s,
+            self.plan.resolved.frames_per_s,
             std::slice::from_ref(&report),
         ));
         if report.refused_frames > 0 {

@@ -155,10 +155,12 @@ impl IperfNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        if self.three {
-            three::check_asked(trial)?;
-        }
-        plan::check_asked(trial)?;
+        let accepts = match self.three {
+            true => three::accepts(trial),
+            false => plan::accepts(trial),
+        };
+        // Before the peer is asked for anything, even for its address.
+        accepts.check(trial)?;
         if let Some(session) = &mut self.session {
             session.show()?;
         }

@@ -29,7 +29,7 @@ pub fn observation(
     node: Description,
     route: &Route,
 ) -> Result<Observation, NodeError> {
-    let layer = plan.trial.framing.layer;
+    let layer = plan.resolved.trial.framing.layer;
     let fragmented = crate::path::fragmented(plan.datagram, layer, route.mtu());
     let mut about = About {
         plan,
@@ -68,8 +68,8 @@ pub fn observation(
     let missed = flows.iter().any(FlowObservation::tester_dropped);
     let ended = ended(plan, &ran);
     let mut observation = Observation {
-        trial: plan.trial.clone(),
-        sizes: plan.sizes,
+        trial: plan.resolved.trial.clone(),
+        sizes: plan.resolved.sizes,
         node,
         status: ended.status(),
         started_unix_ns: Field::measured(ran.started_unix_ns),
@@ -77,7 +77,10 @@ pub fn observation(
         cpu_load: Field::absent(NO_LOAD),
         series: Vec::new(),
         counters: BTreeMap::new(),
-        tester: TesterObservation::of_trial(plan.frames_per_s.is_some() || missed, slow || missed),
+        tester: TesterObservation::of_trial(
+            plan.resolved.frames_per_s.is_some() || missed,
+            slow || missed,
+        ),
         warnings,
     };
     if let Ended::Void(why) = &ended {
@@ -145,7 +148,7 @@ fn is_cut(seen_s: f64, whole_s: f64) -> bool {
 /// Why a leg is not whole, as far as it can be told.
 fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
     // What only asks for traffic back is no flow.
-    if plan.trial.direction == Direction::Transmit && leg.is_sent() {
+    if plan.resolved.trial.direction == Direction::Transmit && leg.is_sent() {
         return None;
     }
     let expected_s = plan.expected.map_or(0.0, |time| time.as_secs_f64());
@@ -189,7 +192,7 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
 
 /// Whether a peer stopped to send before the trial was over: one that sent what was asked, at its own pace, did not.
 fn ended_early(plan: &Plan, udp: &UdpReceived, expected_s: f64) -> bool {
-    let Some(rate) = plan.frames_per_s else {
+    let Some(rate) = plan.resolved.frames_per_s else {
         return is_cut(udp.span.seconds(), expected_s);
     };
     // From the first datagram to the last it is a gap shorter than the trial.

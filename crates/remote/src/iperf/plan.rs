@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use wirelab_iperf::v2::{Amount, ClientConfig, Mode, Protocol, Rate};
-use wirelab_trial::{Direction, Extent, Layer, NodeError, Sizes, Trial};
+use wirelab_trial::{
+    Accepts, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial, TrialOption,
+};
 use wirelab_wire::LineRate;
 
 /// Least bytes of a datagram: iperf's own head with a number of 64 bits.
@@ -18,6 +20,8 @@ pub const MOST_WRITE: u32 = 1 << 20;
 const AS_FAST_AS_IT_CAN: u64 = 400_000_000_000;
 /// A trial has at most so many intervals, so that its counters fit a page.
 const MOST_INTERVALS: u32 = 60;
+/// Longest time of a trial that is planned for.
+const LONGEST_EXPECTED: Duration = Duration::from_secs(1_000_000);
 
 /// Application bytes of a full TCP segment without options on Ethernet (RFC 6691): IPv4, IPv6.
 const FULL_SEGMENT: [u32; 2] = [1460, 1440];
@@ -25,16 +29,10 @@ const FULL_SEGMENT: [u32; 2] = [1460, 1440];
 /// A trial made ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked.
-    pub trial: Trial,
-    /// All four sizes.
-    pub sizes: Sizes,
+    /// What was asked; a frame is a datagram or a write.
+    pub resolved: Resolved,
     /// Bytes of a datagram or of a write.
     pub datagram: u32,
-    /// The link, from `--rate` or the carrier.
-    pub link: Option<LineRate>,
-    /// Datagrams or writes per second of each flow; `None` as fast as it goes.
-    pub frames_per_s: Option<f64>,
     /// Expected time of the trial, where it can be told before.
     pub expected: Option<Duration>,
     /// The test.
@@ -44,14 +42,14 @@ pub struct Plan {
 impl Plan {
     /// Whether datagrams are sent, not a stream.
     pub fn is_udp(&self) -> bool {
-        self.trial.framing.layer.is_udp()
+        self.resolved.trial.framing.layer.is_udp()
     }
 
     /// The same trial with the peer's traffic on our own connection (`-R`), for peers that cannot reach us.
     #[must_use]
     pub fn on_our_connection(&self) -> Plan {
         let mut plan = self.clone();
-        plan.config.mode = match plan.trial.direction {
+        plan.config.mode = match plan.resolved.trial.direction {
             Direction::Both => Mode::FullDuplex,
             _ => Mode::Reverse,
         };
@@ -59,47 +57,76 @@ impl Plan {
     }
 }
 
-/// What an iperf peer cannot do at all, with the fix; asked before the peer's address is.
-pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
-    let node = "run 'wirelab node serve' there and ask node:HOST";
-    if trial.framing.layer == Layer::Ethernet {
-        let why = format!("iperf speaks UDP and TCP alone; for Ethernet {node}");
-        return Err(NodeError::unsupported("layer", why));
+/// What to ask of a peer that has more than iperf.
+macro_rules! ask_a_node {
+    ($($why:literal),+) => { concat!($($why,)+ "run 'wirelab node serve' there and ask node:HOST") };
+}
+const ALL_LAYERS: [Layer; 4] = [
+    Layer::UdpIpv4,
+    Layer::UdpIpv6,
+    Layer::TcpIpv4,
+    Layer::TcpIpv6,
+];
+const REASONS: [(&str, &str); 6] = [
+    (
+        "layer",
+        ask_a_node!("iperf speaks UDP and TCP alone; for Ethernet "),
+    ),
+    (
+        "direction",
+        ask_a_node!(
+            "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8): ask --layer tcp4; for \
+             UDP "
+        ),
+    ),
+    (
+        "vlan_tags",
+        "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it",
+    ),
+    ("ports", "an iperf peer is one port: ask --ports 1"),
+    (
+        "buffers",
+        "an iperf peer does not let its buffers be chosen: leave --buffers out",
+    ),
+    (
+        "faults",
+        "iperf's datagrams hold nothing by which faults could be told: leave --inject out, or use ports",
+    ),
+];
+
+/// What an iperf 2 peer takes of a trial like this one, with the fix for what it does not.
+pub fn accepts(trial: &Trial) -> Accepts<'static> {
+    const DIRECTIONS: [Direction; 4] = [
+        Direction::Transmit,
+        Direction::Receive,
+        Direction::Both,
+        Direction::Echo,
+    ];
+    const OPTIONS: [TrialOption; 3] = [
+        TrialOption::Link,
+        TrialOption::StrictGaps,
+        TrialOption::Background,
+    ];
+    // Only beside blocks that come back a second stream is sent, over UDP.
+    let with_background = trial.direction == Direction::Echo;
+    Accepts {
+        layers: &ALL_LAYERS,
+        directions: match trial.framing.layer.is_tcp() {
+            true => &DIRECTIONS,
+            false => &DIRECTIONS[..3],
+        },
+        vlan_tags: 0,
+        ports: 1,
+        buffers: &[],
+        paths: &[],
+        options: match with_background {
+            true => &OPTIONS,
+            false => &OPTIONS[..2],
+        },
+        sizes: SizeLimits::Any,
+        reasons: &REASONS,
+        otherwise: ask_a_node!("an iperf peer goes its own way: leave it out, or "),
     }
-    let echo = trial.direction == Direction::Echo;
-    if echo && !trial.framing.layer.is_tcp() {
-        let why = format!(
-            "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8): ask --layer tcp4; \
-             for UDP {node}"
-        );
-        return Err(NodeError::unsupported("direction", why));
-    }
-    if trial.framing.vlan_tags > 0 {
-        let why = "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it";
-        return Err(NodeError::unsupported("vlan_tags", why));
-    }
-    if trial.ports != 1 {
-        return Err(NodeError::unsupported(
-            "ports",
-            "an iperf peer is one port: ask --ports 1",
-        ));
-    }
-    if trial.buffers.is_some() {
-        let why = "an iperf peer does not let its buffers be chosen: leave --buffers out";
-        return Err(NodeError::unsupported("buffers", why));
-    }
-    let beside = Trial {
-        background: trial.background.filter(|_| !echo),
-        ..trial.clone()
-    };
-    beside.decline_ways(&format!(
-        "an iperf peer goes its own way: leave it out, or {node}"
-    ))?;
-    if !trial.faults.is_clean() {
-        let why = "iperf's datagrams hold nothing by which faults could be told: leave --inject out, or use ports";
-        return Err(NodeError::unsupported("faults", why));
-    }
-    Ok(())
 }
 
 /// Check the rest of the trial, and lay out the test.
@@ -108,23 +135,10 @@ pub fn plan(
     server: SocketAddr,
     carrier: Option<LineRate>,
 ) -> Result<Plan, NodeError> {
-    if trial.link_bits_per_s == Some(0) {
-        return Err(NodeError::bad(
-            "a link rate of 0 carries nothing: give e.g. --rate 1G",
-        ));
-    }
-    let layer = trial.framing.layer;
-    let sizes = trial.size.resolve(trial.framing).map_err(NodeError::bad)?;
-    let datagram = sizes.datagram.unwrap_or(0);
+    let resolved = Resolved::new(trial, &accepts(trial), Link::Carrier(carrier))?;
+    let (layer, frames_per_s) = (trial.framing.layer, resolved.frames_per_s);
+    let datagram = resolved.sizes.datagram.unwrap_or(0);
     check_size(datagram, layer)?;
-    let link = trial.link().or(carrier);
-    let asked = trial
-        .load
-        .frames_per_s(&sizes, layer, link)
-        .map_err(NodeError::bad)?;
-    // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
-    let given = trial.link().filter(|_| layer.is_udp());
-    let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
     let protocol = match layer.is_udp() {
         true => Protocol::Udp,
         false => Protocol::Tcp,
@@ -141,14 +155,12 @@ pub fn plan(
     config.amount = amount(trial, datagram, frames_per_s)?;
     // What the peer sends is wanted alone: our own leg only opens the test.
     config.own_amount = (trial.direction == Direction::Transmit).then_some(Amount::Bytes(1));
-    let expected = expected(trial.extent, frames_per_s);
+    let expected = resolved.expected_ps();
+    let expected = expected.map(|ps| Duration::from_nanos(ps / 1000).min(LONGEST_EXPECTED));
     config.interval = interval(expected);
     Ok(Plan {
-        trial: trial.clone(),
-        sizes,
+        resolved,
         datagram,
-        link,
-        frames_per_s,
         expected,
         config,
     })
@@ -230,15 +242,6 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
 /// Bytes of the first datagram at least: head and header of iperf 2.1.
 const FIRST_DATAGRAM: u32 = 76;
 
-fn expected(extent: Extent, frames_per_s: Option<f64>) -> Option<Duration> {
-    match extent {
-        Extent::Time { time_ps } => Some(Duration::from_nanos(time_ps / 1000)),
-        Extent::Frames { frames } => {
-            frames_per_s.map(|rate| Duration::from_secs_f64((frames as f64 / rate).min(1e6)))
-        }
-    }
-}
-
 /// A second, or more where there would be too many; none where the trial is not longer than one.
 fn interval(expected: Option<Duration>) -> Duration {
     const SECOND: Duration = Duration::from_secs(1);
@@ -318,10 +321,12 @@ mod tests {
                 "leave",
             ),
         ];
-        let ways = base.asking_each_way();
-        let ways = ways.map(|(field, trial)| (trial, field, "wirelab node serve"));
-        for (trial, field, words) in cases.into_iter().chain(ways) {
-            let Err(NodeError::Unsupported(unsupported)) = check_asked(&trial) else {
+        let named = REASONS.map(|(field, _)| field);
+        let others = base.asking_all_but(accepts(&base).options);
+        let others = others.filter(|(field, _)| !named.contains(field));
+        let others = others.map(|(field, trial)| (trial, field, "wirelab node serve"));
+        for (trial, field, words) in cases.into_iter().chain(others) {
+            let Err(NodeError::Unsupported(unsupported)) = accepts(&trial).check(&trial) else {
                 panic!("{field} was accepted");
             };
             assert_eq!(unsupported.field, field);

@@ -10,11 +10,11 @@ use wirelab_iperf::v3::{
 };
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
-    Cancel, Description, Direction, Extent, Field, FlowObservation, NodeError, Observation,
-    Progress, Status, Trial, Warning,
+    Accepts, Cancel, Description, Direction, Extent, Field, FlowObservation, NodeError,
+    Observation, Progress, Status, Trial, Warning,
 };
 
-use super::plan::Plan;
+use super::plan::{self, Plan};
 use super::{observe, run};
 use crate::leaving::Left;
 use crate::route::Route;
@@ -37,14 +37,22 @@ const SERVER_CPU: &str = "iperf3_server_process_cpu_ppm";
 /// Why there is no CPU load.
 const NO_LOAD: &str = "an iperf3 server tells the processor time of its own process alone (counter iperf3_server_process_cpu_ppm): 'wirelab node serve' there tells the load of the node, asked as node:HOST";
 
-/// What iperf3 cannot do, and iperf 2 can.
-pub fn check_asked(trial: &Trial) -> Result<(), NodeError> {
-    if trial.direction == Direction::Echo {
-        let why = "an iperf3 server sends nothing back of what came: start iperf 2.1.8 there and ask iperf:HOST, or run \
-                   'wirelab node serve' there and ask node:HOST";
-        return Err(NodeError::unsupported("direction", why));
+/// What an iperf3 server takes of a trial: that which iperf 2 takes, and no echo.
+pub fn accepts(trial: &Trial) -> Accepts<'static> {
+    const DIRECTIONS: [Direction; 3] = [Direction::Transmit, Direction::Receive, Direction::Both];
+    const NO_ECHO: (&str, &str) = (
+        "direction",
+        "an iperf3 server sends nothing back of what came: start iperf 2.1.8 there and ask iperf:HOST, or run \
+         'wirelab node serve' there and ask node:HOST",
+    );
+    match trial.direction {
+        Direction::Echo => Accepts {
+            directions: &DIRECTIONS,
+            reasons: &[NO_ECHO],
+            ..plan::accepts(trial)
+        },
+        _ => plan::accepts(trial),
     }
-    Ok(())
 }
 
 /// The test of a plan, in whole seconds, as iperf3 takes them.
@@ -59,21 +67,21 @@ pub fn parameters(plan: &Plan) -> Result<Parameters, NodeError> {
     };
     let mut asked = Parameters {
         length_bytes: plan.config.length_bytes.unwrap_or(base.length_bytes),
-        rate_bit_s: match (plan.frames_per_s, plan.config.rate) {
+        rate_bit_s: match (plan.resolved.frames_per_s, plan.config.rate) {
             (Some(_), Rate::BitsPerS(bits)) => bits,
             _ => 0,
         },
-        reverse: plan.trial.direction == Direction::Transmit,
-        bidirectional: plan.trial.direction == Direction::Both,
+        reverse: plan.resolved.trial.direction == Direction::Transmit,
+        bidirectional: plan.resolved.trial.direction == Direction::Both,
         ..base
     };
     let whole = |seconds: f64| (seconds.ceil() as u64).max(1);
-    match (plan.trial.extent, plan.frames_per_s) {
+    match (plan.resolved.trial.extent, plan.resolved.frames_per_s) {
         (Extent::Time { time_ps }, _) => asked.seconds = whole(time_ps as f64 / 1e12),
         (Extent::Frames { frames }, _) if !udp => {
             (asked.seconds, asked.bytes) = (0, frames.saturating_mul(u64::from(plan.datagram)));
         }
-        (Extent::Frames { frames }, _) if plan.trial.direction == Direction::Receive => {
+        (Extent::Frames { frames }, _) if plan.resolved.trial.direction == Direction::Receive => {
             (asked.seconds, asked.blocks) = (0, frames);
         }
         // A number of datagrams of which some are lost would never have come.
@@ -214,7 +222,7 @@ const fn is_refusal(source: &ControlError) -> bool {
 }
 
 fn failure(plan: &Plan, error: &TestError) -> NodeError {
-    let way = match (error, plan.trial.direction) {
+    let way = match (error, plan.resolved.trial.direction) {
         (
             TestError::Control {
                 source: ControlError::UnknownState(_) | ControlError::Silent,
@@ -287,9 +295,9 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code, text, way_out| warnings.push(Warning::new(code, text, way_out));
     let seconds = outcome.parameters.seconds;
-    let asked_s = match plan.trial.extent {
+    let asked_s = match plan.resolved.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
-        Extent::Frames { frames } => plan.frames_per_s.map(|rate| frames as f64 / rate),
+        Extent::Frames { frames } => plan.resolved.frames_per_s.map(|rate| frames as f64 / rate),
     };
     if let Some(asked_s) = asked_s.filter(|s| seconds > 0 && *s != seconds as f64) {
         let text = format!(

@@ -55,12 +55,13 @@ pub fn prepare(
         .into());
     };
     start.peer_mac = Some(Mac(interface.mac.0));
-    let stream = match plan.trial.direction {
+    let stream = match plan.resolved.trial.direction {
         Direction::Receive => None,
         Direction::Echo => Some(plan.streams.to_node),
         Direction::Transmit | Direction::Both => Some(plan.streams.from_node),
     };
-    let ready = plan.trial.buffers == Some(Buffers::Prefilled) && plan.node_sends();
+    let ready =
+        plan.resolved.trial.buffers == Some(Buffers::Prefilled) && plan.resolved.node_sends();
     let check = |stream| CheckJob {
         flow: Flow {
             source: node_mac.and_then(mac),
@@ -68,10 +69,14 @@ pub fn prepare(
             stream: Some(stream),
         },
         slots: ready.then_some(PREFILLED_SLOTS),
-        time_every: if plan.frames_per_s.is_some() { 1 } else { 16 },
+        time_every: if plan.resolved.frames_per_s.is_some() {
+            1
+        } else {
+            16
+        },
     };
     // Echoes carry the tester's own times too, which tell those of any earlier run.
-    let echo = plan.trial.direction == Direction::Echo;
+    let echo = plan.resolved.trial.direction == Direction::Echo;
     let options = || CheckOptions {
         sent_since_ns: echo.then(now_ns),
         one_flow_at_a_time: true,
@@ -100,7 +105,7 @@ pub fn sides<'a>(
     }
     let Ready { interface, checker } = ready;
     let mut sides = Sides::default();
-    if !plan.tester_sends() {
+    if !plan.resolved.tester_sends() {
         sides.receive = checker.map(checking);
         return Ok(sides);
     }
@@ -110,7 +115,7 @@ pub fn sides<'a>(
         ));
     };
     let job = job(plan, &interface, node_mac);
-    let echo = plan.trial.direction == Direction::Echo;
+    let echo = plan.resolved.trial.direction == Direction::Echo;
     let (mirror, checker) = if echo {
         (checker, None)
     } else {
@@ -169,18 +174,18 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
         frame: FrameSpec {
             destination: node.0,
             source: interface.mac.0,
-            vlans: match (plan.trial.framing.vlan_tags, tag(plan)) {
+            vlans: match (plan.resolved.trial.framing.vlan_tags, tag(plan)) {
                 (0, _) => [None, None],
                 (1, outer) => [Some(outer), None],
                 (_, outer) => [Some(outer), Some(101)],
             },
             transport: Transport::Ethernet,
         },
-        sizes: plan.sizes,
+        sizes: plan.resolved.sizes,
         stream: plan.streams.to_node,
         with_time: true,
         pace: plan.offer().pace,
-        extent: plan.trial.extent,
+        extent: plan.resolved.trial.extent,
         faults: Default::default(),
         buffers: None,
     }
@@ -189,7 +194,7 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
 /// The outer VLAN tag: of VLAN 100, with the priority that a rule of the trial asks for, where one does.
 fn tag(plan: &Plan) -> u16 {
     const VLAN: u16 = 100;
-    let rules = plan.trial.rule.as_deref().map(str::parse::<Rules>);
+    let rules = plan.resolved.trial.rule.as_deref().map(str::parse::<Rules>);
     let rules = rules.and_then(Result::ok).unwrap_or_default();
     let priority = rules.0.iter().find_map(|rule| rule.priority);
     u16::from(priority.unwrap_or(0)) << 13 | VLAN

@@ -205,7 +205,7 @@ impl Watch<'_> {
 
     /// Whether the node goes on by itself when the tester has sent all. A stream has what is in its buffers.
     fn must_wait(&self) -> bool {
-        self.plan.node_sends() || self.plan.trial.framing.layer.is_tcp()
+        self.plan.resolved.node_sends() || self.plan.resolved.trial.framing.layer.is_tcp()
     }
 
     fn is_over(&self, ran: &Ran, sent_all: bool) -> bool {
@@ -219,10 +219,10 @@ impl Watch<'_> {
 
     /// Looks without progress after which the node is not waited for any more.
     fn most_quiet(&self) -> u32 {
-        match self.plan.trial.direction {
+        match self.plan.resolved.trial.direction {
             // It ends by itself, and may be at a pace of less than a frame a look.
             Direction::Transmit => u32::MAX,
-            _ if self.plan.trial.framing.layer.is_tcp() => 100,
+            _ if self.plan.resolved.trial.framing.layer.is_tcp() => 100,
             _ => 4,
         }
     }
@@ -291,7 +291,12 @@ impl Watch<'_> {
 
     fn show(&self, begun: Instant) {
         const MS_PS: u64 = 1_000_000_000;
-        if let Some(ps) = self.plan.expected_ps().filter(|ps| *ps > 500 * MS_PS) {
+        if let Some(ps) = self
+            .plan
+            .resolved
+            .expected_ps()
+            .filter(|ps| *ps > 500 * MS_PS)
+        {
             let done = begun.elapsed().as_millis() as u64;
             let total = ps / MS_PS;
             self.progress.report(done.min(total), total, "the node");

@@ -236,7 +236,7 @@ impl ControlNode {
     ) -> Result<(Observation, Vec<PointTimes>), NodeError> {
         let unpinned = self.place.take();
         let started_unix_ns = unix_ns();
-        let layer = plan.trial.framing.layer;
+        let layer = plan.resolved.trial.framing.layer;
         let (started, ran) = match self.way {
             Way::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
             Way::Ip { address, .. } => self.by_ip(address, &mut plan, progress, cancel)?,
@@ -251,7 +251,7 @@ impl ControlNode {
         let earlier_idle_ratio = self.idle_ratio;
         let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);
         self.idle_ratio = told_idle.or(self.idle_ratio);
-        let datagram = plan.sizes.datagram.unwrap_or(0);
+        let datagram = plan.resolved.sizes.datagram.unwrap_or(0);
         let warnings = crate::path::fragmented(datagram, layer, self.way.mtu());
         let mut observation = observe::observation(observe::Parts {
             plan: &plan,
@@ -333,7 +333,7 @@ impl ControlNode {
     ) -> Result<(Started, flows::Ran), NodeError> {
         let (started, mut ran, watch);
         let mut notes = Vec::new();
-        match plan.trial.framing.layer {
+        match plan.resolved.trial.framing.layer {
             Layer::Ethernet => {
                 let mac = self.setup.get("mac").map(String::as_str);
                 let mut asked = plan.start.clone();
@@ -386,7 +386,7 @@ impl ControlNode {
         told.notes.extend(note);
         told.notes.extend(ran.notes.iter().cloned());
         // How a program sits on the node's port is known when it does.
-        let trial = &plan.trial;
+        let trial = &plan.resolved.trial;
         if captures || trial.path.is_some() {
             // Who started its emulator knows more of that than the node.
             let emulator = self.setup.remove_entry(EMULATOR);

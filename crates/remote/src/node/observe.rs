@@ -38,13 +38,13 @@ pub struct Parts<'a> {
 /// The observation of a trial that ran, whole or in part.
 pub fn observation(mut parts: Parts<'_>) -> Observation {
     let mut flows = Vec::new();
-    if parts.plan.tester_sends() {
-        flows.push(match parts.plan.trial.direction {
+    if parts.plan.resolved.tester_sends() {
+        flows.push(match parts.plan.resolved.trial.direction {
             Direction::Echo => parts.echo(),
             _ => parts.node_received(),
         });
     }
-    if parts.plan.node_sends() {
+    if parts.plan.resolved.node_sends() {
         flows.push(parts.node_sent());
     }
     let cpu_load = parts.cpu_load();
@@ -67,8 +67,8 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     let background = parts.ran.sending.background.take();
     parts.tell_foreign(&mut flows, background.as_ref().map(|sent| &sent.report));
     let mut observation = Observation {
-        trial: parts.plan.trial.clone(),
-        sizes: parts.plan.sizes,
+        trial: parts.plan.resolved.trial.clone(),
+        sizes: parts.plan.resolved.sizes,
         node: parts.node,
         status: status(&parts.ran),
         started_unix_ns: Field::measured(parts.started_unix_ns),
@@ -78,7 +78,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         counters,
         // What the tester's own queue dropped tells at maximum load too.
         tester: TesterObservation::of_trial(
-            missed || parts.plan.frames_per_s.is_some(),
+            missed || parts.plan.resolved.frames_per_s.is_some(),
             missed || slow,
         ),
         warnings: parts.warnings,
@@ -173,10 +173,10 @@ impl Parts<'_> {
                 Direction::Transmit => FROM_NODE,
                 _ => TO_NODE,
             },
-            layer: self.plan.trial.framing.layer,
-            sizes: self.plan.sizes,
-            link: self.plan.link,
-            frames_per_s: self.plan.frames_per_s,
+            layer: self.plan.resolved.trial.framing.layer,
+            sizes: self.plan.resolved.sizes,
+            link: self.plan.resolved.link,
+            frames_per_s: self.plan.resolved.frames_per_s,
             from,
             to,
             sender_path: sender_path.to_owned(),
@@ -272,7 +272,7 @@ impl Parts<'_> {
     /// What else came in by the interfaces of the receivers of UDP and Ethernet flows. A stream's own packets are not
     /// known.
     fn tell_foreign(&mut self, flows: &mut [FlowObservation], background: Option<&SendReport>) {
-        if self.plan.trial.framing.layer.is_tcp() {
+        if self.plan.resolved.trial.framing.layer.is_tcp() {
             return;
         }
         let node = Left::of_node(&self.told.counters);
@@ -304,7 +304,7 @@ impl Parts<'_> {
     }
 
     fn tell_slow(&mut self, sent: &SendReport) {
-        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(sent));
+        let slow = job::below_rate(self.plan.resolved.frames_per_s, std::slice::from_ref(sent));
         self.warnings.extend(slow);
     }
 
@@ -348,7 +348,7 @@ impl Parts<'_> {
         let unseen = sent.unseen(&seen);
         let left = Left::of_node(&self.told.counters);
         let either = left.take_from(&mut sent, unseen, segmented);
-        let slow = job::below_rate(self.plan.frames_per_s, std::slice::from_ref(&sent));
+        let slow = job::below_rate(self.plan.resolved.frames_per_s, std::slice::from_ref(&sent));
         let held_ms = self.counter("sent_held_up_ns").unwrap_or(0) / 1_000_000;
         self.warnings.extend(slow.map(|warning| Warning {
             text: "the node did not keep the rate that it was asked to send".to_owned(),

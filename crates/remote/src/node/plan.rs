@@ -3,8 +3,10 @@
 use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Load as Asked};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
-use wirelab_trial::job::Pace;
-use wirelab_trial::{Direction, Extent, Layer, Load, NodeError, Path, Sizes, Trial};
+use wirelab_trial::{
+    Accepts, Direction, Extent, Layer, Link, Load, NodeError, Path, Resolved, SizeLimits, Trial,
+    TrialOption,
+};
 use wirelab_wire::LineRate;
 
 use super::ways::{self, Background};
@@ -58,13 +60,7 @@ impl Streams {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What was asked.
-    pub trial: Trial,
-    /// All four sizes.
-    pub sizes: Sizes,
-    /// The link, from `--rate` or the carrier.
-    pub link: Option<LineRate>,
-    /// Frames/s of each flow; `None` at maximum load.
-    pub frames_per_s: Option<f64>,
+    pub resolved: Resolved,
     /// What is sent beside it.
     pub background: Option<Background>,
     /// Its streams on the wire.
@@ -82,8 +78,8 @@ impl Plan {
     /// [`NodeError::BadTrial`] for a rule that is none.
     pub fn take_turns(&mut self) -> Result<(), NodeError> {
         if let Some(background) = &self.background {
-            self.turns = ways::rule_ports(&self.trial)?.first().copied();
-            self.start.node_port = Some(ways::stack_port(&self.trial, background)?);
+            self.turns = ways::rule_ports(&self.resolved.trial)?.first().copied();
+            self.start.node_port = Some(ways::stack_port(&self.resolved.trial, background)?);
         }
         Ok(())
     }
@@ -99,10 +95,10 @@ impl Plan {
     pub fn offer(&self) -> Offer {
         Offer {
             stream: self.streams.to_node,
-            datagram_bytes: self.sizes.datagram.unwrap_or(0),
-            pace: Pace::of(self.frames_per_s).strict(self.trial.strict_gaps),
-            extent: self.trial.extent,
-            with_time: self.frames_per_s.is_some(),
+            datagram_bytes: self.resolved.sizes.datagram.unwrap_or(0),
+            pace: self.resolved.pace(),
+            extent: self.resolved.trial.extent,
+            with_time: self.resolved.frames_per_s.is_some(),
             node_clock: false,
         }
     }
@@ -111,127 +107,81 @@ impl Plan {
     pub fn expect(&self) -> Expect {
         Expect {
             stream: self.streams.from_node,
-            datagram_bytes: self.sizes.datagram.unwrap_or(0),
+            datagram_bytes: self.resolved.sizes.datagram.unwrap_or(0),
             captures: 0,
         }
     }
-
-    /// Whether the tester sends.
-    pub fn tester_sends(&self) -> bool {
-        self.trial.direction != Direction::Transmit
-    }
-
-    /// Whether the node sends unasked.
-    pub fn node_sends(&self) -> bool {
-        matches!(self.trial.direction, Direction::Transmit | Direction::Both)
-    }
-
-    /// Expected time of the trial in ps, where it can be told before.
-    pub fn expected_ps(&self) -> Option<u64> {
-        match self.trial.extent {
-            Extent::Time { time_ps } => Some(time_ps),
-            Extent::Frames { frames } => self
-                .frames_per_s
-                .map(|rate| (frames as f64 * 1e12 / rate) as u64),
-        }
-    }
 }
 
-/// Refuse what a node does not have, and say what it has.
-pub fn among<T: PartialEq + std::fmt::Debug>(
-    field: &'static str,
-    wanted: &T,
-    can: &[T],
-    shown: impl Fn(&T) -> String,
-) -> Result<(), NodeError> {
-    if can.contains(wanted) {
-        return Ok(());
-    }
-    let list: Vec<String> = can.iter().map(shown).collect();
-    let why = match list.is_empty() {
-        true => "this node does none of these: leave it out".to_owned(),
-        false => format!("this node does {}", list.join(", ")),
-    };
-    Err(NodeError::unsupported(field, why))
-}
+/// The optional fields of a trial that a node may take; what it says of itself decides which buffers and paths.
+const OPTIONS: [TrialOption; 8] = [
+    TrialOption::Link,
+    TrialOption::Buffers,
+    TrialOption::Path,
+    TrialOption::Wait,
+    TrialOption::Rule,
+    TrialOption::Background,
+    TrialOption::Probes,
+    TrialOption::StrictGaps,
+];
+/// Why a node refuses what it could not take whatever it says of itself.
+const REASONS: [(&str, &str); 3] = [
+    (
+        "vlan_tags",
+        "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it",
+    ),
+    ("ports", "one way leads to this node: ask --ports 1"),
+    (
+        "faults",
+        "faults are made between ports of this host: leave --inject out",
+    ),
+];
 
-fn check_asked(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
+fn resolve(
+    trial: &Trial,
+    node: &Identity,
+    carrier: Option<LineRate>,
+) -> Result<Resolved, NodeError> {
     let layer = trial.framing.layer;
-    among("layer", &layer, &node.layers, |l| l.word().to_owned())?;
-    among("direction", &trial.direction, &node.directions, |d| {
-        d.to_string()
-    })?;
-    if let Some(buffers) = &trial.buffers {
-        among("buffers", buffers, &node.buffers, |b| b.to_string())?;
-    }
-    ways::check(trial, node)?;
+    let paths: Vec<Path> = node.paths.iter().filter_map(|p| p.of_a_trial()).collect();
+    let accepts = Accepts {
+        layers: &node.layers,
+        directions: &node.directions,
+        vlan_tags: if layer == Layer::Ethernet { 2 } else { 0 },
+        ports: 1,
+        buffers: &node.buffers,
+        paths: &paths,
+        options: &OPTIONS,
+        sizes: SizeLimits::TestFrame,
+        reasons: &REASONS,
+        otherwise: "a node is not asked for this: leave it out",
+    };
+    accepts.check(trial)?;
+    ways::check(trial)?;
     if trial.direction == Direction::Echo && layer.is_tcp() {
         let why = "echo is of UDP and Ethernet: ask udp4 or udp6";
         return Err(NodeError::unsupported("direction", why));
     }
-    if trial.framing.vlan_tags > 0 && layer != Layer::Ethernet {
-        let why = "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it";
-        return Err(NodeError::unsupported("vlan_tags", why));
-    }
-    if trial.ports != 1 {
-        let why = "one way leads to this node: ask --ports 1";
-        return Err(NodeError::unsupported("ports", why));
-    }
-    if !trial.faults.is_clean() {
-        let why = "faults are made between ports of this host: leave --inject out";
-        return Err(NodeError::unsupported("faults", why));
-    }
-    if trial.link_bits_per_s == Some(0) {
-        return Err(NodeError::bad(
-            "a link rate of 0 carries nothing: give e.g. --rate 1G",
-        ));
-    }
-    Ok(())
-}
-
-/// All four sizes. A frame of a TCP flow is a piece of the stream, so Ethernet does not bound it.
-fn sizes(trial: &Trial) -> Result<Sizes, NodeError> {
-    if !trial.framing.layer.is_tcp() {
-        return trial.sizes().map_err(NodeError::bad);
-    }
-    let sizes = trial.size.resolve(trial.framing).map_err(NodeError::bad)?;
-    let datagram = sizes.datagram.unwrap_or(0);
-    if !(LEAST_BYTES..=MOST_BYTES).contains(&datagram) {
+    let resolved = Resolved::new(trial, &accepts, Link::Carrier(carrier))?;
+    let write = resolved.sizes.datagram.unwrap_or(0);
+    if layer.is_tcp() && !(LEAST_BYTES..=MOST_BYTES).contains(&write) {
         return Err(NodeError::bad(format!(
-            "a write of {datagram} bytes: test frames in a stream have {LEAST_BYTES} to {MOST_BYTES}"
+            "a write of {write} bytes: test frames in a stream have {LEAST_BYTES} to {MOST_BYTES}"
         )));
     }
-    Ok(sizes)
+    resolved.with_echo_rate()
 }
 
 /// Check the trial against what the node said of itself, and lay it out.
 pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result<Plan, NodeError> {
-    check_asked(trial, node)?;
-    let sizes = sizes(trial)?;
-    let layer = trial.framing.layer;
-    let link = trial.link().or(carrier);
-    let asked = trial
-        .load
-        .frames_per_s(&sizes, layer, link)
-        .map_err(NodeError::bad)?;
-    // As for ports: a link rate that the user gives stands for a link that is not there. TCP finds its own rate.
-    let given = trial.link().filter(|_| !layer.is_tcp());
-    let frames_per_s = asked.or_else(|| given.map(|link| link.frames_per_s(&sizes)));
-    if trial.direction == Direction::Echo && frames_per_s.is_none() {
-        return Err(NodeError::bad(
-            "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue",
-        ));
-    }
-    let background = ways::background(trial, frames_per_s, link)?;
-    let mut start = start(trial, node, frames_per_s)?;
+    let resolved = resolve(trial, node, carrier)?;
+    let background = ways::background(&resolved)?;
+    let mut start = start(trial, node, resolved.frames_per_s)?;
     ways::ask(trial, &mut start)?;
     start.background_port = background.map(|background| background.port);
     let mut plan = Plan {
         streams: Streams::of_trial(0),
-        trial: trial.clone(),
-        sizes,
-        link,
-        frames_per_s,
+        resolved,
         background,
         start,
         turns: None,

@@ -19,8 +19,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 pub fn sides<'a>(plan: &'a Plan, node: SocketAddr, started: &Started) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
     let connect = || TcpStream::connect_timeout(&peer, CONNECT);
-    let to_node = plan.tester_sends().then(connect).transpose()?;
-    let from_node = plan.node_sends().then(connect).transpose()?;
+    let to_node = plan.resolved.tester_sends().then(connect).transpose()?;
+    let from_node = plan.resolved.node_sends().then(connect).transpose()?;
     let mut sides = Sides::default();
     if let Some(stream) = to_node {
         sides.send = Some(Box::new(move |live, cancel| {

@@ -33,7 +33,7 @@ pub fn sides<'a>(
 ) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
     let mut sides = Sides::default();
-    if plan.trial.direction == Direction::Echo {
+    if plan.resolved.trial.direction == Direction::Echo {
         socket.connect(peer)?;
         let beside = background::socket(plan, peer)?;
         sides.send = Some(Box::new(move |_, cancel| {
@@ -42,7 +42,7 @@ pub fn sides<'a>(
             let (did, background) = background::around(plan, beside.as_ref(), probed)?;
             Ok(Did { background, ..did })
         }));
-    } else if plan.tester_sends() {
+    } else if plan.resolved.tester_sends() {
         socket.connect(peer)?;
         let second = plan
             .turns
@@ -60,7 +60,7 @@ pub fn sides<'a>(
             })
         }));
     }
-    if plan.node_sends() {
+    if plan.resolved.node_sends() {
         sides.receive = Some(Box::new(move |live, cancel| {
             let from = Some(peer.ip()).into();
             let seen = udp::receive_from(socket, ready, from, &plan.expect(), live, cancel)?;
@@ -85,7 +85,7 @@ fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
     let report = echo::probe(
         socket,
         &plan.offer(),
-        plan.trial.wait.unwrap_or(Wait::Sleep),
+        plan.resolved.trial.wait.unwrap_or(Wait::Sleep),
         cancel,
     )?;
     let series = report.series();

@@ -24,8 +24,9 @@ pub fn begin(
     same_clock: bool,
     notes: &mut Vec<String>,
 ) -> Option<Watch> {
-    let records = plan.start.captures.filter(|_| plan.node_sends());
-    let past = plan.trial.path == Some(Path::Driver) && plan.trial.direction != Direction::Receive;
+    let records = plan.start.captures.filter(|_| plan.resolved.node_sends());
+    let past = plan.resolved.trial.path == Some(Path::Driver)
+        && plan.resolved.trial.direction != Direction::Receive;
     let interface = interface.filter(|i| same_clock && !i.loopback)?;
     if records.is_none() && !past {
         return None;
@@ -48,7 +49,7 @@ fn attach(plan: &Plan, interface: &Interface, records: Option<u32>) -> Result<Wa
     if let Some(store) = &store {
         let filter = FlowFilter {
             udp_ports: plan.start.peer_port.into_iter().collect(),
-            ethernet: plan.trial.framing.layer == Layer::Ethernet,
+            ethernet: plan.resolved.trial.framing.layer == Layer::Ethernet,
             stream_in: Some(plan.streams.from_node),
             ..FlowFilter::default()
         };

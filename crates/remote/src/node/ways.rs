@@ -1,13 +1,10 @@
 //! The way through the node that a trial asks: what the node is told of it, and what is sent beside the flow.
 
-use wirelab_control::message::{Identity, Start};
+use wirelab_control::message::Start;
 use wirelab_trial::job::Pace;
-use wirelab_trial::{Direction, Framing, Layer, NodeError, Sizes, Trial};
-use wirelab_wire::LineRate;
+use wirelab_trial::{Direction, Framing, Layer, NodeError, Resolved, Sizes, Trial};
 use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::rule::Rules;
-
-use super::plan::among;
 
 /// Stream of the background's frames.
 pub const BACKGROUND: u8 = 2;
@@ -27,15 +24,11 @@ pub struct Background {
     pub frames_per_s: f64,
 }
 
-/// Whether the node has the way through it that the trial asks.
+/// Whether the trial is one that has room for the background that it asks.
 ///
 /// # Errors
-/// [`NodeError::Unsupported`] names what it has instead.
-pub fn check(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
-    if let Some(path) = trial.path {
-        let can: Vec<_> = node.paths.iter().filter_map(|p| p.of_a_trial()).collect();
-        among("path", &path, &can, |p| p.to_string())?;
-    }
+/// [`NodeError::Unsupported`] names the trials that have.
+pub fn check(trial: &Trial) -> Result<(), NodeError> {
     let Some(background) = trial.background else {
         return Ok(());
     };
@@ -57,22 +50,21 @@ pub fn check(trial: &Trial, node: &Identity) -> Result<(), NodeError> {
 ///
 /// # Errors
 /// [`NodeError::BadTrial`] where it has no rate, or the flow leaves it no time.
-pub fn background(
-    trial: &Trial,
-    frames_per_s: Option<f64>,
-    link: Option<LineRate>,
-) -> Result<Option<Background>, NodeError> {
+pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> {
+    let trial = &resolved.trial;
     let Some(asked) = trial.background else {
         return Ok(None);
     };
-    if frames_per_s.is_none() {
+    if resolved.frames_per_s.is_none() {
         return Err(NodeError::bad(
             "at load max the flow leaves no time for a background: give a load with a rate, e.g. --load 10kpps",
         ));
     }
     let framing = framing(trial.framing.layer);
     let sizes = asked.size.resolve_test(framing).map_err(NodeError::bad)?;
-    let rate = asked.load.frames_per_s(&sizes, framing.layer, link);
+    let rate = asked
+        .load
+        .frames_per_s(&sizes, framing.layer, resolved.link);
     let rate = rate.map_err(|error| NodeError::BadTrial(format!("the background: {error}")))?;
     let Some(frames_per_s) = rate.filter(|rate| *rate > 0.0) else {
         return Err(NodeError::bad("a background needs a rate, e.g. 50kpps"));
@@ -154,38 +146,34 @@ fn framing(flow: Layer) -> Framing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelab_trial::{Extent, FaultRates, Load, Path, Size, SizeUnit};
+    use wirelab_trial::{Extent, Link, Path, Size, SizeUnit};
 
-    fn trial(rule: Option<&str>, background: Option<&str>) -> Trial {
-        Trial {
-            framing: framing(Layer::UdpIpv4),
-            direction: Direction::Receive,
-            size: Size::new(SizeUnit::Length, 64),
-            load: Load::FrameRate {
-                frames_per_s: 1000.0,
-            },
-            extent: Extent::Frames { frames: 512 },
-            ports: 1,
-            link_bits_per_s: None,
-            buffers: None,
-            faults: FaultRates::default(),
+    fn asked(
+        load: &str,
+        rule: Option<&str>,
+        background: Option<&str>,
+    ) -> Result<Option<Background>, NodeError> {
+        let trial = Trial {
             path: Some(Path::Stack),
-            wait: None,
             rule: rule.map(str::to_owned),
             background: background.map(|text| text.parse().unwrap()),
-            probes: None,
-            strict_gaps: false,
-        }
+            ..Trial::new(
+                framing(Layer::UdpIpv4),
+                Direction::Receive,
+                Size::new(SizeUnit::Length, 64),
+                load.parse().unwrap(),
+                Extent::Frames { frames: 512 },
+            )
+        };
+        let sizes = trial.sizes().unwrap();
+        super::background(&Resolved::of_sizes(&trial, sizes, Link::Carrier(None))?)
     }
 
     #[test]
     fn a_background_keeps_off_the_flows_port_and_those_of_the_rules() {
         let port = |rule| {
-            let trial = trial(rule, Some("50kpps"));
-            background(&trial, Some(1000.0), None)
-                .unwrap()
-                .unwrap()
-                .port
+            let background = asked("1kpps", rule, Some("50kpps")).unwrap();
+            background.unwrap().port
         };
         assert_eq!(port(None), 5013);
         assert_eq!(port(Some("port=5013:5014")), 5015);
@@ -193,16 +181,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_background_is_said_with_the_way_out() {
-        let error = background(&trial(None, Some("50kpps")), None, None).unwrap_err();
+        let error = asked("max", None, Some("50kpps")).unwrap_err();
         assert!(error.to_string().contains("--load 10kpps"), "{error}");
-        let share = background(&trial(None, Some("50%")), Some(1.0), None).unwrap_err();
+        let share = asked("1pps", None, Some("50%")).unwrap_err();
         assert!(share.to_string().contains("--rate"), "{share}");
-        let rule = background(&trial(Some("prot=1026"), Some("1kpps")), Some(1.0), None);
+        let rule = asked("1pps", Some("prot=1026"), Some("1kpps"));
         assert!(rule.unwrap_err().to_string().contains("prot=1026"));
-        assert!(
-            background(&trial(None, None), None, None)
-                .unwrap()
-                .is_none()
-        );
+        assert!(asked("max", None, None).unwrap().is_none());
     }
 }

@@ -109,7 +109,7 @@ fn tcp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome, span: Span) 
         writes: 0,
         read_ns: theirs.map(|theirs| (theirs.end_s * 1e9) as u64),
         stall: stream.stall,
-        pace: plan.frames_per_s.map(|_| {
+        pace: plan.resolved.frames_per_s.map(|_| {
             Box::new(Pace {
                 slips: stream.slips,
                 slipped_ns: stream.slipped_ns,

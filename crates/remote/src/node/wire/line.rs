@@ -65,7 +65,7 @@ impl Line {
     /// # Errors
     /// [`NodeError::Unsupported`] for layers that need a stack on the tester's side.
     pub fn prepare(&self, plan: &Plan, start: &mut Start) -> Result<Option<Judging>, NodeError> {
-        let layer = plan.trial.framing.layer;
+        let layer = plan.resolved.trial.framing.layer;
         if !matches!(layer, Layer::Ethernet | Layer::UdpIpv4) {
             let why = "this board is on a wire that wirelab itself fills, which carries Ethernet and UDP over IPv4 alone: \
                        run it with sudo, and it gets an interface of this host (TAP) and all layers";
@@ -79,7 +79,7 @@ impl Line {
             let learnt = self.shared.frames.send(&arp::request(&self.ends));
             learnt.map_err(|e| NodeError::Failed(format!("the wire to the node: {e}")))?;
         }
-        let stream = match plan.trial.direction {
+        let stream = match plan.resolved.trial.direction {
             Direction::Receive => return Ok(None),
             Direction::Echo => plan.streams.to_node,
             Direction::Transmit | Direction::Both => plan.streams.from_node,
@@ -94,11 +94,15 @@ impl Line {
             stream: Some(stream),
         };
         // Frames of another layer are no part of this trial.
-        let ethertype = match plan.trial.framing.layer {
+        let ethertype = match plan.resolved.trial.framing.layer {
             Layer::Ethernet => None,
             _ => Some([8, 0]),
         };
-        let every = if plan.frames_per_s.is_some() { 1 } else { 16 };
+        let every = if plan.resolved.frames_per_s.is_some() {
+            1
+        } else {
+            16
+        };
         let state = Arc::new(Mutex::new(State {
             judge: Some(Judge::new(None, every)),
             last_ns: 0,
@@ -133,17 +137,23 @@ impl Line {
         judging: Option<Judging>,
     ) -> Sides<'a> {
         let mut sides = Sides::default();
-        if !plan.tester_sends() {
+        if !plan.resolved.tester_sends() {
             sides.receive = judging.map(checking);
             return sides;
         }
-        let (mirror, judging) = match plan.trial.direction {
+        let (mirror, judging) = match plan.resolved.trial.direction {
             Direction::Echo => (judging, None),
             _ => (None, judging),
         };
         let (shared, spec) = (Arc::clone(&self.shared), self.spec(plan, started));
         sides.send = Some(Box::new(move |_: &Live, cancel: &Cancel| {
-            let sent = send(&*shared.frames, &plan.offer(), &plan.sizes, &spec, cancel);
+            let sent = send(
+                &*shared.frames,
+                &plan.offer(),
+                &plan.resolved.sizes,
+                &spec,
+                cancel,
+            );
             let seen = mirror.map(|mirror| mirror.finish(QUIET_ECHO, true));
             let mut series = Vec::new();
             let seen = seen.map(|mut report| {
@@ -176,7 +186,7 @@ impl Line {
             tester_mac,
             tester_ip,
         } = self.ends;
-        let transport = match plan.trial.framing.layer {
+        let transport = match plan.resolved.trial.framing.layer {
             Layer::Ethernet => Transport::Ethernet,
             _ => Transport::UdpIpv4 {
                 addresses: [tester_ip, node_ip],
@@ -186,7 +196,7 @@ impl Line {
         FrameSpec {
             destination: node_mac,
             source: tester_mac,
-            vlans: match plan.trial.framing.vlan_tags {
+            vlans: match plan.resolved.trial.framing.vlan_tags {
                 0 => [None, None],
                 1 => [Some(100), None],
                 _ => [Some(100), Some(101)],

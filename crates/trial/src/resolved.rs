@@ -1,0 +1,238 @@
+//! A trial as a node runs it: what every kind of node works out of a [`Trial`] before anything is sent, and refuses.
+//!
+//! A kind declares in [`Accepts`] what it takes. What it does not declare is refused here, with the reason that it gives: a
+//! field that is new to [`Trial`] is refused by every kind until the kind declares it.
+
+use wirelab_wire::{Layer, LineRate, Sizes};
+
+use crate::job::Pace;
+use crate::node::NodeError;
+use crate::trial::{Buffers, Direction, Extent, Trial};
+use crate::trial_option::TrialOption;
+use crate::way::Path;
+
+/// What a trial that wants no more than an echo's latency is told where it has no rate.
+const ECHO_NEEDS_A_RATE: &str = "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue";
+
+/// The link that a node's frames leave on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// One whose rate may be given, which then stands for a link that is not there: nothing else would hold the sender
+    /// back.
+    Carrier(Option<LineRate>),
+    /// One of this rate and no other, in bit/s.
+    Fixed(u64),
+    /// One that is part of a model, in which frames wait for it: a rate that is given takes its place.
+    Modelled(Option<LineRate>),
+}
+
+/// Which sizes a node's frames may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeLimits {
+    /// Those of a test frame. A frame in a TCP stream is a write, which Ethernet does not bound.
+    TestFrame,
+    /// Any that the framing allows: the node's own program writes what is in it.
+    Any,
+}
+
+/// What a node takes of a trial.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepts<'a> {
+    /// Layers.
+    pub layers: &'a [Layer],
+    /// Directions, as the node sees them.
+    pub directions: &'a [Direction],
+    /// VLAN tags, at most.
+    pub vlan_tags: u8,
+    /// Ports in use at once, 1 to this.
+    pub ports: u32,
+    /// Kinds of buffers, where [`TrialOption::Buffers`] is declared.
+    pub buffers: &'a [Buffers],
+    /// Ways through the node, where [`TrialOption::Path`] is declared.
+    pub paths: &'a [Path],
+    /// The optional fields of a trial that it takes.
+    pub options: &'a [TrialOption],
+    /// The sizes of its frames.
+    pub sizes: SizeLimits,
+    /// Why it refuses a field, by the field's name, and what can be asked instead.
+    pub reasons: &'a [(&'static str, &'a str)],
+    /// The reason for an optional field that has none of its own.
+    pub otherwise: &'a str,
+}
+
+/// A trial made ready for a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// What was asked.
+    pub trial: Trial,
+    /// All four sizes.
+    pub sizes: Sizes,
+    /// The link: as the user gave it, or the node's.
+    pub link: Option<LineRate>,
+    /// Frames/s of each flow; `None` at maximum load.
+    pub frames_per_s: Option<f64>,
+}
+
+impl Accepts<'_> {
+    /// Refuse what the node does not take.
+    ///
+    /// # Errors
+    /// [`NodeError::Unsupported`] names the first field of the trial that it refuses, and why.
+    pub fn check(&self, trial: &Trial) -> Result<(), NodeError> {
+        let layer = trial.framing.layer;
+        self.among("layer", &layer, self.layers, |l| l.word().to_owned())?;
+        let directions = self.directions;
+        self.among("direction", &trial.direction, directions, word)?;
+        let (tags, most) = (trial.framing.vlan_tags, self.vlan_tags);
+        if tags > most {
+            let why = || format!("it takes {most} tags at most: leave --vlan out");
+            return Err(self.refusal("vlan_tags", why));
+        }
+        if !(1..=self.ports).contains(&trial.ports) {
+            let why = || format!("{} asked, the node has {}", trial.ports, self.ports);
+            return Err(self.refusal("ports", why));
+        }
+        for option in trial.options() {
+            if !self.options.contains(&option) {
+                return Err(self.refusal(option.name(), || self.otherwise.to_owned()));
+            }
+        }
+        if let Some(buffers) = &trial.buffers {
+            self.among("buffers", buffers, self.buffers, word)?;
+        }
+        if let Some(path) = &trial.path {
+            self.among("path", path, self.paths, word)?;
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, field: &'static str, otherwise: impl FnOnce() -> String) -> NodeError {
+        let own = self.reasons.iter().find(|(name, _)| *name == field);
+        let why = own.map_or_else(otherwise, |(_, why)| (*why).to_owned());
+        NodeError::unsupported(field, why)
+    }
+
+    fn among<T: PartialEq>(
+        &self,
+        field: &'static str,
+        asked: &T,
+        can: &[T],
+        shown: impl Fn(&T) -> String,
+    ) -> Result<(), NodeError> {
+        if can.contains(asked) {
+            return Ok(());
+        }
+        Err(self.refusal(field, || match can {
+            [] => "this node does none of these: leave it out".to_owned(),
+            can => {
+                let list: Vec<String> = can.iter().map(shown).collect();
+                format!("this node does {}", list.join(", "))
+            }
+        }))
+    }
+}
+
+fn word(of: &impl ToString) -> String {
+    of.to_string()
+}
+
+impl Resolved {
+    /// The trial on a node that takes `accepts`, over `link`.
+    ///
+    /// # Errors
+    /// [`NodeError::Unsupported`] for what the node refuses, with its reason; [`NodeError::BadTrial`] for a size, a load or
+    /// a link rate that contradicts a limit.
+    pub fn new(trial: &Trial, accepts: &Accepts<'_>, link: Link) -> Result<Resolved, NodeError> {
+        accepts.check(trial)?;
+        let is_stream = trial.framing.layer.is_tcp() || accepts.sizes == SizeLimits::Any;
+        let sizes = match is_stream {
+            true => trial.size.resolve(trial.framing),
+            false => trial.sizes(),
+        };
+        if let (Link::Fixed(rate), Some(asked)) = (link, trial.link_bits_per_s) {
+            if asked != rate {
+                let why = || format!("its link carries {rate} bit/s: leave --rate out");
+                return Err(accepts.refusal("link_bits_per_s", why));
+            }
+        }
+        Resolved::of_sizes(trial, sizes.map_err(NodeError::bad)?, link)
+    }
+
+    /// A trial whose frames have other sizes than were asked, checked by the node itself.
+    ///
+    /// # Errors
+    /// [`NodeError::BadTrial`] for a load or a link rate that contradicts a limit.
+    pub fn of_sizes(trial: &Trial, sizes: Sizes, link: Link) -> Result<Resolved, NodeError> {
+        if trial.link_bits_per_s == Some(0) {
+            return Err(NodeError::bad(
+                "a link rate of 0 carries nothing: give e.g. --rate 1G",
+            ));
+        }
+        let layer = trial.framing.layer;
+        let own = match link {
+            Link::Carrier(rate) | Link::Modelled(rate) => rate,
+            Link::Fixed(bits_per_s) => LineRate::new(bits_per_s),
+        };
+        let given = trial.link();
+        let load = trial.load.frames_per_s(&sizes, layer, given.or(own));
+        // TCP finds its own rate.
+        let paces = matches!(link, Link::Carrier(_)) && !layer.is_tcp();
+        let paced = given
+            .filter(|_| paces)
+            .map(|link| link.frames_per_s(&sizes));
+        Ok(Resolved {
+            trial: trial.clone(),
+            sizes,
+            link: given.or(own),
+            frames_per_s: load.map_err(NodeError::bad)?.or(paced),
+        })
+    }
+
+    /// Refuse an echo at maximum load, where its frames do not wait for one another.
+    ///
+    /// # Errors
+    /// [`NodeError::BadTrial`] for an echo without a rate.
+    pub fn with_echo_rate(self) -> Result<Resolved, NodeError> {
+        match (self.trial.direction, self.frames_per_s) {
+            (Direction::Echo, None) => Err(NodeError::bad(ECHO_NEEDS_A_RATE)),
+            _ => Ok(self),
+        }
+    }
+
+    /// How its senders keep their rate.
+    pub fn pace(&self) -> Pace {
+        Pace::of(self.frames_per_s).strict(self.trial.strict_gaps)
+    }
+
+    /// Whether the tester sends.
+    pub fn tester_sends(&self) -> bool {
+        self.trial.direction != Direction::Transmit
+    }
+
+    /// Whether the node sends unasked.
+    pub fn node_sends(&self) -> bool {
+        matches!(self.trial.direction, Direction::Transmit | Direction::Both)
+    }
+
+    /// The flows of a port, as the node sees them: one for each direction in which frames go unasked.
+    pub fn flows(&self) -> impl Iterator<Item = Direction> + use<> {
+        let asked = self.trial.direction;
+        [Direction::Transmit, Direction::Receive]
+            .into_iter()
+            .filter(move |flow| asked == *flow || asked == Direction::Both)
+    }
+
+    /// Expected time of the trial in ps; `None` where only the node knows how fast its frames go.
+    pub fn expected_ps(&self) -> Option<u64> {
+        match self.trial.extent {
+            Extent::Time { time_ps } => Some(time_ps),
+            // A cast from f64 saturates, so a rate near 0 gives the longest time there is.
+            Extent::Frames { frames } => self
+                .frames_per_s
+                .map(|rate| (frames as f64 * 1e12 / rate) as u64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
