@@ -114,12 +114,13 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
                     for load in &matrix.loads {
                         for size in &matrix.sizes {
                             let trial = Trial {
+                                framing: *framing,
+                                direction: *direction,
+                                size: *size,
+                                load: *load,
                                 ports: *ports,
-                                link_bits_per_s: matrix.link_bits_per_s,
-                                strict_gaps: matrix.strict_gaps,
                                 buffers: *buffers,
-                                faults: matrix.faults,
-                                ..Trial::new(*framing, *direction, *size, *load, matrix.extent)
+                                ..matrix.shared.clone()
                             };
                             trials.extend(on_all_ways(matrix, &trial));
                         }
@@ -140,7 +141,6 @@ fn on_all_ways(matrix: &Matrix, trial: &Trial) -> Vec<Trial> {
                 trials.extend(matrix.paths.iter().map(|path| Trial {
                     path: *path,
                     wait: *wait,
-                    rule: matrix.rule.clone(),
                     background: *background,
                     probes: *probes,
                     ..trial.clone()

@@ -95,16 +95,13 @@ fn add_searches(
         for direction in &section.directions {
             for size in &section.sizes {
                 let (trial, sizes) = checked(Trial {
+                    framing: *framing,
+                    direction: *direction,
+                    size: *size,
+                    load: section.load,
+                    extent: Extent::Frames { frames: 1 },
                     ports: section.ports.unwrap_or(node_ports),
-                    link_bits_per_s: section.link_bits_per_s,
-                    strict_gaps: section.strict_gaps,
-                    ..Trial::new(
-                        *framing,
-                        *direction,
-                        *size,
-                        section.load,
-                        Extent::Frames { frames: 1 },
-                    )
+                    ..section.shared.clone()
                 })?;
                 let name = search_name(section, *framing, *direction, *size);
                 add_search(parts, name, Template { trial, sizes }, &section.way);

@@ -8,9 +8,10 @@ use wirelab_config::trial::DEFAULT_TIME_PS;
 use wirelab_config::{FileError, read_text};
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{
-    Background, Buffers, Direction, Extent, FaultRates, Framing, Load, Path as NodePath, Probes,
-    Size, Wait,
+    Background, Buffers, Direction, Extent, Framing, Load, Path as NodePath, Probes, Size,
+    SizeUnit, Trial, Wait,
 };
+use wirelab_wire::size::MIN_FRAME;
 
 use crate::reader;
 
@@ -66,10 +67,8 @@ pub struct SearchSection {
     pub ports: Option<u32>,
     /// The highest load to ask; `max` leaves it to the link and the tester.
     pub load: Load,
-    /// Link rate in bit/s, where the user gave one.
-    pub link_bits_per_s: Option<u64>,
-    /// Whether senders make up for nothing after a hold.
-    pub strict_gaps: bool,
+    /// What all trials have alike; lists, ports, load and extent are not its own.
+    pub shared: Trial,
     /// What is searched.
     pub way: Way,
 }
@@ -84,8 +83,7 @@ impl SearchSection {
             directions: vec![Direction::Receive],
             ports: None,
             load: Load::Max,
-            link_bits_per_s: None,
-            strict_gaps: false,
+            shared: shared(),
             way,
         }
     }
@@ -138,20 +136,12 @@ pub struct Matrix {
     pub ports: Vec<u32>,
     /// Kinds of buffers; `None` leaves the choice to the node.
     pub buffers: Vec<Option<Buffers>>,
-    /// When each trial ends.
-    pub extent: Extent,
-    /// Link rate in bit/s, where the user gave one.
-    pub link_bits_per_s: Option<u64>,
-    /// Whether senders make up for nothing after a hold.
-    pub strict_gaps: bool,
-    /// Faults made by the sender.
-    pub faults: FaultRates,
+    /// What all trials have alike: when they end, and each field that has no list here.
+    pub shared: Trial,
     /// Ways through the node; `None` leaves the choice to it.
     pub paths: Vec<Option<NodePath>>,
     /// How the node's application waits; `None` leaves the choice to it.
     pub waits: Vec<Option<Wait>>,
-    /// The frames that take the fast track, of trials that ask for it.
-    pub rule: Option<String>,
     /// What else is sent to the node meanwhile; `None` for nothing.
     pub backgrounds: Vec<Option<Background>>,
     /// What takes the times at the node's capture points; `None` leaves the choice to it.
@@ -173,15 +163,9 @@ impl Matrix {
             directions: vec![Direction::Transmit],
             ports: Vec::new(),
             buffers: vec![None],
-            extent: Extent::Time {
-                time_ps: DEFAULT_TIME_PS,
-            },
-            link_bits_per_s: None,
-            strict_gaps: false,
-            faults: FaultRates::default(),
+            shared: shared(),
             paths: vec![None],
             waits: vec![None],
-            rule: None,
             backgrounds: vec![None],
             probes: vec![None],
             warmup_ps: 0,
@@ -208,6 +192,21 @@ impl Matrix {
             product.saturating_mul(n as u64)
         })
     }
+}
+
+/// A trial of the usual length that asks nothing else; what is listed takes the place of its size, load and direction.
+fn shared() -> Trial {
+    let size = Size::new(SizeUnit::Frame, MIN_FRAME);
+    let extent = Extent::Time {
+        time_ps: DEFAULT_TIME_PS,
+    };
+    Trial::new(
+        Framing::default(),
+        Direction::Transmit,
+        size,
+        Load::Max,
+        extent,
+    )
 }
 
 impl Plan {

@@ -1,6 +1,6 @@
 //! Reads a plan's TOML, and says of everything wrong where it stands and what to write instead.
 
-use wirelab_config::trial::{DEFAULT_TIME_PS, SIZE_UNITS, extent_of, read_size};
+use wirelab_config::trial::{SIZE_UNITS, TRIAL_KEYS, extent_of, read_size, shared};
 use wirelab_config::{Entry, Read, Table, read};
 use wirelab_trial::{Extent, FaultRates, FaultsPer, Framing, Layer, Path as NodePath, Size};
 use wirelab_wire::LineRate;
@@ -35,31 +35,8 @@ const SECTIONS: [(&str, ReadSection); 4] = [
         bursts(table, index).map(Section::Search)
     }),
 ];
-const MATRIX_KEYS: [&str; 23] = [
-    "name",
-    "layer",
-    "vlan",
-    "frame",
-    "length",
-    "payload",
-    "datagram",
-    "load",
-    "direction",
-    "ports",
-    "buffers",
-    "time",
-    "frames",
-    "rate",
-    "path",
-    "wait",
-    "rule",
-    "background",
-    "probes",
-    "strict_gaps",
-    "inject",
-    "warmup",
-    "repeat",
-];
+/// What a matrix has beside the keys of its trials.
+const BESIDE_TRIALS: [&str; 4] = ["name", "inject", "warmup", "repeat"];
 /// What to do where a value stands in a list twice.
 pub(crate) const TWICE: &str = "to run it more often, use repeat";
 
@@ -125,22 +102,18 @@ fn check_number(plan: &Plan, section: &Table<'_>) -> Read<()> {
 }
 
 fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
-    table.known_keys(&MATRIX_KEYS)?;
+    let (name, others) = BESIDE_TRIALS.split_at(1);
+    table.known_keys(&[name, &TRIAL_KEYS, others].concat())?;
     let name = table
         .text("name")?
         .unwrap_or_else(|| format!("matrix {}", index + 1));
     let mut matrix = Matrix::new(name, Vec::new());
     matrix.framings = framings(table)?;
     matrix.sizes = sizes(table, &matrix.framings)?;
-    matrix.extent = extent_of(table)?.unwrap_or(Extent::Time {
-        time_ps: DEFAULT_TIME_PS,
-    });
-    if let Some(entry) = table.get("rate") {
-        matrix.link_bits_per_s = Some(entry.rate()?);
+    if let Some(extent) = extent_of(table)? {
+        matrix.shared.extent = extent;
     }
-    if let Some(entry) = table.get("strict_gaps") {
-        matrix.strict_gaps = entry.flag()?;
-    }
+    shared(|key| table.get(key), &mut matrix.shared)?;
     if let Some(entry) = table.get("direction") {
         matrix.directions = entry.list(TWICE, Entry::word)?;
     }
@@ -152,7 +125,7 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
     }
     ways(table, &mut matrix)?;
     if let Some(entry) = table.get("inject") {
-        matrix.faults = faults(entry)?;
+        matrix.shared.faults = faults(entry)?;
     }
     if let Some(entry) = table.get("warmup") {
         matrix.warmup_ps = entry.duration()?;
@@ -181,7 +154,7 @@ fn ways(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
         matrix.probes = entry.list(TWICE, |e| e.word().map(Some))?;
     }
     if let Some(entry) = table.get("rule") {
-        matrix.rule = Some(entry.text()?);
+        matrix.shared.rule = Some(entry.text()?);
         if !matrix.paths.contains(&Some(NodePath::FastTrack)) {
             return Err(
                 entry.error("a rule says what takes the fast track: add path = \"fast-track\"")
@@ -193,7 +166,7 @@ fn ways(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
 
 /// A load above the link is refused here where the plan gives the link's rate; otherwise only the node knows.
 fn check_loads(entry: &Entry<'_>, matrix: &Matrix) -> Read<()> {
-    let link = matrix.link_bits_per_s.and_then(LineRate::new);
+    let link = matrix.shared.link();
     // Too many trials are refused as such; their product would take long to check.
     if link.is_none() || matrix.trials() > MAX_TRIALS {
         return Ok(());

@@ -1,19 +1,18 @@
 //! Reads the searches of a plan: `[[search]]`, `[[loss_curve]]` and `[[bursts]]`.
 
-use wirelab_config::trial::DEFAULT_TIME_PS;
+use wirelab_config::trial::{DEFAULT_TIME_PS, SHARED_KEYS, shared};
 use wirelab_config::{Entry, Read, Table};
 use wirelab_trial::Direction;
 use wirelab_trial::search::{
     BurstSearch, Goal, LossCurve, MAX_REPEATS, MIN_REPEATS, MIN_WIDTH_RATIO, Search,
 };
-use wirelab_wire::LineRate;
 
 use crate::plan::{SearchSection, Way};
 use crate::reader::{TWICE, framings, sizes};
 use crate::search::{MAX_GOALS, MAX_SEARCH_TRIALS};
 
 /// The keys that all searches take.
-const COMMON: [&str; 13] = [
+const COMMON: [&str; 11] = [
     "name",
     "layer",
     "vlan",
@@ -23,8 +22,6 @@ const COMMON: [&str; 13] = [
     "datagram",
     "direction",
     "ports",
-    "rate",
-    "strict_gaps",
     "time",
     "max_time",
 ];
@@ -101,7 +98,7 @@ pub fn bursts(table: &Table<'_>, index: usize) -> Read<SearchSection> {
 }
 
 fn known_keys(table: &Table<'_>, own: &[&str]) -> Read<()> {
-    table.known_keys(&[&COMMON, own].concat())
+    table.known_keys(&[&COMMON, &SHARED_KEYS[..], own].concat())
 }
 
 /// Goals and limits of a search for rates in trials of `time_ps`.
@@ -188,12 +185,7 @@ fn section(table: &Table<'_>, (kind, index): (&str, usize), way: Way) -> Read<Se
     if let Some(entry) = table.get("ports") {
         section.ports = Some(entry.whole(1, 256)? as u32);
     }
-    if let Some(entry) = table.get("rate") {
-        section.link_bits_per_s = Some(entry.rate()?);
-    }
-    if let Some(entry) = table.get("strict_gaps") {
-        section.strict_gaps = entry.flag()?;
-    }
+    shared(|key| table.get(key), &mut section.shared)?;
     if let Some(entry) = table.get("load") {
         section.load = entry.word()?;
         check_load(&entry, &section)?;
@@ -203,7 +195,7 @@ fn section(table: &Table<'_>, (kind, index): (&str, usize), way: Way) -> Read<Se
 
 /// A highest load above the link is refused here where the plan gives the link's rate.
 fn check_load(entry: &Entry<'_>, section: &SearchSection) -> Read<()> {
-    let Some(link) = section.link_bits_per_s.and_then(LineRate::new) else {
+    let Some(link) = section.shared.link() else {
         return Ok(());
     };
     for framing in &section.framings {

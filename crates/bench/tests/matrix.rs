@@ -61,25 +61,25 @@ fn a_plan_reads_as_it_is_written() {
     assert_eq!(wide.loads[3], Load::BitRate { bits_per_s: 10e6 });
     assert_eq!(wide.directions, [Direction::Both, Direction::Receive]);
     assert_eq!(
-        wide.extent,
+        wide.shared.extent,
         Extent::Time {
             time_ps: 3_000_000_000_000
         }
     );
     assert_eq!(wide.warmup_ps, 200_000_000_000);
-    assert_eq!(wide.link_bits_per_s, Some(100_000_000));
+    assert_eq!(wide.shared.link_bits_per_s, Some(100_000_000));
     let faults = FaultRates {
         drop: 1e-5,
         header_corrupt: 0.5,
         seed: 7,
         ..FaultRates::default()
     };
-    assert_eq!(wide.faults, faults);
+    assert_eq!(wide.shared.faults, faults);
     let second = plan.matrices().nth(1).unwrap();
     assert_eq!((second.name.as_str(), second.repeats), ("matrix 2", 3));
     assert_eq!(second.sizes[0], Size::new(SizeUnit::Frame, 64));
     assert_eq!(second.sizes[2], Size::new(SizeUnit::Length, 1514));
-    assert_eq!(second.extent, Extent::Frames { frames: 50 });
+    assert_eq!(second.shared.extent, Extent::Frames { frames: 50 });
 }
 
 #[test]
@@ -115,11 +115,11 @@ fn what_cannot_be_expanded() {
         ..matrix.clone()
     };
     assert!(matches!(with(small), ExpandError::Size(_)));
-    let fast = Matrix {
+    let mut fast = Matrix {
         loads: vec!["2G".parse().unwrap()],
-        link_bits_per_s: Some(1_000_000_000),
         ..matrix
     };
+    fast.shared.link_bits_per_s = Some(1_000_000_000);
     assert!(
         with(fast)
             .to_string()
@@ -208,7 +208,7 @@ proptest! {
             for framing in &matrix.framings { for size in &matrix.sizes { for load in &matrix.loads {
                 for direction in &matrix.directions { for ports in &matrix.ports {
                     for buffers in &matrix.buffers {
-                        let trial = Trial { ports: *ports, buffers: *buffers, ..Trial::new(*framing, *direction, *size, *load, matrix.extent) };
+                        let trial = Trial { ports: *ports, buffers: *buffers, ..Trial::new(*framing, *direction, *size, *load, matrix.shared.extent) };
                         let sizes = trial.sizes().unwrap();
                         let step = Step { matrix: "m".into(), repeat, warmup_ps: 0, trial, sizes };
                         prop_assert_eq!(times.remove(&(repeat, line(&step))), Some(1));

@@ -1,6 +1,6 @@
 //! A trial as files write it: the keys of a plan's matrix, with one value each.
 
-use wirelab_trial::{Buffers, Extent, FaultRates, Framing, Layer, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{Buffers, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
 use crate::entry::Entry;
 use crate::error::Read;
@@ -29,6 +29,9 @@ pub const TRIAL_KEYS: [&str; 19] = [
     "strict_gaps",
 ];
 
+/// Those of them that a section of a plan has once for all its trials, matrix or search.
+pub const SHARED_KEYS: [&str; 2] = ["rate", "strict_gaps"];
+
 /// The four ways to write a size.
 pub const SIZE_UNITS: [SizeUnit; 4] = [
     SizeUnit::Frame,
@@ -55,30 +58,47 @@ pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
         layer: get("layer").map_or(Ok(Layer::Ethernet), |e| e.layer())?,
         vlan_tags: get("vlan").map_or(Ok(0), |e| e.whole(0, 2).map(|n| n as u8))?,
     };
-    Ok(Trial {
-        framing,
-        direction: match get("direction") {
-            Some(entry) => entry.word()?,
-            None => wirelab_trial::Direction::Transmit,
-        },
-        size: size(own, defaults, framing)?,
-        load: get("load").map_or(Ok(Load::Max), |e| e.word())?,
-        extent: extent_of(own)?
-            .or(defaults.map(extent_of).transpose()?.flatten())
-            .unwrap_or(Extent::Time {
-                time_ps: DEFAULT_TIME_PS,
-            }),
+    let direction = match get("direction") {
+        Some(entry) => entry.word()?,
+        None => wirelab_trial::Direction::Transmit,
+    };
+    let load = get("load").map_or(Ok(Load::Max), |e| e.word())?;
+    let extent = extent_of(own)?.or(defaults.map(extent_of).transpose()?.flatten());
+    let extent = extent.unwrap_or(Extent::Time {
+        time_ps: DEFAULT_TIME_PS,
+    });
+    let mut trial = Trial {
         ports: get("ports").map_or(Ok(1), |e| e.whole(1, 256).map(|n| n as u32))?,
-        link_bits_per_s: get("rate").map(|e| e.rate()).transpose()?,
         buffers: get("buffers").map(|e| e.word::<Buffers>()).transpose()?,
-        strict_gaps: get("strict_gaps").map_or(Ok(false), |e| e.flag())?,
-        faults: FaultRates::default(),
         path: get("path").map(|e| e.word()).transpose()?,
         wait: get("wait").map(|e| e.word()).transpose()?,
         rule: get("rule").map(|e| e.text()).transpose()?,
         background: get("background").map_or(Ok(None), |e| e.background())?,
         probes: get("probes").map(|e| e.word()).transpose()?,
-    })
+        ..Trial::new(
+            framing,
+            direction,
+            size(own, defaults, framing)?,
+            load,
+            extent,
+        )
+    };
+    shared(get, &mut trial)?;
+    Ok(trial)
+}
+
+/// Reads the keys that a trial, a matrix and a search have alike ([`SHARED_KEYS`]), each with one value, into `trial`.
+///
+/// # Errors
+/// At values that cannot be read.
+pub fn shared<'a>(get: impl Fn(&'static str) -> Option<Entry<'a>>, trial: &mut Trial) -> Read<()> {
+    if let Some(entry) = get("rate") {
+        trial.link_bits_per_s = Some(entry.rate()?);
+    }
+    if let Some(entry) = get("strict_gaps") {
+        trial.strict_gaps = entry.flag()?;
+    }
+    Ok(())
 }
 
 fn size(own: &Table<'_>, defaults: Option<&Table<'_>>, framing: Framing) -> Read<Size> {

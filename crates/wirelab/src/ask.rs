@@ -72,8 +72,8 @@ pub fn matrix(
         matrix.directions = parse_all(&args.direction)?;
     }
     matrix.ports = args.ports.clone();
-    matrix.extent = self::extent(extent, default)?;
-    matrix.link_bits_per_s = extent
+    matrix.shared.extent = self::extent(extent, default)?;
+    matrix.shared.link_bits_per_s = extent
         .rate
         .as_deref()
         .map(|r| rate("--rate", r))

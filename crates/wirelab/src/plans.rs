@@ -60,8 +60,8 @@ fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
             false => Direction::Both,
         }];
     }
-    matrix.faults = ask::faults(args.offer.inject.as_deref())?;
-    matrix.strict_gaps = args.offer.strict_gaps;
+    matrix.shared.faults = ask::faults(args.offer.inject.as_deref())?;
+    matrix.shared.strict_gaps = args.offer.strict_gaps;
     matrix.warmup_ps = warm_up_ps(args)?;
     matrix.repeats = args.repeat;
     ways(args, &mut matrix)?;
@@ -87,8 +87,8 @@ fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Asked<()> {
             .map(Some)
             .collect();
     }
-    matrix.rule = ways.rule.clone();
-    if matrix.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
+    matrix.shared.rule = ways.rule.clone();
+    if matrix.shared.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
         return Err(Failure::usage(
             "--rule says which frames take the fast track: add --path fast-track",
         ));
@@ -120,7 +120,7 @@ fn search(args: &MeasureArgs) -> Asked<SearchSection> {
         SearchArgs { bursts: true, .. } => "bursts",
         _ => "search",
     };
-    let Extent::Time { time_ps } = matrix.extent else {
+    let Extent::Time { time_ps } = matrix.shared.extent else {
         return Err(Failure::usage(
             "--frames: a search takes trials of a time: give --time instead",
         ));
@@ -131,7 +131,7 @@ fn search(args: &MeasureArgs) -> Asked<SearchSection> {
             "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max",
         ));
     }
-    if !matrix.faults.is_clean() || !args.matrix.buffers.is_empty() || args.repeat != 1 {
+    if !matrix.shared.faults.is_clean() || !args.matrix.buffers.is_empty() || args.repeat != 1 {
         return Err(Failure::usage(
             "--inject, --buffers and --repeat do not go together with a search: --trials asks each load more often",
         ));
@@ -167,8 +167,7 @@ fn search(args: &MeasureArgs) -> Asked<SearchSection> {
             ));
         }
     };
-    section.link_bits_per_s = matrix.link_bits_per_s;
-    section.strict_gaps = args.offer.strict_gaps;
+    section.shared = matrix.shared;
     Ok(section)
 }
 

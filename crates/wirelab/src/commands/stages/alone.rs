@@ -8,9 +8,8 @@ use wirelab_socket::serve::Served;
 use wirelab_stages::{NODE_NS, Point, Tracer};
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::{
-    Capabilities, Description, Direction, Extent, FaultRates, Field, FlowObservation, Framing,
-    Layer, Load, Observation, Path, Size, SizeUnit, Status, TesterObservation, Trial, Wait,
-    Warning, unseen,
+    Capabilities, Description, Direction, Extent, Field, FlowObservation, Framing, Layer, Load,
+    Observation, Path, Size, SizeUnit, Status, TesterObservation, Trial, Wait, Warning, unseen,
 };
 
 use super::here::WAYS;
@@ -81,23 +80,18 @@ pub fn observation(
     }
     Ok(Observation {
         trial: Trial {
-            framing,
-            direction: flows.first().map_or(Direction::Receive, |f| f.direction),
-            size,
-            load: Load::Max,
-            extent: Extent::Frames {
-                frames: seen.frames,
-            },
-            ports: 1,
-            link_bits_per_s: None,
-            buffers: None,
-            faults: FaultRates::default(),
             path: Some(Path::Stack),
             wait: seen.wait,
-            rule: None,
-            background: None,
             probes: Some(args.probes.parse().map_err(Failure::usage)?),
-            strict_gaps: false,
+            ..Trial::new(
+                framing,
+                flows.first().map_or(Direction::Receive, |f| f.direction),
+                size,
+                Load::Max,
+                Extent::Frames {
+                    frames: seen.frames,
+                },
+            )
         },
         sizes,
         node: description(seen),

@@ -126,12 +126,12 @@ pub fn plain(
     kept: Option<u64>,
 ) -> Asked<Plan> {
     let mut matrix = matrix("stages", args, able);
-    matrix.extent = Extent::Frames { frames };
+    matrix.shared.extent = Extent::Frames { frames };
     matrix.loads = vec![Load::Max];
     matrix.directions = vec![Direction::Both];
     if let Some(kept) = kept {
         let repeats = divided(frames, 1, kept)?;
-        matrix.extent = block(frames, repeats);
+        matrix.shared.extent = block(frames, repeats);
         matrix.repeats = repeats;
         matrix.loads = vec![load(args)?];
         matrix.directions = both_ways(able);
@@ -148,12 +148,12 @@ pub fn reference(args: &StagesArgs, able: &Capabilities, frames: u64, ways: &Way
         ));
     }
     let mut matrix = matrix("stages", args, able);
-    matrix.extent = Extent::Frames { frames };
+    matrix.shared.extent = Extent::Frames { frames };
     matrix.loads = vec![Load::Max];
     matrix.directions = vec![Direction::Both];
     if ways.rule.is_some() {
         matrix.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
-        matrix.rule.clone_from(&ways.rule);
+        matrix.shared.rule.clone_from(&ways.rule);
     }
     Ok(Plan::of(Section::Matrix(matrix)))
 }
@@ -171,7 +171,7 @@ pub fn linux(
     let mut sections = Vec::new();
     let mut common = matrix("stages", args, able);
     common.loads = vec![load(args)?];
-    common.extent = block(frames, repeats);
+    common.shared.extent = block(frames, repeats);
     common.repeats = repeats;
     let backgrounds: Vec<Option<Background>> = match background {
         Some(background) => vec![None, Some(background)],
@@ -197,7 +197,7 @@ pub fn linux(
             beside.framings = vec![ways.flow];
             beside.directions = vec![Direction::Receive];
             beside.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
-            beside.rule = Some(rule.clone());
+            beside.shared.rule = Some(rule.clone());
             beside.waits.clone_from(&ways.waits);
             beside.backgrounds = vec![None];
             beside.probes = vec![Some(ways.probes)];
@@ -209,7 +209,7 @@ pub fn linux(
                 // of both.
                 let frames = args.count.unwrap_or(FRAMES_FOR_P99);
                 loaded.repeats = divided(frames, USUAL_BLOCKS, (kept / 2).max(1))?;
-                loaded.extent = block(frames, loaded.repeats);
+                loaded.shared.extent = block(frames, loaded.repeats);
                 Ok(loaded)
             });
             sections.push(Section::Matrix(beside));
