@@ -2,8 +2,7 @@
 
 use wirelab_config::trial::{SIZE_UNITS, TRIAL_KEYS, extent_of, read_size, shared};
 use wirelab_config::{Entry, Read, Table, read};
-use wirelab_trial::{Extent, FaultRates, FaultsPer, Framing, Layer, Path as NodePath, Size};
-use wirelab_wire::LineRate;
+use wirelab_trial::{FaultRates, FaultsPer, Framing, Layer, Path as NodePath, Size};
 
 use crate::matrix::MAX_TRIALS;
 use crate::part::MAX_SEARCHES;

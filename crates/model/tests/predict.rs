@@ -332,6 +332,7 @@ fn a_model_of_one_way_declines_each_way_by_name() {
         TrialOption::Link,
         TrialOption::Buffers,
         TrialOption::StrictGaps,
+        TrialOption::Faults,
     ];
     for (field, asked) in nxp("copied", 50).asking_all_but(&taken) {
         let refused = ModelNode::new(node("lpc1768")).run(&asked, &(), &Cancel::new());

@@ -7,8 +7,7 @@ use wirelab_wire::{Layer, LineRate, Sizes};
 
 use crate::job::Pace;
 use crate::node::NodeError;
-use crate::trial::{Buffers, Direction, Extent, Trial};
-use crate::trial_option::TrialOption;
+use crate::trial::{Buffers, Direction, Extent, Trial, TrialOption};
 use crate::way::Path;
 
 /// What a trial that wants no more than an echo's latency is told where it has no rate.

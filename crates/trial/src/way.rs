@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wirelab_wire::{Size, SizeUnit};
 
 use crate::load::Load;
-use crate::trial::words;
+use crate::words::words;
 
 /// The way of frames through the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -61,7 +61,7 @@ fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
         }];
     }
     matrix.shared.faults = ask::faults(args.offer.inject.as_deref())?;
-    matrix.shared.strict_gaps = args.offer.strict_gaps;
+    args.share(&mut matrix.shared);
     matrix.warmup_ps = warm_up_ps(args)?;
     matrix.repeats = args.repeat;
     ways(args, &mut matrix)?;
@@ -87,7 +87,6 @@ fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Asked<()> {
             .map(Some)
             .collect();
     }
-    matrix.shared.rule = ways.rule.clone();
     if matrix.shared.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
         return Err(Failure::usage(
             "--rule says which frames take the fast track: add --path fast-track",

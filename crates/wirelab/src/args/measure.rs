@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use wirelab_trial::Trial;
 
 use super::{MatrixArgs, OfferArgs};
 
@@ -67,6 +68,14 @@ pub struct MeasureArgs {
     /// The results file on standard output, for scripts
     #[arg(long)]
     pub json: bool,
+}
+
+impl MeasureArgs {
+    /// Put into `trial` what all trials of the options have alike, and no list has.
+    pub fn share(&self, trial: &mut Trial) {
+        trial.strict_gaps = self.offer.strict_gaps;
+        trial.rule.clone_from(&self.ways.rule);
+    }
 }
 
 /// The options that say what to offer.

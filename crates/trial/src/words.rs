@@ -1,0 +1,24 @@
+//! Types of which each value is a word, on the command line as in files.
+
+/// `Display` and `FromStr` of a type by the words of its values; `|` stands before another word for the same value.
+macro_rules! words {
+    ($type:ty, $what:literal, $($text:literal $(| $alias:literal)* => $value:path),+ $(,)?) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(match self { $($value => $text),+ })
+            }
+        }
+        impl std::str::FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($text $(| $alias)* => Ok($value),)+
+                    _ => Err(format!(
+                        "unknown {} '{text}': choose one of {}", $what, [$($text),+].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use words;
