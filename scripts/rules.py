@@ -201,7 +201,7 @@ def fuzz(root):
     for name in sorted(set(registered) - names):
         yield f"fuzz/Cargo.toml lists {name}, which is not in fuzz/fuzz_targets"
     kept = set(files(root))
-    sources = [text(root, path) for path in kept if path.parts[0] == "crates" and path.suffix == ".rs"]
+    sources = [text(root, path) for path in kept if path.parts[0] in ("crates", "tests") and path.suffix == ".rs"]
     for name in sorted(names):
         for path in sorted(Path(root, "fuzz/corpus", name).glob("*")):
             if path.relative_to(root) not in kept:

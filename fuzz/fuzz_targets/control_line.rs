@@ -1,4 +1,7 @@
 //! Any bytes as one line of the node control protocol.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| wirelab_control::fuzz_line(data));
+#[path = "../../crates/control/tests/common/demo.rs"]
+mod demo;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| demo::fuzz_line(data));

@@ -1,4 +1,7 @@
 //! Any bytes as what reaches a node's control port.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| wirelab_control::fuzz_server(data));
+#[path = "../../crates/control/tests/common/demo.rs"]
+mod demo;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| demo::fuzz_server(data));

@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| wirelab_port::impair::fuzz_frame(bytes));
+fuzz_target!(|bytes: &[u8]| wirelab_impair::fuzz_frame(bytes));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status};
-use wirelab_control::page::Record;
 use wirelab_control::value::{Mac, Path, State};
 use wirelab_control::{NodeHandler, Peer, Refusal};
 use wirelab_cores::{Steering, prefer_this_session};

@@ -12,7 +12,7 @@ use crate::message::{
     AskCaptures, AskCounters, AskLoad, AskSetup, AskStatus, Auth, CpuLoad, Identity, Opened, Point,
     Reply, Request, Start, Started, Status, Stop, VERSION,
 };
-use crate::page::{Record, Span};
+use crate::message::{Record, Span};
 use crate::refusal::{Code, Refusal};
 use crate::token::Token;
 use crate::transport::Transport;

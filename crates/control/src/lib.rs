@@ -4,7 +4,7 @@
 //! over TCP, UDP or a UART. `spec/node-control.md` specifies it; `firmware/` has the other implementation.
 //!
 //! - [`line`] is the checked view of one line and the buffer to write one: no I/O, no allocation;
-//! - [`message`], [`page`] and [`refusal`] are the plain representation;
+//! - [`message`] and [`refusal`] are the plain representation;
 //! - [`client::Client`] asks over any [`transport::Transport`] and gets each thing done once;
 //! - [`told::Told`] is what a node says after a trial, in the terms of an observation;
 //! - [`token::Token`] is the secret of a node that not everybody may use;
@@ -18,7 +18,6 @@ pub mod assemble;
 pub mod client;
 pub mod line;
 pub mod message;
-pub mod page;
 pub mod refusal;
 pub mod refused;
 pub mod serve;
@@ -29,12 +28,9 @@ pub mod told;
 pub mod transport;
 pub mod value;
 
-mod fuzz;
 mod linebuf;
-mod start;
 
 pub use client::{Client, ClientError};
-pub use fuzz::{fuzz_line, fuzz_server, fuzz_stages};
 pub use line::{Line, LineBuf, RequestId};
 pub use message::{PORT, Reply, Request, VERSION};
 pub use refusal::{Code, Refusal};

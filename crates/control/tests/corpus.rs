@@ -1,5 +1,7 @@
 //! Replays the fuzz corpus.
 
+mod common;
+
 use std::path::Path;
 
 fn replay(target: &str, run: fn(&[u8])) {
@@ -16,15 +18,26 @@ fn replay(target: &str, run: fn(&[u8])) {
 
 #[test]
 fn control_line() {
-    replay("control_line", wirelab_control::fuzz_line);
+    replay("control_line", common::demo::fuzz_line);
 }
 
 #[test]
 fn control_server() {
-    replay("control_server", wirelab_control::fuzz_server);
+    replay("control_server", common::demo::fuzz_server);
 }
 
 #[test]
 fn stages() {
-    replay("stages", wirelab_control::fuzz_stages);
+    replay("stages", common::demo::fuzz_stages);
+}
+
+#[test]
+fn what_the_corpus_tells_comes_out_as_stages() {
+    let whole = include_bytes!("../../../fuzz/corpus/stages/way-in");
+    let mut told = common::demo::told(whole);
+    let stages = told.stages_of(0);
+    let names: Vec<&str> = stages.iter().map(|s| s.name.as_str()).collect();
+    assert!(names.contains(&"wire to interrupt"), "{told:?}");
+    assert!(names.contains(&"call to application"), "{names:?}");
+    assert!(stages.iter().all(|s| s.histogram.count == 3));
 }

@@ -88,7 +88,7 @@ proptest! {
 
     #[test]
     fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-        wirelab_control::fuzz_line(&bytes);
-        wirelab_control::fuzz_server(&bytes);
+        common::demo::fuzz_line(&bytes);
+        common::demo::fuzz_server(&bytes);
     }
 }

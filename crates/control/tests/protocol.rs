@@ -4,10 +4,10 @@ mod common;
 
 use std::time::Duration;
 
+use common::demo::{DemoNode, record};
 use common::{Simulated, Weather, World, config, host, many_tries, transmit};
 use wirelab_control::client::Patience;
 use wirelab_control::line::Line;
-use wirelab_control::server::demo::{DemoNode, record};
 use wirelab_control::value::{Extent, Load, Mac, Path, State};
 use wirelab_control::{
     Client, ClientError, Code, LineBuf, Peer, Reply, Request, RequestId, Server,

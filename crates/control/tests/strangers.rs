@@ -6,11 +6,11 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::demo::DemoNode;
 use common::{Simulated, Weather, World, config, host, transmit};
 use wirelab_control::client::Patience;
 use wirelab_control::line::{Line, MAX_LINE};
 use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, Shared};
-use wirelab_control::server::demo::DemoNode;
 use wirelab_control::token::Token;
 use wirelab_control::transport::{TcpTransport, Transport, UdpTransport};
 use wirelab_control::{Client, ClientError, Code, LineBuf, Peer, Server};

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use common::demo::{DemoNode, record};
 use common::{config, many_tries, transmit};
 use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, Shared};
-use wirelab_control::server::demo::{DemoNode, record};
 use wirelab_control::transport::{StreamTransport, TcpTransport, Transport, UdpTransport};
 use wirelab_control::value::{Mac, State};
 use wirelab_control::{Client, Config, Server};

@@ -1,9 +1,11 @@
 //! The vectors of `spec/vectors/node-control.txt`, which firmware checks as well.
 
+mod common;
+
+use common::demo::DemoNode;
 use std::path::Path;
 
 use wirelab_control::line::{Fault, Kind, Line, LineBuf};
-use wirelab_control::server::demo::DemoNode;
 use wirelab_control::{Code, Config, Peer, Reply, Request, Server};
 
 /// A block of lines, each a keyword and the rest.

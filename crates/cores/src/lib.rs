@@ -5,12 +5,11 @@
 //! both ends must be.
 //!
 //! It knows no other crate; `port`, `iperf`, the kinds of node and the command line use it. Start reading at
-//! [`busy::Meter`] for CPU load, at [`pin`] and [`steer::Steering`] for where work goes, and at `changed.rs` for how
-//! what was changed on the host is put back.
+//! [`busy::Meter`] for CPU load, and at [`pin`] and [`steer::Steering`] for where work goes and how the host gets its
+//! settings back.
 #![deny(unsafe_code)]
 
 pub mod busy;
-mod changed;
 pub mod host;
 pub mod interrupts;
 pub mod list;
@@ -24,13 +23,12 @@ pub mod steer;
 mod sys;
 
 pub use busy::{Busy, BusyError, Meter, Sample};
-pub use changed::namespaces_left;
 pub use host::{clock_id, host_id};
 pub use list::{CoreError, Cores};
 pub use pin::{allowed, pin_process, pin_thread, stay_on_this_core};
 pub use prefer::{Preferred, prefer_this_thread};
 pub use session::{PreferredSession, prefer_this_session, session_records};
-pub use steer::{SteerError, Steering};
+pub use steer::{SteerError, Steering, namespaces_left};
 
 /// Puts back what killed processes changed: the priority of sessions, and settings of the interfaces of the calling
 /// thread's network namespace; not what somebody has changed since.
@@ -39,5 +37,5 @@ pub use steer::{SteerError, Steering};
 /// What the system says of the records.
 pub fn restore_left() -> std::io::Result<()> {
     session::restore_left()?;
-    changed::restore_left()
+    steer::restore_left()
 }

@@ -3,17 +3,21 @@
 //!
 //! On veth, and on every interface without interrupts of its own, the receive work is done on the sender's core
 //! unless it is steered.
+//!
+//! The process restores what it changed. A record in the folder of [`crate::runtime`] lets the next process restore what a
+//! killed one has left.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-
+use crate::host::host_id;
+use crate::list::Cores;
+use crate::records::{Found, Record, Records};
+use crate::sys;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
-
-use crate::changed::{self, Changed};
-use crate::list::Cores;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 /// Most receive queues of an interface that are looked at.
 const MOST_QUEUES: usize = 1024;
@@ -79,7 +83,7 @@ impl Steering {
             },
         };
         let queues = open_queues(interface, failed)?;
-        changed::restore_left().map_err(failed)?;
+        restore_left().map_err(failed)?;
         Ok(Steering {
             interface: interface.to_owned(),
             cores: cores.clone(),
@@ -208,6 +212,201 @@ fn mount_own_sysfs() -> nix::Result<()> {
     )
 }
 
+/// Where the records are.
+const FOLDER: &str = "changed";
+
+/// Settings that have another value as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    /// Each setting's file and what was in it. An open file keeps the sysfs that it belongs to.
+    files: Vec<(File, String)>,
+    /// Goes after the settings have their values back.
+    _record: Record,
+}
+
+impl Changed {
+    /// Writes `value` to settings of an interface, in the network namespace of the calling thread. A setting has the
+    /// name that it has in the interface's folder of sysfs. What was is on record before the first is changed.
+    ///
+    /// # Errors
+    /// What the system says; then nothing is changed.
+    pub(crate) fn set(
+        interface: &str,
+        settings: Vec<(String, File)>,
+        value: &str,
+    ) -> io::Result<Changed> {
+        let mut text = Place::of(interface)?.to_text();
+        let mut files = Vec::new();
+        for (name, mut file) in settings {
+            let mut old = String::new();
+            file.read_to_string(&mut old)?;
+            let old = old.trim().to_owned();
+            text += &format!("{name} {old} {value}\n");
+            files.push((file, old));
+        }
+        let record = Records::open(FOLDER)?.write("", &text)?;
+        // What was written so far is taken back where a later setting refuses.
+        let mut changed = Changed {
+            files,
+            _record: record,
+        };
+        for (file, _) in &mut changed.files {
+            file.write_all(value.as_bytes())?;
+        }
+        Ok(changed)
+    }
+
+    /// How many settings.
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        for (file, old) in &mut self.files {
+            // An interface that is gone has nothing to be restored.
+            let _ = file.write_all(old.as_bytes());
+        }
+    }
+}
+
+/// Which interface, so that another of its name or number is never taken for it.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    /// This start of the host.
+    boot: String,
+    namespace: Namespace,
+    index: u32,
+    interface: String,
+}
+
+/// Which network namespace.
+#[derive(Debug, PartialEq, Eq)]
+struct Namespace {
+    /// Of all that there are at one time, only one has this number; a later one may have it again.
+    inode: u64,
+    /// What no other namespace has had since the start of the host; 0 before Linux 5.14.
+    cookie: u64,
+}
+
+impl Namespace {
+    /// That of the calling thread.
+    fn own() -> io::Result<Namespace> {
+        Ok(Namespace {
+            inode: fs::metadata("/proc/thread-self/ns/net")?.ino(),
+            cookie: sys::namespace_cookie().unwrap_or(0),
+        })
+    }
+
+    fn parse(text: &str) -> Option<Namespace> {
+        let (inode, cookie) = text.split_once(' ')?;
+        Some(Namespace {
+            inode: inode.parse().ok()?,
+            cookie: cookie.parse().ok()?,
+        })
+    }
+}
+
+impl Place {
+    /// In the namespace of the calling thread.
+    fn of(interface: &str) -> io::Result<Place> {
+        Ok(Place {
+            boot: host_id().unwrap_or_default(),
+            namespace: Namespace::own()?,
+            index: nix::net::if_::if_nametoindex(interface)?,
+            interface: interface.to_owned(),
+        })
+    }
+
+    fn to_text(&self) -> String {
+        let Place {
+            boot,
+            namespace: Namespace { inode, cookie },
+            index,
+            interface,
+        } = self;
+        format!("{boot}\n{inode} {cookie}\n{index}\n{interface}\n")
+    }
+}
+
+/// Puts back what killed processes changed on the interfaces of the calling thread's network namespace, unless
+/// somebody has changed it since.
+///
+/// # Errors
+/// What the system says of the records.
+pub(crate) fn restore_left() -> io::Result<()> {
+    let records = Records::open(FOLDER)?;
+    for found in records.left() {
+        if is_done(&found.text())? {
+            found.remove();
+        }
+    }
+    Ok(())
+}
+
+/// The inodes of the network namespaces in which a killed process may have left an interface changed.
+///
+/// # Errors
+/// What the system says of the records.
+pub fn namespaces_left() -> io::Result<Vec<u64>> {
+    let records = Records::open(FOLDER)?;
+    let inode = |found: Found| Some(Namespace::parse(found.text().lines().nth(1)?)?.inode);
+    Ok(records.left().filter_map(inode).collect())
+}
+
+/// Restores what a record names; whether it is of no further use.
+fn is_done(text: &str) -> io::Result<bool> {
+    let lines: Vec<&str> = text.lines().collect();
+    let Some(([boot, namespace, index, interface], settings)) = lines.split_first_chunk() else {
+        return Ok(true);
+    };
+    let (Some(namespace), true) = (
+        Namespace::parse(namespace),
+        Some(*boot) == host_id().as_deref(),
+    ) else {
+        return Ok(true);
+    };
+    let own = Namespace::own()?;
+    if namespace != own {
+        // Another one has its number: it is gone.
+        return Ok(namespace.inode == own.inode);
+    }
+    match Place::of(interface) {
+        Ok(place) if Ok(place.index) == index.parse() => {}
+        // The interface is gone, and another may have its name.
+        _ => return Ok(true),
+    }
+    let restored = on_own_sysfs(interface, |folder| {
+        settings.iter().all(|line| restore(folder, line).is_ok())
+    });
+    Ok(restored.unwrap_or(false))
+}
+
+fn restore(folder: &Path, line: &str) -> io::Result<()> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [name, old, new] = words[..] else {
+        return Ok(());
+    };
+    if name.starts_with('/') || name.contains("..") {
+        return Ok(());
+    }
+    let path = folder.join(name);
+    if bits(&fs::read_to_string(&path)?) == bits(new) {
+        OpenOptions::new()
+            .write(true)
+            .open(&path)?
+            .write_all(old.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The kernel pads a mask, and puts commas into it.
+fn bits(mask: &str) -> String {
+    let plain = mask.trim().replace(',', "");
+    plain.trim_start_matches('0').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +417,59 @@ mod tests {
         for name in ["nosuch0", "", "../lo", "a/b"] {
             let error = Steering::to(name, &cores).unwrap_err();
             assert!(matches!(error, SteerError::NoInterface(_)), "{error}");
+        }
+    }
+    use proptest::prelude::*;
+
+    #[test]
+    fn masks_are_compared_as_numbers() {
+        assert_eq!(bits("00000000,00000002\n"), bits("2"));
+        assert_ne!(bits("3"), bits("2"));
+    }
+
+    #[test]
+    fn a_setting_outside_of_the_interface_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("inside");
+        fs::create_dir(&inside).unwrap();
+        let outside = folder.path().join("outside");
+        fs::write(&outside, "2").unwrap();
+        restore(&inside, "../outside 0 2").unwrap();
+        restore(&inside, &format!("{} 0 2", outside.display())).unwrap();
+        assert_eq!(fs::read_to_string(outside).unwrap(), "2");
+    }
+
+    #[test]
+    fn a_setting_that_somebody_changed_since_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mask");
+        for (now, then) in [("2", "0"), ("1", "1")] {
+            fs::write(&file, now).unwrap();
+            restore(folder.path(), "mask 0 2").unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), then);
+        }
+    }
+
+    #[test]
+    fn a_namespace_that_is_gone_is_not_taken_for_one_that_has_its_number() {
+        let Namespace { inode, cookie } = Namespace::own().unwrap();
+        let boot = host_id().unwrap();
+        let done = |inode, cookie| {
+            is_done(&format!(
+                "{boot}\n{inode} {cookie}\n1\nlo\n../nowhere 0 1\n"
+            ))
+            .unwrap()
+        };
+        assert!(done(inode, cookie), "it is this one");
+        assert!(done(inode, cookie + 1), "it is gone");
+        assert!(!done(inode + 1, cookie + 1), "it may be there");
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_record_makes_no_panic(text in "[0-9a-z/ .\n]{0,80}") {
+            let _ = is_done(&text);
+            let _ = is_done(&format!("{}\n{text}", host_id().unwrap_or_default()));
         }
     }
 }

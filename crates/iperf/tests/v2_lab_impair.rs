@@ -8,11 +8,11 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use wirelab_impair::{Action, DirectionReport, DirectionSpec, ImpairSpec, Impairer, When};
 use wirelab_iperf::v2::enhanced::More;
 use wirelab_iperf::v2::{
     Amount, ClientConfig, Leg, Protocol, Rate, ServerConfig, ServerReport, UdpReceived,
 };
-use wirelab_port::impair::{Action, DirectionReport, DirectionSpec, ImpairSpec, Impairer, When};
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 
 mod v2_common;

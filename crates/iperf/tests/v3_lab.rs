@@ -14,10 +14,8 @@ use std::time::Duration;
 use serde_json::Value;
 use v3_common::real::{number, there_is_iperf3};
 use v3_common::{ask, bytes, tcp, told_bytes};
+use wirelab_impair::{DirectionReport, DirectionSpec, ImpairHandle, ImpairSpec, Impairer, When};
 use wirelab_iperf::v3::{Outcome, Parameters, Server};
-use wirelab_port::impair::{
-    DirectionReport, DirectionSpec, ImpairHandle, ImpairSpec, Impairer, When,
-};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::{self, NetNs};
 use wirelab_trial::Cancel;

@@ -8,7 +8,6 @@
 //! - [`host`]: what the host is, for the record of a run;
 //! - [`pcapng`]: captures, written and verified;
 //! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
-//! - [`impair`]: a seeded forwarder that drops, duplicates, swaps, delays and damages frames;
 //! - [`child`]: a process that is watched, and ends with this one;
 //! - [`job`]: what senders and checkers are asked and answer, whatever their path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
@@ -21,7 +20,6 @@ mod drops;
 pub mod ebpf;
 pub mod host;
 pub mod iface;
-pub mod impair;
 pub mod inject;
 pub mod job;
 pub mod lab;

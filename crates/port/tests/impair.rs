@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::sys::RawSocket;
 use common::{lab, lab_of};
-use wirelab_port::impair::{
+use wirelab_impair::{
     Action, BitErrors, Delay, DirectionReport, DirectionSpec, ImpairHandle, ImpairReport,
     ImpairSpec, Impairer, When,
 };

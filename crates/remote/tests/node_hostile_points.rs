@@ -7,8 +7,8 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use common::{Serving, receiver, receives_at, trial};
+use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
-use wirelab_control::page::Record;
 use wirelab_control::serve::Shared;
 use wirelab_control::value::State;
 use wirelab_control::{Config, NodeHandler, Peer, Refusal, Server};

@@ -10,8 +10,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use common::{NODE_IPV4, Serving, has_warning, lab, on_tester, receiver, receives_at, trial};
+use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
-use wirelab_control::page::Record;
 use wirelab_control::serve::Shared;
 use wirelab_control::value::State;
 use wirelab_control::{Config, NodeHandler, Peer, Refusal, Server};

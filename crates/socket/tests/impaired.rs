@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{Rig, in_node, rig};
 use nix::sys::socket::{setsockopt, sockopt};
-use wirelab_port::impair::{BitErrors, Delay, DirectionSpec, When};
+use wirelab_impair::{BitErrors, Delay, DirectionSpec, When};
 use wirelab_port::inject::Schedule;
 use wirelab_socket::echo::{self, Stamps, Wait};
 use wirelab_socket::{Expect, Live, Offer, Seen, Sent, tcp, udp};

@@ -1,7 +1,6 @@
 //! The tracer: times of the test flow's frames at each place of a node's kernel, with the set of programs that this
 //! host allows.
 
-use std::fmt;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -14,29 +13,10 @@ use wirelab_trial::{Direction, Histogram};
 
 use crate::clock;
 use crate::error::StagesError;
-use crate::object::{Programs, Replaced};
 use crate::point::Point;
-use crate::programs::function;
+use crate::programs::{ProbeSet, Programs, Replaced, function};
 use crate::store::{Cost, Counts, FlowFilter, Store};
 use crate::xdp::{NodeOptions, NodeXdp, Xdp};
-
-/// Which programs look into the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeSet {
-    /// Programs at kernel functions (fentry, fexit) and typed tracepoints.
-    Fentry,
-    /// Programs at raw tracepoints alone, for hosts that refuse the others.
-    Raw,
-}
-
-impl fmt::Display for ProbeSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ProbeSet::Fentry => "fentry",
-            ProbeSet::Raw => "raw",
-        })
-    }
-}
 
 /// Which set is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

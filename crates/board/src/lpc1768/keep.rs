@@ -6,7 +6,7 @@ use wirelab_emulator::emac::SentFrame;
 use wirelab_emulator::gpio::Edge;
 use wirelab_emulator::vcd;
 use wirelab_port::iface::PortName;
-use wirelab_port::impair::{ImpairError, Outlet};
+use wirelab_port::packet::Replayer;
 use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, WriterOptions};
 use wirelab_trial::NodeError;
 
@@ -15,7 +15,7 @@ use super::plan::LINK_BITS_PER_S;
 /// Writes frames while a trial runs. Times in the file are ns, which is exact: frames begin at multiples of 40 ns.
 pub struct Keeper {
     writer: Option<CaptureWriter>,
-    outlet: Option<Outlet>,
+    replayer: Option<Replayer>,
 }
 
 impl Keeper {
@@ -34,8 +34,8 @@ impl Keeper {
         };
         let writer = path.map(open).transpose();
         let writer = writer.map_err(|error| NodeError::Failed(error.to_string()))?;
-        let outlet = port.map(Outlet::open).transpose().map_err(port_failure)?;
-        Ok(Keeper { writer, outlet })
+        let replayer = port.map(Replayer::open).transpose()?;
+        Ok(Keeper { writer, replayer })
     }
 
     /// Keep a frame that left the board with a right FCS; a sniffer sees no other.
@@ -43,8 +43,8 @@ impl Keeper {
         if !frame.fcs_is_right() {
             return Ok(());
         }
-        if let Some(outlet) = &self.outlet {
-            outlet.send(frame.without_fcs()).map_err(port_failure)?;
+        if let Some(replayer) = &self.replayer {
+            replayer.send(frame.without_fcs())?;
         }
         let Some(writer) = &mut self.writer else {
             return Ok(());
@@ -58,13 +58,6 @@ impl Keeper {
         let done = self.writer.map(CaptureWriter::finish).transpose();
         done.map(drop)
             .map_err(|error| NodeError::Failed(error.to_string()))
-    }
-}
-
-fn port_failure(error: ImpairError) -> NodeError {
-    match error {
-        ImpairError::Privilege(why) => NodeError::Privilege(why.to_string()),
-        other => NodeError::Failed(other.to_string()),
     }
 }
 

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::Peer;
+use crate::message::Record;
 use crate::message::{CpuLoad, Identity, Point, Start, Started, Status};
-use crate::page::Record;
 use crate::refusal::Refusal;
 use crate::value::State;
 

@@ -1,7 +1,6 @@
 //! A node without I/O: a line and its sender in, at most one line out.
 
 mod check;
-pub mod demo;
 mod handler;
 mod opening;
 mod pace;
@@ -16,8 +15,8 @@ use pace::Pace;
 use session::Sessions;
 
 use crate::line::{Kind, Line, LineBuf, RequestId, word};
+use crate::message::{Capture, Counters, Setup, Span};
 use crate::message::{Reply, Request, Start, Status};
-use crate::page::{Capture, Counters, Setup, Span};
 use crate::refusal::{Code, MAX_WHY, Refusal, cut};
 use crate::token::Token;
 use crate::value::State;

@@ -1,13 +1,15 @@
 //! A network in which time stands still until somebody waits: loss, repetition, reordering and damage by a seed.
 #![allow(dead_code)]
 
+pub mod demo;
+
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
+use demo::DemoNode;
 use wirelab_control::line::MAX_LINE;
-use wirelab_control::server::demo::DemoNode;
 use wirelab_control::value::{Extent, Load};
 use wirelab_control::{Config, LineBuf, Peer, Server, Transport, client::Patience, message::Start};
 use wirelab_trial::Direction;

@@ -17,8 +17,8 @@ use crate::netns::{NetNs, NetNsError};
 
 mod sys;
 
-/// Most bytes of each file that the process writes: its logs.
-const MOST_FILE_BYTES: u64 = 16 << 20;
+pub(crate) use sys::end_with_this_thread;
+
 /// How long a process that is asked to end may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked at meanwhile.
@@ -131,7 +131,6 @@ impl Process {
             &mut command,
             ending.signal(),
             keep.as_ref().map(AsRawFd::as_raw_fd),
-            MOST_FILE_BYTES,
         );
         // Ctrl-C goes to the whole foreground group; the process ends when this one has done with it.
         command.process_group(0);
@@ -185,11 +184,6 @@ impl Drop for Process {
     }
 }
 
-/// Have a command that is about to be started be killed when the calling thread ends, however it ends.
-pub(crate) fn end_with_this_thread(command: &mut Command) {
-    sys::tie(command, Signal::SIGKILL, None, MOST_FILE_BYTES);
-}
-
 /// Do something at home, on a thread whose end is the child's.
 fn within(
     namespace: Option<NetNs>,
@@ -219,6 +213,7 @@ fn watch(mut child: Child, life: &Life) {
 
 #[cfg(test)]
 mod tests {
+    use super::sys::MOST_FILE_BYTES;
     use super::*;
     use std::time::{Duration, Instant};
 

@@ -8,16 +8,19 @@ use std::process::Command;
 
 use nix::sys::signal::Signal;
 
+/// Most bytes of each file that the process writes: its logs.
+pub(super) const MOST_FILE_BYTES: u64 = 16 << 20;
+
+/// Have a command that is about to be started be killed when the calling thread ends, however it ends.
+pub(crate) fn end_with_this_thread(command: &mut Command) {
+    tie(command, Signal::SIGKILL, None);
+}
+
 /// Have `command` get `signal` of the kernel when the thread that starts it ends, however it ends; bound its files to
-/// `most_file_bytes` each; and let it have the descriptor `keep`.
-pub(super) fn tie(
-    command: &mut Command,
-    signal: Signal,
-    keep: Option<RawFd>,
-    most_file_bytes: u64,
-) {
+/// [`MOST_FILE_BYTES`] each; and let it have the descriptor `keep`.
+pub(super) fn tie(command: &mut Command, signal: Signal, keep: Option<RawFd>) {
     let parent = std::process::id();
-    let child = move || prepare(parent, signal, keep, most_file_bytes);
+    let child = move || prepare(parent, signal, keep);
     // SAFETY: the closure runs after fork in a process of one thread; it allocates nothing and calls only functions
     // that signal-safety(7) lists, or that are plain system calls.
     unsafe {
@@ -25,12 +28,7 @@ pub(super) fn tie(
     }
 }
 
-fn prepare(
-    parent: u32,
-    signal: Signal,
-    keep: Option<RawFd>,
-    most_file_bytes: u64,
-) -> io::Result<()> {
+fn prepare(parent: u32, signal: Signal, keep: Option<RawFd>) -> io::Result<()> {
     let check = |result: libc::c_int| match result {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -43,8 +41,8 @@ fn prepare(
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let limit = libc::rlimit {
-            rlim_cur: most_file_bytes,
-            rlim_max: most_file_bytes,
+            rlim_cur: MOST_FILE_BYTES,
+            rlim_max: MOST_FILE_BYTES,
         };
         check(libc::setrlimit(libc::RLIMIT_FSIZE, &limit))?;
         // A log that is full is no reason to end.

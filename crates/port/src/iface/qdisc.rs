@@ -23,7 +23,7 @@ const PLAIN: [&str; 8] = [
 pub fn shaper_of(port: &PortName) -> Result<Option<String>, IfaceError> {
     let arguments = ["qdisc", "show", "dev", &port.interface];
     let namespace = port.netns()?;
-    let shown = Tool::Tc.run_inside(&namespace, &arguments, "");
+    let shown = namespace.run_tool(Tool::Tc, &arguments, "");
     Ok(shown.ok().and_then(|text| first_of(&text)))
 }
 

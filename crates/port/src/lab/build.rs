@@ -178,14 +178,14 @@ fn make_pairs(spec: &LabSpec) -> Result<(), LabError> {
     let node = NetNs::open(&spec.namespace(Side::Node))?;
     let tester = NetNs::path(&spec.namespace(Side::Tester))?;
     let commands = pair_commands(spec, &tester.display().to_string());
-    Tool::Ip.run_inside(&node, &["-batch", "-"], &commands)?;
+    node.run_tool(Tool::Ip, &["-batch", "-"], &commands)?;
     Ok(())
 }
 
 fn set_up(spec: &LabSpec, side: Side) -> Result<(), LabError> {
     let namespace = NetNs::open(&spec.namespace(side))?;
     let commands = side_commands(spec, side);
-    Tool::Ip.run_inside(&namespace, &["-batch", "-"], &commands)?;
+    namespace.run_tool(Tool::Ip, &["-batch", "-"], &commands)?;
     set_options(spec, side)
 }
 
@@ -295,7 +295,7 @@ fn remove(spec: &LabSpec) -> Result<(), LabError> {
                 .map(|pair| format!("link del dev {}\n", LabSpec::interface(pair, Side::Node)))
                 .collect::<String>();
             if let Ok(inside) = NetNs::open(namespace) {
-                let _ = Tool::Ip.run_inside(&inside, &["-force", "-batch", "-"], &links);
+                let _ = inside.run_tool(Tool::Ip, &["-force", "-batch", "-"], &links);
             }
         }
         NetNs::delete(namespace)?;

@@ -135,7 +135,7 @@ fn is_unknown_kind(error: &ToolError) -> bool {
 
 fn tc(port: &PortName, arguments: &[String]) -> Result<String, NetNsError> {
     let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    Tool::Tc.run_inside(&port.netns()?, &all, "")
+    port.netns()?.run_tool(Tool::Tc, &all, "")
 }
 
 fn words(text: &str) -> Vec<String> {

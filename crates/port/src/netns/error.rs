@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{Privilege, ToolError};
+use super::privilege::Privilege;
 
 /// An error about a network namespace.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +63,39 @@ pub enum NetNsError {
     Io {
         /// What was being done, or to which file.
         what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// What can go wrong with a tool.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolError {
+    /// It is not installed.
+    #[error(
+        "{tool} is not installed; it comes with the package iproute2 (`sudo apt-get install iproute2`)"
+    )]
+    Missing {
+        /// The program.
+        tool: &'static str,
+    },
+    /// It said that something is not permitted.
+    #[error(transparent)]
+    Privilege(#[from] Privilege),
+    /// It failed otherwise.
+    #[error("`{command}` failed: {said}")]
+    Failed {
+        /// The command line.
+        command: String,
+        /// What it printed.
+        said: String,
+    },
+    /// It could not be run.
+    #[error("`{command}` could not be run: {source}")]
+    Io {
+        /// The command line.
+        command: String,
         /// What the system said.
         source: std::io::Error,
     },

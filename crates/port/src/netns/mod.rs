@@ -19,15 +19,17 @@ use std::process::{Child, Command};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 
-pub use error::NetNsError;
 pub(crate) use error::known_names;
+pub use error::{NetNsError, ToolError};
 pub use privilege::{Privilege, Work, grant};
 pub(crate) use privilege::{lacks, may_send};
 pub(crate) use tool::Tool;
-pub use tool::ToolError;
 
 /// Where `ip netns` keeps the names.
 const DIRECTORY: &str = "/run/netns";
+
+/// linux/capability.h.
+const CAP_NET_ADMIN: u32 = 12;
 
 /// The namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
@@ -244,6 +246,23 @@ impl NetNs {
             mount_sysfs(&self.label())?;
             Ok(work())
         })
+    }
+
+    /// Runs a tool of iproute2 inside the namespace, with `input` on its standard input, and returns what it printed.
+    pub(crate) fn run_tool(
+        &self,
+        tool: Tool,
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<String, NetNsError> {
+        self.run_in(|| {
+            // Only to the system's own programs: what is found by PATH may be anybody's.
+            if !nix::unistd::geteuid().is_root() && tool.program().starts_with('/') {
+                // Where this thread has none to pass on, the tool says what it may not do.
+                let _ = sys::pass_on(CAP_NET_ADMIN);
+            }
+            Ok(tool.run_with_input(arguments, input)?)
+        })?
     }
 
     /// Starts a process inside the namespace, with a `/sys` that shows the namespace's own interfaces.

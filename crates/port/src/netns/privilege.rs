@@ -8,8 +8,6 @@ use std::fmt;
 pub enum Work {
     /// Frames on the portable path, by a packet socket.
     Packet,
-    /// Forwarding frames between two ports.
-    Forward,
     /// Frames on the fast path, by XDP.
     Xdp,
     /// Whatever happens in a network namespace other than this process's own.
@@ -27,7 +25,6 @@ impl Work {
     pub const fn capabilities(self) -> &'static [&'static str] {
         match self {
             Work::Packet => &["CAP_NET_RAW"],
-            Work::Forward => &["CAP_NET_ADMIN", "CAP_NET_RAW"],
             Work::Xdp | Work::Stages => &["CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"],
             Work::Namespace => &["CAP_SYS_ADMIN"],
             Work::Lab => &["CAP_NET_ADMIN", "CAP_SYS_ADMIN"],

@@ -5,50 +5,15 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::{NetNs, NetNsError, Privilege, Work, sys};
-use crate::child;
-
-/// linux/capability.h.
-const CAP_NET_ADMIN: u32 = 12;
+use super::error::ToolError;
+use super::privilege::{Privilege, Work};
+use crate::child::end_with_this_thread;
 
 /// A program of iproute2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tool {
     Ip,
     Tc,
-}
-
-/// What can go wrong with a tool.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ToolError {
-    /// It is not installed.
-    #[error(
-        "{tool} is not installed; it comes with the package iproute2 (`sudo apt-get install iproute2`)"
-    )]
-    Missing {
-        /// The program.
-        tool: &'static str,
-    },
-    /// It said that something is not permitted.
-    #[error(transparent)]
-    Privilege(#[from] Privilege),
-    /// It failed otherwise.
-    #[error("`{command}` failed: {said}")]
-    Failed {
-        /// The command line.
-        command: String,
-        /// What it printed.
-        said: String,
-    },
-    /// It could not be run.
-    #[error("`{command}` could not be run: {source}")]
-    Io {
-        /// The command line.
-        command: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
 }
 
 impl Tool {
@@ -66,23 +31,6 @@ impl Tool {
             .map(|directory| format!("{directory}/{}", self.name()))
             .find(|path| Path::new(path).exists())
             .unwrap_or_else(|| self.name().to_owned())
-    }
-
-    /// Runs it inside a namespace, with `input` on its standard input, and returns what it printed.
-    pub(crate) fn run_inside(
-        self,
-        namespace: &NetNs,
-        arguments: &[&str],
-        input: &str,
-    ) -> Result<String, NetNsError> {
-        namespace.run_in(|| {
-            // Only to the system's own programs: what is found by PATH may be anybody's.
-            if !nix::unistd::geteuid().is_root() && self.program().starts_with('/') {
-                // Where this thread has none to pass on, the tool says what it may not do.
-                let _ = sys::pass_on(CAP_NET_ADMIN);
-            }
-            Ok(self.run_with_input(arguments, input)?)
-        })?
     }
 
     /// Runs it and returns what it printed.
@@ -126,7 +74,7 @@ impl Tool {
     fn output(self, arguments: &[&str], input: &str) -> std::io::Result<Output> {
         let mut command = Command::new(self.program());
         // Of a process that is killed nothing goes on making things which nobody knows of.
-        child::end_with_this_thread(&mut command);
+        end_with_this_thread(&mut command);
         let mut child = command
             .args(arguments)
             // It may have capabilities that the environment's owner has not.

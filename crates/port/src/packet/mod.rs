@@ -3,6 +3,7 @@
 //! - [`send`] builds every frame with its own sequence, time and content, and sends it on its schedule: in
 //!   batches of a system call, or through the transmit ring where a kind of buffers is asked for;
 //! - [`Checker`] judges every frame that comes in on a port, from a receive ring;
+//! - [`Replayer`] sends frames that somebody else made;
 //! - [`FrameSink`] takes the frames meanwhile, [`CaptureSink`] into a capture.
 //!
 //! Sent times are read from CLOCK_MONOTONIC right before a frame's header is written: in a batch that is up to
@@ -19,6 +20,7 @@ mod judge;
 mod neighbour;
 mod outlet;
 mod receive;
+mod replay;
 mod send;
 mod sys;
 mod tally;
@@ -29,6 +31,7 @@ pub use capture::{CaptureSink, FrameSink};
 pub use error::PacketError;
 pub use neighbour::{Arrival, Neighbour};
 pub use receive::{CheckOptions, Checker, RING_BYTES};
+pub use replay::Replayer;
 pub use send::{PREFILLED_SLOTS, SendOptions, send};
 
 use crate::iface::PortName;

@@ -11,7 +11,6 @@ mod classic;
 mod decode;
 mod encode;
 mod error;
-mod flow;
 mod generate;
 mod interface;
 mod judge;

@@ -8,7 +8,7 @@
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use wirelab_port::impair::{DirectionSpec, ImpairHandle, ImpairReport, ImpairSpec, Impairer};
+use wirelab_impair::{DirectionSpec, ImpairHandle, ImpairReport, ImpairSpec, Impairer};
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 
 const PATIENCE: Duration = Duration::from_secs(30);

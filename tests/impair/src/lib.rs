@@ -7,6 +7,8 @@
 //!
 //! A frame's number counts the frames of one direction that are subject to impairment, from 0. On one frame the
 //! impairments act in this order: drop (and nothing else), bit error, duplicate, swap, delay.
+//!
+//! Tests alone use it: those of `port`, `socket` and `iperf`. Start reading at [`Impairer::start`].
 
 mod dice;
 mod engine;
@@ -15,18 +17,17 @@ mod frame;
 mod ledger;
 mod socket;
 mod spec;
-pub(crate) mod sys;
+mod sys;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use crate::iface::{Interface, PortLock, PortName};
+use wirelab_port::iface::{Interface, PortLock, PortName};
 
 pub use error::ImpairError;
 pub use frame::fuzz_frame;
 pub use ledger::{Action, DirectionReport, Event, ImpairReport, MOST_EVENTS, OwnLoss};
-pub use socket::Outlet;
 pub use spec::{BitErrors, Delay, DirectionSpec, ImpairSpec, When};
 
 /// Forwards between two ports until it is stopped.

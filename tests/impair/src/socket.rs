@@ -10,8 +10,8 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use super::ImpairError;
 use super::frame::{self, Offload};
 use super::sys::{self, Batch};
-use crate::iface::{Interface, PortName};
-use crate::netns::{Privilege, Work};
+use wirelab_port::iface::{Interface, PortName};
+use wirelab_port::netns::{Privilege, Work};
 
 /// Most batches that are thrown away at the end.
 const MOST_DISCARDS: u32 = 10_000;
@@ -156,34 +156,6 @@ impl Sender {
     }
 }
 
-/// Sends frames that somebody else made at a port, as they are.
-pub struct Outlet {
-    port: PortName,
-    sender: Sender,
-}
-
-impl Outlet {
-    /// Sends at `port`.
-    ///
-    /// # Errors
-    /// [`ImpairError`]: no such port, or a missing CAP_NET_RAW, named with the fix.
-    pub fn open(port: &PortName) -> Result<Outlet, ImpairError> {
-        Ok(Outlet {
-            port: port.clone(),
-            sender: Sender::open(port)?,
-        })
-    }
-
-    /// Sends one frame (destination address first, without FCS), and waits while the port's queue is full.
-    ///
-    /// # Errors
-    /// [`ImpairError::Socket`] with what the system said, e.g. that the frame is longer than the port takes.
-    pub fn send(&self, frame: &[u8]) -> Result<(), ImpairError> {
-        let sent = self.sender.send(frame);
-        sent.map_err(|source| failed(&self.port, "sending at it", source))
-    }
-}
-
 fn open(port: &PortName) -> Result<(OwnedFd, u32), ImpairError> {
     let index = Interface::query(port)?.index;
     let opened = port.netns()?.run_in(sys::packet_socket)?;
@@ -193,7 +165,7 @@ fn open(port: &PortName) -> Result<(OwnedFd, u32), ImpairError> {
 
 fn failed(port: &PortName, what: &'static str, source: io::Error) -> ImpairError {
     if source.raw_os_error() == Some(libc::EPERM) {
-        return Privilege::new(format!("to forward frames at {port}"), Work::Forward).into();
+        return Privilege::new(format!("to forward frames at {port}"), Work::Packet).into();
     }
     ImpairError::Socket {
         port: port.clone(),

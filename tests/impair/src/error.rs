@@ -1,7 +1,7 @@
 //! What can go wrong when an impairer starts.
 
-use crate::iface::{IfaceError, PortName};
-use crate::netns::{NetNsError, Privilege};
+use wirelab_port::iface::{IfaceError, PortName};
+use wirelab_port::netns::{NetNsError, Privilege};
 
 /// An error of the impairer.
 #[derive(Debug, thiserror::Error)]
