@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use wirelab_control::Refusal;
 use wirelab_control::message::Point;
-use wirelab_control::page::Record;
+use wirelab_control::message::Record;
 use wirelab_socket::flow::Live;
 use wirelab_trial::ClockKind;
 use wirelab_trial::job::CheckReport;
