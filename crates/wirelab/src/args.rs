@@ -24,7 +24,7 @@ pub use model::{
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
 pub use stages::StagesArgs;
 
-/// How fast is an Ethernet node really, where does the time go, and what would a change buy?
+/// Measure how fast an Ethernet node really is, where its time goes, and what a change would gain
 #[derive(Debug, Parser)]
 #[command(
     name = "wirelab",
@@ -61,19 +61,19 @@ pub enum Command {
     Verify(VerifyArgs),
     Report(ReportArgs),
     Selftest(SelftestArgs),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the man page, or write a page for each command into a folder
+    /// Print the man page, or write one page for each command to a folder
     Man {
         /// The folder; it must exist
         folder: Option<PathBuf>,
     },
 }
 
-/// Sizes, in one of the four ways to count them.
+/// Sizes, counted in one of four ways.
 #[derive(Args, Clone, Debug)]
 #[group(required = false, multiple = false)]
 pub struct SizeArgs {
@@ -94,7 +94,9 @@ pub struct SizeArgs {
 /// Layer and tags.
 #[derive(Args, Clone, Debug)]
 pub struct FramingArgs {
-    /// ethernet, udp4, udp6, tcp4 or tcp6; ethernet without it, or what a model knows first
+    /// Layer: ethernet, udp4, udp6, tcp4 or tcp6
+    ///
+    /// The default is ethernet; for a model it is the first layer that it supports.
     #[arg(long)]
     pub layer: Option<String>,
     /// Number of VLAN tags, 0 to 2
@@ -102,7 +104,7 @@ pub struct FramingArgs {
     pub vlan: u8,
 }
 
-/// What a link can carry at most: frames/s, payload rate, efficiency, time and cycles per frame
+/// Calculate the limits of a link: frames/s, payload rate, efficiency, time and cycles per frame
 #[derive(Args, Debug)]
 pub struct LimitsArgs {
     /// Link rate in bit/s, e.g. 100M or 1G
@@ -112,7 +114,7 @@ pub struct LimitsArgs {
     pub size: SizeArgs,
     #[command(flatten)]
     pub framing: FramingArgs,
-    /// Clock of a CPU in Hz, e.g. 100M: adds cycles per frame
+    /// CPU clock in Hz, e.g. 100M; adds the cycles per frame
     #[arg(long, value_name = "HZ")]
     pub cpu: Option<String>,
     /// Preamble with SFD in bytes
@@ -121,12 +123,12 @@ pub struct LimitsArgs {
     /// Inter-packet gap in bytes
     #[arg(long, default_value_t = 12, value_name = "BYTES")]
     pub gap: u32,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Private network namespaces with veth pairs between them
+/// Make and remove labs: private network namespaces with veth pairs between them
 #[derive(Args, Debug)]
 pub struct LabArgs {
     #[command(subcommand)]
@@ -135,7 +137,7 @@ pub struct LabArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
-    /// Make a lab that stays until it is taken down
+    /// Make a lab that stays until `lab down`
     Up {
         /// Its name
         #[arg(default_value = "lab")]
@@ -150,7 +152,7 @@ pub enum LabCommand {
         #[arg(long, value_name = "RATE")]
         rate: Option<String>,
     },
-    /// Take a lab down
+    /// Remove a lab
     Down {
         /// Its name
         #[arg(default_value = "lab")]
@@ -158,11 +160,11 @@ pub enum LabCommand {
     },
     /// Show the labs of this host
     Status {
-        /// JSON for scripts
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Run a command on one side of a lab; its exit status is passed on
+    /// Run a command on one side of a lab, and end with its exit status
     Exec {
         /// node or tester
         side: String,
@@ -178,7 +180,7 @@ pub enum LabCommand {
 /// The link, and how long.
 #[derive(Args, Clone, Debug)]
 pub struct ExtentArgs {
-    /// Link rate in bit/s where the carrier has none or another is wanted, e.g. 100M
+    /// Link rate in bit/s, e.g. 100M [default: the port's own]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
     /// Length of each trial, e.g. 3s or 200ms
@@ -189,24 +191,24 @@ pub struct ExtentArgs {
     pub frames: Option<u64>,
 }
 
-/// How much, how long, and through which way.
+/// What to send, for how long, and on which path.
 #[derive(Args, Clone, Debug)]
 pub struct OfferArgs {
     #[command(flatten)]
     pub extent: ExtentArgs,
-    /// Faults the sender makes, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7; by hardware also so many
-    /// times a second, e.g. corrupt=1/s, and bad-fcs
+    /// Inject faults, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7; hardware also takes a rate, e.g.
+    /// corrupt=1/s, and bad-fcs
     #[arg(long, value_name = "FAULT=P,…")]
     pub inject: Option<String>,
-    /// Keep the distance between frames after a hold of this host: what was due meanwhile is not made up for in a burst
+    /// Keep the gap between frames after a pause of this host; do not catch up in a burst
     #[arg(long)]
     pub strict_gaps: bool,
-    /// Way of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track
+    /// Path of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track
     #[arg(long, default_value = "auto")]
     pub path: String,
 }
 
-/// What a matrix of trials is made of: every combination is one trial.
+/// The values of a matrix; every combination is one trial.
 #[derive(Args, Clone, Debug)]
 pub struct MatrixArgs {
     #[command(flatten)]
@@ -216,21 +218,21 @@ pub struct MatrixArgs {
     /// Loads: max, 95%, 50kpps, 800M (bit/s), gap=96B
     #[arg(long, value_delimiter = ',', default_value = "max")]
     pub load: Vec<String>,
-    /// As the node sees it: tx, rx, both or echo; tx without it, and rx for a search
+    /// Direction as the node sees it: tx, rx, both or echo [default: tx; for a search rx]
     #[arg(long, value_delimiter = ',')]
     pub direction: Vec<String>,
-    /// Number of the node's ports in use at once; all of them without it
+    /// Number of node ports to use at once [default: all]
     #[arg(long, value_delimiter = ',')]
     pub ports: Vec<u32>,
-    /// How frame data reach the MAC: prefilled, copied, dma-copied, copied-ahead, in-place
+    /// How frame data reaches the MAC: prefilled, copied, dma-copied, copied-ahead, in-place
     #[arg(long, value_delimiter = ',')]
     pub buffers: Vec<String>,
 }
 
-/// Send test frames out of one interface, by hand, also to another machine
+/// Send test frames on one interface, also to another machine
 #[derive(Args, Debug)]
 pub struct SendArgs {
-    /// The port, [NAMESPACE/]INTERFACE; with --to-file only the capture's interface name
+    /// The port, [NAMESPACE/]INTERFACE; with --to-file the interface name in the capture
     pub port: String,
     #[command(flatten)]
     pub size: SizeArgs,
@@ -250,12 +252,12 @@ pub struct SendArgs {
     /// Write the frames into a pcapng file instead of sending them
     #[arg(long, value_name = "FILE", requires = "frames")]
     pub to_file: Option<PathBuf>,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Check the test frames that arrive on one interface, by hand, also from another machine
+/// Check the test frames that arrive on one interface, also from another machine
 #[derive(Args, Debug)]
 pub struct ReceiveArgs {
     /// The port, [NAMESPACE/]INTERFACE
@@ -263,83 +265,83 @@ pub struct ReceiveArgs {
     /// Stop after this time
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-    /// Stop when nothing has come for this long, once something has
+    /// Stop when no frame has arrived for this long, after the first one
     #[arg(long, value_name = "TIME", default_value = "2s")]
     pub idle: String,
-    /// Source MAC address of the sender: frames of it with a damaged header are counted
+    /// Source MAC address of the sender; counts its frames with a damaged header
     #[arg(long, value_name = "MAC")]
     pub from: Option<String>,
     /// The only stream to check
     #[arg(long, default_value_t = 0)]
     pub stream: u8,
-    /// Sequences the sender used, so that losses at the end are found too
+    /// Number of frames sent, to count losses at the end too
     #[arg(long)]
     pub sent: Option<u64>,
-    /// Write all frames of the port into a pcapng file
+    /// Write all frames of the port to a pcapng file
     #[arg(long, value_name = "FILE")]
     pub write: Option<PathBuf>,
     /// Replace that file if it exists
     #[arg(long)]
     pub overwrite: bool,
-    /// Way through the kernel: auto, xdp or packet
+    /// Path through the kernel: auto, xdp or packet
     #[arg(long, default_value = "auto")]
     pub path: String,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Judge a capture: is every test frame there, and every byte right?
+/// Verify the test frames of a capture: every frame and every byte
 #[derive(Args, Debug)]
 pub struct VerifyArgs {
     /// The capture (pcapng or pcap); - for standard input
     pub file: PathBuf,
-    /// Sequences the sender used, so that losses at both ends are found too
+    /// Number of frames sent, to count losses at both ends too
     #[arg(long)]
     pub sent: Option<u64>,
-    /// The only stream to judge
+    /// The only stream to verify
     #[arg(long)]
     pub stream: Option<u8>,
     /// Destination UDP port of test frames
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub udp_port: u16,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Make a page, table or file of results
+/// Convert results to a page, table or file
 #[derive(Args, Debug)]
 pub struct ReportArgs {
     /// Results files (JSON)
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
-    /// Where to write; the name says the format: .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json,
+    /// Write to FILE; the extension selects the format: .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json,
     /// .datasheet.csv
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
-    /// Format on standard output where no file is named: terminal, markdown, csv, json, junit, html, datasheet,
-    /// datasheet-md, datasheet-html, datasheet-json, datasheet-csv
+    /// Format on standard output, without --output: terminal, markdown, csv, json, junit, html, datasheet, datasheet-md,
+    /// datasheet-html, datasheet-json, datasheet-csv
     #[arg(long)]
     pub format: Option<String>,
     /// Title of the report
     #[arg(long)]
     pub title: Option<String>,
-    /// A row for each flow
+    /// Print a row for each flow
     #[arg(long)]
     pub each_flow: bool,
-    /// The trials one by one, also where the results fill a datasheet
+    /// Print each trial, also when the results fill a datasheet
     #[arg(long, conflicts_with = "side_by_side")]
     pub trials: bool,
-    /// The datasheets of several results in columns, as --format datasheet shows several
+    /// Print the datasheets of several results in columns, as --format datasheet does
     #[arg(long)]
     pub side_by_side: bool,
 }
 
-/// What the tester itself can do on this host, and what this host lacks
+/// Measure the tester's own ceiling on this host, and list what this host lacks
 #[derive(Args, Debug)]
 pub struct SelftestArgs {
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

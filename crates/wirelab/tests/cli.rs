@@ -233,6 +233,41 @@ fn help_man_page_and_completions_come_from_one_definition() {
 }
 
 #[test]
+fn short_help_of_measure_is_a_screen_and_its_examples_parse() {
+    let short = stdout(&wirelab(&["measure", "-h"]));
+    assert!(short.lines().count() <= 48, "{short}");
+    let examples: Vec<&str> = short
+        .lines()
+        .filter_map(|line| line.strip_prefix("  wirelab "))
+        .map(|line| line.split("  ").next().unwrap_or(line))
+        .collect();
+    assert_eq!(examples.len(), 5, "{short}");
+    let long = stdout(&wirelab(&["measure", "--help"]));
+    for example in examples {
+        assert!(long.contains(example), "{example}");
+        let words: Vec<&str> = example.split(' ').chain(["--help"]).collect();
+        let output = wirelab(&words);
+        assert!(output.status.success(), "{example}: {}", stderr(&output));
+    }
+    for heading in ["What to offer:", "How to measure:", "Search:", "Output:"] {
+        assert!(long.contains(heading), "{long}");
+    }
+}
+
+#[test]
+fn a_misspelt_option_or_command_is_answered_with_the_nearest_one() {
+    for (args, meant) in [
+        (&["measure", "lab:1", "--lenght", "64"][..], "'--length'"),
+        (&["mesure", "lab:1"][..], "'measure'"),
+        (&["study", "shw", "lpc1768"][..], "'show'"),
+    ] {
+        let output = wirelab(args);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(meant), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_worked_results_file_becomes_every_format() {
     let example = concat!(
         env!("CARGO_MANIFEST_DIR"),

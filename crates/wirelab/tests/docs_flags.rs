@@ -315,7 +315,7 @@ fn each_format_and_each_end_of_a_file_that_the_page_and_the_help_name_is_made() 
         let listed = listed.take_while(|word| !word.starts_with('-'));
         listed.map(str::to_owned).collect::<Vec<_>>()
     };
-    let listed = after("no file is named:");
+    let listed = after("without --output:");
     assert!(listed.len() > 9, "{listed:?}");
     let page = page("docs/report.md");
     let spans = spans(&page);
@@ -328,7 +328,7 @@ fn each_format_and_each_end_of_a_file_that_the_page_and_the_help_name_is_made() 
         assert!(output.status.success(), "{format}: {}", stderr(&output));
         assert!(!output.stdout.is_empty(), "{format}");
     }
-    let mut ends = after("the name says the format:");
+    let mut ends = after("the extension selects the format:");
     ends.retain(|word| word.starts_with('.'));
     assert!(ends.len() > 7, "{ends:?}");
     for end in ends {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Emulated boards that run real firmware
+/// List, run and inspect emulated boards, which run real firmware
 #[derive(Args, Debug)]
 pub struct BoardArgs {
     #[command(subcommand)]
@@ -13,9 +13,9 @@ pub struct BoardArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum BoardCommand {
-    /// Show the boards, whether each can run here, and those that do
+    /// List the boards, whether each can run here, and which ones run
     List {
-        /// JSON for scripts
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -24,50 +24,50 @@ pub enum BoardCommand {
     Disassemble(BoardDisassembleArgs),
 }
 
-/// Run a board until Ctrl-C, and say how to reach it
+/// Run a board until Ctrl-C, and print how to reach it
 #[derive(Args, Debug)]
 #[command(after_help = "\
-With root the board gets an interface of this host (TAP) in a network namespace of its own: ping, iperf and wirelab reach \
-it from there. Without, wirelab measure board:NAME starts one of its own. docs/board.md tells more.
+As root, the board gets a TAP interface of this host in a private network namespace. ping, iperf and wirelab reach it \
+there. Without root, use wirelab measure board:NAME, which starts its own board. See docs/board.md.
 
 Exit status: 0 ended by Ctrl-C or termination; 1 the board ended or never came up; 2 bad usage, no image, no QEMU.")]
 pub struct BoardRunArgs {
     /// The board (wirelab board list)
     pub board: String,
-    /// Firmware in place of the board's own
+    /// Firmware to run, in place of the firmware that comes with the board
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
-    /// How long the board may take until it is up
+    /// Wait this long for the board to start
     #[arg(long, value_name = "TIME", default_value = "20s")]
     pub patience: String,
-    /// One line of JSON when it is up
+    /// Print one line of JSON when the board is up
     #[arg(long)]
     pub json: bool,
 }
 
-/// Show what a running board prints, and send it what is typed, until Ctrl-C or the end of input
+/// Connect the terminal to the console of a running board, until Ctrl-C or end of input
 #[derive(Args, Debug)]
 pub struct BoardConsoleArgs {
-    /// The board: its name, or the whole of what 'wirelab board list' shows where several run
+    /// The board by name; if several run, the full name that 'wirelab board list' shows
     pub board: Option<String>,
 }
 
-/// List a function of the emulated LPC1768's firmware with the cycles that it took in a scenario
+/// Disassemble a firmware function of the emulated LPC1768, with the cycles it took in a scenario
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Runs 50 frames of 1,514 bytes and lists each instruction of FUNCTION that was executed: address, instruction, how often, \
-cycles in the mean. So the time of AN11053's scenario 2 is explained by the compiled copy loop:
+Runs 50 frames of 1,514 bytes and lists each executed instruction of FUNCTION: address, instruction, count, average \
+cycles. For example, the compiled copy loop explains the time of AN11053's scenario 2:
   wirelab board disassemble lpc1768 board_copy_halfwords
   wirelab board disassemble lpc1768,image=ram-pointer board_copy_halfwords")]
 pub struct BoardDisassembleArgs {
-    /// lpc1768, with its options behind commas (docs/board-lpc1768.md)
+    /// lpc1768, with options separated by commas (docs/board-lpc1768.md)
     pub board: String,
     /// The function, e.g. board_copy_halfwords
     pub function: String,
     /// The scenario: prefilled, copied, dma-copied, copied-ahead or in-place
     #[arg(long, default_value = "copied")]
     pub buffers: String,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

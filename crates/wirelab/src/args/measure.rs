@@ -2,48 +2,47 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
 use wirelab_trial::Trial;
 
 use super::{MatrixArgs, OfferArgs};
 
-/// Measure a node: a matrix of sizes, loads, directions and buffers, a search for a rate, or a whole datasheet
+/// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
 #[derive(Args, Debug)]
-#[command(
-    after_help = "An iperf:, iperf3:, node: or board: without options that say what to offer is asked the whole datasheet. \
-                  docs/datasheet.md, docs/plans.md and docs/search.md tell more."
-)]
+#[command(mut_args(in_its_group), after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct MeasureArgs {
     /// lab:N (N veth pairs of its own), ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side),
     /// iperf:HOST[:PORT], iperf3:HOST[:PORT], node:HOST[:PORT], board:NAME (wirelab board list), hdl:N (N ports of hardware in simulation),
     /// hdl:reference[,mac=…] (a SoC in simulation), or the name or file of a node model
     pub node: String,
-    /// Firmware of a board:NAME in place of its own
-    #[arg(long, value_name = "FILE")]
-    pub image: Option<PathBuf>,
     #[command(flatten)]
     pub matrix: MatrixArgs,
+    /// Firmware to run on a board:NAME, in place of the firmware that comes with it
+    #[arg(long, value_name = "FILE")]
+    pub image: Option<PathBuf>,
     #[command(flatten)]
     pub offer: OfferArgs,
     #[command(flatten)]
     pub ways: WayArgs,
     #[command(flatten)]
     pub search: SearchArgs,
-    /// The built-in datasheet plan: latency, throughput, TCP, UDP by size and rate, echo
+    /// Measure the whole datasheet: latency, throughput, TCP, UDP by size and rate, echo
     #[arg(long, conflicts_with_all = ["loss_curve", "bursts", "search", "plan"])]
     #[arg(conflicts_with_all = OFFERS)]
     pub datasheet: bool,
-    /// The same datasheet in under a minute, with shorter trials and coarser searches
+    /// Measure the datasheet in less than a minute
+    ///
+    /// Trials are shorter and searches coarser than with --datasheet.
     #[arg(long, conflicts_with_all = ["loss_curve", "bursts", "search", "plan"])]
     #[arg(conflicts_with_all = OFFERS)]
     pub quick: bool,
-    /// Runs of each trial of buffers, of which median and spread are taken
+    /// Runs of each --buffers trial; the report has their median and spread
     #[arg(long, default_value_t = 200, value_name = "N")]
     pub buffer_runs: u32,
     /// Repeats of each trial
     #[arg(long, default_value_t = 1)]
     pub repeat: u32,
-    /// Unrecorded trial before each, e.g. 200ms
+    /// Run an unrecorded trial of this length before each trial, e.g. 200ms
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<String>,
     /// Do not measure the tester's own ceiling first
@@ -52,20 +51,22 @@ pub struct MeasureArgs {
     /// Write every frame that arrives into a pcapng file
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
-    /// A plan file instead of options that say what to offer
+    /// Run the trials of a plan file, in place of options
     #[arg(long, value_name = "FILE", conflicts_with_all = OFFERS)]
     #[arg(conflicts_with_all = ["loss_curve", "bursts", "search"])]
     pub plan: Option<PathBuf>,
-    /// Go on with a results file (.json) of the same node and plan that was ended early: what it holds is not asked again
+    /// Continue an interrupted run from its results file (.json), of the same node and plan; finished trials are not repeated
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Where to write: .json (results file), .html, .md, .csv, .xml (JUnit); may be given several times
+    /// Write results to FILE: .json (results file), .html, .md, .csv or .xml (JUnit)
+    ///
+    /// May be given several times.
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
-    /// A row for each flow
+    /// Print a row for each flow
     #[arg(long)]
     pub each_flow: bool,
-    /// The results file on standard output, for scripts
+    /// Print the results file (JSON) on standard output
     #[arg(long)]
     pub json: bool,
 }
@@ -76,6 +77,61 @@ impl MeasureArgs {
         trial.strict_gaps = self.offer.strict_gaps;
         trial.rule.clone_from(&self.ways.rule);
     }
+}
+
+/// What `-h` shows below its options.
+const EXAMPLES: &str = "\
+Examples:
+  wirelab measure lab:1 --frame 64,1518 --time 1s              two frame sizes, on this machine
+  wirelab measure ports:eth0:eth1 --frame 64 --search no-loss  highest rate without loss
+  wirelab measure node:192.0.2.7 -o board.json -o board.html   datasheet of a board, and its page
+  wirelab measure iperf:192.0.2.7 --layer tcp4 --direction rx  one iperf trial
+  wirelab measure lpc1768 --length 1514 --buffers copied       a node model
+
+--help shows all options.";
+
+/// What `--help` shows below its options.
+const LONG_EXAMPLES: &str = "\
+Without options under \"What to offer\", wirelab measures the whole datasheet of an iperf:, iperf3:, node: or board: node.
+
+Examples:
+  wirelab measure lab:1 --frame 64,1518 --time 1s
+  wirelab measure ports:eth0:eth1 --frame 64 --search no-loss
+  wirelab measure node:192.0.2.7 -o board.json -o board.html
+  wirelab measure iperf:192.0.2.7 --layer tcp4 --direction rx
+  wirelab measure lpc1768 --length 1514 --buffers copied
+
+See docs/datasheet.md, docs/plans.md and docs/search.md.";
+
+/// The options that `-h` shows.
+const SHORT_HELP: [&str; 10] = [
+    "frame",
+    "layer",
+    "load",
+    "direction",
+    "rate",
+    "time",
+    "search",
+    "quick",
+    "plan",
+    "output",
+];
+
+/// Gives an option its heading in the help, and hides the rare ones from `-h`.
+fn in_its_group(arg: Arg) -> Arg {
+    if arg.is_positional() {
+        return arg;
+    }
+    let id = arg.get_id().as_str();
+    let heading = match id {
+        "search" | "loss_curve" | "bursts" | "trials" | "exceed" | "width" | "around" => "Search",
+        "output" | "each_flow" | "json" | "capture" => "Output",
+        "path" | "image" | "repeat" | "warmup" | "buffer_runs" | "probes" | "wait" | "rule"
+        | "no_ceiling" | "resume" => "How to measure",
+        _ => "What to offer",
+    };
+    let is_rare = !SHORT_HELP.contains(&id);
+    arg.help_heading(heading).hide_short_help(is_rare)
 }
 
 /// The options that say what to offer.
@@ -103,19 +159,20 @@ const OFFERS: [&str; 21] = [
     "probes",
 ];
 
-/// The way through a node, with --path, and what else it has to do.
+/// The path through a node, with --path, and its other load.
 #[derive(Args, Clone, Debug)]
 pub struct WayArgs {
-    /// How the node's application waits for frames: sleep or spin
+    /// How the node's application waits for frames: sleep (blocks) or spin (polls)
     #[arg(long, value_delimiter = ',', value_name = "WAIT,…")]
     pub wait: Vec<String>,
-    /// The frames that take the fast track, e.g. port=1026 or ethertype=0x88b5,priority=6; those of the trial without it
+    /// Frames that take the fast track, e.g. port=1026 or ethertype=0x88b5,priority=6 [default: those of the trial]
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
-    /// A second flow to the node meanwhile: LOAD or LOAD,UNIT=BYTES, e.g. 50kpps,length=64; an echo is asked without it too
+    /// Send a second flow to the node meanwhile: LOAD or LOAD,UNIT=BYTES, e.g. 50kpps,length=64; an echo is also measured
+    /// without it
     #[arg(long, value_name = "LOAD")]
     pub background: Option<String>,
-    /// What takes the times at a Linux node's capture points: auto, fentry, raw or off
+    /// Probes at the capture points of a Linux node: auto, fentry, raw or off
     #[arg(long, value_delimiter = ',', value_name = "PROBES,…")]
     pub probes: Vec<String>,
 }
@@ -130,28 +187,28 @@ impl WayArgs {
     }
 }
 
-/// Trials chosen by what the ones before gave.
+/// Searches, whose next trial depends on the results so far.
 #[derive(Args, Clone, Debug)]
 pub struct SearchArgs {
-    /// Search the rates of these goals: no-loss, or the loss that is allowed, e.g. loss=2.5%
+    /// Search the highest rate for each goal: no-loss, or a tolerated loss, e.g. loss=2.5%
     #[arg(long, value_delimiter = ',', value_name = "GOAL,…")]
     pub search: Vec<String>,
-    /// Take the loss against the load, from the highest load down (RFC 2544, 26.3)
+    /// Measure loss against load, from the highest load down (RFC 2544, 26.3)
     #[arg(long, conflicts_with_all = ["search", "bursts"])]
     pub loss_curve: bool,
     /// Search the longest burst at line rate without loss (RFC 9004)
     #[arg(long, conflicts_with_all = ["search", "loss_curve"])]
     pub bursts: bool,
-    /// Full trials after which a load is decided
+    /// Full-length trials at each load before the search decides
     #[arg(long, value_name = "N", requires = "search", value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub trials: Option<u64>,
-    /// Share of those trials that may lose more than the goal allows, e.g. 50%
+    /// Share of those trials that may exceed the goal's loss, e.g. 50%
     #[arg(long, value_name = "SHARE", requires = "search")]
     pub exceed: Option<String>,
-    /// How close a rate is found, e.g. 1%
+    /// Relative width of the interval at which the search stops, e.g. 1%
     #[arg(long, value_name = "SHARE", requires = "search")]
     pub width: Option<String>,
-    /// Trials at these shares of the rate that was found, e.g. 50%,90%,110%
+    /// Then measure at these shares of the rate found, e.g. 50%,90%,110%
     #[arg(
         long,
         value_name = "SHARE,…",

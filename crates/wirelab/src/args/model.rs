@@ -6,13 +6,13 @@ use clap::{Args, Subcommand};
 
 use super::{ExtentArgs, MatrixArgs};
 
-/// What a node model would do: the same trials and the same table as measure
+/// Predict what a node does, by its model: the same trials and table as measure
 #[derive(Args, Debug)]
 pub struct PredictArgs {
     /// The model: its name (see --list), or a node file (.toml)
     #[arg(required_unless_present = "list")]
     pub node: Option<String>,
-    /// Show the models that wirelab brings along
+    /// List the built-in models
     #[arg(long)]
     pub list: bool,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub struct PredictArgs {
     /// Change a parameter or the structure first, e.g. gpdma-word=4, stage.copy=x0.5, alternative=dma-copy
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Minimum cycle time of this many such nodes on one line, with the node's own delays in it; --data says the size
+    /// Calculate the minimum cycle time of a line of N such nodes, with their delays; --data gives the size
     #[arg(long, value_name = "N", conflicts_with_all = [
         "plan", "output", "frame", "length", "payload", "datagram", "load", "time", "frames", "direction", "ports",
     ])]
@@ -30,27 +30,28 @@ pub struct PredictArgs {
     /// Process data of each node in bytes, for --cycle
     #[arg(long, value_name = "BYTES", default_value_t = 16, requires = "cycle")]
     pub data: u32,
-    /// Time in which each node passes a summation frame on, for --cycle
+    /// Time that each node takes to forward a summation frame, for --cycle
     #[arg(long, value_name = "TIME", default_value = "1us", requires = "cycle")]
     pub forward: String,
-    /// A plan file instead of options that say what to offer
+    /// Run the trials of a plan file, in place of options for size, load and the like
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "frame", "length", "payload", "datagram", "layer", "vlan", "load", "rate", "time", "frames", "direction",
         "ports", "buffers",
     ])]
     pub plan: Option<PathBuf>,
-    /// Where to write: .json (results file), .html, .md, .csv, .xml (JUnit); may be given several times
+    /// Write to FILE; the extension selects the format: .json (results file), .html, .md, .csv, .xml (JUnit); may be given
+    /// several times
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
-    /// A row for each flow
+    /// Print a row for each flow
     #[arg(long)]
     pub each_flow: bool,
-    /// The results file on standard output, for scripts; with --cycle the cycle times
+    /// Print the results file (JSON) on standard output; with --cycle the cycle times
     #[arg(long)]
     pub json: bool,
 }
 
-/// What limits a node and where its time goes: critical circuit, shares, what hides behind what, roofline
+/// Explain what limits a node and where its time goes: bottleneck loop, shares, overlaps, roofline
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// A node model, a node file (.toml), or a results file (.json)
@@ -62,15 +63,15 @@ pub struct ExplainArgs {
     /// Change a parameter or the structure first
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Write the page with its pictures (.html)
+    /// Write the page with its charts (.html)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// What a change of a node would buy: every single change, and pairs of the best, ranked
+/// Rank what changes of a node would gain: each single change, and pairs of the best ones
 #[derive(Args, Debug)]
 pub struct WhatifArgs {
     /// A node model, or a node file (.toml)
@@ -79,24 +80,24 @@ pub struct WhatifArgs {
     pub matrix: MatrixArgs,
     #[command(flatten)]
     pub extent: ExtentArgs,
-    /// A change of one's own to try beside the others
+    /// Try this change too
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Rank by throughput, load or latency; what fits the trial without it
+    /// Rank by throughput, load or latency [default: what fits the trial]
     #[arg(long)]
     pub by: Option<String>,
     /// The capture point to rank by
     #[arg(long, value_name = "NAME")]
     pub point: Option<String>,
-    /// Show this many changes; all of them with 0
+    /// Show this many changes; 0 shows all
     #[arg(long, default_value_t = 15, value_name = "N")]
     pub top: usize,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// From a measured matrix to a node file that predict, explain and whatif take
+/// Fit a model to measured results: writes a node file for predict, explain and whatif
 #[derive(Args, Debug)]
 pub struct FitArgs {
     /// Results files (.json) with sizes and loads, CPU load, stage captures
@@ -105,34 +106,34 @@ pub struct FitArgs {
     /// The node file to write (.toml)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Name of the node in the file; the output file's without it
+    /// Name of the node in the file [default: the name of the output file]
     #[arg(long)]
     pub name: Option<String>,
-    /// The node to fit, where the results are of several
+    /// The node to fit, if the results have several
     #[arg(long)]
     pub node: Option<String>,
-    /// Confidence of the intervals, between 0 and 1
+    /// Confidence level of the intervals, between 0 and 1
     #[arg(long, default_value_t = 0.95, value_name = "P")]
     pub confidence: f64,
-    /// Captured series are times of single stages, not from one start
+    /// Captured series are times of single stages, not times since one start
     #[arg(long)]
     pub single_stages: bool,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Which figures of a published table cannot be true
+/// Find figures of a published table that cannot be true
 #[derive(Args, Debug)]
 pub struct AuditArgs {
-    /// Studies: names (see `wirelab study list`) or files (.toml); all that wirelab brings along without any
+    /// Studies: names (see `wirelab study list`) or files (.toml) [default: all built-in studies]
     pub studies: Vec<String>,
-    /// JSON for scripts
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Published tables beside what a node does
+/// Compare published tables with a node
 #[derive(Args, Debug)]
 pub struct StudyArgs {
     #[command(subcommand)]
@@ -141,35 +142,35 @@ pub struct StudyArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum StudyCommand {
-    /// The studies that wirelab brings along
+    /// List the built-in studies
     List {
-        /// JSON for scripts
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// The rows of a study with their roles
+    /// Show the rows of a study with their roles
     Show {
         /// A name or a file (.toml)
         study: String,
-        /// JSON for scripts
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Ask a node every row: published, predicted or measured, and the error side by side
+    /// Run each row on a node: published figure, predicted or measured figure, and error side by side
     Run {
         /// Names or files (.toml)
         #[arg(required_unless_present = "all")]
         studies: Vec<String>,
-        /// All studies that wirelab brings along
+        /// Run all built-in studies
         #[arg(long, conflicts_with = "studies")]
         all: bool,
-        /// Another node than the study's model, e.g. lab:4
+        /// The node, in place of the study's model, e.g. lab:4
         #[arg(long)]
         node: Option<String>,
         /// Write the tables (.md, .html)
         #[arg(short, long, value_name = "FILE")]
         output: Vec<PathBuf>,
-        /// JSON for scripts
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
