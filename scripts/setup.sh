@@ -131,7 +131,7 @@ name_missing() {
     local package meaning fatal=0
     while IFS='|' read -r package meaning; do
         if [ "${meaning#!}" != "$meaning" ]; then fatal=1; fi
-        say "$package is missing: ${meaning#!}. Way out: install the package $package (or what provides it)."
+        say "$package is missing: ${meaning#!}; fix: install the package $package (or what provides it)."
     done < <(missing_packages "$@")
     return $fatal
 }

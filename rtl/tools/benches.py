@@ -67,7 +67,7 @@ def replace(unit, sources, stand_ins):
     """The library `stand_ins`: all sources again, but for those that have a stand-in of the same name. Raises ToolError."""
     library, names = unit.add_library("stand_ins"), {path.name for path in stand_ins}
     if unknown := names - {path.name for path in sources}:
-        raise toolchain.ToolError(f"{', '.join(sorted(unknown))} of rtl/tb/stand_ins has the name of no source. Way out: give it one's")
+        raise toolchain.ToolError(f"{', '.join(sorted(unknown))} of rtl/tb/stand_ins has no source of that name; fix: give it the name of one")
     for path in [*(path for path in sources if path.name not in names), *stand_ins]:
         library.add_source_file(path)
 

@@ -1,6 +1,6 @@
 """Finds the tools of the hardware: GHDL of the distribution, the others of the environment that set-up makes.
 
-What is missing, or of a version with known faults that nothing here repairs, is named with the way out.
+What is missing, or of a version with known faults that nothing here repairs, is named with the fix.
 """
 
 import functools
@@ -13,7 +13,7 @@ from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
 ENVIRONMENT = TREE / ".cache/tools/hdl"
-WAY_OUT = "Way out: scripts/setup.sh test"
+FIX = "fix: scripts/setup.sh test"
 OLDEST_GHDL = (2, 0)
 
 
@@ -27,7 +27,7 @@ def enter():
     if Path(sys.prefix) == ENVIRONMENT:
         return
     if not (ENVIRONMENT / "complete").is_file():
-        sys.exit(f"the hardware's tools are not in {ENVIRONMENT.relative_to(TREE)}. {WAY_OUT}")
+        sys.exit(f"the hardware's tools are not in {ENVIRONMENT.relative_to(TREE)}; {FIX}")
     os.execv(python, [str(python), "-B", *sys.argv])
 
 
@@ -35,7 +35,7 @@ def tool(name):
     """The path of a program of the environment. Raises ToolError."""
     path = ENVIRONMENT / "bin" / name
     if not path.is_file():
-        raise ToolError(f"{name} is not in {ENVIRONMENT.relative_to(TREE)}/bin. {WAY_OUT}")
+        raise ToolError(f"{name} is not in {ENVIRONMENT.relative_to(TREE)}/bin; {FIX}")
     return str(path)
 
 
@@ -43,14 +43,14 @@ def installed(pattern):
     """A file or folder of the environment's Python packages, which one pattern names. Raises ToolError."""
     found = list((ENVIRONMENT / "lib").glob(f"python3*/site-packages/{pattern}"))
     if len(found) != 1:
-        raise ToolError(f"{pattern} is not in {ENVIRONMENT}. {WAY_OUT}")
+        raise ToolError(f"{pattern} is not in {ENVIRONMENT}; {FIX}")
     return found[0]
 
 
 def version_of(text):
     """The version that `ghdl --version` tells in its first line, as (major, minor). Raises ToolError."""
     if not (found := re.match(r"GHDL (\d+)\.(\d+)", text)):
-        raise ToolError(f"this is no GHDL: its --version says {text.splitlines()[:1]}. {WAY_OUT}")
+        raise ToolError(f"this is no GHDL: its --version says {text.splitlines()[:1]}; {FIX}")
     return int(found[1]), int(found[2])
 
 
@@ -59,12 +59,12 @@ def ghdl():
     """The path of GHDL, if there is a choice the one with the mcode generator, and its version. Raises ToolError."""
     path = os.environ.get("GHDL") or shutil.which("ghdl-mcode") or shutil.which("ghdl")
     if not path:
-        raise ToolError(f"there is no GHDL (package ghdl-mcode). {WAY_OUT}")
+        raise ToolError(f"there is no GHDL (package ghdl-mcode); {FIX}")
     version = version_of(run([path, "--version"]))
     if version < OLDEST_GHDL:
         raise ToolError(
             f"{path} is GHDL {version[0]}.{version[1]}, which has no synthesis to Verilog; "
-            f"{OLDEST_GHDL[0]}.{OLDEST_GHDL[1]} or newer is needed. Way out: install a newer ghdl-mcode, or set GHDL to one"
+            f"{OLDEST_GHDL[0]}.{OLDEST_GHDL[1]} or newer is needed; fix: install a newer ghdl-mcode, or set GHDL to one"
         )
     return path, version
 
@@ -76,7 +76,7 @@ def run(command, cwd=None, env=None):
             command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
         )
     except OSError as error:
-        raise ToolError(f"{command[0]}: {error.strerror}. {WAY_OUT}") from error
+        raise ToolError(f"{command[0]}: {error.strerror}; {FIX}") from error
     if done.returncode != 0:
         shown = " ".join(map(str, command))
         raise ToolError(f"{shown} ended with status {done.returncode}:\n{done.stderr or done.stdout}")

@@ -128,7 +128,7 @@ def judge(module, text):
     if twice := sorted({name for name in declared if declared.count(name) > 1}):
         raise toolchain.ToolError(
             f"{module}: GHDL calls the port of an instance by label and port, which is also a signal's name: {', '.join(twice)}. "
-            "Way out: rename the label or the signal"
+            "fix: rename the label or the signal"
         )
     if found := re.search(r'^(?!.*\$)[^\n]*"[^\n]*', text, re.M):
         raise toolchain.ToolError(f"{module}: a string is left in GHDL's Verilog: {found[0].strip()}")

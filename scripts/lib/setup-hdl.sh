@@ -35,5 +35,5 @@ setup_hdl() {
             return 0
         fi
     fi
-    die "the hardware's tools could not be installed, so its tests cannot run. Way out: access to pypi.org, Linux on x86-64, Python 3.11 or newer"
+    die "the hardware's tools could not be installed, so its tests cannot run; fix: access to pypi.org, Linux on x86-64, Python 3.11 or newer"
 }

@@ -66,7 +66,7 @@ rustup_from_web() {
         run sh "$init" -y --no-modify-path --default-toolchain none --profile minimal
     else
         rm -f "$init"
-        die "rustup could not be fetched. Way out: install Rust $WIRELAB_MSRV or newer by hand (https://rustup.rs)"
+        die "rustup could not be fetched; fix: install Rust $WIRELAB_MSRV or newer by hand (https://rustup.rs)"
     fi
     rm -f "$init"
 }
@@ -96,7 +96,7 @@ setup_rust() {
         install_rust "$wanted"
         if [ "$dry" = no ]; then
             folder=$(rust_folder "${tools[@]}") ||
-                die "Rust $WIRELAB_MSRV or newer${tools[*]:+ with ${tools[*]}} is still missing: nothing can be built. Way out: https://rustup.rs"
+                die "Rust $WIRELAB_MSRV or newer${tools[*]:+ with ${tools[*]}} is still missing: nothing can be built; fix: https://rustup.rs"
             say "Rust $(rustc_version "${folder#.}") is here"
         fi
     fi
@@ -136,7 +136,7 @@ setup_fuzz() {
         say "building cargo-fuzz $CARGO_FUZZ_VERSION into .cache/tools (a minute or two)"
         CARGO_TARGET_DIR="$WIRELAB_TREE/.cache/build" RUSTUP_TOOLCHAIN=nightly \
             run cargo install --quiet --locked --no-track --root "$WIRELAB_TOOLS" "cargo-fuzz@$CARGO_FUZZ_VERSION" ||
-            die "cargo-fuzz could not be built. Way out: cargo install cargo-fuzz"
+            die "cargo-fuzz could not be built; fix: cargo install cargo-fuzz"
         run rm -rf "$WIRELAB_TREE/.cache/build"
     fi
 }

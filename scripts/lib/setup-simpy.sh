@@ -20,5 +20,5 @@ setup_simpy() {
         return 0
     fi
     rm -f "$wanted"
-    say "SimPy could not be installed, so it is left out of the comparison. Way out: access to pypi.org, then \`make bench\` again"
+    say "SimPy could not be installed, so it is left out of the comparison; fix: access to pypi.org, then \`make bench\` again"
 }

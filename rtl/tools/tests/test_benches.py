@@ -103,7 +103,7 @@ class Benches(unittest.TestCase):
             text = text.replace("of tb_it", f"of tb_{library}").replace("(1, 2)", "(1, 1)").replace("(1, 1)", f"(VALUE, {value})")
             benches.append(self.folder / f"tb_{library}.vhd")
             benches[-1].write_text(text)
-        for name, says in (stand_in, "1..4"), (self.folder / "other.vhd", "other.vhd of rtl/tb/stand_ins has the name of no source"):
+        for name, says in (stand_in, "1..4"), (self.folder / "other.vhd", "other.vhd of rtl/tb/stand_ins has no source of that name"):
             words = [sys.executable, "-B", "-c", RUN_STAND_IN, TOOLS, self.folder / "out", source, name, *benches]
             done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
             self.assertEqual(done.returncode, int(name != stand_in), done.stdout)
@@ -131,7 +131,7 @@ class Toolchain(unittest.TestCase):
 
     def test_an_old_ghdl_is_named_with_the_way_out(self):
         said = self.failure(GHDL=self.fake("GHDL 1.0.0 (Ubuntu 1.0.0+dfsg-6) [Dunoon edition]"))
-        self.assertIn("GHDL 1.0, which has no synthesis to Verilog; 2.0 or newer is needed. Way out:", said)
+        self.assertIn("GHDL 1.0, which has no synthesis to Verilog; 2.0 or newer is needed; fix:", said)
 
     def test_another_program_of_that_name_is_named(self):
         # PyPI has one.
@@ -139,7 +139,7 @@ class Toolchain(unittest.TestCase):
         self.assertIn("this is no GHDL", said)
 
     def test_a_missing_ghdl_is_named_with_the_way_out(self):
-        self.assertIn("Way out: scripts/setup.sh test", self.failure(GHDL="/nonexistent/ghdl"))
+        self.assertIn("fix: scripts/setup.sh test", self.failure(GHDL="/nonexistent/ghdl"))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Missing(unittest.TestCase):
     def fails(self, call, *words):
         with self.assertRaises(toolchain.ToolError) as caught:
             call()
-        for word in (*words, "Way out:"):
+        for word in (*words, "fix:"):
             self.assertIn(word, str(caught.exception))
 
     def test_a_program_of_the_environment(self):
@@ -56,7 +56,7 @@ class Missing(unittest.TestCase):
                 python = [str(Path(sys.base_prefix) / "bin/python3"), "-B", str(tools / f"{name}.py")]
                 done = subprocess.run(python, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
                 self.assertEqual(done.returncode, 1, done.stdout)
-                self.assertIn("the hardware's tools are not in .cache/tools/hdl. Way out: scripts/setup.sh test", done.stdout)
+                self.assertIn("the hardware's tools are not in .cache/tools/hdl; fix: scripts/setup.sh test", done.stdout)
 
     def ghdl(self, said=None):
         """What is found where there is no GHDL but one that says this."""
