@@ -29,7 +29,7 @@ PRIVATE = re.compile(
 REFERENCE = re.compile(r"`([\w./-]+\.(?:rs|py|sh|c))::([\w:]+)`|`make ([a-z-]+)`")
 MAKE_TARGETS_THAT_TEST = {"demo", "test", "test-long", "test-rtl", "bench", "fuzz", "check"}
 MAP = "docs/architecture.md"
-# The picture of the layers: `kinds["kinds of node: ports, remote"]` and `kinds --> libraries & simulators`.
+# The picture of the layers: `kinds["node types: ports, remote"]` and `kinds --> libraries & simulators`.
 LAYER = re.compile(r'^\s*(\w+)\["[^":]+: ([^"]+)"\]\s*$', re.M)
 MAY_USE = re.compile(r"^\s*(\w+) --> (\w+(?: & \w+)*)\s*$", re.M)
 # A path as the map writes it: from the root of the tree, with a name of that file behind it where that is meant.

@@ -80,7 +80,7 @@ def places(root, patterns):
     """Each place with a word of the list, by part: a crate, or a page."""
     found = {}
     names = subprocess.run(
-        ["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z", "README.md", "docs", "crates"],
+        ["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z", "crates", "*.md"],
         check=True,
         stdout=subprocess.PIPE,
     ).stdout

@@ -26,7 +26,7 @@ pub struct Past {
     pub udp_port: u16,
 }
 
-/// Why the way is not to be had.
+/// Why the way is not available.
 pub fn refused(error: &StagesError) -> Refusal {
     Refusal::unsupported("path", &error.to_string())
 }

@@ -133,7 +133,7 @@ fn online() -> Option<Cores> {
         .ok()
 }
 
-/// Whether Ethernet trials can be had here; says why not.
+/// Whether Ethernet trials are available here; says why not.
 fn has_ethernet(ip: IpAddr, interface: &Interface, notices: &mut Notices) -> bool {
     if interface.loopback {
         notices.push("Ethernet trials are not offered: the loopback has no frames".to_owned());

@@ -30,7 +30,7 @@ use crate::udp::{self, UdpTrial};
 /// UDP and TCP port of trials unless another is asked.
 const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
 
-/// A tracer, where one was asked for and can be had; else why not.
+/// A tracer, where one was asked for and is available; else why not.
 type Looking = (Option<Inside>, Vec<String>);
 
 impl Agent {

@@ -50,7 +50,7 @@ pub enum AgentError {
     /// How busy they are is not known.
     #[error(transparent)]
     Busy(#[from] BusyError),
-    /// The port is in use, or may not be had.
+    /// The port is in use, or not permitted.
     #[error("cannot listen on {address}: {source}; {}", fix(.source))]
     Listen {
         /// Where.

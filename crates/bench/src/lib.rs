@@ -5,7 +5,7 @@
 //! that a [`ResultsWriter`] keeps what was seen whatever happens, and [`resume_plan`] goes on with it; [`summaries`]
 //! says what repeated trials gave.
 //!
-//! The command line uses it; it knows `config`, `trial` and `wire`, and no kind of node. Start reading at [`resume_plan`],
+//! The command line uses it; it knows `config`, `trial` and `wire`, and no node type. Start reading at [`resume_plan`],
 //! then `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
 #![forbid(unsafe_code)]
 

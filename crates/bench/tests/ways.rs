@@ -223,7 +223,7 @@ fn a_verdict_beside_a_background_is_yes_no_or_not_decided() {
 
 #[test]
 fn a_stall_of_the_host_decides_no_99_percent() {
-    // In every third pair of blocks one way or the other, by turns, stands still for a fifth of its frames.
+    // In every third pair of blocks one way or the other, in turn, stands still for a fifth of its frames.
     fn stalled(at: u64, of: u64, frame: u64) -> u64 {
         match at % 3 == 0 && at / 3 % 2 == of && frame % 5 == 0 {
             true => 4_000_000 + 1_000 * frame,

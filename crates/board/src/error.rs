@@ -85,10 +85,10 @@ pub enum BoardError {
         /// The end of its console.
         console: String,
     },
-    /// Its namespaces cannot be had.
+    /// Its namespaces are not available.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// Its interface cannot be had.
+    /// Its interface is not available.
     #[error(transparent)]
     Tap(#[from] TapError),
     /// The system refused something else.

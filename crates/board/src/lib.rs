@@ -9,7 +9,7 @@
 //!
 //! A board is brought up here and hands out its ends: frames, control, IP. Trials are run on it by others.
 //!
-//! A kind of node: the command line uses it, and tests of `remote`; it knows no other kind. Start reading at
+//! A node type: the command line uses it, and tests of `remote`; it knows no other kind. Start reading at
 //! [`Board::start`] for QEMU, and at [`lpc1768::Lpc1768Node`] for the board of `crates/emulator`.
 
 pub mod catalogue;

@@ -177,7 +177,7 @@ impl<H: NodeHandler> Shared<H> {
             shared: Arc::clone(self),
             connection,
         };
-        // Where no thread can be had, the place is given back and the connection closed.
+        // If no thread is available, the place is given back and the connection closed.
         let _ = std::thread::Builder::new().spawn(move || {
             let _ = place.shared.serve_connection(stream, &place.connection);
         });

@@ -16,7 +16,7 @@ use nix::unistd::geteuid;
 /// Root's folder, where namespaces can have the names of `ip netns`.
 pub const SYSTEM: &str = "/run/wirelab";
 
-/// No folder can be had.
+/// No folder is available.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no folder for locks and records that is this user's alone ({tried}); fix: set XDG_RUNTIME_DIR to a folder of \
@@ -27,7 +27,7 @@ pub struct RuntimeError {
 }
 
 /// The folder of this user, made where it is missing, of mode 0700: [`SYSTEM`] for root, else `wirelab` in
-/// `XDG_RUNTIME_DIR` or `/run/user/UID`, else `/tmp/wirelab-UID`. The first that can be had is taken.
+/// `XDG_RUNTIME_DIR` or `/run/user/UID`, else `/tmp/wirelab-UID`. The first available one is taken.
 ///
 /// # Errors
 /// [`RuntimeError`], which says of each place what is wrong with it.

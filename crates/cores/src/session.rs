@@ -37,7 +37,7 @@ pub struct PreferredSession(());
 
 /// Let the calling process's session go before others; `None` where the kernel does not group by session, does not
 /// permit it (CAP_SYS_NICE), the user has given the session another priority, this process does so already, or it cannot
-/// be had on record. What killed processes left is put back first.
+/// be on record. What killed processes left is put back first.
 pub fn prefer_this_session() -> Option<PreferredSession> {
     let mut current = current();
     if current.is_some() {

@@ -5,7 +5,7 @@
 //! registers alone, as a CPU would. Its constants are in [`registers`]. An [`HdlNode`] is such a bench as a node that is
 //! asked trials. A [`reference::Reference`] is a whole node with a CPU, running a program.
 //!
-//! A kind of node: the command line alone uses it, behind its feature `hdl`; it knows no other kind. Start reading at
+//! A node type: the command line alone uses it, behind its feature `hdl`; it knows no other kind. Start reading at
 //! [`HdlNode`], then `node/plan.rs` and `node/run.rs`; `build.rs` calls `rtl/tools/model.py`, which makes the library.
 
 mod bench;

@@ -68,7 +68,7 @@ fn a_probe_of_100_mhz_sees_single_intervals_that_are_shorter_than_the_wire_allow
             (spacing.clock.tick_ps, spacing.clock.kind),
             (Some(10_000), ClockKind::Simulated)
         );
-        // A frame every 832 ns: 83 or 84 ticks, and 83.2 in the mean, over whole fives.
+        // A frame every 832 ns: 83 or 84 ticks, and 83.2 on average, over whole fives.
         assert_eq!(spacing.histogram.count, 399);
         assert_eq!(
             (spacing.histogram.min_ticks, spacing.histogram.max_ticks),

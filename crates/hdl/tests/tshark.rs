@@ -20,7 +20,7 @@ use wirelab_trial::{
 const FRAMES: u64 = 12;
 /// Lengths of the frames that lwIP sends back: the shortest and the longest, and one that is padded for a checksum's last word.
 const ECHOED: [u32; 4] = [64, 77, 1024, 1514];
-/// Clocks in which a frame comes back, and in which the program comes to rest behind it.
+/// Clocks in which a frame comes back, and in which the program settles behind it.
 const ANSWER_CLOCKS: u64 = 200_000;
 const REST_CLOCKS: u64 = 15_000;
 /// What is asked of each frame: the status of a checksum is 1 where it is right, 0 where it is wrong, 3 where there is none, as

@@ -112,7 +112,7 @@ fn datagram_socket(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket,
     Ok(fd.into())
 }
 
-/// A UDP socket on an address. An address of one link alone can be had once the device is chosen.
+/// A UDP socket on an address. An address of one link alone is available once the device is chosen.
 pub(crate) fn bind_datagrams(
     address: SocketAddr,
     wanted: Wanted<'_>,

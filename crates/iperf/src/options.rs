@@ -108,7 +108,7 @@ impl SocketOptions {
     /// without them the system chooses.
     ///
     /// # Errors
-    /// [`RefusedOption`] where the address or the port cannot be had.
+    /// [`RefusedOption`] where the address or the port is not available.
     pub(crate) fn bind_client(
         &self,
         socket: &impl AsFd,

@@ -345,7 +345,7 @@ fn a_thousand_hostile_connections_leave_a_real_client_served() {
     let held = tester.namespace.run_in(|| crowd(tcp, udp)).unwrap();
     let text = tester.real_client(udp, "-u -n 50000 -l 500 -b 2M").unwrap();
     assert_eq!(lost_and_total(&text), (0, 101), "{text}");
-    // A place is had as soon as one that was quiet for a second gives its own.
+    // A place is free as soon as one that was quiet for a second gives its own.
     let mut tries = 0;
     let bytes = loop {
         let text = tester.real_client(tcp, "-n 200K -y C").unwrap_or_default();

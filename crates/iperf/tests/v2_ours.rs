@@ -303,7 +303,7 @@ fn a_thousand_half_open_connections_leave_the_server_answering() {
     };
     // The flood may take room in the socket's queue, but the answer must come.
     assert!(sent.report.is_some());
-    // A place is had as soon as one of those with half a header has been quiet for a second.
+    // A place is free as soon as one of those with half a header has been quiet for a second.
     let mut tries = 0;
     loop {
         let bytes = Amount::Bytes(100_000);

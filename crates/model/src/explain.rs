@@ -1,4 +1,4 @@
-//! Why a node on paper is as fast as it is: the critical circuit, what is hidden behind it, the next limit, two
+//! Why a model is as fast as it is: the critical circuit, what is hidden behind it, the next limit, two
 //! periods as a picture, and the packet roofline.
 //!
 //! Where the closed form is exact it explains by itself. Where frames are lost, paced or polled, or stages compete,

@@ -94,10 +94,10 @@ pub struct LeftOutCell {
     pub outlier: bool,
 }
 
-/// How well cells are foretold that were left out.
+/// How well cells are predicted that were left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeaveOneOut {
-    /// What was foretold, e.g. `udp4-receive CPU load`.
+    /// What was predicted, e.g. `udp4-receive CPU load`.
     pub figure: String,
     /// Unit of observed and predicted: `ns` or `%`.
     pub unit: String,
@@ -154,7 +154,7 @@ pub struct Fit {
     pub warnings: Vec<Warning>,
     /// What was seen and done, in words.
     pub notes: Vec<String>,
-    /// The fast track as the stack's stages foretell it, beside what was measured.
+    /// The fast track as the stack's stages predict it, beside what was measured.
     pub fast_track: Vec<FastTrackGain>,
 }
 
@@ -255,7 +255,7 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
     })
 }
 
-/// What a fast track past the stack gains, as the stages of the stack foretell it and as it was measured: of each node
+/// What a fast track past the stack gains, as the stages of the stack predict it and as it was measured: of each node
 /// of which both can be told. Empty where no stages of a stack were measured.
 pub fn fast_track(observations: &[Observation]) -> Vec<FastTrackGain> {
     let staged = |o: &&Observation| {

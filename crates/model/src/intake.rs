@@ -20,7 +20,7 @@ const MISSED: &str = "checker-missed";
 /// A core this busy before a trial has other work, or waits by spinning: its load tells nothing of the trial.
 const BUSY_BEFORE: f64 = 0.9;
 
-/// A set-up key that names the host and not the kind of node.
+/// A set-up key that names the host and not the node type.
 pub(crate) const HOST: &str = "host";
 
 /// The series of round trips, and of the tester's round trips to itself: neither is a stage of the node.

@@ -1,4 +1,4 @@
-//! A node on paper: what it would do, what limits it, and what a change would buy.
+//! A model: what it would do, what limits it, and what a change would buy.
 //!
 //! A node file (`nodes/*.toml`, see `docs/nodes/README.md`) describes stages over exclusive resources. For one trial
 //! it becomes a [`net::Net`], a marked graph with costs in picoseconds, of which [`steady`] finds the period and the

@@ -55,7 +55,7 @@ pub enum Trigger {
 /// Frames from outside: bursts at an even distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
-    /// Frames/s in the mean.
+    /// Frames/s on average.
     pub frames_per_s: f64,
     /// Frames in a burst, which come at the same instant; 1 for an even stream.
     pub burst: u32,

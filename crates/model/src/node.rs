@@ -10,7 +10,7 @@ use wirelab_trial::{
 use crate::file::NodeFile;
 use crate::predict;
 
-/// A node on paper.
+/// A model.
 #[derive(Clone, Debug)]
 pub struct ModelNode {
     file: NodeFile,

@@ -1,5 +1,5 @@
 //! A Linux node from its stages: what was put in comes out, each way through the node is a path, and what the fast
-//! track would gain is foretold from the stack's stages alone.
+//! track would gain is predicted from the stack's stages alone.
 
 mod fit_support;
 
@@ -188,7 +188,7 @@ fn what_was_fitted_to_is_calibrated_and_what_lies_between_is_predicted() {
 }
 
 #[test]
-fn the_gain_is_foretold_by_the_stack_alone() {
+fn the_gain_is_predicted_by_the_stack_alone() {
     let seen = linux(4);
     let gains = fitted(&seen).fast_track;
     assert_eq!(gains.len(), LENGTHS.len());
@@ -215,7 +215,7 @@ fn the_gain_is_foretold_by_the_stack_alone() {
             "{gain:?}"
         );
     }
-    // Another fast track, or none, foretells nothing else.
+    // Another fast track, or none, predicts nothing else.
     let slower: [Truth; 3] = [
         FAST[0],
         FAST[1],
@@ -231,9 +231,9 @@ fn the_gain_is_foretold_by_the_stack_alone() {
         );
     }
     other.remove(3);
-    let foretold =
+    let predicted =
         |o: &[Observation]| -> Vec<u64> { fast_track(o).iter().map(|g| g.predicted_ps).collect() };
-    assert_eq!(foretold(&seen), foretold(&other));
+    assert_eq!(predicted(&seen), predicted(&other));
     let again = fast_track(&other);
     assert_eq!(again[0].measured_ps, None);
     assert!(again[1].measured_gain_ps.unwrap() < gains[1].measured_gain_ps.unwrap());

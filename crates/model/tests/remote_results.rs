@@ -126,7 +126,7 @@ fn a_node_is_fitted_from_its_loads_and_what_says_nothing_of_it_is_left_out_by_na
     assert!(fitted.node_toml.contains("Linux"), "{}", fitted.node_toml);
     assert!(
         !fitted.node_toml.contains("5b1c"),
-        "the host is not the kind of node"
+        "the host is not the node type"
     );
 }
 

@@ -12,7 +12,7 @@
 //! - [`job`]: what senders and checkers are asked and answer, whatever their path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 //!
-//! `stages` and the kinds of node with real frames use it (`ports`, `board`, `hdl`, `remote`, `agent`), and it knows none of
+//! `stages` and the node types with real frames use it (`ports`, `board`, `hdl`, `remote`, `agent`), and it knows none of
 //! them. Start reading at [`job`], then [`packet::send`] and [`packet::Checker`], and [`lab::Lab`] for the namespaces.
 
 pub mod child;

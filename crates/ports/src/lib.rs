@@ -4,7 +4,7 @@
 //! take the fast path (XDP) where both drivers have it and the trial allows it, else the portable path
 //! (AF_PACKET); the observation names the path and why.
 //!
-//! A kind of node: the command line alone uses it (`lab:N` and `ports:…`), and it knows no other kind. Start reading at
+//! A node type: the command line alone uses it (`lab:N` and `ports:…`), and it knows no other kind. Start reading at
 //! [`PortsNode`], then `flow.rs` (from a trial to flows), `run.rs` (runs them) and `observe.rs` (what came of them).
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,7 @@
 //! A node that speaks the control protocol (a Linux box with `wirelab node serve`, firmware, also on an emulated
 //! board) is asked by [`ControlNode`], over the stack of this host or over a wire of whole frames.
 //!
-//! The command line alone uses it, and it knows no other kind of node. Start reading at `ControlNode` and `IperfNode`; each has
+//! The command line alone uses it, and it knows no other node type. Start reading at `ControlNode` and `IperfNode`; each has
 //! a `plan.rs`, a runner and an `observe.rs`.
 #![forbid(unsafe_code)]
 

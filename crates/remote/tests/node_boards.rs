@@ -14,7 +14,7 @@ use wirelab_trial::{
     Cancel, Direction, Extent, Kind, Layer, Load, Node, Observation, Size, SizeUnit, Status, Trial,
 };
 
-/// A board on a TAP; `None`, and a word for the test runner, where it cannot be had.
+/// A board on a TAP; `None`, and a word for the test runner, where it is not available.
 fn board(name: &str) -> Option<Board> {
     if let Err(error) = wirelab_port::netns::probe() {
         assert!(error.is_privilege(), "{error}");

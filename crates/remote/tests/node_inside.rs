@@ -225,7 +225,7 @@ fn two_ways_take_turns_beside_a_background_and_each_has_its_own_points_and_count
         assert_eq!(&observation.trial, asked);
         let flow = flow(observation, Direction::Receive);
         assert_eq!(flow.sent_frames.value(), Some(&FRAMES));
-        let counts = assert_clean(flow, "by turns");
+        let counts = assert_clean(flow, "in turn");
         assert_eq!(counts.received_frames, FRAMES);
         let way = points(flow);
         assert_eq!(way[..3], ["wire", "interrupt", "driver"], "{way:?}");

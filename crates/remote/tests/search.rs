@@ -100,7 +100,7 @@ fn the_capacity_of_a_path_to_an_iperf_peer_is_found() {
     let (result, seen) = on_tester(&lab, || {
         search(&mut IperfNode::open("iperf:198.18.0.1", NODE_IPV4).unwrap())
     });
-    // The server's time goes on until it hears of the end, which the queue may drop: what arrived is had by the load.
+    // The server's time goes on until it hears of the end, which the queue may drop: what arrived follows from the load.
     assert_found(&result, &seen, |goal| {
         &goal.relevant_lower_bound_frames_per_s
     });

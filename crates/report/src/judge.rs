@@ -120,7 +120,7 @@ fn trial(number: usize, o: &Observation, asked: Asked) -> End {
         let of_node = o.warnings.iter().any(|w| w.code == NODE_FAILED);
         match asked {
             Asked::Figures | Asked::Search if unsupported(o) => return End::Skipped(why.clone()),
-            // The search asked again, or says itself that it could not be had.
+            // The search asked again, or says itself that it is not available.
             Asked::Search if !of_node => return End::Skipped(why.clone()),
             _ => {}
         }
@@ -195,7 +195,7 @@ fn missing(o: &Observation, asked: Asked) -> End {
             let why = reason(&flow.loss_ratio);
             return failed(
                 "nothing",
-                format!("{name}: the loss could not be had: {why}"),
+                format!("{name}: the loss is not available: {why}"),
             );
         }
     }

@@ -350,7 +350,7 @@ fn sentence(errors: &Errors) -> String {
     text.push_str(&format!(", {} as printed", errors.as_printed));
     if let (Some(mean), Some(max)) = (errors.mean_abs_percent, errors.max_abs_percent) {
         text.push_str(&format!(
-            ", error {mean:.2} % in the mean, at most {max:.2} %"
+            ", error {mean:.2} % on average, at most {max:.2} %"
         ));
     }
     let erring = errors.max_abs_percent.is_some_and(|max| max >= 0.005);
@@ -358,7 +358,7 @@ fn sentence(errors: &Errors) -> String {
         text.push_str(&format!(" ({row})"));
     }
     if let (Some(mean), Some(max)) = (errors.mean_abs_points, errors.max_abs_points) {
-        text.push_str(&format!("; {mean:.2} points in the mean, at most {max:.2}"));
+        text.push_str(&format!("; {mean:.2} points on average, at most {max:.2}"));
     }
     if errors.without_value > 0 {
         text.push_str(&format!("; {} without a value", errors.without_value));

@@ -297,7 +297,7 @@ fn best(
     alone(ProbeSet::Raw, store, options)
 }
 
-/// The XDP program, where it is wanted and can be had.
+/// The XDP program, where it is wanted and is available.
 fn driver(
     store: &Store,
     options: &TracerOptions,

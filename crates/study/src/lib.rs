@@ -3,7 +3,7 @@
 //! `docs/studies.md` is the manual of the format. A study can be run on any node that implements
 //! [`wirelab_trial::Node`]; the audit needs no node at all.
 //!
-//! `report` and the command line use it; it knows no kind of node and is handed nodes by a [`run::NodeSource`]. Start
+//! `report` and the command line use it; it knows no node type and is handed nodes by a [`run::NodeSource`]. Start
 //! reading at [`table::Study`], then [`audit::audit`], with one file a rule, and [`run::run`].
 #![forbid(unsafe_code)]
 

@@ -25,7 +25,7 @@ pub trait NodeSource {
 /// Why a study cannot be run at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// A node cannot be had.
+    /// A node is not available.
     #[error("{file}:{line}: row '{row}': node {node}: {why}")]
     Node {
         /// The study's file.
@@ -98,7 +98,7 @@ impl StudyRun {
 /// What a node cannot do, or fails at, gives figures without a value and with the reason.
 ///
 /// # Errors
-/// [`RunError`] where a node cannot be had, or a privilege is missing.
+/// [`RunError`] where a node is not available, or a privilege is missing.
 pub fn run(
     study: &Study,
     node: Option<&str>,

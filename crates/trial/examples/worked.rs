@@ -1,4 +1,4 @@
-//! Writes `spec/examples/*.json`, a worked results file of each kind of node:
+//! Writes `spec/examples/*.json`, a worked results file of each node type:
 //! `cargo run -p wirelab-trial --example worked`. The figures are made up, but agree with each other.
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use crate::format::{decimal, integer, time};
 use crate::unseen::UNSEEN;
 
-/// How often a trial was asked until the tester's own host had not spoilt it (see [`crate::retry`]). A kind of node that
+/// How often a trial was asked until the tester's own host had not spoilt it (see [`crate::retry`]). A node type that
 /// counts it is not asked again.
 pub const ATTEMPTS: &str = "tester_attempts";
 

@@ -105,7 +105,7 @@ pub struct StageShare {
     /// By how much it may grow before the period does; 0 on the critical circuit, `None` where only the simulation
     /// tells the period.
     pub may_grow_ps: Option<u64>,
-    /// How long a frame waits before it in the mean; `None` where the closed form tells the period.
+    /// How long a frame waits before it on average; `None` where the closed form tells the period.
     pub waits_ps: Option<f64>,
     /// What its cost is the sum of.
     pub terms: Vec<CostTerm>,
@@ -251,7 +251,7 @@ pub struct Roofline {
     pub points: Vec<RooflinePoint>,
 }
 
-/// Why a node on paper does what it does in one trial.
+/// Why a model does what it does in one trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     /// The node.
@@ -266,7 +266,7 @@ pub struct Explanation {
     pub basis: Basis,
     /// Predicted, or calibrated where the model was fitted to this very trial.
     pub kind: Kind,
-    /// Time between two frames of a flow in the mean.
+    /// Time between two frames of a flow on average.
     pub period_ps: f64,
     /// Frames/s of each flow.
     pub frames_per_s: f64,
@@ -354,7 +354,7 @@ pub struct ReadingGroup {
     pub roofline: Roofline,
 }
 
-/// What the fast track gains at one size: as the stages of the stack foretell it, and as it was measured.
+/// What the fast track gains at one size: as the stages of the stack predict it, and as it was measured.
 ///
 /// Times are middles, from the driver to the application.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 //!
 //! The same trial can be asked of Linux ports, an iperf peer, a board, HDL in simulation or a model, which is
 //! why published, predicted and measured figures stand side by side. This room also holds the statistics that
-//! every kind of node shares, the results file, and how figures are written for a reader.
+//! every node type shares, the results file, and how figures are written for a reader.
 //!
 //! It knows `wire` alone; all crates but `wire`, `cores`, `emulator` and `ebpf-build` use it. Start reading at
 //! [`trial::Trial`], then [`node::Node`], [`observation::Observation`] and [`field::Field`]; [`results::ResultsFile`] is

@@ -1,4 +1,4 @@
-//! Trials that a host spoilt are asked again, and void where they cannot be had.
+//! Trials that a host spoilt are repeated, and void where none succeeds.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const MOST_ATTEMPTS: u64 = 3;
 const SHORT: Duration = Duration::from_secs(2);
 /// How often at most even then.
 const MOST_SHORT_ATTEMPTS: u64 = 10;
-/// After so many trials in a row that could not be had, the host is busy all the time: each is asked once until one
+/// After so many trials in a row that did not succeed, the host is busy all the time: each is asked once until one
 /// succeeds.
 const HOPELESS: u32 = 3;
 /// Repeats for a rate that was missed by a little take at most this part of the time of all trials, but the first are free.
@@ -35,7 +35,7 @@ const KEPT: f64 = 0.95;
 pub const LOWERED_LOAD: &str = "tester-lowered-load";
 
 /// A node whose trials are asked again where the tester's own host spoilt them, or the node's as far as it tells that. One
-/// that cannot be had is void, with the reason; of one that the node's host spoilt the figures are bounds. One of which the
+/// that does not succeed is void, with the reason; of one that the node's host spoilt the figures are bounds. One of which the
 /// tester's own queue dropped what the node sent is asked again too, at maximum load for less than that: the figure is then
 /// a lower bound, and the tester its limit. How often it was asked stands in the counter [`ATTEMPTS`]; one that a node took
 /// together with another, and has that counter already, is not asked again.
@@ -45,7 +45,7 @@ pub struct Retrying<'a> {
     asked_ps: u64,
     repeated_ps: u64,
     repeats: u64,
-    /// Trials in a row that could not be had.
+    /// Trials in a row that did not succeed.
     in_vain: u32,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Retrying<'a> {
     }
 
     /// A trial at maximum load of which the tester's queue dropped frames, asked again at a load that the tester takes; the
-    /// same observation where that cannot be had.
+    /// same observation where that does not succeed.
     fn lowered(
         &mut self,
         trial: &Trial,

@@ -77,7 +77,7 @@ fn share(runs: u32, mut run: impl FnMut(&mut SplitMix64) -> bool) -> f64 {
     f64::from(held) / f64::from(runs)
 }
 
-/// A gap with an exponential distribution, of 1,000 ns in the mean.
+/// A gap with an exponential distribution, of 1,000 ns on average.
 fn exponential(rng: &mut SplitMix64) -> f64 {
     -1_000.0 * (1.0 - rng.uniform()).ln()
 }
@@ -117,7 +117,7 @@ fn losses_one_by_one_and_in_bursts_are_held() {
             holds(observed(6_000, seen).intervals.loss_ratio, loss)
         }));
     }
-    // Bursts of 25 frames in the mean, a tenth of the time (E. N. Gilbert's channel).
+    // Bursts of 25 frames on average, a tenth of the time (E. N. Gilbert's channel).
     near_nominal(share(200, |rng| {
         let mut bad = rng.uniform() < 0.1;
         let seen = flow(

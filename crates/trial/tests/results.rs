@@ -1,4 +1,4 @@
-//! The results file: its schema, a worked file of each kind of node, and files that must be refused.
+//! The results file: its schema, a worked file of each node type, and files that must be refused.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Trials that a host held up: how they are judged, asked again, and void where they cannot be had.
+//! Trials that a host held up: how they are judged, repeated, and void where none succeeds.
 
 mod common;
 

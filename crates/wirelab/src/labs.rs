@@ -95,7 +95,7 @@ impl LabNode {
         self.node.tester_cores()
     }
 
-    /// Frames of a trial whose times are had.
+    /// Frames of a trial with times.
     pub fn most_captures(&self) -> u64 {
         self.node.captures_of_a_trial()
     }

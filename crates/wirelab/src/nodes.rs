@@ -31,7 +31,7 @@ pub enum AnyNode {
     Ports(Box<PortsNode>),
     /// A Linux node in a lab.
     Lab(Box<LabNode>),
-    /// A node on paper.
+    /// A model.
     Model(Box<ModelNode>),
     /// An iperf 2 or iperf3 server somewhere.
     Iperf(Box<IperfNode>),
@@ -64,7 +64,7 @@ macro_rules! of_any {
     };
 }
 
-/// With what a kind of node is asked, so that the tester can ask itself the same.
+/// With what a node type is asked, so that the tester can ask itself the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tester {
     /// Frames between ports.
@@ -117,7 +117,7 @@ impl AnyNode {
         }
     }
 
-    /// Frames of a trial whose times are had; more are asked in several trials.
+    /// Frames of a trial with times; more frames take several trials.
     pub fn captures_of_a_trial(&self) -> u64 {
         match self {
             AnyNode::Control(node) => node.captures_of_a_trial(),

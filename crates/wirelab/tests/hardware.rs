@@ -146,7 +146,7 @@ fn the_reason_that_the_study_gives_is_what_the_probe_saw_in_the_same_run() {
         let ticks = &flow.series[0].raw_ticks;
         assert_eq!(flow.series[0].name, "spacing: AXI4-Stream input");
         assert_eq!(ticks.iter().copied().collect::<BTreeSet<u64>>(), named);
-        // 83.2 in the mean, to a tick of the sum.
+        // 83.2 on average, to a tick of the sum.
         let mean = ticks.iter().sum::<u64>() as f64 / ticks.len() as f64;
         assert!((mean - 83.2).abs() < 1.0 / ticks.len() as f64, "{mean}");
     }

@@ -41,7 +41,7 @@ fn one_call_gives_the_latency_with_and_without_the_load_by_turns() {
         .iter()
         .map(|o| o.trial.background.is_some())
         .collect();
-    assert_eq!(beside, [false, true, false, true], "by turns");
+    assert_eq!(beside, [false, true, false, true], "in turn");
     for o in &file.observations {
         let flow = &o.flows[0];
         for name in ["round trip", "tester's floor"] {

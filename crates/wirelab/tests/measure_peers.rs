@@ -109,7 +109,7 @@ fn short_plan(name: &str) -> String {
     path.to_str().expect("plain text").to_owned()
 }
 
-/// Whether a trial was had: where other work held the tester up in every attempt there is no figure, and that is said.
+/// Whether a trial has a result: if other work delayed the tester in every attempt, it has a reason in place of figures.
 fn was_had(o: &Observation) -> bool {
     let held_up = |why: &str| why.contains("held up by its own host");
     !matches!(&o.status, Status::Void { why } if held_up(why))

@@ -1,4 +1,4 @@
-//! The commands about nodes on paper as a user calls them: figures, files, exit statuses, errors.
+//! The commands about models as a user calls them: figures, files, exit statuses, errors.
 
 mod common;
 

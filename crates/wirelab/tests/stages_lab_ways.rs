@@ -51,7 +51,7 @@ fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate
         ("spin", false),
         ("sleep", false),
     ] {
-        // Where other work held the tester up, half of a rate could not be had, and that is said.
+        // Where other work delays the tester, half of a rate is not available, and a note says so.
         let held_up = |found: &serde_json::Value| {
             let absent = found["absent"].as_str();
             absent.is_some_and(|why| why.contains("held up by its own host"))

@@ -136,7 +136,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Why the last trial could not be had, where the tester's own host held it up.
+    /// Why the last trial did not succeed, where the tester's own host held it up.
     pub fn held_up(&self) -> Option<&str> {
         let last = self.records.last().filter(|r| r.tester_was_limit)?;
         last.problem.as_deref()

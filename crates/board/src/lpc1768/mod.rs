@@ -132,7 +132,7 @@ impl Lpc1768Node {
     }
 
     /// Run a trial, and list the instructions of a function that were executed in it: address, instruction, how often,
-    /// and its cycles in the mean. What a scenario takes is explained by its copy loop.
+    /// and its cycles on average. What a scenario takes is explained by its copy loop.
     ///
     /// # Errors
     /// [`NodeError::BadTrial`] where the image has no such function, and what the trial gives.

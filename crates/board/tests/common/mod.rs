@@ -32,7 +32,7 @@ pub fn has_image(board: &str) -> bool {
     }
 }
 
-/// Whether TAP devices in namespaces can be had.
+/// Whether TAP devices in namespaces are available.
 pub fn can_tap() -> bool {
     if let Err(error) = wirelab_port::netns::probe() {
         assert!(error.is_privilege(), "{error}");

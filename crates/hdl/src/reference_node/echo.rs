@@ -23,7 +23,7 @@ const ANSWER_CLOCKS: u64 = 1_000_000;
 /// Sequence of the frame that goes ahead of those that count.
 pub const WARM_UP: u32 = 0;
 /// Clocks from the beginning of an echo to the end of the next frame, at least: 120 µs. The program has judged the frame before
-/// and its loop has come to rest by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
+/// and its loop has settled by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
 /// Delays at 256 bytes begin to change below 100 µs, those at 1024 not at all: the line itself takes long enough.
 pub const REST_CLOCKS: u64 = 12_000;
 /// Clocks of a rest between two looks whether the user wants an end: about 30 ms of a host's time.

@@ -174,7 +174,7 @@ impl Server {
     /// of its own. Nothing listens on any other address.
     ///
     /// # Errors
-    /// [`Trouble::Bind`] where the address cannot be had.
+    /// [`Trouble::Bind`] where the address is not available.
     pub fn start(
         address: SocketAddr,
         config: ServerConfig,
@@ -319,7 +319,7 @@ impl Shared {
         }
     }
 
-    /// Run something in a thread that ends before the server does; where none can be had, it is not run.
+    /// Run something in a thread that ends before the server does; where none is available, it is not run.
     fn spawn(&self, work: impl FnOnce() + Send + 'static) {
         let mut threads = self.lock_threads();
         threads.retain(|thread| !thread.is_finished());

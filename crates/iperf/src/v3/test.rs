@@ -268,7 +268,7 @@ pub enum TestError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The address cannot be had.
+    /// The address is not available.
     #[error("cannot listen on {address}: {source}; name another port, or end what uses it")]
     Bind {
         /// Where.

@@ -15,7 +15,7 @@ const SIZES: usize = 8;
 /// Stages of one flow that are looked at.
 const STAGES: usize = 64;
 
-/// Of a node on paper, where its path has capture points: the stages of the longest.
+/// Of a model, where its path has capture points: the stages of the longest.
 pub(super) fn of_model(instance: &Instance) -> Option<String> {
     let chain = instance.chains.first()?;
     let place = |stage: usize| chain.stages.iter().position(|s| *s == stage);

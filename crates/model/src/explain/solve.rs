@@ -68,7 +68,7 @@ pub(super) fn solve(instance: &Instance, for_picture: bool) -> Result<Solved, Ex
 }
 
 impl Solved {
-    /// Time between two frames of the first flow in the mean.
+    /// Time between two frames of the first flow on average.
     pub fn period_ps(&self) -> f64 {
         if self.frames_per_s > 0.0 {
             1e12 / self.frames_per_s
@@ -128,7 +128,7 @@ impl Solved {
             .filter(|_| self.reaches)
     }
 
-    /// Time a frame waits before a stage in the mean, where the simulation tells the rate.
+    /// Time a frame waits before a stage on average, where the simulation tells the rate.
     pub fn waits_ps(&self, stage: usize) -> Option<f64> {
         let played = self
             .played

@@ -1,4 +1,4 @@
-//! What a fast track past the stack would gain, foretold from the stack's stages alone, and beside it what was measured.
+//! What a fast track past the stack would gain, predicted from the stack's stages alone, and beside it what was measured.
 
 use wirelab_trial::explanation::FastTrackGain;
 use wirelab_trial::{Direction, Path};

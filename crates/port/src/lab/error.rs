@@ -69,7 +69,7 @@ pub enum LabError {
         /// The interface.
         port: String,
     },
-    /// Receive threads cannot be had or found.
+    /// Receive threads cannot be set up or found.
     #[error("{what} of {port}: {why}")]
     Napi {
         /// What was wanted.

@@ -34,7 +34,7 @@ pub enum PacketError {
         /// What it said.
         source: io::Error,
     },
-    /// Not even the smallest ring could be had.
+    /// Even the smallest ring is not available.
     #[error(
         "{port}: no memory for a ring of {bytes} bytes: {source}; stop other captures, or raise the memory limit of this process or container"
     )]

@@ -51,7 +51,7 @@ pub struct SendOptions {
 ///
 /// # Errors
 /// [`PacketError::Iface`] for an interface that is unknown, down, without carrier or has too small an MTU,
-/// [`PacketError::Privilege`], [`PacketError::Unsupported`] for buffers or faults that cannot be had,
+/// [`PacketError::Privilege`], [`PacketError::Unsupported`] for unsupported buffers or faults,
 /// [`PacketError::Broken`] with what was done where the interface fails on the way.
 pub fn send(
     port: &PortName,

@@ -50,7 +50,7 @@ use wire::Wire;
 const EMULATOR: &str = "emulator";
 /// Set-up key of the clock that a node reads.
 const CLOCK_ID: &str = "clock_id";
-/// The kind of node that was started here.
+/// The node type that was started here.
 const BOARD: &str = "board";
 /// How often a busy node is asked whether it is free.
 const BUSY_LOOK: Duration = Duration::from_millis(500);
@@ -170,7 +170,7 @@ impl ControlNode {
         self.place.cores()
     }
 
-    /// Frames of a trial whose times at its capture points are had: what it keeps, up to as many as are asked for. One
+    /// Frames of a trial with times at its capture points: what it keeps, up to as many as are asked for. One
     /// that keeps none is asked for no fewer frames.
     pub fn captures_of_a_trial(&self) -> u64 {
         match self.identity.max_captures {

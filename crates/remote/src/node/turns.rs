@@ -1,4 +1,4 @@
-//! Two ways of one trial by turns: frames of a fast track's flow beside a background in pairs, one of each through the
+//! Two ways of one trial in turn: frames of a fast track's flow beside a background in pairs, one of each through the
 //! stack, so that whatever holds the node up holds both ways up.
 
 use wirelab_socket::udp::is_second;
@@ -15,9 +15,9 @@ use super::ways::rule_ports;
 /// Ways that take turns.
 const WAYS: u64 = 2;
 /// Who receives the frames.
-const RECEIVER: &str = "node; frames by turns with the other way";
+const RECEIVER: &str = "node; frames in turn with the other way";
 /// Why figures of a single way are not there.
-const BY_TURNS: &str = "frames of two ways were sent by turns";
+const IN_TURN: &str = "frames of two ways were sent in turn";
 /// Counters that are not of what goes through the stack.
 const OF_FAST_TRACK: &str = "fast_track_";
 /// Counters of the capture points, which see both ways: told once.
@@ -31,7 +31,7 @@ const fn way(sequence: u32) -> Path {
     }
 }
 
-/// The trial that runs this one and the same on the other way by turns, at twice the rate; `None` where it is none of
+/// The trial that runs this one and the same on the other way in turn, at twice the rate; `None` where it is none of
 /// a pair: without a rule of a UDP port, a background and a rate, or of more frames than a node keeps the times of.
 pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
     let paired = matches!(trial.path, Some(Path::Stack | Path::FastTrack));
@@ -76,7 +76,7 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     let path = trial.path.unwrap_or(Path::Stack);
     let mut mine = both.clone();
     mine.trial = trial;
-    mine.cpu_load = Field::absent(BY_TURNS);
+    mine.cpu_load = Field::absent(IN_TURN);
     let is_mine = |name: &str| {
         let foreign = name.starts_with(OF_FAST_TRACK) || name.starts_with(OF_POINTS);
         path == Path::FastTrack || !(foreign || name == unseen::UNSEEN)
@@ -109,10 +109,10 @@ fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &m
     let stages = stage::between(&mine, notes).into_iter();
     flow.series = stages.map(|(_, series)| series).collect();
     RECEIVER.clone_into(&mut flow.receiver_path);
-    flow.without_rates(BY_TURNS);
+    flow.without_rates(IN_TURN);
     flow.intervals = FlowIntervals::default();
-    flow.jitter_ps = Field::absent(BY_TURNS);
-    flow.sender = Field::absent(BY_TURNS);
+    flow.jitter_ps = Field::absent(IN_TURN);
+    flow.sender = Field::absent(IN_TURN);
     flow.sent_frames = flow.sent_frames.clone().map(|sent| sent_of(sent, path));
     let application = mine.iter().rev().find(|point| point.name == "application");
     let taken = application.map_or(&[][..], |point| &point.times);
@@ -121,7 +121,7 @@ fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &m
         (Some(counts), Some(sent)) if *sent > 0 => {
             Field::measured(counts.lost_frames as f64 / *sent as f64)
         }
-        _ => Field::absent(BY_TURNS),
+        _ => Field::absent(IN_TURN),
     };
 }
 

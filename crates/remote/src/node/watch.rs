@@ -17,7 +17,7 @@ pub struct Watch {
 }
 
 /// Attach the program where the trial needs it: where the times at which frames from the node arrive can be compared
-/// with its own, or frames past its stack would not arrive without. What could not be had is added to `notes`.
+/// with its own, or frames past its stack would not arrive without. What is not available is added to `notes`.
 pub fn begin(
     plan: &Plan,
     interface: Option<&Interface>,

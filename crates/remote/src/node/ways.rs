@@ -77,7 +77,7 @@ pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> 
     }))
 }
 
-/// The UDP port of those frames of a flow by turns that go through the stack: one that no rule names, nor the background.
+/// The UDP port of those frames of a flow in turn that go through the stack: one that no rule names, nor the background.
 ///
 /// # Errors
 /// [`NodeError::BadTrial`] for a rule that is none.

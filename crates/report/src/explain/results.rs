@@ -9,7 +9,7 @@ use crate::format;
 use crate::row;
 
 /// What stands behind the predicted column.
-const FORETOLD: &str = "Medians from the driver to the application. Predicted is the stack's time less the stages that the \
+const PREDICTED: &str = "Medians from the driver to the application. Predicted is the stack's time less the stages that the \
      fast track skips; the hand-over past the stack is taken to cost nothing, so that the difference to what was \
      measured is its cost, and what the wait differs by.";
 
@@ -40,7 +40,7 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
         let (node, layer) = (&gains[0].node, row::layer(gains[0].layer));
         out.push(Block::Heading(format!("The fast track of {node}: {layer}")));
         out.push(fast_track(gains));
-        out.push(Block::Words(FORETOLD.to_owned()));
+        out.push(Block::Words(PREDICTED.to_owned()));
     }
     for model in &e.models {
         out.push(Block::Heading(format!("The model {}", model.node)));

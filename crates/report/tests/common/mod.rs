@@ -438,7 +438,7 @@ pub fn examples() -> Vec<(String, ResultsFile)> {
         .filter(|path| path.extension().is_some_and(|e| e == "json"))
         .collect();
     files.sort();
-    assert!(files.len() >= 5, "one for each kind of node: {files:?}");
+    assert!(files.len() >= 5, "one for each node type: {files:?}");
     let named = files.iter().map(|path| {
         let text = std::fs::read_to_string(path).unwrap();
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();

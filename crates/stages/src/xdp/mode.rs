@@ -88,7 +88,7 @@ pub(super) fn attach(
         Err(error) => return Err(in_words(error)),
     };
     if wanted == Xdp::Auto {
-        // What generic XDP says matters less than why the driver's was not to be had.
+        // What generic XDP says matters less than why the driver's is not available.
         if let Ok(link) = ebpf::attach(port, program, Mode::Generic) {
             let remark = format!(
                 "generic XDP on {port}, since its driver refuses native XDP ({why}): it is slower, and each frame has \

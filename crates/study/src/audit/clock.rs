@@ -168,7 +168,7 @@ impl Clock<'_> {
         self.convinces().then(|| {
             format!(
                 "It is a sampling artefact of a {} probe: {} clocks of {} between two frames, where the wire needs {} \
-                 in the mean.",
+                 on average.",
                 show::clock(self.hz),
                 counted.periods,
                 show::time(1.0 / self.hz),

@@ -1,4 +1,4 @@
-//! The commands about nodes on paper and published tables: predict, explain, whatif, fit, audit, study.
+//! The commands about models and published tables: predict, explain, whatif, fit, audit, study.
 
 use std::path::PathBuf;
 

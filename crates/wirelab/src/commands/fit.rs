@@ -103,7 +103,7 @@ fn digits(value: f64) -> usize {
     (3 - magnitude).clamp(0, 6) as usize
 }
 
-/// The fast track at one size, as the stack foretells it and as it was measured.
+/// The fast track at one size, as the stack predicts it and as it was measured.
 fn gain(g: &FastTrackGain) -> String {
     let measured = match (g.measured_ps, g.error_percent) {
         (Some(ps), Some(error)) => format!(
@@ -141,7 +141,7 @@ fn left_out(l: &LeaveOneOut) -> String {
         some => format!("; out of line: {}", some.join(", ")),
     };
     format!(
-        "leave-one-out error of {}: {} in the mean, at most {} ({} cells){named}",
+        "leave-one-out error of {}: {} on average, at most {} ({} cells){named}",
         l.figure,
         error(l.mean_error),
         error(l.max_error),

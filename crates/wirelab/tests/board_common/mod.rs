@@ -21,7 +21,7 @@ pub fn can_run(board: &str) -> bool {
     found.is_ok()
 }
 
-/// Whether TAP devices in namespaces can be had.
+/// Whether TAP devices in namespaces are available.
 pub fn can_tap() -> bool {
     if let Err(error) = wirelab_port::netns::probe() {
         assert!(error.is_privilege(), "{error}");

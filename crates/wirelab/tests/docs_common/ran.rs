@@ -42,7 +42,7 @@ impl Tally {
         (output, kept)
     }
 
-    /// A page of which nothing that is measured was had would agree with any program.
+    /// A page without any measured result would agree with any program.
     pub fn check(&self, page: &str, run: impl Fn(&str) -> Output) {
         let Some(command) = self.excused.first().filter(|_| self.kept == 0) else {
             return;
@@ -107,8 +107,8 @@ fn a_page_whose_measurements_are_all_excused_fails() {
     );
     assert!(!tally.run(measure, 0, busy).1);
     assert!(fails(&tally, &busy));
-    assert!(!fails(&tally, &good), "it was had in the end");
+    assert!(!fails(&tally, &good), "it was measured in the end");
     assert!(fails(&tally, &gives(2, "an error")));
     assert!(tally.run(measure, 0, good).1);
-    assert!(!fails(&tally, &busy), "another one was had");
+    assert!(!fails(&tally, &busy), "another one was measured");
 }

@@ -187,7 +187,7 @@ impl Watch {
             .map_err(Failure::usage)?;
         let failed = |e: std::io::Error| {
             Failure::usage(format!(
-                "UDP port {udp} cannot be had here ({e}): choose another with --port, or --watch where another program \
+                "UDP port {udp} is not available here ({e}): choose another with --port, or --watch where another program \
                  receives the frames"
             ))
         };
