@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_trial::counter::{DEPARTURE_UNKNOWN, SHARED_TIME};
+use wirelab_trial::format;
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::{
     Extent, Field, FlowObservation, Node, Observation, Status, TesterObservation, Warning,
@@ -105,7 +106,12 @@ fn status(plan: &Plan, ran: &Ran) -> Status {
     {
         None => Status::Complete,
         Some((flow, s)) => Status::Partial {
-            why: format!("{} sent {} of {frames} frames", flow.from, s.sequences),
+            why: format!(
+                "{} sent {} of {}",
+                flow.from,
+                s.sequences,
+                format::count(frames, "frame")
+            ),
         },
     }
 }

@@ -8,7 +8,7 @@ use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_port::packet::{self, CaptureSink, FrameSink, PacketError};
 use wirelab_port::xdp::{self, Generator, GeneratorOptions, XdpError};
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::{Cancel, Extent, NodeError, Observation, Progress, Warning};
+use wirelab_trial::{Cancel, Extent, NodeError, Observation, Progress, Warning, format};
 
 use crate::flow::{FlowPlan, Plan, interface_error};
 use crate::observe::{self, Ran};
@@ -216,7 +216,10 @@ fn what_a_capture_lacks(seen: &CheckReport) -> Option<String> {
     // Where the host joined frames there is no bound, and a note says so.
     let bound = match seen.missed.at_most {
         0 | u64::MAX => None,
-        frames => Some(format!("the capture lacks up to {frames} frames")),
+        frames => Some(format!(
+            "the capture may lack up to {}",
+            format::count(frames, "frame")
+        )),
     };
     let told: Vec<_> = bound.into_iter().chain(seen.notes.clone()).collect();
     (!told.is_empty()).then(|| told.join("; "))

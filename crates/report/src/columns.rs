@@ -208,8 +208,7 @@ fn layer(r: &Row<'_>) -> Cell {
 /// An extent in words.
 pub fn extent(extent: Extent) -> String {
     match extent {
-        Extent::Frames { frames: 1 } => "1 frame".to_owned(),
-        Extent::Frames { frames } => format!("{} frames", format::integer(frames)),
+        Extent::Frames { frames } => format::count(frames, "frame"),
         Extent::Time { time_ps } => format::time(time_ps),
     }
 }

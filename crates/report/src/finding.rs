@@ -2,7 +2,7 @@
 
 use wirelab_trial::{Counts, FlowObservation, Kind, Observation, ResultsFile, Status};
 
-use crate::format::integer;
+use crate::format::{count, integer};
 use crate::row::{bad, searched};
 
 /// Something wrong with a trial.
@@ -150,8 +150,8 @@ fn counts_in_words(flow: &FlowObservation, counts: &Counts) -> String {
     .map(|(word, n)| format!("{} {word}", integer(*n)))
     .collect();
     let of = match flow.sent_frames.value() {
-        Some(sent) => format!("of {} frames sent", integer(*sent)),
-        None => format!("of {} frames received", integer(counts.received_frames)),
+        Some(sent) => format!("of {} sent", count(*sent, "frame")),
+        None => format!("of {} received", count(counts.received_frames, "frame")),
     };
     if words.is_empty() {
         return format!(

@@ -71,7 +71,8 @@ pub fn left_to_searches(file: &ResultsFile) -> Option<String> {
     let count = searched(file).iter().filter(|s| **s).count();
     (count > 0).then(|| {
         format!(
-            "{count} trials of searches are summed up below; CSV and the results file have each."
+            "Searches ran {}; their results are below, and CSV and the results file have each trial.",
+            format::count(count as u64, "trial")
         )
     })
 }

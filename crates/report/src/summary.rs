@@ -5,7 +5,7 @@ use wirelab_trial::{Counts, Field, Found, Kind, Observation, ResultsFile, Status
 
 use crate::datasheet::{EMULATED, is_datasheet};
 use crate::escape;
-use crate::format::{self, integer};
+use crate::format::{self, count, integer};
 use crate::interval;
 use crate::judge::{End, counted, judge};
 use crate::loss::{self, Loss};
@@ -190,8 +190,8 @@ fn totals(file: &ResultsFile) -> String {
         return ".".to_owned();
     }
     format!(
-        ": {} frames sent, {}, {} bad ({weakest}).",
-        integer(sent),
+        ": {} sent, {}, {} bad ({weakest}).",
+        count(sent, "frame"),
         loss::in_words(lost),
         integer(damaged)
     )

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use wirelab_port::ebpf::{Hist, Shared};
 use wirelab_port::iface::PortName;
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Direction, Histogram};
+use wirelab_trial::{Direction, Histogram, format};
 
 use crate::clock;
 use crate::error::StagesError;
@@ -215,21 +215,20 @@ impl Tracer {
             let name = point.name();
             if counts.missed > 0 {
                 notes.push(format!(
-                    "{name}: {} frames more than the store holds have no time",
-                    counts.missed
+                    "{name}: {} beyond the store's capacity, without a time",
+                    format::count(counts.missed, "frame")
                 ));
             }
             if counts.unreadable > 0 {
                 notes.push(format!(
-                    "{name}: the headers of {} frames do not lie in one piece and were not read",
-                    counts.unreadable
+                    "{name}: {} with headers in several pieces, which were not read",
+                    format::count(counts.unreadable, "frame")
                 ));
             }
             if point == Point::InInterrupt && counts.unmatched > 0 {
                 notes.push(format!(
-                    "{name}: {} frames came while the driver polled, or at a time that cannot be known, and waited for \
-                     no interrupt",
-                    counts.unmatched
+                    "{name}: {} without a wait for an interrupt: the driver was polling, or the time is unknown",
+                    format::count(counts.unmatched, "frame")
                 ));
             }
         }

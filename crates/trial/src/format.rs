@@ -5,6 +5,12 @@ pub fn integer(n: u64) -> String {
     group(&n.to_string())
 }
 
+/// A number with its unit, e.g. `1 frame` or `148,809 frames`; the plural of `unit` ends in `s`.
+pub fn count(n: u64, unit: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {unit}{plural}", integer(n))
+}
+
 fn group(digits: &str) -> String {
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

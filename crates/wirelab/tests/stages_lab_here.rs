@@ -125,7 +125,7 @@ fn a_copy_of_a_frame_is_not_one_more_and_is_told() {
     let notes = all["measuring"]["notes"].to_string();
     let told = "stack: ";
     assert!(
-        notes.contains(told) && notes.contains("frames that it had already are left out"),
+        notes.contains(told) && notes.contains("of a frame recorded before"),
         "{notes}"
     );
     // Nothing that was not seen is put as 0.

@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use wirelab_trial::format;
+
 use crate::pcapng::CaptureWriter;
 
 /// Whatever frames are to be handed to while they are checked.
@@ -85,8 +87,8 @@ impl Capture {
         match sink.frame(unix_ns, frame) {
             Ok(()) => self.frames += 1,
             Err(error) => {
-                let frames = self.frames;
-                self.ended = Some(format!("the capture ended after {frames} frames: {error}"));
+                let frames = format::count(self.frames, "frame");
+                self.ended = Some(format!("the capture ended after {frames}: {error}"));
                 self.sink = None;
             }
         }

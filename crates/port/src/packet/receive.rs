@@ -17,7 +17,7 @@ use crate::clock::{WallOffset, now_ns};
 use crate::drops::{self, Drops};
 use crate::iface::{Interface, PortName};
 use crate::job::{CheckJob, CheckReport};
-use wirelab_trial::HoldWatch;
+use wirelab_trial::{HoldWatch, format};
 
 /// Bytes of a receive ring unless another size is asked for: a third of a second of the smallest frames at a
 /// million a second, which a checker may be held up.
@@ -404,7 +404,8 @@ impl Checking {
         }
         if dropped > 0 {
             report.notes.push(format!(
-                "the checker was too slow for {dropped} frames of the port; give it a CPU of its own, or a lower load"
+                "the checker was too slow for {} of the port; give it a CPU of its own, or a lower load",
+                format::count(dropped, "frame")
             ));
         }
         if self.joined > 0 {

@@ -6,6 +6,7 @@ use wirelab_iperf::v2::stream::Pace;
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{Leg, Sent, UdpReceived};
 use wirelab_trial::counter::CHECKER_MISSED;
+use wirelab_trial::format;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::slices::Slices;
 use wirelab_trial::{
@@ -170,8 +171,8 @@ impl About<'_> {
         ));
         if report.refused_frames > 0 {
             let text = format!(
-                "the system had no room for {} datagrams, which never left",
-                report.refused_frames
+                "the kernel had no room for {} to send",
+                format::count(report.refused_frames, "datagram")
             );
             let way_out = "offer less: these datagrams are the tester's loss, not the node's";
             self.warnings

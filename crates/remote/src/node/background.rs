@@ -6,7 +6,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use wirelab_socket::flow::{Offer, Sent};
 use wirelab_socket::udp::Background as Sender;
-use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning};
+use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, format};
 
 use super::plan::Plan;
 use super::ways::BACKGROUND;
@@ -124,7 +124,8 @@ pub fn tell(
         warn(
             "background-refused",
             format!(
-                "{refused} frames of the background did not leave; the queue or the driver of the tester's interface did not take them"
+                "the queue or the driver of the tester's interface did not take {} of the background",
+                format::count(refused, "frame")
             ),
             "they count neither as sent nor as lost; offer less of either",
         );
@@ -136,7 +137,10 @@ pub fn tell(
         };
         warn(
             "background-lost",
-            format!("the node did not get {lost} of the {frames} frames of the background{doubt}"),
+            format!(
+                "the node did not get {lost} of {} of the background{doubt}",
+                format::count(frames, "frame")
+            ),
             "nothing is wrong where it was meant to be too much; else offer less",
         );
     }

@@ -230,7 +230,10 @@ pub fn verdict(file: &ResultsFile) -> String {
             kinds.push(row::kind(kind));
         }
     }
-    let mut text = format!("{trials} trials, {searched} of them in searches");
+    let mut text = format!(
+        "{}, {searched} of them in searches",
+        format::count(trials as u64, "trial")
+    );
     if !kinds.is_empty() {
         text.push_str(&format!("; rates {}", kinds.join(" and ")));
     }

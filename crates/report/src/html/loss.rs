@@ -54,7 +54,7 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
         }
         let label = row.label();
         picture.text("tick", "end", (ZERO - 10.0, top + 13.0), &label);
-        let title = format!("{label}: {text} frames lost");
+        let title = format!("{label}: frames lost: {text}");
         let certain = if loss.low > 0.0 { "lost" } else { "none" };
         let mut begin = ZERO;
         for (class, share) in [(certain, Some(loss.low)), ("perhaps", loss.at_most())] {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, UdpSocket};
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::job::Judge;
-use wirelab_trial::{Cancel, HoldWatch};
+use wirelab_trial::{Cancel, HoldWatch, format};
 use wirelab_wire::check::classify_data;
 use wirelab_wire::{Header, Layer, Verdict};
 
@@ -297,8 +297,8 @@ impl Checking {
         self.notes.extend(self.clock.note());
         if self.refusals > 0 {
             self.notes.push(format!(
-                "the peer refused {} datagrams that were sent on this socket",
-                self.refusals
+                "the peer refused {} sent on this socket",
+                format::count(self.refusals, "datagram")
             ));
         }
         report.notes.extend(self.notes);

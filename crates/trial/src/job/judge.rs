@@ -6,6 +6,7 @@ use wirelab_wire::{Flags, Header, Verdict};
 use super::{CheckReport, Missed};
 use crate::clock::Clock;
 use crate::counts::Counts;
+use crate::format;
 use crate::jitter::Jitter;
 use crate::series::SeriesBuilder;
 use crate::slices::{Marks, Totals};
@@ -246,14 +247,14 @@ impl Judge {
         }
         if self.mixed > 0 {
             notes.push(format!(
-                "{} frames were repeating frames where sequences were announced, or the other way round",
-                self.mixed
+                "{} announced as a sequence repeated, or the reverse",
+                format::count(self.mixed, "frame")
             ));
         }
         if self.early > 0 {
             notes.push(format!(
-                "{} frames came before they were sent, as their times have it: sender and checker do not share a clock, and their latency was left out",
-                self.early
+                "{} arrived before the time of sending: sender and checker do not share a clock, and this latency was left out",
+                format::count(self.early, "frame")
             ));
         }
         let totals = self.totals();

@@ -9,6 +9,7 @@ use crate::clock::ClockKind;
 use crate::counter::CHECKER_MISSED;
 use crate::counts::Ledger;
 use crate::field::Field;
+use crate::format;
 use crate::interval::FlowIntervals;
 use crate::observation::{Elapsed, FlowObservation, SenderObservation, Spans, Warning};
 use crate::slices::Slices;
@@ -217,8 +218,8 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
     }
     if sent.refused_frames > 0 {
         let text = format!(
-            "{from}: {} frames did not leave; the queue or the driver of the interface did not take them",
-            sent.refused_frames
+            "{from}: the queue or the driver of the interface did not take {}",
+            format::count(sent.refused_frames, "frame")
         );
         push(
             "driver-refused",
@@ -230,10 +231,11 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
         let (missed, either) = (counts.missed_frames, counts.lost_or_missed_frames);
         let text = match either {
             0 => {
-                format!("{to}: the checker's own queue overflowed; {missed} frames went by unseen")
+                let missed = format::count(missed, "frame");
+                format!("{to}: the checker's own queue overflowed and missed {missed}")
             }
             _ => format!(
-                "{to}: the checker's own queue overflowed; {missed} to {} frames went by unseen, so the loss is a range",
+                "{to}: the checker's own queue overflowed and missed {missed} to {} frames, so the loss is a range",
                 missed + either
             ),
         };
@@ -256,8 +258,8 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
         push(
             "other-run-frames",
             format!(
-                "{to}: {} frames of an earlier run arrived; they are in no other count",
-                counts.other_run_frames
+                "{to}: {} of an earlier run arrived; no other count includes them",
+                format::count(counts.other_run_frames, "late frame")
             ),
             "offer less, so that queues on the way do not fill, or let more time pass between runs",
         );

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{PointTimes, TO};
 use crate::clock::Clock;
+use crate::format;
 use crate::series::{Series, SeriesBuilder};
 
 /// The longest time between two points of a frame that is believed: an hour, in ps. No frame stays so long in a node.
@@ -97,7 +98,8 @@ impl<'a> Chain<'a> {
             if copies > 0 {
                 let name = &point.name;
                 notes.push(format!(
-                    "{name}: {copies} records of frames that it had already are left out"
+                    "{name}: left out {} of a frame recorded before",
+                    format::count(copies as u64, "record")
                 ));
             }
             chain.points.push(Passed { point, ticks });
@@ -237,7 +239,7 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "driver: 1 records of frames that it had already are left out",
+                "driver: left out 1 record of a frame recorded before",
                 "not every frame of stream 0 has a time at each point: of 4, missing at driver 1",
                 "driver to application: 1 times run backwards and are left out"
             ]

@@ -2,6 +2,7 @@
 
 use wirelab_port::lab::{EphemeralLab, Lab, LabOwner, LabSpec, LabStatus, Side};
 use wirelab_port::netns::NetNs;
+use wirelab_report::format;
 
 use crate::args::{LabArgs, LabCommand};
 use crate::ask::{self, lab_failure};
@@ -84,7 +85,12 @@ fn status(json: bool) -> Result {
         say!("no lab on this host; make one with 'wirelab lab up'");
     }
     for lab in &labs {
-        say!("{} ({} pairs, {})", lab.name, lab.pairs, owner(lab));
+        say!(
+            "{} ({}, {})",
+            lab.name,
+            format::count(lab.pairs.into(), "pair"),
+            owner(lab)
+        );
         for i in &lab.interfaces {
             let state = match &i.interface {
                 Ok(found) if i.is_up() => format!("up    {}", found.mac),

@@ -78,9 +78,9 @@ pub fn finish(capture: Arc<Mutex<CaptureWriter>>) -> std::result::Result<(), Fai
         Arc::into_inner(capture).ok_or_else(|| Failure::failed("the capture is still in use"))?;
     let writer = writer.into_inner().unwrap_or_else(|e| e.into_inner());
     let written = writer.finish().map_err(Failure::failed)?;
-    let frames = format::integer(written.frames);
+    let frames = format::count(written.frames, "frame");
     complain(format_args!(
-        "captured {frames} frames; judge them with 'wirelab verify'"
+        "captured {frames}; verify with 'wirelab verify'"
     ));
     Ok(())
 }
@@ -118,8 +118,8 @@ fn print(args: &ReceiveArgs, received: &Received) -> Result {
         .frames_per_s()
         .map_or("–".to_owned(), format::frame_rate);
     say!(
-        "{} frames of the flow at {rate} frames/s (measured, path {path})",
-        format::integer(c.received_frames)
+        "{} of the flow at {rate} frames/s (measured, path {path})",
+        format::count(c.received_frames, "frame")
     );
     tell_counts(c, &dropped(args, report));
     match args.sent {

@@ -128,8 +128,8 @@ fn print(json: bool, report: &SendReport, asked: &Asked, interrupted: bool) -> R
             _ => String::new(),
         };
         say!(
-            "sent {} frames (sequences 0 to {}) at {rate} frames/s (measured, path {path}){check}",
-            format::integer(emitted),
+            "sent {} (sequences 0 to {}) at {rate} frames/s (measured, path {path}){check}",
+            format::count(emitted, "frame"),
             report.sequences.saturating_sub(1)
         );
         if report.refused_frames > 0 {
@@ -186,9 +186,9 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
     } else {
         let faults = faults_in_words(&done.ledger);
         say!(
-            "{}: {} frames, {}; {faults}",
+            "{}: {}, {}; {faults}",
             file.display(),
-            format::integer(done.file.frames),
+            format::count(done.file.frames, "frame"),
             format::memory(done.file.bytes)
         );
     }
@@ -215,8 +215,8 @@ fn faults_in_words(ledger: &Ledger) -> String {
         return "no faults".to_owned();
     }
     format!(
-        "{} sequences, of which {} are lost; faults on purpose: {}",
-        format::integer(ledger.sent_frames),
+        "{}, {} lost; injected faults: {}",
+        format::count(ledger.sent_frames, "sequence"),
         format::integer(ledger.lost_frames),
         done.join(", ")
     )
@@ -238,7 +238,7 @@ mod tests {
         };
         assert_eq!(
             faults_in_words(&ledger),
-            "1,000 sequences, of which 12 are lost; faults on purpose: 12 dropped, 3 corrupted"
+            "1,000 sequences, 12 lost; injected faults: 12 dropped, 3 corrupted"
         );
     }
 }

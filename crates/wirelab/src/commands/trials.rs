@@ -7,7 +7,7 @@ use wirelab_bench::{
 };
 use wirelab_port::host;
 use wirelab_report::judge::judge;
-use wirelab_report::{Format, render, summary_line, verdict};
+use wirelab_report::{Format, format, render, summary_line, verdict};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile};
 
@@ -232,8 +232,8 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
         Ended::Failed(error) => return Err(error.into()),
         Ended::Unsaved(error) => return Err(Failure::failed(error)),
         Ended::Interrupted => complain(format_args!(
-            "wirelab: interrupted; {} trials were not run{kept}",
-            outcome.not_run
+            "wirelab: interrupted; {} not run{kept}",
+            format::count(outcome.not_run as u64, "trial")
         )),
         Ended::Done => {}
     }

@@ -34,10 +34,10 @@ pub fn run(args: &VerifyArgs) -> Result {
 
 fn print(report: &VerifyReport) {
     say!(
-        "{}: {}, {} frames, {} of test flows, {} foreign",
+        "{}: {}, {}, {} of test flows, {} foreign",
         report.name,
         report.format,
-        format::integer(report.frames),
+        format::count(report.frames, "frame"),
         format::integer(report.test_frames()),
         format::integer(report.foreign_frames)
     );
@@ -85,7 +85,7 @@ fn print(report: &VerifyReport) {
 fn print_flows(report: &VerifyReport) {
     let runs = report.runs();
     if runs > 1 {
-        say!("{runs} runs, each judged by itself");
+        say!("{runs} runs, each judged alone");
     }
     let (mut shown, mut others) = (0, 0);
     for flow in &report.flows {

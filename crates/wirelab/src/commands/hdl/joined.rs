@@ -221,10 +221,10 @@ fn counted(counts: &Counts) -> Value {
 }
 
 fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
-    let sent = format::integer(came.sent_frames);
+    let sent = format::count(came.sent_frames, "frame");
     match came.sequences.checked_sub(1) {
         Some(last) => {
-            say!("generator: {sent} frames sent (measured, sequences 0 to {last})");
+            say!("generator: {sent} sent (measured, sequences 0 to {last})");
             say!(
                 "  {:>15} given to {}; check with --sent {}",
                 format::integer(came.to_host_frames),
@@ -235,7 +235,7 @@ fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
         None => say!("generator: no frame sent (measured)"),
     }
     for (frames, what) in [
-        (came.injected_faults, "faults made, as asked"),
+        (came.injected_faults, "injected faults"),
         (
             came.kept_back_frames,
             "kept back: a wrong FCS goes to no host",
@@ -252,8 +252,8 @@ fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
 
 fn tell_checker(args: &HdlArgs, came: &Joined, counts: &Counts) {
     let taken = format::integer(came.from_host_frames);
-    let received = format::integer(counts.received_frames);
-    say!("checker: {received} frames of the flow (measured), of {taken} that the host sent");
+    let received = format::count(counts.received_frames, "frame");
+    say!("checker: {received} of the flow (measured), of {taken} that the host sent");
     receive::tell_counts(counts, &[]);
     match args.sent {
         Some(sent) => receive::tell_lost(counts, sent),
