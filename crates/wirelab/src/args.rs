@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, Parser, Subcommand};
 
 mod board;
 mod hdl;
@@ -23,6 +23,18 @@ pub use model::{
 };
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
 pub use stages::StagesArgs;
+
+/// Headings of the help, each with the options under it.
+type Headings = &'static [(&'static str, &'static [&'static str])];
+
+/// Gives an option its heading; options without one stay under "Options".
+fn under_its_heading(arg: Arg, headings: Headings) -> Arg {
+    let id = arg.get_id().as_str();
+    match headings.iter().find(|(_, ids)| ids.contains(&id)) {
+        Some((heading, _)) => arg.help_heading(*heading),
+        None => arg,
+    }
+}
 
 /// Measure how fast an Ethernet node really is, where its time goes, and what a change would gain
 #[derive(Debug, Parser)]

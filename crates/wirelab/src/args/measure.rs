@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args};
 use wirelab_trial::Trial;
 
-use super::{MatrixArgs, OfferArgs};
+use super::{Headings, MatrixArgs, OfferArgs, under_its_heading};
 
 /// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
 #[derive(Args, Debug)]
@@ -117,21 +117,47 @@ const SHORT_HELP: [&str; 10] = [
     "output",
 ];
 
+/// Every other option is under "What to offer".
+const HEADINGS: Headings = &[
+    (
+        "How to measure",
+        &[
+            "path",
+            "image",
+            "repeat",
+            "warmup",
+            "buffer_runs",
+            "probes",
+            "wait",
+            "rule",
+            "no_ceiling",
+            "resume",
+        ],
+    ),
+    (
+        "Search",
+        &[
+            "search",
+            "loss_curve",
+            "bursts",
+            "trials",
+            "exceed",
+            "width",
+            "around",
+        ],
+    ),
+    ("Output", &["output", "each_flow", "json", "capture"]),
+];
+
 /// Gives an option its heading in the help, and hides the rare ones from `-h`.
 fn in_its_group(arg: Arg) -> Arg {
     if arg.is_positional() {
         return arg;
     }
     let id = arg.get_id().as_str();
-    let heading = match id {
-        "search" | "loss_curve" | "bursts" | "trials" | "exceed" | "width" | "around" => "Search",
-        "output" | "each_flow" | "json" | "capture" => "Output",
-        "path" | "image" | "repeat" | "warmup" | "buffer_runs" | "probes" | "wait" | "rule"
-        | "no_ceiling" | "resume" => "How to measure",
-        _ => "What to offer",
-    };
     let is_rare = !SHORT_HELP.contains(&id);
-    arg.help_heading(heading).hide_short_help(is_rare)
+    let arg = arg.help_heading("What to offer").hide_short_help(is_rare);
+    under_its_heading(arg, HEADINGS)
 }
 
 /// The options that say what to offer.

@@ -5,6 +5,25 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use wirelab_socket::prefix::Prefix;
 
+use super::{Headings, under_its_heading};
+
+const HEADINGS: Headings = &[
+    ("Description", &["name", "set"]),
+    (
+        "Access and limits",
+        &[
+            "allow",
+            "token",
+            "allow_mac",
+            "allow_reverse",
+            "max_rate",
+            "max_time",
+            "no_iperf",
+        ],
+    ),
+    ("Cores and kernel", &["cpus", "receive_work", "xdp"]),
+];
+
 /// Run this host as a node under test
 #[derive(Args, Debug)]
 pub struct NodeArgs {
@@ -19,6 +38,7 @@ pub enum NodeCommand {
 
 /// Serve trials until Ctrl-C: test frames over UDP, TCP and Ethernet, CPU load, also iperf 2 and iperf3
 #[derive(Args, Debug)]
+#[command(mut_args(|arg| under_its_heading(arg, HEADINGS)))]
 #[command(after_help = "\
 A tester then runs 'wirelab measure node:ADDRESS' or 'wirelab measure iperf:ADDRESS'. The node sends test frames only to \
 the address that requested them. Each trial has an end, and one trial runs at a time. CPU load covers the cores of \

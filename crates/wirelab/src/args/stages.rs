@@ -4,8 +4,31 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::{Headings, under_its_heading};
+
+const HEADINGS: Headings = &[
+    (
+        "Trials",
+        &[
+            "length",
+            "count",
+            "load",
+            "wait",
+            "fast_track",
+            "background",
+            "probes",
+            "xdp",
+        ],
+    ),
+    ("hdl:reference", &["mac", "wait_states", "predicted"]),
+    ("here:IFACE", &["port", "stream", "watch", "time"]),
+    ("Boards", &["wall", "image", "against"]),
+    ("Output", &["output", "json"]),
+];
+
 /// Measure where the time goes inside a node: each stage of a frame's path, by the node's capture points
 #[derive(Args, Debug)]
+#[command(mut_args(|arg| under_its_heading(arg, HEADINGS)))]
 #[command(after_help = "\
 lab: makes two namespaces with a veth pair, runs 'wirelab node serve' on one side, and measures it from the other. \
 here:IFACE traces test frames that another machine sends through this host ('wirelab send'). A Linux node reports what \
