@@ -47,8 +47,9 @@ fn a_capture_that_lacks_frames_says_how_many() {
     assert_clean(&observation, "the trial itself");
     let mut told = observation.warnings.iter().filter(|w| w.code == "capture");
     let told = &told.next().expect("the capture lacks frames").text;
-    let number = told.split("lacks up to ").nth(1).expect(told);
-    let number: u64 = number.split(' ').next().unwrap().parse().unwrap();
+    let number = told.split("may lack up to ").nth(1).expect(told);
+    let number = number.split(' ').next().unwrap().replace(',', "");
+    let number: u64 = number.parse().unwrap();
     assert!(number >= FRAMES - written, "{told}: {written} are in it");
 }
 
