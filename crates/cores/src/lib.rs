@@ -4,7 +4,7 @@
 //! receive work of each goes to its own. On veth the sender's core does the receiver's work unless it is steered:
 //! both ends must be.
 //!
-//! It knows no other crate; `port`, `iperf`, the kinds of node and the command line use it. Start reading at
+//! It knows no other crate; `port`, `iperf`, the node types and the command line use it. Start reading at
 //! [`busy::Meter`] for CPU load, and at [`pin`] and [`steer::Steering`] for where work goes and how the host gets its
 //! settings back.
 #![deny(unsafe_code)]

@@ -64,7 +64,7 @@ pub fn interface_error(error: IfaceError) -> NodeError {
     }
 }
 
-/// What a kind of node that is nothing but ports takes of a trial.
+/// What a node type that is nothing but ports takes of a trial.
 const ACCEPTS: Accepts<'_> = Accepts {
     layers: &[Layer::Ethernet, Layer::UdpIpv4, Layer::UdpIpv6],
     directions: &[Direction::Transmit, Direction::Receive, Direction::Both],

@@ -262,7 +262,10 @@ fn frames_in_several_pieces_are_counted_as_unreadable() {
         assert_eq!(unreadable, u64::from(FRAMES));
     }
     let told = tracer.notes().join("; ");
-    assert_eq!(told.contains("with headers in several pieces"), unreadable > 0);
+    assert_eq!(
+        told.contains("with headers in several pieces"),
+        unreadable > 0
+    );
 }
 
 /// Whether this kernel leaves spliced data of UDP where they are: Linux 6.5 and newer do.

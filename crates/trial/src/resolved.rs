@@ -1,4 +1,4 @@
-//! A trial as a node runs it: what every kind of node works out of a [`Trial`] before anything is sent, and refuses.
+//! A trial as a node runs it: what every node type works out of a [`Trial`] before anything is sent, and refuses.
 //!
 //! A kind declares in [`Accepts`] what it takes. What it does not declare is refused here, with the reason that it gives: a
 //! field that is new to [`Trial`] is refused by every kind until the kind declares it.

@@ -219,7 +219,7 @@ impl Trial {
         .filter_map(|(option, asked)| asked.then_some(option))
     }
 
-    /// This trial with one optional field asked: what a kind of node that refuses the field is tested with.
+    /// This trial with one optional field asked: what a node type that refuses the field is tested with.
     #[must_use]
     pub fn asking(&self, option: TrialOption) -> Trial {
         let mut trial = self.clone();
@@ -244,7 +244,7 @@ impl Trial {
         trial
     }
 
-    /// This trial with each optional field but those of `taken`, alone, and the name of the field: what a kind of node that
+    /// This trial with each optional field but those of `taken`, alone, and the name of the field: what a node type that
     /// takes no others is tested with.
     pub fn asking_all_but<'a>(
         &'a self,
