@@ -80,7 +80,7 @@ class Dist(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "root: a root of its own and network namespaces need it")
     def test_the_deb_works_in_a_root_with_nothing_but_what_it_depends_on(self):
-        self.assertRegex(run("dpkg-deb", "-f", self.deb, "Depends"), r"^libc6 .*iproute2\n$")
+        self.assertRegex(run("dpkg-deb", "-f", self.deb, "Depends"), r"^iproute2, libc6 \([^,]*\)\n$")
         # Labs are made by iproute2's programs.
         for tool in ("ip", "tc", "sh"):
             shutil.copy(shutil.which(tool), self.root / "usr/bin")

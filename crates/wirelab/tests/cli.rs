@@ -224,10 +224,9 @@ fn help_man_page_and_completions_come_from_one_definition() {
             "man page lacks {command}"
         );
         for shell in ["bash", "zsh", "fish"] {
-            assert!(
-                stdout(&wirelab(&["completions", shell])).contains(command),
-                "{shell} lacks {command}"
-            );
+            let completions = stdout(&wirelab(&["completions", shell]));
+            assert!(completions.contains(command), "{shell} lacks {command}");
+            assert!(completions.contains("udp4"), "{shell} lacks layers");
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use wirelab_wire::Layer;
 
 use crate::args::Cli;
 use crate::exit::{Failure, Outcome, Result};
@@ -10,9 +12,20 @@ use crate::terminal::put;
 
 pub fn completions(shell: clap_complete::Shell) -> Result {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "wirelab", &mut text);
+    let mut command = with_layers(Cli::command());
+    clap_complete::generate(shell, &mut command, "wirelab", &mut text);
     put!("{}", String::from_utf8_lossy(&text));
     Ok(Outcome::Done)
+}
+
+/// A command with the words of layers, which its own parser takes in lists too.
+fn with_layers(command: clap::Command) -> clap::Command {
+    let words = Layer::ALL.map(Layer::word);
+    let command = command.mut_args(|arg| match arg.get_id().as_str() {
+        "layer" => arg.value_parser(PossibleValuesParser::new(words)),
+        _ => arg,
+    });
+    command.mut_subcommands(with_layers)
 }
 
 pub fn man(folder: Option<&Path>) -> Result {
