@@ -67,6 +67,12 @@ class Dist(unittest.TestCase):
         self.assertLessEqual(set(libraries(program)), LIBC6)
         self.assertNotIn(".debug_info", run("readelf", "-S", program))
 
+    def test_hardware_that_was_left_out_is_named_with_its_fix(self):
+        asked = [self.root / "usr/bin/wirelab", "measure", "hdl:4", "--length", "64"]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, "fix: .*make setup build")
+
     def test_the_deb_has_man_pages_and_completions(self):
         share = self.root / "usr/share"
         self.assertTrue((share / "man/man1/wirelab.1.gz").is_file())
