@@ -215,6 +215,12 @@ class Selection(unittest.TestCase):
                 given = {f.removeprefix(f"{manifest.parent.name}/") for f in listed["features"]} | {"long"}
                 self.assertLessEqual(set(target.get("required-features", [])), given, f"{manifest}: {target['name']} runs nowhere")
 
+    def test_the_binaries_that_are_listed_are_files_of_tests(self):
+        tree = Path(__file__).resolve().parents[2]
+        listed = next(s for s in suites.load(Path(tree, "tests/suites.toml").read_text()) if s["format"] == "cargo")
+        for crate, name in (title.split("/") for title in listed["first"] + listed["deep"]):
+            self.assertTrue(Path(tree, "crates", crate, "tests", f"{name}.rs").is_file(), f"{crate}/{name}")
+
     def test_a_suite_of_both_runs_is_in_each(self):
         listed = [{"name": name, "format": "tap", **more} for name, more in
                   [("day", {}), ("depth", {"long": True}), ("both", {"long": "too"})]]
