@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use wirelab_cores::prefer_this_thread;
-use wirelab_socket::flow::{Live, Seen, Sent};
+use wirelab_socket::flow::{Live, Reception, Sent};
 use wirelab_socket::serve::Passed;
 use wirelab_trial::Cancel;
 
@@ -19,7 +19,7 @@ pub struct Told {
     /// What it sent.
     pub sent: Option<Box<Sent>>,
     /// What it received.
-    pub seen: Option<Box<Seen>>,
+    pub seen: Option<Box<Reception>>,
     /// How many of these it sent back, where it does that.
     pub echoed: Option<u64>,
     /// The application's times of frames received.
@@ -40,7 +40,7 @@ impl Told {
     }
 
     /// It received.
-    pub fn seen(seen: Seen) -> Told {
+    pub fn seen(seen: Reception) -> Told {
         Told {
             seen: Some(Box::new(seen)),
             ..Told::default()
@@ -48,7 +48,7 @@ impl Told {
     }
 
     /// It sent back what it received.
-    pub fn echoed(seen: Seen) -> Told {
+    pub fn echoed(seen: Reception) -> Told {
         Told {
             echoed: Some(seen.sent_back_frames),
             ..Told::seen(seen)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_control::value::State;
 use wirelab_cores::busy::now_ns;
-use wirelab_socket::flow::{Live, Seen, Sent};
+use wirelab_socket::flow::{Live, Reception, Sent};
 
 use crate::engine::{Leg, Plan, Told, Work};
 use crate::host::Host;
@@ -28,7 +28,7 @@ pub struct Came {
     /// What was sent.
     pub sent: Option<Box<Sent>>,
     /// What was received.
-    pub seen: Option<Box<Seen>>,
+    pub seen: Option<Box<Reception>>,
     /// Frames that were sent back.
     pub echoed: Option<u64>,
     /// Counters beside those of the frames.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wirelab_socket::echo;
-use wirelab_socket::flow::{Expect, Offer, Seen};
+use wirelab_socket::flow::{Expect, Offer, Reception};
 use wirelab_socket::serve::{self, Beside, Inlet, UdpEcho, UdpInlet, Watching};
 use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction, Wait};
@@ -157,11 +157,11 @@ pub fn background(beside: &Beside) -> Vec<(&'static str, u64)> {
 
 /// What frames taken one by one tell.
 pub fn of_served(served: serve::Served, sent_back_frames: u64) -> Told {
-    let seen = Seen {
+    let seen = Reception {
         report: served.report,
         sent_back_frames,
         failure: served.failure,
-        ..Seen::default()
+        ..Reception::default()
     };
     Told {
         passed_in: served.passed,

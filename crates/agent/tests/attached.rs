@@ -185,7 +185,7 @@ fn a_node_without_the_privilege_takes_the_sockets_stamps_and_says_why() {
         note.contains("no capture points inside the stack"),
         "{note}"
     );
-    let points = wirelab_control::told::points(&mut client, started.trial).unwrap();
+    let points = wirelab_control::node_report::points(&mut client, started.trial).unwrap();
     assert_eq!(names(&points), ["driver", "application"]);
     assert!(points.iter().all(|p| !p.records.is_empty()));
 }

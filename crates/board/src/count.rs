@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use wirelab_control::client::{Client, Patience, PointRecords};
 use wirelab_control::message::{Identity, Start};
+use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::refused;
-use wirelab_control::told::{self, Told};
 use wirelab_control::transport::Transport;
 use wirelab_control::value::{Extent as Until, Load, Path, State};
 use wirelab_trial::host_clock::unix_ns;
@@ -90,7 +90,7 @@ impl CountNode {
         };
         let (running, mut control) = start(info.name, &options)?;
         let identity = control.identity().clone();
-        let setup = told::setup(&mut control).map_err(|e| refused::of_start(&e))?;
+        let setup = node_report::setup(&mut control).map_err(|e| refused::of_start(&e))?;
         drop(running);
         if !identity.paths.contains(&Path::Loopback) {
             let why = format!("board {board} has no loopback inside its MAC");
@@ -155,14 +155,14 @@ impl CountNode {
                 "the board did not end its trial within {seconds} s"
             )));
         }
-        let told = Told::ask(&mut control, started.trial, false);
-        let points = told::points(&mut control, started.trial);
+        let told = NodeReport::ask(&mut control, started.trial, false);
+        let points = node_report::points(&mut control, started.trial);
         let points = points.map_err(|e| refused::of_start(&e))?;
         board.check()?;
         Ok(self.counted(told, &points))
     }
 
-    fn counted(&self, told: Told, points: &[PointRecords]) -> Counted {
+    fn counted(&self, told: NodeReport, points: &[PointRecords]) -> Counted {
         let times: Vec<_> = points.iter().map(PointRecords::times).collect();
         // What is received comes first, and both flows have the one stream: a name that comes again begins the other.
         let turn = times.windows(2).position(|p| p[0].name == p[1].name);
@@ -224,8 +224,8 @@ impl CountNode {
             sequences: sent,
             ..SendReport::default()
         };
-        let (seen, missing) = match told::counts(&counted.counters) {
-            Ok(counts) => (told::report(&counted.counters, counts, None), None),
+        let (seen, missing) = match node_report::counts(&counted.counters) {
+            Ok(counts) => (node_report::report(&counted.counters, counts, None), None),
             Err(name) => (Default::default(), Some(name)),
         };
         let mut flow = flow_observation(&asked, &report, seen);
@@ -275,7 +275,7 @@ impl Node for CountNode {
                 directions: vec![Direction::Both],
                 buffers: Vec::new(),
                 paths: Vec::new(),
-                ..told::capabilities(&self.identity, None)
+                ..node_report::capabilities(&self.identity, None)
             },
             setup: self.setup.clone(),
         }

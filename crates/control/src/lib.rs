@@ -6,7 +6,7 @@
 //! - [`line`] is the checked view of one line and the buffer to write one: no I/O, no allocation;
 //! - [`message`] and [`refusal`] are the plain representation;
 //! - [`client::Client`] asks over any [`transport::Transport`] and gets each thing done once;
-//! - [`told::Told`] is what a node says after a trial, in the terms of an observation;
+//! - [`node_report::NodeReport`] is what a node says after a trial, in the terms of an observation;
 //! - [`token::Token`] is the secret of a node that not everybody may use;
 //! - [`server::Server`] is a node without I/O around a [`server::NodeHandler`]; [`serve`] connects it.
 //!
@@ -18,13 +18,13 @@ pub mod assemble;
 pub mod client;
 pub mod line;
 pub mod message;
+pub mod node_report;
 pub mod refusal;
 pub mod refused;
 pub mod serve;
 pub mod server;
 pub mod slices;
 pub mod token;
-pub mod told;
 pub mod transport;
 pub mod value;
 

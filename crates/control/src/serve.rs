@@ -173,13 +173,13 @@ impl<H: NodeHandler> Shared<H> {
             return;
         }
         self.open_connections().push(Arc::clone(&connection));
-        let place = Place {
+        let guard = ConnectionGuard {
             shared: Arc::clone(self),
             connection,
         };
-        // If no thread is available, the place is given back and the connection closed.
+        // Without a thread the guard is dropped, which closes the connection.
         let _ = std::thread::Builder::new().spawn(move || {
-            let _ = place.shared.serve_connection(stream, &place.connection);
+            let _ = guard.shared.serve_connection(stream, &guard.connection);
         });
     }
 
@@ -277,13 +277,13 @@ impl<H: NodeHandler> Shared<H> {
     }
 }
 
-/// A place in the list of connections, given back however the connection ends.
-struct Place<H> {
+/// An entry in the list of connections, removed however the connection ends.
+struct ConnectionGuard<H> {
     shared: Arc<Shared<H>>,
     connection: Arc<Connection>,
 }
 
-impl<H> Drop for Place<H> {
+impl<H> Drop for ConnectionGuard<H> {
     fn drop(&mut self) {
         let own = |other: &Arc<Connection>| Arc::ptr_eq(other, &self.connection);
         let open = self.shared.connections.lock();

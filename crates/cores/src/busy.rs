@@ -82,10 +82,6 @@ impl Busy {
     pub fn ratio(&self) -> f64 {
         self.busy_ns as f64 / self.window_ns as f64
     }
-    /// What one step is of the window: the figure is known this well, give or take.
-    pub fn resolution_ratio(&self) -> f64 {
-        self.step_ns as f64 / self.window_ns as f64
-    }
 }
 
 /// Reads how long cores were idle. Nothing is allocated while it measures but the samples.
@@ -238,7 +234,6 @@ mod tests {
         let busy = meter.between(&at(0, 10), &at(1_000_000_000, 90)).unwrap();
         assert_eq!(busy[0].busy_ns, 200_000_000);
         assert!((busy[0].ratio() - 0.2).abs() < 1e-9);
-        assert!((busy[0].resolution_ratio() - 0.01).abs() < 1e-9);
         let back = meter.between(&at(0, 90), &at(1_000_000_000, 10)).unwrap();
         assert_eq!(back[0].busy_ns, 1_000_000_000, "idle time never goes back");
         let over = meter.between(&at(0, 0), &at(1_000_000_000, 200)).unwrap();

@@ -25,10 +25,10 @@ mod sys;
 pub use busy::{Busy, BusyError, Meter, Sample};
 pub use host::{clock_id, host_id};
 pub use list::{CoreError, Cores};
-pub use pin::{allowed, pin_process, pin_thread, stay_on_this_core};
+pub use pin::{allowed, pin_task, pin_thread, stay_on_this_core};
 pub use prefer::{Preferred, prefer_this_thread};
 pub use session::{PreferredSession, prefer_this_session, session_records};
-pub use steer::{SteerError, Steering, namespaces_left};
+pub use steer::{SteerError, Steering, mount_own_sysfs, namespaces_left};
 
 /// Puts back what killed processes changed: the priority of sessions, and settings of the interfaces of the calling
 /// thread's network namespace; not what somebody has changed since.

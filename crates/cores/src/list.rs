@@ -71,11 +71,6 @@ impl Cores {
         .ok()
     }
 
-    /// Whether a core is in both.
-    pub fn meets(&self, other: &Cores) -> bool {
-        self.0.iter().any(|core| other.0.contains(core))
-    }
-
     /// As the files of sysfs take it: hexadecimal words of 32 bits, the highest first, with commas between.
     pub fn mask(&self) -> String {
         let words = self.0.last().map_or(1, |last| last / 32 + 1);
@@ -174,7 +169,6 @@ mod tests {
         let one: Cores = "3".parse().unwrap();
         assert_eq!(all.without(&one).unwrap().to_string(), "0-2");
         assert_eq!(one.without(&all), None);
-        assert!(all.meets(&one) && !one.meets(&"0".parse().unwrap()));
     }
 
     proptest! {

@@ -1,21 +1,17 @@
-//! Which cores a thread or a process runs on.
-
-use std::fs;
+//! Which cores a thread runs on.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::list::{CoreError, Cores, MOST};
 
-/// The calling thread.
-const SELF: Pid = Pid::from_raw(0);
-
 /// The cores that the calling thread may run on.
 ///
 /// # Errors
 /// [`CoreError::Unknown`] where the kernel does not say.
 pub fn allowed() -> Result<Cores, CoreError> {
-    let set = sched_getaffinity(SELF).map_err(|errno| CoreError::Unknown(errno.to_string()))?;
+    let set = sched_getaffinity(Pid::from_raw(0))
+        .map_err(|errno| CoreError::Unknown(errno.to_string()))?;
     let limit = CpuSet::count().min(MOST);
     Cores::new((0..limit).filter(|core| set.is_set(*core).unwrap_or(false)))
 }
@@ -25,7 +21,10 @@ pub fn allowed() -> Result<Cores, CoreError> {
 /// # Errors
 /// [`CoreError::Refused`] where none of them is online or allowed.
 pub fn pin_thread(cores: &Cores) -> Result<(), CoreError> {
-    pin(SELF, cores)
+    pin_task(0, cores.numbers()).map_err(|errno| CoreError::Refused {
+        cores: cores.clone(),
+        why: format!("{errno} (see `lscpu --online`)"),
+    })
 }
 
 /// Keep the calling thread on the core that it runs on. Frames that one thread sends from two cores may overtake each
@@ -38,36 +37,16 @@ pub fn stay_on_this_core() -> Result<(), CoreError> {
     pin_thread(&Cores::new([core])?)
 }
 
-/// Let every thread of this process run on these cores alone, and those it will start.
+/// Let a thread of any process, by its number (0 for the calling one), run on these cores alone.
 ///
 /// # Errors
-/// [`CoreError::Refused`] where the kernel refuses one.
-pub fn pin_process(cores: &Cores) -> Result<(), CoreError> {
-    pin(SELF, cores)?;
-    let Ok(threads) = fs::read_dir("/proc/self/task") else {
-        return Ok(());
-    };
-    let numbers = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    for thread in numbers {
-        match pin(Pid::from_raw(thread), cores) {
-            // A thread that has ended meanwhile needs no core.
-            Err(_) if !fs::exists(format!("/proc/self/task/{thread}")).unwrap_or(true) => {}
-            other => other?,
-        }
-    }
-    Ok(())
-}
-
-fn pin(thread: Pid, cores: &Cores) -> Result<(), CoreError> {
-    let refused = |errno: nix::Error| CoreError::Refused {
-        cores: cores.clone(),
-        why: format!("{errno} (see `lscpu --online`)"),
-    };
+/// What the kernel says: `EINVAL` where none of them is online or allowed.
+pub fn pin_task(thread: i32, cores: &[usize]) -> nix::Result<()> {
     let mut set = CpuSet::new();
-    for core in cores.numbers() {
-        set.set(*core).map_err(refused)?;
+    for core in cores {
+        set.set(*core)?;
     }
-    sched_setaffinity(thread, &set).map_err(refused)
+    sched_setaffinity(Pid::from_raw(thread), &set)
 }
 
 #[cfg(test)]

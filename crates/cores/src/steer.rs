@@ -196,8 +196,11 @@ pub(crate) fn on_own_sysfs<T: Send>(
     })
 }
 
-/// Give the calling thread a mount namespace of its own, with a sysfs that shows its network namespace.
-fn mount_own_sysfs() -> nix::Result<()> {
+/// Gives the calling thread a mount namespace of its own, with a `/sys` that shows its network namespace.
+///
+/// # Errors
+/// What the kernel says: `EPERM` without CAP_SYS_ADMIN.
+pub fn mount_own_sysfs() -> nix::Result<()> {
     // Threads share one root and working directory, and the kernel refuses a private mount namespace then.
     unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS)?;
     // Without this the mount below would spread to the rest of the host.
@@ -235,7 +238,7 @@ impl Changed {
         settings: Vec<(String, File)>,
         value: &str,
     ) -> io::Result<Changed> {
-        let mut text = Place::of(interface)?.to_text();
+        let mut text = InterfaceId::of(interface)?.to_text();
         let mut files = Vec::new();
         for (name, mut file) in settings {
             let mut old = String::new();
@@ -271,9 +274,9 @@ impl Drop for Changed {
     }
 }
 
-/// Which interface, so that another of its name or number is never taken for it.
+/// Identifies an interface, so that another one of its name or number is never taken for it.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct InterfaceId {
     /// This start of the host.
     boot: String,
     namespace: Namespace,
@@ -308,10 +311,10 @@ impl Namespace {
     }
 }
 
-impl Place {
+impl InterfaceId {
     /// In the namespace of the calling thread.
-    fn of(interface: &str) -> io::Result<Place> {
-        Ok(Place {
+    fn of(interface: &str) -> io::Result<InterfaceId> {
+        Ok(InterfaceId {
             boot: host_id().unwrap_or_default(),
             namespace: Namespace::own()?,
             index: nix::net::if_::if_nametoindex(interface)?,
@@ -320,7 +323,7 @@ impl Place {
     }
 
     fn to_text(&self) -> String {
-        let Place {
+        let InterfaceId {
             boot,
             namespace: Namespace { inode, cookie },
             index,
@@ -372,8 +375,8 @@ fn is_done(text: &str) -> io::Result<bool> {
         // Another one has its number: it is gone.
         return Ok(namespace.inode == own.inode);
     }
-    match Place::of(interface) {
-        Ok(place) if Ok(place.index) == index.parse() => {}
+    match InterfaceId::of(interface) {
+        Ok(found) if Ok(found.index) == index.parse() => {}
         // The interface is gone, and another may have its name.
         _ => return Ok(true),
     }

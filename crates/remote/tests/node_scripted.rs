@@ -18,7 +18,7 @@ use wirelab_control::{Config, NodeHandler, Peer, Refusal, Server};
 use wirelab_model::fit::{FitOptions, fit};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::ControlNode;
-use wirelab_socket::flow::{Expect, Live, Seen};
+use wirelab_socket::flow::{Expect, Live, Reception};
 use wirelab_trial::{
     Cancel, ClockKind, Direction, Extent, Layer, Load, Node, Observation, Size, SizeUnit, Status,
     Trial,
@@ -32,7 +32,7 @@ const IDLE_PERCENT: u64 = 5;
 /// What a core does before the trial on a node that other programs use too.
 const BUSY_PERCENT: u64 = 40;
 
-type Receiving = (Cancel, JoinHandle<Seen>);
+type Receiving = (Cancel, JoinHandle<Reception>);
 
 /// Receives for real; its CPU load is worked out.
 struct Scripted {
@@ -43,7 +43,7 @@ struct Scripted {
     /// How long it takes to end, and when it was told to.
     tail: Duration,
     told: Option<Instant>,
-    seen: Seen,
+    seen: Reception,
     bytes: u64,
 }
 
@@ -56,7 +56,7 @@ impl Scripted {
             receiving: None,
             tail: Duration::ZERO,
             told: None,
-            seen: Seen::default(),
+            seen: Reception::default(),
             bytes: 0,
         }
     }

@@ -22,8 +22,6 @@ pub use stream::{Blocks, stream_probe};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
 
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
 pub use wirelab_trial::Wait;
 use wirelab_trial::job::{CheckReport, SendReport};
 use wirelab_trial::{Cancel, Field, Histogram, Pdv, Series};
@@ -121,22 +119,12 @@ fn measure_floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> io::
     let (tester, mirror) = (bind()?, bind()?);
     tester.connect(mirror.local_addr()?)?;
     // Two that spin need two cores; on one, each would wait for the other's turn to end.
-    let own = match cores() {
-        0 | 1 => Wait::Sleep,
-        _ => wait,
-    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let own = if cores < 2 { Wait::Sleep } else { wait };
     let source = tester.local_addr()?.ip();
     let reflector = |over: &Cancel| {
         let _ = reflect(&mirror, Some(source), None, own, &Live::default(), over);
     };
     let probed = |offer: &Offer| probe::run(&tester, offer, own, cancel);
     open_loop::floor(offer, reflector, probed)
-}
-
-/// Cores that this thread may run on.
-fn cores() -> usize {
-    let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
-    (0..CpuSet::count())
-        .filter(|core| set.is_set(*core).unwrap_or(false))
-        .count()
 }

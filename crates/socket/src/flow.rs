@@ -98,7 +98,7 @@ pub struct Sent {
 
 /// What a receiver saw.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct Reception {
     /// Counts and times. There is no latency in it: sender and receiver need not share a clock.
     pub report: CheckReport,
     /// Capture points of the first frames, as many as were wanted.

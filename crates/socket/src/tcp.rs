@@ -12,7 +12,7 @@ use wirelab_trial::job::{Judge, Pace};
 use wirelab_trial::{Cancel, HoldWatch};
 use wirelab_wire::check::classify_data;
 
-use crate::flow::{Expect, LEAST_BYTES, Live, MOST_BYTES, Offer, Seen, Sent, checked};
+use crate::flow::{Expect, LEAST_BYTES, Live, MOST_BYTES, Offer, Reception, Sent, checked};
 use crate::frames::{Frames, Progressing};
 use crate::sys;
 use crate::udp::{PATIENCE, is_not_yet};
@@ -177,13 +177,13 @@ fn write_frames(
 ///
 /// # Errors
 /// A size that is no test frame's, or what the socket says before anything came. What ends a flow that runs is in
-/// [`Seen::failure`].
+/// [`Reception::failure`].
 pub fn receive(
     mut stream: &TcpStream,
     expect: &Expect,
     live: &Live,
     cancel: &Cancel,
-) -> io::Result<Seen> {
+) -> io::Result<Reception> {
     let bytes = checked(expect.datagram_bytes)?;
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -271,7 +271,7 @@ impl Cutter {
         self.begun = there - whole;
     }
 
-    fn finish(mut self, failure: Option<io::Error>) -> Seen {
+    fn finish(mut self, failure: Option<io::Error>) -> Reception {
         let begun = self.begun;
         if begun > 0 {
             let frame = &self.buf[..begun];
@@ -284,7 +284,7 @@ impl Cutter {
                 self.bytes
             ));
         }
-        Seen {
+        Reception {
             report,
             captures: Vec::new(),
             sent_back_frames: 0,

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 use wirelab_socket::echo::{self, EchoReport, PERCENTILES, Stamps, Wait, names};
-use wirelab_socket::{Live, Offer, Seen, udp};
+use wirelab_socket::{Live, Offer, Reception, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent, Series};
 use wirelab_wire::{Header, header};
@@ -29,7 +29,7 @@ fn pair() -> (UdpSocket, UdpSocket) {
 }
 
 /// Run `work` against a reflector; what both say.
-fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
+fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
     let over = Cancel::new();
     std::thread::scope(|scope| {
         let reflector = scope.spawn(|| {
@@ -49,7 +49,7 @@ fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
     })
 }
 
-fn probe(wait: Wait, frames: u64) -> (EchoReport, Seen) {
+fn probe(wait: Wait, frames: u64) -> (EchoReport, Reception) {
     let (tester, node) = pair();
     let asked = offer(frames, Pace::of(Some(2_000.0)));
     reflected(&node, || {

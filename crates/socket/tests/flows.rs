@@ -3,7 +3,7 @@
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
 
-use wirelab_socket::{Expect, Live, Offer, Seen, Sent, tcp, udp};
+use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Counts, Extent};
 
@@ -28,7 +28,7 @@ fn expect(datagram_bytes: u32, captures: u32) -> Expect {
     }
 }
 
-fn over_udp(offer: &Offer, captures: u32) -> (Sent, Seen, Live) {
+fn over_udp(offer: &Offer, captures: u32) -> (Sent, Reception, Live) {
     let to = UdpSocket::bind("127.0.0.1:0").unwrap();
     udp::prepare(&to);
     let from = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -46,7 +46,7 @@ fn over_udp(offer: &Offer, captures: u32) -> (Sent, Seen, Live) {
     (sent, seen, live)
 }
 
-fn over_tcp(offer: &Offer) -> (Sent, Seen, Live) {
+fn over_tcp(offer: &Offer) -> (Sent, Reception, Live) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (to, _) = listener.accept().unwrap();

@@ -11,7 +11,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_impair::{BitErrors, Delay, DirectionSpec, When};
 use wirelab_port::inject::Schedule;
 use wirelab_socket::echo::{self, Stamps, Wait};
-use wirelab_socket::{Expect, Live, Offer, Seen, Sent, tcp, udp};
+use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Counts, Extent, FaultRates, Layer};
 use wirelab_wire::{Flags, Framing, Header, Size, SizeUnit, header, lfsr};
@@ -38,7 +38,7 @@ fn offer(frames: u64, frames_per_s: f64) -> Offer {
 
 /// Receive at the node while `work` sends; what both say. `work` must not return before all that is to come is on
 /// its way from the node's own interface.
-fn received<T>(rig: &Rig, node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
+fn received<T>(rig: &Rig, node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
     let over = Cancel::new();
     let receive = || udp::receive(node, Some(SOURCE), &EXPECT, &Live::default(), &over).unwrap();
     std::thread::scope(|scope| {

@@ -5,7 +5,7 @@
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command};
 
-use wirelab_socket::{Expect, Live, Offer, Seen, Sent, tcp, udp};
+use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent};
 
@@ -41,8 +41,8 @@ fn stop_for_a_second() -> Child {
 
 fn run(
     send: impl FnOnce() -> Sent + Send,
-    receive: impl FnOnce(&Cancel) -> Seen + Send,
-) -> (Sent, Seen) {
+    receive: impl FnOnce(&Cancel) -> Reception + Send,
+) -> (Sent, Reception) {
     let over = &Cancel::new();
     let mut stopper = stop_for_a_second();
     let both = std::thread::scope(|scope| {
@@ -55,7 +55,7 @@ fn run(
     both
 }
 
-fn over_udp(pace: Pace) -> (Sent, Seen) {
+fn over_udp(pace: Pace) -> (Sent, Reception) {
     let [to, from] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     from.connect(to.local_addr().unwrap()).unwrap();
     let send = move || udp::send(&from, &offer(pace), &Live::default(), &Cancel::new()).unwrap();
@@ -64,7 +64,7 @@ fn over_udp(pace: Pace) -> (Sent, Seen) {
     })
 }
 
-fn over_tcp(pace: Pace) -> (Sent, Seen) {
+fn over_tcp(pace: Pace) -> (Sent, Reception) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let from = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (to, _) = listener.accept().unwrap();

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::Ordering;
 
-use wirelab_socket::flow::Seen;
+use wirelab_socket::flow::Reception;
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::job::Judge;
 use wirelab_wire::header::{ETHERTYPE, Header};
@@ -29,7 +29,7 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
     };
     Ok(Box::new(move |live, cancel| {
         let mut frame = vec![0; LONGEST];
-        let mut seen = Seen::default();
+        let mut seen = Reception::default();
         let mut judge = Judge::new(None, 1);
         while !cancel.is_cancelled() {
             let len = match link.receive(&mut frame) {

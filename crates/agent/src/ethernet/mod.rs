@@ -19,7 +19,7 @@ use wirelab_port::iface::Interface;
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, SendJob};
 use wirelab_port::packet::{CheckOptions, Checker, SendOptions, send};
-use wirelab_socket::flow::{Expect, Live, Offer, Seen, Sent};
+use wirelab_socket::flow::{Expect, Live, Offer, Reception, Sent};
 use wirelab_socket::serve::Beside;
 use wirelab_trial::job::{CheckReport, Pace, SendReport};
 use wirelab_trial::{Buffers, Cancel, Direction, Wait};
@@ -191,10 +191,10 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
         });
         let report = checker.finish(Duration::ZERO).map_err(io::Error::other)?;
         seen(live, &report);
-        Ok(Told::seen(Seen {
+        Ok(Told::seen(Reception {
             report,
             captures,
-            ..Seen::default()
+            ..Reception::default()
         }))
     }))
 }

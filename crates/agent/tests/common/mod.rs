@@ -11,7 +11,7 @@ use wirelab_control::message::{Start, Status};
 use wirelab_control::transport::TcpTransport;
 use wirelab_control::value::{Extent, Load, State};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
-use wirelab_socket::flow::{Expect, Live, Offer, Seen, Sent};
+use wirelab_socket::flow::{Expect, Live, Offer, Reception, Sent};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Direction};
 use wirelab_wire::{Layer, Size, SizeUnit};
@@ -120,7 +120,7 @@ impl Bench {
 
     /// All capture points of a trial.
     pub fn taken(&mut self, trial: u32) -> Vec<PointRecords> {
-        wirelab_control::told::points(&mut self.client, trial).unwrap()
+        wirelab_control::node_report::points(&mut self.client, trial).unwrap()
     }
 
     /// A counter of the last trial.
@@ -230,7 +230,7 @@ pub fn send(socket: &UdpSocket, to: SocketAddr, frames: u64) -> Sent {
 }
 
 /// Receive the node's stream on the tester's side while `work` is done.
-pub fn receiving<T>(socket: &UdpSocket, work: impl FnOnce() -> T) -> (T, Seen) {
+pub fn receiving<T>(socket: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
     receiving_of(socket, &expect(), work)
 }
 
@@ -239,7 +239,7 @@ pub fn receiving_of<T>(
     socket: &UdpSocket,
     expected: &Expect,
     work: impl FnOnce() -> T,
-) -> (T, Seen) {
+) -> (T, Reception) {
     let over = Over(Cancel::new());
     let cancel = over.0.clone();
     std::thread::scope(|scope| {

@@ -16,7 +16,7 @@ mod traffic;
 use std::collections::BTreeMap;
 
 use wirelab_control::client::{Client, Patience};
-use wirelab_control::told;
+use wirelab_control::node_report;
 use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial, Warning};
@@ -106,7 +106,7 @@ impl Lpc1768Node {
         };
         // Nobody else is on this line, and a nonce of another length would shift all times by some bits.
         let mut client = Client::open_with(serial, PATIENCE, NONCE).map_err(no_node)?;
-        let mut setup = told::setup(&mut client).map_err(no_node)?;
+        let mut setup = node_report::setup(&mut client).map_err(no_node)?;
         setup.insert("image".to_owned(), image.path.display().to_string());
         setup.insert("emulator".to_owned(), EMULATOR.to_owned());
         if let Some(number) = options.descriptors {
@@ -201,7 +201,7 @@ impl Node for Lpc1768Node {
         Description {
             name: self.name.clone(),
             kind: "board".to_owned(),
-            capabilities: told::capabilities(identity, Some(plan::LINK_BITS_PER_S)),
+            capabilities: node_report::capabilities(identity, Some(plan::LINK_BITS_PER_S)),
             setup: self.setup.clone(),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_control::told;
+use wirelab_control::node_report;
 use wirelab_control::value::State;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
@@ -135,7 +135,7 @@ impl Parts<'_> {
     /// What the tester sent and the board received, as the board counts it.
     fn received(&mut self) -> FlowObservation {
         let sent = self.ran.offered.clone();
-        let counted = told::counts(&self.ran.told.counters);
+        let counted = node_report::counts(&self.ran.told.counters);
         let (counts, missing) = match counted {
             Ok(counts) => (counts, None),
             Err(name) => (Counts::default(), Some(name)),
@@ -150,7 +150,7 @@ impl Parts<'_> {
             _ => None,
         };
         let last = counts.received_frames.saturating_sub(1);
-        let mut seen = told::report(&self.ran.told.counters, counts, None);
+        let mut seen = node_report::report(&self.ran.told.counters, counts, None);
         if let Some(ps) = span.filter(|ps| *ps > 0 && last > 0) {
             (seen.first, seen.last) = (Some((0, 0)), Some((ps / 1000, last)));
         }

@@ -5,7 +5,7 @@ use std::io;
 
 use wirelab_control::client::{Client, ClientError};
 use wirelab_control::message::{Started, Status};
-use wirelab_control::told::Told;
+use wirelab_control::node_report::NodeReport;
 use wirelab_control::value::State;
 use wirelab_emulator::emac::CYCLE_PS;
 use wirelab_emulator::gpio::Edge;
@@ -31,7 +31,7 @@ pub struct Ran {
     /// Its last status.
     pub status: Status,
     /// What it told afterwards.
-    pub told: Told,
+    pub told: NodeReport,
     /// Edges of P0.0 during the trial.
     pub edges: Vec<Edge>,
     /// First preamble to the end of the last gap of what the board sent, in ps.
@@ -145,7 +145,7 @@ pub fn run(
     let instructions = client.transport().board.instructions() - before;
     let status = settle(client, &started)?;
     running.look(client.transport())?;
-    let told = Told::ask(client, started.trial, plan.start.captures.is_some());
+    let told = NodeReport::ask(client, started.trial, plan.start.captures.is_some());
     let left = (running.watch.frames, running.watch.bad_fcs);
     let wire_ps = running.watch.wire_ps();
     let (sent, seen) = running.watch.finish();

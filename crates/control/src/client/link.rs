@@ -16,7 +16,7 @@ pub(super) struct Link<T> {
 }
 
 /// What one received line means for the request that waits.
-enum Heard {
+enum Received {
     Answer(Box<Reply>),
     /// The node got something it could not read, which may have been our request: say it again now.
     SayAgain,
@@ -93,9 +93,9 @@ impl<T: Transport> Link<T> {
                 return Ok(None);
             };
             match self.hear(&buffer[..len.min(buffer.len())], command, id)? {
-                Heard::Answer(reply) => return Ok(Some(*reply)),
-                Heard::SayAgain => return Ok(None),
-                Heard::Nothing => {}
+                Received::Answer(reply) => return Ok(Some(*reply)),
+                Received::SayAgain => return Ok(None),
+                Received::Nothing => {}
             }
         }
         Ok(None)
@@ -106,26 +106,26 @@ impl<T: Transport> Link<T> {
         bytes: &[u8],
         command: &'static str,
         id: RequestId,
-    ) -> Result<Heard, ClientError> {
+    ) -> Result<Received, ClientError> {
         let Ok(line) = Line::parse(bytes, self.transport.needs_check()) else {
             self.counts.unreadable += 1;
-            return Ok(Heard::Nothing);
+            return Ok(Received::Nothing);
         };
         if line.kind == Kind::Request {
             // Our own line, echoed by a terminal or a loopback.
             self.counts.unreadable += 1;
-            return Ok(Heard::Nothing);
+            return Ok(Received::Nothing);
         }
         if line.kind == Kind::Error && line.id == RequestId::default() && id != line.id {
             self.counts.unreadable += 1;
-            return Ok(Heard::SayAgain);
+            return Ok(Received::SayAgain);
         }
         if line.id != id || (line.kind == Kind::Reply && line.name != command) {
             self.counts.stale += 1;
-            return Ok(Heard::Nothing);
+            return Ok(Received::Nothing);
         }
         match Reply::parse(&line) {
-            Ok(reply) => Ok(Heard::Answer(Box::new(reply))),
+            Ok(reply) => Ok(Received::Answer(Box::new(reply))),
             Err(error) => Err(ClientError::Protocol {
                 command,
                 what: format!("{error:?}"),

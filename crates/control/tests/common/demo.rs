@@ -10,7 +10,7 @@ use wirelab_control::assemble::{Assembled, Assembler};
 use wirelab_control::client::Patience;
 use wirelab_control::line::{Kind, MAX_LINE};
 use wirelab_control::message::{CpuLoad, Identity, Point, Record, Start, Started, Status};
-use wirelab_control::told::Told;
+use wirelab_control::node_report::NodeReport;
 use wirelab_control::value::{Extent, Path, State, Traffic};
 use wirelab_control::{
     Client, Config, Line, LineBuf, NodeHandler, Peer, Refusal, Reply, Request, Server, Transport,
@@ -323,7 +323,7 @@ pub fn fuzz_stages(data: &[u8]) {
     }
 }
 
-pub fn told(data: &[u8]) -> Told {
+pub fn told(data: &[u8]) -> NodeReport {
     let node = Replies {
         lines: data.split(|b| *b == b'\n'),
         id: Vec::new(),
@@ -336,7 +336,7 @@ pub fn told(data: &[u8]) -> Told {
         tries: 1,
     };
     let mut client = Client::open_with(node, patience, 1).expect("the greeting is a node's");
-    Told::ask(&mut client, 1, true)
+    NodeReport::ask(&mut client, 1, true)
 }
 
 /// A node that says what it was told to say.

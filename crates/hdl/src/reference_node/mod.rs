@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use thiserror::Error;
 use wirelab_control::client::ClientError;
-use wirelab_control::told;
+use wirelab_control::node_report;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Cancel, Description, Direction, Node, NodeError, Observation, Progress, Trial,
@@ -135,7 +135,7 @@ impl std::fmt::Debug for ReferenceNode {
 impl Node for ReferenceNode {
     fn describe(&self) -> Description {
         let mut capabilities =
-            told::capabilities(self.first.identity(), Some(plan::LINK_BITS_PER_S));
+            node_report::capabilities(self.first.identity(), Some(plan::LINK_BITS_PER_S));
         capabilities.directions = vec![
             Direction::Receive,
             Direction::Transmit,

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use wirelab_control::client::{Client, ClientError, Patience};
 use wirelab_control::message::Identity;
-use wirelab_control::told::{self, Told};
+use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::value::State;
 use wirelab_trial::{Cancel, NodeError};
 
@@ -35,7 +35,7 @@ pub struct Ran {
     /// What the tester saw.
     pub echoes: Echoes,
     /// What the node told.
-    pub told: Told,
+    pub told: NodeReport,
     /// The user ended it.
     pub cancelled: bool,
 }
@@ -64,7 +64,7 @@ impl Session {
 
     /// Its set-up keys.
     pub fn setup(&mut self) -> Result<BTreeMap<String, String>, ClientError> {
-        told::setup(&mut self.client)
+        node_report::setup(&mut self.client)
     }
 
     /// So many echoes, each told by `report`, and what the capture units took of them. One goes ahead, since the first
@@ -95,7 +95,7 @@ impl Session {
             )));
         }
         self.settle(started.trial)?;
-        let mut told = Told::ask(&mut self.client, started.trial, !plan.ways.is_empty());
+        let mut told = NodeReport::ask(&mut self.client, started.trial, !plan.ways.is_empty());
         for point in &mut told.points {
             point
                 .times

@@ -146,7 +146,7 @@ impl Bench {
     /// The same trial with the records of all points by the units, from the line to each, and from each to the line.
     pub fn all_points(&mut self, lengths: &[u32]) -> [Vec<(u32, u64)>; 6] {
         let trial = self.echo_trial(lengths, Some(UnitPoint::All), false);
-        let points = wirelab_control::told::points(&mut self.control, trial);
+        let points = wirelab_control::node_report::points(&mut self.control, trial);
         let points = points.expect("the node tells");
         let names: Vec<&str> = points.iter().map(|p| p.point.name.as_str()).collect();
         let received = ["line", "interrupt", "driver", "application"];
@@ -180,7 +180,7 @@ impl Bench {
     /// What the unit counted of each frame of a trial.
     pub fn counts(&mut self, trial: u32) -> Vec<(u32, u64)> {
         let points =
-            wirelab_control::told::points(&mut self.control, trial).expect("the node tells");
+            wirelab_control::node_report::points(&mut self.control, trial).expect("the node tells");
         assert_eq!(points.len(), 2);
         apart(&points[0], &points[1])
     }

@@ -6,7 +6,7 @@ use super::{Mutation, Schedule, Step, plain};
 
 /// How a step arranges its frame.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Arrangement {
     InOrder,
     Copy,
     SwapFirst,
@@ -14,16 +14,16 @@ enum Place {
 }
 
 /// A step together with the offset before it.
-fn place(step: &Step, offset: i64) -> Place {
+fn place(step: &Step, offset: i64) -> Arrangement {
     let plain = plain(step.emission, step.offset_after) as u32;
     if step.offset_after < offset {
-        Place::Copy
+        Arrangement::Copy
     } else if step.sequence == plain.wrapping_add(1) {
-        Place::SwapFirst
+        Arrangement::SwapFirst
     } else if step.sequence == plain.wrapping_sub(1) {
-        Place::SwapSecond
+        Arrangement::SwapSecond
     } else {
-        Place::InOrder
+        Arrangement::InOrder
     }
 }
 
@@ -34,7 +34,11 @@ impl Schedule {
         for step in &self.steps {
             let next = plain(step.emission, offset);
             let place = place(step, offset);
-            let concerns = if place == Place::Copy { next - 1 } else { next };
+            let concerns = if place == Arrangement::Copy {
+                next - 1
+            } else {
+                next
+            };
             if concerns >= sequences {
                 break;
             }
@@ -43,7 +47,7 @@ impl Schedule {
                 // This step leaves out the last sequences that are asked for.
                 return step.emission;
             }
-            if place == Place::SwapFirst && kept + 1 == sequences {
+            if place == Arrangement::SwapFirst && kept + 1 == sequences {
                 return step.emission + 2;
             }
             offset = step.offset_after;
@@ -64,8 +68,8 @@ impl Schedule {
         let used = plain(emissions, offset);
         match self.steps.get(reached) {
             Some(step) if step.emission == emissions => match place(step, offset) {
-                Place::SwapSecond => used + 1,
-                Place::Copy => used,
+                Arrangement::SwapSecond => used + 1,
+                Arrangement::Copy => used,
                 _ => plain(emissions, step.offset_after),
             },
             _ => used,
@@ -90,7 +94,7 @@ impl Schedule {
             let place = place(step, offset);
             ledger.dropped_frames += (step.offset_after - offset).max(0) as u64;
             if step.emission == emissions {
-                owed = u64::from(place == Place::SwapSecond);
+                owed = u64::from(place == Arrangement::SwapSecond);
                 break;
             }
             offset = step.offset_after;
@@ -104,12 +108,12 @@ impl Schedule {
             }
             match place {
                 // Both copies are damaged alike, so the first one tells whether the sequence is lost.
-                Place::Copy => ledger.duplicated_frames += u64::from(intact),
+                Arrangement::Copy => ledger.duplicated_frames += u64::from(intact),
                 _ => ledger.lost_frames += u64::from(!intact),
             }
             match place {
-                Place::SwapFirst => first_of_swap_intact = intact,
-                Place::SwapSecond => {
+                Arrangement::SwapFirst => first_of_swap_intact = intact,
+                Arrangement::SwapSecond => {
                     ledger.reordered_frames += u64::from(intact && first_of_swap_intact);
                 }
                 _ => {}

@@ -9,8 +9,6 @@ mod netdev;
 use std::fs;
 
 use nix::errno::Errno;
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 
 use super::LabError;
 use crate::iface::{self, Interface, PortName, sys::Feature};
@@ -40,9 +38,6 @@ pub(super) fn pin(port: &PortName, cpu: usize) -> Result<Vec<i32>, LabError> {
         port: port.to_string(),
         why,
     };
-    let mut set = CpuSet::new();
-    set.set(cpu)
-        .map_err(|_| failed(format!("there is no CPU {cpu}")))?;
     let threads = threads_of(port)?;
     if threads.is_empty() {
         return Err(failed(
@@ -50,7 +45,7 @@ pub(super) fn pin(port: &PortName, cpu: usize) -> Result<Vec<i32>, LabError> {
         ));
     }
     for pid in &threads {
-        sched_setaffinity(Pid::from_raw(*pid), &set).map_err(|errno| {
+        wirelab_cores::pin_task(*pid, &[cpu]).map_err(|errno| {
             failed(match errno {
                 Errno::EINVAL => format!("there is no CPU {cpu} that this process may use"),
                 _ => format!("thread {pid} refused ({errno})"),

@@ -16,7 +16,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
 
 pub(crate) use error::known_names;
@@ -243,7 +242,13 @@ impl NetNs {
     ) -> Result<T, NetNsError> {
         on_thread(|| {
             self.enter()?;
-            mount_sysfs(&self.label())?;
+            wirelab_cores::mount_own_sysfs().map_err(|errno| {
+                let what = format!("to mount a sysfs of {}", self.label());
+                match errno {
+                    nix::Error::EPERM => Privilege::new(what, Work::Namespace).into(),
+                    _ => NetNsError::io(what, errno.into()),
+                }
+            })?;
             Ok(work())
         })
     }
@@ -332,33 +337,6 @@ pub fn may_test() -> bool {
     // Directly, because the test harness swallows what is printed otherwise.
     let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
     false
-}
-
-fn mount_sysfs(label: &str) -> Result<(), NetNsError> {
-    let failed = |step: &str, errno: nix::Error| match errno {
-        nix::Error::EPERM => Privilege::new(format!("{step} for {label}"), Work::Namespace).into(),
-        _ => NetNsError::io(format!("{step} for {label}"), errno.into()),
-    };
-    // Threads share one root and working directory by default, and the kernel refuses a private mount namespace then.
-    unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS)
-        .map_err(|e| failed("to make a private mount namespace", e))?;
-    // Without this the mount below would spread to the rest of the host.
-    mount(
-        None::<&str>,
-        "/",
-        None::<&str>,
-        MsFlags::MS_SLAVE | MsFlags::MS_REC,
-        None::<&str>,
-    )
-    .map_err(|e| failed("to make the mounts private", e))?;
-    mount(
-        Some("sysfs"),
-        "/sys",
-        Some("sysfs"),
-        MsFlags::empty(),
-        None::<&str>,
-    )
-    .map_err(|e| failed("to mount sysfs", e))
 }
 
 /// Checks a namespace's name: it becomes a file name, and a word on the command line of `ip`.

@@ -1,8 +1,5 @@
 //! The threads that senders and checkers run on: pinned where that is asked, and woken in time.
 
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
-
 use super::error::PacketError;
 use crate::iface::PortName;
 
@@ -17,14 +14,11 @@ pub(super) fn prepare(
     let _ = nix::sys::prctl::set_timerslack(1);
     wirelab_cores::prefer_this_thread(interval_ps);
     let Some(cpu) = cpu else { return Ok(()) };
-    let mut set = CpuSet::new();
-    set.set(cpu)
-        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(|errno| PacketError::Setup {
-            port: port.clone(),
-            what: "the CPU that was asked for (see `lscpu --online`)",
-            source: errno.into(),
-        })
+    wirelab_cores::pin_task(0, &[cpu]).map_err(|errno| PacketError::Setup {
+        port: port.clone(),
+        what: "the requested CPU (see `lscpu --online`)",
+        source: errno.into(),
+    })
 }
 
 /// Runs `work` on a thread of its own and waits for it.

@@ -54,7 +54,7 @@ impl Sink for File {
 
 /// What the writer knows of one interface.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct InterfaceCounts {
     frames: u64,
     last_ns: u64,
     /// Received and dropped, where the one who captures knows better than the writer.
@@ -183,7 +183,7 @@ struct Inner<S> {
     application: String,
     /// The run that the section is of, by when its frames are sent from.
     run: Option<u64>,
-    seen: Vec<Seen>,
+    seen: Vec<InterfaceCounts>,
     /// The error that ended the writing; whatever follows would tear the file.
     failed: Option<(ErrorKind, Option<i32>)>,
 }
@@ -208,7 +208,7 @@ impl<S: Sink> Inner<S> {
             interfaces: interfaces.to_vec(),
             application: options.application.clone(),
             run: None,
-            seen: vec![Seen::default(); interfaces.len()],
+            seen: vec![InterfaceCounts::default(); interfaces.len()],
             failed: None,
         };
         inner.begin_section();
@@ -237,7 +237,7 @@ impl<S: Sink> Inner<S> {
         }
     }
 
-    fn seen(&mut self, interface: u32) -> Result<&mut Seen, CaptureError> {
+    fn seen(&mut self, interface: u32) -> Result<&mut InterfaceCounts, CaptureError> {
         let known = self.seen.len();
         match self.seen.get_mut(interface as usize) {
             Some(seen) => Ok(seen),

@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use libbpf_rs::{MapCore, MapHandle};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 use wirelab_trial::{Cancel, Extent};
 use wirelab_wire::{Flags, Header, Transport, header};
 
@@ -126,7 +124,11 @@ impl Generator {
         let result = std::thread::scope(|scope| {
             scope.spawn(|| self.watch(deadline, cancel, thread, &done));
             // Only now: the watching thread would take its turns on the same processor.
-            let pinned = self.options.cpu.map_or(Ok(()), pin);
+            let pinned = self
+                .options
+                .cpu
+                .map_or(Ok(()), |cpu| wirelab_cores::pin_task(0, &[cpu]))
+                .map_err(|e| XdpError::kernel("running on the chosen processor", e.into()));
             let result = pinned.and_then(|()| self.send_all(cancel));
             done.store(true, Ordering::Release);
             result
@@ -420,13 +422,6 @@ fn udp_sum(job: &SendJob, frame: &[u8]) -> u32 {
     let fold = |s: u32| (s & 0xFFFF) + (s >> 16);
     let content = fold(fold(sum));
     fold(fold(checksum + (0xFFFF & !content)))
-}
-
-fn pin(cpu: usize) -> Result<(), XdpError> {
-    let mut set = CpuSet::new();
-    set.set(cpu)
-        .and_then(|()| sched_setaffinity(Pid::from_raw(0), &set))
-        .map_err(|e| XdpError::kernel("running on the chosen processor", e.into()))
 }
 
 /// Sleep until a CLOCK_MONOTONIC time in ns, in steps so that a cancel is seen.

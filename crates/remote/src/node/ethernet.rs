@@ -12,7 +12,7 @@ use wirelab_port::packet::{
     self, CheckOptions, Checker, PREFILLED_SLOTS, PacketError, SendOptions,
 };
 use wirelab_socket::echo::names::ROUND_TRIP;
-use wirelab_socket::flow::{Seen, Sent};
+use wirelab_socket::flow::{Reception, Sent};
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::{Buffers, Cancel, Direction, NodeError, Unsupported};
 use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
@@ -137,9 +137,9 @@ pub fn sides<'a>(
         Ok(Did {
             sent: Some(sent),
             background,
-            seen: seen.map(|report| Seen {
+            seen: seen.map(|report| Reception {
                 report,
-                ..Seen::default()
+                ..Reception::default()
             }),
             series,
             path: Some(PATH.to_owned()),
@@ -159,9 +159,9 @@ fn checking<'a>(checker: Checker) -> super::flows::Work<'a> {
         // The node's clock is not the tester's, so that what looks like a latency is none.
         report.series.clear();
         Ok(Did {
-            seen: Some(Seen {
+            seen: Some(Reception {
                 report,
-                ..Seen::default()
+                ..Reception::default()
             }),
             path: Some(PATH.to_owned()),
             ..Did::default()

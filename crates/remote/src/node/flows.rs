@@ -8,7 +8,7 @@ use wirelab_control::client::ClientError;
 use wirelab_control::message::Status;
 use wirelab_control::value::State;
 use wirelab_cores::prefer_this_thread;
-use wirelab_socket::flow::{Live, Seen, Sent};
+use wirelab_socket::flow::{Live, Reception, Sent};
 use wirelab_trial::{Cancel, Direction, Progress, Series};
 
 use super::control::Control;
@@ -35,7 +35,7 @@ pub struct Did {
     /// What was sent beside it.
     pub background: Option<Sent>,
     /// What was received.
-    pub seen: Option<Seen>,
+    pub seen: Option<Reception>,
     /// Series of it.
     pub series: Vec<Series>,
     /// The way that the frames took, where it is not simply a socket.

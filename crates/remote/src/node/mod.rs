@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 use wirelab_control::PORT;
 use wirelab_control::client::ClientError;
 use wirelab_control::message::{Identity, Started};
+use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::refused::of_start;
-use wirelab_control::told::{self, Told};
 use wirelab_cores::Cores;
 use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
@@ -135,7 +135,7 @@ impl ControlNode {
     fn over(name: &str, way: Way, opener: Opener) -> Result<ControlNode, NodeError> {
         let mut control = opener.open()?;
         let identity = control.identity().clone();
-        let setup = told::setup(&mut control).map_err(|e| of_start(&e))?;
+        let setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = match &way {
             Way::Ip { route, .. } => route.interface.as_ref(),
@@ -370,12 +370,12 @@ impl ControlNode {
     }
 
     /// What the node tells of the trial, its times with the tester's among them.
-    fn told(&mut self, plan: &Plan, number: u32, ran: &flows::Ran) -> Told {
+    fn told(&mut self, plan: &Plan, number: u32, ran: &flows::Ran) -> NodeReport {
         if !ran.answers {
-            return Told::nothing("the node did not answer any more");
+            return NodeReport::nothing("the node did not answer any more");
         }
         let captures = plan.start.captures.is_some();
-        let mut told = Told::ask(&mut self.control, number, captures);
+        let mut told = NodeReport::ask(&mut self.control, number, captures);
         let same = clocks::one_clock(self.setup.get(CLOCK_ID));
         for point in &mut told.points {
             point.stream = plan.streams.name(point.stream);
@@ -391,7 +391,7 @@ impl ControlNode {
             // Who started its emulator knows more of that than the node.
             let emulator = self.setup.remove_entry(EMULATOR);
             self.setup
-                .extend(told::setup(&mut self.control).unwrap_or_default());
+                .extend(node_report::setup(&mut self.control).unwrap_or_default());
             self.setup.extend(emulator);
         }
         told
@@ -465,7 +465,7 @@ impl Node for ControlNode {
         Description {
             name: self.name.clone(),
             kind: self.kind.to_owned(),
-            capabilities: told::capabilities(&self.identity, link_bits_per_s),
+            capabilities: node_report::capabilities(&self.identity, link_bits_per_s),
             setup: self.setup.clone(),
         }
     }

@@ -1,7 +1,7 @@
 //! From what both sides saw to an observation: each flow by its receiver's counts and its sender's number.
 
 use wirelab_control::message::Status as Last;
-use wirelab_control::told::{self, Told};
+use wirelab_control::node_report::{self, NodeReport};
 use wirelab_trial::counter::DEPARTURE_UNKNOWN;
 use wirelab_trial::held::NODE_BUSY_CODE;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
@@ -26,7 +26,7 @@ pub struct Parts<'a> {
     pub path: &'static str,
     pub node: Description,
     pub ran: Ran,
-    pub told: Told,
+    pub told: NodeReport,
     pub started_unix_ns: u64,
     /// The idle baseline of an earlier trial, where there was one.
     pub earlier_idle_ratio: Option<f64>,
@@ -241,7 +241,7 @@ impl Parts<'_> {
         let asked = self.asked(Direction::Receive);
         let sent = self.ran.sending.sent.take().unwrap_or_default();
         let (mut sent, segmented) = (sent.report, sent.segmented);
-        let counts = match told::counts(&self.told.counters) {
+        let counts = match node_report::counts(&self.told.counters) {
             Ok(counts) => counts,
             Err(missing) => {
                 self.tell_slow(&sent);
@@ -256,7 +256,7 @@ impl Parts<'_> {
             }
         };
         let span = span_ps(self.ran.status.as_ref());
-        let seen = told::report(&self.told.counters, counts, span);
+        let seen = node_report::report(&self.told.counters, counts, span);
         let either = self.reconcile(&mut sent, &seen, segmented);
         self.tell_slow(&sent);
         self.flow(&asked, &sent, seen, either)

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 use wirelab_control::message::{Start, Started};
 use wirelab_socket::echo::{self, Wait};
-use wirelab_socket::flow::{Seen, Sent};
+use wirelab_socket::flow::{Reception, Sent};
 use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction, NodeError};
 use wirelab_wire::header::UDP_PORT;
@@ -100,9 +100,9 @@ fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
             failure: report.failure,
             ..Sent::default()
         }),
-        seen: Some(Seen {
+        seen: Some(Reception {
             report: report.seen,
-            ..Seen::default()
+            ..Reception::default()
         }),
         series,
         path: Some(path),

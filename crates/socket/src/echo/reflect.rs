@@ -10,7 +10,7 @@ use wirelab_wire::check::classify_data;
 use wirelab_wire::{Header, Layer, Verdict};
 
 use super::Wait;
-use crate::flow::{Live, MOST_BYTES, Seen};
+use crate::flow::{Live, MOST_BYTES, Reception};
 use crate::udp::{PATIENCE, enlarge_queue, is_full, is_not_yet};
 
 /// Empty looks at the socket before the flag that ends all is looked at.
@@ -22,7 +22,7 @@ pub(super) const LOOKS: u32 = 256;
 /// target of more than was sent.
 ///
 /// # Errors
-/// What the socket says before anything came. What ends a reflector that runs is in [`Seen::failure`].
+/// What the socket says before anything came. What ends a reflector that runs is in [`Reception::failure`].
 pub fn reflect(
     socket: &UdpSocket,
     from: Option<IpAddr>,
@@ -30,7 +30,7 @@ pub fn reflect(
     wait: Wait,
     live: &Live,
     cancel: &Cancel,
-) -> io::Result<Seen> {
+) -> io::Result<Reception> {
     let mut mirror = Mirror {
         connected: socket.peer_addr().ok(),
         from: from.map(|ip| ip.to_canonical()),
@@ -126,7 +126,7 @@ impl Mirror {
         Ok(())
     }
 
-    fn finish(self, failure: Option<io::Error>) -> Seen {
+    fn finish(self, failure: Option<io::Error>) -> Reception {
         let mut report = self.judge.finish_apart();
         if self.refused > 0 {
             let refused = self.refused;
@@ -134,7 +134,7 @@ impl Mirror {
                 .notes
                 .push(format!("{refused} echoes could not be sent back"));
         }
-        Seen {
+        Reception {
             report,
             captures: Vec::new(),
             sent_back_frames: self.sent_back_frames,

@@ -13,7 +13,7 @@ use wirelab_wire::{Header, Layer, Verdict};
 use super::drops::Drops;
 use super::{PATIENCE, is_not_yet};
 use crate::batch::{Datagram, Receiver};
-use crate::flow::{Capture, Expect, Live, MOST_BYTES, MOST_CAPTURES, Seen, checked};
+use crate::flow::{Capture, Expect, Live, MOST_BYTES, MOST_CAPTURES, Reception, checked};
 use crate::stamps::{self, KernelClock};
 
 /// Bytes of the socket's queue: what comes at full speed while the receiver is held up for some ms.
@@ -57,14 +57,14 @@ impl From<Option<IpAddr>> for Source {
 ///
 /// # Errors
 /// A size that is no test frame's, or what the socket says before anything came. What ends a flow that runs is in
-/// [`Seen::failure`].
+/// [`Reception::failure`].
 pub fn receive(
     socket: &UdpSocket,
     from: Option<IpAddr>,
     expect: &Expect,
     live: &Live,
     cancel: &Cancel,
-) -> io::Result<Seen> {
+) -> io::Result<Reception> {
     receive_from(socket, prepare(socket), from.into(), expect, live, cancel)
 }
 
@@ -79,7 +79,7 @@ pub fn receive_from(
     expect: &Expect,
     live: &Live,
     cancel: &Cancel,
-) -> io::Result<Seen> {
+) -> io::Result<Reception> {
     checked(expect.datagram_bytes)?;
     socket.set_nonblocking(false)?;
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -290,7 +290,7 @@ impl Checking {
         arrival
     }
 
-    fn finish(mut self, failure: Option<io::Error>) -> Seen {
+    fn finish(mut self, failure: Option<io::Error>) -> Reception {
         let mut report = self.judge.finish_apart();
         report.held_up_ns = Some(self.watch.finish().held_ns);
         report.watched_ns = Some(now_ns().saturating_sub(self.began_ns));
@@ -302,7 +302,7 @@ impl Checking {
             ));
         }
         report.notes.extend(self.notes);
-        Seen {
+        Reception {
             report,
             captures: self.captures,
             sent_back_frames: 0,

@@ -9,7 +9,7 @@ use wirelab_control::value::Mac;
 use wirelab_port::wire::FrameWire;
 use wirelab_socket::Progressing;
 use wirelab_socket::echo::names::ROUND_TRIP;
-use wirelab_socket::flow::{Live, Offer, Seen, Sent};
+use wirelab_socket::flow::{Live, Offer, Reception, Sent};
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{CheckReport, Judge, Pace};
 use wirelab_trial::{Cancel, Direction, Layer, NodeError, Sizes};
@@ -162,9 +162,9 @@ impl Line {
                 series
                     .iter_mut()
                     .for_each(|s| s.name = ROUND_TRIP.to_owned());
-                Seen {
+                Reception {
                     report,
-                    ..Seen::default()
+                    ..Reception::default()
                 }
             });
             Ok(Did {
@@ -238,9 +238,9 @@ fn checking<'a>(judging: Judging) -> Work<'a> {
             std::thread::sleep(LOOK);
         }
         Ok(Did {
-            seen: Some(Seen {
+            seen: Some(Reception {
                 report: judging.finish(QUIET, false),
-                ..Seen::default()
+                ..Reception::default()
             }),
             path: Some(PATH.to_owned()),
             ..Did::default()

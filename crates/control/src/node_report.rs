@@ -22,7 +22,7 @@ const MOST_KEYS: usize = 256;
 
 /// What the node told.
 #[derive(Debug)]
-pub struct Told {
+pub struct NodeReport {
     /// Counters by the names of the protocol.
     pub counters: BTreeMap<String, u64>,
     /// Busy share of its cores.
@@ -33,10 +33,10 @@ pub struct Told {
     pub notes: Vec<String>,
 }
 
-impl Told {
+impl NodeReport {
     /// Nothing, and why.
-    pub fn nothing(why: &str) -> Told {
-        Told {
+    pub fn nothing(why: &str) -> NodeReport {
+        NodeReport {
             counters: BTreeMap::new(),
             load: Field::absent(why),
             points: Vec::new(),
@@ -45,8 +45,8 @@ impl Told {
     }
 
     /// Ask for all of a trial. A part that fails is left out and said.
-    pub fn ask<T: Transport>(control: &mut Client<T>, trial: u32, captures: bool) -> Told {
-        let mut told = Told::nothing("the node tells none");
+    pub fn ask<T: Transport>(control: &mut Client<T>, trial: u32, captures: bool) -> NodeReport {
+        let mut told = NodeReport::nothing("the node tells none");
         match control.counters(trial, 0) {
             Ok(counters) => told.counters = counters.into_iter().take(MOST_COUNTERS).collect(),
             Err(error) => told.notes.push(format!("no counters: {error}")),
