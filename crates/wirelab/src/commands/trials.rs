@@ -233,7 +233,7 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
         Ended::Unsaved(error) => return Err(Failure::failed(error)),
         Ended::Interrupted => complain(format_args!(
             "wirelab: interrupted; {} not run{kept}",
-            format::count(outcome.not_run as u64, "trial")
+            format::count(outcome.not_run, "trial")
         )),
         Ended::Done => {}
     }
