@@ -1,185 +1,652 @@
-//! Which columns the tables have: one list for all formats that a person reads.
+//! The columns of reports, one list for all formats: each entry says what CSV has of a flow, what a reader sees of a row,
+//! or both. The list is in the order of CSV, which scripts rely on; a place says where a reader meets a column.
+//!
+//! In CSV each figure has a second column `…_kind`: measured, emulated, predicted, calibrated or published, or `absent: ` and
+//! why, in which case the figure's own column is empty.
 
-use wirelab_trial::{ClockKind, Counts, Extent, Field, FlowObservation, Status};
+use std::fmt::Display;
 
-use crate::escape::{clip, line};
+use wirelab_trial::{
+    ClockKind, Counts, Direction, Extent, Field, FlowObservation, Found, Observation, ResultsFile,
+    SenderObservation, Spans, Stated, Status,
+};
+
+use crate::datasheet;
+use crate::datasheet::sheet::Echo;
+use crate::document::Document;
+use crate::document::csv::{Records, Value};
+use crate::document::escape::{clip, line};
+use crate::document::table::{Cell, Head, Shown, Table};
 use crate::format;
 use crate::interval;
+use crate::judge::{End, judge};
 use crate::loss::{self, Loss};
 use crate::row::{self, Row, bad};
 use crate::stages::sheet;
-use crate::table::{Cell, Head, Shown, Table};
 
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
 
-/// The column of the share of frames lost.
+/// Columns that only some results have, beside what [`Shown`] says: the port of a row of one flow, the share of frames lost,
+/// the clock of the rates, and the way through the node.
+const PORT: &str = "port";
 const LOSS: &str = "loss";
-
-/// The columns of the intervals of the rate and of the loss.
-const RATE_INTERVAL: &str = "rate, 95 % interval";
-const LOSS_INTERVAL: &str = "loss, 95 % interval";
-
-/// The column that tells rates in simulated time from those in real time.
 const TIME: &str = "time";
-
-/// The column of the way through the node, of trials that were asked one.
 const WAY: &str = "way";
 
+/// What a reader sees of a row.
 type Get = fn(&Row<'_>) -> Cell;
 
-fn text(text: &str) -> Cell {
-    Cell::Text(clip(&line(text), NAME))
+/// A row of CSV: a flow, or a trial without flows, and what its trial and its run came to.
+struct Record<'a> {
+    row: Row<'a>,
+    /// How the trial came out.
+    end: &'a End,
+    /// Whether all of the run passed.
+    run_passed: bool,
+    /// Whether the run was interrupted.
+    interrupted: bool,
+    /// Name of the part of the plan, and the kind of search that asked the trial.
+    part: &'a (String, &'static str),
+    /// The figures of an echo trial.
+    echo: Option<&'a Echo>,
 }
 
-fn percent_range((low, high): (f64, f64)) -> String {
-    loss::ends(&format::percent(low), &format::percent(high))
+/// A column.
+struct Column {
+    /// Its name in CSV with its unit, and whether its kind stands beside it.
+    csv: Option<(&'static str, bool, fn(&Record<'_>) -> Value)>,
+    /// Where a reader meets it, and what it shows.
+    shown: Option<(u8, Head, Get)>,
 }
 
-/// The columns, in the order they are read: what was asked, what came of it, what the tester could do.
-fn columns(each_flow: bool) -> Vec<(Head, Get)> {
-    use Shown::{Always, IfObserved, IfVaries};
-    let mut list: Vec<(Head, Get)> = vec![
-        (Head::figures("#", "", Always, 0), |r| {
-            Cell::Text(r.trial.to_string())
-        }),
-        (Head::words("node", IfVaries, 13), |r| {
-            text(&r.observation.node.name)
-        }),
-        (Head::words("layer", IfVaries, 0), layer),
-        (Head::words("direction", Always, 0), |r| Cell::Text(r.way())),
-    ];
-    if each_flow {
-        list.push((Head::words("port", Always, 0), |r| {
-            text(r.flows.first().map_or("", |f| &f.port))
-        }));
+/// A column that only a reader has.
+const fn reader(place: u8, head: Head, get: Get) -> Column {
+    Column {
+        csv: None,
+        shown: Some((place, head, get)),
     }
-    list.extend::<Vec<(Head, Get)>>(vec![
-        (Head::words("buffers", IfVaries, 9), |r| {
-            let buffers = r.observation.trial.buffers;
-            Cell::Text(buffers.map_or_else(|| "node's own".to_owned(), |b| b.to_string()))
+}
+
+/// A column of CSV without a kind.
+const fn plain(name: &'static str, get: fn(&Record<'_>) -> Value) -> Column {
+    Column {
+        csv: Some((name, false, get)),
+        shown: None,
+    }
+}
+
+/// A column of CSV, and the kind of its figures beside it.
+const fn figure(name: &'static str, get: fn(&Record<'_>) -> Value) -> Column {
+    Column {
+        csv: Some((name, true, get)),
+        shown: None,
+    }
+}
+
+impl Column {
+    /// The same, which a reader sees at a place, too.
+    fn shown(mut self, place: u8, head: Head, get: Get) -> Column {
+        self.shown = Some((place, head, get));
+        self
+    }
+}
+
+/// All columns. A new one is an entry at the end: `figure("name_unit", …)` for CSV, `.shown(place, …)` for readers.
+fn columns() -> Vec<Column> {
+    use Shown::{Always, IfObserved, IfVaries};
+    let all = [asked(), flow(), counts(), figures(), echo(), intervals()];
+    let mut all: Vec<Column> = all.into_iter().flatten().collect();
+    all.extend([
+        plain("loss_ratio_at_most", |r| {
+            number(r.flow().and_then(|f| f.loss_ratio_at_most))
         }),
-        (Head::words(WAY, IfVaries, 0), |r| Cell::Text(way(r))),
-        (Head::words("load", IfVaries, 0), |r| {
-            Cell::Text(row::load(&r.observation.trial.load))
-        }),
-        (Head::words("extent", IfVaries, 1), |r| {
-            Cell::Text(extent(r.observation.trial.extent))
-        }),
-        (Head::words("link rate", IfVaries, 8), |r| {
-            let link = row::link(r.observation);
-            Cell::Text(link.map_or_else(
-                || "none".to_owned(),
-                |l| format::si(l.bits_per_s() as f64, "bit/s"),
-            ))
-        }),
-        (Head::words("path", IfVaries, 3), path),
-        (Head::words(TIME, IfVaries, 0), |r| {
+        plain("run_passed", |r| number(Some(r.run_passed))),
+        reader(7, Head::words(WAY, IfVaries, 0), |r| Cell::Text(way(r))),
+        reader(11, Head::words("path", IfVaries, 3), path),
+        reader(12, Head::words(TIME, IfVaries, 0), |r| {
             Cell::Text(if simulated(r) { "simulated" } else { "real" }.to_owned())
         }),
-        (Head::figures("payload", "B", Always, 0), |r| {
-            Cell::Text(format::integer(r.observation.sizes.payload.into()))
-        }),
-        (Head::figures("frame", "B", Always, 10), |r| {
-            Cell::Text(format::integer(r.observation.sizes.frame.into()))
-        }),
-        (Head::figures("length", "B", Always, 2), |r| {
-            Cell::Text(format::integer(r.observation.sizes.length.into()))
-        }),
-        (Head::figures("datagram", "B", IfVaries, 11), |r| {
-            let datagram = r.observation.sizes.datagram;
-            Cell::Text(datagram.map_or_else(String::new, |d| format::integer(d.into())))
-        }),
-        (Head::figures("rate", "frames/s", Always, 0), |r| {
-            Cell::of(r.sum(|f| &f.frames_per_s), format::frame_rate)
-        }),
-        (
-            Head::figures(RATE_INTERVAL, "frames/s", IfObserved, 9),
+        reader(
+            18,
+            Head::figures("rate, 95 % interval", "frames/s", IfObserved, 9),
             |r| {
                 let kind = r.sum(|f| &f.frames_per_s).kind();
                 let of = r.interval(|f| f.intervals.frames_per_s);
                 interval::cell(of, kind, format::frame_rate)
             },
         ),
-        (Head::figures("payload", "Mbit/s", Always, 0), |r| {
-            Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit)
-        }),
-        (Head::figures("goodput", "Mbit/s", IfObserved, 0), |r| {
-            Cell::of(r.sum(|f| &f.goodput_bits_per_s), format::mbit)
-        }),
-        (Head::figures("efficiency", "%", Always, 12), |r| {
-            Cell::of(r.range(|f| f.efficiency.clone()), percent_range)
-        }),
-        (Head::figures("lost", "frames", Always, 0), |r| {
-            let lost = r.lost();
-            let wrong = lost.value().is_some_and(|lost| lost.low > 0);
-            Loss::cell(lost, format::integer).alarmed(wrong)
-        }),
-        (Head::figures(LOSS, "%", IfObserved, 0), |r| {
-            Loss::cell(r.loss(), format::percent)
-        }),
-        (Head::figures(LOSS_INTERVAL, "%", IfObserved, 8), |r| {
-            interval::cell(r.loss_interval(), r.loss().kind(), format::percent)
-        }),
-        (Head::figures("bad", "frames", Always, 0), |r| {
+        reader(
+            24,
+            Head::figures("loss, 95 % interval", "%", IfObserved, 8),
+            |r| interval::cell(r.loss_interval(), r.loss().kind(), format::percent),
+        ),
+        reader(25, Head::figures("bad", "frames", Always, 0), |r| {
             Cell::fault(r.count(bad))
         }),
-        (Head::figures("of line rate", "%", IfObserved, 4), |r| {
+        reader(26, Head::figures("of line rate", "%", IfObserved, 4), |r| {
             Cell::of(r.of_line_rate(), percent_range)
         }),
-        (Head::figures("link load", "Mbit/s", IfObserved, 2), |r| {
-            Cell::of(r.sum(|f| &f.link_bits_per_s), format::mbit)
+        reader(32, Head::words("result", IfVaries, 0), result),
+    ]);
+    all
+}
+
+/// What was asked, and how the trial ended.
+fn asked() -> Vec<Column> {
+    use Shown::{Always, IfVaries};
+    vec![
+        plain("trial", |r| number(Some(r.row.trial))).shown(
+            1,
+            Head::figures("#", "", Always, 0),
+            |r| Cell::Text(r.trial.to_string()),
+        ),
+        plain("started_unix_ns", |r| number(r.o().started_unix_ns.value())),
+        plain("status", |r| word(row::status(&r.o().status))),
+        plain("status_why", |r| match &r.o().status {
+            Status::Complete => word(""),
+            Status::Partial { why } | Status::Void { why } => word(why),
         }),
-        (Head::figures("jitter", "µs", IfObserved, 6), |r| {
-            let worst = r.fold(|f| f.jitter_ps.clone(), u64::max);
-            Cell::of(worst, |ps| format::decimal(ps as f64 / 1e6, 3))
+        plain("passed", |r| number(Some(!r.end.is_failed()))),
+        plain("run_interrupted", |r| number(Some(r.interrupted))),
+        plain("node", |r| word(&r.o().node.name)).shown(
+            2,
+            Head::words("node", IfVaries, 13),
+            |r| text(&r.observation.node.name),
+        ),
+        plain("node_kind", |r| word(&r.o().node.kind)),
+        plain("layer", |r| word(row::layer(r.o().trial.framing.layer))).shown(
+            3,
+            Head::words("layer", IfVaries, 0),
+            layer,
+        ),
+        plain("vlan_tags", |r| number(Some(r.o().trial.framing.vlan_tags))),
+        plain("trial_direction", |r| number(Some(r.o().trial.direction))),
+        plain("size_unit", |r| word(r.o().trial.size.unit.name())),
+        plain("size_bytes", |r| number(Some(r.o().trial.size.bytes))),
+        plain("frame_bytes", |r| number(Some(r.o().sizes.frame))).shown(
+            14,
+            Head::figures("frame", "B", Always, 10),
+            |r| bytes(r.observation.sizes.frame),
+        ),
+        plain("length_bytes", |r| number(Some(r.o().sizes.length))).shown(
+            15,
+            Head::figures("length", "B", Always, 2),
+            |r| bytes(r.observation.sizes.length),
+        ),
+        plain("payload_bytes", |r| number(Some(r.o().sizes.payload))).shown(
+            13,
+            Head::figures("payload", "B", Always, 0),
+            |r| bytes(r.observation.sizes.payload),
+        ),
+        plain("datagram_bytes", |r| number(r.o().sizes.datagram)).shown(
+            16,
+            Head::figures("datagram", "B", IfVaries, 11),
+            |r| {
+                let datagram = r.observation.sizes.datagram;
+                datagram.map_or(Cell::Text(String::new()), bytes)
+            },
+        ),
+        plain("load", |r| word(&r.o().trial.load.to_string())).shown(
+            8,
+            Head::words("load", IfVaries, 0),
+            |r| Cell::Text(row::load(&r.observation.trial.load)),
+        ),
+        plain("extent_frames", |r| match r.o().trial.extent {
+            Extent::Frames { frames } => number(Some(frames)),
+            Extent::Time { .. } => word(""),
+        })
+        .shown(9, Head::words("extent", IfVaries, 1), |r| {
+            Cell::Text(extent(r.observation.trial.extent))
         }),
-        (Head::figures("CPU load", "%", IfObserved, 7), |r| {
-            let busy = r.observation.cpu_load.clone();
-            Cell::of(busy, |c| {
+        plain("extent_ps", |r| match r.o().trial.extent {
+            Extent::Time { time_ps } => number(Some(time_ps)),
+            Extent::Frames { .. } => word(""),
+        }),
+        plain("ports", |r| number(Some(r.o().trial.ports))),
+        plain("buffers", |r| number(r.o().trial.buffers)).shown(
+            6,
+            Head::words("buffers", IfVaries, 9),
+            |r| {
+                let buffers = r.observation.trial.buffers;
+                Cell::Text(buffers.map_or_else(|| "node's own".to_owned(), |b| b.to_string()))
+            },
+        ),
+        plain("link_rate_bits_per_s", |r| {
+            number(row::link(r.o()).map(|link| link.bits_per_s()))
+        })
+        .shown(10, Head::words("link rate", IfVaries, 8), |r| {
+            let link = row::link(r.observation);
+            Cell::Text(link.map_or_else(
+                || "none".to_owned(),
+                |l| format::si(l.bits_per_s() as f64, "bit/s"),
+            ))
+        }),
+    ]
+}
+
+/// Which flow it is, and what was sent on it.
+fn flow() -> Vec<Column> {
+    use Shown::Always;
+    vec![
+        plain("direction", |r| number(r.flow().map(|f| f.direction))).shown(
+            4,
+            Head::words("direction", Always, 0),
+            |r| Cell::Text(r.way()),
+        ),
+        plain("port", |r| word(r.flow().map_or("", |f| &f.port))).shown(
+            5,
+            Head::words(PORT, Always, 0),
+            |r| text(r.flows.first().map_or("", |f| &f.port)),
+        ),
+        plain("stream", |r| number(r.flow().map(|f| f.stream))),
+        plain("sender_path", |r| {
+            let sender = r.flow().and_then(|f| f.sender.value());
+            word(sender.map_or("", |s| &s.path))
+        }),
+        plain("receiver_path", |r| {
+            word(r.flow().map_or("", |f| &f.receiver_path))
+        }),
+        figure("sent_frames", |r| r.of(|f| f.sent_frames.clone())),
+    ]
+}
+
+/// The receiver's counters, which are of one kind.
+fn counts() -> Vec<Column> {
+    use Shown::{Always, IfObserved};
+    vec![
+        plain("received_frames", |r| r.count(|c| c.received_frames)),
+        plain("good_frames", |r| r.count(|c| c.good_frames)),
+        plain("lost_frames", |r| r.count(|c| c.lost_frames)).shown(
+            22,
+            Head::figures("lost", "frames", Always, 0),
+            |r| {
+                let lost = r.lost();
+                let wrong = lost.value().is_some_and(|lost| lost.low > 0);
+                Loss::cell(lost, format::integer).alarmed(wrong)
+            },
+        ),
+        plain("header_corrupt_frames", |r| {
+            r.count(|c| c.header_corrupt_frames)
+        }),
+        plain("truncated_frames", |r| r.count(|c| c.truncated_frames)),
+        plain("stale_frames", |r| r.count(|c| c.stale_frames)),
+        plain("corrupted_frames", |r| r.count(|c| c.corrupted_frames)),
+        plain("duplicated_frames", |r| r.count(|c| c.duplicated_frames)),
+        plain("reordered_frames", |r| r.count(|c| c.reordered_frames)),
+        plain("reordering_extent_frames", |r| {
+            r.count(|c| c.reordering_extent_frames)
+        }),
+        plain("too_late_frames", |r| r.count(|c| c.too_late_frames)),
+        plain("order_breaks", |r| r.count(|c| c.order_breaks)),
+        plain("distinct_sequences", |r| r.count(|c| c.distinct_sequences)),
+        plain("foreign_frames", |r| r.count(|c| c.foreign_frames)),
+        plain("verified_payload_bytes", |r| {
+            r.count(|c| c.verified_payload_bytes)
+        }),
+        plain("missed_frames", |r| r.count(|c| c.missed_frames)),
+        plain("lost_or_missed_frames", |r| {
+            r.count(|c| c.lost_or_missed_frames)
+        }),
+        plain("other_run_frames", |r| r.count(|c| c.other_run_frames)),
+        plain("counts_kind", |r| {
+            Value::Text(crate::document::csv::kind_of(
+                &r.field(|f| f.counts.clone()),
+            ))
+        }),
+        reader(23, Head::figures(LOSS, "%", IfObserved, 0), |r| {
+            Loss::cell(r.loss(), format::percent)
+        }),
+    ]
+}
+
+/// Figures of a flow, of its sender and of the tester, and where the trial stood in its plan.
+fn figures() -> Vec<Column> {
+    use Shown::{Always, IfObserved};
+    vec![
+        figure("elapsed_ps", |r| r.of(|f| f.elapsed.clone().map(|e| e.ps))),
+        figure("frames_per_s", |r| r.of(|f| f.frames_per_s.clone())).shown(
+            17,
+            Head::figures("rate", "frames/s", Always, 0),
+            |r| Cell::of(r.sum(|f| &f.frames_per_s), format::frame_rate),
+        ),
+        figure("payload_bits_per_s", |r| {
+            r.of(|f| f.payload_bits_per_s.clone())
+        })
+        .shown(19, Head::figures("payload", "Mbit/s", Always, 0), |r| {
+            Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit)
+        }),
+        figure("link_bits_per_s", |r| r.of(|f| f.link_bits_per_s.clone())).shown(
+            27,
+            Head::figures("link load", "Mbit/s", IfObserved, 2),
+            |r| Cell::of(r.sum(|f| &f.link_bits_per_s), format::mbit),
+        ),
+        figure("efficiency_ratio", |r| r.of(|f| f.efficiency.clone())).shown(
+            21,
+            Head::figures("efficiency", "%", Always, 12),
+            |r| Cell::of(r.range(|f| f.efficiency.clone()), percent_range),
+        ),
+        figure("goodput_bits_per_s", |r| {
+            r.of(|f| f.goodput_bits_per_s.clone())
+        })
+        .shown(20, Head::figures("goodput", "Mbit/s", IfObserved, 0), |r| {
+            Cell::of(r.sum(|f| &f.goodput_bits_per_s), format::mbit)
+        }),
+        figure("loss_ratio", |r| r.of(|f| f.loss_ratio.clone())),
+        figure("jitter_ps", |r| r.of(|f| f.jitter_ps.clone())).shown(
+            28,
+            Head::figures("jitter", "µs", IfObserved, 6),
+            |r| {
+                let worst = r.fold(|f| f.jitter_ps.clone(), u64::max);
+                Cell::of(worst, |ps| format::decimal(ps as f64 / 1e6, 3))
+            },
+        ),
+        figure("sender_asked_frames_per_s", |r| {
+            r.sender(|s| s.asked_frames_per_s.clone())
+        }),
+        figure("sender_achieved_frames_per_s", |r| {
+            r.sender(|s| s.achieved_frames_per_s.clone())
+        }),
+        figure("sender_kept_rate", |r| r.sender(|s| s.kept_rate.clone())),
+        figure("kernel_copied", |r| r.sender(|s| s.kernel_copied.clone())),
+        figure("cpu_busy_ratio", |r| {
+            kinded(r.o().cpu_load.clone().map(|c| c.busy_ratio))
+        })
+        .shown(29, Head::figures("CPU load", "%", IfObserved, 7), |r| {
+            Cell::of(r.observation.cpu_load.clone(), |c| {
                 let shared = if c.shared { " shared" } else { "" };
                 format!("{}{shared}", format::percent(c.busy_ratio))
             })
         }),
-        (
+        figure("tester_ceiling_frames_per_s", |r| {
+            kinded(r.o().tester.ceiling_frames_per_s.clone())
+        })
+        .shown(
+            30,
             Head::figures("tester's ceiling", "frames/s", IfObserved, 3),
             |r| {
                 let ceiling = r.observation.tester.ceiling_frames_per_s.clone();
                 Cell::of(ceiling, format::frame_rate)
             },
         ),
-        (Head::words("tester limited", IfObserved, 5), |r| {
+        figure("tester_ceiling_spread_ratio", |r| {
+            kinded(r.o().tester.ceiling_spread_ratio.clone())
+        }),
+        figure("tester_ceiling_margin_ratio", |r| {
+            kinded(r.o().tester.ceiling_margin_ratio.clone())
+        }),
+        // Without it a figure of the tester reads as one of the node: it always has room.
+        figure("tester_was_limit", |r| {
+            kinded(r.o().tester.was_limit.clone())
+        })
+        .shown(31, Head::words("tester limited", IfObserved, 0), |r| {
             Cell::of(r.observation.tester.was_limit.clone(), |tester| {
                 if tester { "yes" } else { "no" }.to_owned()
             })
         }),
-        (Head::words("result", IfVaries, 0), result),
-    ]);
-    list
+        plain("elapsed_spans", |r| {
+            let elapsed = r.flow().and_then(|f| f.elapsed.value());
+            word(elapsed.map_or("", |e| match e.spans {
+                Spans::Wire => "wire",
+                Spans::Pin => "pin",
+                Spans::Call => "call",
+            }))
+        }),
+        plain("elapsed_clock", |r| {
+            let elapsed = r.flow().and_then(|f| f.elapsed.value());
+            word(elapsed.map_or("", |e| match e.clock {
+                ClockKind::Wall => "wall",
+                ClockKind::Simulated => "simulated",
+                ClockKind::Instructions => "instructions",
+            }))
+        }),
+        plain("part", |r| word(&r.part.0)),
+        plain("search", |r| word(r.part.1)),
+        plain("path", |r| number(r.o().trial.path)),
+        plain("wait", |r| number(r.o().trial.wait)),
+        plain("rule", |r| word(r.o().trial.rule.as_deref().unwrap_or(""))),
+        plain("background", |r| {
+            let background = r.o().trial.background;
+            word(&background.map_or_else(String::new, |b| b.to_string()))
+        }),
+    ]
+}
+
+/// Figures of an echo trial.
+fn echo() -> Vec<Column> {
+    vec![
+        figure("round_trip_p50_ps", |r| r.echo(|e| e.p50_ps.clone())),
+        figure("round_trip_p90_ps", |r| r.echo(|e| e.p90_ps.clone())),
+        figure("round_trip_p99_ps", |r| r.echo(|e| e.p99_ps.clone())),
+        figure("round_trip_p99_9_ps", |r| r.echo(|e| e.p99_9_ps.clone())),
+        figure("round_trip_max_ps", |r| r.echo(|e| e.max_ps.clone())),
+        figure("floor_p50_ps", |r| r.echo(|e| e.floor_p50_ps.clone())),
+        figure("floor_p99_ps", |r| r.echo(|e| e.floor_p99_ps.clone())),
+        figure("background_asked_frames_per_s", |r| {
+            r.echo(|e| e.background_asked_frames_per_s.clone())
+        }),
+        figure("background_frames_per_s", |r| {
+            r.echo(|e| e.background_frames_per_s.clone())
+        }),
+        figure("background_loss_ratio", |r| {
+            r.echo(|e| e.background_loss_ratio.clone())
+        }),
+    ]
+}
+
+/// Either end of the intervals of a flow's figures, then of those of an echo trial, and what they were taken over.
+fn intervals() -> Vec<Column> {
+    vec![
+        plain("frames_per_s_low", |r| {
+            low(r.interval(|f| f.intervals.frames_per_s))
+        }),
+        plain("frames_per_s_high", |r| {
+            high(r.interval(|f| f.intervals.frames_per_s))
+        }),
+        plain("payload_bits_per_s_low", |r| {
+            low(r.interval(|f| f.intervals.payload_bits_per_s))
+        }),
+        plain("payload_bits_per_s_high", |r| {
+            high(r.interval(|f| f.intervals.payload_bits_per_s))
+        }),
+        plain("link_bits_per_s_low", |r| {
+            low(r.interval(|f| f.intervals.link_bits_per_s))
+        }),
+        plain("link_bits_per_s_high", |r| {
+            high(r.interval(|f| f.intervals.link_bits_per_s))
+        }),
+        plain("goodput_bits_per_s_low", |r| {
+            low(r.interval(|f| f.intervals.goodput_bits_per_s))
+        }),
+        plain("goodput_bits_per_s_high", |r| {
+            high(r.interval(|f| f.intervals.goodput_bits_per_s))
+        }),
+        plain("loss_ratio_low", |r| {
+            low(r.interval(|f| f.intervals.loss_ratio))
+        }),
+        plain("loss_ratio_high", |r| {
+            high(r.interval(|f| f.intervals.loss_ratio))
+        }),
+        plain("round_trip_p50_ps_low", |r| low(r.round_trip("p50_ps"))),
+        plain("round_trip_p50_ps_high", |r| high(r.round_trip("p50_ps"))),
+        plain("round_trip_p90_ps_low", |r| low(r.round_trip("p90_ps"))),
+        plain("round_trip_p90_ps_high", |r| high(r.round_trip("p90_ps"))),
+        plain("round_trip_p99_ps_low", |r| low(r.round_trip("p99_ps"))),
+        plain("round_trip_p99_ps_high", |r| high(r.round_trip("p99_ps"))),
+        plain("round_trip_p99_9_ps_low", |r| low(r.round_trip("p99_9_ps"))),
+        plain("round_trip_p99_9_ps_high", |r| {
+            high(r.round_trip("p99_9_ps"))
+        }),
+        plain("intervals_over", |r| {
+            let i = r.flow().map(|flow| flow.intervals).unwrap_or_default();
+            let times = ["p50_ps", "p90_ps", "p99_ps", "p99_9_ps"].map(|name| r.round_trip(name));
+            let rates = [i.frames_per_s, i.payload_bits_per_s, i.link_bits_per_s];
+            let mut all = rates
+                .into_iter()
+                .chain([i.goodput_bits_per_s, i.loss_ratio])
+                .chain(times);
+            number(all.find_map(|of| of).map(|of| of.over.name()))
+        }),
+    ]
+}
+
+fn low(of: Option<Stated>) -> Value {
+    number(of.map(|of| of.low))
+}
+
+fn high(of: Option<Stated>) -> Value {
+    number(of.map(|of| of.high))
+}
+
+fn number(value: Option<impl Display>) -> Value {
+    Value::Number(value.map_or_else(String::new, |v| v.to_string()))
+}
+
+fn word(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn kinded<T: Display>(field: Field<T>) -> Value {
+    Value::Figure(field.map(|value| value.to_string()))
+}
+
+impl Record<'_> {
+    const fn o(&self) -> &Observation {
+        self.row.observation
+    }
+
+    fn flow(&self) -> Option<&FlowObservation> {
+        self.row.flows.first().copied()
+    }
+
+    fn field<T>(&self, get: impl Fn(&FlowObservation) -> Field<T>) -> Field<T> {
+        let none = || Field::absent("this node reported no flow");
+        self.flow().map_or_else(none, get)
+    }
+
+    fn of<T: Display>(&self, get: impl Fn(&FlowObservation) -> Field<T>) -> Value {
+        kinded(self.field(get))
+    }
+
+    fn sender<T: Display>(&self, get: impl Fn(&SenderObservation) -> Field<T>) -> Value {
+        kinded(self.field(|flow| match &flow.sender {
+            Field::Observed { value, .. } => get(value),
+            Field::Absent { absent } => Field::absent(absent.clone()),
+        }))
+    }
+
+    fn count(&self, get: impl Fn(&Counts) -> u64) -> Value {
+        number(self.flow().and_then(|f| f.counts.value()).map(get))
+    }
+
+    fn echo<T: Display>(&self, get: impl Fn(&Echo) -> Field<T>) -> Value {
+        let none = || Field::absent("the trial is no echo");
+        kinded(self.echo.map_or_else(none, get))
+    }
+
+    fn interval(&self, get: impl Fn(&FlowObservation) -> Option<Stated>) -> Option<Stated> {
+        self.flow().and_then(get)
+    }
+
+    fn round_trip(&self, name: &str) -> Option<Stated> {
+        self.echo.and_then(|echo| echo.intervals.get(name).copied())
+    }
+}
+
+/// All flows of all trials; a trial without flows has one row with the flow's columns absent.
+pub fn document(file: &ResultsFile) -> Document<'static> {
+    let columns: Vec<_> = columns()
+        .into_iter()
+        .filter_map(|column| column.csv)
+        .collect();
+    let parts = parts(file);
+    let judged = judge(file);
+    let run_passed = judged.passed();
+    let mut rows = Vec::new();
+    let each = file.observations.iter().enumerate().zip(&parts);
+    for (((at, o), part), end) in each.zip(&judged.trials) {
+        let echo = (o.trial.direction == Direction::Echo).then(|| datasheet::echo(0, o));
+        let mut push = |flow: Option<&FlowObservation>| {
+            let record = Record {
+                row: Row {
+                    trial: at + 1,
+                    observation: o,
+                    direction: flow.map_or(o.trial.direction, |flow| flow.direction),
+                    flows: flow.into_iter().collect(),
+                },
+                end,
+                run_passed,
+                interrupted: file.interrupted,
+                part,
+                echo: echo.as_ref(),
+            };
+            rows.push(columns.iter().map(|(.., get)| get(&record)).collect());
+        };
+        if o.flows.is_empty() {
+            push(None);
+        }
+        o.flows.iter().for_each(|flow| push(Some(flow)));
+    }
+    Document::of_records(Records {
+        heads: columns
+            .iter()
+            .map(|(name, kinds, _)| (*name, *kinds))
+            .collect(),
+        rows,
+    })
+}
+
+/// Of each observation the name of its part, and the kind of search that asked it, where one did.
+fn parts(file: &ResultsFile) -> Vec<(String, &'static str)> {
+    let mut out = vec![(String::new(), ""); file.observations.len()];
+    for part in &file.parts {
+        let search = match &part.found {
+            Some(Found::Rates(_)) => "rates",
+            Some(Found::LossCurve(_)) => "loss_curve",
+            Some(Found::Bursts(_)) => "bursts",
+            None => "",
+        };
+        let range = row::range_of(part, out.len());
+        out[range].fill((part.name.clone(), search));
+    }
+    out
 }
 
 /// The main table: a row for each trial and direction, or for each flow.
-pub fn table(caption: &str, rows: &[Row<'_>], each_flow: bool) -> Table {
-    let mut columns = columns(each_flow);
+pub fn table(rows: &[Row<'_>], each_flow: bool) -> Table {
+    let shown = columns().into_iter().filter_map(|column| column.shown);
+    let mut columns: Vec<(u8, Head, Get)> = shown.collect();
+    columns.sort_by_key(|(place, ..)| *place);
     // Counts say more than a share, so that the share is shown only where some node tells nothing else.
-    if !rows.iter().any(Row::only_share_of_loss) {
-        columns.retain(|(head, _)| head.name != LOSS);
-    }
-    if !rows
+    let lost = rows.iter().any(Row::only_share_of_loss);
+    let ways = rows
         .iter()
-        .any(|row| sheet::asked(row.observation).is_some())
-    {
-        columns.retain(|(head, _)| head.name != WAY);
-    }
-    if !rows.iter().any(simulated) {
-        columns.retain(|(head, _)| head.name != TIME);
+        .any(|row| sheet::asked(row.observation).is_some());
+    let clocks = rows.iter().any(simulated);
+    for (name, needed) in [(PORT, each_flow), (LOSS, lost), (WAY, ways), (TIME, clocks)] {
+        columns.retain(|(_, head, _)| needed || head.name != name);
     }
     let cells = rows
         .iter()
-        .map(|row| columns.iter().map(|(_, get)| get(row)).collect())
+        .map(|row| columns.iter().map(|(.., get)| get(row)).collect())
         .collect();
-    let heads = columns.into_iter().map(|(head, _)| head).collect();
-    Table::new(caption, heads, cells)
+    Table::new(
+        "",
+        columns.into_iter().map(|(_, head, _)| head).collect(),
+        cells,
+    )
+}
+
+fn text(text: &str) -> Cell {
+    Cell::Text(clip(&line(text), NAME))
+}
+
+fn bytes(bytes: u32) -> Cell {
+    Cell::Text(format::integer(bytes.into()))
+}
+
+fn percent_range((low, high): (f64, f64)) -> String {
+    loss::ends(&format::percent(low), &format::percent(high))
 }
 
 /// Whether the row's rates are per second of simulated time.

@@ -4,7 +4,8 @@ use wirelab_trial::Field;
 use wirelab_trial::cycle::{CycleTime, CycleTimes, NodeDelay};
 use wirelab_trial::format::{integer, percent, si, time};
 
-use crate::explain::{Block, NoExplanation, written};
+use crate::document::{Block, NoExplanation};
+use crate::explain::document;
 use crate::options::{Format, Options};
 use crate::row;
 
@@ -27,7 +28,7 @@ pub fn render_cycle(
     });
     match format {
         Format::Json => Ok(cycle.to_json()),
-        _ => written(&title, &blocks(cycle), format, options),
+        _ => document(title, blocks(cycle)).written(format, options),
     }
 }
 
@@ -61,7 +62,7 @@ fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
             integer(c.frame_bytes.into()),
             row::layer(c.framing.layer),
         )),
-        Block::Grid(
+        Block::sentences(
             heads,
             vec![
                 row("individual frames", &c.individual),
@@ -73,7 +74,7 @@ fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
         ("Individual frames", &c.individual),
         ("Summation frame", &c.summation),
     ] {
-        out.push(Block::Heading(name.to_owned()));
+        out.push(Block::heading(name.to_owned()));
         let terms = way.terms.iter();
         out.push(Block::List(
             terms
@@ -81,14 +82,12 @@ fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
                 .collect(),
         ));
     }
-    out.push(Block::Heading(
-        "The node's own time, once in each cycle".to_owned(),
-    ));
+    out.push(Block::heading("The node's own time, once in each cycle"));
     out.push(Block::List(vec![
         delay("receive", &c.receive),
         delay("transmit", &c.transmit),
     ]));
-    out.push(Block::Heading("To know".to_owned()));
+    out.push(Block::heading("To know"));
     out.push(Block::List(c.notes.clone()));
     out
 }

@@ -6,26 +6,23 @@ use wirelab_trial::{
     ClockKind, Field, Observation, Owner, PercentileIntervals, ResultsFile, Series, Stated,
 };
 
-use crate::escape::{clip, line};
+use crate::document::escape::{clip, line};
+use crate::document::table::{Cell, Head, Shown, Table};
 use crate::finding;
 use crate::format;
 use crate::interval;
 use crate::row;
 use crate::stats::percentile;
-use crate::table::{Cell, Head, Shown, Table};
 
-const fn head(name: &'static str, unit: &'static str, number: bool, rank: u8) -> Head {
+fn head(name: &'static str, unit: &'static str, number: bool, rank: u8) -> Head {
     Head {
-        name,
-        unit,
         number,
-        shown: Shown::Always,
-        rank,
+        ..Head::figures(name, unit, Shown::Always, rank)
     }
 }
 
 /// A column of the intervals of a percentile, which short series have not.
-const fn interval_head(name: &'static str) -> Head {
+fn interval_head(name: &'static str) -> Head {
     Head {
         shown: Shown::IfObserved,
         ..head(name, "", true, 5)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wirelab_trial::{Kind, Over, Stated};
 
-use crate::table::Cell;
+use crate::document::table::Cell;
 
 /// Intervals by the name of their figure, as JSON has it.
 pub type Intervals = BTreeMap<&'static str, Stated>;

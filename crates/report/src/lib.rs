@@ -6,40 +6,42 @@
 //! file is hostile input: nothing in it can steer a terminal, a browser, a spreadsheet or an XML reader, and nothing in it
 //! makes these functions panic.
 //!
+//! Each report is built once as a tree (`document/mod.rs`), and each format is one renderer of that tree (`document/`).
+//!
 //! The command line uses it; it knows `study` and `trial`, and never a node. Start reading at [`render`], then
 //! `columns.rs`, the one list of columns, and `row.rs`, what a row stands for.
 #![forbid(unsafe_code)]
 
+mod about;
 pub mod audit;
+mod cases;
+mod chart;
+mod charts;
 mod columns;
-mod csv;
 mod cycle;
 pub mod datasheet;
 mod detail;
-mod escape;
+mod document;
 mod explain;
 mod finding;
-mod html;
 mod interval;
 pub mod judge;
-mod junit;
 mod loaded;
 mod loss;
-mod markdown;
 mod mixed;
 mod options;
+mod results;
 mod row;
 mod search;
 pub mod stages;
 mod stats;
 pub mod study;
 mod summary;
-mod table;
-mod terminal;
 mod whatif;
 
 pub use cycle::render_cycle;
-pub use explain::{NoExplanation, render_explanation, render_results_explanation};
+pub use document::NoExplanation;
+pub use explain::{render_explanation, render_results_explanation};
 pub use mixed::{MixedError, refuse_mislabelled, refuse_mixed};
 pub use options::{Format, FormatError, Options, use_colour};
 pub use stages::render_stages;
@@ -52,23 +54,21 @@ pub use wirelab_trial::format;
 /// A results file in one of the formats, as text that ends with a line end. Results that fill a datasheet are shown as
 /// one to a person, unless the trials themselves are wanted.
 pub fn render(file: &ResultsFile, format: Format, options: &Options) -> String {
-    let sheet = || !options.trials && datasheet::is_datasheet(file);
     match format {
-        Format::Datasheet => datasheet::terminal(file, options),
-        Format::DatasheetMarkdown => datasheet::markdown(file, options),
-        Format::DatasheetHtml => datasheet::html(file, options),
-        Format::DatasheetJson => datasheet::json(file),
-        Format::DatasheetCsv => datasheet::csv(file),
-        Format::Terminal if sheet() => datasheet::terminal(file, options),
-        Format::Markdown if sheet() => datasheet::markdown(file, options),
-        Format::Html if sheet() => datasheet::html(file, options),
-        Format::Terminal => terminal::render(file, options),
-        Format::Markdown => markdown::render(file, options),
-        Format::Csv => csv::render(file),
-        Format::Json => file.to_json(),
-        Format::Junit => junit::render(file, options),
-        Format::Html => html::render(file, options),
+        Format::DatasheetJson => return datasheet::json(file),
+        Format::DatasheetCsv => return datasheet::csv(file),
+        Format::Csv => return document::csv::render(&columns::document(file)),
+        Format::Json => return file.to_json(),
+        Format::Junit => return document::junit::render(&cases::document(file, options)),
+        _ => {}
     }
+    let sheet = format.is_datasheet_page() || !options.trials && datasheet::is_datasheet(file);
+    let document = match sheet {
+        true => datasheet::document(file, options),
+        false => results::document(file, options),
+    };
+    let written = document.written(format.of_page(), options);
+    written.expect("all others are data")
 }
 
 /// Entry for fuzzing: any bytes that are a results file, in every format.

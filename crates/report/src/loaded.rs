@@ -8,11 +8,11 @@ use wirelab_trial::{
 };
 
 use crate::datasheet::{echo, sheet::Echo, show};
-use crate::escape::{clip, line};
+use crate::document::escape::{clip, line};
+use crate::document::table::{Cell, Head, Shown, Table};
 use crate::format;
 use crate::interval;
 use crate::row;
-use crate::table::{Cell, Head, Shown, Table};
 
 /// Longest name that a cell shows, in characters.
 const NAME: usize = 40;
@@ -106,7 +106,7 @@ fn heads() -> Vec<Head> {
         Head::figures("floor, median", "µs", Always, 0),
         Head::figures("floor, 99 %", "µs", Always, 0),
         Head::figures("CPU load", "%", IfObserved, 4),
-        Head::words("tester limited", IfObserved, 5),
+        Head::words("tester limited", IfObserved, 0),
     ]
 }
 

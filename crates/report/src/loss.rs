@@ -2,8 +2,8 @@
 
 use wirelab_trial::{Counts, Field, FlowObservation};
 
+use crate::document::table::Cell;
 use crate::format::integer;
-use crate::table::Cell;
 
 /// Said of a loss of which only a range is known.
 pub const NOTE: &str = "the tester's own queue dropped frames, and how many cannot be known: of those that never arrived, the \

@@ -88,6 +88,16 @@ impl Format {
         )
     }
 
+    /// The format in which a page of a datasheet is written.
+    pub(crate) const fn of_page(self) -> Format {
+        match self {
+            Format::Datasheet => Format::Terminal,
+            Format::DatasheetMarkdown => Format::Markdown,
+            Format::DatasheetHtml => Format::Html,
+            other => other,
+        }
+    }
+
     /// The format that a file's extension stands for, whatever its case.
     ///
     /// # Errors

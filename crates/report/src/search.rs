@@ -5,10 +5,10 @@ use wirelab_trial::search::{
 };
 use wirelab_trial::{Field, Found, Part, ResultsFile, Sizes, Trial};
 
-use crate::escape::{clip, line};
+use crate::document::escape::{clip, line};
+use crate::document::table::{Cell, Head, Shown, Table};
 use crate::format;
 use crate::row;
-use crate::table::{Cell, Head, Shown, Table};
 
 /// Longest name of a part that a table cell shows, in characters.
 const NAME: usize = 40;

@@ -5,13 +5,12 @@ use wirelab_study::quantity::Quantity;
 use wirelab_study::run::StudyRun;
 use wirelab_study::table::{Relation, Role, Study};
 
-use crate::escape::{clip, line, markdown as escape, xml};
-use crate::html;
+use crate::document::escape::{clip, line};
+use crate::document::table::{Cell, Head, Look, Shown, Table};
+use crate::document::{Block, Document, NoExplanation, terminal};
 use crate::loss;
-use crate::options::Options;
+use crate::options::{Format, Options};
 use crate::row;
-use crate::table::{Cell, Head, Notes, Shown, Table};
-use crate::{markdown as md, terminal as term};
 
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
@@ -36,7 +35,10 @@ pub fn list(studies: &[Study], options: &Options) -> String {
         ]
     });
     let table = Table::new("", heads, rows.collect());
-    term::draw(table, options, &mut Notes::default())
+    terminal::render(
+        &Document::new(String::new(), vec![Block::Table(table)]),
+        options,
+    )
 }
 
 /// What a study published, for a terminal.
@@ -74,111 +76,44 @@ pub fn show(study: &Study, options: &Options) -> String {
         Head::figures("published", "", Shown::Always, 0),
         Head::words("role", Shown::IfVaries, 10),
     ];
-    let table = Table::new("", heads, once(rows.chain(claims).collect()));
-    let mut notes = Notes::default();
-    let mut out = term::heading(&study.title, options);
-    out.push_str(&format!("published: {}\n", line(&study.source)));
-    if let Some(about) = &study.about {
-        out.push_str(&format!("{}\n", line(about)));
-    }
-    out.push_str(&common(&table));
-    out.push_str(&format!("\n{}", term::draw(table, options, &mut notes)));
-    with_reasons(out, &term::reasons(&notes))
+    let mut blocks = vec![Block::Words(format!("published: {}", study.source))];
+    blocks.extend(study.about.clone().map(Block::Words));
+    blocks.push(Block::Table(Table {
+        look: Look::Study,
+        ..Table::new("", heads, rows.chain(claims).collect())
+    }));
+    terminal::render(&Document::new(study.title.clone(), blocks), options)
 }
 
-/// Runs for a terminal.
-pub fn terminal(runs: &[StudyRun], options: &Options) -> String {
-    let each = runs.iter().map(|run| {
-        let mut notes = Notes::default();
-        let mut out = term::heading(&run.title, options);
-        for text in about(run) {
-            out.push_str(&format!("{}\n", line(&text)));
-        }
-        let table = table(run);
-        out.push_str(&common(&table));
-        out.push_str(&format!("\n{}", term::draw(table, options, &mut notes)));
-        let below: String = errors(run)
-            .iter()
-            .map(|e| format!("{}\n", line(e)))
-            .collect();
-        out.push_str(&format!("\n{below}"));
-        with_reasons(out, &term::reasons(&notes))
-    });
-    each.collect::<Vec<_>>().join("\n")
+/// Runs in one of the formats; the text ends with a line end.
+///
+/// # Errors
+/// [`NoExplanation`] for CSV, JUnit and data.
+pub fn render(
+    runs: &[StudyRun],
+    format: Format,
+    options: &Options,
+) -> Result<String, NoExplanation> {
+    document(runs, options).written(format, options)
 }
 
-/// Runs as Markdown, a section each.
-pub fn markdown(runs: &[StudyRun]) -> String {
-    let each = runs.iter().map(|run| {
-        let mut notes = Notes::default();
-        let mut out = format!("## {}\n", escape(&run.title));
-        for text in about(run) {
-            out.push_str(&format!("\n{}\n", escape(&text)));
-        }
-        let table = table(run);
-        if let Some(common) = table.common_text() {
-            out.push_str(&format!("\nAll figures: {}\n", escape(&common)));
-        }
-        out.push_str(&format!("\n{}\n", md::draw(&table, &mut notes)));
-        for error in errors(run) {
-            out.push_str(&format!("- {}\n", escape(&error)));
-        }
-        out.push_str(&md::reasons(&notes));
-        out
-    });
-    each.collect::<Vec<_>>().join("\n")
-}
-
-/// Runs as a page of its own.
-pub fn html(runs: &[StudyRun], options: &Options) -> String {
+/// Runs as one report, a section each where there are several.
+fn document<'a>(runs: &[StudyRun], options: &Options) -> Document<'a> {
     let title = match (&options.title, runs) {
         (Some(title), _) => title.clone(),
         (None, [run]) => run.title.clone(),
         (None, _) => "Published figures, and what nodes say".to_owned(),
     };
-    let title = xml(&title);
-    let mut notes = Notes::default();
-    let heading = |run: &StudyRun| match runs.len() {
-        1 => "Figures".to_owned(),
-        _ => run.title.clone(),
-    };
-    let sections = runs
-        .iter()
-        .map(|run| section(run, &heading(run), &mut notes));
-    let sections: String = sections.collect();
-    let notes = html::parts::notes(&notes, "Notes");
-    html::page(&title, &format!("<h1>{title}</h1>\n{sections}{notes}"))
-}
-
-fn section(run: &StudyRun, heading: &str, notes: &mut Notes) -> String {
-    let mut table = table(run);
-    let mut texts = about(run);
-    texts.push(common(&table));
-    table.common.clear();
-    let mut out = html::parts::table(&table, heading, notes);
-    for text in texts.iter().filter(|text| !text.is_empty()) {
-        out.push_str(&format!("<p class=\"quiet\">{}</p>\n", xml(&line(text))));
+    let mut blocks = Vec::new();
+    for run in runs {
+        if runs.len() > 1 || options.title.is_some() {
+            blocks.push(Block::heading(run.title.clone()));
+        }
+        blocks.extend(about(run).into_iter().map(Block::Words));
+        blocks.push(Block::Table(table(run)));
+        blocks.extend(errors(run).into_iter().map(Block::Words));
     }
-    let items = errors(run);
-    let items: String = items
-        .iter()
-        .map(|e| format!("<li>{}</li>\n", xml(&line(e))))
-        .collect();
-    out.push_str(&format!("<ul>\n{items}</ul>\n"));
-    out
-}
-
-fn with_reasons(mut out: String, reasons: &str) -> String {
-    if !reasons.is_empty() {
-        out.push_str(&format!("\n{reasons}"));
-    }
-    out
-}
-
-/// What all figures have in common, as a line, or nothing.
-fn common(table: &Table) -> String {
-    let text = table.common_text();
-    text.map_or_else(String::new, |text| format!("all figures: {text}\n"))
+    Document::new(title, blocks)
 }
 
 /// What a reader must know of a run beside its figures.
@@ -230,17 +165,10 @@ fn table(run: &StudyRun) -> Table {
         }
         cells
     });
-    Table::new("", heads, once(rows.collect()))
-}
-
-/// The same name in rows that follow one another stands in the first of them.
-fn once(mut rows: Vec<Vec<Cell>>) -> Vec<Vec<Cell>> {
-    for at in (1..rows.len()).rev() {
-        if rows[at][0] == rows[at - 1][0] {
-            rows[at][0] = Cell::Text(String::new());
-        }
+    Table {
+        look: Look::Study,
+        ..Table::new("", heads, rows.collect())
     }
-    rows
 }
 
 fn name(text: &str) -> Cell {

@@ -3,8 +3,8 @@
 use wirelab_trial::search::{GoalResult, Limit, Outcome};
 use wirelab_trial::{Counts, Field, Found, Kind, Observation, ResultsFile, Status};
 
-use crate::datasheet::{EMULATED, is_datasheet};
-use crate::escape;
+use crate::datasheet::is_datasheet;
+use crate::document::{EMULATED, Head, escape};
 use crate::format::{self, count, integer};
 use crate::interval;
 use crate::judge::{End, counted, judge};
@@ -81,34 +81,6 @@ pub fn verdict(file: &ResultsFile) -> String {
         text.push_str(&format!(" {EMULATED}"));
     }
     text
-}
-
-/// The verdict in a word or two, as the head of a page has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Head {
-    /// Something failed.
-    NotClean,
-    /// Nothing failed, but the tester was the limit somewhere.
-    TesterLimited,
-    /// Nothing failed, and frames were counted.
-    Clean,
-    /// Nothing failed on a page of which loss is a figure.
-    Passed,
-    /// Nothing failed, and nobody counted frames.
-    NotJudged,
-}
-
-impl Head {
-    /// The words, with a mark that needs no colour.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Head::NotClean => "✗ Not clean.",
-            Head::TesterLimited => "– Tester limited.",
-            Head::Clean => "✓ Clean.",
-            Head::Passed => "✓ Passed.",
-            Head::NotJudged => "– Not judged.",
-        }
-    }
 }
 
 /// What stands at the head of a page: the judgement that the exit status is taken from.

@@ -6,7 +6,8 @@ use wirelab_trial::explanation::Basis;
 use wirelab_trial::format::{decimal, frame_rate, percent, si, time_f};
 use wirelab_trial::whatif::{Aim, Change, ChangeKind, Gain, Whatif, WhatifFigures};
 
-use crate::explain::{Block, NoExplanation, asked, written};
+use crate::document::{Block, NoExplanation};
+use crate::explain::{asked, document};
 use crate::options::{Format, Options};
 use crate::row;
 
@@ -25,7 +26,7 @@ pub fn render_whatif(
         .unwrap_or_else(|| format!("What changes of {} would buy", whatif.node));
     match format {
         Format::Json => Ok(whatif.to_json()),
-        _ => written(&title, &blocks(whatif), format, options),
+        _ => document(title, blocks(whatif)).written(format, options),
     }
 }
 
@@ -34,7 +35,7 @@ fn blocks(w: &Whatif) -> Vec<Block<'static>> {
         Block::Words(w.title.clone()),
         Block::Words(format!("{}; {}.", asked(&w.trial, &w.sizes), unchanged(w))),
         Block::Answer(answer(w)),
-        Block::Heading("One change at a time".to_owned()),
+        Block::heading("One change at a time"),
     ];
     let (gain, others): (Vec<&Change>, Vec<&Change>) = w.singles.iter().partition(|c| gains(c));
     if gain.is_empty() {
@@ -61,12 +62,12 @@ fn blocks(w: &Whatif) -> Vec<Block<'static>> {
     }
     pairs(w, &mut out);
     if !w.untried.is_empty() {
-        out.push(Block::Heading("Not for this trial".to_owned()));
+        out.push(Block::heading("Not for this trial"));
         let line = |u: &wirelab_trial::whatif::Untried| format!("{}: {}", u.what, u.why);
         out.push(Block::List(w.untried.iter().map(line).collect()));
     }
     if !w.notes.is_empty() {
-        out.push(Block::Heading("To know".to_owned()));
+        out.push(Block::heading("To know"));
         out.push(Block::List(w.notes.clone()));
     }
     out
@@ -76,9 +77,7 @@ fn pairs(w: &Whatif, out: &mut Vec<Block<'static>>) {
     if w.pairs.is_empty() {
         return;
     }
-    out.push(Block::Heading(
-        "Two at a time, among the five best".to_owned(),
-    ));
+    out.push(Block::heading("Two at a time, among the five best"));
     let (gain, none): (Vec<&Change>, Vec<&Change>) =
         w.pairs.iter().partition(|c| c.why_not.is_none());
     if !gain.is_empty() {
@@ -220,7 +219,7 @@ fn grid(w: &Whatif, changes: &[&Change]) -> Block<'static> {
         cells.push(words(w, change));
         cells
     });
-    Block::Grid(heads, rows.collect())
+    Block::sentences(heads, rows.collect())
 }
 
 /// What a gain at a load is of.

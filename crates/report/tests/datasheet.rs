@@ -28,20 +28,22 @@ fn the_page_of_the_third_document_cell_by_cell() {
     assert_eq!(tcp[3], ["TCP Bidirectional", "RX=53 TX=132", "100"]);
     let udp = rows(&page, "### UDP Throughput");
     assert_eq!(udp[0][0], "Test");
-    assert_eq!(
-        udp[0][1..],
-        ["64", "256", "512", "1470"].map(|b| format!("Datagram Length = {b}B"))
-    );
+    let sizes = ["64", "256", "512", "1470"].iter();
+    let heads = sizes.flat_map(|b| {
+        ["Bandwidth (Mbit/s)", "CPU Load (%)", "Packet Loss (%)"]
+            .map(|name| format!("Datagram Length = {b}B: {name}"))
+    });
+    assert_eq!(udp[0][1..], heads.collect::<Vec<_>>());
     let printed = |of: &[&str]| of.iter().map(|c| (*c).to_owned()).collect::<Vec<_>>();
-    for (row, cells) in udp[2..].iter().zip([
+    for (row, cells) in udp[1..].iter().zip([
         &[
             "UDP RX", "5", "37", "0.0", "5", "18", "0.0", "25", "44", "0.0", "50", "37", "0.0",
         ][..],
         &[
-            "10", "67", "2.6", "15", "50", "0.0", "50", "80", "0.0", "60", "44", "0.0",
+            "", "10", "67", "2.6", "15", "50", "0.0", "50", "80", "0.0", "60", "44", "0.0",
         ],
         &[
-            "15", "96", "5.5", "25", "73", "4.4", "55", "88", "4.9", "95", "68", "0.0",
+            "", "15", "96", "5.5", "25", "73", "4.4", "55", "88", "4.9", "95", "68", "0.0",
         ],
         &[
             "UDP RX (Max)",
@@ -76,7 +78,7 @@ fn the_page_of_the_third_document_cell_by_cell() {
     ]) {
         assert_eq!(*row, printed(cells));
     }
-    assert_eq!(udp.len(), 7);
+    assert_eq!(udp.len(), 6);
 }
 
 #[test]
@@ -268,7 +270,7 @@ fn shared_cores_are_marked_and_nothing_seen_is_not_nought() {
     let page = text(&file, Format::Markdown);
     assert!(page.contains("98 shared"), "{page}");
     let udp = rows(&page, "### UDP Throughput");
-    assert!(udp[6][10..].iter().all(|c| c.starts_with('–')), "{udp:?}");
+    assert!(udp[5][10..].iter().all(|c| c.starts_with('–')), "{udp:?}");
     assert!(page.contains("the node went away"));
 }
 
@@ -309,9 +311,9 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
             .find(|l| l.starts_with(&format!("\\[{number}\\]")));
         found.unwrap().to_owned()
     };
-    assert!(note(&udp[2][1]).contains("did not keep the rate"), "{page}");
-    assert!(note(&udp[6][1]).contains("the node may be faster"));
-    assert!(note(&udp[6][3]).contains("not in this loss"));
+    assert!(note(&udp[1][1]).contains("did not keep the rate"), "{page}");
+    assert!(note(&udp[5][1]).contains("the node may be faster"));
+    assert!(note(&udp[5][3]).contains("not in this loss"));
     // Four warnings that differ in a number alone are one.
     assert!(
         page.contains("2 frames went by unseen (and 3 more like it)"),
@@ -346,7 +348,7 @@ fn figures_of_a_node_with_other_work_say_so() {
     assert!(page.contains(note), "{page}");
     let udp = rows(&page, "### UDP Throughput");
     assert!(
-        udp[6][1].contains('[') && udp[6][3].contains('['),
+        udp[5][1].contains('[') && udp[5][3].contains('['),
         "{udp:?}"
     );
 }
@@ -387,8 +389,8 @@ fn a_bound_that_the_tester_set_is_found_by_what_was_really_offered() {
     }
     let page = text(&file, Format::Markdown);
     let udp = rows(&page, "### UDP Throughput");
-    assert!(udp[5][1].starts_with("7 ["), "{udp:?}");
-    assert_eq!(udp[5][2..4], ["51", "0.8"]);
+    assert!(udp[4][1].starts_with("7 ["), "{udp:?}");
+    assert_eq!(udp[4][2..4], ["51", "0.8"]);
     assert!(page.contains("the tester was the limit: the node may be faster"));
 }
 
@@ -468,7 +470,7 @@ fn a_search_that_was_cut_short_shows_its_bracket_and_is_no_max() {
     }
     let page = text(&file, Format::Markdown);
     assert!(page.contains("≥ 1,000, &lt; 4,321 frames/s"), "{page}");
-    let max = &rows(&page, "### UDP Throughput")[5];
+    let max = &rows(&page, "### UDP Throughput")[4];
     assert!(max[1].starts_with('–'), "{max:?}");
     let max = datasheet(&file).sheets[0]
         .udp

@@ -37,6 +37,24 @@ fn terminal_of_eighty_columns() {
 }
 
 #[test]
+fn a_narrow_terminal_says_what_it_leaves_out_and_keeps_what_the_tester_limited() {
+    for width in [40, 80, 120] {
+        let shown = terminal(&common::lab(), width, false);
+        let table = shown.lines().skip(1);
+        let table = table.take_while(|line| !line.starts_with('[') && !line.starts_with("warn"));
+        for line in table.filter(|line| !line.starts_with("all trials")) {
+            assert!(line.chars().count() <= width, "{width}: {line:?}\n{shown}");
+        }
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("no room for: length, link load"), "{shown}");
+        assert!(words.contains("a report FILE shows all)"), "{shown}");
+        assert!(shown.contains("tester limited"), "{shown}");
+        let limited = shown.lines().filter(|line| line.ends_with("yes")).count();
+        assert_eq!(limited, 5, "{shown}");
+    }
+}
+
+#[test]
 fn terminal_with_faults() {
     insta::assert_snapshot!(terminal(&common::faulty(), 120, false));
 }

@@ -152,7 +152,7 @@ fn the_page_of_any_report_has_the_stages() {
     // They stand there once: not again among latency and other series.
     assert!(!report.contains("Latency and other series"));
     let plain = render(&common::lab(), Format::Html, &Options::default());
-    assert!(!plain.contains("from point to point") && !plain.contains(".groups"));
+    assert!(!plain.contains("from point to point") && !plain.contains("class=\"groups\""));
 }
 
 #[test]

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_report::{Options, study};
+use wirelab_report::{Format, Options, study};
 use wirelab_study::run::{NodeSource, StudyRun, run};
 use wirelab_study::table::Study;
 use wirelab_trial::*;
+
+fn shown(runs: &[StudyRun], format: Format, options: &Options) -> String {
+    study::render(runs, format, options).unwrap()
+}
 
 const TEXT: &str = r#"
 title  = "A small <table> | of \u001b[31m figures"
@@ -144,15 +148,20 @@ fn options(width: usize) -> Options {
 
 #[test]
 fn terminal() {
-    insta::assert_snapshot!(study::terminal(
+    insta::assert_snapshot!(shown(
         &[ran(Kind::Predicted, None)],
+        Format::Terminal,
         &options(120)
     ));
 }
 
 #[test]
 fn terminal_of_another_node() {
-    let shown = study::terminal(&[ran(Kind::Measured, Some("lab:1"))], &options(80));
+    let shown = shown(
+        &[ran(Kind::Measured, Some("lab:1"))],
+        Format::Terminal,
+        &options(80),
+    );
     let table: Vec<&str> = shown.lines().filter(|l| l.contains('%')).take(4).collect();
     assert!(table.iter().all(|l| l.chars().count() <= 80), "{shown}");
     insta::assert_snapshot!(shown);
@@ -160,13 +169,17 @@ fn terminal_of_another_node() {
 
 #[test]
 fn markdown() {
-    insta::assert_snapshot!(study::markdown(&[ran(Kind::Predicted, None)]));
+    insta::assert_snapshot!(shown(
+        &[ran(Kind::Predicted, None)],
+        Format::Markdown,
+        &Options::default()
+    ));
 }
 
 #[test]
 fn html_is_well_formed_and_links_its_notes() {
     let run = ran(Kind::Predicted, None);
-    let page = study::html(&[run.clone(), run], &Options::default());
+    let page = shown(&[run.clone(), run], Format::Html, &Options::default());
     let doc = roxmltree::Document::parse_with_options(
         &page,
         roxmltree::ParsingOptions {
@@ -186,10 +199,14 @@ fn html_is_well_formed_and_links_its_notes() {
         "{links:?}"
     );
     insta::assert_snapshot!(
-        study::html(&[ran(Kind::Predicted, None)], &Options::default())
-            .split("</style>")
-            .nth(1)
-            .unwrap()
+        shown(
+            &[ran(Kind::Predicted, None)],
+            Format::Html,
+            &Options::default()
+        )
+        .split("</style>")
+        .nth(1)
+        .unwrap()
     );
 }
 
@@ -207,7 +224,7 @@ fn an_interrupted_run_says_so() {
     let cancel = Cancel::new();
     cancel.cancel();
     let run = run(&study(), None, &mut Shelf(Kind::Predicted), &(), &cancel).unwrap();
-    let shown = study::terminal(&[run], &options(120));
+    let shown = shown(&[run], Format::Terminal, &options(120));
     assert!(shown.contains("the run was cancelled"), "{shown}");
     assert!(
         shown.contains("cpu_load: 0 held-out figures, 0 as printed; 2 without a value"),
@@ -219,7 +236,7 @@ fn an_interrupted_run_says_so() {
 fn the_studys_own_model_stands_beside_another_node() {
     let model = ran(Kind::Predicted, None);
     let run = ran(Kind::Measured, Some("board:example")).beside(&model);
-    insta::assert_snapshot!(study::terminal(&[run], &options(140)));
+    insta::assert_snapshot!(shown(&[run], Format::Terminal, &options(140)));
 }
 
 #[test]
@@ -234,9 +251,9 @@ fn a_loss_of_which_only_the_ends_are_known_shows_both_and_claims_of_it_may_be_un
     }
     let runs = [run];
     for text in [
-        study::terminal(&runs, &options(120)),
-        study::markdown(&runs),
-        study::html(&runs, &options(120)),
+        shown(&runs, Format::Terminal, &options(120)),
+        shown(&runs, Format::Markdown, &options(120)),
+        shown(&runs, Format::Html, &options(120)),
     ] {
         assert!(text.contains("1.00–72.00"), "{text}");
         assert!(text.contains("undecided"), "{text}");

@@ -3,13 +3,10 @@
 use wirelab_trial::ResultsFile;
 
 use super::figures::{MOST, compared};
-use super::page::{Block, KINDS, markdown_block, section, terminal_block};
-use crate::escape::markdown as escape;
-use crate::html;
+use super::page::section;
+use crate::document::{Block, Document, NoExplanation};
 use crate::mixed::{MixedError, refuse_mixed};
 use crate::options::{Format, Options};
-use crate::table::Notes;
-use crate::{markdown, terminal};
 
 /// Why results cannot stand side by side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,30 +50,13 @@ pub fn compare(
     if tables.is_empty() {
         return Err(CompareError::Nothing);
     }
-    let blocks = tables.into_iter().flat_map(|(name, grid)| {
-        [
-            Block::Heading(2, section(name).to_owned()),
-            Block::Grid(grid),
-        ]
-    });
-    let mut notes = Notes::default();
-    match format {
-        Format::Datasheet | Format::Terminal => {
-            let mut out = terminal::heading(&title, options);
-            for block in blocks {
-                terminal_block(block, options, &mut notes, &mut out);
-            }
-            Ok(format!("{out}\n{}", terminal::reasons(&notes)))
-        }
-        Format::DatasheetMarkdown | Format::Markdown => {
-            let mut out = format!("# {}\n", escape(&title));
-            for block in blocks {
-                markdown_block(block, 0, &mut notes, &mut out);
-            }
-            let reasons = markdown::reasons(&notes);
-            Ok(format!("{out}{reasons}\n{KINDS}\n"))
-        }
-        Format::DatasheetHtml | Format::Html => Ok(html::compared(&title, blocks.collect())),
-        other => Err(CompareError::Format(other)),
-    }
+    let blocks = tables
+        .into_iter()
+        .flat_map(|(name, table)| [Block::heading(section(name)), Block::Table(table)]);
+    let document = Document {
+        notes: "Why figures are absent, and notes",
+        ..Document::new(title, blocks.collect())
+    };
+    let written = document.written(format.of_page(), options);
+    written.map_err(|NoExplanation(format)| CompareError::Format(format))
 }

@@ -3,21 +3,20 @@
 
 use wirelab_trial::{Direction, Field, Layer};
 
-use super::grid::{Grid, Line};
 use super::rate::{bits_per_frame, datagram_name};
 use super::sheet::{Echo, Rate, SearchedRate, Sheet};
 use super::show;
-use super::tables::{alone, column};
+use super::tables::{alone, column, interval_column, line};
+use crate::document::table::{Cell, Table};
 use crate::format;
 use crate::interval::{self, Intervals};
 use crate::search;
-use crate::table::Cell;
 
 /// A share of the line's limit from which the link is what limits.
 const AT_LIMIT: f64 = 0.98;
 
 /// Every rate of the page in detail.
-pub fn rates(sheet: &Sheet) -> Grid {
+pub fn rates(sheet: &Sheet) -> Table {
     let mut rows = Vec::new();
     for r in &sheet.layer2_throughput {
         rows.push(row(
@@ -52,13 +51,13 @@ pub fn rates(sheet: &Sheet) -> Grid {
             rows.push(row(format!("{size}, TX, load max"), r, limited(r)));
         }
     }
-    let mut grid = Grid {
-        corner: "Test",
-        groups: vec![
+    Table::sheet(
+        "Test",
+        vec![
             alone(vec![
                 column("Offered", "Mbit/s"),
                 column("Arrived", "Mbit/s"),
-                column(interval::HEAD, "Mbit/s"),
+                interval_column("Mbit/s"),
             ]),
             alone(vec![
                 column("Rate", "frames/s"),
@@ -66,7 +65,7 @@ pub fn rates(sheet: &Sheet) -> Grid {
             ]),
             alone(vec![
                 column("Loss", "%"),
-                column(interval::HEAD, "%"),
+                interval_column("%"),
                 column("Jitter", "µs"),
             ]),
             alone(vec![column("CPU Load", "%"), column("Idle", "%")]),
@@ -76,9 +75,7 @@ pub fn rates(sheet: &Sheet) -> Grid {
             ]),
         ],
         rows,
-    };
-    grid.without_empty(interval::HEAD);
-    grid
+    )
 }
 
 fn way(r: &Rate) -> String {
@@ -97,12 +94,12 @@ fn way(r: &Rate) -> String {
     }
 }
 
-fn row(name: String, r: &Rate, limited: Cell) -> Line {
+fn row(name: String, r: &Rate, limited: Cell) -> Vec<Cell> {
     let bits = bits_per_frame(r);
     let ceiling = r.tester_ceiling_frames_per_s.clone().map(|fps| fps * bits);
-    Line {
+    line(
         name,
-        cells: vec![
+        [
             show::bandwidth(&r.offered_bits_per_s),
             show::bandwidth(&r.bits_per_s),
             interval_of(&r.intervals, "bits_per_s", &r.bits_per_s, show::mbit),
@@ -118,7 +115,7 @@ fn row(name: String, r: &Rate, limited: Cell) -> Line {
             show::bandwidth(&ceiling),
             limited,
         ],
-    }
+    )
 }
 
 /// The interval of a figure.
@@ -152,23 +149,20 @@ fn by(found: &SearchedRate) -> Cell {
 }
 
 /// Round trips by size.
-pub fn echo(sheet: &Sheet) -> Grid {
+pub fn echo(sheet: &Sheet) -> Table {
     let loaded = is_loaded(sheet);
-    let rows = sheet.echo.iter().map(|e| Line {
-        name: name(e),
-        cells: cells(e, loaded),
-    });
+    let rows = sheet.echo.iter().map(|e| line(name(e), cells(e, loaded)));
     let mut groups = vec![
         alone(vec![
             column("Samples", ""),
             column("Min", "µs"),
             column("Median", "µs"),
-            column(interval::HEAD, "µs"),
+            interval_column("µs"),
         ]),
         alone(vec![
             column("90 %", "µs"),
             column("99 %", "µs"),
-            column(interval::HEAD, "µs"),
+            interval_column("µs"),
         ]),
         alone(vec![
             column("99.9 %", "µs"),
@@ -188,13 +182,7 @@ pub fn echo(sheet: &Sheet) -> Grid {
             column("Its Loss", "%"),
         ]));
     }
-    let mut grid = Grid {
-        corner: "Round trip",
-        groups,
-        rows: rows.collect(),
-    };
-    grid.without_empty(interval::HEAD);
-    grid
+    Table::sheet("Round trip", groups, rows.collect())
 }
 
 /// Whether any round trips were taken beside a background.

@@ -6,14 +6,14 @@ use std::fmt::Display;
 use wirelab_trial::{Direction, Field, ResultsFile, Stated};
 
 use super::datasheet;
-use super::grid::{Grid, Line};
 use super::sheet::{Datasheet, Echo, Latency, Rate, SearchedRate, Sheet, Total, UdpSize};
 use super::show;
-use super::tables::{alone, column};
-use crate::escape;
+use super::tables::{alone, column, line};
+use crate::document::csv::{Records, Value, kind_of};
+use crate::document::escape;
+use crate::document::table::{Cell, Table};
 use crate::format;
 use crate::interval::{self, Intervals};
-use crate::table::Cell;
 
 /// Heads of the CSV.
 const HEADS: [&str; 12] = [
@@ -42,8 +42,8 @@ pub struct Figure {
     pub row: String,
     /// Name with its unit, as the JSON has it.
     pub figure: &'static str,
-    /// Value, kind or why it is absent.
-    pub value: Field<Value>,
+    /// Number, kind or why it is absent.
+    pub value: Field<Number>,
     /// What was added, each with its kind, where the value is a sum of several kinds.
     pub parts: Option<String>,
     /// Its interval, where it has one.
@@ -56,21 +56,21 @@ pub struct Figure {
 
 /// A value as JSON has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum Number {
     /// A whole number.
     Whole(u64),
     /// Any number.
-    Number(f64),
+    Real(f64),
     /// Yes or no.
     Flag(bool),
 }
 
-impl Display for Value {
+impl Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Value::Whole(n) => n.fmt(f),
-            Value::Number(n) => n.fmt(f),
-            Value::Flag(b) => b.fmt(f),
+            Number::Whole(n) => n.fmt(f),
+            Number::Real(n) => n.fmt(f),
+            Number::Flag(b) => b.fmt(f),
         }
     }
 }
@@ -90,7 +90,7 @@ impl Row<'_> {
         &mut self,
         figure: &'static str,
         field: &Field<T>,
-        value: fn(T) -> Value,
+        value: fn(T) -> Number,
         text: fn(T) -> String,
     ) {
         self.out.push(Figure {
@@ -118,19 +118,19 @@ impl Row<'_> {
     }
 
     fn mbit(&mut self, figure: &'static str, field: &Field<f64>) {
-        self.add(figure, field, Value::Number, |v| {
+        self.add(figure, field, Number::Real, |v| {
             format!("{} Mbit/s", show::mbit(v))
         });
         self.with_ends(show::mbit);
     }
 
     fn time(&mut self, figure: &'static str, field: &Field<u64>) {
-        self.add(figure, field, Value::Whole, format::time);
+        self.add(figure, field, Number::Whole, format::time);
         self.with_ends(|ps| format::time(ps as u64));
     }
 
     fn share(&mut self, figure: &'static str, field: &Field<f64>) {
-        self.add(figure, field, Value::Number, |v| {
+        self.add(figure, field, Number::Real, |v| {
             format!("{} %", show::loss(v))
         });
         self.with_ends(show::loss);
@@ -145,7 +145,7 @@ impl Row<'_> {
     }
 
     fn frames_per_s(&mut self, figure: &'static str, field: &Field<f64>) {
-        self.add(figure, field, Value::Number, |v| {
+        self.add(figure, field, Number::Real, |v| {
             format!("{} frames/s", format::frame_rate(v))
         });
         self.with_ends(format::frame_rate);
@@ -166,7 +166,7 @@ impl Row<'_> {
         self.add(
             "tester_ceiling_frames_per_s",
             &r.tester_ceiling_frames_per_s,
-            Value::Number,
+            Number::Real,
             |v| format!("{} frames/s", format::frame_rate(v)),
         );
         self.flag("tester_was_limit", &r.tester_was_limit);
@@ -175,13 +175,13 @@ impl Row<'_> {
     }
 
     fn load(&mut self, figure: &'static str, field: &Field<f64>) {
-        self.add(figure, field, Value::Number, |v| {
+        self.add(figure, field, Number::Real, |v| {
             format!("{} %", show::load(v))
         });
     }
 
     fn flag(&mut self, figure: &'static str, field: &Field<bool>) {
-        self.add(figure, field, Value::Flag, |v| {
+        self.add(figure, field, Number::Flag, |v| {
             if v { "yes" } else { "no" }.to_owned()
         });
     }
@@ -321,7 +321,7 @@ fn echo(e: &Echo, out: &mut Vec<Figure>) {
     row.time("p99_9_ps", &e.p99_9_ps);
     row.time("p99_99_ps", &e.p99_99_ps);
     row.time("max_ps", &e.max_ps);
-    row.add("mean_ps", &e.mean_ps, Value::Number, format::time_f);
+    row.add("mean_ps", &e.mean_ps, Number::Real, format::time_f);
     row.time("jitter_ps", &e.jitter_ps);
     row.time("pdv_p99_9_ps", &e.pdv_p99_9_ps);
     row.loss(&e.loss_ratio, e.loss_ratio_at_most);
@@ -337,49 +337,51 @@ fn echo(e: &Echo, out: &mut Vec<Figure>) {
 }
 
 /// A row for each figure, with its kind.
-pub fn csv(page: &Datasheet) -> String {
-    let mut out = format!("{}\r\n", HEADS.join(","));
+pub fn records(page: &Datasheet) -> Records {
+    let mut rows = Vec::new();
     for sheet in &page.sheets {
-        for f in of(sheet) {
-            let (value, kind) = match &f.value {
-                Field::Observed { value, kind } => {
-                    let kind = f.parts.as_deref().unwrap_or(kind.name());
-                    (value.to_string(), escape::csv(kind))
-                }
-                Field::Absent { absent } => {
-                    (String::new(), escape::csv(&format!("absent: {absent}")))
-                }
-            };
-            let of = f.interval.filter(|_| f.value.value().is_some());
-            let ends = match of {
-                Some(of) => format!("{},{},{}", of.low, of.high, of.over.name()),
-                None => ",,".to_owned(),
-            };
-            let trials: Vec<String> = f.trials.iter().map(usize::to_string).collect();
-            out.push_str(&format!(
-                "{},{},{},{},{},{value},{kind},{},{ends},{}\r\n",
-                escape::csv(&sheet.node),
-                f.section,
-                f.size_bytes,
-                escape::csv(&f.row),
-                f.figure,
-                trials.join(" "),
-                page.passed
-            ));
-        }
+        rows.extend(
+            of(sheet)
+                .iter()
+                .map(|f| record(&sheet.node, f, page.passed)),
+        );
     }
-    out
+    Records {
+        heads: HEADS.map(|name| (name, false)).into(),
+        rows,
+    }
+}
+
+fn record(node: &str, f: &Figure, passed: bool) -> Vec<Value> {
+    let number = |value: Option<String>| Value::Number(value.unwrap_or_default());
+    let of = f.interval.filter(|_| f.value.value().is_some());
+    let parts = f.parts.clone().filter(|_| f.value.value().is_some());
+    let trials: Vec<String> = f.trials.iter().map(usize::to_string).collect();
+    vec![
+        Value::Text(node.to_owned()),
+        number(Some(f.section.to_owned())),
+        number(Some(f.size_bytes.to_string())),
+        Value::Text(f.row.clone()),
+        number(Some(f.figure.to_owned())),
+        number(f.value.value().map(Number::to_string)),
+        Value::Text(parts.unwrap_or_else(|| kind_of(&f.value))),
+        number(Some(trials.join(" "))),
+        number(of.map(|of| of.low.to_string())),
+        number(of.map(|of| of.high.to_string())),
+        number(of.map(|of| of.over.name().to_owned())),
+        number(Some(passed.to_string())),
+    ]
 }
 
 /// Most results that stand side by side.
 pub const MOST: usize = 8;
 
 /// The pages of several results side by side: a column for each sheet, a table for each section.
-pub fn compared(files: &[(String, ResultsFile)]) -> Vec<(&'static str, Grid)> {
+pub fn compared(files: &[(String, ResultsFile)]) -> Vec<(&'static str, Table)> {
     let mut sheets: Vec<(String, Vec<Figure>)> = Vec::new();
     for (name, file) in files {
         for sheet in datasheet(file).sheets {
-            let label = format!("{} ({})", sheet.node, crate::escape::clip(name, 40));
+            let label = format!("{} ({})", sheet.node, escape::clip(name, 40));
             sheets.push((label, of(&sheet)));
         }
     }
@@ -395,7 +397,7 @@ pub fn compared(files: &[(String, ResultsFile)]) -> Vec<(&'static str, Grid)> {
 /// What tells a figure from the others of its section.
 type Key<'a> = (u32, &'a str, &'static str);
 
-fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Grid {
+fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Table {
     let figures = || {
         let all = sheets.iter().flat_map(|(_, figures)| figures);
         all.filter(|f| f.section == section)
@@ -433,20 +435,18 @@ fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Grid {
         },
         None => Cell::Absent("these results have no such figure".to_owned()),
     };
-    let rows = keys.iter().map(|k| Line {
-        name: format!("{} B, {}", k.0, k.1.replace('_', " ")),
-        cells: [Cell::Text(name(k.2))]
-            .into_iter()
-            .chain(columns_of.iter().map(|column| cell(column, k)))
-            .collect(),
+    let rows = keys.iter().map(|k| {
+        let cells = columns_of.iter().map(|column| cell(column, k));
+        let cells = std::iter::once(Cell::Text(name(k.2))).chain(cells);
+        line(format!("{} B, {}", k.0, k.1.replace('_', " ")), cells)
     });
     let mut columns = vec![column("Figure", "")];
     columns.extend(sheets.iter().map(|(label, _)| column(label.clone(), "")));
-    Grid {
-        corner: "Test",
-        groups: columns.into_iter().map(|c| alone(vec![c])).collect(),
-        rows: rows.collect(),
-    }
+    Table::sheet(
+        "Test",
+        columns.into_iter().map(|c| alone(vec![c])).collect(),
+        rows.collect(),
+    )
 }
 
 fn key_of(f: &Figure) -> Key<'_> {

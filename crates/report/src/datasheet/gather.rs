@@ -9,7 +9,6 @@ use super::rate::{datagram, merged, rate, searched};
 use super::sheet::{
     Absent, Datasheet, FORMAT, Notice, Rate, SearchedRate, Sheet, UdpSize, VERSION,
 };
-use crate::judge::judge;
 use crate::row::{self, Row, rows};
 
 /// Nodes that get a sheet; a file of more is no datasheet.
@@ -51,8 +50,8 @@ pub fn is_datasheet(file: &ResultsFile) -> bool {
     kinds.len() >= 2
 }
 
-/// The datasheets of a results file.
-pub fn datasheet(file: &ResultsFile) -> Datasheet {
+/// The datasheets of a results file, whose run `passed` or not.
+pub fn datasheet(file: &ResultsFile, passed: bool) -> Datasheet {
     let mut nodes: Vec<(&str, &str)> = Vec::new();
     for o in &file.observations {
         let node = (&*o.node.name, &*o.node.kind);
@@ -75,7 +74,7 @@ pub fn datasheet(file: &ResultsFile) -> Datasheet {
         command: file.command.clone(),
         created_unix_ns: file.created_unix_ns,
         interrupted: file.interrupted,
-        passed: judge(file).passed(),
+        passed,
         sheets,
     }
 }

@@ -3,10 +3,10 @@
 
 mod commands;
 mod compare;
+mod curves;
 mod detail;
 mod figures;
 mod gather;
-mod grid;
 mod latency;
 mod page;
 mod rate;
@@ -15,27 +15,25 @@ pub mod sheet;
 pub(crate) mod show;
 mod tables;
 
-pub(crate) use commands::page as page_command;
 pub use compare::{CompareError, compare};
-pub(crate) use gather::round_trips;
-pub use gather::{datasheet, is_datasheet};
+pub use gather::is_datasheet;
 pub(crate) use latency::echo;
-pub(crate) use page::{Block, EMULATED, KINDS, below, blocks, verdict};
 pub use sheet::Datasheet;
 
 use wirelab_trial::ResultsFile;
 
-use crate::html as pages;
+use crate::document::{Document, csv};
+use crate::judge::judge;
 use crate::options::Options;
 
-/// The page for a terminal.
-pub fn terminal(file: &ResultsFile, options: &Options) -> String {
-    page::terminal(file, &datasheet(file), options)
+/// The datasheets of a results file.
+pub fn datasheet(file: &ResultsFile) -> Datasheet {
+    gather::datasheet(file, judge(file).passed())
 }
 
-/// The page as Markdown.
-pub fn markdown(file: &ResultsFile, options: &Options) -> String {
-    page::markdown(file, &datasheet(file), options)
+/// The page.
+pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
+    page::document(file, &datasheet(file), options)
 }
 
 /// The data of the page as JSON; see [`sheet::Datasheet`].
@@ -48,10 +46,5 @@ pub fn json(file: &ResultsFile) -> String {
 
 /// The figures of the page as CSV: a row for each, with its kind.
 pub fn csv(file: &ResultsFile) -> String {
-    figures::csv(&datasheet(file))
-}
-
-/// The page as a document of its own.
-pub fn html(file: &ResultsFile, options: &Options) -> String {
-    pages::datasheet(file, &datasheet(file), options)
+    csv::render(&Document::of_records(figures::records(&datasheet(file))))
 }

@@ -2,129 +2,112 @@
 
 use wirelab_trial::{Kind, Observation, ResultsFile};
 
-use super::commands::{self, Command};
-use super::grid::Grid;
 use super::setup::{self, Of};
 use super::sheet::{Datasheet, Sheet};
-use super::{detail, tables};
-use crate::escape::{line, markdown as escape};
-use crate::finding;
-use crate::format;
+use super::{commands, curves, detail, gather, tables};
+use crate::document::table::{Look, Table};
+use crate::document::{Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Verdict};
 use crate::judge::{End, judge};
 use crate::options::Options;
-use crate::row;
-use crate::search;
-use crate::summary::{self, Head};
-use crate::table::Notes;
-use crate::terminal::{self, RED, YELLOW, paint};
-use crate::{markdown, table};
-
-/// A part of the page.
-pub enum Block {
-    /// A heading of depth 2 or 3.
-    Heading(u8, String),
-    /// A set-up table: its heads and its rows.
-    Setup([&'static str; 2], Vec<(String, String)>),
-    /// A table of figures.
-    Grid(Grid),
-    /// A table without groups.
-    Table(table::Table),
-    /// A sentence.
-    Words(String),
-    /// Sentences.
-    List(Vec<String>),
-    /// Commands, each with what it tests.
-    Commands(Vec<Command>),
-    /// The pictures of UDP rates go here.
-    RatePictures,
-    /// The pictures of round trips go here.
-    EchoPictures,
-}
+use crate::{about, charts, finding, format, row, search, summary};
 
 /// The page of one node.
-pub fn blocks(sheet: &Sheet) -> Vec<Block> {
+fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
     let mut out = Vec::new();
-    let title = |text: &str| Block::Heading(2, text.to_owned());
+    let title = |text: &str| Block::heading(text);
     let soc = setup::table(sheet, Of::Soc);
     out.push(title("Setup Details"));
     if soc.is_empty() && sheet.setup.is_empty() {
-        out.push(Block::Words(
+        out.push(Block::Remark(
             "The node told nothing of its set-up.".to_owned(),
         ));
     } else if !soc.is_empty() {
-        out.push(Block::Setup(["SOC Details", "Values"], soc));
+        out.push(setup_table(["SOC Details", "Values"], soc));
     }
     let further = setup::further(sheet);
     if !further.is_empty() {
-        out.push(Block::Setup(["Further set-up", "Value"], further));
+        out.push(setup_table(["Further set-up", "Value"], further));
     }
     layer2(sheet, &mut out);
     tcp_ip(sheet, &mut out);
     if !sheet.echo.is_empty() {
         out.push(title("Echo Latency"));
-        out.push(Block::Words(
+        out.push(Block::Remark(
             "Round trips by the tester's clock, probes sent on time whether or not the one before came back. The \
              tester's floor is its own round trip without the node; PDV is the 99.9th percentile less the shortest."
                 .to_owned(),
         ));
-        out.push(Block::Grid(detail::echo(sheet)));
-        out.push(Block::EchoPictures);
+        out.push(Block::Table(detail::echo(sheet)));
+        let series = gather::round_trips(file, &sheet.node);
+        out.extend(curves::round_trips(&series).map(picture));
     }
     let rates = detail::rates(sheet);
     if !rates.rows.is_empty() {
         out.push(title("Rates in Detail"));
-        out.push(Block::Words(
+        out.push(Block::Remark(
             "Bandwidth counts application data on UDP and TCP, payload on Ethernet. The line's limit is what the link \
              carries of such frames; the tester's ceiling is what it reached against itself."
                 .to_owned(),
         ));
-        out.push(Block::Grid(rates));
+        out.push(Block::Table(rates));
     }
     out
 }
 
-fn configuration(sheet: &Sheet, of: Of, out: &mut Vec<Block>) {
+fn picture(gallery: Gallery<'static>) -> Block<'static> {
+    Block::Chart(Chart::Gallery(gallery))
+}
+
+fn setup_table(heads: [&'static str; 2], rows: Vec<(String, String)>) -> Block<'static> {
+    let rows = rows.into_iter().map(|(name, value)| vec![name, value]);
+    Block::Table(Table {
+        look: Look::Setup,
+        ..Table::sentences(heads.map(|head| (head, false)).into(), rows.collect())
+    })
+}
+
+fn configuration(sheet: &Sheet, of: Of, out: &mut Vec<Block<'_>>) {
     let rows = setup::table(sheet, of);
     if !rows.is_empty() {
         out.push(Block::Heading(3, "Configuration Details".to_owned()));
-        out.push(Block::Setup(["Configuration", "Value"], rows));
+        out.push(setup_table(["Configuration", "Value"], rows));
     }
 }
 
-fn layer2(sheet: &Sheet, out: &mut Vec<Block>) {
+fn layer2(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
     if sheet.layer2_latency.is_empty() && sheet.layer2_throughput.is_empty() {
         return;
     }
-    out.push(Block::Heading(2, "Layer 2 Performance".to_owned()));
+    out.push(Block::heading("Layer 2 Performance"));
     configuration(sheet, Of::Layer2, out);
     if !sheet.layer2_latency.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Latency".to_owned()));
-        out.push(Block::Grid(tables::layer2_latency(sheet)));
-        out.extend(tables::layer2_intervals(sheet).map(Block::Words));
+        out.push(Block::Table(tables::layer2_latency(sheet)));
+        out.extend(tables::layer2_intervals(sheet).map(Block::Remark));
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
-        out.push(Block::Grid(tables::layer2_throughput(sheet)));
+        out.push(Block::Table(tables::layer2_throughput(sheet)));
     }
 }
 
-fn tcp_ip(sheet: &Sheet, out: &mut Vec<Block>) {
+fn tcp_ip(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
     if sheet.tcp.is_empty() && sheet.udp.is_empty() {
         return;
     }
-    out.push(Block::Heading(2, "TCP/IP Performance".to_owned()));
+    out.push(Block::heading("TCP/IP Performance"));
     configuration(sheet, Of::TcpIp, out);
     if !sheet.tcp.is_empty() {
         out.push(Block::Heading(3, "TCP Throughput".to_owned()));
-        out.push(Block::Grid(tables::tcp(sheet)));
+        out.push(Block::Table(tables::tcp(sheet)));
         out.push(Block::Commands(commands::tcp(sheet)));
     }
     if !sheet.udp.is_empty() {
         out.push(Block::Heading(3, "UDP Throughput".to_owned()));
-        out.push(Block::Grid(tables::udp(sheet)));
-        out.push(Block::Words(udp_legend(sheet)));
+        out.push(Block::Table(tables::udp(sheet)));
+        out.push(Block::Remark(udp_legend(sheet)));
         out.push(Block::Commands(commands::udp(sheet)));
-        out.push(Block::RatePictures);
+        out.push(picture(curves::rates(sheet)));
     }
 }
 
@@ -143,12 +126,12 @@ fn udp_legend(sheet: &Sheet) -> String {
     )
 }
 
-/// What stands below the sheets: searches, what was wrong, what is absent, warnings.
-pub fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block> {
+/// What stands below the sheets: searches, and what is not on the page.
+fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     let mut out = Vec::new();
     let tables = search::tables(file);
     if !tables.is_empty() {
-        out.push(Block::Heading(2, "Searches".to_owned()));
+        out.push(Block::heading("Searches"));
         out.extend(tables.into_iter().map(Block::Table));
     }
     let absent = page.sheets.iter().flat_map(|sheet| {
@@ -156,35 +139,38 @@ pub fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block> {
         each.map(|a| format!("{}: {}", section(a.section), a.why))
     });
     let mut absent: Vec<String> = absent.collect();
-    let (shown, missing) = search::unfinished(file);
-    absent.extend(missing);
+    absent.extend(search::unfinished(file).1);
     absent.dedup();
-    for (heading, list) in [
-        ("Searches that did not end", shown),
-        ("Not on this page", absent),
-    ] {
-        if !list.is_empty() {
-            out.push(Block::Heading(2, heading.to_owned()));
-            out.push(Block::List(list));
-        }
+    if !absent.is_empty() {
+        out.push(Block::heading("Not on this page"));
+        out.push(Block::List(absent));
     }
+    out.push(picture(charts::searches(file)));
+    out.push(Block::Only(
+        Medium::Page,
+        vec![about::nodes_and_tester(file)],
+    ));
+    out
+}
+
+/// Searches that did not end, what was wrong, and warnings, each once.
+fn notices(file: &ResultsFile) -> Vec<Notice> {
+    let searches = search::unfinished(file).0.into_iter().map(Notice::search);
+    let mut out: Vec<Notice> = searches.collect();
     let wrong = finding::all_beyond_loss(file).into_iter();
-    let mut wrong: Vec<String> = wrong
-        .map(|f| format!("Trial {}: {}", f.trial, f.text))
-        .collect();
+    let mut wrong: Vec<(usize, String)> = wrong.map(|f| (f.trial, f.text)).collect();
     // A trial may fail by what it lacks, too.
     for (at, end) in judge(file).trials.into_iter().enumerate() {
         if let End::Failed(_, reasons) = end {
-            let reasons = reasons.into_iter();
-            let reasons = reasons.map(|why| format!("Trial {}: {why}", at + 1));
-            let new: Vec<String> = reasons.filter(|why| !wrong.contains(why)).collect();
+            let reasons = reasons.into_iter().map(|why| (at + 1, why));
+            let new: Vec<(usize, String)> = reasons.filter(|why| !wrong.contains(why)).collect();
             wrong.extend(new);
         }
     }
-    if !wrong.is_empty() {
-        out.push(Block::Heading(2, "Findings".to_owned()));
-        out.push(Block::List(wrong));
-    }
+    let wrong = wrong.into_iter();
+    out.extend(wrong.map(|(trial, text)| Notice::finding(trial, text)));
+    let warnings = row::warnings_once(file).into_iter();
+    out.extend(warnings.map(|(trials, code, text, fix)| Notice::warning(code, trials, &text, fix)));
     out
 }
 
@@ -200,15 +186,6 @@ pub fn section(name: &str) -> &str {
         _ => "Further trials",
     }
 }
-
-/// The kinds of the figures in a sentence.
-pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated target, so it depends on the host and \
-    is no figure of the hardware; predicted: computed by a model that was not fitted to it; calibrated: computed by a \
-    model that was; published: printed by somebody else. Prefixes are powers of ten.";
-
-/// What stands at the top of a page of an emulated node.
-pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are those of the emulation on this host. They are \
-    no figures of the hardware, and are not to be compared with measured ones.";
 
 /// How the run was judged, how it ended and what kinds of figures there are, in sentences after the word that the head of
 /// every page has.
@@ -261,172 +238,30 @@ pub fn verdict(file: &ResultsFile) -> String {
     text
 }
 
-/// The page for a terminal.
-pub fn terminal(file: &ResultsFile, page: &Datasheet, options: &Options) -> String {
-    let mut notes = Notes::default();
-    let mut out = terminal::heading(&options.title_of(file), options);
-    let head = summary::head(file);
-    let colour = match head {
-        Head::NotClean => RED,
-        Head::TesterLimited | Head::NotJudged => YELLOW,
-        Head::Clean | Head::Passed => "",
-    };
-    let word = match colour {
-        "" => head.words().to_owned(),
-        colour => paint(colour, head.words(), options),
-    };
-    out.push_str(&format!("{word} {}\n", verdict(file)));
+/// The page.
+pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) -> Document<'a> {
+    let mut all = Vec::new();
+    let several = page.sheets.len() > 1;
     for sheet in &page.sheets {
-        if page.sheets.len() > 1 {
-            out.push_str(&format!("\n{}", terminal::heading(&sheet.node, options)));
+        if several {
+            all.push(Block::heading(sheet.node.clone()));
         }
-        for block in blocks(sheet) {
-            terminal_block(block, options, &mut notes, &mut out);
-        }
+        all.extend(blocks(sheet, file).into_iter().map(|block| match block {
+            Block::Heading(depth, text) => Block::Heading(depth + u8::from(several), text),
+            block => block,
+        }));
     }
-    for block in below(file, page) {
-        terminal_block(block, options, &mut notes, &mut out);
-    }
-    let reasons = terminal::reasons(&notes);
-    if !reasons.is_empty() {
-        out.push_str(&format!("\n{reasons}"));
-    }
-    for (trials, code, text, way_out) in row::warnings_once(file) {
-        let head = format!("warning ({}, {trials}):", line(code));
-        out.push_str(&format!(
-            "{} {}\n  fix: {}\n",
-            paint(YELLOW, &head, options),
-            line(&text),
-            line(way_out)
-        ));
-    }
-    out
-}
-
-/// A part of the page for a terminal.
-pub fn terminal_block(block: Block, options: &Options, notes: &mut Notes, out: &mut String) {
-    match block {
-        Block::Heading(_, text) => {
-            out.push_str(&format!("\n{}", terminal::heading(&text, options)))
-        }
-        Block::Setup(heads, rows) => {
-            let names = rows.iter().map(|(name, _)| line(name).chars().count());
-            let wide = names.chain([heads[0].len()]).max().unwrap_or(0).min(40);
-            out.push_str(&format!("{:wide$}  {}\n", heads[0], heads[1]));
-            for (name, value) in rows {
-                out.push_str(&format!("{:wide$}  {}\n", line(&name), line(&value)));
-            }
-        }
-        Block::Grid(grid) => out.push_str(&grid.terminal(options, notes)),
-        Block::Table(table) => {
-            out.push_str(&format!("{}\n", line(&table.caption)));
-            out.push_str(&terminal::draw(table, options, notes));
-        }
-        Block::Words(text) => out.push_str(&format!("{}\n", line(&text))),
-        Block::List(items) => {
-            for item in items {
-                out.push_str(&format!("- {}\n", line(&item)));
-            }
-        }
-        Block::Commands(commands) => {
-            out.push_str("Host PC commands:\n");
-            for (name, command) in commands {
-                out.push_str(&format!("  {}\n    $ {}\n", line(&name), line(&command)));
-            }
-        }
-        Block::RatePictures | Block::EchoPictures => {}
-    }
-}
-
-/// The page as Markdown.
-pub fn markdown(file: &ResultsFile, page: &Datasheet, options: &Options) -> String {
-    let mut notes = Notes::default();
-    let mut out = format!("# {}\n\n", escape(&options.title_of(file)));
-    out.push_str(&format!(
-        "**{}** {}\n",
-        summary::head(file).words(),
-        escape(&verdict(file))
-    ));
-    let deeper = u8::from(page.sheets.len() > 1);
-    for sheet in &page.sheets {
-        if deeper > 0 {
-            out.push_str(&format!("\n## {}\n", escape(&sheet.node)));
-        }
-        for block in blocks(sheet) {
-            markdown_block(block, deeper, &mut notes, &mut out);
-        }
-    }
-    for block in below(file, page) {
-        markdown_block(block, 0, &mut notes, &mut out);
-    }
-    let warnings = row::warnings_once(file);
-    if !warnings.is_empty() {
-        out.push_str("\n## Warnings\n\n");
-    }
-    for (trials, code, text, way_out) in warnings {
-        out.push_str(&format!(
-            "- **{}** ({trials}): {} *Fix:* {}\n",
-            escape(code),
-            escape(&text),
-            escape(way_out)
-        ));
-    }
-    out.push_str(&markdown::reasons(&notes));
-    out.push_str(&format!("\n{KINDS}\n"));
-    if let Some(command) = commands::page(page) {
-        out.push_str(&format!("\nCommand: {}\n", code(&command)));
-    }
-    out.push_str(&format!(
-        "\n`wirelab` {}, {}\n",
-        escape(&file.wirelab_version),
-        format::utc(file.created_unix_ns)
-    ));
-    out
-}
-
-/// A part of the page as Markdown, its heading so much deeper.
-pub fn markdown_block(block: Block, deeper: u8, notes: &mut Notes, out: &mut String) {
-    out.push('\n');
-    match block {
-        Block::Heading(depth, text) => {
-            let marks = "#".repeat(usize::from(depth + deeper));
-            out.push_str(&format!("{marks} {}\n", escape(&text)));
-        }
-        Block::Setup(heads, rows) => {
-            out.push_str(&format!("| {} | {} |\n| --- | --- |\n", heads[0], heads[1]));
-            for (name, value) in rows {
-                out.push_str(&format!("| {} | {} |\n", escape(&name), escape(&value)));
-            }
-        }
-        Block::Grid(grid) => out.push_str(&grid.markdown(notes)),
-        Block::Table(table) => {
-            out.push_str(&format!("{}\n\n", escape(&table.caption)));
-            out.push_str(&markdown::draw(&table, notes));
-        }
-        Block::Words(text) => out.push_str(&format!("{}\n", escape(&text))),
-        Block::List(items) => {
-            for item in items {
-                out.push_str(&format!("- {}\n", escape(&item)));
-            }
-        }
-        Block::Commands(commands) => {
-            out.push_str("**Host PC commands:**\n\n");
-            for (name, command) in commands {
-                out.push_str(&format!("- {}: {}\n", escape(&name), code(&command)));
-            }
-        }
-        Block::RatePictures | Block::EchoPictures => {
-            out.pop();
-        }
-    }
-}
-
-/// A command as code; a backtick in it would end the code, so that such a text is shown as plain text.
-fn code(command: &str) -> String {
-    let command = line(command);
-    if command.contains('`') {
-        escape(&command)
-    } else {
-        format!("`{command}`")
+    all.extend(below(file, page));
+    Document {
+        verdict: Some(Verdict {
+            head: summary::head(file),
+            text: verdict(file),
+            first: true,
+        }),
+        notices: notices(file),
+        notes: "Why figures are absent, and notes",
+        stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
+        command: commands::page(page),
+        ..Document::new(options.title_of(file), all)
     }
 }

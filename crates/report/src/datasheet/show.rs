@@ -3,9 +3,9 @@
 use wirelab_trial::{Field, Kind, is_node_busy};
 
 use super::sheet::{Rate, Total};
+use crate::document::table::Cell;
 use crate::format;
 use crate::loss::Loss;
-use crate::table::Cell;
 
 /// A core this busy when idle tells nothing of a trial.
 const BUSY_BEFORE: f64 = 0.9;

@@ -1,42 +1,47 @@
 //! The tables of a published page: layer 2 latency and throughput, TCP, UDP by size and rate.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use wirelab_trial::search::{Limit, Outcome};
 use wirelab_trial::{Direction, Field, Kind, Layer};
 
-use super::grid::{Column, Grid, Group, Line};
 use super::rate::datagram_name;
 use super::sheet::{Latency, Rate, SearchedRate, Sheet, UdpSize};
 use super::show;
+use crate::document::table::{Cell, Head, Shown, Table};
 use crate::interval;
-use crate::table::Cell;
 
 /// A column of figures.
-pub fn column(name: impl Into<String>, unit: &'static str) -> Column {
-    Column {
-        name: name.into(),
-        unit,
-    }
+pub fn column(name: impl Into<Cow<'static, str>>, unit: &'static str) -> Head {
+    Head::figures(name, unit, Shown::Always, 0)
 }
 
 /// Columns without a heading above them.
-pub fn alone(columns: Vec<Column>) -> Group {
-    Group {
-        name: String::new(),
-        columns,
-    }
+pub fn alone(columns: Vec<Head>) -> (String, Vec<Head>) {
+    (String::new(), columns)
+}
+
+/// A column of intervals, which is there where any figure has one.
+pub fn interval_column(unit: &'static str) -> Head {
+    Head::figures(interval::HEAD, unit, Shown::IfObserved, 0)
+}
+
+/// A row behind its name.
+pub fn line(name: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Vec<Cell> {
+    let name = Cell::Text(name.into());
+    std::iter::once(name).chain(cells).collect()
 }
 
 /// Layer 2 latency: the node's stages, the PHY's term, both together.
-pub fn layer2_latency(sheet: &Sheet) -> Grid {
+pub fn layer2_latency(sheet: &Sheet) -> Table {
     let phy = sheet
         .setup
         .get("phy")
         .map_or("PHY latency".to_owned(), |phy| {
             format!(
                 "PHY ({}) latency, from datasheet",
-                crate::escape::clip(phy, 40)
+                crate::document::escape::clip(phy, 40)
             )
         });
     let several = several(sheet.layer2_latency.iter().map(|l| l.length_bytes));
@@ -51,17 +56,17 @@ pub fn layer2_latency(sheet: &Sheet) -> Grid {
             Cell::of(l.phy_ps.clone(), show::ns),
             show::total(&l.total),
         ];
-        Line { name, cells }
+        line(name, cells)
     });
-    Grid {
-        corner: "Parameter",
-        groups: vec![alone(vec![
+    Table::sheet(
+        "Parameter",
+        vec![alone(vec![
             column("CPU<->MAC latency", "ns"),
             column(phy, "ns"),
             column("Total latency", "ns"),
         ])],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 /// The intervals of the node's medians in a sentence: the published page has no column for them.
@@ -87,7 +92,7 @@ const fn way(latency: &Latency) -> &'static str {
 }
 
 /// Layer 2 throughput.
-pub fn layer2_throughput(sheet: &Sheet) -> Grid {
+pub fn layer2_throughput(sheet: &Sheet) -> Table {
     let rows = sheet.layer2_throughput.iter().map(|r| {
         let way = match (r.trial_direction, r.direction) {
             (Direction::Both, Direction::Receive) => "Layer 2 both ways, reception",
@@ -101,21 +106,21 @@ pub fn layer2_throughput(sheet: &Sheet) -> Grid {
         };
         let size = Cell::Text(crate::format::integer(r.payload_bytes.into()));
         let cells = vec![show::arrived(r), show::cpu(r), size];
-        Line { name, cells }
+        line(name, cells)
     });
-    Grid {
-        corner: "Test",
-        groups: vec![alone(vec![
+    Table::sheet(
+        "Test",
+        vec![alone(vec![
             column("Bandwidth", "Mbit/s"),
             column("CPU Load", "%"),
             column("Packet Size", "bytes"),
         ])],
-        rows: rows.collect(),
-    }
+        rows.collect(),
+    )
 }
 
 /// TCP: receive, transmit, and both at once in one row.
-pub fn tcp(sheet: &Sheet) -> Grid {
+pub fn tcp(sheet: &Sheet) -> Table {
     let sizes = several(sheet.tcp.iter().map(|r| r.datagram_bytes.unwrap_or(0)));
     let layers = several(sheet.tcp.iter().map(|r| r.layer == Layer::TcpIpv6));
     let mut rows = Vec::new();
@@ -147,19 +152,16 @@ pub fn tcp(sheet: &Sheet) -> Grid {
         } else {
             show::arrived(rate)
         };
-        rows.push(Line {
-            name,
-            cells: vec![bandwidth, show::cpu(rate)],
-        });
+        rows.push(line(name, [bandwidth, show::cpu(rate)]));
     }
-    Grid {
-        corner: "Test",
-        groups: vec![alone(vec![
+    Table::sheet(
+        "Test",
+        vec![alone(vec![
             column("Bandwidth", "Mbit/s"),
             column("CPU Load", "%"),
         ])],
         rows,
-    }
+    )
 }
 
 /// The bandwidth of both directions in one cell, as the page has it.
@@ -207,7 +209,7 @@ fn both(rx: Option<&Rate>, tx: Option<&Rate>) -> Cell {
 }
 
 /// UDP: a group of columns for each size; receive at the rates that were asked, the searched maximum, and transmit.
-pub fn udp(sheet: &Sheet) -> Grid {
+pub fn udp(sheet: &Sheet) -> Table {
     let layers = several(sheet.udp.iter().map(|u| u.layer == Layer::UdpIpv6));
     let groups = sheet.udp.iter().map(|u| {
         let version = match (layers, u.layer) {
@@ -215,17 +217,16 @@ pub fn udp(sheet: &Sheet) -> Grid {
             (true, _) => ", IPv4",
             _ => "",
         };
-        Group {
-            name: format!("Datagram Length = {}B{version}", u.datagram_bytes),
-            columns: vec![
-                column("Bandwidth", "Mbit/s"),
-                column("CPU Load", "%"),
-                column("Packet Loss", "%"),
-            ],
-        }
+        let columns = vec![
+            column("Bandwidth", "Mbit/s"),
+            column("CPU Load", "%"),
+            column("Packet Loss", "%"),
+        ];
+        let above = format!("Datagram Length = {}B{version}", u.datagram_bytes);
+        (above, columns)
     });
     let most = sheet.udp.iter().map(|u| u.receive.len()).max().unwrap_or(0);
-    let mut rows: Vec<Line> = (0..most)
+    let mut rows: Vec<Vec<Cell>> = (0..most)
         .map(|at| {
             let cells = sheet.udp.iter().flat_map(|u| match u.receive.get(at) {
                 Some(rate) => [show::offered(rate), show::cpu(rate), show::lost(rate)],
@@ -241,18 +242,7 @@ pub fn udp(sheet: &Sheet) -> Grid {
         None => none("no transmit trial at load max"),
     });
     rows.push(line("UDP TX (Max)", transmit));
-    Grid {
-        corner: "Test",
-        groups: groups.collect(),
-        rows,
-    }
-}
-
-fn line(name: &str, cells: impl Iterator<Item = Cell>) -> Line {
-    Line {
-        name: name.to_owned(),
-        cells: cells.collect(),
-    }
+    Table::sheet("Test", groups.collect(), rows)
 }
 
 fn receive_max(size: &UdpSize) -> [Cell; 3] {

@@ -5,7 +5,9 @@ use wirelab_trial::explanation::{
 };
 use wirelab_trial::{Kind, Layer, Sizes, Trial};
 
-use super::Block;
+use crate::chart::roofline::ceiling_name;
+use crate::document::table::{Cell, Table};
+use crate::document::{Block, Chart};
 use crate::format;
 use crate::row;
 
@@ -20,36 +22,36 @@ pub fn of(e: &Explanation) -> Vec<Block<'_>> {
         out.push(Block::List(e.limit.because.clone()));
     }
     if let Some(circuit) = &e.circuit {
-        out.push(Block::Heading("The critical circuit".to_owned()));
+        out.push(Block::heading("The critical circuit"));
         out.push(Block::Words(circuit.words.clone()));
     }
-    out.push(Block::Heading("Where the time goes".to_owned()));
+    out.push(Block::heading("Where the time goes"));
     out.push(stages(e));
     out.push(resources(e));
     let picture = if rests(e) { "One frame" } else { "Two periods" };
-    out.push(Block::Heading(picture.to_owned()));
-    out.push(Block::Timeline(&e.timeline));
+    out.push(Block::heading(picture.to_owned()));
+    out.push(Block::Chart(Chart::Timeline(&e.timeline)));
     if rests(e) {
         let period = format::time_f(e.timeline.period_ps);
         out.push(Block::Words(format!(
             "The picture ends when the work on a frame is done: the period is {period}."
         )));
     }
-    out.push(Block::Heading("What is hidden".to_owned()));
+    out.push(Block::heading("What is hidden"));
     out.push(match e.hidden.is_empty() {
         true => Block::Words(nothing_hidden(e).to_owned()),
         false => Block::List(e.hidden.iter().map(|h| h.words.clone()).collect()),
     });
     if !e.next.is_empty() {
-        out.push(Block::Heading("The next limit".to_owned()));
+        out.push(Block::heading("The next limit"));
         out.push(Block::List(e.next.iter().map(|c| next(e, c)).collect()));
     }
-    out.push(Block::Heading("Packet roofline".to_owned()));
+    out.push(Block::heading("Packet roofline"));
     out.extend(roofline(&e.roofline, None));
-    out.push(Block::Heading("What the costs are made of".to_owned()));
+    out.push(Block::heading("What the costs are made of"));
     out.push(costs(&e.stages));
     if !e.notes.is_empty() {
-        out.push(Block::Heading("To know".to_owned()));
+        out.push(Block::heading("To know"));
         out.push(Block::List(e.notes.clone()));
     }
     out
@@ -143,27 +145,21 @@ fn stages(e: &Explanation) -> Block<'static> {
         }
         row
     });
-    Block::Grid(heads, rows.collect())
+    Block::sentences(heads, rows.collect())
 }
 
 fn resources(e: &Explanation) -> Block<'static> {
     let rows = e.resources.iter().map(|r| {
         vec![
-            r.name.clone(),
-            format!("{} %", format::percent(r.busy_ratio)),
-            bar(r.busy_ratio),
+            Cell::Text(r.name.clone()),
+            Cell::Text(format!("{} %", format::percent(r.busy_ratio))),
+            Cell::Bar(r.busy_ratio),
         ]
     });
-    Block::Grid(
+    Block::Table(Table::sentences(
         vec![("resource", false), ("busy", true), ("", false)],
         rows.collect(),
-    )
-}
-
-/// A share as a bar of twenty characters.
-fn bar(ratio: f64) -> String {
-    let full = (ratio.clamp(0.0, 1.0) * 20.0).round() as usize;
-    format!("{}{}", "#".repeat(full), ".".repeat(20 - full))
+    ))
 }
 
 /// Whether the picture is shorter than a period, because nothing happens in the rest.
@@ -225,7 +221,7 @@ fn costs(stages: &[StageShare]) -> Block<'static> {
             ]);
         }
     }
-    Block::Grid(
+    Block::sentences(
         vec![
             ("stage", false),
             ("law", false),
@@ -242,7 +238,7 @@ pub fn roofline(roofline: &Roofline, told: Option<Kind>) -> Vec<Block<'_>> {
     if roofline.points.is_empty() {
         return vec![Block::Words("There is no point to draw.".to_owned())];
     }
-    let mut out = vec![Block::Roofline(roofline, told)];
+    let mut out = vec![Block::Chart(Chart::Roofline(roofline, told))];
     let rows = roofline.points.iter().map(|p| {
         let lowest = roofline
             .ceilings
@@ -277,7 +273,7 @@ pub fn roofline(roofline: &Roofline, told: Option<Kind>) -> Vec<Block<'_>> {
         ("which is", false),
         ("limited by", false),
     ];
-    out.push(Block::Grid(heads, rows.collect()));
+    out.push(Block::sentences(heads, rows.collect()));
     out
 }
 
@@ -288,38 +284,4 @@ fn at(ceiling: &Ceiling, bytes: u32) -> Option<f64> {
         .iter()
         .find(|(size, _)| *size == bytes)
         .map(|(_, value)| *value)
-}
-
-/// A ceiling in a few words.
-pub fn ceiling_name(ceiling: &Ceiling) -> String {
-    match ceiling.law {
-        CeilingLaw::Wire => ceiling.name.clone(),
-        CeilingLaw::PerPacket => format!("{} per packet", ceiling.name),
-        CeilingLaw::PerByte => format!("{} per byte", ceiling.name),
-    }
-}
-
-/// The ceilings in words, a line each, with the kind of what they were told from.
-pub fn ceilings(roofline: &Roofline, told: Option<Kind>) -> impl Iterator<Item = String> {
-    roofline.ceilings.iter().map(move |ceiling| {
-        let words = ceiling_words(ceiling);
-        match told.filter(|_| ceiling.law != CeilingLaw::Wire) {
-            Some(kind) => format!("{words} ({kind})"),
-            None => words,
-        }
-    })
-}
-
-/// A ceiling in words with its cost.
-pub fn ceiling_words(ceiling: &Ceiling) -> String {
-    let name = ceiling_name(ceiling);
-    match ceiling.law {
-        CeilingLaw::Wire => format!("{name}: data over what its frame takes of the link"),
-        CeilingLaw::PerPacket => format!("{name}: {} each", format::time_f(ceiling.cost_ps)),
-        CeilingLaw::PerByte => format!(
-            "{name}: {} each, {} whatever the size",
-            format::time_f(ceiling.cost_ps),
-            format::si(8e12 / ceiling.cost_ps, "bit/s")
-        ),
-    }
 }

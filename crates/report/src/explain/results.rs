@@ -3,8 +3,8 @@
 use wirelab_trial::Kind;
 use wirelab_trial::explanation::{FastTrackGain, ReadingGroup, ResultsExplanation};
 
-use super::{Block, blocks};
-use crate::datasheet::EMULATED;
+use super::blocks;
+use crate::document::{Block, EMULATED};
 use crate::format;
 use crate::row;
 
@@ -22,7 +22,7 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
         out.push(Block::Words(EMULATED.to_owned()));
     }
     for group in &e.groups {
-        out.push(Block::Heading(group.title.clone()));
+        out.push(Block::heading(group.title.clone()));
         if !group.findings.is_empty() {
             out.push(Block::Answer(group.findings.join(" ")));
         }
@@ -38,16 +38,16 @@ pub fn of(e: &ResultsExplanation) -> Vec<Block<'_>> {
         .chunk_by(|a, b| (&a.node, a.layer) == (&b.node, b.layer))
     {
         let (node, layer) = (&gains[0].node, row::layer(gains[0].layer));
-        out.push(Block::Heading(format!("The fast track of {node}: {layer}")));
+        out.push(Block::heading(format!("The fast track of {node}: {layer}")));
         out.push(fast_track(gains));
         out.push(Block::Words(PREDICTED.to_owned()));
     }
     for model in &e.models {
-        out.push(Block::Heading(format!("The model {}", model.node)));
+        out.push(Block::heading(format!("The model {}", model.node)));
         out.extend(blocks::of(model));
     }
     if !e.left_out.is_empty() {
-        out.push(Block::Heading("Left out".to_owned()));
+        out.push(Block::heading("Left out"));
         out.push(Block::List(e.left_out.clone()));
     }
     if out.is_empty() {
@@ -116,7 +116,7 @@ fn fast_track(gains: &[FastTrackGain]) -> Block<'static> {
             g.measured_gain_ps.map_or_else(none, signed),
         ]
     });
-    Block::Grid(heads, rows.collect())
+    Block::sentences(heads, rows.collect())
 }
 
 fn readings(group: &ReadingGroup) -> Block<'static> {
@@ -144,5 +144,5 @@ fn readings(group: &ReadingGroup) -> Block<'static> {
             r.words.clone(),
         ]
     });
-    Block::Grid(heads, rows.collect())
+    Block::sentences(heads, rows.collect())
 }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use wirelab_trial::format::{integer, time_f};
 use wirelab_trial::{Direction, Observation, Overhead, PointCost, ResultsFile};
 
-use super::{frames, point_costs, sheet};
-use crate::explain::Block;
+use super::sheet::{self, counters, dash, place};
+use super::{frames, point_costs};
+use crate::document::Block;
 
 /// Set-up keys that say how times were taken, and what a reader calls them.
 const TAKEN: [(&str, &str); 5] = [
@@ -42,7 +43,7 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let overheads = file.measuring.iter().flat_map(|m| &m.overheads);
     let overheads: Vec<&Overhead> = overheads.collect();
     if !overheads.is_empty() {
-        out.push(Block::Heading("What measuring costs".to_owned()));
+        out.push(Block::heading("What measuring costs"));
         out.push(overhead(&overheads));
         out.push(Block::Words(
             "The same with the probes on and with the probes off, in alternating runs; medians. An interval that \
@@ -76,8 +77,8 @@ fn taken(file: &ResultsFile) -> Vec<Block<'static>> {
     });
     let heads = vec![("fact", false), ("as the node tells it", false)];
     vec![
-        Block::Heading("How the times were taken".to_owned()),
-        Block::Grid(heads, rows.collect()),
+        Block::heading("How the times were taken"),
+        Block::sentences(heads, rows.collect()),
     ]
 }
 
@@ -122,8 +123,8 @@ fn points(file: &ResultsFile, with_cost: bool) -> Vec<Block<'static>> {
         false => ("What each capture point saw", ""),
     };
     vec![
-        Block::Heading(heading.to_owned()),
-        Block::Grid(heads, rows.collect()),
+        Block::heading(heading.to_owned()),
+        Block::sentences(heads, rows.collect()),
         Block::Words(format!(
             "{about}No room: frames that passed when the point's records were full; they are counted and have no time."
         )),
@@ -155,19 +156,6 @@ fn told(file: &ResultsFile) -> BTreeMap<Place, Told> {
     found
 }
 
-/// Whether a point is of frames sent, and its name; where a counter does not say, the flow does.
-pub(super) fn place(told: &str, flow_is_sent: bool) -> (bool, &str) {
-    match (told.strip_prefix("in."), told.strip_prefix("out.")) {
-        (Some(point), _) => (false, point),
-        (_, Some(point)) => (true, point),
-        _ => (flow_is_sent, told),
-    }
-}
-
-pub(super) fn dash() -> String {
-    "–".to_owned()
-}
-
 fn function(o: &Observation, sent: bool, point: &str) -> Option<String> {
     let way = if sent { "out" } else { "in" };
     let key = [
@@ -175,17 +163,6 @@ fn function(o: &Observation, sent: bool, point: &str) -> Option<String> {
         format!("{FUNCTION}{point}"),
     ];
     key.iter().find_map(|key| o.node.setup.get(key)).cloned()
-}
-
-/// Counters of each flow of a trial and of the trial as a whole, each with its direction.
-pub(super) fn counters(o: &Observation) -> impl Iterator<Item = (Direction, &str, u64)> {
-    let flows = o.flows.iter().map(|flow| (flow.direction, &flow.counters));
-    let all = flows.chain([(o.trial.direction, &o.counters)]);
-    let each = all.flat_map(|(direction, counters)| {
-        let known = counters.iter();
-        known.map(move |(name, value)| (direction, name.as_str(), value))
-    });
-    each.filter_map(|(direction, name, value)| Some((direction, name, *value.value()?)))
 }
 
 fn overhead(all: &[&Overhead]) -> Block<'static> {
@@ -215,5 +192,5 @@ fn overhead(all: &[&Overhead]) -> Block<'static> {
             ),
         ]
     });
-    Block::Grid(heads, rows.collect())
+    Block::sentences(heads, rows.collect())
 }

@@ -4,7 +4,8 @@ use wirelab_trial::crossover::{Ahead, Change, Crossover, Slots, crossovers};
 use wirelab_trial::format::{decimal, integer};
 use wirelab_trial::{Direction, ResultsFile};
 
-use crate::explain::Block;
+use crate::document::Block;
+use crate::document::table::Table;
 
 /// What a page of nothing else is called.
 pub const TITLE: &str = "Where slots and DMA are level";
@@ -27,7 +28,7 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
                 |c: &&Crossover| c.attachment == first.attachment && pairs(c).eq(pairs(first));
             let (table, others) = left.into_iter().partition::<Vec<_>, _>(like);
             left = others;
-            out.push(Block::Heading(format!(
+            out.push(Block::heading(format!(
                 "Slots ({}) beside DMA, {way}",
                 first.attachment
             )));
@@ -60,7 +61,8 @@ fn grid(table: &[&Crossover]) -> Block<'static> {
         ("ahead".to_owned(), false),
         ("level at".to_owned(), true),
     ]);
-    Block::Columns(heads, table.iter().map(|row| cells(row)).collect())
+    let rows = table.iter().map(|row| cells(row));
+    Block::Table(Table::sentences(heads, rows.collect()))
 }
 
 fn cells(row: &Crossover) -> Vec<String> {

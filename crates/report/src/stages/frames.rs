@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use wirelab_trial::format::integer;
 use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage, unseen};
 
-use super::costs::{counters, dash};
-use super::sheet;
-use crate::explain::Block;
+use super::sheet::{self, counters, dash};
+use crate::document::Block;
 use crate::loss::{self, Loss};
 
 /// Counters that belong here.
@@ -43,7 +42,7 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let flows = || trials.iter().flat_map(|o| &o.flows);
     let kinds = flows().flat_map(|f| [f.counts.kind(), f.sent_frames.kind()]);
     let of = Kind::weakest(kinds.flatten()).map_or_else(String::new, |kind| format!(" ({kind})"));
-    let mut out = vec![Block::Heading(format!("What became of the frames{of}"))];
+    let mut out = vec![Block::heading(format!("What became of the frames{of}"))];
     out.extend(became(&trials));
     out.extend(node_counted(&trials));
     out
@@ -88,7 +87,7 @@ fn became(trials: &[&Observation]) -> Vec<Block<'static>> {
         let ends = [direction.to_string()].into_iter().chain(figures);
         ends.chain([way]).collect()
     });
-    let grid = Block::Grid(heads, rows.collect());
+    let grid = Block::sentences(heads, rows.collect());
     [grid].into_iter().chain(note).collect()
 }
 

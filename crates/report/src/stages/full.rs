@@ -5,8 +5,8 @@ use wirelab_trial::format::integer;
 use wirelab_trial::stage::{Delay, StageFigures};
 
 use super::sheet::{Section, Way};
+use crate::document::table::{Cell, Head, Shown, Table};
 use crate::stats::Samples;
-use crate::table::{Cell, Head, Shown, Table};
 
 /// Characters of the picture of a row.
 const SHAPE: usize = 12;
@@ -53,7 +53,11 @@ pub fn table(section: &Section<'_>, way: &Way<'_>) -> Table {
             }
         }
     }
-    Table::new(way.label.join(", "), heads, rows)
+    Table {
+        // The paragraph above says it for all tables of the section.
+        common: Vec::new(),
+        ..Table::new(way.label.join(", "), heads, rows)
+    }
 }
 
 fn row(section: &Section<'_>, delay: &Delay, name: String, usual: bool) -> Vec<Cell> {
@@ -61,7 +65,7 @@ fn row(section: &Section<'_>, delay: &Delay, name: String, usual: bool) -> Vec<C
     let show = |ticks: f64| Cell::Text(section.unit.show(f, ticks));
     let one = |ticks: u64| show(ticks as f64);
     let mut cells = vec![
-        Cell::Text(crate::escape::clip(&name, 60)),
+        Cell::Text(crate::document::escape::clip(&name, 60)),
         Cell::Text(integer(f.length_bytes.into())),
         Cell::Text(integer(f.count)),
         show(f.mean_ticks),

@@ -2,7 +2,6 @@
 //! several ways side by side; all figures of each stage; histograms; what grew since a run before; and what measuring
 //! cost.
 
-mod bins;
 mod costs;
 mod crossover;
 mod csv;
@@ -12,19 +11,15 @@ mod groups;
 mod panels;
 mod point_costs;
 pub(crate) mod sheet;
-mod unit;
 
 use wirelab_trial::ResultsFile;
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::format::{decimal, integer, time_f};
 use wirelab_trial::stage::{self, Change, Delay, StageFigures};
 
-use crate::explain::{Block, NoExplanation, written};
-use crate::html;
+use crate::about;
+use crate::document::{self, Block, Chart, Document, Medium, NoExplanation};
 use crate::options::{Format, Options};
-
-pub(crate) use groups::{FRAMES, Groups, markdown as groups_markdown, text as groups_text};
-pub(crate) use panels::{Chapter, Curve, Panel};
 
 /// What is said of a file in which the same was asked again.
 const REPEATED: &str = "these results hold several runs of the same trials: tables and histograms show each by itself \
@@ -47,19 +42,32 @@ pub fn render_stages(
     let title = options.title.clone();
     let title = title.unwrap_or_else(|| format!("Where the time goes in {node}"));
     match format {
-        Format::Csv => Ok(csv::csv(&delays)),
+        Format::Csv => Ok(document::csv::render(&Document::of_records(csv::records(
+            &delays,
+        )))),
         Format::Json => Ok(file.to_json()),
-        Format::Html => {
-            let blocks = blocks(file, &delays, changes);
-            Ok(html::stages(file, &title, &blocks))
-        }
         // A terminal has no room for the tables of each node; pages have them, too.
         Format::Terminal if !crossovers(file).is_empty() => {
             let title = options.title.clone();
             let title = title.unwrap_or_else(|| crossover::TITLE.to_owned());
-            written(&title, &crossover::blocks(file), format, options)
+            Document::new(title, crossover::blocks(file)).written(format, options)
         }
-        _ => written(&title, &blocks(file, &delays, changes), format, options),
+        _ => {
+            let mut blocks = blocks(file, &delays, changes);
+            let nodes = about::nodes_and_tester(file);
+            blocks.push(Block::Only(Medium::Page, vec![nodes]));
+            let document = Document {
+                title,
+                blocks,
+                notices: match format {
+                    Format::Html => about::notices(file),
+                    // A run says them itself, and a table of delays is often pasted alone.
+                    _ => Vec::new(),
+                },
+                ..about::of_file(file)
+            };
+            document.written(format, options)
+        }
     }
 }
 
@@ -88,9 +96,9 @@ pub(crate) fn blocks(
     let mut out = crossover::blocks(file);
     let sections = sheet::sections(delays);
     for section in &sections {
-        out.push(Block::Heading(section.heading()));
+        out.push(Block::heading(section.heading()));
         out.push(Block::Words(about(section)));
-        out.push(Block::Groups(groups::table(section)));
+        out.push(Block::Table(groups::table(section)));
     }
     if sections.is_empty() {
         out.push(Block::Words("No stage was timed.".to_owned()));
@@ -101,21 +109,25 @@ pub(crate) fn blocks(
         notes.push(REPEATED.to_owned());
     }
     if !notes.is_empty() {
-        out.push(Block::Heading("What to know".to_owned()));
+        out.push(Block::heading("What to know"));
         out.push(Block::List(notes));
     }
     if let Some(changes) = changes {
-        out.push(Block::Heading("Against the run before".to_owned()));
+        out.push(Block::heading("Against the run before"));
         out.push(match changes.is_empty() {
             true => Block::Answer("Every stage takes as many instructions as before.".to_owned()),
             false => Block::List(changes.iter().map(sentence).collect()),
         });
     }
     for section in &sections {
-        out.extend(panels::of(section).into_iter().map(Block::Delays));
+        out.extend(
+            panels::of(section)
+                .into_iter()
+                .map(|c| Block::Chart(Chart::Delays(c))),
+        );
     }
     for section in &sections {
-        out.push(Block::Heading(format!(
+        out.push(Block::heading(format!(
             "{}, all figures",
             section.heading()
         )));

@@ -1,63 +1,19 @@
 //! Which histograms are drawn: every delay from the wire with all sizes in it, the ways of frames against each other,
 //! and each stage by itself.
 
-use wirelab_trial::format::{integer, time_f};
+use wirelab_trial::format::integer;
 use wirelab_trial::stage::Delay;
 use wirelab_trial::{ClockKind, Direction};
 
-use super::bins::{Binned, Bins};
 use super::sheet::{Section, Span, Way};
-use super::unit::Unit;
+use crate::chart::bins::Bins;
+use crate::chart::delays::{Chapter, Curve, Panel};
 use crate::stats::Samples;
 
 /// Pictures of one chapter; the tables have the rest.
 const MOST: usize = 48;
 /// Series that one picture tells apart; more are drawn in several.
 const SERIES: usize = 6;
-
-/// Pictures under a heading.
-pub struct Chapter {
-    /// Its heading.
-    pub title: String,
-    /// What a reader sees in them.
-    pub about: String,
-    /// Whether they are side figures, which are shown when asked for.
-    pub folded: bool,
-    /// The pictures.
-    pub panels: Vec<Panel>,
-    /// Pictures that had no room.
-    pub left_out: usize,
-}
-
-/// One histogram.
-pub struct Panel {
-    /// What it shows.
-    pub title: String,
-    /// Where its figures come from and what they count.
-    pub kind: String,
-    /// The unit of its axis.
-    pub unit: Unit,
-    /// Its bins.
-    pub bins: Bins,
-    /// What is drawn into them.
-    pub curves: Vec<Curve>,
-}
-
-/// One series of a histogram.
-pub struct Curve {
-    /// Its name.
-    pub label: String,
-    /// Frames of each bin, and beyond.
-    pub binned: Binned,
-    /// Mean, in picoseconds or instructions.
-    pub mean: f64,
-    /// 3σ, in picoseconds or instructions.
-    pub three_sigma: f64,
-    /// Median, in picoseconds or instructions.
-    pub median: f64,
-    /// Largest, in picoseconds or instructions.
-    pub largest: f64,
-}
 
 /// The chapters of a section: the ways against each other, each way from point to point, and its stages.
 pub fn of(section: &Section<'_>) -> Vec<Chapter> {
@@ -222,40 +178,4 @@ fn panel(section: &Section<'_>, title: String, all: &[(String, &Delay, Samples)]
         bins,
         curves: curves.collect(),
     })
-}
-
-impl Panel {
-    /// A value of its axis in words.
-    pub fn show(&self, value: f64) -> String {
-        match self.unit.name {
-            "instructions" => integer(value.round().max(0.0) as u64),
-            _ => time_f(value),
-        }
-    }
-
-    /// Each series in words, for those who cannot see it.
-    pub fn words(&self) -> Vec<String> {
-        let unit = match self.unit.name {
-            "instructions" => String::new(),
-            name => format!(" {name}"),
-        };
-        let each = self.curves.iter().map(|c| {
-            let beyond = match c.binned.beyond {
-                0 => String::new(),
-                n => format!(
-                    "; {} beyond {}, the largest {}",
-                    integer(n),
-                    self.show(self.bins.high()),
-                    self.show(c.largest)
-                ),
-            };
-            let [mean, three_sigma, median] =
-                [c.mean, c.three_sigma, c.median].map(|value| self.unit.number(value));
-            format!(
-                "{}: mean {mean}, 3σ {three_sigma}, median {median}{unit}{beyond}",
-                c.label
-            )
-        });
-        each.collect()
-    }
 }

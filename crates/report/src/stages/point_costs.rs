@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use wirelab_trial::format::integer;
 use wirelab_trial::{CostLoad, Load, PointCost};
 
-use super::costs::{dash, place};
-use super::sheet;
-use crate::explain::Block;
+use super::sheet::{self, dash, place};
+use crate::document::Block;
 
 /// A direction and a capture point, in the order of the way: whether it is sent, its rank, its name.
 type Place = (bool, usize, String);
@@ -41,8 +40,8 @@ pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
         row
     });
     vec![
-        Block::Heading("What each capture point costs".to_owned()),
-        Block::Grid(heads, rows.collect()),
+        Block::heading("What each capture point costs"),
+        Block::sentences(heads, rows.collect()),
         Block::Words(about(all)),
     ]
 }

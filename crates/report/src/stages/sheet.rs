@@ -7,7 +7,7 @@ use wirelab_trial::stage::{Delay, StageFigures};
 use wirelab_trial::way::{Background, Path, Probes, Wait};
 use wirelab_trial::{ClockKind, Direction, Kind, Layer, Load, Observation};
 
-use super::unit::Unit;
+use crate::chart::unit::Unit;
 use crate::row;
 
 /// Points in the order of a frame's way; others stand behind them.
@@ -315,6 +315,31 @@ pub fn rank(point: &str, outgoing: bool) -> usize {
     let points: &[&str] = if outgoing { &SENT } else { &RECEIVED };
     let place = points.iter().position(|known| *known == point);
     place.unwrap_or(points.len())
+}
+
+/// Whether a point is of frames sent, and its name; where a counter does not say, the flow does.
+pub fn place(told: &str, flow_is_sent: bool) -> (bool, &str) {
+    match (told.strip_prefix("in."), told.strip_prefix("out.")) {
+        (Some(point), _) => (false, point),
+        (_, Some(point)) => (true, point),
+        _ => (flow_is_sent, told),
+    }
+}
+
+/// What stands where a figure is absent.
+pub fn dash() -> String {
+    "–".to_owned()
+}
+
+/// Counters of each flow of a trial and of the trial as a whole, each with its direction.
+pub fn counters(o: &Observation) -> impl Iterator<Item = (Direction, &str, u64)> {
+    let flows = o.flows.iter().map(|flow| (flow.direction, &flow.counters));
+    let all = flows.chain([(o.trial.direction, &o.counters)]);
+    let each = all.flat_map(|(direction, counters)| {
+        let known = counters.iter();
+        known.map(move |(name, value)| (direction, name.as_str(), value))
+    });
+    each.filter_map(|(direction, name, value)| Some((direction, name, *value.value()?)))
 }
 
 impl<'a> Way<'a> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use wirelab_report::{Format, study as report};
+use wirelab_report::{Format, study as pages};
 use wirelab_study::library;
 use wirelab_study::run::{RunError, StudyRun, run as run_study};
 use wirelab_study::table::Study;
@@ -34,7 +34,7 @@ pub fn run(args: &StudyArgs) -> Result {
             if *json {
                 say!("{}", pretty(&figures(&runs)));
             } else {
-                put!("{}", report::terminal(&runs, &report_options(None, false)));
+                put!("{}", report(&runs, Format::Terminal)?);
             }
             let holds = figures(&runs).iter().all(|figure| !figure.fails());
             Ok(Outcome::of(holds && !cancel.is_cancelled()))
@@ -60,7 +60,7 @@ fn list(json: bool) -> Result {
         let of = |s: &Study| serde_json::json!({ "name": s.name, "title": s.title, "source": s.source, "node": s.node });
         say!("{}", pretty(&all.iter().map(of).collect::<Vec<_>>()));
     } else {
-        put!("{}", report::list(&all, &report_options(None, false)));
+        put!("{}", pages::list(&all, &report_options(None, false)));
     }
     Ok(Outcome::Done)
 }
@@ -70,7 +70,7 @@ fn show(name: &str, json: bool) -> Result {
     if json {
         say!("{}", pretty(&cells(&study)));
     } else {
-        put!("{}", report::show(&study, &report_options(None, false)));
+        put!("{}", pages::show(&study, &report_options(None, false)));
     }
     Ok(Outcome::Done)
 }
@@ -151,12 +151,16 @@ fn outputs(paths: &[PathBuf]) -> Asked<Vec<(&Path, Format)>> {
     paths.iter().map(|path| of(path.as_path())).collect()
 }
 
+fn report(runs: &[StudyRun], format: Format) -> Asked<String> {
+    let options = report_options(None, false);
+    pages::render(runs, format, &options).map_err(Failure::usage)
+}
+
 fn written(runs: &[StudyRun], outputs: &[(&Path, Format)]) -> Asked<()> {
     for (path, format) in outputs {
         let text = match format {
-            Format::Html => report::html(runs, &report_options(None, false)),
             Format::Json => pretty(&figures(runs)),
-            _ => report::markdown(runs),
+            format => report(runs, *format)?,
         };
         std::fs::write(path, text)
             .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?;

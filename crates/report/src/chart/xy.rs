@@ -1,6 +1,6 @@
 //! Curves in a plane: figures against what was asked, a line for each size, named at its end.
 
-use super::svg::{Mark, Picture, Scale, nice};
+use super::svg::{Canvas, Mark, Scale, nice};
 
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 230.0;
@@ -13,13 +13,13 @@ const POINTS: usize = 600;
 const COLOURS: usize = 6;
 
 /// An axis.
-pub struct Axis<'a> {
+pub struct Axis {
     /// What it counts, with its unit.
-    pub name: &'a str,
+    pub name: &'static str,
     /// Whether equal steps are equal factors.
     pub log: bool,
     /// A tick in words.
-    pub show: &'a dyn Fn(f64) -> String,
+    pub show: fn(f64) -> String,
 }
 
 /// A point, and what it says under the pointer.
@@ -43,19 +43,17 @@ pub struct Curve {
 }
 
 /// A plane with curves.
-pub struct Plane<'a> {
-    /// Unique in the page.
-    pub id: String,
-    /// What it shows.
-    pub title: &'a str,
+pub struct Plane {
     /// Across.
-    pub x: Axis<'a>,
+    pub x: Axis,
     /// Up.
-    pub y: Axis<'a>,
+    pub y: Axis,
     /// Whether a dashed line shows where both are equal.
     pub diagonal: bool,
     /// Values across that are marked, with their names.
     pub marked: Vec<(f64, String)>,
+    /// The curves.
+    pub curves: Vec<Curve>,
 }
 
 fn usable(value: f64, log: bool) -> bool {
@@ -82,8 +80,9 @@ fn scale(values: impl Iterator<Item = f64>, log: bool, (from, to): (f64, f64)) -
 }
 
 /// The picture; `None` where no curve has a point in it.
-pub fn draw(plane: &Plane<'_>, curves: &[Curve]) -> Option<String> {
-    let shown: Vec<(&Curve, Vec<&Point>)> = curves
+pub fn draw(plane: &Plane, id: &str, title: &str) -> Option<String> {
+    let shown: Vec<(&Curve, Vec<&Point>)> = plane
+        .curves
         .iter()
         .map(|curve| {
             let points = curve.points.iter();
@@ -102,10 +101,10 @@ pub fn draw(plane: &Plane<'_>, curves: &[Curve]) -> Option<String> {
     let xs = all().map(|p| p.x).chain(marked.iter().map(|m| m.0));
     let x = scale(xs, plane.x.log, (48.0, WIDTH - 52.0));
     let y = scale(all().map(|p| p.y), plane.y.log, (HEIGHT - 44.0, 30.0));
-    let mut picture = Picture::new(&plane.id, WIDTH, HEIGHT);
+    let mut picture = Canvas::new(id, WIDTH, HEIGHT);
     picture.axes(
-        (&x, plane.x.name, 5, plane.x.show),
-        (&y, plane.y.name, 5, plane.y.show),
+        (&x, plane.x.name, 5, &plane.x.show),
+        (&y, plane.y.name, 5, &plane.y.show),
     );
     if plane.diagonal {
         let low = x.low.max(y.low);
@@ -147,7 +146,7 @@ pub fn draw(plane: &Plane<'_>, curves: &[Curve]) -> Option<String> {
         }
     }
     described.truncate(100);
-    Some(picture.finish(plane.title, &described.join("; ")))
+    Some(picture.finish(title, &described.join("; ")))
 }
 
 #[cfg(test)]
@@ -167,32 +166,29 @@ mod tests {
         }
     }
 
-    fn plane<'a>(log: bool, show: &'a dyn Fn(f64) -> String) -> Plane<'a> {
+    fn drawn(log: bool, curves: Vec<Curve>) -> Option<String> {
         let axis = || Axis {
             name: "rate",
             log,
-            show,
+            show: |v| v.to_string(),
         };
-        Plane {
-            id: "p".to_owned(),
-            title: "t",
+        let plane = Plane {
             x: axis(),
             y: axis(),
             diagonal: true,
             marked: vec![(f64::NAN, "no".to_owned()), (2.0, "bound".to_owned())],
-        }
+            curves,
+        };
+        draw(&plane, "p", "t")
     }
 
     #[test]
     fn what_is_no_number_is_left_out() {
-        let show = |v: f64| v.to_string();
         for log in [false, true] {
             let odd = [(f64::NAN, 1.0), (1.0, f64::INFINITY), (1e308, 1e308)];
-            assert_eq!(draw(&plane(log, &show), &[curve(&odd)]), None);
-            let picture = draw(
-                &plane(log, &show),
-                &[curve(&[(1.0, 1.0), (4.0, 2.0)]), curve(&odd)],
-            );
+            assert_eq!(drawn(log, vec![curve(&odd)]), None);
+            let curves = vec![curve(&[(1.0, 1.0), (4.0, 2.0)]), curve(&odd)];
+            let picture = drawn(log, curves);
             let picture = picture.unwrap();
             assert!(
                 !picture.contains("NaN") && !picture.contains("inf"),
@@ -200,6 +196,6 @@ mod tests {
             );
             assert!(picture.contains("64 B") && picture.contains("bound"));
         }
-        assert_eq!(draw(&plane(true, &show), &[curve(&[(0.0, 1.0)])]), None);
+        assert_eq!(drawn(true, vec![curve(&[(0.0, 1.0)])]), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use wirelab_trial::explanation::{StageBox, Timeline};
 
-use super::svg::{Picture, Scale};
-use crate::escape::{clip, line};
+use super::svg::{Canvas, Scale};
+use crate::document::escape::{clip, line};
 use crate::format;
 
 const WIDTH: f64 = 860.0;
@@ -35,7 +35,7 @@ pub fn draw(timeline: &Timeline, id: &str) -> String {
         to: WIDTH - 26.0,
         log: false,
     };
-    let mut picture = Picture::new(id, WIDTH, bottom + 44.0);
+    let mut picture = Canvas::new(id, WIDTH, bottom + 44.0);
     for (at, name) in names.iter().enumerate() {
         let top = TOP + (LANE + GAP) * at as f64;
         picture.text("value", "end", (x.from - 8.0, top + LANE / 2.0 + 4.0), name);
@@ -56,7 +56,7 @@ pub fn draw(timeline: &Timeline, id: &str) -> String {
     )
 }
 
-fn stage(picture: &mut Picture, x: &Scale, start_ps: u64, b: &StageBox, top: f64) {
+fn stage(picture: &mut Canvas, x: &Scale, start_ps: u64, b: &StageBox, top: f64) {
     let place = |ps: u64| x.at(ps.saturating_sub(start_ps) as f64);
     let (from, to) = (place(b.start_ps), place(b.end_ps));
     if to <= from && b.end_ps > b.start_ps {
@@ -85,7 +85,7 @@ fn stage(picture: &mut Picture, x: &Scale, start_ps: u64, b: &StageBox, top: f64
 }
 
 /// Times from the left edge, and where the second period begins.
-fn ruler(picture: &mut Picture, x: &Scale, timeline: &Timeline, bottom: f64) {
+fn ruler(picture: &mut Canvas, x: &Scale, timeline: &Timeline, bottom: f64) {
     for value in x.ticks(6) {
         let at = x.at(value);
         let label = if value > 0.0 {

@@ -1,6 +1,6 @@
 //! What every picture is made of: scales, ticks, marks, and the frame with title and description.
 
-use crate::escape::xml;
+use crate::document::escape::xml;
 
 /// From values to places on the picture.
 #[derive(Clone, Copy, Debug)]
@@ -87,17 +87,17 @@ pub fn nice(value: f64) -> f64 {
 }
 
 /// A picture while it is drawn.
-pub struct Picture {
+pub struct Canvas {
     id: String,
     width: f64,
     height: f64,
     body: String,
 }
 
-impl Picture {
+impl Canvas {
     /// An empty picture; `id` is unique in the page and made by this crate.
-    pub fn new(id: &str, width: f64, height: f64) -> Picture {
-        Picture {
+    pub fn new(id: &str, width: f64, height: f64) -> Canvas {
+        Canvas {
             id: id.to_owned(),
             width,
             height,
@@ -183,7 +183,7 @@ impl Picture {
 
     /// The picture with what it shows in words, for those who cannot see it.
     pub fn finish(self, title: &str, description: &str) -> String {
-        let Picture {
+        let Canvas {
             id,
             width,
             height,

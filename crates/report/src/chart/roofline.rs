@@ -4,8 +4,7 @@ use wirelab_trial::explanation::{Ceiling, CeilingLaw, Roofline, RooflinePoint};
 use wirelab_trial::{Direction, Kind};
 
 use super::rate::{class, mark};
-use super::svg::{Picture, Scale};
-use crate::explain::ceiling_words;
+use super::svg::{Canvas, Scale};
 use crate::format;
 use crate::row;
 
@@ -20,7 +19,7 @@ const VALUES: usize = 16;
 /// The picture; `id` is unique in the page.
 pub fn draw(roofline: &Roofline, id: &str) -> String {
     let (x, y) = plane(roofline);
-    let mut picture = Picture::new(id, WIDTH, HEIGHT);
+    let mut picture = Canvas::new(id, WIDTH, HEIGHT);
     let unit = roofline.unit.name();
     picture.axes(
         (&x, &format!("{unit} in bytes"), 7, &|v| {
@@ -130,7 +129,7 @@ fn style(ceiling: &Ceiling, at: usize) -> String {
 }
 
 /// Values below the marks, left out where one would lie on another.
-fn values(picture: &mut Picture, roofline: &Roofline, x: &Scale, y: &Scale) {
+fn values(picture: &mut Canvas, roofline: &Roofline, x: &Scale, y: &Scale) {
     let mut taken: Vec<(f64, f64)> = Vec::new();
     for p in roofline.points.iter().take(VALUES) {
         let (at, level) = (x.at(p.bytes.into()), y.at(p.bits_per_s));
@@ -151,7 +150,7 @@ fn values(picture: &mut Picture, roofline: &Roofline, x: &Scale, y: &Scale) {
 }
 
 /// A line each: ceilings, then the marks that occur.
-fn legend(picture: &mut Picture, roofline: &Roofline, y: &Scale) {
+fn legend(picture: &mut Canvas, roofline: &Roofline, y: &Scale) {
     let mut level = HEIGHT;
     for (at, ceiling) in roofline.ceilings.iter().enumerate() {
         let shown = inside(ceiling, y).count() > 1;
@@ -183,4 +182,38 @@ fn sorts(points: &[RooflinePoint]) -> Vec<(Direction, Kind)> {
         }
     }
     seen
+}
+
+/// A ceiling in a few words.
+pub fn ceiling_name(ceiling: &Ceiling) -> String {
+    match ceiling.law {
+        CeilingLaw::Wire => ceiling.name.clone(),
+        CeilingLaw::PerPacket => format!("{} per packet", ceiling.name),
+        CeilingLaw::PerByte => format!("{} per byte", ceiling.name),
+    }
+}
+
+/// The ceilings in words, a line each, with the kind of what they were told from.
+pub fn ceilings(roofline: &Roofline, told: Option<Kind>) -> impl Iterator<Item = String> {
+    roofline.ceilings.iter().map(move |ceiling| {
+        let words = ceiling_words(ceiling);
+        match told.filter(|_| ceiling.law != CeilingLaw::Wire) {
+            Some(kind) => format!("{words} ({kind})"),
+            None => words,
+        }
+    })
+}
+
+/// A ceiling in words with its cost.
+pub fn ceiling_words(ceiling: &Ceiling) -> String {
+    let name = ceiling_name(ceiling);
+    match ceiling.law {
+        CeilingLaw::Wire => format!("{name}: data over what its frame takes of the link"),
+        CeilingLaw::PerPacket => format!("{name}: {} each", format::time_f(ceiling.cost_ps)),
+        CeilingLaw::PerByte => format!(
+            "{name}: {} each, {} whatever the size",
+            format::time_f(ceiling.cost_ps),
+            format::si(8e12 / ceiling.cost_ps, "bit/s")
+        ),
+    }
 }

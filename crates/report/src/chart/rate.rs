@@ -8,7 +8,7 @@ use wirelab_trial::{
 };
 use wirelab_wire::Overhead;
 
-use super::svg::{Mark, Picture, Scale, nice};
+use super::svg::{Canvas, Mark, Scale, nice};
 use crate::format;
 use crate::row;
 
@@ -71,7 +71,7 @@ pub const fn mark(direction: Direction) -> Mark {
 }
 
 fn draw_points(
-    picture: &mut Picture,
+    picture: &mut Canvas,
     points: &[Point<'_>],
     x: &Scale,
     y: &Scale,
@@ -99,7 +99,7 @@ fn draw_points(
 }
 
 /// Marks and what they stand for, for those that occur.
-fn legend(picture: &mut Picture, points: &[Point<'_>], curve: Option<&str>) {
+fn legend(picture: &mut Canvas, points: &[Point<'_>], curve: Option<&str>) {
     let (mut at, mut y) = (56.0, HEIGHT - 14.0);
     if let Some(name) = curve {
         picture.line("limit", (at, y), (at + 22.0, y));
@@ -156,14 +156,14 @@ fn size_limit(largest: u32) -> f64 {
 
 /// Efficiency against payload: the limit of the link as a line, and each flow as a mark. `None` without any flow
 /// that has an efficiency.
-pub fn efficiency(observations: &[Observation]) -> Option<String> {
+pub fn efficiency(observations: &[Observation], id: &str) -> Option<String> {
     let points = points(observations, |_, flow| Some(&flow.efficiency));
     if points.is_empty() {
         return None;
     }
     let largest = points.iter().map(|p| p.observation.sizes.payload).max();
     let (x, y) = plane(size_limit(largest.unwrap_or(0)), 1.0);
-    let mut picture = Picture::new("efficiency", WIDTH, HEIGHT);
+    let mut picture = Canvas::new(id, WIDTH, HEIGHT);
     picture.axes(
         (&x, "payload in bytes", 8, &|v| format::decimal(v, 0)),
         (
@@ -275,7 +275,7 @@ fn ranges(points: &[Point<'_>]) -> BTreeMap<u32, (f64, f64)> {
 
 /// Frames/s against frame size for trials without a link rate, with the tester's own ceiling where it is known.
 /// `None` without such trials.
-pub fn frame_rate(observations: &[Observation]) -> Option<String> {
+pub fn frame_rate(observations: &[Observation], id: &str) -> Option<String> {
     let points = points(observations, |o, flow| {
         row::link(o).is_none().then_some(&flow.frames_per_s)
     });
@@ -293,7 +293,7 @@ pub fn frame_rate(observations: &[Observation]) -> Option<String> {
         size_limit(largest.unwrap_or(0)),
         (highest / step).ceil().max(1.0) * step,
     );
-    let mut picture = Picture::new("frame-rate", WIDTH, HEIGHT);
+    let mut picture = Canvas::new(id, WIDTH, HEIGHT);
     picture.axes(
         (&x, "frame in bytes, with FCS", 8, &|v| {
             format::decimal(v, 0)

@@ -3,11 +3,12 @@
 
 use wirelab_trial::Series;
 
-use super::histogram;
-use super::xy::{Axis, Curve, Plane, Point, draw};
-use crate::datasheet::sheet::{Rate, Sheet, UdpSize};
-use crate::datasheet::show;
-use crate::escape::xml;
+use super::sheet::{Rate, Sheet, UdpSize};
+use super::show;
+use crate::chart::Picture;
+use crate::chart::xy::{Axis, Curve, Plane, Point};
+use crate::charts;
+use crate::document::Gallery;
 use crate::format;
 use crate::loss::Loss;
 use crate::stats::Samples;
@@ -19,10 +20,8 @@ const STEPS: i32 = 24;
 type Get = fn(&Rate) -> Option<f64>;
 
 /// Bandwidth, CPU load and loss against the offered rate, for each size of datagram.
-pub fn rates(sheet: &Sheet, at: usize) -> String {
-    let number = |v: f64| format::si(v, "").trim_end().to_owned();
-    let mbit = |v: f64| show::three(v);
-    let planes: [(&str, &str, [Get; 2], bool); 3] = [
+pub fn rates(sheet: &Sheet) -> Gallery<'static> {
+    let planes: [(&str, &'static str, [Get; 2], bool); 3] = [
         (
             "UDP RX: bandwidth that arrived",
             "arrived in Mbit/s",
@@ -45,36 +44,29 @@ pub fn rates(sheet: &Sheet, at: usize) -> String {
             false,
         ),
     ];
-    let mut out = String::new();
-    for (n, (title, name, get, log)) in planes.into_iter().enumerate() {
-        let curves: Vec<Curve> = sheet.udp.iter().map(|u| curve(u, get, name)).collect();
-        let show: &dyn Fn(f64) -> String = if log { &mbit } else { &number };
+    let pictures = planes.into_iter().map(|(title, name, get, log)| {
+        let number = |v: f64| format::si(v, "").trim_end().to_owned();
+        let show = if log { show::three } else { number };
         let plane = Plane {
-            id: format!("udp-{at}-{n}"),
-            title,
             x: Axis {
                 name: "offered in Mbit/s",
                 log: true,
-                show: &mbit,
+                show: show::three,
             },
             y: Axis { name, log, show },
             diagonal: log,
             marked: Vec::new(),
+            curves: sheet.udp.iter().map(|u| curve(u, get, name)).collect(),
         };
-        if let Some(svg) = draw(&plane, &curves) {
-            out.push_str(&format!(
-                "<figure>\n<figcaption>{}</figcaption>\n{svg}</figure>\n",
-                xml(title)
-            ));
-        }
+        (title.to_owned(), Picture::Plane(plane))
+    });
+    Gallery {
+        about: "Trials of a given rate and of the searches, a line for each length of datagram; the dashed line is where \
+                all that was offered arrives.",
+        about_below: true,
+        pictures: pictures.collect(),
+        ..Gallery::default()
     }
-    if out.is_empty() {
-        return out;
-    }
-    format!(
-        "<div class=\"panels\">\n{out}</div>\n<p class=\"quiet\">Trials of a given rate and of the searches, a line for \
-         each length of datagram; the dashed line is where all that was offered arrives.</p>\n"
-    )
 }
 
 /// Receive trials of one size, by the rate that was offered: a figure, and the most that it may be where that is more.
@@ -115,16 +107,13 @@ fn curve(size: &UdpSize, [get, at_most]: [Get; 2], name: &str) -> Curve {
 }
 
 /// Percentiles of round trips, and the distribution of each size.
-pub fn round_trips(all: &[(usize, String, &Series)], at: usize) -> String {
-    let curves: Vec<Curve> = all
-        .iter()
-        .filter_map(|(_, size, series)| {
-            let samples = Samples::of_series(series)?;
-            // The unit of size stands in the table; here there is room for the number alone.
-            let label = size.trim_start_matches(|c: char| !c.is_ascii_digit());
-            (!samples.instructions).then(|| percentiles(label.to_owned(), &samples))
-        })
-        .collect();
+pub fn round_trips(all: &[(usize, String, &Series)]) -> [Gallery<'static>; 2] {
+    let curves = all.iter().filter_map(|(_, size, series)| {
+        let samples = Samples::of_series(series)?;
+        // The unit of size stands in the table; here there is room for the number alone.
+        let label = size.trim_start_matches(|c: char| !c.is_ascii_digit());
+        (!samples.instructions).then(|| percentiles(label.to_owned(), &samples))
+    });
     let percent = |x: f64| match x {
         x if x < 1.5 => "0 %".to_owned(),
         x => {
@@ -134,36 +123,29 @@ pub fn round_trips(all: &[(usize, String, &Series)], at: usize) -> String {
         }
     };
     let plane = Plane {
-        id: format!("round-trip-{at}"),
-        title: "Round trip by percentile",
         x: Axis {
             name: "share of round trips that are as short",
             log: true,
-            show: &percent,
+            show: percent,
         },
         y: Axis {
             name: "round trip in µs",
             log: true,
-            show: &|v| show::three(v),
+            show: show::three,
         },
         diagonal: false,
         marked: Vec::new(),
+        curves: curves.collect(),
     };
-    let mut out = String::new();
-    if let Some(svg) = draw(&plane, &curves) {
-        out.push_str(&format!(
-            "<figure>\n<figcaption>Round trip by percentile</figcaption>\n{svg}</figure>\n"
-        ));
-    }
     let titled = all.iter().map(|(trial, size, series)| {
         let title = format!("Trial {trial} · round trip · {size}");
         (title, *series)
     });
-    let panels = histogram::of(&format!("echo-{at}"), titled).unwrap_or_default();
-    match (out.is_empty(), panels.is_empty()) {
-        (true, true) => out,
-        _ => format!("<div class=\"panels\">\n{out}</div>\n{panels}"),
-    }
+    let by_percentile = Gallery {
+        pictures: vec![("Round trip by percentile".to_owned(), Picture::Plane(plane))],
+        ..Gallery::default()
+    };
+    [by_percentile, charts::of_series(titled)]
 }
 
 /// From the shortest to the longest; the axis across is 1 / (1 − share), up to what the samples can tell.

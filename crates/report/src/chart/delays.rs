@@ -1,10 +1,11 @@
 //! Histograms of delays: linear bins, the series over each other, mean and 3σ of each above them, and what lies beyond
 //! the picture counted beside it.
 
-use super::svg::{Mark, Picture, Scale, nice};
-use crate::escape::{clip, line, xml};
+use super::bins::{Binned, Bins};
+use super::svg::{Canvas, Mark, Scale, nice};
+use super::unit::Unit;
+use crate::document::escape::{clip, line, xml};
 use crate::format;
-use crate::stages::{Chapter, Curve, Panel};
 
 const WIDTH: f64 = 480.0;
 const PLOT: f64 = 160.0;
@@ -19,12 +20,92 @@ const CHARACTER: f64 = 6.0;
 /// Longest name that stands beside its strip and on its peak.
 const SHORT: usize = 9;
 
-/// Pictures under their heading; `at` makes their ids unique.
-pub fn chapter(chapter: &Chapter, at: usize) -> String {
+/// Pictures under a heading.
+pub struct Chapter {
+    /// Its heading.
+    pub title: String,
+    /// What a reader sees in them.
+    pub about: String,
+    /// Whether they are side figures, which are shown when asked for.
+    pub folded: bool,
+    /// The pictures.
+    pub panels: Vec<Panel>,
+    /// Pictures that had no room.
+    pub left_out: usize,
+}
+
+/// One histogram.
+pub struct Panel {
+    /// What it shows.
+    pub title: String,
+    /// Where its figures come from and what they count.
+    pub kind: String,
+    /// The unit of its axis.
+    pub unit: Unit,
+    /// Its bins.
+    pub bins: Bins,
+    /// What is drawn into them.
+    pub curves: Vec<Curve>,
+}
+
+/// One series of a histogram.
+pub struct Curve {
+    /// Its name.
+    pub label: String,
+    /// Frames of each bin, and beyond.
+    pub binned: Binned,
+    /// Mean, in picoseconds or instructions.
+    pub mean: f64,
+    /// 3σ, in picoseconds or instructions.
+    pub three_sigma: f64,
+    /// Median, in picoseconds or instructions.
+    pub median: f64,
+    /// Largest, in picoseconds or instructions.
+    pub largest: f64,
+}
+
+impl Panel {
+    /// A value of its axis in words.
+    pub fn show(&self, value: f64) -> String {
+        match self.unit.name {
+            "instructions" => format::integer(value.round().max(0.0) as u64),
+            _ => format::time_f(value),
+        }
+    }
+
+    /// Each series in words, for those who cannot see it.
+    pub fn words(&self) -> Vec<String> {
+        let unit = match self.unit.name {
+            "instructions" => String::new(),
+            name => format!(" {name}"),
+        };
+        let each = self.curves.iter().map(|c| {
+            let beyond = match c.binned.beyond {
+                0 => String::new(),
+                n => format!(
+                    "; {} beyond {}, the largest {}",
+                    format::integer(n),
+                    self.show(self.bins.high()),
+                    self.show(c.largest)
+                ),
+            };
+            let [mean, three_sigma, median] =
+                [c.mean, c.three_sigma, c.median].map(|value| self.unit.number(value));
+            format!(
+                "{}: mean {mean}, 3σ {three_sigma}, median {median}{unit}{beyond}",
+                c.label
+            )
+        });
+        each.collect()
+    }
+}
+
+/// Pictures under their heading; `id` makes their ids unique.
+pub fn chapter(chapter: &Chapter, id: &str) -> String {
     let title = xml(&line(&chapter.title));
     let mut panels = String::new();
     for (n, panel) in chapter.panels.iter().enumerate() {
-        panels.push_str(&figure(panel, &format!("delay-{at}-{n}")));
+        panels.push_str(&figure(panel, &format!("{id}-{n}")));
     }
     let more = match chapter.left_out {
         0 => String::new(),
@@ -83,7 +164,7 @@ fn draw(panel: &Panel, id: &str, title: &str, words: &str) -> String {
         to: top,
         log: false,
     };
-    let mut picture = Picture::new(id, WIDTH, height);
+    let mut picture = Canvas::new(id, WIDTH, height);
     let name = format!("delay in {}", panel.unit.name);
     let number = |v: f64| {
         let text = format::decimal(v, 6);
@@ -151,7 +232,7 @@ fn outline(curve: &Curve, panel: &Panel, x: &Scale, y: &Scale) -> Vec<(f64, f64)
 
 /// Mean and 3σ of a series above the plot, its name at the left and what lies beyond at the right.
 fn strip(
-    picture: &mut Picture,
+    picture: &mut Canvas,
     panel: &Panel,
     curve: &Curve,
     (x, scale): (&Scale, f64),
@@ -187,7 +268,7 @@ fn strip(
 
 /// The name of a series on its highest bin.
 fn peak(
-    picture: &mut Picture,
+    picture: &mut Canvas,
     panel: &Panel,
     curve: &Curve,
     name: &str,

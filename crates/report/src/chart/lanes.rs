@@ -2,7 +2,7 @@
 
 use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 
-use crate::escape::{clip, line};
+use crate::document::escape::{clip, line};
 use crate::format;
 
 /// Widest picture; more columns say nothing new.
@@ -82,7 +82,7 @@ fn fill(cells: &mut [char], b: &StageBox, wide: usize) {
 /// Times under the lanes at round steps, as many as have room.
 fn ruler(span: u64, columns: usize) -> String {
     let mut out = vec![' '; columns + 12];
-    let step = crate::html::nice(span as f64 / (columns as f64 / 16.0).max(1.0));
+    let step = super::nice(span as f64 / (columns as f64 / 16.0).max(1.0));
     let mut next_free = 0;
     for n in 0..64 {
         let ps = step * f64::from(n);

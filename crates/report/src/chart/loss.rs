@@ -1,11 +1,7 @@
 //! A picture of loss: one bar a trial and direction, on a scale that shows one frame in a billion and all of them.
 
-use wirelab_trial::{Field, Kind};
-
-use super::svg::{Picture, Scale};
-use crate::format::integer;
+use super::svg::{Canvas, Scale};
 use crate::loss::Loss;
-use crate::row::{self, Row};
 
 /// Bars in the picture; the table has all.
 const BARS: usize = 60;
@@ -14,22 +10,25 @@ const STEP: f64 = 22.0;
 /// Where no loss stands, left of the logarithmic scale.
 const ZERO: f64 = 250.0;
 
-/// Share of frames lost, or `None` where no trial counted frames.
-pub fn loss(rows: &[Row<'_>]) -> Option<String> {
-    let counted: Vec<(&Row<'_>, Loss<f64>, Kind)> = rows
-        .iter()
-        .filter_map(|r| match r.loss() {
-            Field::Observed { value, kind } => Some((r, value, kind)),
-            Field::Absent { .. } => None,
-        })
-        .collect();
+/// One row of the table.
+pub struct Bar {
+    /// Trial, size and way.
+    pub label: String,
+    /// Share of its frames that were lost.
+    pub loss: Loss<f64>,
+    /// How much it lost, and where that comes from.
+    pub words: String,
+}
+
+/// The picture; `None` where no trial counted frames.
+pub fn draw(counted: &[Bar], id: &str) -> Option<String> {
     if counted.is_empty() {
         return None;
     }
     let shown = &counted[..counted.len().min(BARS)];
     let height = 40.0 + STEP * shown.len() as f64 + 34.0;
     let x = scale(shown);
-    let mut picture = Picture::new("loss", WIDTH, height);
+    let mut picture = Canvas::new(id, WIDTH, height);
     let bottom = height - 40.0;
     picture.text("name", "start", (ZERO, 14.0), "share of frames lost");
     for value in x.ticks(6) {
@@ -44,17 +43,10 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
     picture.line("axis", (ZERO, 24.0), (ZERO, bottom));
     picture.text("tick", "middle", (ZERO, bottom + 16.0), "none");
     let mut described = Vec::new();
-    for (at, (row, loss, kind)) in shown.iter().enumerate() {
+    for (at, Bar { label, loss, words }) in shown.iter().enumerate() {
         let top = 28.0 + STEP * at as f64;
-        let mut text = in_words(row, *loss);
-        text.push_str(&format!(", {}", row::kind(*kind)));
-        let status = row::status(&row.observation.status);
-        if status != "complete" {
-            text.push_str(&format!(", {status}"));
-        }
-        let label = row.label();
-        picture.text("tick", "end", (ZERO - 10.0, top + 13.0), &label);
-        let title = format!("{label}: frames lost: {text}");
+        picture.text("tick", "end", (ZERO - 10.0, top + 13.0), label);
+        let title = format!("{label}: frames lost: {words}");
         let certain = if loss.low > 0.0 { "lost" } else { "none" };
         let mut begin = ZERO;
         for (class, share) in [(certain, Some(loss.low)), ("perhaps", loss.at_most())] {
@@ -64,7 +56,7 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
             picture.bar(class, (begin - 1.5, top + 2.0), bar, &title);
             begin = end;
         }
-        picture.text("value", "start", (begin + 8.0, top + 13.0), &text);
+        picture.text("value", "start", (begin + 8.0, top + 13.0), words);
         described.push(title);
     }
     if counted.len() > shown.len() {
@@ -74,17 +66,9 @@ pub fn loss(rows: &[Row<'_>]) -> Option<String> {
     Some(picture.finish("Loss of each trial", &described.join("; ")))
 }
 
-/// How much a row lost: frames of those sent where they were counted, else the share.
-fn in_words(row: &Row<'_>, loss: Loss<f64>) -> String {
-    match (row.lost().value(), row.sent().value()) {
-        (Some(lost), Some(sent)) => format!("{} of {}", lost.show(integer), integer(*sent)),
-        _ => format!("{} %", loss.show(crate::format::percent)),
-    }
-}
-
 /// Whole decades from the smallest loss that is not 0 to everything.
-fn scale(shown: &[(&Row<'_>, Loss<f64>, Kind)]) -> Scale {
-    let ends = shown.iter().flat_map(|(_, loss, _)| [loss.low, loss.high]);
+fn scale(shown: &[Bar]) -> Scale {
+    let ends = shown.iter().flat_map(|bar| [bar.loss.low, bar.loss.high]);
     let losses = ends.filter(|loss| *loss > 0.0);
     let least = losses.fold(1e-5, f64::min).max(1e-12);
     Scale {

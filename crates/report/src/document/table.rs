@@ -1,6 +1,7 @@
 //! A table before it has a format: columns that know their unit, cells that know their kind or why they are
 //! empty, and the numbered notes that say so.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use wirelab_trial::{Field, Kind};
@@ -21,6 +22,8 @@ pub enum Cell {
     },
     /// No figure, and why.
     Absent(String),
+    /// A share, 0 to 1, as a bar.
+    Bar(f64),
     /// A word that a note explains.
     Noted {
         /// The word.
@@ -32,6 +35,18 @@ pub enum Cell {
         /// Whether it tells of a fault.
         alarm: bool,
     },
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell::Text(text)
+    }
 }
 
 impl Cell {
@@ -66,7 +81,7 @@ impl Cell {
     pub const fn alarm(&self) -> bool {
         match self {
             Cell::Figure { alarm, .. } | Cell::Noted { alarm, .. } => *alarm,
-            Cell::Text(_) | Cell::Absent(_) => false,
+            Cell::Text(_) | Cell::Absent(_) | Cell::Bar(_) => false,
         }
     }
 
@@ -75,7 +90,15 @@ impl Cell {
         match self {
             Cell::Figure { kind, .. } => Some(*kind),
             Cell::Noted { kind, .. } => *kind,
-            Cell::Text(_) | Cell::Absent(_) => None,
+            Cell::Text(_) | Cell::Absent(_) | Cell::Bar(_) => None,
+        }
+    }
+
+    /// What explains it: why it is absent, or what a reader must know of the figure.
+    pub fn note(&self) -> Option<&str> {
+        match self {
+            Cell::Absent(note) | Cell::Noted { note, .. } => Some(note),
+            _ => None,
         }
     }
 
@@ -84,6 +107,10 @@ impl Cell {
         let text = match self {
             Cell::Text(text) | Cell::Figure { text, .. } | Cell::Noted { text, .. } => text,
             Cell::Absent(_) => "–",
+            Cell::Bar(share) => {
+                let full = (share.clamp(0.0, 1.0) * 20.0).round() as usize;
+                return format!("{}{}", "#".repeat(full), ".".repeat(20 - full));
+            }
         };
         match self.kind().map_or("", |kind| column.mark(kind)) {
             "" => text.to_owned(),
@@ -122,25 +149,25 @@ pub enum Shown {
 }
 
 /// Head of a column.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Head {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// The unit of its figures; empty for words.
     pub unit: &'static str,
     /// Whether it holds numbers, which are set to the right.
     pub number: bool,
     /// When it is shown.
     pub shown: Shown,
-    /// Where room is short, the column with the lowest number goes first; 0 stays.
+    /// Importance: where room is short, the column with the lowest number goes first; 0 always stays.
     pub rank: u8,
 }
 
 impl Head {
     /// A column of words.
-    pub const fn words(name: &'static str, shown: Shown, rank: u8) -> Head {
+    pub fn words(name: impl Into<Cow<'static, str>>, shown: Shown, rank: u8) -> Head {
         Head {
-            name,
+            name: name.into(),
             unit: "",
             number: false,
             shown,
@@ -149,28 +176,78 @@ impl Head {
     }
 
     /// A column of figures with their unit.
-    pub const fn figures(name: &'static str, unit: &'static str, shown: Shown, rank: u8) -> Head {
+    pub fn figures(
+        name: impl Into<Cow<'static, str>>,
+        unit: &'static str,
+        shown: Shown,
+        rank: u8,
+    ) -> Head {
         Head {
-            name,
             unit,
             number: true,
-            shown,
-            rank,
+            ..Head::words(name, shown, rank)
         }
     }
 }
 
+/// What a table is, by which a format lays it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Figures of trials, with a line for units and one for kinds.
+    Figures,
+    /// Rows of an explanation, whose last column is a sentence.
+    Sentences,
+    /// A published page's layout: the name of a row stands once for several.
+    Sheet,
+    /// Delay tables: a point and a size name a row, and the point stands once.
+    Delays,
+    /// What a node says of itself.
+    Setup,
+    /// Published figures beside others.
+    Study,
+}
+
+impl Look {
+    /// Leading columns that name a row; they are repeated where the others have no room beside each other.
+    pub const fn labels(self) -> usize {
+        match self {
+            Look::Delays => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether the same name in rows that follow one another stands in the first of them alone.
+    pub const fn names_once(self) -> bool {
+        matches!(self, Look::Sheet | Look::Delays | Look::Study)
+    }
+}
+
+/// Columns that stay together, behind those that name a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Lines above them; none where they stand without a heading.
+    pub above: Vec<String>,
+    /// How many columns.
+    pub columns: usize,
+}
+
 /// Columns and rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// What the table shows.
     pub caption: String,
+    /// What it is.
+    pub look: Look,
     /// Name, unit and rank of each column.
     pub heads: Vec<Head>,
+    /// Groups of the columns behind those that name a row; none where each stands alone.
+    pub groups: Vec<Group>,
     /// Rows of as many cells as there are heads.
     pub rows: Vec<Vec<Cell>>,
+    /// The first row of those that are set apart.
+    pub apart: usize,
     /// Columns left out because every row is alike in them: name and text.
-    pub common: Vec<(&'static str, String)>,
+    pub common: Vec<(Cow<'static, str>, String)>,
 }
 
 impl Table {
@@ -178,12 +255,15 @@ impl Table {
     pub fn new(caption: impl Into<String>, heads: Vec<Head>, rows: Vec<Vec<Cell>>) -> Table {
         let mut table = Table {
             caption: caption.into(),
+            look: Look::Figures,
             heads,
+            groups: Vec::new(),
+            apart: rows.len(),
             rows,
             common: Vec::new(),
         };
         for at in (0..table.heads.len()).rev() {
-            let head = table.heads[at];
+            let head = table.heads[at].clone();
             let mut cells = table.rows.iter().map(|row| &row[at]);
             let keep = match head.shown {
                 Shown::Always => true,
@@ -206,8 +286,67 @@ impl Table {
         table
     }
 
+    /// A table of sentences: names of the columns, `true` for one of numbers, and rows.
+    pub fn sentences<N: Into<Cow<'static, str>>, C: Into<Cell>>(
+        heads: Vec<(N, bool)>,
+        rows: Vec<Vec<C>>,
+    ) -> Table {
+        let head = |(name, number): (N, bool)| Head {
+            number,
+            ..Head::words(name, Shown::Always, 0)
+        };
+        let cells = |row: Vec<C>| row.into_iter().map(Into::into).collect();
+        Table {
+            look: Look::Sentences,
+            ..Table::new(
+                "",
+                heads.into_iter().map(head).collect(),
+                rows.into_iter().map(cells).collect(),
+            )
+        }
+    }
+
+    /// A table in a published page's layout: what its rows are, groups of columns with their words, and rows.
+    pub fn sheet(
+        corner: &'static str,
+        groups: Vec<(String, Vec<Head>)>,
+        rows: Vec<Vec<Cell>>,
+    ) -> Table {
+        let mut heads = vec![Head::words(corner, Shown::Always, 0)];
+        let mut of = Vec::new();
+        for (above, columns) in groups {
+            of.push(Group {
+                above: (!above.is_empty()).then_some(above).into_iter().collect(),
+                columns: columns.len(),
+            });
+            heads.extend(columns);
+        }
+        let mut table = Table {
+            look: Look::Sheet,
+            groups: of,
+            ..Table::new("", Vec::new(), rows)
+        };
+        table.heads = heads;
+        for at in (1..table.heads.len()).rev() {
+            let observed = table.rows.iter().any(|row| row[at].kind().is_some());
+            if table.heads[at].shown == Shown::IfObserved && !observed {
+                table.drop_column(at);
+            }
+        }
+        table
+    }
+
     /// Take out one column.
     pub fn drop_column(&mut self, at: usize) {
+        let mut first = self.look.labels();
+        for group in &mut self.groups {
+            if (first..first + group.columns).contains(&at) {
+                group.columns -= 1;
+                break;
+            }
+            first += group.columns;
+        }
+        self.groups.retain(|group| group.columns > 0);
         self.heads.remove(at);
         for row in &mut self.rows {
             row.remove(at);
@@ -225,7 +364,7 @@ impl Table {
     }
 
     /// Leave out side figures until a row is about `room` characters long; their names.
-    pub fn narrow(&mut self, room: usize) -> Vec<&'static str> {
+    pub fn narrow(&mut self, room: usize) -> Vec<Cow<'static, str>> {
         let mut left_out = Vec::new();
         while self.estimate() > room {
             let side = self.heads.iter().enumerate();
@@ -233,10 +372,42 @@ impl Table {
             let Some((at, head)) = side.min_by_key(|(_, h)| h.rank) else {
                 break;
             };
-            left_out.push(head.name);
+            left_out.push(head.name.clone());
             self.drop_column(at);
         }
         left_out
+    }
+
+    /// The unit of a column in text; the words above a table of delays say it for all.
+    pub fn unit(&self, head: &Head) -> &'static str {
+        if self.look == Look::Delays {
+            ""
+        } else {
+            head.unit
+        }
+    }
+
+    /// Words above the columns, a line each; how many lines there are.
+    pub fn lines_above(&self) -> usize {
+        let lines = self.groups.iter().map(|group| group.above.len());
+        lines.max().unwrap_or(0)
+    }
+
+    /// How many rows from `at` on have its name, itself included; 0 where the name stands above already.
+    pub fn span(&self, at: usize) -> usize {
+        let name = &self.rows[at][0];
+        let begins = at == 0 || at == self.apart || self.rows[at - 1][0] != *name;
+        if !self.look.names_once() || self.rows[at].is_empty() {
+            return 1;
+        }
+        let end = if at < self.apart {
+            self.apart
+        } else {
+            self.rows.len()
+        };
+        let alike = self.rows[at..end].iter();
+        let alike = alike.take_while(|row| row[0] == *name).count();
+        if begins { alike } else { 0 }
     }
 
     /// Characters of the widest head or cell of each column, with a gap.
@@ -244,10 +415,11 @@ impl Table {
         let of = |at: usize| {
             let head = &self.heads[at];
             let kind = self.column_kind(at).head();
-            let heads = [head.name, head.unit, kind].map(|t| t.chars().count());
+            let heads = [&*head.name, head.unit, kind].map(|t| t.chars().count());
             let cells = self.rows.iter().map(|row| match &row[at] {
                 Cell::Text(text) | Cell::Figure { text, .. } => text.chars().count(),
                 Cell::Absent(_) => 2,
+                Cell::Bar(_) => 20,
                 Cell::Noted { text, .. } => text.chars().count() + 3,
             });
             cells.chain(heads).max().unwrap_or(0) + 2
@@ -257,9 +429,23 @@ impl Table {
 
     /// The kind that all figures of the table share, where they do.
     pub fn kind(&self) -> Option<Kind> {
+        let of_several = |cell: &Cell| {
+            self.look == Look::Sheet && matches!(cell, Cell::Noted { kind: None, .. })
+        };
+        if self.rows.iter().flatten().any(of_several) {
+            return None;
+        }
         let mut kinds = self.rows.iter().flatten().filter_map(Cell::kind);
         let first = kinds.next()?;
         kinds.all(|k| k == first).then_some(first)
+    }
+
+    /// What the rows are, before what they have in common.
+    pub const fn all_of(&self) -> &'static str {
+        match self.look {
+            Look::Study => "All figures",
+            _ => "All trials",
+        }
     }
 
     /// What the rows have in common, in words.

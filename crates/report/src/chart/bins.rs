@@ -1,6 +1,6 @@
 //! Linear bins for histograms of delays: where they begin and end, and what lies beyond them, counted.
 
-use crate::html::nice;
+use super::nice;
 use crate::stats::Samples;
 
 /// About as many bins as a picture has room for.

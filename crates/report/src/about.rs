@@ -1,0 +1,105 @@
+//! What the reports of a file have in common: when it was made and how, its nodes and its tester, and what went wrong.
+
+use std::collections::BTreeSet;
+
+use wirelab_trial::{Description, Field, Kind, ResultsFile};
+
+use crate::document::escape::clip;
+use crate::document::{Block, Document, KINDS, Notice};
+use crate::row::{self, kind};
+use crate::{finding, format, search};
+
+/// Facts of a node's set-up on a page.
+const SETUP: usize = 100;
+
+/// A report of a file without its parts: when it was made, by which command, and what its words mean.
+pub fn of_file(file: &ResultsFile) -> Document<'_> {
+    let mut begun = file.observations.iter();
+    let begun = begun.find_map(|o| o.started_unix_ns.value().copied());
+    let mut legend = vec![
+        (
+            "Sizes",
+            "frame: destination address through FCS; length: the same without FCS; payload: what follows the Ethernet \
+             header and its tags; datagram: UDP or TCP data."
+                .to_owned(),
+        ),
+        (
+            "Figures",
+            format!(
+                "{KINDS} efficiency: payload bits over the link's bits. bad: damaged header, truncated, stale or corrupted."
+            ),
+        ),
+    ];
+    legend.extend(begun.map(|ns| ("First trial", format!("It began {}.", format::utc(ns)))));
+    Document {
+        stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
+        legend,
+        command: Some(file.command.join(" ")),
+        ..Document::default()
+    }
+}
+
+/// What kept searches from their end, what was wrong with trials, and the warnings.
+pub fn notices(file: &ResultsFile) -> Vec<Notice> {
+    let troubles = search::troubles(file).into_iter().map(Notice::search);
+    let findings = finding::all(file).into_iter();
+    let findings = findings.map(|f| Notice::finding(f.trial, f.text));
+    let warnings = row::warnings(file).into_iter();
+    let warnings =
+        warnings.map(|(trials, w)| Notice::warning(&w.code, trials, &w.text, &w.way_out));
+    troubles.chain(findings).chain(warnings).collect()
+}
+
+/// Each node that was tested, once, as it described itself, and the host the tester ran on.
+pub fn nodes_and_tester(file: &ResultsFile) -> Block<'static> {
+    let mut seen = BTreeSet::new();
+    let mut nodes = vec![Block::heading("The node")];
+    for o in &file.observations {
+        let d = &o.node;
+        if seen.insert((&d.name, &d.kind, &d.setup)) {
+            nodes.push(Block::Heading(3, d.name.clone()));
+            nodes.push(Block::Facts(node(d)));
+        }
+    }
+    let e = &file.environment;
+    let yes = |v: &bool| if *v { "yes" } else { "no" }.to_owned();
+    let tester = [
+        ("kernel", words(&e.kernel, String::clone)),
+        ("CPU", words(&e.cpu, String::clone)),
+        ("processors used", words(&e.cpus, ToString::to_string)),
+        ("memory", words(&e.memory_bytes, |b| format::memory(*b))),
+        ("virtual machine", words(&e.virtual_machine, yes)),
+        ("wirelab", file.wirelab_version.clone()),
+    ];
+    let tester = tester.map(|(name, text)| (name.to_owned(), text));
+    let tester = vec![Block::heading("The tester"), Block::Facts(tester.into())];
+    Block::Beside(vec![nodes, tester])
+}
+
+/// A field of words with its kind, or why it is absent.
+fn words<T>(field: &Field<T>, show: impl Fn(&T) -> String) -> String {
+    match field {
+        Field::Observed { value, kind: k } if *k == Kind::Measured => show(value),
+        Field::Observed { value, kind: k } => format!("{} ({})", show(value), kind(*k)),
+        Field::Absent { absent } => format!("– ({absent})"),
+    }
+}
+
+fn node(d: &Description) -> Vec<(String, String)> {
+    let c = &d.capabilities;
+    let rate = c.link_bits_per_s.map(|r| format::si(r as f64, "bit/s"));
+    let sizes = [c.min_frame_bytes, c.max_frame_bytes].map(|bytes| format::integer(bytes.into()));
+    let facts = [
+        ("kind", d.kind.clone()),
+        ("ports", c.ports.to_string()),
+        ("frame sizes", format!("{} to {} B", sizes[0], sizes[1])),
+        (
+            "link rate",
+            rate.unwrap_or_else(|| "– (the carrier has none)".to_owned()),
+        ),
+    ];
+    let setup = d.setup.iter().take(SETUP);
+    let setup = setup.map(|(key, value)| (clip(key, 80), value.clone()));
+    let facts = facts.map(|(name, text)| (name.to_owned(), text));
+    facts.into_iter().chain(setup).collect()
+}

@@ -1,0 +1,120 @@
+//! The report of results, trial by trial.
+
+use wirelab_trial::ResultsFile;
+
+use crate::document::table::Table;
+use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict};
+use crate::options::Options;
+use crate::row::{self, Row};
+use crate::{about, charts, columns, detail, loaded, search, stages, summary};
+
+/// Characters that a row of the first table may have on a page, so that it is read without scrolling.
+const ROOM: usize = 140;
+
+/// The report of results.
+pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
+    let delays = stages::has_stages(file).then(|| wirelab_trial::stage::delays(file));
+    // Stages stand in tables and pictures of their own.
+    let rest = delays.is_some().then(|| stages::without_stages(file));
+    let others = rest.as_ref().unwrap_or(file);
+    let together = row::listed(file, false);
+    let flows = row::listed(file, true);
+    let mut blocks = Vec::new();
+    let mut left_out = false;
+    if !together.is_empty() {
+        let rows = if options.each_flow { &flows } else { &together };
+        let table = columns::table(rows, options.each_flow);
+        let mut narrow = table.clone();
+        left_out = !narrow.narrow(ROOM).is_empty();
+        blocks.push(on_page(vec![
+            Block::heading("Results"),
+            Block::Table(narrow),
+        ]));
+        blocks.push(Block::Only(Medium::Text, vec![Block::Table(table)]));
+    }
+    blocks.extend(row::left_to_searches(file).map(Block::Remark));
+    blocks.extend(search::tables(file).into_iter().flat_map(titled));
+    blocks.push(on_page(vec![Block::Chart(Chart::Gallery(
+        charts::searches(file),
+    ))]));
+    blocks.extend(loaded::table(file).into_iter().flat_map(titled));
+    if let Some(delays) = &delays {
+        blocks.push(on_page(stages::blocks(file, delays, None)));
+    }
+    blocks.push(on_page(pictures(file, others, &together)));
+    let series = |file| detail::series_tables(file, options.each_flow).into_iter();
+    match delays.is_some() {
+        true => {
+            blocks.push(on_page(series(others).flat_map(titled).collect()));
+            let all = series(file).flat_map(titled).collect();
+            blocks.push(Block::Only(Medium::Text, all));
+        }
+        false => blocks.extend(series(file).flat_map(titled)),
+    }
+    blocks.extend(detail::counters(file).into_iter().flat_map(titled));
+    if left_out || flows.len() > together.len() {
+        let all = Block::Table(columns::table(&flows, true));
+        blocks.push(on_page(vec![
+            Block::heading("All figures of each flow"),
+            all,
+        ]));
+    }
+    blocks.push(on_page(vec![about::nodes_and_tester(file)]));
+    Document {
+        title: options.title_of(file),
+        verdict: Some(Verdict {
+            head: summary::head(file),
+            text: summary::verdict(file),
+            first: false,
+        }),
+        blocks,
+        notices: about::notices(file),
+        notes: "Why figures are absent",
+        ..about::of_file(file)
+    }
+}
+
+/// Parts that only a page has room for.
+const fn on_page(of: Vec<Block<'_>>) -> Block<'_> {
+    Block::Only(Medium::Page, of)
+}
+
+/// A table under a heading of its own.
+fn titled<'a>(mut table: Table) -> [Block<'a>; 2] {
+    let caption = std::mem::take(&mut table.caption);
+    [Block::heading(caption), Block::Table(table)]
+}
+
+fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
+    let wide = |title, caption: &str, picture| Gallery {
+        title,
+        pictures: vec![(caption.to_owned(), picture)],
+        wide: true,
+        ..Gallery::default()
+    };
+    let all = [
+        wide(
+            "Efficiency against payload",
+            "Each mark is one flow; the dashed line is the most a link can carry, whatever its rate: the payload \
+             over the payload with 18 B of Ethernet header and FCS, 8 B of preamble and 12 B of gap.",
+            Picture::Efficiency(&file.observations),
+        ),
+        wide(
+            "Frames per second against frame size",
+            "Flows on ports without a link rate, where there is no efficiency. Each mark is one flow; a dashed line \
+             is what the tester reached against itself.",
+            Picture::FrameRate(&file.observations),
+        ),
+        wide(
+            "Loss",
+            "Frames sent that never arrived with an intact header, for each trial and direction; the scale is \
+             logarithmic, and no loss stands left of it.",
+            Picture::Loss(charts::losses(rows)),
+        ),
+        charts::gaps(rows),
+        charts::series(others),
+    ];
+    let all = all.into_iter();
+    all.map(|gallery| Block::Chart(Chart::Gallery(gallery)))
+        .collect()
+}
