@@ -141,16 +141,23 @@ macro_rules! say {
 
 pub(crate) use {put, say};
 
+/// Width of standard output in characters: what `COLUMNS` says, else what the terminal says; `None` where it is none.
+fn width() -> Option<usize> {
+    let columns = std::env::var("COLUMNS").ok();
+    let said = columns.and_then(|text| text.parse().ok());
+    let asked = || terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0.into());
+    said.or_else(asked).filter(|width| *width > 0)
+}
+
 /// Options of a report on standard output.
 pub fn report_options(title: Option<String>, each_flow: bool) -> wirelab_report::Options {
     let terminal = stdout().is_terminal();
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let width = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
     wirelab_report::Options {
         title,
         each_flow,
         colour: terminal && !no_colour,
-        width,
+        width: width(),
         trials: false,
     }
 }
