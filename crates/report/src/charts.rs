@@ -1,13 +1,19 @@
 //! Which charts a report of results has: the loss of each trial, gaps of senders, distributions, and searches trial by
 //! trial.
 
+use std::collections::BTreeSet;
 use wirelab_trial::search::{BurstResult, CurveResult, SearchResult};
-use wirelab_trial::{Field, Found, ResultsFile};
 
-use crate::chart::Picture;
+use wirelab_trial::{
+    Field, FlowObservation, Found, Framing, Observation, ResultsFile, Size, SizeUnit, Sizes, Status,
+};
+use wirelab_wire::Overhead;
+
 use crate::chart::histogram::Distribution;
 use crate::chart::loss::Bar;
+use crate::chart::scatter::{self, Scatter};
 use crate::chart::xy::{Axis, Curve, Plane, Point};
+use crate::chart::{Picture, nice};
 use crate::detail;
 use crate::document::Gallery;
 use crate::document::escape::{clip, line};
@@ -23,7 +29,7 @@ const PANELS: usize = 24;
 const PICTURES: usize = 24;
 
 /// A picture of each search.
-pub fn searches(file: &ResultsFile) -> Gallery<'static> {
+pub fn searches(file: &ResultsFile) -> Gallery {
     let found = file
         .parts
         .iter()
@@ -153,7 +159,7 @@ fn curve(points: Vec<Point>, joined: bool) -> Curve {
 }
 
 /// Gaps between the starts of frames by the senders' clocks.
-pub fn gaps(rows: &[Row<'_>]) -> Gallery<'static> {
+pub fn gaps(rows: &[Row<'_>]) -> Gallery {
     let pictures = rows.iter().filter_map(|row| {
         let senders = || row.flows.iter().filter_map(|f| f.sender.value());
         let gaps = senders().filter_map(|s| s.gap.value());
@@ -175,9 +181,7 @@ pub fn gaps(rows: &[Row<'_>]) -> Gallery<'static> {
 }
 
 /// Distributions of some series, each with its title.
-pub fn of_series<'a>(
-    all: impl Iterator<Item = (String, &'a wirelab_trial::Series)>,
-) -> Gallery<'static> {
+pub fn of_series<'a>(all: impl Iterator<Item = (String, &'a wirelab_trial::Series)>) -> Gallery {
     distributions(all.filter_map(|(title, series)| {
         let of = Distribution {
             samples: Samples::of_series(series)?,
@@ -189,7 +193,7 @@ pub fn of_series<'a>(
 }
 
 /// Every series of times or instructions with samples.
-pub fn series(file: &ResultsFile) -> Gallery<'static> {
+pub fn series(file: &ResultsFile) -> Gallery {
     let places = detail::series(file);
     let all = places.iter().map(|place| {
         let simulated = match place.series.clock.kind {
@@ -207,7 +211,7 @@ pub fn series(file: &ResultsFile) -> Gallery<'static> {
     }
 }
 
-fn distributions(all: impl Iterator<Item = (String, Distribution)>) -> Gallery<'static> {
+fn distributions(all: impl Iterator<Item = (String, Distribution)>) -> Gallery {
     let mut pictures: Vec<_> = all
         .map(|(title, of)| (title, Picture::Distribution(of)))
         .collect();
@@ -245,5 +249,130 @@ fn in_words(row: &Row<'_>, loss: Loss<f64>) -> String {
     match (row.lost().value(), row.sent().value()) {
         (Some(lost), Some(sent)) => format!("{} of {}", lost.show(integer), integer(*sent)),
         _ => format!("{} %", loss.show(crate::format::percent)),
+    }
+}
+
+/// Flows of trials that may be used, with the figure that `get` takes from each, its size and its words.
+fn points<'a>(
+    observations: &'a [Observation],
+    get: impl Fn(&'a Observation, &'a FlowObservation) -> Option<&'a Field<f64>>,
+    bytes: fn(&Sizes) -> u32,
+    words: fn(f64, u32) -> String,
+) -> Vec<scatter::Point> {
+    let mut out = Vec::new();
+    for (at, o) in observations.iter().enumerate() {
+        if matches!(o.status, Status::Void { .. }) {
+            continue;
+        }
+        for flow in &o.flows {
+            if let Some(Field::Observed { value, kind }) = get(o, flow) {
+                let (words, load) = (words(*value, bytes(&o.sizes)), row::load(&o.trial.load));
+                let (direction, port) = (flow.direction, &flow.port);
+                let title = format!(
+                    "trial {}, {direction} on {port}: {words} ({kind}), load {load}",
+                    at + 1
+                );
+                out.push(scatter::Point {
+                    bytes: bytes(&o.sizes),
+                    value: *value,
+                    direction,
+                    kind: *kind,
+                    title,
+                });
+            }
+        }
+    }
+    out
+}
+
+fn largest(points: &[scatter::Point]) -> f64 {
+    let largest = points.iter().map(|point| point.bytes).max();
+    scatter::size_limit(largest.unwrap_or(0))
+}
+
+/// Efficiency against payload, and the limit of the link.
+pub fn efficiency(observations: &[Observation]) -> Scatter {
+    let points = points(
+        observations,
+        |_, flow| Some(&flow.efficiency),
+        |sizes| sizes.payload,
+        |value, bytes| format!("{} % at {bytes} B payload", format::percent(value)),
+    );
+    let high = largest(&points);
+    let tags = observations.iter();
+    let tags: BTreeSet<u8> = tags.map(|o| o.trial.framing.vlan_tags.min(2)).collect();
+    Scatter {
+        x: "payload in bytes",
+        y: "efficiency in %: payload bits over link bits",
+        show: |v| format::decimal(v * 100.0, 0),
+        words: format::percent,
+        high: (high, 1.0),
+        points,
+        limits: tags.iter().map(|tags| limit_curve(*tags, high)).collect(),
+        ceilings: Vec::new(),
+        limit: Some("limit of the link, p / (p + 38)"),
+    }
+}
+
+/// Payload and efficiency along the limit of a link with the standard's overhead (IEEE 802.3).
+fn limit_curve(vlan_tags: u8, highest: f64) -> Vec<(f64, f64)> {
+    let framing = Framing {
+        vlan_tags,
+        ..Framing::default()
+    };
+    let least = 46 - 4 * u32::from(vlan_tags);
+    let most = highest as u32;
+    let steps = 120u32;
+    (0..=steps)
+        .filter_map(|n| {
+            // Denser at the small end, where the curve bends.
+            let share = (f64::from(n) / f64::from(steps)).powi(2);
+            let payload = f64::from(least) + share * f64::from(most - least);
+            let sizes = Size::new(SizeUnit::Payload, payload as u32)
+                .resolve(framing)
+                .ok()?;
+            Some((
+                f64::from(sizes.payload),
+                Overhead::default().efficiency(&sizes),
+            ))
+        })
+        .collect()
+}
+
+/// Frames/s against frame size for trials without a link rate, with the tester's own ceiling where it is known.
+pub fn frame_rate(observations: &[Observation]) -> Scatter {
+    let unlinked = |o: &Observation| row::link(o).is_none();
+    let points = points(
+        observations,
+        |o, flow| unlinked(o).then_some(&flow.frames_per_s),
+        |sizes| sizes.frame,
+        |value, bytes| format!("{} frames/s at frame {bytes} B", format::frame_rate(value)),
+    );
+    let ceilings = observations
+        .iter()
+        .filter(|o| unlinked(o) && !o.flows.is_empty());
+    let ceilings = ceilings.filter_map(|o| {
+        let ceiling = o.tester.ceiling_frames_per_s.value().copied();
+        Some((
+            o.sizes.frame,
+            ceiling.filter(|_| !matches!(o.status, Status::Void { .. }))?,
+        ))
+    });
+    let ceilings: Vec<(u32, f64)> = ceilings.collect();
+    let all = points.iter().map(|p| p.value);
+    let highest = all
+        .chain(ceilings.iter().map(|(_, value)| *value))
+        .fold(0.0, f64::max);
+    let step = nice(highest / 5.0);
+    Scatter {
+        x: "frame in bytes, with FCS",
+        y: "frames/s of each flow",
+        show: number,
+        words: |v| format!("{} frames/s", format::frame_rate(v)),
+        high: (largest(&points), (highest / step).ceil().max(1.0) * step),
+        points,
+        limits: Vec::new(),
+        limit: (!ceilings.is_empty()).then_some("the tester's own ceiling, measured"),
+        ceilings,
     }
 }

@@ -7,8 +7,8 @@
 use std::fmt::Display;
 
 use wirelab_trial::{
-    ClockKind, Counts, Direction, Extent, Field, FlowObservation, Found, Observation, ResultsFile,
-    SenderObservation, Spans, Stated, Status,
+    ClockKind, Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Found,
+    Observation, ResultsFile, SenderObservation, Spans, Stated, Status,
 };
 
 use crate::datasheet;
@@ -90,6 +90,30 @@ impl Column {
         self.shown = Some((place, head, get));
         self
     }
+}
+
+/// A counter of the receiver, by the name of its field.
+macro_rules! counter {
+    ($name:ident) => {
+        plain(stringify!($name), |r| r.count(|c| c.$name))
+    };
+}
+
+/// A figure of a flow, by the name of its field.
+macro_rules! of_flow {
+    ($name:ident) => {
+        figure(stringify!($name), |r| r.of(|f| f.$name.clone()))
+    };
+}
+
+/// Either end of an interval.
+macro_rules! ends {
+    ($name:literal, |$r:ident| $get:expr) => {
+        [
+            plain(concat!($name, "_low"), |$r| number($get.map(|of| of.low))),
+            plain(concat!($name, "_high"), |$r| number($get.map(|of| of.high))),
+        ]
+    };
 }
 
 /// All columns. A new one is an entry at the end: `figure("name_unit", …)` for CSV, `.shown(place, …)` for readers.
@@ -247,7 +271,7 @@ fn flow() -> Vec<Column> {
         plain("receiver_path", |r| {
             word(r.flow().map_or("", |f| &f.receiver_path))
         }),
-        figure("sent_frames", |r| r.of(|f| f.sent_frames.clone())),
+        of_flow!(sent_frames),
     ]
 }
 
@@ -255,40 +279,28 @@ fn flow() -> Vec<Column> {
 fn counts() -> Vec<Column> {
     use Shown::{Always, IfObserved};
     vec![
-        plain("received_frames", |r| r.count(|c| c.received_frames)),
-        plain("good_frames", |r| r.count(|c| c.good_frames)),
-        plain("lost_frames", |r| r.count(|c| c.lost_frames)).shown(
-            22,
-            Head::figures("lost", "frames", Always, 0),
-            |r| {
-                let lost = r.lost();
-                let wrong = lost.value().is_some_and(|lost| lost.low > 0);
-                Loss::cell(lost, format::integer).alarmed(wrong)
-            },
-        ),
-        plain("header_corrupt_frames", |r| {
-            r.count(|c| c.header_corrupt_frames)
+        counter!(received_frames),
+        counter!(good_frames),
+        counter!(lost_frames).shown(22, Head::figures("lost", "frames", Always, 0), |r| {
+            let lost = r.lost();
+            let wrong = lost.value().is_some_and(|lost| lost.low > 0);
+            Loss::cell(lost, format::integer).alarmed(wrong)
         }),
-        plain("truncated_frames", |r| r.count(|c| c.truncated_frames)),
-        plain("stale_frames", |r| r.count(|c| c.stale_frames)),
-        plain("corrupted_frames", |r| r.count(|c| c.corrupted_frames)),
-        plain("duplicated_frames", |r| r.count(|c| c.duplicated_frames)),
-        plain("reordered_frames", |r| r.count(|c| c.reordered_frames)),
-        plain("reordering_extent_frames", |r| {
-            r.count(|c| c.reordering_extent_frames)
-        }),
-        plain("too_late_frames", |r| r.count(|c| c.too_late_frames)),
-        plain("order_breaks", |r| r.count(|c| c.order_breaks)),
-        plain("distinct_sequences", |r| r.count(|c| c.distinct_sequences)),
-        plain("foreign_frames", |r| r.count(|c| c.foreign_frames)),
-        plain("verified_payload_bytes", |r| {
-            r.count(|c| c.verified_payload_bytes)
-        }),
-        plain("missed_frames", |r| r.count(|c| c.missed_frames)),
-        plain("lost_or_missed_frames", |r| {
-            r.count(|c| c.lost_or_missed_frames)
-        }),
-        plain("other_run_frames", |r| r.count(|c| c.other_run_frames)),
+        counter!(header_corrupt_frames),
+        counter!(truncated_frames),
+        counter!(stale_frames),
+        counter!(corrupted_frames),
+        counter!(duplicated_frames),
+        counter!(reordered_frames),
+        counter!(reordering_extent_frames),
+        counter!(too_late_frames),
+        counter!(order_breaks),
+        counter!(distinct_sequences),
+        counter!(foreign_frames),
+        counter!(verified_payload_bytes),
+        counter!(missed_frames),
+        counter!(lost_or_missed_frames),
+        counter!(other_run_frames),
         plain("counts_kind", |r| {
             Value::Text(crate::document::csv::kind_of(
                 &r.field(|f| f.counts.clone()),
@@ -305,18 +317,15 @@ fn figures() -> Vec<Column> {
     use Shown::{Always, IfObserved};
     vec![
         figure("elapsed_ps", |r| r.of(|f| f.elapsed.clone().map(|e| e.ps))),
-        figure("frames_per_s", |r| r.of(|f| f.frames_per_s.clone())).shown(
-            17,
-            Head::figures("rate", "frames/s", Always, 0),
-            |r| Cell::of(r.sum(|f| &f.frames_per_s), format::frame_rate),
-        ),
-        figure("payload_bits_per_s", |r| {
-            r.of(|f| f.payload_bits_per_s.clone())
-        })
-        .shown(19, Head::figures("payload", "Mbit/s", Always, 0), |r| {
-            Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit)
+        of_flow!(frames_per_s).shown(17, Head::figures("rate", "frames/s", Always, 0), |r| {
+            Cell::of(r.sum(|f| &f.frames_per_s), format::frame_rate)
         }),
-        figure("link_bits_per_s", |r| r.of(|f| f.link_bits_per_s.clone())).shown(
+        of_flow!(payload_bits_per_s).shown(
+            19,
+            Head::figures("payload", "Mbit/s", Always, 0),
+            |r| Cell::of(r.sum(|f| &f.payload_bits_per_s), format::mbit),
+        ),
+        of_flow!(link_bits_per_s).shown(
             27,
             Head::figures("link load", "Mbit/s", IfObserved, 2),
             |r| Cell::of(r.sum(|f| &f.link_bits_per_s), format::mbit),
@@ -326,21 +335,16 @@ fn figures() -> Vec<Column> {
             Head::figures("efficiency", "%", Always, 12),
             |r| Cell::of(r.range(|f| f.efficiency.clone()), percent_range),
         ),
-        figure("goodput_bits_per_s", |r| {
-            r.of(|f| f.goodput_bits_per_s.clone())
-        })
-        .shown(20, Head::figures("goodput", "Mbit/s", IfObserved, 0), |r| {
-            Cell::of(r.sum(|f| &f.goodput_bits_per_s), format::mbit)
-        }),
-        figure("loss_ratio", |r| r.of(|f| f.loss_ratio.clone())),
-        figure("jitter_ps", |r| r.of(|f| f.jitter_ps.clone())).shown(
-            28,
-            Head::figures("jitter", "µs", IfObserved, 6),
-            |r| {
-                let worst = r.fold(|f| f.jitter_ps.clone(), u64::max);
-                Cell::of(worst, |ps| format::decimal(ps as f64 / 1e6, 3))
-            },
+        of_flow!(goodput_bits_per_s).shown(
+            20,
+            Head::figures("goodput", "Mbit/s", IfObserved, 0),
+            |r| Cell::of(r.sum(|f| &f.goodput_bits_per_s), format::mbit),
         ),
+        of_flow!(loss_ratio),
+        of_flow!(jitter_ps).shown(28, Head::figures("jitter", "µs", IfObserved, 6), |r| {
+            let worst = r.fold(|f| f.jitter_ps.clone(), u64::max);
+            Cell::of(worst, |ps| format::decimal(ps as f64 / 1e6, 3))
+        }),
         figure("sender_asked_frames_per_s", |r| {
             r.sender(|s| s.asked_frames_per_s.clone())
         }),
@@ -436,66 +440,30 @@ fn echo() -> Vec<Column> {
 
 /// Either end of the intervals of a flow's figures, then of those of an echo trial, and what they were taken over.
 fn intervals() -> Vec<Column> {
-    vec![
-        plain("frames_per_s_low", |r| {
-            low(r.interval(|f| f.intervals.frames_per_s))
-        }),
-        plain("frames_per_s_high", |r| {
-            high(r.interval(|f| f.intervals.frames_per_s))
-        }),
-        plain("payload_bits_per_s_low", |r| {
-            low(r.interval(|f| f.intervals.payload_bits_per_s))
-        }),
-        plain("payload_bits_per_s_high", |r| {
-            high(r.interval(|f| f.intervals.payload_bits_per_s))
-        }),
-        plain("link_bits_per_s_low", |r| {
-            low(r.interval(|f| f.intervals.link_bits_per_s))
-        }),
-        plain("link_bits_per_s_high", |r| {
-            high(r.interval(|f| f.intervals.link_bits_per_s))
-        }),
-        plain("goodput_bits_per_s_low", |r| {
-            low(r.interval(|f| f.intervals.goodput_bits_per_s))
-        }),
-        plain("goodput_bits_per_s_high", |r| {
-            high(r.interval(|f| f.intervals.goodput_bits_per_s))
-        }),
-        plain("loss_ratio_low", |r| {
-            low(r.interval(|f| f.intervals.loss_ratio))
-        }),
-        plain("loss_ratio_high", |r| {
-            high(r.interval(|f| f.intervals.loss_ratio))
-        }),
-        plain("round_trip_p50_ps_low", |r| low(r.round_trip("p50_ps"))),
-        plain("round_trip_p50_ps_high", |r| high(r.round_trip("p50_ps"))),
-        plain("round_trip_p90_ps_low", |r| low(r.round_trip("p90_ps"))),
-        plain("round_trip_p90_ps_high", |r| high(r.round_trip("p90_ps"))),
-        plain("round_trip_p99_ps_low", |r| low(r.round_trip("p99_ps"))),
-        plain("round_trip_p99_ps_high", |r| high(r.round_trip("p99_ps"))),
-        plain("round_trip_p99_9_ps_low", |r| low(r.round_trip("p99_9_ps"))),
-        plain("round_trip_p99_9_ps_high", |r| {
-            high(r.round_trip("p99_9_ps"))
-        }),
-        plain("intervals_over", |r| {
-            let i = r.flow().map(|flow| flow.intervals).unwrap_or_default();
-            let times = ["p50_ps", "p90_ps", "p99_ps", "p99_9_ps"].map(|name| r.round_trip(name));
-            let rates = [i.frames_per_s, i.payload_bits_per_s, i.link_bits_per_s];
-            let mut all = rates
-                .into_iter()
-                .chain([i.goodput_bits_per_s, i.loss_ratio])
-                .chain(times);
-            number(all.find_map(|of| of).map(|of| of.over.name()))
-        }),
-    ]
-}
-
-fn low(of: Option<Stated>) -> Value {
-    number(of.map(|of| of.low))
-}
-
-fn high(of: Option<Stated>) -> Value {
-    number(of.map(|of| of.high))
+    let ends = [
+        ends!("frames_per_s", |r| r.interval(|i| i.frames_per_s)),
+        ends!("payload_bits_per_s", |r| r
+            .interval(|i| i.payload_bits_per_s)),
+        ends!("link_bits_per_s", |r| r.interval(|i| i.link_bits_per_s)),
+        ends!("goodput_bits_per_s", |r| r
+            .interval(|i| i.goodput_bits_per_s)),
+        ends!("loss_ratio", |r| r.interval(|i| i.loss_ratio)),
+        ends!("round_trip_p50_ps", |r| r.round_trip("p50_ps")),
+        ends!("round_trip_p90_ps", |r| r.round_trip("p90_ps")),
+        ends!("round_trip_p99_ps", |r| r.round_trip("p99_ps")),
+        ends!("round_trip_p99_9_ps", |r| r.round_trip("p99_9_ps")),
+    ];
+    let over = plain("intervals_over", |r| {
+        let i = r.flow().map(|flow| flow.intervals).unwrap_or_default();
+        let times = ["p50_ps", "p90_ps", "p99_ps", "p99_9_ps"].map(|name| r.round_trip(name));
+        let rates = [i.frames_per_s, i.payload_bits_per_s, i.link_bits_per_s];
+        let mut all = rates
+            .into_iter()
+            .chain([i.goodput_bits_per_s, i.loss_ratio])
+            .chain(times);
+        number(all.find_map(|of| of).map(|of| of.over.name()))
+    });
+    ends.into_iter().flatten().chain([over]).collect()
 }
 
 fn number(value: Option<impl Display>) -> Value {
@@ -544,8 +512,8 @@ impl Record<'_> {
         kinded(self.echo.map_or_else(none, get))
     }
 
-    fn interval(&self, get: impl Fn(&FlowObservation) -> Option<Stated>) -> Option<Stated> {
-        self.flow().and_then(get)
+    fn interval(&self, get: impl Fn(&FlowIntervals) -> Option<Stated>) -> Option<Stated> {
+        self.flow().and_then(|flow| get(&flow.intervals))
     }
 
     fn round_trip(&self, name: &str) -> Option<Stated> {

@@ -97,13 +97,13 @@ fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -
             "Efficiency against payload",
             "Each mark is one flow; the dashed line is the most a link can carry, whatever its rate: the payload \
              over the payload with 18 B of Ethernet header and FCS, 8 B of preamble and 12 B of gap.",
-            Picture::Efficiency(&file.observations),
+            Picture::Scatter(charts::efficiency(&file.observations)),
         ),
         wide(
             "Frames per second against frame size",
             "Flows on ports without a link rate, where there is no efficiency. Each mark is one flow; a dashed line \
              is what the tester reached against itself.",
-            Picture::FrameRate(&file.observations),
+            Picture::Scatter(charts::frame_rate(&file.observations)),
         ),
         wide(
             "Loss",

@@ -5,40 +5,35 @@ pub mod delays;
 pub mod histogram;
 pub mod lanes;
 pub mod loss;
-pub mod rate;
 pub mod roofline;
+pub mod scatter;
 mod svg;
 pub mod timeline;
 pub mod unit;
 pub mod xy;
 
-use wirelab_trial::Observation;
-
 pub use svg::nice;
 
 /// What a picture shows, as data.
-pub enum Picture<'a> {
+pub enum Picture {
     /// Curves over two axes.
     Plane(xy::Plane),
     /// Values and how often each occurred.
     Distribution(histogram::Distribution),
     /// How much each trial and direction lost.
     Loss(Vec<loss::Bar>),
-    /// Efficiency of each flow against its payload.
-    Efficiency(&'a [Observation]),
-    /// Frames/s of each flow against its frame, of ports without a link rate.
-    FrameRate(&'a [Observation]),
+    /// A figure of each flow against a size.
+    Scatter(scatter::Scatter),
 }
 
-impl Picture<'_> {
+impl Picture {
     /// The picture as SVG, `id` being unique in the page; `None` where it has nothing to show.
     pub fn draw(&self, id: &str, title: &str) -> Option<String> {
         match self {
             Picture::Plane(plane) => xy::draw(plane, id, title),
             Picture::Distribution(of) => Some(histogram::draw(of, id, title)),
             Picture::Loss(bars) => loss::draw(bars, id),
-            Picture::Efficiency(observations) => rate::efficiency(observations, id),
-            Picture::FrameRate(observations) => rate::frame_rate(observations, id),
+            Picture::Scatter(of) => scatter::draw(of, id, title),
         }
     }
 

@@ -3,7 +3,7 @@
 use wirelab_trial::explanation::{Ceiling, CeilingLaw, Roofline, RooflinePoint};
 use wirelab_trial::{Direction, Kind};
 
-use super::rate::{class, mark};
+use super::scatter::{class, mark};
 use super::svg::{Canvas, Scale};
 use crate::format;
 use crate::row;

@@ -20,7 +20,7 @@ const STEPS: i32 = 24;
 type Get = fn(&Rate) -> Option<f64>;
 
 /// Bandwidth, CPU load and loss against the offered rate, for each size of datagram.
-pub fn rates(sheet: &Sheet) -> Gallery<'static> {
+pub fn rates(sheet: &Sheet) -> Gallery {
     let planes: [(&str, &'static str, [Get; 2], bool); 3] = [
         (
             "UDP RX: bandwidth that arrived",
@@ -107,7 +107,7 @@ fn curve(size: &UdpSize, [get, at_most]: [Get; 2], name: &str) -> Curve {
 }
 
 /// Percentiles of round trips, and the distribution of each size.
-pub fn round_trips(all: &[(usize, String, &Series)]) -> [Gallery<'static>; 2] {
+pub fn round_trips(all: &[(usize, String, &Series)]) -> [Gallery; 2] {
     let curves = all.iter().filter_map(|(_, size, series)| {
         let samples = Samples::of_series(series)?;
         // The unit of size stands in the table; here there is room for the number alone.

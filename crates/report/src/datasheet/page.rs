@@ -54,7 +54,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
     out
 }
 
-fn picture(gallery: Gallery<'static>) -> Block<'static> {
+fn picture(gallery: Gallery) -> Block<'static> {
     Block::Chart(Chart::Gallery(gallery))
 }
 

@@ -274,10 +274,11 @@ fn wide(svg: &str, caption: &str) -> String {
     )
 }
 
-fn gallery(gallery: &Gallery<'_>, id: &str) -> String {
+fn gallery(gallery: &Gallery, id: &str) -> String {
     let mut pictures = String::new();
     for (at, (caption, picture)) in gallery.pictures.iter().enumerate() {
-        let Some(svg) = picture.draw(&format!("{id}-{at}"), &line(caption)) else {
+        let title = if gallery.wide { gallery.title } else { caption };
+        let Some(svg) = picture.draw(&format!("{id}-{at}"), &line(title)) else {
             continue;
         };
         if gallery.wide {

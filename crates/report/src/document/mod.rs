@@ -152,12 +152,12 @@ pub enum Chart<'a> {
     /// Histograms of delays.
     Delays(Chapter),
     /// Pictures of one sort.
-    Gallery(Gallery<'a>),
+    Gallery(Gallery),
 }
 
 /// Pictures of one sort under a heading.
 #[derive(Default)]
-pub struct Gallery<'a> {
+pub struct Gallery {
     /// The heading; empty for none.
     pub title: &'static str,
     /// What a reader sees in them.
@@ -165,7 +165,7 @@ pub struct Gallery<'a> {
     /// Whether `about` stands below them.
     pub about_below: bool,
     /// The pictures, each with its caption.
-    pub pictures: Vec<(String, Picture<'a>)>,
+    pub pictures: Vec<(String, Picture)>,
     /// Pictures that had no room.
     pub left_out: usize,
     /// Whether each has the width of the page; otherwise they stand in a grid.

@@ -395,19 +395,18 @@ impl Table {
 
     /// How many rows from `at` on have its name, itself included; 0 where the name stands above already.
     pub fn span(&self, at: usize) -> usize {
-        let name = &self.rows[at][0];
-        let begins = at == 0 || at == self.apart || self.rows[at - 1][0] != *name;
-        if !self.look.names_once() || self.rows[at].is_empty() {
+        let named = |row: usize| self.rows[row][0] == self.rows[at][0];
+        if !self.look.names_once() {
             return 1;
         }
-        let end = if at < self.apart {
-            self.apart
-        } else {
-            self.rows.len()
+        if at > 0 && at != self.apart && named(at - 1) {
+            return 0;
+        }
+        let end = match at < self.apart {
+            true => self.apart,
+            false => self.rows.len(),
         };
-        let alike = self.rows[at..end].iter();
-        let alike = alike.take_while(|row| row[0] == *name).count();
-        if begins { alike } else { 0 }
+        (at..end).take_while(|row| named(*row)).count()
     }
 
     /// Characters of the widest head or cell of each column, with a gap.
