@@ -34,6 +34,8 @@ const LOSS: &str = "loss";
 const TIME: &str = "time";
 const WAY: &str = "way";
 
+/// Name of a column of CSV with its unit, whether its kind stands beside it, and what it has of a flow.
+type Csv = (&'static str, bool, fn(&Record<'_>) -> Value);
 /// What a reader sees of a row.
 type Get = fn(&Row<'_>) -> Cell;
 
@@ -54,8 +56,8 @@ struct Record<'a> {
 
 /// A column.
 struct Column {
-    /// Its name in CSV with its unit, and whether its kind stands beside it.
-    csv: Option<(&'static str, bool, fn(&Record<'_>) -> Value)>,
+    /// What CSV has of it.
+    csv: Option<Csv>,
     /// Where a reader meets it, and what it shows.
     shown: Option<(u8, Head, Get)>,
 }

@@ -450,16 +450,16 @@ fn drawn(
     }
     let mut row = |text: &dyn Fn(usize) -> (String, bool)| {
         let mut whole = String::new();
-        for at in 0..names {
+        for (at, column) in columns.iter().enumerate().take(names) {
             whole.push_str(&" ".repeat(if at > 0 { gap } else { 0 }));
-            whole.push_str(&set(&columns[at], &text(at), columns[at].width, options));
+            whole.push_str(&set(column, &text(at), options));
         }
         for (unit, before, above) in &groups {
             let spare = room_of(columns, unit, above, gap) - room_of(columns, unit, &[], gap);
             whole.push_str(&" ".repeat(if names > 0 { before + spare } else { spare }));
             for at in unit.clone() {
                 whole.push_str(&" ".repeat(if at > unit.start { gap } else { 0 }));
-                whole.push_str(&set(&columns[at], &text(at), columns[at].width, options));
+                whole.push_str(&set(&columns[at], &text(at), options));
             }
         }
         out.push_str(whole.trim_end());
@@ -497,8 +497,8 @@ fn drawn(
 }
 
 /// A cell as wide as its column.
-fn set(column: &Drawn, (text, alarm): &(String, bool), width: usize, options: &Options) -> String {
-    let pad = " ".repeat(width.saturating_sub(count(text)));
+fn set(column: &Drawn, (text, alarm): &(String, bool), options: &Options) -> String {
+    let pad = " ".repeat(column.width.saturating_sub(count(text)));
     let shown = paint(if *alarm { RED } else { "" }, text, options);
     match column.right {
         true => format!("{pad}{shown}"),
