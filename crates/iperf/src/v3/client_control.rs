@@ -88,7 +88,11 @@ impl ClientControl {
             let (iperf, system) = (word, 0);
             return Some(ControlError::Server { iperf, system });
         }
-        (!self.heard).then_some(ControlError::TurnedAway)
+        match (self.heard, self.phase) {
+            (false, _) => Some(ControlError::TurnedAway),
+            (true, Phase::Agreeing) => Some(ControlError::Dismissed),
+            (true, _) => None,
+        }
     }
 
     /// What is to be sent now.

@@ -150,6 +150,11 @@ pub enum ControlError {
         "the server closed the connection before it said a word, as one does that is busy with another test or has just ended one; fix: try again, and check that it is an iperf3 (not iperf 2)"
     )]
     TurnedAway,
+    /// The server closed the connection when it had read what is asked.
+    #[error(
+        "the server closed the connection while the parameters are agreed on, as iperf3 3.21 does where it does not let the user in; fix: check --username, the password, the key and both clocks, or start it again"
+    )]
+    Dismissed,
     /// The server took the connection and said nothing.
     #[error(
         "the server took the connection and said nothing for 10 s; fix: check that it is an iperf3 (not iperf 2), and that nothing holds it up"
