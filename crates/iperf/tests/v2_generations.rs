@@ -2,7 +2,7 @@
 //! peer's own layout. Those which the distribution's binary does not speak follow the published sources.
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream, UdpSocket};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
 use wirelab_iperf::v2::{Generation, Leg, ServerConfig, ServerReport};
 
@@ -35,7 +35,7 @@ const KINDS: [Kind; 7] = [
         name: "2.0.13 -u: 64-bit numbers, header at 16 with the extension",
         rest: "00000000 48000000 00000001 00001389 00000000 00000000 fffffc18
                00000000 00000010 00000000 00020000 000d0003 00000000 00100000",
-        generation: Generation::Wide,
+        generation: Generation::V2013,
         report_at: 16,
     },
     Kind {
@@ -133,13 +133,24 @@ fn every_header_over_tcp_is_counted_as_iperf_counts_it() {
         "00000000 00000000 00000000 00020002 00010003 00000000 00000000 00000000 00000000";
     for (name, header, ack) in [
         (
-            "2.0.5: data alone",
+            "lwIP: data alone",
             "30313233 34353637 38393031".to_owned(),
             0,
         ),
         (
-            "2.0.13: 24 bytes",
-            "00000000 00000001 00001389 00000000 00000000 fffffc18".to_owned(),
+            "2.0.5 -n 200K",
+            "00000000 00000001 00001771 00000000 00000000 00032000".to_owned(),
+            0,
+        ),
+        (
+            "2.0.9 -n 200K",
+            "00000000 00000001 00001771 00000000 00000000 00032000 00000000 38393031 32333435"
+                .to_owned(),
+            0,
+        ),
+        (
+            "2.0.13 -n 200K",
+            "08000000 34353637 38393031 32333435 36373839 30313233 34353637".to_owned(),
             0,
         ),
         (
@@ -148,8 +159,9 @@ fn every_header_over_tcp_is_counted_as_iperf_counts_it() {
             28,
         ),
         (
-            "2.2.1: 64 bytes",
-            format!("40010080 80100001 00001389 00000000 00000000 fffffc18 {extension} 00000000"),
+            "2.2.1 -n 200K: 64 bytes",
+            "40010080 00000001 00001771 00000000 00000000 00032000 00000000 00000000 00000000 00020002 00010001 00000000 00000000 00000000 00000000 00000000"
+                .to_owned(),
             0,
         ),
     ] {
@@ -170,6 +182,44 @@ fn every_header_over_tcp_is_counted_as_iperf_counts_it() {
             panic!("{name}");
         };
         assert_eq!(bytes, 5000 + header.len() as u64, "{name}");
+    }
+}
+
+/// `-n 200K -r`, as captured: the stream comes back to the port that is named, and asks nothing.
+#[test]
+fn every_header_over_tcp_gets_its_stream_back() {
+    let ours = Ours::start("127.0.0.1", ServerConfig::default());
+    for (name, header) in [
+        ("2.0.5", "80000000 00000001 PORT 00000000 00000000 00032000"),
+        (
+            "2.0.9",
+            "80000000 00000001 PORT 00000000 00000000 00032000 00000000 38393031 32333435",
+        ),
+        (
+            "2.0.13",
+            "88000000 00000001 PORT 00000000 36373839 00032000",
+        ),
+        (
+            "2.2.1",
+            "c0010080 00000001 PORT 00000000 00000000 00032000 00000000 00000000 00000000 00020002 00010001 00000000 00000000 00000000 00000000 00000000",
+        ),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut client = TcpStream::connect(ours.server.tcp_address()).unwrap();
+        let header = hex(&header.replace("PORT", &format!("{port:08x}")));
+        client.write_all(&header).unwrap();
+        client.write_all(&[b'5'; 5000]).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let (mut back, _) = listener.accept().unwrap();
+        back.set_read_timeout(Some(LIMIT)).unwrap();
+        let mut bytes = Vec::new();
+        back.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes.len(), 0x32000, "{name}");
+        assert_eq!(bytes[0] & 0x80, 0, "{name}: it asks for a stream itself");
+        for _ in 0..2 {
+            ours.next_leg();
+        }
     }
 }
 

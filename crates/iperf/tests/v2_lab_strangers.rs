@@ -58,7 +58,12 @@ fn a_forged_start_of_any_generation_gets_no_more_than_it_sent() {
     let Some((_lab, [node, tester])) = routed("wls") else {
         return;
     };
-    let kinds = [Generation::V205, Generation::V2010, Generation::Wide];
+    let kinds = [
+        Generation::V205,
+        Generation::V2010,
+        Generation::V2013,
+        Generation::Wide,
+    ];
     let cases = kinds.into_iter().flat_map(|kind| {
         let modes = [Mode::Dual, Mode::Tradeoff, Mode::Reverse, Mode::FullDuplex];
         let of_kind = if kind == Generation::Wide { 4 } else { 2 };

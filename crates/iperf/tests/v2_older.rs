@@ -1,28 +1,32 @@
-//! Servers and clients of iperf 2.0.5 to 2.0.13, which boards in the field have: their flows as captured from builds of the
-//! published sources, and servers that read and answer as they do.
+//! Servers and clients of iperf 2.0.5 to 2.0.13, which boards in the field have, and of 2.2.1: their flows as captured from
+//! builds of the published sources, and servers that read and answer as they do.
 
-use std::net::UdpSocket;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use wirelab_iperf::v2::{
-    Amount, ClientConfig, Generation, Leg, Mode, Outcome, Protocol, Rate, Sent, ServerConfig,
-    ServerReport,
+    Amount, ClientConfig, Generation, IdWidth, Leg, Mode, Outcome, Protocol, Rate, Sent,
+    ServerConfig, ServerReport, UdpReceived,
 };
 
 #[path = "v2_common/older.rs"]
 mod older;
 mod v2_common;
 
-use older::{Count, Older, OlderServer};
+use older::{Build, Count, JITTER_US, Played};
 use v2_common::{LIMIT, Ours, hex};
 
-const KINDS: [(Older, Generation); 2] = [
-    (Older::V2009, Generation::V205),
-    (Older::V2013, Generation::V2010),
+const KINDS: [(Build, Generation); 5] = [
+    (Build::V205, Generation::V205),
+    (Build::V209, Generation::V205),
+    (Build::V2012, Generation::V2010),
+    (Build::V2013, Generation::V2013),
+    (Build::V221, Generation::Wide),
 ];
 
-fn config(server: &OlderServer) -> ClientConfig {
+fn config(server: &Played) -> ClientConfig {
     ClientConfig {
         length_bytes: Some(200),
         rate: Rate::PacketsPerS(500),
@@ -45,25 +49,43 @@ fn sent(outcome: &Outcome) -> &Sent {
 
 #[test]
 fn the_servers_of_these_tests_answer_as_the_captured_ones_did() {
-    // `iperf -s -u` 2.0.9 and 2.0.13 to numbers 1 to 20 and the last, of 200 bytes each.
-    let mut count = Count::default();
-    (2..=21).for_each(|id| count.take(id, 200));
+    // `iperf -s -u` to numbers 1 to 20 and the last, of 200 bytes each. Time and jitter differ from run to run: one of each
+    // stands for all.
+    let lasted = Duration::from_micros(0x73327);
     for (kind, last, captured) in [
         (
-            Older::V2009,
+            Build::V205,
+            "ffffffeb 6b07197c 0000417d",
+            "ffffffeb 6b07197c 0000417d 80000000 00000000 00000fa0 00000000 00073327 00000001 00000000 00000015 00000000 00000019",
+        ),
+        (
+            Build::V209,
             "ffffffeb 6b05c6a5 000dec9a",
             "ffffffeb 6b05c6a5 000dec9a 80000000 00000000 00000fa0 00000000 00073327 00000001 00000000 00000015 00000000 00000019",
         ),
         (
-            Older::V2013,
+            Build::V2012,
             "80000015 6b05c6c5 000e9960",
             "80000015 6b05c6c5 000e9960 00000000 80000000 00000000 00000fa0 00000000 00073327 00000001 00000000 00000015 00000000 00000000 00000019",
         ),
+        (
+            Build::V2013,
+            "ffffffeb 6b0720a7 000cee26 ffffffff",
+            "ffffffeb 6b0720a7 000cee26 ffffffff 88000000 00000000 00000fa0 00000000 00073327 00000001 00000000 00000015 00000000 00000019",
+        ),
+        (
+            Build::V221,
+            "ffffffeb 6b071ace 00057182 ffffffff",
+            "00000000 00000000 00000000 00000000 88000000 00000000 00001068 00000000 00073327 00000000 00000000 00000015 00000000 00000019",
+        ),
     ] {
+        let mut count = Count::default();
+        let counted = if kind.is_old() { 2..=21 } else { 1..=21 };
+        counted.for_each(|id| count.take(id, 200));
         let captured = hex(captured);
-        let answer = kind.answer(&hex(last), &count, Duration::from_micros(0x73327));
+        let answer = kind.answer(&hex(last), &count, lasted);
         assert_eq!(answer[..captured.len()], captured, "{kind:?}");
-        assert_eq!(answer.len(), 1470);
+        assert_eq!(answer.len(), if kind.is_old() { 1470 } else { 128 });
     }
 }
 
@@ -72,7 +94,7 @@ fn what_an_older_server_counts_is_what_arrived() {
     for (kind, generation) in KINDS {
         for drops in [|_| false, |id| id % 10 == 5] as [fn(u32) -> bool; 2] {
             let lost = (1..=100).filter(|id| drops(*id)).count() as u64;
-            let server = OlderServer::start(kind, "127.0.0.1", drops);
+            let server = Played::start(kind, "127.0.0.1", drops);
             // Asked as a newer one first, and then in its own layout.
             for asked in [Generation::Wide, generation] {
                 let what = format!("{kind:?}, {asked:?}, {lost} dropped");
@@ -87,7 +109,7 @@ fn what_an_older_server_counts_is_what_arrived() {
                 let report = sent.report.unwrap();
                 assert_eq!((report.lost, report.out_of_order), (lost, 0), "{what}");
                 assert!(report.datagrams <= 101, "{what}: {}", report.datagrams);
-                assert_eq!(report.jitter_us, 0x19, "{what}");
+                assert_eq!(report.jitter_us, u64::from(JITTER_US), "{what}");
                 assert_eq!(sent.final_tries, 1, "{what}");
             }
         }
@@ -97,7 +119,7 @@ fn what_an_older_server_counts_is_what_arrived() {
 #[test]
 fn a_flow_that_a_server_times_from_the_one_before_has_its_own_time() {
     for (kind, _) in KINDS {
-        let server = OlderServer::start(kind, "127.0.0.1", |_| false);
+        let server = Played::start(kind, "127.0.0.1", |_| false);
         for flow in 0..4 {
             let outcome = run(&config(&server));
             let sent = sent(&outcome);
@@ -108,18 +130,75 @@ fn a_flow_that_a_server_times_from_the_one_before_has_its_own_time() {
                 expected.contains(&report.duration_us),
                 "{kind:?}, flow {flow}: {sent:#?}"
             );
-            assert_eq!(
-                sent.mended.lingered_us.is_some(),
-                flow > 0,
-                "{kind:?}, flow {flow}"
-            );
+            let lingers = kind.is_old() && flow > 0;
+            let mended = sent.mended.lingered_us.is_some();
+            assert_eq!(mended, lingers, "{kind:?}, flow {flow}");
             let says = sent
                 .notes()
                 .iter()
                 .any(|note| note.contains("the flow before"));
-            assert_eq!(says, flow > 0, "{:?}", sent.notes());
+            assert_eq!(says, lingers, "{kind:?}: {:?}", sent.notes());
         }
     }
+}
+
+fn back(outcome: &Outcome) -> &UdpReceived {
+    let back = outcome.legs.iter().find_map(|(_, leg)| match leg {
+        Leg::UdpReceived(udp) => Some(&**udp),
+        _ => None,
+    });
+    back.unwrap_or_else(|| panic!("{outcome:#?}"))
+}
+
+#[test]
+fn an_amount_that_a_server_takes_for_a_time_ends_all_the_same() {
+    for kind in [Build::V205, Build::V209] {
+        for mode in [Mode::Tradeoff, Mode::Dual] {
+            let server = Played::start(kind, "127.0.0.1", |_| false);
+            let outcome = run(&ClientConfig {
+                mode,
+                ..config(&server)
+            });
+            assert_eq!(outcome.trouble, None, "{kind:?}: {outcome:#?}");
+            let back = back(&outcome);
+            let received = back.received;
+            // What was asked, a datagram or two more, and what came while that was looked at.
+            let whole = received.lost == 0 && (101..200).contains(&received.distinct);
+            assert!(whole && back.finished, "{kind:?}: {back:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_never_ends_is_cut_where_an_amount_was_asked() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = ClientConfig {
+        mode: Mode::Tradeoff,
+        amount: Amount::Bytes(1_000_000),
+        ..ClientConfig::new(listener.local_addr().unwrap(), Protocol::Tcp)
+    };
+    let server = std::thread::spawn(move || {
+        let (mut stream, peer) = listener.accept().unwrap();
+        let mut header = [0; 24];
+        stream.read_exact(&mut header).unwrap();
+        std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+        drop(stream);
+        let port = u32::from_be_bytes(header[8..12].try_into().unwrap());
+        let mut back = TcpStream::connect((peer.ip(), port as u16)).unwrap();
+        while back.write_all(&[b'5'; 131_072]).is_ok() {}
+    });
+    let outcome = run(&config);
+    server.join().unwrap();
+    assert_eq!(outcome.trouble, None, "{outcome:#?}");
+    let bytes = outcome.legs.iter().find_map(|(_, leg)| match leg {
+        Leg::TcpReceived { bytes, .. } => Some(*bytes),
+        _ => None,
+    });
+    // Two blocks more, and what was read in one piece.
+    assert!(
+        bytes.is_some_and(|bytes| (1_000_000..1_400_000).contains(&bytes)),
+        "{outcome:#?}"
+    );
 }
 
 #[test]
@@ -127,17 +206,15 @@ fn older_servers_send_back_what_they_are_asked() {
     for (kind, generation) in KINDS {
         for mode in [Mode::Tradeoff, Mode::Dual] {
             let what = format!("{kind:?}, {mode:?}");
-            let server = OlderServer::start(kind, "127.0.0.1", |_| false);
+            let server = Played::start(kind, "127.0.0.1", |_| false);
             let outcome = run(&ClientConfig {
                 mode,
+                amount: Amount::Time { centiseconds: 20 },
+                own_amount: Some(Amount::Bytes(100 * 200)),
                 ..config(&server)
             });
             assert_eq!(outcome.trouble, None, "{what}: {outcome:#?}");
-            let back = outcome.legs.iter().find_map(|(_, leg)| match leg {
-                Leg::UdpReceived(udp) => Some(udp),
-                _ => None,
-            });
-            let back = back.unwrap_or_else(|| panic!("{what}: {outcome:#?}"));
+            let back = back(&outcome);
             let received = back.received;
             assert_eq!((received.distinct, received.lost), (50, 0), "{what}");
             assert!(back.finished, "{what}");
@@ -160,15 +237,39 @@ struct Captured {
     greets: bool,
     rest: &'static str,
     last: u32,
+    /// What its own server counts: out of order, datagrams, bytes. It leaves the first out, and counts the last.
+    own: [u64; 3],
 }
 
-const CAPTURED: [Captured; 5] = [
+/// What a server of the old ones counts of five datagrams of data.
+const OLD: [u64; 3] = [0, 5, 500];
+/// Its reporter had counted one datagram when 2.0.5 wrote the last, and its server told that.
+const EARLY: [u64; 3] = [1, 4, 500];
+
+const CAPTURED: [Captured; 11] = [
+    Captured {
+        name: "2.0.5 -u -l 100 -n 500",
+        generation: Generation::Bare,
+        greets: false,
+        rest: "00000000 00000001 00001771 00000064 00100000 000001f4 36373839 30313233 34353637",
+        last: 0xffff_ffff,
+        own: EARLY,
+    },
+    Captured {
+        name: "2.0.5 -u -l 100 -n 500 -r",
+        generation: Generation::V205,
+        greets: false,
+        rest: "80000000 00000001 PORT 00000064 00100000 000001f4 36373839 30313233 34353637",
+        last: 0xffff_ffff,
+        own: EARLY,
+    },
     Captured {
         name: "2.0.9 -u -l 100 -n 500",
         generation: Generation::Bare,
         greets: false,
         rest: "00000000 00000001 0000c349 00000064 00000000 000001f4 00989680 30313233 34353637",
         last: 0xffff_fffb,
+        own: OLD,
     },
     Captured {
         name: "2.0.9 -u -l 100 -n 500 -r",
@@ -176,6 +277,7 @@ const CAPTURED: [Captured; 5] = [
         greets: false,
         rest: "80000000 00000001 PORT 00000064 00000000 000001f4 00989680 30313233 34353637",
         last: 0xffff_fffb,
+        own: OLD,
     },
     Captured {
         name: "2.0.10 -u -l 100 -n 500",
@@ -183,20 +285,55 @@ const CAPTURED: [Captured; 5] = [
         greets: false,
         rest: "32333435 00000000 30313233 34353637 38393031 32333435 36373839 30313233 34353637",
         last: 0x8000_0005,
+        own: OLD,
     },
     Captured {
-        name: "2.0.13 -u -l 100 -n 500",
+        name: "2.0.12+ -u -l 100 -n 500",
         generation: Generation::V2010,
         greets: false,
         rest: "32333435 00000000 30313233 34353637 38393031 32333435 36373839 30310034 34353637",
         last: 0x8000_0005,
+        own: OLD,
     },
     Captured {
-        name: "2.0.13 -u -l 100 -n 500 -r",
+        name: "2.0.12+ -u -l 100 -n 500 -r",
         generation: Generation::V2010,
         greets: true,
         rest: "32333435 c0000000 00000001 PORT 00000068 32333435 000001f4 00000001 0000001c 00000000 00020000 000d0000 00000000 00989680",
         last: 0x8000_0005,
+        own: OLD,
+    },
+    Captured {
+        name: "2.0.13 -u -l 100 -n 500",
+        generation: Generation::V2013,
+        greets: false,
+        rest: "00000000 08000000 30313233 34353637 38393031 32333435 36373839 30310034 34353637",
+        last: 0xffff_fffb,
+        own: OLD,
+    },
+    Captured {
+        name: "2.0.13 -u -l 100 -n 500 -b 1M -r",
+        generation: Generation::V2013,
+        greets: true,
+        rest: "00000000 c8000000 00000001 PORT 00000070 32333435 000001f4 00000001 0000001c 00000000 00020000 000d0003 00000000 00100000",
+        last: 0xffff_fffb,
+        own: OLD,
+    },
+    Captured {
+        name: "2.2.1 -u -l 100 -n 500",
+        generation: Generation::Wide,
+        greets: false,
+        rest: "00000000 480100a0 00000001 00001771 00000064 00000000 000001f4 00000000 00000000 00000000 00020002 00010001 00000000 00100000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000",
+        last: 0xffff_fffa,
+        own: [0, 6, 600],
+    },
+    Captured {
+        name: "2.2.1 -u -l 100 -n 500 -r",
+        generation: Generation::Wide,
+        greets: false,
+        rest: "00000000 c80100a0 00000001 PORT 00000064 00000000 000001f4 00000000 00000000 00000000 00020002 00010001 00000000 00100000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000",
+        last: 0xffff_fffa,
+        own: [0, 6, 600],
     },
 ];
 
@@ -206,6 +343,9 @@ impl Captured {
         let us = number.wrapping_mul(700) & 0xffff;
         let mut out = hex(&format!("{number:08x} 6b05c631 {us:08x} {rest}"));
         out.resize(100, b'5');
+        if self.generation.ids() == IdWidth::Wide && number == self.last {
+            out[12..16].fill(0xFF);
+        }
         out
     }
 }
@@ -221,8 +361,14 @@ fn older_clients_are_counted_and_answered_as_captured() {
             socket.set_read_timeout(Some(LIMIT)).unwrap();
         }
         client.connect(ours.server.udp_address()).unwrap();
-        let numbers = [0].repeat(flow.greets.into()).into_iter().chain(0..5);
-        for number in numbers.chain([flow.last]) {
+        let first = flow.own[1] == 6;
+        let data = (0..5).map(|n| n + u32::from(first));
+        if flow.greets {
+            let mut greeting = flow.datagram(0, port);
+            greeting[12..16].copy_from_slice(b"2345");
+            client.send(&greeting).unwrap();
+        }
+        for number in data.chain([flow.last]) {
             client.send(&flow.datagram(number, port)).unwrap();
         }
         let mut answer = [0; 2000];
@@ -230,22 +376,15 @@ fn older_clients_are_counted_and_answered_as_captured() {
         let name = flow.name;
         // 2.0.10 to 2.0.13 take no answer below this.
         assert!(len >= 120, "{name}: {len} bytes");
-        let at = if flow.generation == Generation::V2010 {
-            16
-        } else {
-            12
-        };
-        assert_eq!(answer[at..at + 4], [0x80, 0, 0, 0], "{name}");
-        assert_eq!(answer[..4], flow.last.to_be_bytes(), "{name}");
+        let at = flow.generation.report_at();
+        let wide = flow.generation.ids() == IdWidth::Wide;
+        let flags = if wide { 0x88 } else { 0x80 };
+        assert_eq!(answer[at..at + 4], [flags, 0, 0, 0], "{name}");
+        let copied = if wide { 0 } else { flow.last };
+        assert_eq!(answer[..4], copied.to_be_bytes(), "{name}");
         let report = ServerReport::parse(&answer[..len]).unwrap();
-        // Its own server leaves the first out, and counts the last.
-        let told = (
-            report.lost,
-            report.out_of_order,
-            report.datagrams,
-            report.bytes,
-        );
-        assert_eq!(told, (0, 0, 5, 500), "{name}");
+        let told = [report.out_of_order, report.datagrams, report.bytes];
+        assert_eq!((report.lost, told), (0, flow.own), "{name}");
         // The flow back of the one before may end later.
         let udp = loop {
             if let Leg::UdpReceived(udp) = ours.next_leg() {
@@ -269,30 +408,38 @@ fn older_clients_are_counted_and_answered_as_captured() {
 /// Traffic back, as the client's listener reads it: the first is its own, nothing is asked, and the last is marked.
 fn take_back(name: &str, back: &UdpSocket, flow: &Captured) {
     let at = flow.generation.header_at().unwrap();
+    let first = flow.generation.first_id() as u32;
     let mut numbers = Vec::new();
     loop {
         let mut datagram = [0; 2000];
         let (len, from) = back.recv_from(&mut datagram).unwrap();
         let number = u32::from_be_bytes(datagram[..4].try_into().unwrap());
-        let no_header = if at == 16 { [0; 4] } else { *b"2345" };
+        let no_header = match flow.generation {
+            Generation::V205 => *b"2345",
+            Generation::V2010 => [0; 4],
+            _ => *b"6789",
+        };
         assert_eq!(datagram[at..at + 4], no_header, "{name}");
         if number >> 31 != 0 {
             let last = match flow.generation {
-                Generation::V205 => number.wrapping_neg(),
-                _ => number & 0x7fff_ffff,
+                Generation::V2010 => number & 0x7fff_ffff,
+                _ => number.wrapping_neg(),
             };
-            assert_eq!(last as usize, numbers.len(), "{name}");
+            assert_eq!(last as usize, first as usize + numbers.len(), "{name}");
             let mut report = vec![0; 200];
             report[at] = 0x80;
             back.send_to(&report, from).unwrap();
             break;
         }
-        let most = if flow.greets { 0x68 } else { 100 };
+        let most = if flow.greets { 0x70 } else { 100 };
         assert!(len <= most, "{name}: {len} bytes");
         numbers.push(number);
     }
     assert!(
-        numbers.iter().copied().eq(0..numbers.len() as u32),
+        numbers
+            .iter()
+            .copied()
+            .eq(first..first + numbers.len() as u32),
         "{name}: {numbers:?}"
     );
     assert!(numbers.len() >= 4, "{name}: {numbers:?}");

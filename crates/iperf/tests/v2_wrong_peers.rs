@@ -190,7 +190,10 @@ fn other_programs_are_named_with_a_fix() {
         let mut buf = vec![0; 1 << 20];
         while stream.read(&mut buf).is_ok_and(|len| len > 0) {}
     };
-    let cases: [(&str, Says); 2] = [
+    let cases: [(&str, Says); 3] = [
+        ("is an iperf3 server", |stream| {
+            stream.write_all(&[0xFF]).unwrap();
+        }),
         ("is an iperf3 server", |stream| {
             stream.write_all(&[9]).unwrap()
         }),

@@ -327,6 +327,15 @@ impl ClientConfig {
         Id::Back(self.streams.max(1) + number)
     }
 
+    /// Bytes of traffic back after which it is over, where an amount is asked: servers of 2.0.5 to 2.0.9 take that for
+    /// hundredths of a second. A last block, or datagram, may be whole, and a header comes on top.
+    fn most_back(&self, block: u32) -> u64 {
+        match self.amount {
+            Amount::Bytes(bytes) => bytes.saturating_add(2 * u64::from(block)),
+            Amount::Time { .. } => u64::MAX,
+        }
+    }
+
     /// How long traffic back may take in all.
     fn back_ns(&self) -> u64 {
         self.amount.ns().map_or(u64::MAX, |ns| {

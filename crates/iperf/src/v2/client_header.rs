@@ -11,8 +11,8 @@
 
 use super::amount::{Amount, Rate};
 use super::bytes::{be16, be32, put_words};
-use super::datagram::{Generation, NARROW_LEN, WIDE_LEN};
-use super::flags::{DIGITS_AT_16, base, upper};
+use super::datagram::{DIGITS_AT_12, Generation, NARROW_LEN, WIDE_LEN};
+use super::flags::{DIGITS_AT_16, VERSION_2_0, base, upper};
 
 /// Bytes of the header without extension.
 pub const V1_LEN: usize = 24;
@@ -34,8 +34,10 @@ pub const DATAGRAM_BYTES_IPV6: u32 = 1450;
 pub const ACK_LEN: usize = 28;
 /// The version that is told to peers: that of iperf 2.1.8, whose layout is spoken.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
-/// The first word of the version that 2.0.10 to 2.0.13 tell.
-const VERSION_2_0: u32 = 0x0002_0000;
+/// The second word of the version that the last tells that is as 2.0.10 was.
+const LAST_AS_2010: u32 = 0x000D_0000;
+/// That of 2.0.13.
+const OF_2013: u32 = 0x000D_0003;
 /// Where 2.0.6 to 2.0.9 have the rate in a datagram, behind the header; 2.0.5 has it in the word of the window.
 const RATE_BEHIND: usize = NARROW_LEN + V1_LEN;
 /// The low bits of the word for threads; 2.2 keeps an identification in those above.
@@ -279,9 +281,13 @@ impl ClientHeader {
                 self.flags = 0;
                 self.extension = None;
             }
-            Generation::V2010 => {
-                self.flags = asks | base::EXTEND;
-                let version = [VERSION_2_0, 0x000d_0000];
+            Generation::V2010 | Generation::V2013 => {
+                let (ids, minor) = match generation {
+                    Generation::V2013 => (base::IDS_64, OF_2013),
+                    _ => (0, LAST_AS_2010),
+                };
+                self.flags = asks | base::EXTEND | ids;
+                let version = [VERSION_2_0, minor];
                 self.extension = self.extension.map(|extension| Extension {
                     version,
                     rate: bits,
@@ -373,8 +379,8 @@ impl ClientHeader {
     pub fn rate(&self) -> Option<Rate> {
         let (rate, packets) = match &self.extension {
             Some(extension) => (extension.rate, extension.upper & upper::PACKET_RATE != 0),
-            // 2.0.10 to 2.0.13 leave over TCP what was in the buffer.
-            None if self.window_bytes == DIGITS_AT_16 => (0, false),
+            // 2.0.10 to 2.0.13 leave there what was in the buffer.
+            None if [DIGITS_AT_12, DIGITS_AT_16].contains(&self.window_bytes) => (0, false),
             None => (u64::from(self.window_bytes), false),
         };
         match (rate, packets) {
@@ -422,9 +428,14 @@ impl Extension {
     }
 }
 
-/// Whether an answer is that of a server of 2.0.10 to 2.0.13 to a header with an extension.
-pub fn is_ack_of_2010(answer: &[u8]) -> bool {
-    answer.len() == ACK_LEN && be32(answer, 0) == Some(2) && be32(answer, 12) == Some(VERSION_2_0)
+/// Which server of 2.0.10 to 2.0.13 answers a header with an extension so, if one does.
+pub fn acknowledged_by(answer: &[u8]) -> Option<Generation> {
+    let word = |at| be32(answer, at);
+    let is_ack = answer.len() == ACK_LEN && word(0) == Some(2) && word(12) == Some(VERSION_2_0);
+    is_ack.then(|| match word(16) {
+        Some(minor) if minor > LAST_AS_2010 => Generation::V2013,
+        _ => Generation::V2010,
+    })
 }
 
 /// The answer to a header that wants one: type, length, flags, version, two words reserved.

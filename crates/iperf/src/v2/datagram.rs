@@ -4,11 +4,11 @@
 //!  0  number, low word     8  time, µs
 //!  4  time, s             12  number, high word (64-bit numbers)
 //! ```
-//! The final datagram carries the next number negated; 2.0.10 to 2.0.13 set its top bit instead, and leave the word at 12
+//! The final datagram carries the next number negated; 2.0.10 to 2.0.12 set its top bit instead, and leave the word at 12
 //! as it was.
 
 use super::bytes::{be32, put_words};
-use super::flags::{DIGITS_AT_16, SMALL_TRIP_TIMES, base};
+use super::flags::{DIGITS_AT_16, SMALL_TRIP_TIMES, VERSION_2_0, base};
 
 /// Bytes of the shorter head.
 pub const NARROW_LEN: usize = 12;
@@ -39,7 +39,7 @@ impl IdWidth {
 /// The top bit of a number of 32 bits.
 const TOP_BIT: u32 = 1 << 31;
 /// The words at 12 and 20 of a buffer that was filled with the digits.
-const DIGITS_AT_12: u32 = 0x3233_3435;
+pub(super) const DIGITS_AT_12: u32 = 0x3233_3435;
 const DIGITS_AT_20: u32 = 0x3031_3233;
 
 /// Which kind of iperf 2 writes the datagrams of a flow, or reads them.
@@ -49,8 +49,10 @@ pub enum Generation {
     Bare,
     /// 12 bytes and a client header at 12: 2.0.5 to 2.0.9 and what was made after them.
     V205,
-    /// 12 bytes, a word that nobody set, and a client header at 16: 2.0.10 to 2.0.13.
+    /// 12 bytes, a word that nobody set, and a client header at 16: 2.0.10 to 2.0.12.
     V2010,
+    /// 16 bytes and a client header at 16, from a program that is otherwise as before: 2.0.13.
+    V2013,
     /// 16 bytes and a client header at 16: from 2.1 on.
     Wide,
     /// 16 bytes and digits: what 2.1 sends back to its client.
@@ -80,7 +82,17 @@ impl Generation {
             0 => word(12) == Some(DIGITS_AT_12) && word(20).is_none_or(|w| w == DIGITS_AT_20),
             _ => flags & base::VERSION1 != 0 && flags & base::IDS_64 == 0 && plausible(20),
         };
+        // Before the data comes a datagram for which the high word was not set yet.
+        let is_2013 = |flags| {
+            let own = flags & (base::IDS_64 | base::HAS_LENGTH) == base::IDS_64;
+            let asks = match flags & base::EXTEND {
+                0 => flags & !(base::VERSION1 | base::RUN_NOW) == base::IDS_64,
+                _ => word(WIDE_LEN + 36) == Some(VERSION_2_0),
+            };
+            own && asks && (extends || word(12) == Some(DIGITS_AT_12))
+        };
         Some(match word(16) {
+            Some(flags) if is_2013(flags) => Generation::V2013,
             Some(DIGITS_AT_16) if extends => Generation::WideBare,
             Some(flags) if extends && flags & base::IDS_64 != 0 && flags != DIGITS_AT_16 => {
                 Generation::Wide
@@ -101,13 +113,19 @@ impl Generation {
         match self {
             Generation::Bare | Generation::V205 => IdWidth::Narrow,
             Generation::V2010 => IdWidth::Flagged,
-            Generation::Wide | Generation::WideBare | Generation::SmallTripTimes => IdWidth::Wide,
+            Generation::V2013
+            | Generation::Wide
+            | Generation::WideBare
+            | Generation::SmallTripTimes => IdWidth::Wide,
         }
     }
 
     /// Whether its server takes the first datagram of a flow for itself: its counts begin with the second.
     pub const fn takes_first(self) -> bool {
-        matches!(self, Generation::V205 | Generation::V2010)
+        matches!(
+            self,
+            Generation::V205 | Generation::V2010 | Generation::V2013
+        )
     }
 
     /// The number of the first datagram of its flows: where the first is not counted, the counted ones begin with 1.
@@ -127,7 +145,7 @@ impl Generation {
     pub const fn header_at(self) -> Option<usize> {
         match self {
             Generation::V205 => Some(NARROW_LEN),
-            Generation::V2010 | Generation::Wide => Some(WIDE_LEN),
+            Generation::V2010 | Generation::V2013 | Generation::Wide => Some(WIDE_LEN),
             Generation::Bare | Generation::WideBare | Generation::SmallTripTimes => None,
         }
     }
@@ -149,7 +167,7 @@ impl Head {
     pub fn parse(datagram: &[u8], ids: IdWidth) -> Option<Head> {
         let low = be32(datagram, 0)?;
         let id = match ids {
-            // A sender of 2.0.10 to 2.0.13 whose datagrams are too short to show it sets the top bit: the smaller of the
+            // A sender of 2.0.10 to 2.0.12 whose datagrams are too short to show it sets the top bit: the smaller of the
             // two readings. The other is a flow of more than 2³⁰ datagrams.
             IdWidth::Narrow if low & TOP_BIT != 0 => {
                 -i64::from(low.wrapping_neg().min(low & !TOP_BIT).max(1))
@@ -263,8 +281,8 @@ mod tests {
         assert_eq!(Generation::detect(&old), Some(Generation::V205));
     }
 
-    // The first datagram of `iperf -u` and of `iperf -u -r` 2.0.13, as captured.
-    const PLAIN_2013: [u32; 8] = [
+    // The first datagram of `iperf -u` and of `iperf -u -r`, as captured of a build between 2.0.12 and 2.0.13.
+    const PLAIN_2012: [u32; 8] = [
         0,
         0x6b05_c63e,
         0x000a_be4f,
@@ -274,7 +292,7 @@ mod tests {
         0x3435_3637,
         0x3839_3031,
     ];
-    const BACK_2013: [u32; 14] = [
+    const BACK_2012: [u32; 14] = [
         0,
         0x6b05_c678,
         0x0000_7012,
@@ -298,8 +316,8 @@ mod tests {
     }
 
     #[test]
-    fn from_2_0_10_to_2_0_13_the_top_bit_marks_the_last() {
-        for first in [&PLAIN_2013[..], &PLAIN_2013[..5], &BACK_2013] {
+    fn from_2_0_10_to_2_0_12_the_top_bit_marks_the_last() {
+        for first in [&PLAIN_2012[..], &PLAIN_2012[..5], &BACK_2012] {
             let kind = Generation::detect(&bytes(first)).unwrap();
             assert_eq!(kind, Generation::V2010, "{first:x?}");
             assert_eq!(Head::parse(&bytes(first), kind.ids()).unwrap().id, 0);

@@ -45,6 +45,9 @@ pub mod upper {
 /// The word at offset 16 of short datagrams with `--trip-times`.
 pub const SMALL_TRIP_TIMES: u32 = 0x0002_0000;
 
+/// The first word of the version that 2.0.10 to 2.0.13 tell in a header.
+pub const VERSION_2_0: u32 = 0x0002_0000;
+
 /// What a buffer that was filled with the digits shows at offset 16: no flags, although some bits are set.
 pub const DIGITS_AT_16: u32 = 0x3637_3839;
 

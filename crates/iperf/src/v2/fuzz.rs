@@ -44,7 +44,12 @@ pub fn fuzz_header(data: &[u8]) {
             .row(super::table::Id::Sum)
             .enhanced_line(Format::AutoBits);
         assert!(!line.is_empty());
-        for generation in [Generation::V205, Generation::V2010, Generation::Wide] {
+        for generation in [
+            Generation::V205,
+            Generation::V2010,
+            Generation::V2013,
+            Generation::Wide,
+        ] {
             assert!(ServerReport::parse(&report.emit(generation, data)).is_some());
         }
     }

@@ -97,7 +97,7 @@ pub struct UdpReceived {
     pub held_up_ns: Option<u64>,
     /// How its arrivals were spread over time.
     pub slices: Slices,
-    /// Whether the final datagram came; without it, losses at the end are not known.
+    /// Whether the final datagram came, or more than was asked; else, losses at the end are not known.
     pub finished: bool,
     /// The kind of sender.
     pub generation: Generation,
@@ -340,7 +340,9 @@ pub enum Trouble {
         source: io::Error,
     },
     /// The peer went away during the test; what was measured until then is kept.
-    #[error("{peer} is gone: {source}; the figures are those until then")]
+    #[error(
+        "{peer} is gone: {source}; the figures are those until then; fix: is its iperf still running, and its link up?"
+    )]
     Gone {
         /// Who.
         peer: SocketAddr,

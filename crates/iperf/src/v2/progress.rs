@@ -39,7 +39,7 @@ impl Stall {
 pub enum Said {
     /// The answer to a header, as a server of iperf 2 says.
     Answer,
-    /// The state of a server of iperf3 that wants parameters.
+    /// The state of a server of iperf3 that wants parameters, or that serves another client.
     Iperf3,
     /// Nothing that a server of iperf 2 says.
     Strange,
@@ -49,9 +49,9 @@ impl Said {
     /// Read the first words.
     pub fn of(words: &[u8]) -> Said {
         match (words, be32(words, 0)) {
-            // CLIENTHDRACK of iperf 2, PARAM_EXCHANGE of iperf3.
+            // CLIENTHDRACK of iperf 2; PARAM_EXCHANGE and ACCESS_DENIED of iperf3.
             (_, Some(2)) => Said::Answer,
-            ([9], _) => Said::Iperf3,
+            ([9 | 0xFF], _) => Said::Iperf3,
             _ => Said::Strange,
         }
     }
@@ -114,9 +114,14 @@ impl Progress {
             let mut words = [0; 4];
             let peek = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
             if let Ok(len @ 1..) = recv(stream.as_raw_fd(), &mut words, peek) {
-                self.said = Some(Said::of(&words[..len]));
+                self.heard(&words[..len]);
             }
         }
+    }
+
+    /// The other end said this.
+    pub fn heard(&mut self, words: &[u8]) {
+        self.said.get_or_insert_with(|| Said::of(words));
     }
 
     fn take(&mut self, unacked: u64, now_ns: u64) {
@@ -218,8 +223,9 @@ mod tests {
     #[test]
     fn first_words() {
         assert_eq!(Said::of(&[9]), Said::Iperf3);
+        assert_eq!(Said::of(&[0xFF]), Said::Iperf3);
         assert_eq!(Said::of(&[0, 0, 0, 2]), Said::Answer);
-        for strange in [&b"HTTP"[..], b"SSH-", &[9, 0], &[0, 0, 0, 9]] {
+        for strange in [&b"HTTP"[..], b"SSH-", &[9, 0], &[0xFF, 0xFD], &[0, 0, 0, 9]] {
             assert_eq!(Said::of(strange), Said::Strange, "{strange:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! The server report: the answer to the final datagram of a UDP test, in the layout of the peer.
 //!
 //! It follows the head, so it starts at 12 or at 16. Ten words are version 1; from 2.1 on thirteen words about transit times
-//! and three with high halves follow. 2.0.10 to 2.0.13 start at 16 and have one word more before the jitter.
+//! and three with high halves follow. 2.0.10 to 2.0.12 start at 16 and have one word more before the jitter.
 
 use super::bytes::{be32, put_words};
 use super::datagram::{Generation, IdWidth};
@@ -18,7 +18,7 @@ const US_PER_S: u64 = 1_000_000;
 /// The word of a report of 2.0.5 to 2.0.9 that has the gaps between datagrams, followed by their sum in s.
 const GAPS_WORD: usize = 23;
 
-/// The word of a report that has the jitter in s: 2.0.10 to 2.0.13 put the high half of the datagrams before it.
+/// The word of a report that has the jitter in s: 2.0.10 to 2.0.12 put the high half of the datagrams before it.
 const fn jitter_word(of: Generation) -> usize {
     match of {
         Generation::V2010 => 9,
@@ -262,7 +262,7 @@ mod tests {
     }
 
     // The answer of `iperf -s -u` 2.0.13 to numbers 1 to 20 and the last one 21 with its top bit set, 200 bytes each.
-    const OF_2013: [u32; 15] = [
+    const OF_2012: [u32; 15] = [
         0x8000_0015,
         0x6b05_c6c5,
         0x000e_9960,
@@ -281,9 +281,9 @@ mod tests {
     ];
 
     #[test]
-    fn layout_of_2_0_10_to_2_0_13() {
+    fn layout_of_2_0_10_to_2_0_12() {
         let mut captured = [0; 60];
-        put_words(&mut captured, 0, &OF_2013);
+        put_words(&mut captured, 0, &OF_2012);
         assert_eq!(ServerReport::layout(&captured), Some(Generation::V2010));
         let report = ServerReport::parse(&captured).unwrap();
         let what = (report.lost, report.out_of_order, report.datagrams);

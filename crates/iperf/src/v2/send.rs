@@ -7,7 +7,7 @@ use wirelab_trial::Holds;
 
 use super::amount::{Amount, Rate};
 use super::bytes::put_words;
-use super::client_header::{ClientHeader, is_ack_of_2010};
+use super::client_header::{ClientHeader, acknowledged_by};
 use super::datagram::{Generation, Head, IdWidth, WIDE_LEN};
 use super::flags::{SMALL_TRIP_TIMES, fill_digits};
 use super::report::ServerReport;
@@ -292,8 +292,8 @@ impl Sender {
 
     /// Take what came from the other end; whether it was the report, which ends the flow.
     pub fn take_answer(&mut self, answer: &[u8]) -> bool {
-        if is_ack_of_2010(answer) {
-            self.server = Some(Generation::V2010);
+        if let Some(server) = acknowledged_by(answer) {
+            self.server = Some(server);
             return false;
         }
         if self.finals == 0 || self.report.is_some() {
@@ -302,7 +302,10 @@ impl Sender {
         let most = self.schedule.packets() + u64::from(self.finals);
         self.report = ServerReport::parse(answer).filter(|report| report.is_of(most));
         if self.report.is_some() {
-            self.server = ServerReport::layout(answer).or(self.server);
+            // 2.0.13 reports as later ones do.
+            let layout = ServerReport::layout(answer);
+            let known = (self.server, layout) == (Some(Generation::V2013), Some(Generation::Wide));
+            self.server = layout.filter(|_| !known).or(self.server);
         }
         self.over |= self.report.is_some();
         self.strange_answers += u32::from(self.report.is_none());

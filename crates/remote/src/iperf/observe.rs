@@ -240,7 +240,8 @@ pub fn generation_name(generation: Generation) -> &'static str {
     match generation {
         Generation::Bare => "12-byte header (ESP-IDF, NuttX and like)",
         Generation::V205 => "iperf 2.0.5 to 2.0.9",
-        Generation::V2010 => "iperf 2.0.10 to 2.0.13",
+        Generation::V2010 => "iperf 2.0.10 to 2.0.12",
+        Generation::V2013 => "iperf 2.0.13",
         Generation::Wide | Generation::WideBare => "iperf 2.1 or later",
         Generation::SmallTripTimes => "iperf 2.1 or later, with trip times",
     }

@@ -1,5 +1,6 @@
 //! One TCP stream of a client, with the traffic back.
 
+use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -89,9 +90,10 @@ pub(super) fn both(
         let first = first
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        match second {
-            Err(trouble) if trouble.is_wrong_peer() => Err(trouble),
-            second => first.and(second),
+        match (first, second) {
+            (Err(known @ Trouble::IsIperf3(_)), _) => Err(known),
+            (_, Err(trouble)) if trouble.is_wrong_peer() => Err(trouble),
+            (first, second) => first.and(second),
         }
     })
 }
@@ -200,8 +202,9 @@ fn drain(
                 }
                 std::thread::sleep(ACKED);
             }
+            Ok(len) => progress.heard(&buf[..len]),
             Err(error) if !is_wait(&error) => return Err(error),
-            _ => {}
+            Err(_) => {}
         }
     }
     Ok(None)
@@ -221,13 +224,17 @@ fn receive(
         first: 0,
         quiet: QUIET,
         until_ns,
+        most: config.most_back(config.length_bytes.unwrap_or(0).max(WRITE_BYTES)),
         bursts: timed.then(|| Bursts::after(TIMED_TCP_LEN)),
     };
-    let (leg, result) = receive_stream(stream, reading, env, id, &|_| {});
+    let first = Cell::new(None);
+    let heard = |_, bytes: &[u8]| first.set(first.get().or(Some(Said::of(bytes))));
+    let (leg, result) = receive_stream(stream, reading, env, id, &heard);
     let nothing = matches!(leg, Leg::TcpReceived { bytes: 0, .. });
     results.leg(id, leg);
     let _ = stream.shutdown(Shutdown::Read);
     match &result {
+        _ if first.get() == Some(Said::Iperf3) => return Err(Trouble::IsIperf3(config.server)),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
         // A server that knows this mode sends before it closes.
         _ if nothing && config.mode == Mode::Reverse && !env.stopped() => {

@@ -176,7 +176,7 @@ fn receive(
     let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     let mut listener: Option<Listener> = None;
     let mut heard_ns = begin_ns;
-    let (mut knocked_ns, mut refusals, mut ended_ns) = (0, 0, None);
+    let (mut knocked_ns, mut refusals, mut ended_ns, mut more) = (0, 0, None, false);
     way.listen.set_read_timeout(Some(TICK / 2)).map_err(gone)?;
     while !env.stopped() {
         let now_ns = env.now_ns();
@@ -228,6 +228,10 @@ fn receive(
         }
         if let Some(listener) = &mut listener {
             listener.tell(arrived_ns, &queue, env.on_row);
+            more = listener.receiver.all_bytes() > config.most_back(config.datagram_bytes());
+            if more {
+                break;
+            }
         }
     }
     match listener {
@@ -236,6 +240,8 @@ fn receive(
             let mtu_bytes = path_mtu(asked).ok().flatten();
             let received = listener.received(&queue);
             let mut received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
+            // What was asked for is over, though no final datagram says so.
+            received.finished |= more;
             received.held_up_ns = Some(watch.finish().held_ns);
             results.leg(way.id, Leg::UdpReceived(Box::new(received)));
             Ok(())

@@ -134,22 +134,25 @@ pub(in crate::v2) struct Reading {
     pub(in crate::v2) quiet: Duration,
     /// It is over then, in ns.
     pub(in crate::v2) until_ns: u64,
+    /// It is over when more bytes came.
+    pub(in crate::v2) most: u64,
     /// Follows the one-way times of its writes, where it has them.
     pub(in crate::v2) bursts: Option<Bursts>,
 }
 
-/// Read a TCP flow to its end. `heard` is called with the time of each read.
+/// Read a TCP flow to its end. `heard` is called with the time of each read and its bytes.
 pub(in crate::v2) fn receive_stream(
     stream: &mut TcpStream,
     reading: Reading,
     env: &Env<'_>,
     id: Id,
-    heard: &dyn Fn(u64),
+    heard: &dyn Fn(u64, &[u8]),
 ) -> (Leg, io::Result<()>) {
     let Reading {
         first,
         quiet,
         until_ns,
+        most,
         mut bursts,
     } = reading;
     let mut meter = Meter::new(env.now_ns(), env.every_ns);
@@ -176,8 +179,11 @@ pub(in crate::v2) fn receive_stream(
                     if let Some(bursts) = &mut bursts {
                         bursts.take(&buf[..len], env.wall_us(now_ns));
                     }
-                    heard(now_ns);
+                    heard(now_ns, &buf[..len]);
                     last = Instant::now();
+                    if meter.total().1 > most {
+                        return Ok(());
+                    }
                 }
                 Err(error) if is_wait(&error) => {
                     if last.elapsed() > quiet {

@@ -125,8 +125,8 @@ fn may_go_to(shared: &Shared, peer: SocketAddr, port: u16) -> bool {
 /// The layout of datagrams to a peer, without a header, or the two ends would recurse.
 const fn layout(peer: Generation) -> Generation {
     match peer.ids() {
-        IdWidth::Wide => Generation::WideBare,
-        IdWidth::Narrow | IdWidth::Flagged => peer,
+        IdWidth::Wide if !peer.takes_first() => Generation::WideBare,
+        _ => peer,
     }
 }
 

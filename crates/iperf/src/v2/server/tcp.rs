@@ -145,9 +145,10 @@ fn serve_connection(
             first: len,
             quiet: shared.config.quiet,
             until_ns: u64::MAX,
+            most: u64::MAX,
             bursts: timed.then(|| Bursts::after(0)),
         };
-        receive_stream(&mut stream, reading, env, id, &heard)
+        receive_stream(&mut stream, reading, env, id, &|now_ns, _| heard(now_ns))
     });
     back::finish(shared, peer, id, leg, result);
     if let (Mode::Tradeoff, Some(header)) = (mode, header) {
