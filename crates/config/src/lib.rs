@@ -6,13 +6,11 @@
 //! the fields of a trial, which all three have.
 #![forbid(unsafe_code)]
 
-pub mod entry;
 pub mod error;
 pub mod table;
 pub mod trial;
 pub mod units;
 
-pub use entry::Entry;
 pub use error::{FileError, Read, read_text};
-pub use table::{Table, read};
+pub use table::{Entry, Table, read};
 pub use units::{UnitError, parse_duration_ps, parse_percent, parse_rate};

@@ -1,14 +1,16 @@
-//! A table of a file: its keys, its sections, and where it stands.
+//! A table of a file: its keys, its sections and its place; and one value of it, and how it is read.
 
 use std::fmt::Display;
 use std::ops::Range;
 use std::rc::Rc;
+use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use wirelab_trial::{Background, Layer};
 
-use crate::entry::Entry;
 use crate::error::{FileError, Read};
+use crate::units::{HIGHEST_RATE, parse_duration_ps, parse_percent, parse_rate};
 
 /// The text, and what turns a place in it into a line and a column.
 #[derive(Debug)]
@@ -236,5 +238,244 @@ fn qualified(table: &str, key: &str) -> String {
         key.to_owned()
     } else {
         format!("{table}.{key}")
+    }
+}
+
+/// Most values of a list that are read.
+pub const MAX_LIST: usize = 10_000;
+
+/// A value and the key it stands under.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    source: &'a Source<'a>,
+    value: &'a Spanned<DeValue<'a>>,
+    field: Rc<str>,
+}
+
+impl<'a> Entry<'a> {
+    pub(crate) fn new(
+        source: &'a Source<'a>,
+        value: &'a Spanned<DeValue<'a>>,
+        field: String,
+    ) -> Entry<'a> {
+        Entry {
+            source,
+            value,
+            field: Rc::from(field),
+        }
+    }
+
+    /// Line it stands on, counted from 1.
+    pub fn line(&self) -> usize {
+        self.source.place(self.value.span().start).0
+    }
+
+    /// An error at this value.
+    pub fn error(&self, what: impl Display) -> FileError {
+        self.source.error(self.value.span(), &self.field, what)
+    }
+
+    /// Whether it is a list.
+    pub fn is_list(&self) -> bool {
+        self.value.get_ref().is_array()
+    }
+
+    /// Whether it is a table.
+    pub fn is_table(&self) -> bool {
+        self.value.get_ref().is_table()
+    }
+
+    /// Whether it is a text.
+    pub fn is_text(&self) -> bool {
+        self.value.get_ref().is_str()
+    }
+
+    /// The values of a list, or the one value.
+    pub fn entries(&self) -> Vec<Entry<'a>> {
+        match self.value.get_ref() {
+            DeValue::Array(values) => values
+                .iter()
+                .map(|value| Entry {
+                    value,
+                    ..self.clone()
+                })
+                .collect(),
+            _ => vec![self.clone()],
+        }
+    }
+
+    /// One value or a list of them, none of them twice; `twice` says what to do where one is.
+    ///
+    /// # Errors
+    /// Where a value cannot be read, stands in the list twice, or the list is empty or endless.
+    pub fn list<T: PartialEq>(
+        &self,
+        twice: &str,
+        read: impl Fn(&Entry<'a>) -> Read<T>,
+    ) -> Read<Vec<T>> {
+        let entries = self.entries();
+        // It also keeps the search for twins short.
+        if entries.len() > MAX_LIST {
+            return Err(self.error(format!("at most {MAX_LIST} values are taken")));
+        }
+        let mut list = Vec::new();
+        for entry in entries {
+            let item = read(&entry)?;
+            if list.contains(&item) {
+                return Err(entry.error(format!("it stands in the list twice: {twice}")));
+            }
+            list.push(item);
+        }
+        if list.is_empty() {
+            return Err(self.error("the list is empty: give a value, or leave the key out"));
+        }
+        Ok(list)
+    }
+
+    /// The table it is.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn table(&self) -> Read<Table<'a>> {
+        let table = as_table(self.value)
+            .ok_or_else(|| self.error("write a table, e.g. { key = \"value\" }"))?;
+        let (name, span) = (self.field.to_string(), self.value.span());
+        Ok(Table::new(self.source, table, name, span))
+    }
+
+    /// A text that is not empty.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn text(&self) -> Read<String> {
+        match self.value.get_ref() {
+            DeValue::String(text) if !text.trim().is_empty() => Ok(text.to_string()),
+            _ => Err(self.error("write a text in quotes")),
+        }
+    }
+
+    /// A word of the command line, as its type reads it.
+    ///
+    /// # Errors
+    /// Where it is none; the text is that of the type.
+    pub fn word<T: FromStr<Err: Display>>(&self) -> Read<T> {
+        let DeValue::String(text) = self.value.get_ref() else {
+            return Err(self.error("write it in quotes, as on the command line"));
+        };
+        text.parse().map_err(|e| self.error(e))
+    }
+
+    /// What else is sent to the node, as on the command line; `none` for nothing.
+    ///
+    /// # Errors
+    /// Where it is neither; the text is that of the type.
+    pub fn background(&self) -> Read<Option<Background>> {
+        match self.value.get_ref() {
+            DeValue::String(text) if text == "none" => Ok(None),
+            _ => self.word().map(Some),
+        }
+    }
+
+    /// A layer: `ethernet`, `udp4`, `udp6`, `tcp4` or `tcp6`.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn layer(&self) -> Read<Layer> {
+        let known = self.value.get_ref().as_str().and_then(Layer::of_word);
+        known.ok_or_else(|| {
+            self.error(
+                "no such layer: choose one of \"ethernet\", \"udp4\", \"udp6\", \"tcp4\", \"tcp6\"",
+            )
+        })
+    }
+
+    /// A whole number from `min` to `max`.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn whole(&self, min: u64, max: u64) -> Read<u64> {
+        self.value
+            .get_ref()
+            .as_integer()
+            .and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok())
+            .filter(|n| (min..=max).contains(n))
+            .ok_or_else(|| self.error(format!("write a whole number from {min} to {max}")))
+    }
+
+    /// A finite number.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn number(&self) -> Read<f64> {
+        self.any_number()
+            .filter(|n| n.is_finite())
+            .ok_or_else(|| self.error("write a number, e.g. 4.5"))
+    }
+
+    fn any_number(&self) -> Option<f64> {
+        match self.value.get_ref() {
+            DeValue::Float(n) => n.as_str().parse().ok(),
+            DeValue::Integer(n) => n.as_str().parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// A probability.
+    ///
+    /// # Errors
+    /// Where it is no number from 0 to 1.
+    pub fn probability(&self) -> Read<f64> {
+        self.any_number()
+            .filter(|n| (0.0..=1.0).contains(n))
+            .ok_or_else(|| self.error("a probability is a number from 0 to 1, e.g. 1e-5"))
+    }
+
+    /// A share in percent, as a ratio: `"2.5 %"` is 0.025.
+    ///
+    /// # Errors
+    /// Where it is none, or not from `least` to `most` percent.
+    pub fn percent(&self, least: f64, most: f64) -> Read<f64> {
+        let text = self.value.get_ref().as_str();
+        text.and_then(parse_percent)
+            .filter(|ratio| (least..=most).contains(&(ratio * 100.0)))
+            .ok_or_else(|| {
+                self.error(format!(
+                    "write a share from {least} to {most} percent in quotes, e.g. \"2.5 %\""
+                ))
+            })
+    }
+
+    /// `true` or `false`.
+    ///
+    /// # Errors
+    /// Where it is neither.
+    pub fn flag(&self) -> Read<bool> {
+        self.value
+            .get_ref()
+            .as_bool()
+            .ok_or_else(|| self.error("write true or false"))
+    }
+
+    /// A duration in ps.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn duration(&self) -> Read<u64> {
+        match self.value.get_ref().as_str() {
+            Some(text) => parse_duration_ps(text).map_err(|e| self.error(e)),
+            None => Err(self.error("write a duration in quotes, e.g. \"200ms\"")),
+        }
+    }
+
+    /// A rate in bit/s.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn rate(&self) -> Read<u64> {
+        match self.value.get_ref() {
+            DeValue::String(text) => parse_rate(text).map_err(|e| self.error(e)),
+            DeValue::Integer(_) => self.whole(1, HIGHEST_RATE),
+            _ => Err(self.error("write bit/s, e.g. \"100M\"")),
+        }
     }
 }

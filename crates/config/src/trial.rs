@@ -2,8 +2,8 @@
 
 use wirelab_trial::{Buffers, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
-use crate::entry::Entry;
 use crate::error::Read;
+use crate::table::Entry;
 use crate::table::Table;
 
 /// The keys of a trial.

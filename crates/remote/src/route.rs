@@ -1,5 +1,6 @@
 //! The tester's own side of the way to a peer: the address and the interface that packets leave by.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use nix::ifaddrs::getifaddrs;
@@ -61,6 +62,16 @@ fn name_of(address: IpAddr) -> Option<String> {
         let of_v6 = storage.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip()));
         (of_v4.or(of_v6)? == address).then_some(interface.interface_name)
     })
+}
+
+/// A socket of its own to an address.
+///
+/// # Errors
+/// What making and connecting it gives, e.g. no route.
+pub fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(any_of(to))?;
+    socket.connect(to)?;
+    Ok(socket)
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::{CONFIDENCE, FEWEST_PARTS, Spread, spread};
 use crate::counts::Counts;
-use crate::series::nearest_rank;
 use crate::slices::{Slice, Slices};
 use crate::summary::Summary;
+use crate::summary::nearest_rank;
 
 /// What the spread of an interval was taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -7,6 +7,7 @@ use crate::clock::Clock;
 use crate::field::Kind;
 use crate::interval::PercentileIntervals;
 use crate::random::SplitMix64;
+pub use crate::summary::nearest_rank;
 
 /// Raw samples kept of each series.
 pub const RAW_SAMPLES: usize = 65_536;
@@ -167,21 +168,6 @@ impl Series {
         let mut ticks = self.raw_ticks.clone();
         Some(*ticks.select_nth_unstable(rank as usize - 1).1)
     }
-}
-
-/// Which of `count` samples in ascending order, counted from 1, is the percentile.
-pub fn nearest_rank(percent: f64, count: u64) -> Option<u64> {
-    if count == 0 || percent.is_nan() {
-        return None;
-    }
-    let exact = percent / 100.0 * count as f64;
-    // 99.9 % of 1000 is 999, even where the product is a hair above.
-    let rank = if (exact - exact.round()).abs() < 1e-9 * count as f64 {
-        exact.round()
-    } else {
-        exact.ceil()
-    };
-    Some((rank as u64).clamp(1, count))
 }
 
 fn stddev(squares: f64, count: u64) -> f64 {

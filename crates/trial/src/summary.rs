@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::random::SplitMix64;
-use crate::series::nearest_rank;
 
 /// An interval that holds the true figure with the confidence it says.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -325,6 +324,21 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
         }
     }
     fraction
+}
+
+/// Which of `count` samples in ascending order, counted from 1, is the percentile.
+pub fn nearest_rank(percent: f64, count: u64) -> Option<u64> {
+    if count == 0 || percent.is_nan() {
+        return None;
+    }
+    let exact = percent / 100.0 * count as f64;
+    // 99.9 % of 1000 is 999, even where the product is a hair above.
+    let rank = if (exact - exact.round()).abs() < 1e-9 * count as f64 {
+        exact.round()
+    } else {
+        exact.ceil()
+    };
+    Some((rank as u64).clamp(1, count))
 }
 
 #[cfg(test)]

@@ -11,13 +11,14 @@ use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, format}
 use super::plan::Plan;
 use super::ways::BACKGROUND;
 use crate::leaving::Left;
+use crate::route::connected;
 
 /// A socket to the node's background port; none where no background is asked.
 pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
     let Some(background) = plan.background else {
         return Ok(None);
     };
-    super::udp::connected(SocketAddr::new(node.ip(), background.port)).map(Some)
+    connected(SocketAddr::new(node.ip(), background.port)).map(Some)
 }
 
 /// The background of a trial that begins now.

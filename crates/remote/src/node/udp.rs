@@ -14,7 +14,7 @@ use super::background;
 use super::flows::{Did, Sides};
 use super::plan::Plan;
 use crate::host::no_way;
-use crate::route::any_of;
+use crate::route::{any_of, connected};
 
 /// The socket of a trial, ready before the node starts.
 pub fn prepare(node: SocketAddr, start: &mut Start) -> Result<(UdpSocket, udp::Ready), NodeError> {
@@ -71,13 +71,6 @@ pub fn sides<'a>(
         }));
     }
     Ok(sides)
-}
-
-/// A socket of its own to an address.
-pub fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = UdpSocket::bind(any_of(to))?;
-    socket.connect(to)?;
-    Ok(socket)
 }
 
 /// Ask for echoes on a schedule that does not wait for them.
