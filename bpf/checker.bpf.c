@@ -83,6 +83,8 @@ static __noinline int locate(void *data, void *end, struct location *l)
 		if (*(__u8 *)(data + at) >> 4 != 4 || ihl < 20 || be16_at(data, end, at + 6) & 0x3FFF ||
 		    *(__u8 *)(data + at + 9) != 17)
 			return 0;
+		if (cfg.dscp_known && *(__u8 *)(data + at + 1) >> 2 != cfg.dscp)
+			return 0;
 		return locate_udp(data, end, l, at + ihl);
 	}
 	if (type == 0x86DD) {

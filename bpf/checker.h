@@ -22,6 +22,8 @@ struct wl_chk_cfg {
 	__u32 slots; /* K of repeating frames, 0 for none */
 	__u32 since_known;
 	__u32 sample_shift; /* keep the latencies whose number is a multiple of 1 << this */
+	__u32 dscp_known;
+	__u32 dscp; /* of the flow's IPv4 headers; frames with another are foreign */
 	__u64 since_ns; /* frames whose transmit time is before this are of another run */
 };
 

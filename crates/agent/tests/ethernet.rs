@@ -31,6 +31,7 @@ fn checking<T>(
             source: Some(bench.lab.mac(0, Side::Node).0),
             udp_port: 0,
             stream: Some(stream),
+            dscp: None,
         },
         slots: None,
         time_every: 1,
@@ -54,6 +55,7 @@ fn offer_in(bench: &Bench, started: &Started, stream: u8, frames: u64) {
         source: bench.lab.mac(0, Side::Tester).0,
         vlans: [None, None],
         transport: Transport::Ethernet,
+        dscp: 0,
     };
     let job = SendJob {
         frame: spec,

@@ -186,6 +186,7 @@ fn the_driver_sends_to_the_peer_that_asked_alone() {
             source: Some(bench.lab.mac(0, Side::Node).0),
             udp_port: 0,
             stream: Some(7),
+            dscp: None,
         },
         slots: None,
         time_every: 1,

@@ -169,6 +169,7 @@ fn a_frame_on_the_line_is_what_the_test_frame_says() {
         source: Some(SOURCE.to_be_bytes()[2..].try_into().unwrap()),
         udp_port: 5003,
         stream: Some(3),
+        dscp: None,
     };
     for (number, bytes) in frames.iter().enumerate() {
         assert_eq!(bytes.len(), 8 + 14 + 100 + 4);

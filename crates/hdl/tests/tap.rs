@@ -126,6 +126,7 @@ fn send_from_host(port: &PortName) {
             addresses: [[198, 18, 0, 1].into(), [198, 18, 0, 2].into()],
             ports: [5003; 2],
         },
+        dscp: 0,
     };
     let job = SendJob {
         frame,

@@ -22,6 +22,7 @@ fn spec(length: u32) -> GenerateSpec {
         source: [2, 0x57, 0x4C, 0, 0, 1],
         vlans: [None, None],
         transport: Transport::Ethernet,
+        dscp: 0,
     };
     let sizes = Size::new(SizeUnit::Length, length)
         .resolve_test(frame.framing())

@@ -108,6 +108,7 @@ impl Bench {
             source: Interface::query(&from)?.mac.0,
             vlans: [None, None],
             transport: Transport::Ethernet,
+            dscp: 0,
         };
         Ok(Bench {
             lab,
@@ -139,6 +140,7 @@ impl Bench {
                 source: Some(self.frame.source),
                 stream: Some(0),
                 udp_port: 0,
+                dscp: None,
             },
             slots: (asked.buffers == Some(Buffers::Prefilled)).then_some(PREFILLED_SLOTS),
             time_every,
@@ -313,6 +315,7 @@ fn capture(asked: &Asked) -> Result<Value> {
         source: [2, 0x57, 0x4C, 0, 0, 1],
         vlans: [None, None],
         transport: Transport::Ethernet,
+        dscp: 0,
     };
     let length = asked.length()?;
     let spec = GenerateSpec {

@@ -31,6 +31,7 @@ fn spec(layer: Layer) -> FrameSpec {
             },
             _ => Transport::Ethernet,
         },
+        dscp: 0,
     }
 }
 

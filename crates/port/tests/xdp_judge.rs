@@ -37,6 +37,7 @@ fn specs() -> Vec<FrameSpec> {
     all.map(|(transport, vlans)| FrameSpec {
         vlans,
         transport,
+        dscp: 46,
         ..plain
     })
     .collect()
@@ -195,9 +196,14 @@ fn both_checkers_judge_any_frame_alike() {
             source: Some(SOURCE),
             udp_port: 7777,
             stream: Some(0),
+            dscp: None,
         },
         Flow {
             stream: Some(1),
+            ..Flow::default()
+        },
+        Flow {
+            dscp: Some(46),
             ..Flow::default()
         },
     ];

@@ -206,6 +206,7 @@ fn flow(
             source: Some(sender.mac.0),
             udp_port: header::UDP_PORT,
             stream: Some(stream),
+            dscp: None,
         },
         slots: (trial.buffers == Some(Buffers::Prefilled))
             .then_some(wirelab_port::packet::PREFILLED_SLOTS),
@@ -252,5 +253,6 @@ pub fn frame_spec(trial: &Trial, source: [u8; 6], destination: [u8; 6], stream: 
         source,
         vlans,
         transport,
+        dscp: 0,
     }
 }

@@ -169,6 +169,7 @@ impl Bench {
                 addresses: [lab.address(0, Side::Tester), lab.address(0, Side::Node)],
                 ports: PORTS,
             },
+            dscp: 0,
         };
         Ok(Bench {
             lab,
@@ -252,6 +253,7 @@ impl Bench {
                 source: Some(self.frame.destination),
                 udp_port: PORTS[0],
                 stream: None,
+                dscp: None,
             },
             slots: None,
             time_every: 16,

@@ -26,6 +26,7 @@ fn checker(rig: &Rig, udp_port: u16, pass: bool) -> Checker {
             source: Some(rig.ethernet().destination),
             udp_port,
             stream: None,
+            dscp: None,
         },
         slots: None,
         time_every: 1,

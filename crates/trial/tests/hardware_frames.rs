@@ -38,6 +38,7 @@ fn flow(line: &str) -> Flow {
         source: known(words[1]).map(|hex| bytes(&hex).try_into().unwrap()),
         udp_port: 0,
         stream: known(words[2]).map(|number| number.parse().unwrap()),
+        dscp: None,
     }
 }
 

@@ -15,6 +15,9 @@ pub struct Flow {
     pub udp_port: u16,
     /// The only stream that belongs to the flow, if it has only one.
     pub stream: Option<u8>,
+    /// The only code point of the flow's IPv4 headers, if it has only one: a frame that was marked anew on its way is
+    /// foreign.
+    pub dscp: Option<u8>,
 }
 
 /// What one frame is. Variants with a header may be tracked by its sequence.
@@ -131,7 +134,8 @@ fn locate_ipv4(frame: &[u8], offset: usize, flow: &Flow) -> Option<Location> {
     let header_len = usize::from(first & 0x0F) * 4;
     let fragment = be16(frame, offset + 6)? & 0x3FFF;
     let protocol = *frame.get(offset + 9)?;
-    if first >> 4 != 4 || header_len < 20 || fragment != 0 || protocol != 17 {
+    let remarked = flow.dscp.is_some_and(|dscp| frame[offset + 1] >> 2 != dscp);
+    if first >> 4 != 4 || header_len < 20 || fragment != 0 || protocol != 17 || remarked {
         return None;
     }
     locate_udp(frame, offset + header_len, flow)
@@ -179,6 +183,7 @@ pub fn fuzz_classify(bytes: &[u8]) {
             source,
             stream: Some(0),
             udp_port: 7,
+            dscp: None,
         },
     ] {
         if let Verdict::Good(header) = classify(bytes, &flow) {

@@ -49,6 +49,8 @@ pub struct FrameSpec {
     pub vlans: [Option<u16>; 2],
     /// What carries the test header.
     pub transport: Transport,
+    /// Code point of the IPv4 header (RFC 2474), 0 to 63; nothing else has one.
+    pub dscp: u8,
 }
 
 impl FrameSpec {
@@ -121,10 +123,10 @@ impl FrameSpec {
                     payload_len: end - offset - 20,
                     hop_limit: 64,
                 };
-                repr.emit(
-                    &mut Ipv4Packet::new_unchecked(&mut out[offset..end]),
-                    &checksums,
-                );
+                let mut packet = Ipv4Packet::new_unchecked(&mut out[offset..end]);
+                repr.emit(&mut packet, &checksums);
+                packet.set_dscp(self.dscp);
+                packet.fill_checksum();
                 write_udp(
                     &mut out[offset + 20..end],
                     src_addr.into(),
@@ -198,6 +200,7 @@ pub(crate) mod tests {
                 ],
                 ports: [5003, 5003],
             },
+            dscp: 0,
         }
     }
 
@@ -235,7 +238,7 @@ pub(crate) mod tests {
 
     #[test]
     fn udp_frames_have_right_checksums_and_lengths() {
-        let spec = udp4();
+        let spec = FrameSpec { dscp: 46, ..udp4() };
         let sizes = Size::new(SizeUnit::Datagram, 100)
             .resolve_test(spec.framing())
             .unwrap();
@@ -251,6 +254,7 @@ pub(crate) mod tests {
         assert_eq!(n, 142);
         let ip = Ipv4Packet::new_checked(&out[14..n]).unwrap();
         assert!(ip.verify_checksum());
+        assert_eq!((out[15], ip.dscp(), ip.ecn()), (46 << 2, 46, 0));
         let udp = UdpPacket::new_checked(ip.payload()).unwrap();
         assert!(udp.verify_checksum(&ip.src_addr().into(), &ip.dst_addr().into()));
         assert_eq!(udp.payload().len(), 100);

@@ -174,6 +174,7 @@ fn whole_frames() {
             source: SOURCE,
             vlans: [tag(0), tag(1)],
             transport,
+            dscp: 0,
         };
         let framing = Framing {
             layer,

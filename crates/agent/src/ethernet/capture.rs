@@ -17,6 +17,7 @@ pub fn arrivals(link: &Link, peer: Mac, expect: &Expect, cancel: &Cancel) -> Vec
         source: Some(peer.0),
         udp_port: 0,
         stream: Some(expect.stream),
+        dscp: None,
     };
     let wanted = expect.captures as usize;
     let mut captures = Vec::with_capacity(wanted);

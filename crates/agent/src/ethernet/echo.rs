@@ -87,6 +87,7 @@ mod tests {
             source,
             vlans: [None, None],
             transport: Transport::Ethernet,
+            dscp: 0,
         };
         let sizes = Size::new(SizeUnit::Frame, 64)
             .resolve_test(spec.framing())

@@ -96,6 +96,7 @@ pub fn spec(interface: &Interface, peer: Mac, transport: Transport) -> FrameSpec
         source: interface.mac.0,
         vlans: [None, None],
         transport,
+        dscp: 0,
     }
 }
 
@@ -165,6 +166,7 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
             source: Some(trial.peer.0),
             udp_port: 0,
             stream: Some(trial.expect.stream),
+            dscp: None,
         },
         slots: None,
         time_every: 1,

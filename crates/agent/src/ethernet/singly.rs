@@ -33,6 +33,7 @@ impl LinkInlet {
                 source: Some(peer.0),
                 udp_port: 0,
                 stream: Some(stream),
+                dscp: None,
             },
             peer: peer.0,
             blocking,

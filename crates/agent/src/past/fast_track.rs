@@ -68,6 +68,7 @@ pub fn receive(
         source: Some(past.peer.0),
         udp_port,
         stream: Some(expect.stream),
+        dscp: None,
     };
     let (other_port, stack) = apart.unzip();
     let mut inlet = FastInlet {

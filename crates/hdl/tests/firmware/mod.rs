@@ -228,6 +228,7 @@ pub fn test_frame(length: u32, sequence: u32, stream: u8) -> Vec<u8> {
             addresses: [TESTER_IP, NODE_IP],
             ports: [40_001, PORT],
         },
+        dscp: 0,
     };
     let sizes = Size::new(SizeUnit::Length, length)
         .resolve_test(spec.framing())

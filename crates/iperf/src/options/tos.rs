@@ -1,38 +1,15 @@
 //! The type of service as iperf's options spell it: names of code points (RFC 2474, 2597, 3246, 8622) and numbers.
 
-/// Names, and the byte of the IP header that each stands for.
-const NAMES: [(&str, u8); 33] = [
-    ("af11", 0x28),
-    ("af12", 0x30),
-    ("af13", 0x38),
-    ("af21", 0x48),
-    ("af22", 0x50),
-    ("af23", 0x58),
-    ("af31", 0x68),
-    ("af32", 0x70),
-    ("af33", 0x78),
-    ("af41", 0x88),
-    ("af42", 0x90),
-    ("af43", 0x98),
-    ("be", 0x00),
-    ("cs0", 0x00),
-    ("cs1", 0x20),
-    ("cs2", 0x40),
-    ("cs3", 0x60),
-    ("cs4", 0x80),
-    ("cs5", 0xa0),
-    ("cs6", 0xc0),
-    ("cs7", 0xe0),
-    ("ef", 0xb8),
-    // iperf 2.1.8 writes these three two bits too low, where the system refuses them or reads another code point.
-    ("le", 1 << 2),
-    ("nqb", 5 << 2),
+use wirelab_trial::Dscp;
+
+/// Names that iperf has beside those of code points, and the byte of the IP header that each stands for.
+const NAMES: [(&str, u8); 8] = [
+    // iperf 2.1.8 writes this one two bits too low, where the system refuses it or reads another code point.
     ("nqb2", 45 << 2),
     ("ac_be", 0x00),
     ("ac_bk", 0x20),
     ("ac_vi", 0x80),
     ("ac_vo", 0xb8),
-    ("va", 44 << 2),
     ("lowdelay", 0x10),
     ("throughput", 0x08),
     ("reliability", 0x04),
@@ -78,10 +55,10 @@ pub fn parse_dscp(text: &str) -> Result<u8, TosError> {
 }
 
 fn named(text: &str) -> Option<u8> {
-    let found = NAMES
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(text));
-    found.map(|(_, byte)| *byte)
+    let mut names = NAMES.iter();
+    let own = names.find(|(name, _)| name.eq_ignore_ascii_case(text));
+    let point = Dscp::named(text).map(Dscp::tos);
+    point.or(own.map(|(_, byte)| *byte))
 }
 
 /// A number as C reads it: hexadecimal after 0x, octal after 0.

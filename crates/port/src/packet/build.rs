@@ -146,6 +146,7 @@ mod tests {
             source: [2, 0x57, 0x4C, 0, 0, 1],
             vlans,
             transport,
+            dscp: 0,
         }
     }
 

@@ -136,6 +136,7 @@ mod tests {
         source: [2, 0x57, 0x4C, 0, 0, 1],
         vlans: [Some(5), None],
         transport: Transport::Ethernet,
+        dscp: 0,
     };
 
     fn frame(sequence: u32, flags: Flags, time_ns: u64) -> Vec<u8> {

@@ -126,6 +126,7 @@ pub(super) mod tests {
             source: [2, 0x57, 0x4C, 0, 0, 1],
             vlans: [None, None],
             transport: Transport::Ethernet,
+            dscp: 0,
         }
     }
 

@@ -139,6 +139,7 @@ impl Judge {
                 source: None,
                 udp_port: options.udp_port,
                 stream: options.stream,
+                dscp: None,
             },
             ended: Vec::new(),
             section: 0,

@@ -125,6 +125,8 @@ pub struct ChkCfg {
     pub slots: u32,
     pub since_known: u32,
     pub sample_shift: u32,
+    pub dscp_known: u32,
+    pub dscp: u32,
     pub since_ns: u64,
 }
 

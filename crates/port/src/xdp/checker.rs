@@ -173,6 +173,8 @@ impl Checker {
                 slots: job.slots.unwrap_or(0),
                 since_known: u32::from(options.sent_since_ns.is_some()),
                 sample_shift,
+                dscp_known: u32::from(job.flow.dscp.is_some()),
+                dscp: job.flow.dscp.unwrap_or_default().into(),
                 since_ns: options.sent_since_ns.unwrap_or(0),
             },
         );

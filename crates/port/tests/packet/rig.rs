@@ -77,6 +77,7 @@ pub fn spec(destination: [u8; 6], source: [u8; 6]) -> FrameSpec {
         source,
         vlans: [None, None],
         transport: Transport::Ethernet,
+        dscp: 0,
     }
 }
 

@@ -173,6 +173,7 @@ pub fn spec(source: [u8; 6]) -> FrameSpec {
         source,
         vlans: [None, None],
         transport: Transport::Ethernet,
+        dscp: 0,
     }
 }
 

@@ -123,6 +123,7 @@ pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Can
     let client = Client {
         sending: plan.config.sending,
         interval: plan.config.interval,
+        options: plan.config.options,
         ..Client::new(plan.config.server, asked)
     };
     let once = || {

@@ -67,6 +67,7 @@ pub fn prepare(
             source: node_mac.and_then(mac),
             udp_port: 0,
             stream: Some(stream),
+            dscp: None,
         },
         slots: ready.then_some(PREFILLED_SLOTS),
         time_every: if plan.resolved.frames_per_s.is_some() {
@@ -180,6 +181,7 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
                 (_, outer) => [Some(outer), Some(101)],
             },
             transport: Transport::Ethernet,
+            dscp: 0,
         },
         sizes: plan.resolved.sizes,
         stream: plan.streams.to_node,

@@ -1,5 +1,9 @@
 //! From a trial to what the node is asked and what the tester does itself, checked before anything is sent.
 
+use std::io;
+use std::os::fd::AsFd;
+
+use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Load as Asked};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
@@ -67,6 +71,8 @@ pub struct Plan {
     pub streams: Streams,
     /// What the node is asked; ports and addresses are added by the layer.
     pub start: Start,
+    /// Code point of the IPv4 headers that the tester sends (RFC 2474), 0 to 63.
+    pub dscp: u8,
     /// The UDP port of one frame of each pair, where two ways take turns: that which a rule of the fast track names.
     pub turns: Option<u16>,
 }
@@ -89,6 +95,17 @@ impl Plan {
         self.streams = streams;
         self.start.tx_stream = Some(streams.from_node);
         self.start.rx_stream = Some(streams.to_node);
+    }
+
+    /// Mark what the tester sends by a socket of the flow.
+    ///
+    /// # Errors
+    /// Where the system refuses the mark.
+    pub fn mark(&self, socket: &impl AsFd) -> io::Result<()> {
+        match self.dscp {
+            0 => Ok(()),
+            dscp => Ok(setsockopt(socket, sockopt::Ipv4Tos, &i32::from(dscp << 2))?),
+        }
     }
 
     /// What the tester sends.
@@ -184,6 +201,7 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
         resolved,
         background,
         start,
+        dscp: 0,
         turns: None,
     };
     plan.on_streams(plan.streams);

@@ -18,7 +18,11 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Connect, and what the tester does then.
 pub fn sides<'a>(plan: &'a Plan, node: SocketAddr, started: &Started) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
-    let connect = || TcpStream::connect_timeout(&peer, CONNECT);
+    let connect = || -> io::Result<TcpStream> {
+        let stream = TcpStream::connect_timeout(&peer, CONNECT)?;
+        plan.mark(&stream)?;
+        Ok(stream)
+    };
     let to_node = plan.resolved.tester_sends().then(connect).transpose()?;
     let from_node = plan.resolved.node_sends().then(connect).transpose()?;
     let mut sides = Sides::default();

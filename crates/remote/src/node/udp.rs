@@ -33,6 +33,7 @@ pub fn sides<'a>(
 ) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
     let mut sides = Sides::default();
+    plan.mark(socket)?;
     if plan.resolved.trial.direction == Direction::Echo {
         socket.connect(peer)?;
         let beside = background::socket(plan, peer)?;
@@ -48,6 +49,7 @@ pub fn sides<'a>(
             .turns
             .map(|port| connected(SocketAddr::new(node.ip(), port)));
         let second = second.transpose()?;
+        second.iter().try_for_each(|second| plan.mark(second))?;
         let beside = background::socket(plan, peer)?;
         sides.send = Some(Box::new(move |live, cancel| {
             let mut background = background::begin(plan, beside.as_ref())?;

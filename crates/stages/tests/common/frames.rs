@@ -50,6 +50,7 @@ pub fn udp4(source: [u8; 4], ports: [u16; 2]) -> FrameSpec {
             addresses: [Ipv4Address::from(source), Ipv4Address::from(IPV4)],
             ports,
         },
+        dscp: 0,
     }
 }
 

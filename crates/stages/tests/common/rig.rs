@@ -37,6 +37,7 @@ impl Rig {
             source: self.macs[0],
             vlans: [None, None],
             transport: Transport::Ethernet,
+            dscp: 0,
         }
     }
 

@@ -28,6 +28,7 @@ fn spec(transport: Transport, tags: [Option<u16>; 2]) -> FrameSpec {
         source: [2, 0x57, 0x4C, 0, 0, 1],
         vlans: tags,
         transport,
+        dscp: 0,
     }
 }
 

@@ -27,6 +27,7 @@ pub fn run(args: &ReceiveArgs) -> Result {
         source,
         udp_port: 0,
         stream: Some(args.stream),
+        dscp: None,
     };
     let job = CheckJob {
         flow,

@@ -46,6 +46,7 @@ pub fn frames_per_s(trial: &Trial) -> Field<f64> {
             _ => [Some(100), Some(101)],
         },
         transport,
+        dscp: 0,
     };
     let offer = Offer {
         stream: 0,

@@ -92,6 +92,7 @@ impl Line {
             source: Some(self.ends.node_mac),
             udp_port: UDP_PORT,
             stream: Some(stream),
+            dscp: None,
         };
         // Frames of another layer are no part of this trial.
         let ethertype = match plan.resolved.trial.framing.layer {
@@ -202,6 +203,7 @@ impl Line {
                 _ => [Some(100), Some(101)],
             },
             transport,
+            dscp: plan.dscp,
         }
     }
 }

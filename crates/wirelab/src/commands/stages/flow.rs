@@ -57,6 +57,7 @@ impl Flow {
                     ports: [UDP_PORT, self.port],
                 },
             },
+            dscp: 0,
         };
         let size = Size::new(SizeUnit::Length, 128);
         let sizes = size
