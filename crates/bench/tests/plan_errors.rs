@@ -14,7 +14,7 @@ fn line(line: &str) -> String {
 #[test]
 fn unknown_keys_name_the_nearest() {
     let keys = "name, layer, vlan, frame, length, payload, datagram, load, direction, ports, \
-                buffers, time, frames, rate, path, wait, rule, background, probes, strict_gaps, inject, warmup, repeat";
+                buffers, time, frames, rate, path, wait, rule, background, probes, strict_gaps, dscp, inject, warmup, repeat";
     assert_eq!(
         line("laod = \"max\""),
         format!(

@@ -7,7 +7,7 @@ use crate::table::Entry;
 use crate::table::Table;
 
 /// The keys of a trial.
-pub const TRIAL_KEYS: [&str; 19] = [
+pub const TRIAL_KEYS: [&str; 20] = [
     "layer",
     "vlan",
     "frame",
@@ -27,10 +27,11 @@ pub const TRIAL_KEYS: [&str; 19] = [
     "background",
     "probes",
     "strict_gaps",
+    "dscp",
 ];
 
 /// Those of them that a section of a plan has once for all its trials, matrix or search.
-pub const SHARED_KEYS: [&str; 2] = ["rate", "strict_gaps"];
+pub const SHARED_KEYS: [&str; 3] = ["rate", "strict_gaps", "dscp"];
 
 /// The four ways to write a size.
 pub const SIZE_UNITS: [SizeUnit; 4] = [
@@ -97,6 +98,9 @@ pub fn shared<'a>(get: impl Fn(&'static str) -> Option<Entry<'a>>, trial: &mut T
     }
     if let Some(entry) = get("strict_gaps") {
         trial.strict_gaps = entry.flag()?;
+    }
+    if let Some(entry) = get("dscp") {
+        trial.dscp = Some(entry.word()?);
     }
     Ok(())
 }

@@ -47,7 +47,7 @@ fn what_is_wrong_is_named_with_its_place() {
             "trial = { lenght = 64 }",
             "t.toml:1:11: trial.lenght: no such key: did you mean 'length'? The keys here are layer, vlan, frame, \
              length, payload, datagram, load, direction, ports, buffers, time, frames, rate, path, wait, rule, \
-             background, probes, strict_gaps",
+             background, probes, strict_gaps, dscp",
         ),
         (
             "trial = { frames = 5 }",

@@ -332,6 +332,7 @@ fn a_model_of_one_way_declines_each_way_by_name() {
         TrialOption::Link,
         TrialOption::Buffers,
         TrialOption::StrictGaps,
+        TrialOption::Dscp,
         TrialOption::Faults,
     ];
     for (field, asked) in nxp("copied", 50).asking_all_but(&taken) {

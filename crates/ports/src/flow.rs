@@ -4,7 +4,7 @@ use wirelab_port::iface::{IfaceError, Interface, PortName};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_trial::{
-    Accepts, Buffers, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Sizes,
+    Accepts, Buffers, Direction, Dscp, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Sizes,
     Trial, TrialOption,
 };
 use wirelab_wire::{Flow, FrameSpec, LineRate, Transport, header};
@@ -82,6 +82,7 @@ const ACCEPTS: Accepts<'_> = Accepts {
         TrialOption::Buffers,
         TrialOption::StrictGaps,
         TrialOption::Faults,
+        TrialOption::Dscp,
     ],
     sizes: SizeLimits::TestFrame,
     reasons: &[
@@ -206,7 +207,7 @@ fn flow(
             source: Some(sender.mac.0),
             udp_port: header::UDP_PORT,
             stream: Some(stream),
-            dscp: None,
+            dscp: trial.dscp.map(Dscp::point),
         },
         slots: (trial.buffers == Some(Buffers::Prefilled))
             .then_some(wirelab_port::packet::PREFILLED_SLOTS),
@@ -253,6 +254,6 @@ pub fn frame_spec(trial: &Trial, source: [u8; 6], destination: [u8; 6], stream: 
         source,
         vlans,
         transport,
-        dscp: 0,
+        dscp: trial.dscp.map_or(0, Dscp::point),
     }
 }

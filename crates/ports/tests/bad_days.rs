@@ -87,6 +87,7 @@ fn what_a_trial_cannot_have_is_named_with_the_limit() {
         TrialOption::Buffers,
         TrialOption::StrictGaps,
         TrialOption::Faults,
+        TrialOption::Dscp,
     ];
     for (field, asked) in trial(10).asking_all_but(&taken) {
         let NodeError::Unsupported(no) = refused(&mut node, &asked) else {

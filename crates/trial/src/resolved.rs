@@ -96,6 +96,10 @@ impl Accepts<'_> {
                 return Err(self.refusal(option.name(), || self.otherwise.to_owned()));
             }
         }
+        if trial.dscp.is_some() && !matches!(layer, Layer::UdpIpv4 | Layer::TcpIpv4) {
+            let why = "a code point is marked in the IPv4 header: ask --layer udp4 or tcp4";
+            return Err(NodeError::unsupported("dscp", why));
+        }
         if let Some(buffers) = &trial.buffers {
             self.among("buffers", buffers, self.buffers, word)?;
         }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::{Framing, LineRate, Size, SizeError, Sizes};
 
+use crate::dscp::Dscp;
 use crate::faults::FaultRates;
 use crate::load::Load;
 use crate::way::{Background, Path, Probes, Wait};
@@ -100,6 +101,10 @@ pub struct Trial {
     /// Faults made by the sender.
     #[serde(skip_serializing_if = "FaultRates::is_clean", default)]
     pub faults: FaultRates,
+    /// Code point of the IPv4 headers of the trial's frames (RFC 2474), 0 to 63; `None` leaves it to the sender, which
+    /// marks nothing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dscp: Option<Dscp>,
 }
 
 impl Trial {
@@ -127,6 +132,7 @@ impl Trial {
             probes: None,
             strict_gaps: false,
             faults: FaultRates::default(),
+            dscp: None,
         }
     }
 
@@ -181,6 +187,8 @@ options! {
     StrictGaps "strict_gaps",
     /// Faults made by the sender.
     Faults "faults",
+    /// The code point of IPv4 headers.
+    Dscp "dscp",
 }
 
 impl Trial {
@@ -203,6 +211,7 @@ impl Trial {
             probes,
             strict_gaps,
             faults,
+            dscp,
         } = self;
         [
             (TrialOption::Link, link_bits_per_s.is_some()),
@@ -214,6 +223,7 @@ impl Trial {
             (TrialOption::Probes, probes.is_some()),
             (TrialOption::StrictGaps, *strict_gaps),
             (TrialOption::Faults, !faults.is_clean()),
+            (TrialOption::Dscp, dscp.is_some()),
         ]
         .into_iter()
         .filter_map(|(option, asked)| asked.then_some(option))
@@ -240,6 +250,7 @@ impl Trial {
             TrialOption::Probes => trial.probes = Some(Probes::Off),
             TrialOption::StrictGaps => trial.strict_gaps = true,
             TrialOption::Faults => trial.faults.drop = 0.1,
+            TrialOption::Dscp => trial.dscp = Dscp::named("EF"),
         }
         trial
     }

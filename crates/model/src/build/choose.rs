@@ -32,8 +32,9 @@ fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
         ports: all,
         buffers: trial.buffers.as_slice(),
         paths: trial.path.as_slice(),
-        // Strict gaps have no effect: in simulated time no frame is late.
+        // Without effect: strict gaps, since in simulated time no frame is late, and the code point, which no stage reads.
         options: &[
+            TrialOption::Dscp,
             TrialOption::Link,
             TrialOption::Buffers,
             TrialOption::Path,

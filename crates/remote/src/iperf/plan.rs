@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use wirelab_iperf::v2::{Amount, ClientConfig, Mode, Protocol, Rate};
 use wirelab_trial::{
-    Accepts, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial, TrialOption,
+    Accepts, Direction, Dscp, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial,
+    TrialOption,
 };
 use wirelab_wire::LineRate;
 
@@ -102,13 +103,17 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
         Direction::Both,
         Direction::Echo,
     ];
-    const OPTIONS: [TrialOption; 3] = [
+    // Only beside blocks that come back a second stream is sent, over UDP; their own connection is not marked.
+    const OF_ECHO: [TrialOption; 3] = [
         TrialOption::Link,
         TrialOption::StrictGaps,
         TrialOption::Background,
     ];
-    // Only beside blocks that come back a second stream is sent, over UDP.
-    let with_background = trial.direction == Direction::Echo;
+    const OPTIONS: [TrialOption; 3] = [
+        TrialOption::Link,
+        TrialOption::StrictGaps,
+        TrialOption::Dscp,
+    ];
     Accepts {
         layers: &ALL_LAYERS,
         directions: match trial.framing.layer.is_tcp() {
@@ -119,9 +124,9 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
         ports: 1,
         buffers: &[],
         paths: &[],
-        options: match with_background {
-            true => &OPTIONS,
-            false => &OPTIONS[..2],
+        options: match trial.direction {
+            Direction::Echo => &OF_ECHO,
+            _ => &OPTIONS,
         },
         sizes: SizeLimits::Any,
         reasons: &REASONS,
@@ -152,6 +157,7 @@ pub fn plan(
     config.length_bytes = length_bytes(datagram, layer, frames_per_s);
     config.rate = rate(trial, datagram, frames_per_s);
     config.sending.strict_gaps = trial.strict_gaps;
+    config.options.tos = trial.dscp.map(Dscp::tos);
     config.amount = amount(trial, datagram, frames_per_s)?;
     // What the peer sends is wanted alone: our own leg only opens the test.
     config.own_amount = (trial.direction == Direction::Transmit).then_some(Amount::Bytes(1));

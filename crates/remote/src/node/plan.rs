@@ -8,8 +8,8 @@ use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Load as Asked};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
 use wirelab_trial::{
-    Accepts, Direction, Extent, Layer, Link, Load, NodeError, Path, Resolved, SizeLimits, Trial,
-    TrialOption,
+    Accepts, Direction, Dscp, Extent, Layer, Link, Load, NodeError, Path, Resolved, SizeLimits,
+    Trial, TrialOption,
 };
 use wirelab_wire::LineRate;
 
@@ -131,7 +131,7 @@ impl Plan {
 }
 
 /// The optional fields of a trial that a node may take; what it says of itself decides which buffers and paths.
-const OPTIONS: [TrialOption; 8] = [
+const OPTIONS: [TrialOption; 9] = [
     TrialOption::Link,
     TrialOption::Buffers,
     TrialOption::Path,
@@ -140,9 +140,10 @@ const OPTIONS: [TrialOption; 8] = [
     TrialOption::Background,
     TrialOption::Probes,
     TrialOption::StrictGaps,
+    TrialOption::Dscp,
 ];
 /// Why a node refuses what it could not take whatever it says of itself.
-const REASONS: [(&str, &str); 3] = [
+const REASONS: [(&str, &str); 4] = [
     (
         "vlan_tags",
         "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it",
@@ -151,6 +152,11 @@ const REASONS: [(&str, &str); 3] = [
     (
         "faults",
         "faults are made between ports of this host: leave --inject out",
+    ),
+    (
+        "dscp",
+        "the tester marks what it sends, and the node control protocol has no field for what the node sends: ask \
+         --direction rx or echo",
     ),
 ];
 
@@ -168,7 +174,10 @@ fn resolve(
         ports: 1,
         buffers: &node.buffers,
         paths: &paths,
-        options: &OPTIONS,
+        options: match trial.direction {
+            Direction::Transmit | Direction::Both => &OPTIONS[..8],
+            Direction::Receive | Direction::Echo => &OPTIONS,
+        },
         sizes: SizeLimits::TestFrame,
         reasons: &REASONS,
         otherwise: "a node is not asked for this: leave it out",
@@ -201,7 +210,7 @@ pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result
         resolved,
         background,
         start,
-        dscp: 0,
+        dscp: trial.dscp.map_or(0, Dscp::point),
         turns: None,
     };
     plan.on_streams(plan.streams);

@@ -105,6 +105,19 @@ fn what_every_trial_has_is_refused_with_what_the_node_does() {
 }
 
 #[test]
+fn a_code_point_is_of_ipv4_alone() {
+    let accepts = Accepts {
+        options: &[TrialOption::Dscp],
+        ..PLAIN
+    };
+    let mut marked = trial().asking(TrialOption::Dscp);
+    assert!(accepts.check(&marked).is_ok());
+    marked.framing.layer = Layer::Ethernet;
+    let why = refused(&marked, &accepts);
+    assert!(why.starts_with("dscp: ") && why.contains("udp4"), "{why}");
+}
+
+#[test]
 fn a_link_rate_that_is_given_paces_what_nothing_else_would() {
     let accepts = Accepts {
         options: &[TrialOption::Link],

@@ -1,0 +1,101 @@
+//! The code point of a trial is in each IPv4 header on the wire, on both paths, and the header's checksum is right.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::{alone, assert_clean, counts, node, run, trial};
+use wirelab_port::job::CheckJob;
+use wirelab_port::netns::may_test;
+use wirelab_port::packet::{CheckOptions, Checker, FrameSink};
+use wirelab_ports::Path;
+use wirelab_trial::{Framing, Layer, Size, SizeUnit, Trial};
+use wirelab_wire::{Flow, header};
+
+const FRAMES: u64 = 200;
+
+struct Memory(Arc<Mutex<Vec<Vec<u8>>>>);
+
+impl FrameSink for Memory {
+    fn frame(&mut self, _: u64, frame: &[u8]) -> std::io::Result<()> {
+        self.0.lock().unwrap().push(frame.to_vec());
+        Ok(())
+    }
+}
+
+fn marked(dscp: &str) -> Trial {
+    Trial {
+        framing: Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        },
+        size: Size::new(SizeUnit::Datagram, 100),
+        dscp: Some(dscp.parse().unwrap()),
+        ..trial(FRAMES)
+    }
+}
+
+/// The sum of an IPv4 header without options: all ones where its checksum is right (RFC 1071).
+fn sum(header: &[u8]) -> u16 {
+    let words = header
+        .chunks(2)
+        .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
+    let sum = words.sum::<u32>();
+    ((sum & 0xFFFF) + (sum >> 16)) as u16
+}
+
+#[test]
+fn each_frame_on_the_wire_has_the_code_point() {
+    let _alone = alone();
+    for (path, dscp, tos) in [(Path::Packet, "EF", 0xB8), (Path::Packet, "63", 0xFC)] {
+        let Some(mut node) = node(1, path) else {
+            return;
+        };
+        let frames: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
+        let check = CheckJob {
+            flow: Flow {
+                udp_port: header::UDP_PORT,
+                ..Flow::default()
+            },
+            slots: None,
+            time_every: 1,
+        };
+        let options = CheckOptions {
+            sink: Some(Box::new(Memory(Arc::clone(&frames)))),
+            ..CheckOptions::default()
+        };
+        let port = node.pairs()[0].tester.clone();
+        let tap = Checker::start(&port, &check, options).unwrap();
+        assert_clean(&run(&mut node, &marked(dscp)), dscp);
+        drop(tap.finish(std::time::Duration::from_millis(100)).unwrap());
+        let frames = frames.lock().unwrap();
+        // What else the host says on the port goes to other UDP ports.
+        let port = header::UDP_PORT.to_be_bytes();
+        let ours = frames
+            .iter()
+            .filter(|f| f.len() > 38 && f[12..14] == [8, 0] && f[36..38] == port);
+        let heads: Vec<&[u8]> = ours.map(|f| &f[14..34]).collect();
+        // A path is first asked with up to ten frames of no run whether it carries any.
+        let seen = heads.len() as u64;
+        assert!((FRAMES..=FRAMES + 10).contains(&seen), "{dscp}: {seen}");
+        for head in heads {
+            assert_eq!((head[1], sum(head)), (tos, 0xFFFF), "{dscp}: {head:02x?}");
+        }
+    }
+}
+
+#[test]
+fn the_checkers_of_both_paths_take_the_flow_by_its_code_point() {
+    let _alone = alone();
+    if !may_test() {
+        return;
+    }
+    for path in [Path::Xdp, Path::Packet] {
+        let mut node = node(1, path).unwrap();
+        for dscp in ["CS5", "AF41", "0"] {
+            let observation = run(&mut node, &marked(dscp));
+            assert_clean(&observation, &format!("{path:?} {dscp}"));
+            assert_eq!(counts(&observation.flows[0]).good_frames, FRAMES);
+        }
+    }
+}
