@@ -44,7 +44,12 @@ fn forge(victim: &Victim<'_>, kind: Generation, mode: Mode) -> (usize, usize) {
 #[test]
 fn a_forged_start_makes_a_node_send_no_more_than_it_got() {
     let Some(lab) = lab("wlf") else { return };
-    let kinds = [Generation::V205, Generation::V2010, Generation::Wide];
+    let kinds = [
+        Generation::V205,
+        Generation::V2010,
+        Generation::V2013,
+        Generation::Wide,
+    ];
     let modes = [Mode::Dual, Mode::Tradeoff, Mode::Reverse, Mode::FullDuplex];
     for kind in kinds {
         let node = Victim::node(&lab, Side::Node, &[]);
@@ -273,8 +278,8 @@ fn a_cut_at_any_state_ends_that_test_alone() {
         ],
     ];
     for args in clients {
-        for ms in [5, 30, 80, 200, 500] {
-            node.client_killed_after(args, Duration::from_millis(ms));
+        for bytes in [1, 100, 300, 500, 1000, 2000, 10_000] {
+            node.client_killed_after(args, bytes);
         }
     }
     for port in PORTS {
@@ -301,7 +306,12 @@ fn mutated(seeds: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
 fn a_hundred_thousand_mutated_datagrams_get_no_more_than_they_bring() {
     let Some(lab) = lab("wlm") else { return };
     let node = Victim::node(&lab, Side::Node, &[]);
-    let kinds = [Generation::V205, Generation::V2010, Generation::Wide];
+    let kinds = [
+        Generation::V205,
+        Generation::V2010,
+        Generation::V2013,
+        Generation::Wide,
+    ];
     let two = kinds.iter().flat_map(|kind| {
         let ids = [kind.first_id(), 1, -2];
         ids.map(|id| datagram(*kind, Mode::Dual, 9, id))

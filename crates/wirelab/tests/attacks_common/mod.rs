@@ -14,8 +14,8 @@ use wirelab_port::netns::NetNs;
 pub const CONTROL: u16 = 5002;
 pub const TWO: u16 = 5001;
 pub const THREE: u16 = 5201;
-/// Longest wait for anything.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest wait for anything; each client that is asked may have to wait for all others of a busy host.
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A lab; `None` where namespaces cannot be made.
 pub fn lab(name: &str) -> Option<EphemeralLab> {
@@ -265,15 +265,22 @@ impl<'a> Victim<'a> {
         }
     }
 
-    /// A client that is killed after some time.
-    pub fn client_killed_after(&self, args: &[&str], time: Duration) {
+    /// A client that is killed after so many bytes of frames to the victim, which a busy host sends later but not otherwise.
+    pub fn client_killed_after(&self, args: &[&str], bytes: u64) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
         command
             .args(args)
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let mut child = self.attackers().spawn(&mut command).unwrap();
-        std::thread::sleep(time);
+        let (before, until) = (self.traffic().0, Instant::now() + PATIENCE);
+        while self.traffic().0 < before + bytes {
+            assert!(Instant::now() < until, "{args:?}: {bytes} bytes never came");
+            // Some end by themselves before.
+            if child.try_wait().unwrap().is_some() {
+                return;
+            }
+        }
         let _ = child.kill();
         let _ = child.wait();
     }
