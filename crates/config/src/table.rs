@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use wirelab_trial::nearest::{did_you_mean, head};
 use wirelab_trial::{Background, Layer};
 
 use crate::error::{FileError, Read};
@@ -215,21 +216,6 @@ impl<'a> Table<'a> {
 
 pub(crate) fn as_table<'a>(value: &'a Spanned<DeValue<'a>>) -> Option<&'a DeTable<'a>> {
     value.get_ref().as_table()
-}
-
-/// `did you mean 'x'? ` where one of the known words is near, or nothing.
-pub fn did_you_mean<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> String {
-    known
-        .map(|k| (strsim::damerau_levenshtein(k, head(word)), k))
-        .min()
-        .filter(|(distance, k)| *distance <= k.len().div_ceil(3).max(2))
-        .map_or(String::new(), |(_, k)| format!("did you mean '{k}'? "))
-}
-
-/// The first 64 characters: a hostile key may be long.
-fn head(name: &str) -> &str {
-    let end = name.char_indices().nth(64).map_or(name.len(), |(at, _)| at);
-    &name[..end]
 }
 
 fn qualified(table: &str, key: &str) -> String {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use wirelab_config::FileError;
-use wirelab_config::table::did_you_mean;
+use wirelab_trial::nearest::did_you_mean;
 
 use crate::table::Study;
 

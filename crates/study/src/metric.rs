@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use wirelab_config::table::did_you_mean;
+use wirelab_trial::nearest::did_you_mean;
 
 use crate::quantity::Dimension;
 

@@ -26,14 +26,19 @@ pub mod format;
 pub mod held;
 pub mod hold_watch;
 pub mod host_clock;
+pub mod images;
 pub mod interval;
 pub mod jitter;
 pub mod job;
+pub mod kind;
 pub mod load;
 pub mod log_linear;
 pub mod measuring;
+pub mod nearest;
 pub mod node;
+pub mod node_name;
 pub mod observation;
+pub mod open;
 pub mod pace;
 pub mod pdv;
 pub mod pool;
@@ -62,14 +67,20 @@ pub use field::{Field, Kind};
 pub use hold_watch::{HoldWatch, Holds};
 pub use interval::{FlowIntervals, Over, PercentileIntervals, Stated};
 pub use jitter::Jitter;
+pub use kind::{NodeKind, NodeKinds, Profile};
 pub use load::{Load, LoadError};
 pub use log_linear::LogLinear;
 pub use measuring::{CostLoad, Measuring, Overhead, PointCost};
-pub use node::{Cancel, Capabilities, Description, Node, NodeError, Progress, Unsupported};
+pub use node::{
+    Cancel, Capabilities, CaptureLimits, Description, Node, NodeError, Progress, StageSource,
+    TesterCeiling, Unsupported,
+};
+pub use node_name::{NameError, NodeName};
 pub use observation::{
     CpuLoad, Elapsed, FlowObservation, NODE_BUSY, NODE_FAILED, Observation, SenderObservation,
     Spans, Status, TesterObservation, Warning, is_node_busy,
 };
+pub use open::{OpenError, OpenOptions, Purpose};
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
 pub use pool::{pooled, pooled_runs};

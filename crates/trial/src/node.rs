@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Layer;
 
-use crate::observation::Observation;
+use crate::field::Field;
+use crate::observation::{Observation, Warning};
 use crate::trial::{Buffers, Direction, Trial};
 use crate::way::Path;
 
@@ -121,6 +122,32 @@ impl Progress for () {
     fn report(&self, _: u64, _: u64, _: &str) {}
 }
 
+/// Frames/s of one flow that the tester reaches against itself in one run, when asked this trial with all its flows; or why
+/// that is not known.
+pub type TesterCeiling = Box<dyn FnMut(&Trial) -> Field<f64>>;
+
+/// Frames of a trial whose times at its capture points a node keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureLimits {
+    /// Of one trial; more are asked in several trials.
+    pub of_a_trial: u64,
+    /// In all, where that is few.
+    pub in_all: Option<u64>,
+}
+
+/// What the stages of a node are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageSource {
+    /// Its own capture points by its own clock, as far as it has any.
+    Timed,
+    /// The same, inside a Linux kernel that traces itself.
+    Traced,
+    /// Counts of instructions, of both directions in one trial.
+    Counted,
+    /// Capture units beside the CPU in simulated time, of both directions in one trial.
+    Simulated,
+}
+
 /// A device under test: Linux ports, an iperf peer, a board, HDL in simulation, or a model on paper.
 pub trait Node {
     /// What it is and can do.
@@ -144,4 +171,59 @@ pub trait Node {
     fn warm_up(&mut self, trial: &Trial, cancel: &Cancel) -> Result<(), NodeError> {
         self.run(trial, &(), cancel).map(drop)
     }
+
+    /// What a trial takes beside the time in which frames are offered, in ps, from tries with room to spare: connections and
+    /// reports of a peer across a network, threads and rings of ports.
+    fn overhead_ps(&self) -> u64 {
+        0
+    }
+
+    /// What the tester itself can do with this node's traffic. It is asked between trials, apart from the node.
+    fn tester_ceiling(&self) -> TesterCeiling {
+        Box::new(|_| Field::absent("the tester takes no simulated time"))
+    }
+
+    /// How many frames its capture points keep.
+    fn capture_limits(&self) -> CaptureLimits {
+        CaptureLimits {
+            of_a_trial: u64::MAX,
+            in_all: None,
+        }
+    }
+
+    /// What its stages are taken from.
+    fn stages(&self) -> StageSource {
+        StageSource::Timed
+    }
+
+    /// Write every frame that arrives at it or at the tester into a new pcapng file from now on.
+    ///
+    /// # Errors
+    /// [`NodeError`] where its frames are not between ports, or the file cannot be made.
+    fn start_capture(&mut self, _: &std::path::Path) -> Result<(), NodeError> {
+        Err(NodeError::bad(
+            "--capture takes frames between ports: measure lab:N, ports:… or hdl:N with it",
+        ))
+    }
+
+    /// End the file, and say how many frames it has; `None` where none was begun.
+    ///
+    /// # Errors
+    /// [`NodeError`] where it cannot be written.
+    fn end_capture(&mut self) -> Result<Option<u64>, NodeError> {
+        Ok(None)
+    }
+
+    /// What figures of it will not be of, known before anything is sent.
+    fn warnings(&self) -> Vec<Warning> {
+        Vec::new()
+    }
+
+    /// What it lacks in the place where it runs, in its own words.
+    fn notices(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Have another program measure the same from now on where one can, once for each layer and direction.
+    fn hear_second_opinion(&mut self) {}
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use wirelab_config::table::did_you_mean;
+use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::{Direction, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
 use super::{NodeFile, Provenance, StageDecl};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use wirelab_config::table::did_you_mean;
 use wirelab_config::{Entry, Read, Table};
+use wirelab_trial::nearest::did_you_mean;
 
 use super::cells::{figure, need_reason};
 use super::{MAX_CLAIMS, MAX_PARTS, name};

@@ -1,0 +1,349 @@
+//! The kinds of nodes: what each says of itself before a node of it is opened, and the one list of them.
+//!
+//! A crate with a kind of node has a [`NodeKind`]. The command line lists them in one [`NodeKinds`], of which help,
+//! completions and the nodes themselves come. Nothing else compares a kind's name.
+
+use std::collections::BTreeMap;
+
+use wirelab_wire::Layer;
+
+use crate::nearest::nearest;
+use crate::node::Node;
+use crate::node_name::{MODEL, NameError, NodeName};
+use crate::open::{OpenError, OpenOptions};
+use crate::trial::{Direction, Extent};
+
+/// When a trial ends where nobody said: enough for a rate to three digits.
+pub const SECOND: Extent = Extent::Time {
+    time_ps: 1_000_000_000_000,
+};
+
+/// Set-up keys and their values, as in [`crate::Description`].
+pub type Setup = BTreeMap<String, String>;
+
+/// A kind of node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeKind {
+    /// Its name, in front of the colon.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What follows the colon, e.g. `HOST[:PORT]`.
+    pub target: &'static str,
+    /// Whole names, to be copied.
+    pub examples: &'static [&'static str],
+    /// Names that can be listed and completed beside the examples.
+    pub names: fn() -> Vec<&'static str>,
+    /// What a node of that name can do, and what trials of it are by default.
+    pub profile: fn(&NodeName) -> Profile,
+    /// The set-up keys that follow from the name alone.
+    pub setup: fn(&NodeName) -> Result<Setup, OpenError>,
+    /// Why this program was built without it, and the fix; `None` where it has it.
+    pub left_out: Option<&'static str>,
+    /// Opens the node.
+    pub open: fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>,
+}
+
+impl NodeKind {
+    /// A kind with neither names to list nor set-up keys that follow from a name, of the usual profile.
+    pub const fn new(
+        name: &'static str,
+        open: fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>,
+    ) -> NodeKind {
+        NodeKind {
+            name,
+            about: "",
+            target: "",
+            examples: &[],
+            names: Vec::new,
+            profile: |_| Profile::USUAL,
+            setup: |_| Ok(Setup::new()),
+            left_out: None,
+            open,
+        }
+    }
+
+    /// A kind that a program was built without: why, and the fix.
+    pub const fn left_out(name: &'static str, why: &'static str) -> NodeKind {
+        NodeKind {
+            left_out: Some(why),
+            ..NodeKind::new(name, |name, _| {
+                Err(OpenError::usage(format!("{name} was left out")))
+            })
+        }
+    }
+}
+
+/// What is known of a node before it is opened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Profile {
+    /// Whether `measure` without options runs the whole datasheet.
+    pub datasheet: bool,
+    /// Layer of trials where none is given.
+    pub layer: Layer,
+    /// Direction of trials where none is given; the usual ones if `None`.
+    pub direction: Option<Direction>,
+    /// Extent of trials where none is given.
+    pub extent: Extent,
+    /// The same of the trials of a search.
+    pub search_extent: Extent,
+    /// Whether it takes a firmware image in place of its own.
+    pub takes_image: bool,
+    /// Whether its figures are computed, so that no frame is sent and no tester has a part.
+    pub is_computed: bool,
+    /// How `stages` goes with it.
+    pub stages: StageProfile,
+}
+
+/// How the stages of a node are asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StageProfile {
+    /// The options of `stages` that have a meaning for it, beside those of the output.
+    pub options: &'static [&'static str],
+    /// Most frames of a trial whose times it keeps, where that is known before.
+    pub max_frames: Option<u64>,
+    /// Whose limit the lengths are, as in "a lab's interfaces carry"; not checked before the node is opened if `None`.
+    pub lengths_limited_by: Option<&'static str>,
+    /// Whether a VLAN interface on the way to it may add a tag.
+    pub may_add_tag: bool,
+    /// Why it has no capture points, and what to do.
+    pub why_none: Option<&'static str>,
+}
+
+impl Profile {
+    /// Ethernet trials of a second, of which `measure` makes a matrix.
+    pub const USUAL: Profile = Profile {
+        datasheet: false,
+        layer: Layer::Ethernet,
+        direction: None,
+        extent: SECOND,
+        search_extent: SECOND,
+        takes_image: false,
+        is_computed: false,
+        stages: StageProfile {
+            options: &[
+                "length",
+                "count",
+                "load",
+                "wait",
+                "probes",
+                "fast-track",
+                "background",
+                "image",
+            ],
+            max_frames: None,
+            lengths_limited_by: None,
+            may_add_tag: true,
+            why_none: None,
+        },
+    };
+}
+
+/// All kinds that a program has, in the order in which they are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeKinds(pub &'static [&'static NodeKind]);
+
+impl NodeKinds {
+    /// The name that `text` is, and its kind.
+    ///
+    /// # Errors
+    /// [`NameError`], with the nearest kind where there is none of that name.
+    pub fn parse(&self, text: &str) -> Result<(NodeName, &'static NodeKind), NameError> {
+        let name: NodeName = text.parse()?;
+        let found = self.0.iter().find(|kind| kind.name == name.kind());
+        match found {
+            Some(NodeKind {
+                left_out: Some(why),
+                ..
+            }) => Err(NameError::new(&name, *why)),
+            Some(kind) => Ok((name, kind)),
+            None => Err(NameError::new(&name, self.unknown(name.kind()))),
+        }
+    }
+
+    /// Open the node called `text`.
+    ///
+    /// # Errors
+    /// [`OpenError`]
+    pub fn open(&self, text: &str, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
+        let (name, kind) = self.parse(text)?;
+        self.open_parsed(&name, kind, options)
+    }
+
+    /// Open a node whose name was parsed before.
+    ///
+    /// # Errors
+    /// [`OpenError`]
+    pub fn open_parsed(
+        &self,
+        name: &NodeName,
+        kind: &NodeKind,
+        options: &OpenOptions,
+    ) -> Result<Box<dyn Node>, OpenError> {
+        if options.image.is_some() && !(kind.profile)(name).takes_image {
+            return Err(OpenError::usage(
+                "--image is the firmware of a board: measure board:NAME (wirelab board list)",
+            ));
+        }
+        (kind.open)(name, options).map_err(|error| self.or_of_a_kind(name, error))
+    }
+
+    /// An error of a bare name that no model has, with what it may have been meant for; any other as it is.
+    pub fn or_of_a_kind(&self, name: &NodeName, error: OpenError) -> OpenError {
+        let OpenError::Unknown(why) = &error else {
+            return error;
+        };
+        if !name.is_bare() {
+            return error;
+        }
+        let kinds = self.0.iter().map(|kind| kind.name);
+        let word = name.target();
+        let alike = kinds.filter(|kind| *kind != MODEL && word.starts_with(&kind[..1]));
+        let meant = nearest(word, alike).map_or(String::new(), |kind| {
+            format!("; a node of that type is named {kind}:…")
+        });
+        OpenError::Unknown(format!("{why}{meant}. A node is {}", self.summary()))
+    }
+
+    fn unknown(&self, kind: &str) -> String {
+        let names = self.0.iter().map(|kind| kind.name);
+        let meant = nearest(kind, names.clone())
+            .map_or(String::new(), |kind| format!("did you mean '{kind}:'? "));
+        let all: Vec<&str> = names.collect();
+        format!(
+            "there is no node type '{}': {meant}The types are {}; fix: write TYPE:TARGET, e.g. lab:1, or a model's file as \
+             ./FILE.toml",
+            crate::nearest::head(kind),
+            all.join(", ")
+        )
+    }
+
+    /// Each kind in a few words, for the end of a sentence.
+    pub fn summary(&self) -> String {
+        let each = self.lines().into_iter();
+        let each = each.map(|(how, about)| format!("{how} ({about})"));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    /// A line for each kind, for help and documentation: how its nodes are named, and what they are.
+    pub fn lines(&self) -> Vec<(String, &'static str)> {
+        let each = self.0.iter();
+        each.map(|kind| (format!("{}:{}", kind.name, kind.target), kind.about))
+            .collect()
+    }
+
+    /// Whole names to show and to complete: the examples and the names of each kind, each once.
+    pub fn completions(&self) -> Vec<(String, &'static str)> {
+        let mut all: Vec<(String, &str)> = Vec::new();
+        for kind in self.0 {
+            let examples = kind.examples.iter().copied();
+            for name in examples.chain((kind.names)()) {
+                if !all.iter().any(|(known, _)| known == name) {
+                    all.push((name.to_owned(), kind.about));
+                }
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::{Cancel, Description, NodeError, Progress};
+    use crate::observation::Observation;
+    use crate::trial::Trial;
+
+    /// A kind of node is a type with `Node`, and one value.
+    struct Nothing(String);
+
+    impl Node for Nothing {
+        fn describe(&self) -> Description {
+            Description {
+                name: self.0.clone(),
+                ..Description::default()
+            }
+        }
+
+        fn run(
+            &mut self,
+            _: &Trial,
+            _: &dyn Progress,
+            _: &Cancel,
+        ) -> Result<Observation, NodeError> {
+            Err(NodeError::unsupported("trial", "it does nothing"))
+        }
+    }
+
+    static NOTHING: NodeKind = NodeKind {
+        about: "a node that does nothing",
+        target: "NAME",
+        examples: &["nothing:much"],
+        ..NodeKind::new("nothing", |name, _| Ok(Box::new(Nothing(name.to_string()))))
+    };
+    static NO_MODEL: NodeKind = NodeKind {
+        profile: |_| Profile {
+            takes_image: true,
+            ..Profile::USUAL
+        },
+        ..NodeKind::new(MODEL, |name, _| {
+            Err(OpenError::Unknown(format!("there is no model '{name}'")))
+        })
+    };
+    static KINDS: NodeKinds = NodeKinds(&[&NOTHING, &NO_MODEL, &GONE]);
+    static GONE: NodeKind = NodeKind::left_out("gone", "it is not built in; fix: build it");
+
+    #[test]
+    fn a_node_is_opened_by_its_kind() {
+        let options = OpenOptions::default();
+        let node = KINDS.open("nothing:else,x=1", &options).unwrap();
+        assert_eq!(node.describe().name, "nothing:else,x=1");
+        assert_eq!(
+            KINDS.completions(),
+            [("nothing:much".to_owned(), "a node that does nothing")]
+        );
+    }
+
+    #[test]
+    fn a_misspelt_kind_gets_the_nearest_one() {
+        let told = |text: &str, options: &OpenOptions| {
+            KINDS.open(text, options).err().unwrap().to_string()
+        };
+        let options = OpenOptions::default();
+        let error = told("nothign:much", &options);
+        for words in [
+            "'nothign:much'",
+            "did you mean 'nothing:'?",
+            "nothing, model",
+            "fix:",
+        ] {
+            assert!(error.contains(words), "{words}: {error}");
+        }
+        assert!(told("gone:1", &options).contains("'gone:1': it is not built in; fix: build it"));
+        assert!(!told("zzzzzzzzzzz:1", &options).contains("did you mean"));
+        let bare = told("nothin", &options);
+        for words in [
+            "no model 'nothin'",
+            "nothing:…",
+            "nothing:NAME (a node that",
+        ] {
+            assert!(bare.contains(words), "{words}: {bare}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_for_nodes_that_take_one() {
+        let options = OpenOptions {
+            image: Some("a.elf".into()),
+            ..OpenOptions::default()
+        };
+        let error = KINDS.open("nothing:", &options).err().unwrap();
+        assert!(
+            error
+                .to_string()
+                .contains("--image is the firmware of a board")
+        );
+        let error = KINDS.open("x", &options).err().unwrap();
+        assert!(error.to_string().contains("no model 'x'"), "{error}");
+    }
+}

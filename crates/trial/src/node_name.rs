@@ -1,0 +1,282 @@
+//! The name of a node on the command line and in studies, `KIND:TARGET[,KEY[=VALUE]]…`, parsed once.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::nearest::head;
+
+/// The kind of a name that has none: a node model, by its name or file.
+pub const MODEL: &str = "model";
+/// Longest name in bytes: a path of Linux, and some options.
+const LONGEST: usize = 8192;
+
+/// A node's kind, target and options, e.g. `lab:2`, `ports:A:B`, `iperf:HOST,token=FILE`, `hdl:reference,mac=dma`; a name
+/// without a kind is that of a model.
+///
+/// The grammar is the same for all kinds. Whether a kind exists is decided by [`crate::kind::NodeKinds`], and what its
+/// target and options may be by the kind itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeName {
+    /// `None` where the name is a bare one.
+    kind: Option<String>,
+    target: String,
+    /// As they were written.
+    options: Vec<String>,
+}
+
+/// Why a text is no name of a node.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid node name '{}': {why}", shown(.name))]
+pub struct NameError {
+    /// The text.
+    pub name: String,
+    /// What is wrong, and the fix.
+    pub why: String,
+}
+
+impl NameError {
+    /// What is wrong with `name`, and the fix.
+    pub fn new(name: impl fmt::Display, why: impl Into<String>) -> NameError {
+        let (name, why) = (name.to_string(), why.into());
+        NameError { name, why }
+    }
+}
+
+/// What an error shows of a text that may be long or hold control characters.
+fn shown(name: &str) -> String {
+    head(name).escape_debug().collect()
+}
+
+impl NodeName {
+    /// The kind, e.g. `lab`; [`MODEL`] for a bare name.
+    pub fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or(MODEL)
+    }
+
+    /// Whether the name was written without a kind.
+    pub const fn is_bare(&self) -> bool {
+        self.kind.is_none()
+    }
+
+    /// What stands between the kind and the first option; may be empty.
+    pub fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// The options, each with its value where it has one.
+    pub fn options(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.options.iter().map(|option| split(option))
+    }
+
+    /// The value of an option: `Some(None)` where it was given without one.
+    pub fn option(&self, key: &str) -> Option<Option<&str>> {
+        self.options().find(|(k, _)| *k == key).map(|(_, v)| v)
+    }
+
+    /// The target and the options as they were written, for kinds whose target is a list, such as `ports:A:B,C:D`.
+    pub fn items(&self) -> impl Iterator<Item = &str> {
+        let options = self.options.iter().map(String::as_str);
+        std::iter::once(self.target.as_str()).chain(options)
+    }
+
+    /// The same node with one more option.
+    ///
+    /// # Errors
+    /// [`NameError`] where it has that option already, or the value has a comma.
+    pub fn with(&self, key: &str, value: impl fmt::Display) -> Result<NodeName, NameError> {
+        format!("{self},{key}={value}").parse()
+    }
+
+    /// The same target without options.
+    #[must_use]
+    pub fn without_options(&self) -> NodeName {
+        NodeName {
+            options: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// Refuse options that a kind does not take; `known` says in words which it does.
+    ///
+    /// # Errors
+    /// [`NameError`] with the first unknown option.
+    pub fn only_options(&self, keys: &[&str], known: &str) -> Result<(), NameError> {
+        match self.options().find(|(key, _)| !keys.contains(key)) {
+            None => Ok(()),
+            Some((key, _)) => Err(NameError::new(
+                self,
+                format!("unknown option '{}'; fix: {known}", shown(key)),
+            )),
+        }
+    }
+}
+
+fn split(option: &str) -> (&str, Option<&str>) {
+    match option.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (option, None),
+    }
+}
+
+/// The kind in front of the first colon. What has a dot or a slash there is a path.
+fn kind_of(text: &str) -> Option<(&str, &str)> {
+    let (kind, rest) = text.split_once(':')?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    (!kind.is_empty() && kind.chars().all(is_word)).then_some((kind, rest))
+}
+
+impl FromStr for NodeName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<NodeName, NameError> {
+        let bad = |why: &str| Err(NameError::new(text, why));
+        if text.is_empty() {
+            return bad("it is empty; fix: name a node, e.g. lab:1");
+        }
+        if text.len() > LONGEST {
+            return bad(&format!(
+                "it has more than {LONGEST} bytes; fix: shorten it"
+            ));
+        }
+        if text.chars().any(char::is_control) {
+            return bad("it has a control character; fix: leave that out");
+        }
+        let Some((kind, rest)) = kind_of(text) else {
+            let target = text.to_owned();
+            return Ok(NodeName {
+                kind: None,
+                target,
+                options: Vec::new(),
+            });
+        };
+        // A model has no options, and its file may have a comma in its name.
+        let mut parts = match kind {
+            MODEL => rest.splitn(1, ','),
+            _ => rest.splitn(usize::MAX, ','),
+        };
+        let target = parts.next().unwrap_or_default().to_owned();
+        let options: Vec<String> = parts.map(str::to_owned).collect();
+        for (at, option) in options.iter().enumerate() {
+            let (key, _) = split(option);
+            if key.is_empty() {
+                return bad(
+                    "nothing follows a comma; fix: leave the comma out, or write KEY=VALUE behind it",
+                );
+            }
+            if options[..at].iter().any(|before| split(before).0 == key) {
+                let key = shown(key);
+                return bad(&format!(
+                    "'{key}' was given before; fix: give each option once"
+                ));
+            }
+        }
+        Ok(NodeName {
+            kind: Some(kind.to_owned()),
+            target,
+            options,
+        })
+    }
+}
+
+/// As it was written.
+impl fmt::Display for NodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(kind) = &self.kind {
+            write!(f, "{kind}:")?;
+        }
+        f.write_str(&self.target)?;
+        self.options
+            .iter()
+            .try_for_each(|option| write!(f, ",{option}"))
+    }
+}
+
+/// Parses any bytes, for the fuzzer: a name is written again as it was read, and an error fits on a line.
+pub fn fuzz_node_name(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match text.parse::<NodeName>() {
+        Ok(name) => assert_eq!(name.to_string(), text),
+        Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> NodeName {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_name_has_a_kind_a_target_and_options() {
+        for (text, kind, target, options) in [
+            ("lab:2", "lab", "2", vec![]),
+            ("lab:", "lab", "", vec![]),
+            ("iperf:[fd00::1]:5001", "iperf", "[fd00::1]:5001", vec![]),
+            (
+                "iperf:host,token=a=b",
+                "iperf",
+                "host",
+                vec![("token", Some("a=b"))],
+            ),
+            ("hdl:3,loopback", "hdl", "3", vec![("loopback", None)]),
+            (
+                "board:lpc1768,image=my.elf,descriptors=4",
+                "board",
+                "lpc1768",
+                vec![("image", Some("my.elf")), ("descriptors", Some("4"))],
+            ),
+            ("model:a,b", MODEL, "a,b", vec![]),
+            ("am263x", MODEL, "am263x", vec![]),
+            ("./a:b,c.toml", MODEL, "./a:b,c.toml", vec![]),
+        ] {
+            let name = name(text);
+            assert_eq!((name.kind(), name.target()), (kind, target), "{text}");
+            assert_eq!(name.options().collect::<Vec<_>>(), options, "{text}");
+            assert_eq!(name.to_string(), text);
+        }
+        assert!(name("am263x").is_bare() && !name("model:am263x").is_bare());
+        let pairs = name("ports:a/n0:b/t0,eth0:eth1");
+        assert!(pairs.items().eq(["a/n0:b/t0", "eth0:eth1"]));
+    }
+
+    #[test]
+    fn a_name_that_is_none_is_refused_with_the_fix() {
+        let long = format!("lab:{}", "x".repeat(LONGEST));
+        for (text, words) in [
+            ("", "it is empty"),
+            (&long[..], "more than 8192 bytes"),
+            ("lab:\n", "control character"),
+            ("hdl:4,", "nothing follows a comma"),
+            ("board:lpc1768,=x", "nothing follows a comma"),
+            ("hdl:4,loopback,loopback", "'loopback' was given before"),
+            ("hdl:reference,mac=dma,mac=x", "'mac' was given before"),
+        ] {
+            let error = text.parse::<NodeName>().unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("fix:"), "{error}");
+            assert!(error.len() < 300, "{error}");
+        }
+    }
+
+    #[test]
+    fn an_option_is_added_once() {
+        let node = name("hdl:reference").with("mac", "dma").unwrap();
+        assert_eq!(node.option("mac"), Some(Some("dma")));
+        assert!(node.with("mac", "lite-device").is_err());
+        assert_eq!(node.without_options(), name("hdl:reference"));
+        let error = node.only_options(&["clocks"], "write clocks=N");
+        let told = error.unwrap_err().to_string();
+        assert!(told.contains("unknown option 'mac'; fix: write clocks=N"));
+    }
+
+    #[test]
+    fn the_fuzz_corpus_is_read_without_panic() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/node_name");
+        let files = std::fs::read_dir(folder).unwrap();
+        let read = files.map(|file| fuzz_node_name(&std::fs::read(file.unwrap().path()).unwrap()));
+        assert!(read.count() > 8);
+    }
+}

@@ -1,0 +1,144 @@
+//! How a node is opened: what a command says of its use, and why there may be no node.
+
+use std::path::PathBuf;
+
+use crate::node::NodeError;
+use crate::node_name::NameError;
+
+/// Which way frames take through this host's kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Path {
+    /// The fast path where it works, else the portable one.
+    #[default]
+    Auto,
+    /// The fast path or nothing.
+    Xdp,
+    /// The portable path.
+    Packet,
+}
+
+impl std::str::FromStr for Path {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Path, String> {
+        match text {
+            "auto" => Ok(Path::Auto),
+            "xdp" => Ok(Path::Xdp),
+            "packet" => Ok(Path::Packet),
+            _ => Err(format!(
+                "invalid path '{text}': choose one of auto, xdp, packet"
+            )),
+        }
+    }
+}
+
+/// How frames between ports of this host are sent and received, beside what trials request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortsOptions {
+    /// The way through the kernel.
+    pub path: Path,
+    /// How often a trial with buffers is repeated; its median and spread are the result.
+    pub buffer_runs: u32,
+    /// Record the latency of the frames that are timed.
+    pub latency: bool,
+}
+
+impl Default for PortsOptions {
+    fn default() -> PortsOptions {
+        PortsOptions {
+            path: Path::Auto,
+            buffer_runs: 200,
+            latency: true,
+        }
+    }
+}
+
+/// What a node is opened for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Trials of any kind.
+    #[default]
+    Trials,
+    /// Echoes alone: the node sends back what it receives.
+    Echoes,
+    /// The stages inside the node.
+    Stages {
+        /// The node's own clock, also where it could count instructions.
+        by_clock: bool,
+        /// How the XDP program of a Linux node is attached: auto, native, generic or off.
+        xdp: String,
+    },
+}
+
+/// What a command says of the node that it opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// What for.
+    pub purpose: Purpose,
+    /// Largest payload in bytes that will be sent, for the MTU of a lab that is made.
+    pub payload: u32,
+    /// Firmware in place of the node's own.
+    pub image: Option<PathBuf>,
+    /// Changes of a model, `PATH=VALUE` each; other kinds have nothing to change.
+    pub set: Vec<String>,
+    /// Of frames between ports of this host.
+    pub ports: PortsOptions,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions {
+            purpose: Purpose::Trials,
+            payload: 1500,
+            image: None,
+            set: Vec::new(),
+            ports: PortsOptions::default(),
+        }
+    }
+}
+
+/// Why a node cannot be opened. Each text names the thing and the fix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// There is no node of that name.
+    #[error("{0}")]
+    Unknown(String),
+    /// The name or an option is wrong, or they contradict each other.
+    #[error("{0}")]
+    Usage(String),
+    /// A privilege is missing.
+    #[error("{0}")]
+    Privilege(String),
+    /// The node is there, and did not come up or does not answer.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl OpenError {
+    /// The name or an option is wrong, as another error says.
+    pub fn usage(error: impl std::fmt::Display) -> OpenError {
+        OpenError::Usage(error.to_string())
+    }
+
+    /// The node did not come up, as another error says.
+    pub fn failed(error: impl std::fmt::Display) -> OpenError {
+        OpenError::Failed(error.to_string())
+    }
+}
+
+impl From<NameError> for OpenError {
+    fn from(error: NameError) -> OpenError {
+        OpenError::usage(error)
+    }
+}
+
+impl From<NodeError> for OpenError {
+    fn from(error: NodeError) -> OpenError {
+        let text = error.to_string();
+        match error {
+            NodeError::Unsupported(_) | NodeError::BadTrial(_) => OpenError::Usage(text),
+            NodeError::Privilege(_) => OpenError::Privilege(text),
+            NodeError::Failed(_) => OpenError::Failed(text),
+        }
+    }
+}
